@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The state of one handler run. One context per CPU; see docs/runtime.md, "A hit". */
+#ifndef STAPY_CONTEXT_H
+#define STAPY_CONTEXT_H
+
+#define STAPY_ERROR_BYTES 512
+
+/* A place to write text to: the ring of this CPU, or a string. */
+struct stapy_out {
+	char *at;
+	char *end;			/* one past the last byte that may be written */
+	unsigned int lost;		/* bytes that did not fit */
+};
+
+struct stapy_context {
+	atomic_t busy;
+	const struct stapy_site *site;
+	struct stapy_probe *probe;
+	struct pt_regs *regs;		/* of the probed kernel context, or NULL */
+	struct pt_regs *user_regs;	/* of the probed user context, or NULL */
+	const unsigned long *args;	/* arguments of a tracepoint */
+	void *slots;			/* values saved at entry of a return probe */
+	void *data;			/* the family's own */
+	unsigned long address;		/* of the probed instruction, 0 if unknown */
+	bool is_return;
+	bool interruptible;		/* begin, end, …: process context */
+	const char *error;		/* message, or NULL: error_text */
+	int actions;			/* statements left */
+	int nesting;			/* script function calls left */
+	char *frame, *frame_end;	/* stack of frames */
+	struct stapy_out out;		/* what this run printed so far */
+	u64 entered;			/* cycle count */
+	void *regex;			/* captures of the last match, for matched() */
+	char error_text[STAPY_ERROR_BYTES];
+};
+
+/* Take this CPU's context, or NULL: not running, busy, or short of stack. Preemption is off until stapy_leave(). */
+struct stapy_context *stapy_enter(const struct stapy_site *site);
+/* Run the handler, report its error. */
+void stapy_run(struct stapy_context *c);
+void stapy_leave(struct stapy_context *c);
+
+/* Set the error of this run; the first one wins. The text ends with " " and place when place is not NULL. Returns false. */
+bool __printf(3, 4) stapy_error(struct stapy_context *c, const char *place, const char *fmt, ...);
+
+/* Memory for a frame; released by setting c->frame back. Never fails: sizes were added up at translation. */
+static inline void *stapy_frame(struct stapy_context *c, size_t bytes)
+{
+	void *frame = c->frame;
+
+	c->frame += ALIGN(bytes, 8);
+	return frame;
+}
+
+/* Charge n statements; false (with the error set) when MAXACTION is used up. */
+bool stapy_out_of_actions(struct stapy_context *c, const char *place);
+static inline bool stapy_act(struct stapy_context *c, int n, const char *place)
+{
+	c->actions -= n;
+	return likely(c->actions >= 0) || stapy_out_of_actions(c, place);
+}
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Checked access to memory that a script names. Safe in NMI, with any address. */
+#ifndef STAPY_MEMORY_H
+#define STAPY_MEMORY_H
+
+/* Read size (1, 2, 4, 8) bytes; false with "read fault [man error::fault] at 0x… PLACE" set. */
+bool stapy_read_kernel(struct stapy_context *c, void *to, unsigned long address, size_t size, const char *place);
+bool stapy_read_user(struct stapy_context *c, void *to, unsigned long address, size_t size, const char *place);
+bool stapy_write_kernel(struct stapy_context *c, unsigned long address, const void *from, size_t size, const char *place);
+bool stapy_write_user(struct stapy_context *c, unsigned long address, const void *from, size_t size, const char *place);
+
+/* The same without an error message, for code with its own: 0 or -EFAULT. */
+int stapy_peek_kernel(void *to, unsigned long address, size_t size);
+int stapy_peek_user(void *to, unsigned long address, size_t size);
+
+/* Copy a string of at most bytes - 1 characters and its NUL. Length, or -EFAULT. */
+long stapy_peek_kernel_string(char *to, unsigned long address, size_t bytes);
+long stapy_peek_user_string(char *to, unsigned long address, size_t bytes);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The small interface that every probe family implements, and their row types. */
+#ifndef STAPY_FAMILIES_H
+#define STAPY_FAMILIES_H
+
+struct stapy_family {
+	const char *name;
+	/* Arm all rows; a negative errno (after undoing what was armed) ends the session. */
+	int (*start)(void *rows, unsigned int count);
+	/* Disarm and wait until no handler runs any more. */
+	void (*stop)(void *rows, unsigned int count);
+	/* Add up hits that the kernel missed, for the report; may be NULL. */
+	u64 (*missed)(void *rows, unsigned int count);
+};
+
+#include "begin_end.h"
+#include "timer.h"
+#include "kprobe.h"
+#include "tracepoint.h"
+
+#endif

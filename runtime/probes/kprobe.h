@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Kernel functions and statements: kprobes and kretprobes. */
+#ifndef STAPY_KPROBE_H
+#define STAPY_KPROBE_H
+
+struct stapy_kprobe_row {
+	struct stapy_site site;
+	const char *symbol;		/* function, or NULL when address is set */
+	const char *module;		/* NULL for vmlinux; a module need not be loaded yet */
+	unsigned long address;
+	unsigned int offset;		/* from the symbol */
+	bool optional;			/* a failure to register this row is only a warning */
+	bool is_return;
+	int maxactive;			/* return probes: 0 is KRETACTIVE's default */
+	size_t slot_bytes;		/* saved entry values; the entry side is site.probe->entry */
+	/* run-time state below */
+	bool armed;
+	union {
+		struct kprobe kp;
+		struct kretprobe rp;
+	};
+};
+
+extern const struct stapy_family stapy_kprobe;
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a script's C file tells the runtime about itself: tables only. */
+#ifndef STAPY_SESSION_H
+#define STAPY_SESSION_H
+
+struct stapy_context;
+struct stapy_family;
+
+/* Limits that -D can change; the names are SystemTap's, in lower case. */
+struct stapy_limits {
+	int maxaction;
+	int maxaction_interruptible;
+	int maxerrors;
+	int maxskipped;
+	int maxtrylock;
+	int trylockdelay;		/* microseconds */
+	int minstackspace;		/* bytes */
+	int maxstringlen;		/* bytes with the NUL */
+	int maxmapentries;
+	int no_overload;		/* true: the overload rule is off */
+	int interruptible;
+	int suppress_handler_errors;
+	int suppress_time_limits;
+	u64 overload_threshold;		/* cycles */
+	u64 overload_interval;		/* cycles */
+	size_t buffer_bytes;		/* output ring of one CPU */
+};
+
+/* Hits and costs of one probe on one CPU. */
+struct stapy_probe_count {
+	u64 hits;
+	u64 cycles;
+	u64 cycles_min, cycles_max;
+	u64 skipped_lock;
+};
+
+/* One derived probe. */
+struct stapy_probe {
+	void (*handler)(struct stapy_context *c);
+	void (*entry)(struct stapy_context *c);	/* entry side of a return probe, or NULL */
+	bool (*condition)(void);		/* arming condition, or NULL */
+	const char *written;			/* the point as the script has it */
+	const char *alias;			/* pn() */
+	const char *place;			/* "script.stp:3:7" */
+	struct stapy_probe_count __percpu *count;
+};
+
+/* One place where a derived probe sits; every row of a family starts with it. */
+struct stapy_site {
+	struct stapy_probe *probe;
+	const char *point;			/* pp() */
+};
+
+/* The rows of one family in this module. */
+struct stapy_family_rows {
+	const struct stapy_family *family;
+	void *rows;				/* array of the family's row type */
+	unsigned int count;
+};
+
+enum stapy_kind { STAPY_LONG, STAPY_STRING, STAPY_STAT };
+
+/* What the statistics of one global must keep. */
+struct stapy_stat_shape {
+	u8 variance;
+	u8 shift;
+	u8 histogram;				/* 0 none, 1 log, 2 linear */
+	u16 buckets;
+	s64 low, high, step;
+};
+
+/* One global that needs memory at start: an array, or a statistic. */
+struct stapy_storage {
+	const char *name;
+	struct stapy_map **map;			/* array: where to put it, else NULL */
+	struct stapy_statvar **stat;		/* scalar statistic, else NULL */
+	enum stapy_kind value;
+	u8 nkeys;
+	u8 wrap;
+	u8 size_set;				/* the script declared the size */
+	enum stapy_kind keys[9];
+	u16 key_bytes[9];			/* string keys: bytes kept, 0: maxstringlen */
+	u16 value_bytes;
+	int size;				/* entries; 0: limits.maxmapentries */
+	struct stapy_stat_shape shape;
+};
+
+struct stapy_session {
+	const char *name;			/* of the module */
+	const char *script;			/* file name, for messages */
+	const char *manifest;
+	struct stapy_limits limits;
+	struct stapy_probe *probes;
+	unsigned int nr_probes;
+	const struct stapy_family_rows *families;
+	unsigned int nr_families;
+	struct stapy_storage *storage;
+	unsigned int nr_storage;
+	size_t frame_bytes;			/* deepest chain of handler and function frames */
+	int (*init)(void);			/* embedded C and scalar globals; may be NULL */
+	void (*exit)(void);
+	/* run-time state below belongs to the runtime */
+	atomic_t state;
+	atomic_t errors;
+	int target;				/* pid of -c/-x, 0 without */
+	int consumer;				/* pid of the consumer: stp_pid() */
+};
+
+extern struct stapy_session stapy_session;	/* defined by the script's C file */
+
+#endif

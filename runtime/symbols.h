@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Kernel stacks and symbols, by the kernel's own unwinder and kallsyms. */
+#ifndef STAPY_SYMBOLS_H
+#define STAPY_SYMBOLS_H
+
+/* Addresses of the stack of the probed context, innermost first, at most max. */
+unsigned int stapy_kernel_stack(struct stapy_context *c, unsigned long *to, unsigned int max);
+
+/* "name", "name+0x1f/0x80" …; the hex address when there is no symbol. */
+void stapy_symbol_name(char *to, size_t bytes, unsigned long address);
+void stapy_symbol_data(char *to, size_t bytes, unsigned long address);
+/* "kernel" or the module's name; "" when the address belongs to neither. */
+void stapy_module_name(char *to, size_t bytes, unsigned long address);
+
+#endif

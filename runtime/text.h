@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Strings of the script language: NUL-terminated, cut at the size of their buffer. */
+#ifndef STAPY_TEXT_H
+#define STAPY_TEXT_H
+
+/* Copy, cut to bytes - 1 characters; to and from may be the same. Length of the result. */
+size_t stapy_copy(char *to, const char *from, size_t bytes);
+/* to = a . b; to may be a. */
+size_t stapy_concat(char *to, const char *a, const char *b, size_t bytes);
+/* <0, 0, >0 */
+int stapy_compare(const char *a, const char *b);
+/* Append text quoted as user_string_quoted() does: "…" with escapes, "..." after it when cut. */
+size_t stapy_quote(char *to, size_t bytes, const char *from, size_t length, bool cut);
+
+#endif

@@ -1,0 +1,213 @@
+"""The one model of C types, whether they came from BTF or from DWARF.
+
+Members of structs and unions are loaded on first use through ``load``.
+Sizes and offsets are in bytes unless a name says bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from stapy.record import Record, new
+
+
+class CType(Record):
+    """Base of all C types."""
+
+
+class Void(CType):
+    """``void``."""
+
+
+class Int(CType):
+    """Integer, character or boolean; ``encoding`` in "signed unsigned bool char"."""
+
+    name: str
+    size: int
+    signed: bool
+    encoding: str = ""
+
+
+class Float(CType):
+    """Floating point number."""
+
+    name: str
+    size: int
+
+
+class Pointer(CType):
+    """Pointer; ``user`` is True where the type says ``__user``."""
+
+    target: CType
+    size: int = 8
+    user: bool = False
+
+
+class Array(CType):
+    """Array of ``count`` elements; 0 for a flexible array."""
+
+    element: CType
+    count: int
+
+
+class Member(Record):
+    """One member; ``name`` is "" for an anonymous struct or union.
+
+    ``bit_offset`` counts from the start of the struct, ``bit_size`` is 0 for a
+    member that is no bit field.
+    """
+
+    name: str
+    type: CType
+    bit_offset: int
+    bit_size: int = 0
+
+
+class Struct(CType):
+    """Struct, union or class; ``kind`` is "struct" or "union"."""
+
+    kind: str
+    name: str
+    size: int
+    load: Callable[[], list[Member]]
+    cached: list[Member] | None = None
+    declaration: bool = False
+
+    def members(self) -> list[Member]:
+        """All members, read from the debug information on first use."""
+        if self.cached is None:
+            self.cached = self.load()
+        return self.cached
+
+
+class Enumerator(Record):
+    """``name = value``."""
+
+    name: str
+    value: int
+
+
+class Enum(CType):
+    """Enumeration."""
+
+    name: str
+    size: int
+    signed: bool
+    values: list[Enumerator] = new(list)
+
+
+class Typedef(CType):
+    """``typedef target name``."""
+
+    name: str
+    target: CType
+
+
+class Qualified(CType):
+    """``const``, ``volatile``, ``restrict`` or ``__user`` (a BTF type tag) on a type."""
+
+    qualifier: str
+    target: CType
+
+
+class Parameter(Record):
+    """Parameter of a function type."""
+
+    name: str
+    type: CType
+
+
+class Function(CType):
+    """Function prototype."""
+
+    result: CType
+    params: list[Parameter]
+    variadic: bool = False
+
+
+class Unknown(CType):
+    """A type that the debug information names but does not describe."""
+
+    name: str = ""
+
+
+def strip(type: CType) -> CType:
+    """The type below typedefs and qualifiers."""
+    while isinstance(type, (Typedef, Qualified)):
+        type = type.target
+    return type
+
+
+def size_of(type: CType) -> int:
+    """Size in bytes; 0 for void, functions and incomplete types."""
+    type = strip(type)
+    if isinstance(type, Array):
+        return type.count * size_of(type.element)
+    return getattr(type, "size", 0)
+
+
+def is_signed(type: CType) -> bool:
+    """True when a value of this type has to be sign-extended to 64 bits."""
+    type = strip(type)
+    return isinstance(type, (Int, Enum)) and type.signed
+
+
+def find_member(type: CType, name: str) -> tuple[Member, int] | None:
+    """``(member, bit offset from the outermost struct)``, anonymous members searched too."""
+    type = strip(type)
+    if not isinstance(type, Struct):
+        return None
+    for member in type.members():
+        if member.name == name:
+            return member, member.bit_offset
+        if not member.name:
+            found = find_member(member.type, name)
+            if found:
+                return found[0], member.bit_offset + found[1]
+    return None
+
+
+def member_names(type: CType) -> list[str]:
+    """All names that `find_member` would find, for suggestions."""
+    type = strip(type)
+    if not isinstance(type, Struct):
+        return []
+    names: list[str] = []
+    for member in type.members():
+        names += [member.name] if member.name else member_names(member.type)
+    return names
+
+
+def c_name(type: CType, declarator: str = "") -> str:
+    """The type as C would write it around ``declarator`` (`-L` prints these)."""
+    if isinstance(type, Pointer):
+        inner = type.target
+        star = "*" + declarator
+        if isinstance(strip_qualifiers(inner), (Array, Function)):
+            star = f"({star})"
+        return c_name(inner, star)
+    if isinstance(type, Array):
+        return c_name(type.element, f"{declarator}[{type.count or ''}]")
+    if isinstance(type, Function):
+        params = ", ".join(c_name(p.type) for p in type.params) or "void"
+        return c_name(type.result, f"{declarator}({params}{', ...' if type.variadic else ''})")
+    if isinstance(type, Qualified):
+        if isinstance(type.target, Pointer):
+            return c_name(type.target, f" {type.qualifier} {declarator}".rstrip())
+        return f"{type.qualifier} {c_name(type.target, declarator)}"
+    if isinstance(type, Void):
+        base = "void"
+    elif isinstance(type, Struct):
+        base = f"{type.kind} {type.name or '{...}'}"
+    elif isinstance(type, Enum):
+        base = f"enum {type.name or '{...}'}"
+    else:
+        base = getattr(type, "name", "") or "<unknown>"
+    return f"{base} {declarator}" if declarator and not declarator.startswith("[") else base + declarator
+
+
+def strip_qualifiers(type: CType) -> CType:
+    """The type below qualifiers only."""
+    while isinstance(type, Qualified):
+        type = type.target
+    return type
