@@ -1,0 +1,59 @@
+"""Everything a command line can say, as one record that all passes may read.
+
+``stapy/cli.py`` fills it; the meaning of each option is in its table there.
+"""
+
+from __future__ import annotations
+
+from stapy.record import Record, new
+
+
+class Options(Record):
+    """Defaults are SystemTap's."""
+
+    script_file: str | None = None  # "-" for standard input
+    script_text: str | None = None  # -e
+    extra_scripts: list[str] = new(list)  # -E
+    arguments: list[str] = new(list)  # $1 @1 …
+    listing: str | None = None  # -l or -L pattern
+    listing_variables: bool = False  # -L
+    dump: str = ""  # "probe-types", "probe-aliases", "functions"
+    last_pass: int = 5  # -p
+    verbose: list[int] = new(lambda: [0, 0, 0, 0, 0])  # per pass, -v and --vp
+    keep: bool = False  # -k
+    tmpdir: str | None = None
+    guru: bool = False  # -g
+    unoptimized: bool = False  # -u
+    suppress_warnings: bool = False  # -w
+    warnings_are_errors: bool = False  # -W
+    bulk: bool = False  # -b
+    timing: bool = False  # -t
+    buffer_mb: int | None = None  # -s
+    tapset_dirs: list[str] = new(list)  # -I
+    defines: dict[str, str] = new(dict)  # -D NAME=VALUE
+    globals: dict[str, str] = new(dict)  # -G NAME=VALUE
+    kbuild_flags: list[str] = new(list)  # -B
+    runtime_dir: str | None = None  # -R
+    release: str | None = None  # -r: release or build tree
+    module_name: str | None = None  # -m
+    output: str | None = None  # -o
+    command: str | None = None  # -c
+    target: int | None = None  # -x
+    timeout: float | None = None  # -T seconds
+    rotate: str | None = None  # -S
+    flight_recorder: bool = False  # -F
+    compatible: str = ""  # --compatible
+    privilege: str = "stapdev"
+    skip_badvars: bool = False
+    suppress_handler_errors: bool = False
+    suppress_time_limits: bool = False
+    use_cache: bool = True  # --disable-cache
+    poison_cache: bool = False
+    clean_cache: bool = False
+    color: str = "auto"
+    vm: bool = False  # --vm
+    vm_release: str | None = None
+    autoprint: bool = True  # --no-global-var-display
+    monitor: bool = False
+    terse: bool = False  # no source comments in the C
+    explain: str | None = None  # --explain CODE
