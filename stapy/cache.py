@@ -1,0 +1,280 @@
+"""Content-addressed files: one folder per kind, one file or folder per key.
+
+An entry appears by a rename, so that a reader sees all of it or nothing, and an
+interrupted build leaves nothing.  Beside each entry lies a small ``.sum`` file
+with its size and check sum; an entry that does not fit its sum is a miss.
+
+Layout: ``ROOT/KIND/KE/KEY`` (two digits of fan-out).  ``ROOT/cache_mb_limit``
+and ``ROOT/cache_clean_interval_s`` hold one number each, as in SystemTap.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stapy.options import Options
+
+DEFAULT_LIMIT_MB = 256
+DEFAULT_INTERVAL_S = 300
+_WHOLE = 1 << 20  # up to this size an entry is checked byte for byte
+_EDGE = 1 << 16  # of larger ones the two ends: a torn write shows there
+_STALE_S = 3600  # a temporary name older than this belongs to nobody
+
+
+def key_of(*parts: object) -> str:
+    """Hex SHA-256 over the parts; each is framed, so ``("ab", "c")`` differs from ``("a", "bc")``.
+
+    Parts are ``bytes``, ``str`` or anything whose ``str()`` identifies it.
+    """
+    from hashlib import sha256
+
+    digest = sha256()
+    for part in parts:
+        data = part if isinstance(part, bytes) else str(part).encode("utf-8", "surrogateescape")
+        digest.update(b"%d:" % len(data))
+        digest.update(data)
+    return digest.hexdigest()
+
+
+def file_identity(path: Path) -> tuple[str, int, int]:
+    """What tells one content of a file from another without reading it."""
+    status = path.stat()
+    return str(path.resolve()), status.st_size, status.st_mtime_ns
+
+
+class Cache:
+    """All caches of one user; every method is safe against other processes doing the same.
+
+    A cache that is not ``enabled`` (--disable-cache, or a root that cannot be
+    written) misses always and stores nothing.
+    """
+
+    def __init__(self, root: Path, enabled: bool = True) -> None:
+        self.root = root
+        self.enabled = enabled
+        self.poisoned = False
+
+    @classmethod
+    def of(cls, options: Options) -> Cache:
+        """The cache that the command line asks for."""
+        from stapy.paths import cache_dir
+
+        cache = cls(cache_dir(), options.use_cache)
+        cache.poisoned = options.poison_cache
+        return cache
+
+    def path(self, kind: str, key: str) -> Path:
+        """Where an entry lives, whether it exists or not."""
+        return self.root / kind / key[:2] / key
+
+    # --- reading ---------------------------------------------------------
+
+    def get(self, kind: str, key: str) -> Path | None:
+        """The entry's path, None when there is none or it is damaged.
+
+        A poisoned cache (--poison-cache) stores but never answers.
+        """
+        if not self.enabled or self.poisoned:
+            return None
+        path = self.path(kind, key)
+        try:
+            expected = _sum_path(path).read_bytes()
+            found = _check_sum(path)
+            if expected != found:
+                self._drop(path)
+                return None
+            os.utime(_sum_path(path))
+        except OSError:
+            return None
+        return path
+
+    def get_bytes(self, kind: str, key: str) -> bytes | None:
+        """The entry's content."""
+        path = self.get(kind, key)
+        if path is None:
+            return None
+        try:
+            return path.read_bytes()
+        except OSError:
+            return None
+
+    # --- writing ---------------------------------------------------------
+
+    def put_bytes(self, kind: str, key: str, data: bytes) -> Path | None:
+        """Store a content; None when it could not be stored (disk full, read-only, disabled)."""
+        return self._put(kind, key, lambda temporary: temporary.write_bytes(data))
+
+    def put_file(self, kind: str, key: str, source: Path) -> Path | None:
+        """Store a copy of a file."""
+
+        def copy(temporary: Path) -> None:
+            from shutil import copyfile
+
+            copyfile(source, temporary)
+
+        return self._put(kind, key, copy)
+
+    def put_tree(self, kind: str, key: str, source: Path) -> Path | None:
+        """Store a copy of a folder; only its presence is checked by `get`."""
+
+        def copy(temporary: Path) -> None:
+            from shutil import copytree
+
+            copytree(source, temporary, symlinks=True)
+
+        return self._put(kind, key, copy)
+
+    def _put(self, kind: str, key: str, fill: Callable[[Path], object]) -> Path | None:
+        if not self.enabled:
+            return None
+        path = self.path(kind, key)
+        temporary = path.with_name(f".{key[:16]}.{os.getpid()}.{time.monotonic_ns()}")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            fill(temporary)
+            total = _check_sum(temporary)
+            if path.is_dir():
+                self._drop(path)
+            temporary.replace(path)
+            summary = temporary.with_name(temporary.name + ".s")
+            summary.write_bytes(total)
+            summary.replace(_sum_path(path))
+        except OSError:
+            return None
+        finally:
+            _remove(temporary)
+        self._clean_when_due()
+        return path
+
+    def _drop(self, path: Path) -> None:
+        _remove(_sum_path(path))
+        _remove(path)
+
+    # --- one builder at a time -------------------------------------------
+
+    @contextlib.contextmanager
+    def lock(self, kind: str, key: str) -> Iterator[None]:
+        """Hold while building an entry; look with `get` again once inside.
+
+        A disabled cache locks nothing.  The lock dies with its holder.
+        """
+        if not self.enabled:
+            yield
+            return
+        import fcntl
+
+        path = self.root / "locks" / f"{kind}-{key[:32]}"
+        descriptor = -1
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            while True:
+                descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                # The last holder may have unlinked the name while we waited.
+                with contextlib.suppress(OSError):
+                    if os.fstat(descriptor).st_ino == path.stat().st_ino:
+                        break
+                os.close(descriptor)
+                descriptor = -1
+        except OSError:
+            if descriptor >= 0:
+                os.close(descriptor)
+            descriptor = -1
+        try:
+            yield
+        finally:
+            if descriptor >= 0:
+                with contextlib.suppress(OSError):
+                    path.unlink()
+                os.close(descriptor)
+
+    # --- size ------------------------------------------------------------
+
+    def setting(self, name: str, default: int) -> int:
+        """The number in a settings file of the root, ``default`` when absent or no number."""
+        try:
+            return max(0, int((self.root / name).read_text().split()[0]))
+        except (OSError, ValueError, IndexError):
+            return default
+
+    def _clean_when_due(self) -> None:
+        stamp = self.root / "last_clean"
+        interval = self.setting("cache_clean_interval_s", DEFAULT_INTERVAL_S)
+        try:
+            age = time.time() - stamp.stat().st_mtime
+        except OSError:
+            age = float("inf")
+        if age >= interval or age < 0:
+            self.clean()
+
+    def clean(self, limit_mb: int | None = None) -> int:
+        """Remove the entries used longest ago until the rest fits; the number removed.
+
+        ``--clean-cache`` is ``clean(0)``.
+        """
+        if not self.root.is_dir():
+            return 0
+        if limit_mb is None:
+            limit_mb = self.setting("cache_mb_limit", DEFAULT_LIMIT_MB)
+        with contextlib.suppress(OSError):
+            (self.root / "last_clean").write_bytes(b"")
+        now, total, removed = time.time(), 0, 0
+        entries: list[tuple[float, int, Path]] = []
+        for summary in self.root.glob("*/??/*.sum"):
+            path = summary.with_suffix("")
+            try:
+                entries.append((summary.stat().st_mtime, _size(path), path))
+            except OSError:
+                self._drop(path)
+        for temporary in self.root.glob("*/??/.*"):
+            with contextlib.suppress(OSError):
+                if now - temporary.stat().st_mtime > _STALE_S:
+                    _remove(temporary)
+        for _, size, path in sorted(entries, key=lambda entry: -entry[0]):
+            total += size
+            if total > limit_mb << 20:
+                self._drop(path)
+                removed += 1
+        return removed
+
+
+def _sum_path(path: Path) -> Path:
+    return path.with_name(path.name + ".sum")
+
+
+def _check_sum(path: Path) -> bytes:
+    from zlib import crc32
+
+    if path.is_dir():
+        return b"tree\n"
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size <= _WHOLE:
+            total = crc32(file.read())
+        else:
+            total = crc32(file.read(_EDGE))
+            file.seek(size - _EDGE)
+            total = crc32(file.read(), total)
+    return b"%d %08x\n" % (size, total)
+
+
+def _size(path: Path) -> int:
+    if not path.is_dir():
+        return path.stat().st_size
+    return sum(inner.lstat().st_size for inner in path.rglob("*"))
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        if path.is_dir() and not path.is_symlink():
+            from shutil import rmtree
+
+            rmtree(path, ignore_errors=True)
+        else:
+            path.unlink()
