@@ -27,7 +27,7 @@ def new(make: Any) -> Any:
     return _Factory(make)
 
 
-@dataclass_transform(field_specifiers=(new,), eq_default=False)
+@dataclass_transform(eq_default=False)
 class RecordMeta(type):
     """Turns annotated fields into ``__slots__``, an ``__init__`` and a ``fields`` tuple."""
 
