@@ -1,1 +1,5 @@
-"""build"""
+"""Pass 4: from C to a kernel module.
+
+`stapy.build.driver.build` is the entry; the way is described in
+docs/architecture.md, "Pass 4: a kit per kernel".
+"""

@@ -1,0 +1,266 @@
+"""The commands by which a kernel's own kbuild makes a module, learnt from it.
+
+A dummy module of two objects is built once; kbuild leaves each command in a
+``.cmd`` file (``cmd_X :=`` up to 6.1, ``savedcmd_X :=`` later).  Flags, helper
+programs and their order (objtool on every object, or once on the linked whole)
+are taken from there, so that nothing about a kernel line is written in here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+from stapy.build.process import Result, run
+from stapy.record import Record, new
+
+# Placeholders in the recorded words.
+SOURCE, OBJECT, INPUTS, OUTPUT = "@SOURCE@", "@OBJECT@", "@INPUTS@", "@OUTPUT@"
+
+_NAME = "stapydummy"
+_KBUILD = f"""obj-m := {_NAME}.o
+{_NAME}-y := one.o two.o
+$(file >@FOLDER@/variables,SRCARCH=$(SRCARCH))
+$(file >>@FOLDER@/variables,ARCH=$(ARCH))
+"""
+# Without <linux/module.h>: reading it twice would cost more than all the rest.
+_ONE = """int stapy_two(void);
+int init_module(void);
+int init_module(void) { return stapy_two(); }
+void cleanup_module(void);
+void cleanup_module(void) { }
+static const char license[] __attribute__((used, section(".modinfo"), aligned(1))) = "license=GPL";
+"""
+_TWO = "int stapy_two(void);\nint stapy_two(void) { return 0; }\n"
+
+_DEBUG = re.compile(r"-g(dwarf.*|z.*|\d|split-dwarf|no-.*)?$")
+_DEPENDENCIES = re.compile(r"-Wp,-M")
+_IDENTITY = re.compile(r"-D(KBUILD_BASENAME|KBUILD_MODNAME|__KBUILD_MODNAME|KBUILD_MODFILE)=")
+_PATH_OPTION = re.compile(r"(-I|-isystem|-iquote|-T|--script=)(\./.*|\.\./.*|[^-/@.].*)$")
+_SHELL = re.compile(r"[|&<>(){}`$*?]")
+
+
+class CaptureError(Exception):
+    """kbuild did not work, or did something that we cannot repeat; ``log`` is what it printed."""
+
+    def __init__(self, reason: str, log: str = "") -> None:
+        super().__init__(reason)
+        self.log = log
+
+
+class Commands(Record):
+    """How to make a module of one kernel; words hold placeholders.
+
+    ``compile`` makes OBJECT of SOURCE, then each of ``after_compile`` works on
+    OBJECT.  ``link`` makes OUTPUT of INPUTS (``ld -r``), then ``after_link``
+    works on OUTPUT.  ``final`` makes the module OUTPUT of INPUTS.
+    ``template`` is the C of ``X.mod.c`` without its tables; ``versions`` says
+    whether it had a table of CRCs; ``common`` is the object that goes into
+    every module on newer kernels.
+    """
+
+    compile: list[str]
+    after_compile: list[list[str]]
+    link: list[str]
+    after_link: list[list[str]]
+    final: list[str]
+    template: str
+    versions: bool
+    common: bytes
+    environment: dict[str, str] = new(dict)
+
+    def as_data(self) -> dict[str, Any]:
+        """For JSON; the common object travels as its own file."""
+        return {field: getattr(self, field) for field in type(self).fields if field != "common"}
+
+
+def fill(words: list[str], **places: str | list[str]) -> list[str]:
+    """Replace placeholders: ``fill(words, OBJECT="x.o", INPUTS=["a.o", "b.o"])``."""
+    result: list[str] = []
+    for word in words:
+        value = places.get(word[1:-1]) if word[:1] == "@" == word[-1:] else None
+        if value is None:
+            for name, text in places.items():
+                if isinstance(text, str):
+                    word = word.replace(f"@{name}@", text)
+            result.append(word)
+        elif isinstance(value, str):
+            result.append(value)
+        else:
+            result.extend(value)
+    return result
+
+
+def make_command(build_dir: Path, folder: Path, *words: str) -> list[str]:
+    """The call of kbuild for an external module."""
+    return ["make", "-C", str(build_dir), f"M={folder}", *words, "modules"]
+
+
+def capture(build_dir: Path) -> tuple[Commands, Result]:
+    """Build the dummy and read what kbuild did; a `CaptureError` when that is not usable."""
+    from stapy.build.folder import temporary_folder
+
+    with temporary_folder("capture") as folder:
+        (folder / "Kbuild").write_text(_KBUILD.replace("@FOLDER@", str(folder)))
+        (folder / "one.c").write_text(_ONE)
+        (folder / "two.c").write_text(_TWO)
+        # Our objects carry no debug information, so neither needs the dummy.
+        done = run(
+            make_command(
+                build_dir, folder, "-j2", "CONFIG_DEBUG_INFO=", "CONFIG_DEBUG_INFO_BTF_MODULES="
+            )
+        )
+        if done.status:
+            raise CaptureError("kbuild failed on an empty module", done.output)
+        return _Reader(build_dir, folder).read(), done
+
+
+class _Reader:
+    """Turns the leftovers of a dummy build into `Commands`."""
+
+    def __init__(self, build_dir: Path, folder: Path) -> None:
+        self.build_dir = build_dir
+        self.folder = folder
+        self.saved: dict[str, str] = {}
+        for path in sorted(folder.glob(".*.cmd")):
+            for line in path.read_text("utf-8", "replace").splitlines():
+                match = re.match(r"(?:saved)?cmd_(\S+) := (.*)", line)
+                if match:
+                    name = match[1].rpartition("/")[2]
+                    text = match[2].replace("$(pound)", "#").replace("\\#", "#")
+                    self.saved[name] = text.replace("$$", "$")
+
+    def read(self) -> Commands:
+        compile_one, *after_one = self.steps("one.o", OBJECT)
+        compile_two, *after_two = self.steps("two.o", OBJECT)
+        compile_one, compile_two = self.compiler(compile_one), self.compiler(compile_two)
+        if compile_one != compile_two or after_one != after_two:
+            raise CaptureError("kbuild compiles two equal files in different ways")
+        link, *after_link = self.steps(f"{_NAME}.o", OUTPUT)
+        final, *after_final = self.steps(f"{_NAME}.ko", OUTPUT)
+        if after_final:
+            raise CaptureError("kbuild changes a module after its last link")
+        for words, wanted in (
+            (compile_one, (SOURCE, OBJECT)),
+            (link, (INPUTS, OUTPUT)),
+            (final, (INPUTS, OUTPUT)),
+        ):
+            if any(place not in words for place in wanted):
+                raise CaptureError("kbuild's commands have an unknown shape: " + " ".join(words))
+        template, versions = _template((self.folder / f"{_NAME}.mod.c").read_text())
+        common = self.folder / ".module-common.o"
+        return Commands(
+            compile_one,
+            after_one,
+            link,
+            after_link,
+            final,
+            template,
+            versions,
+            common.read_bytes() if common.exists() else b"",
+            self.environment(),
+        )
+
+    def environment(self) -> dict[str, str]:
+        """What kbuild exports and its helper programs read."""
+        lines = (self.folder / "variables").read_text().splitlines()
+        pairs = (line.partition("=") for line in lines)
+        return {name: value.strip() for name, _, value in pairs}
+
+    def steps(self, target: str, place: str) -> list[list[str]]:
+        """The commands for one target, with ``place`` for the target itself."""
+        text = self.saved.get(target)
+        if text is None:
+            raise CaptureError(f"kbuild left no command for {target}")
+        commands = []
+        for part in text.split(";"):
+            if _SHELL.search(re.sub(r"'[^']*'", "", part)):
+                raise CaptureError(f"kbuild uses the shell for {target}: {part.strip()}")
+            words = shlex.split(part)
+            if words and words not in (["true"], [":"]):
+                commands.append(self.words(words, target, place))
+        if not commands:
+            raise CaptureError(f"kbuild left an empty command for {target}")
+        return commands
+
+    def words(self, words: list[str], target: str, place: str) -> list[str]:
+        """Put placeholders and absolute paths into one command."""
+        names = {str(self.folder / target): place, target: place}
+        parts = {f"{_NAME}.o", f"{_NAME}.mod.o", ".module-common.o"}
+        if target.endswith(".o"):
+            names[str(self.folder / target.replace(".o", ".c"))] = SOURCE
+            names[target.replace(".o", ".c")] = SOURCE
+            parts = {"one.o", "two.o", f"@{_NAME}.mod"}
+        result: list[str] = []
+        for word in words:
+            name = word.replace(str(self.folder) + "/", "")
+            if name in parts and names.get(name) != place:
+                if INPUTS not in result:
+                    result.append(INPUTS)
+            elif word in names:
+                result.append(names[word])
+            else:
+                result.append(self.absolute(word))
+        result[0] = self.program(result[0])
+        return result
+
+    def program(self, name: str) -> str:
+        from stapy.build.process import find_program
+
+        path = find_program(name)
+        if path is None:
+            raise CaptureError(f"{name} is not there")
+        return path
+
+    def absolute(self, word: str) -> str:
+        """kbuild runs in the kernel's folder, we run anywhere."""
+        match = _PATH_OPTION.match(word)
+        option, path = (match[1], match[2]) if match else ("", word)
+        if path.startswith("/") or (path.startswith("-") and not match):
+            return word
+        full = self.build_dir / path
+        if "/" in path and full.exists():
+            return option + os.path.normpath(full)
+        return word
+
+    def compiler(self, words: list[str]) -> list[str]:
+        """Without debug information, dependency files and the dummy's own name."""
+        kept = [
+            word
+            for word in words
+            if not (_DEBUG.match(word) or _DEPENDENCIES.match(word) or _IDENTITY.match(word))
+        ]
+        if str(self.folder) in " ".join(kept) or _NAME in " ".join(kept):
+            raise CaptureError("kbuild names the module in an unknown option")
+        # One name for all, since the precompiled header has it built in.
+        names = [
+            '-DKBUILD_BASENAME="stapy"',
+            '-DKBUILD_MODNAME="stapy"',
+            "-D__KBUILD_MODNAME=kmod_stapy",
+        ]
+        if any(word.startswith("-DKBUILD_MODFILE=") for word in words):
+            names.append('-DKBUILD_MODFILE="stapy"')
+        return [kept[0], *names, *kept[1:]]
+
+
+def _template(text: str) -> tuple[str, bool]:
+    """``X.mod.c`` without the tables that depend on the module's symbols, and if it had CRCs."""
+    if "__version_ext" in text and "____versions" not in text:
+        raise CaptureError("kbuild writes the CRC table in a new format only")
+    versions = "____versions" in text
+    text = re.sub(
+        r"static const struct modversion_info ____versions\[\].*?\n};\n", "", text, flags=re.DOTALL
+    )
+    text = re.sub(r'MODULE_INFO\(depends, "[^"]*"\);\n?', "", text)
+    if "__version_ext" in text or "__this_module" not in text:
+        raise CaptureError("kbuild's module description has an unknown shape")
+    text = text.replace("KBUILD_MODNAME", "STAPY_MODULE_NAME")
+    return text.rstrip() + "\n", versions
+
+
+def load(data: dict[str, Any], common: bytes) -> Commands:
+    """The inverse of `Commands.as_data`."""
+    return Commands(common=common, **data)

@@ -1,0 +1,170 @@
+"""The short way from C to a module: precompiled header, ready runtime, our own CRC table.
+
+Everything here may give up with `NoShortWay`; the caller then lets kbuild do it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stapy.build import modpost
+from stapy.build.commands import fill
+from stapy.build.process import Result, run, run_many
+from stapy.record import Record
+from stapy.translate.manifest import assembly as manifest_assembly
+from stapy.translate.manifest import encode
+
+if TYPE_CHECKING:
+    from stapy.build.kit import Kit
+    from stapy.translate.source import ModuleSource
+
+# Symbols of the runtime; a missing one means a member that this kernel could not compile.
+RUNTIME_PREFIX = "stapy_"
+
+
+class NoShortWay(Exception):
+    """The kit cannot make this module; ``log`` is what the tools printed.
+
+    ``compiler`` is true when it was the compiler that refused the C.
+    """
+
+    def __init__(self, reason: str, log: str = "", compiler: bool = False) -> None:
+        super().__init__(reason)
+        self.log = log
+        self.compiler = compiler
+
+
+class ImportsRefused(Exception):
+    """The module needs what the kernel does not give: an answer, not a reason to ask kbuild."""
+
+    def __init__(self, imports: modpost.Imports) -> None:
+        super().__init__("imports refused")
+        self.imports = imports
+
+
+class Job(Record):
+    """One module to make: its source, the kit, the runtime's folder and a folder to work in."""
+
+    source: ModuleSource
+    kit: Kit
+    runtime: Path
+    build_dir: Path
+    folder: Path
+    digest: str
+
+
+class ShortWay:
+    """Makes one module by a kit."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.cpu = 0.0
+        self.log: list[str] = []
+        self.environment = job.kit.commands.environment
+
+    def make(self) -> Path:
+        """The path of the module."""
+        objects = self.compile()
+        linked = self.link(objects)
+        tables = self.tables(linked)
+        return self.finish(linked, tables)
+
+    # --- steps -----------------------------------------------------------
+
+    def compile(self) -> list[str]:
+        """One object for each C file, the first one with the module's description."""
+        words = self.job.kit.compile_words(self.job.runtime)
+        defines = [f"-D{name}={value}" for name, value in self.job.source.defines.items()]
+        commands: list[list[str]] = []
+        objects: list[str] = []
+        for name, text in self.job.source.files.items():
+            path = self.job.folder / name
+            path.write_text(text)
+            if path.suffix == ".c":
+                if not objects:
+                    path = self.unit(path)
+                objects.append(str(self.job.folder / (path.stem + ".o")))
+                own = [words[0], f"-I{self.job.folder}", *defines, *words[1:]]
+                own.insert(-1, f"-fmacro-prefix-map={self.job.folder}/=")
+                commands.append(fill(own, SOURCE=str(path), OBJECT=objects[-1]))
+        if not objects:
+            raise NoShortWay("there is no C file")
+        self.take(lambda: run_many(commands, self.environment, 2), "the compiler failed", True)
+        for step in self.job.kit.commands.after_compile:
+            for path_ in objects:
+                self.run(fill(step, OBJECT=path_))
+        return objects
+
+    def unit(self, script: Path) -> Path:
+        """The script's file together with the module's description: one run of the compiler."""
+        path = self.job.folder / "stapy-unit.c"
+        path.write_text(
+            f'#include "{script.name}"\n'
+            f'#define STAPY_MODULE_NAME "{self.job.source.name}"\n'
+            f'#include "{self.job.kit.folder}/module.c"\n'
+        )
+        return path
+
+    def link(self, objects: list[str]) -> str:
+        """Script and the members of the runtime that it needs."""
+        linked = str(self.job.folder / f"{self.job.source.name}.o")
+        library = str(self.job.kit.folder / "libstapy.a")
+        commands = self.job.kit.commands
+        self.run(fill(commands.link, OUTPUT=linked, INPUTS=[*objects, library]))
+        for step in commands.after_link:
+            self.run(fill(step, OUTPUT=linked))
+        return linked
+
+    def tables(self, linked: str) -> str:
+        """The object with CRCs, dependencies and the manifest."""
+        from stapy.debuginfo.elf import ElfFile
+        from stapy.debuginfo.errors import DebuginfoError
+
+        try:
+            symvers = modpost.Symvers(self.job.build_dir / "Module.symvers")
+            imports = modpost.resolve(ElfFile.open(Path(linked)), symvers)
+        except (OSError, DebuginfoError) as error:
+            raise NoShortWay(f"the CRC table could not be made: {error}") from error
+        if imports.missing or imports.refused:
+            raise ImportsRefused(imports)
+        if modpost.too_long(imports):
+            raise NoShortWay("a symbol's name is too long for the CRC table")
+        data = self.job.folder / "manifest.json"
+        data.write_bytes(encode(self.job.source.manifest))
+        text = modpost.assembly(imports, symvers, self.job.kit.commands.versions)
+        source = self.job.folder / "stapy-tables.s"
+        source.write_text(text + manifest_assembly(str(data), self.job.digest))
+        target = str(self.job.folder / "stapy-tables.o")
+        words = self.job.kit.commands.compile
+        machine = [word for word in words[1:] if word in ("-m64", "-m32", "-mbig-endian")]
+        self.run([words[0], *machine, "-c", "-o", target, str(source)])
+        return target
+
+    def finish(self, linked: str, tables: str) -> Path:
+        """The last link, by the kernel's linker script."""
+        inputs = [linked, tables]
+        common = self.job.kit.folder / "common.o"
+        if self.job.kit.commands.common:
+            inputs.append(str(common))
+        module = self.job.folder / f"{self.job.source.name}.ko"
+        self.run(fill(self.job.kit.commands.final, OUTPUT=str(module), INPUTS=inputs))
+        return module
+
+    # --- tools -----------------------------------------------------------
+
+    def run(self, words: list[str]) -> None:
+        """Run one tool."""
+        self.take(lambda: [run(words, self.environment)], f"{Path(words[0]).name} failed")
+
+    def take(self, start: Callable[[], list[Result]], failure: str, compiler: bool = False) -> None:
+        """Run tools, keep what they print; `NoShortWay` when one fails."""
+        try:
+            results = start()
+        except OSError as error:
+            raise NoShortWay(f"{failure}: {error.strerror}") from error
+        self.cpu += sum(result.cpu for result in results)
+        self.log += [result.output for result in results if result.output]
+        if any(result.status for result in results):
+            raise NoShortWay(failure, "".join(self.log), compiler)

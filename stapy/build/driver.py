@@ -1,0 +1,223 @@
+"""Pass 4 as a whole: look into the cache, take the short way, else the long one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stapy.build import kbuild
+from stapy.build.compile import ImportsRefused, Job, NoShortWay, ShortWay
+from stapy.build.folder import scratch_root
+from stapy.build.kit import BuildKernel, Kit, KitError, kit_key, open_kit
+from stapy.build.messages import Reporter, missing_program
+from stapy.build.module import Module
+from stapy.cache import Cache, key_of
+from stapy.paths import data_dir
+
+if TYPE_CHECKING:
+    from stapy.diagnostics import Diagnostics
+    from stapy.options import Options
+    from stapy.translate.source import ModuleSource
+
+KIND = "module"
+
+
+class Build:
+    """One run of pass 4.
+
+    ``folder`` is the session's temporary folder; ``facts`` gives the text of
+    ``kernel_facts.h`` and is called only when something must be compiled for a
+    kernel that has no kit yet.
+    """
+
+    def __init__(
+        self,
+        source: ModuleSource,
+        *,
+        kernel: BuildKernel,
+        options: Options,
+        diagnostics: Diagnostics,
+        cache: Cache,
+        folder: Path,
+        facts: Callable[[], str],
+    ) -> None:
+        self.source = source
+        self.kernel = kernel
+        self.options = options
+        self.cache = cache
+        self.folder = folder
+        self.facts = facts
+        self.runtime = Path(options.runtime_dir) if options.runtime_dir else data_dir("runtime")
+        self.report = Reporter(diagnostics, kernel.release, source)
+        self.flags = [*options.kbuild_flags, *source.kbuild_flags]
+        self.cpu = 0.0
+        self.kit: Kit | None = None
+
+    def run(self) -> Module | None:
+        """The module, or None with the reasons in the collector."""
+        build_dir = self.kernel.build_dir
+        if build_dir is None or not (build_dir / "Makefile").exists():
+            self.report.no_headers(build_dir)
+            return None
+        long_way = bool(self.flags) or os.environ.get("STAPY_BUILD") == "kbuild"
+        key = self.key(long_way)
+        if self.options.keep:
+            self.keep_tree(build_dir, key)
+        found = self.cached(key)
+        if found is not None:
+            return found
+        reason = "it was asked for"
+        if not long_way:
+            try:
+                return self.short_way(build_dir, key)
+            except ImportsRefused as error:
+                log = "".join(self.kit.broken.values()) if self.kit else ""
+                self.report.imports(
+                    error.imports, self.kit.broken if self.kit else {}, self.kept(log)
+                )
+                return None
+            except KitError as error:
+                if self.kit_failed(error):
+                    return None
+                reason = str(error)
+            except NoShortWay as error:
+                if error.compiler and self.report.script_errors(error.log):
+                    return None
+                reason = str(error)
+        return self.long_way(build_dir, key, reason)
+
+    # --- the cache -------------------------------------------------------
+
+    def key(self, long_way: bool) -> str:
+        """Names the module's content."""
+        from stapy.translate.manifest import encode
+
+        parts: list[object] = ["kbuild" if long_way else "kit", kit_key(self.kernel, self.runtime)]
+        parts += [self.source.name, encode(self.source.manifest), *self.flags]
+        for table in (self.source.files, self.source.defines):
+            parts.append(len(table))
+            for name, text in sorted(table.items()):
+                parts += [name, text]
+        return key_of(*parts)
+
+    def cached(self, key: str) -> Module | None:
+        """The module from the cache, under its own name in our folder."""
+        entry = self.cache.get(KIND, key)
+        if entry is None:
+            return None
+        target = self.folder / f"{self.source.name}.ko"
+        try:
+            target.write_bytes(entry.read_bytes())
+        except OSError:
+            return None
+        return Module(target, self.source.manifest, "", key, "cache")
+
+    # --- two ways --------------------------------------------------------
+
+    def short_way(self, build_dir: Path, key: str) -> Module:
+        """By the kit; `NoShortWay` and others when that does not work."""
+        self.kit = open_kit(self.kernel, self.runtime, self.cache, self.folder, self.facts)
+        work = self.folder / "build"
+        work.mkdir(exist_ok=True)
+        job = Job(self.source, self.kit, self.runtime, build_dir, work, key[:16])
+        way = ShortWay(job)
+        try:
+            path = way.make()
+        finally:
+            self.cpu += way.cpu + self.kit.cpu
+        return self.done(path, "".join(way.log), key, "kit", "")
+
+    def long_way(self, build_dir: Path, key: str, reason: str) -> Module | None:
+        """By the kernel's kbuild."""
+        tree = self.tree()
+        self.write_tree(build_dir, tree, key)
+        try:
+            done = kbuild.make(self.source, build_dir, tree, self.flags)
+        except OSError:
+            self.report.no_program("make")
+            return None
+        self.cpu += done.cpu
+        path = tree / f"{self.source.name}.ko"
+        if done.status or not path.exists():
+            self.report.compiler(done.output, self.runtime, self.kept(done.output))
+            return None
+        return self.done(path, done.output, key, "kbuild", reason)
+
+    def done(self, path: Path, log: str, key: str, origin: str, reason: str) -> Module:
+        """Store the module, put it where the session expects it."""
+        self.cache.put_file(KIND, key, path)
+        target = self.folder / path.name
+        path.replace(target)
+        return Module(target, self.source.manifest, log, key, origin, reason, self.cpu)
+
+    # --- the tree for kbuild ---------------------------------------------
+
+    def tree(self) -> Path:
+        """The folder for kbuild; make cannot handle blanks and colons in its path."""
+        safe = str(self.folder).startswith(scratch_root()) or " " not in str(self.folder)
+        base = self.folder if safe else Path(scratch_root()) / self.folder.name
+        return base / self.source.name
+
+    def write_tree(self, build_dir: Path, tree: Path, key: str) -> None:
+        """Fill that folder."""
+        tree.mkdir(parents=True, exist_ok=True)
+        without = set(self.kit.broken) if self.kit else set()
+        kbuild.write_tree(
+            self.source, self.runtime, build_dir, tree, self.facts(), key[:16], without
+        )
+
+    def keep_tree(self, build_dir: Path, key: str) -> None:
+        """For -k: a folder in which ``make`` builds the module without us."""
+        self.write_tree(build_dir, self.tree(), key)
+
+    # --- failures --------------------------------------------------------
+
+    def kit_failed(self, error: KitError) -> bool:
+        """Report what kbuild could not do better; false when it may be tried."""
+        if error.stage == "tools":
+            self.report.no_program(str(error).partition(":")[0])
+            return True
+        if error.stage == "kbuild" and error.log:
+            program = missing_program(error.log)
+            if program:
+                self.report.no_program(program)
+            else:
+                self.report.compiler(error.log, self.runtime, self.kept(error.log))
+            return True
+        if error.stage == "headers":
+            self.report.compiler(error.log, self.runtime, self.kept(error.log))
+            return True
+        return False
+
+    def kept(self, log: str) -> str:
+        """Store a log where it outlives the session's folder; its path."""
+        path = Path(scratch_root()) / f"stapy-{self.source.name}-{os.getpid()}.log"
+        try:
+            path.write_text(log)
+        except OSError as error:
+            return f"nowhere ({path}: {error.strerror})"
+        return str(path)
+
+
+def build(
+    source: ModuleSource,
+    *,
+    kernel: BuildKernel,
+    options: Options,
+    diagnostics: Diagnostics,
+    cache: Cache,
+    folder: Path,
+    facts: Callable[[], str],
+) -> Module | None:
+    """Pass 4: make ``folder/NAME.ko``; None when that failed, with the reasons collected."""
+    return Build(
+        source,
+        kernel=kernel,
+        options=options,
+        diagnostics=diagnostics,
+        cache=cache,
+        folder=folder,
+        facts=facts,
+    ).run()

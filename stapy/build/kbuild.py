@@ -1,0 +1,109 @@
+"""The long way: a folder with all sources and a Makefile, made by the kernel's own kbuild.
+
+Taken with ``-B``, with ``STAPY_BUILD=kbuild`` and whenever the short way is in
+doubt.  The folder is complete: ``make`` in it works without stapy, which is what
+``-k`` leaves to the user.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stapy.build.commands import make_command
+from stapy.build.process import Result, run
+from stapy.translate.manifest import assembly, encode
+
+if TYPE_CHECKING:
+    from stapy.translate.source import ModuleSource
+
+_MAKEFILE = """# Made by stapy: `make` builds {name}.ko for the kernel named here.
+KERNEL ?= {build_dir}
+
+obj-m := {name}.o
+{name}-y := {objects}
+ccflags-y := {flags}
+
+all:
+\t$(MAKE) -C $(KERNEL) M=$(CURDIR) modules
+
+clean:
+\t$(MAKE) -C $(KERNEL) M=$(CURDIR) clean
+
+.PHONY: all clean
+"""
+
+
+def write_tree(
+    source: ModuleSource,
+    runtime: Path,
+    build_dir: Path,
+    folder: Path,
+    facts: str,
+    digest: str,
+    without: set[str],
+) -> None:
+    """Put sources, runtime and Makefile into ``folder``.
+
+    ``without`` names C files of the runtime that this kernel is known to refuse.
+    """
+    objects = []
+    for name, text in source.files.items():
+        # An object of the module's own name would be the module itself.
+        if name == f"{source.name}.c":
+            name = f"{source.name}_script.c"
+        (folder / name).write_text(text)
+        if name.endswith(".c"):
+            objects.append(name[:-2] + ".o")
+    objects += _copy_runtime(runtime, folder / "runtime", without)
+    (folder / "kernel_facts.h").write_text(facts)
+    (folder / "manifest.json").write_bytes(encode(source.manifest))
+    (folder / "stapy_manifest.S").write_text(assembly("manifest.json", digest))
+    objects.append("stapy_manifest.o")
+    # $(src) is relative to the kernel's folder in newer kernels, so it cannot be used here.
+    here = "$(M)"
+    flags = [f"-I{here}", f"-I{here}/runtime"]
+    flags += [f"-D{name}={_for_make(value)}" for name, value in source.defines.items()]
+    (folder / "Makefile").write_text(
+        _MAKEFILE.format(
+            name=source.name,
+            build_dir=build_dir,
+            objects=" \\\n\t".join(objects),
+            flags=" ".join(flags),
+        )
+        + f"AFLAGS_stapy_manifest.o := -Wa,-I{here}\n"
+    )
+
+
+def _for_make(value: str) -> str:
+    quoted = "'" + value.replace("'", "'\\''") + "'" if re.search(r"[^\w.+-]", value) else value
+    return quoted.replace("$", "$$").replace("#", "\\#")
+
+
+def _copy_runtime(runtime: Path, folder: Path, without: set[str]) -> list[str]:
+    objects = []
+    for path in sorted(runtime.rglob("*")):
+        if path.suffix not in (".c", ".h", ".S"):
+            continue
+        target = folder / path.relative_to(runtime)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(path.read_bytes())
+        name = path.relative_to(runtime).as_posix()
+        if path.suffix == ".c" and name not in without:
+            objects.append(f"runtime/{name[:-2]}.o")
+    return objects
+
+
+def make(source: ModuleSource, build_dir: Path, folder: Path, flags: list[str]) -> Result:
+    """Run kbuild; the module is ``folder/NAME.ko`` when the status is 0.
+
+    An `OSError` means that there is no make.
+    """
+    # Debug information triples the time and nobody reads it; -B can switch it on again.
+    words = ["CONFIG_DEBUG_INFO=", "CONFIG_DEBUG_INFO_BTF_MODULES="]
+    names = {flag.partition("=")[0] for flag in flags}
+    words = [word for word in words if word.partition("=")[0] not in names]
+    width = min(len(os.sched_getaffinity(0)), 4)
+    return run(make_command(build_dir, folder, f"-j{width}", *words, *flags))

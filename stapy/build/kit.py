@@ -1,0 +1,288 @@
+"""The build kit: all of a module that does not depend on the script, made once per kernel.
+
+A folder in the cache with
+
+- ``kit.json``      the kernel's own commands (see `commands`), and members that failed
+- ``prefix.h(.gch)``  the precompiled ``stapy.h``
+- ``kernel_facts.h``  what the runtime asks about this kernel
+- ``libstapy.a``    every ``.c`` of the runtime
+- ``module.c``      the C of the module description
+- ``common.o``      the object of newer kernels that goes into every module
+
+It is keyed by the kernel's build tree, the runtime's text and our own; the
+compiler is compared when the kit is opened.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from stapy import __version__
+from stapy.build.commands import CaptureError, Commands, capture, fill, load
+from stapy.build.process import run, run_many
+from stapy.cache import Cache, file_identity, key_of
+from stapy.record import Record
+
+if TYPE_CHECKING:
+    from stapy.build.process import Result
+
+KIND = "kit"
+# What changes when headers of the same release are installed anew.
+_TREE_FILES = (
+    "Module.symvers",
+    ".config",
+    "include/config/auto.conf",
+    "include/generated/autoconf.h",
+    "include/generated/utsrelease.h",
+    "include/generated/compile.h",
+)
+
+
+class BuildKernel(Protocol):
+    """The part of `stapy.kernel`'s record that pass 4 reads."""
+
+    release: str
+    arch: str
+    build_dir: Path | None
+
+
+class KitError(Exception):
+    """No kit could be made; ``log`` is what the tools printed, ``stage`` where it stopped.
+
+    Stages: "kbuild" (not even an empty module), "headers" (stapy.h does not
+    compile), "tools" (a program is missing).
+    """
+
+    def __init__(self, stage: str, reason: str, log: str = "") -> None:
+        super().__init__(reason)
+        self.stage = stage
+        self.log = log
+
+
+class Kit(Record):
+    """An opened kit.  ``broken`` maps runtime files that did not compile to its words."""
+
+    folder: Path
+    key: str
+    commands: Commands
+    broken: dict[str, str]
+    cpu: float = 0.0
+
+    def compile_words(self, runtime: Path) -> list[str]:
+        """The compile command with the precompiled header in front."""
+        return compile_words(self.commands, self.folder, runtime)
+
+
+def compile_words(commands: Commands, folder: Path, runtime: Path) -> list[str]:
+    """The kernel's compile command; the precompiled header must be its first include."""
+    words = commands.compile
+    return [
+        words[0],
+        "-include",
+        str(folder / "prefix.h"),
+        f"-I{folder}",
+        f"-I{runtime}",
+        f"-fmacro-prefix-map={runtime}/=",
+        *_without_includes(words[1:])[0],
+    ]
+
+
+def _without_includes(words: list[str]) -> tuple[list[str], list[str]]:
+    """``words`` without ``-include X``, and the ``X``s: these are part of ``prefix.h``."""
+    rest: list[str] = []
+    headers: list[str] = []
+    at = 0
+    while at < len(words):
+        if words[at] == "-include" and at + 1 < len(words):
+            headers.append(words[at + 1])
+            at += 2
+        else:
+            rest.append(words[at])
+            at += 1
+    return rest, headers
+
+
+def runtime_files(runtime: Path) -> list[Path]:
+    """Every C file and header of the runtime, sorted."""
+    return sorted(path for path in runtime.rglob("*") if path.suffix in (".c", ".h", ".S"))
+
+
+def kit_key(kernel: BuildKernel, runtime: Path) -> str:
+    """Names the content of the kit for this kernel, this runtime and this stapy."""
+    parts: list[object] = [__version__, kernel.release, kernel.arch]
+    assert kernel.build_dir is not None
+    for name in _TREE_FILES:
+        try:
+            parts.append(file_identity(kernel.build_dir / name))
+        except OSError:
+            parts.append(name)
+    for path in runtime_files(runtime):
+        parts += [path.relative_to(runtime), path.read_bytes()]
+    # Our own text too: a checkout changes without a new version.
+    here = Path(__file__).parent
+    for own in (here / "kit.py", here / "commands.py", here.parent / "kernel" / "facts.py"):
+        if own.exists():
+            parts.append(own.read_bytes())
+    return key_of(*parts)
+
+
+def open_kit(
+    kernel: BuildKernel,
+    runtime: Path,
+    cache: Cache,
+    scratch: Path,
+    facts: Callable[[], str],
+) -> Kit:
+    """The kit from the cache, or a new one; a `KitError` when none can be made.
+
+    With a cache that stores nothing the kit lives in ``scratch``.  ``facts`` is
+    called only when a kit is made.
+    """
+    key = kit_key(kernel, runtime)
+    kit = _load(cache.get(KIND, key), key)
+    if kit is not None:
+        return kit
+    with cache.lock(KIND, key):
+        kit = _load(cache.get(KIND, key), key)
+        if kit is not None:
+            return kit
+        print(
+            f"stapy: preparing the build kit for {kernel.release} (once)…",
+            file=sys.stderr,
+            flush=True,
+        )
+        fresh = scratch / "kit"
+        cpu = _Maker(kernel, runtime, fresh, facts()).make()
+        stored = cache.put_tree(KIND, key, fresh)
+        kit = _load(stored or fresh, key)
+        if kit is None:
+            raise KitError("tools", "the new build kit could not be read back")
+        kit.cpu = cpu
+        return kit
+
+
+def _load(folder: Path | None, key: str) -> Kit | None:
+    """Open a kit; None when it is not there, damaged, or made by another compiler."""
+    if folder is None:
+        return None
+    import json
+
+    try:
+        data = json.loads((folder / "kit.json").read_bytes())
+        common = folder / "common.o"
+        commands = load(data["commands"], common.read_bytes() if common.exists() else b"")
+        if data["compiler"] != list(_identity(commands.compile[0])):
+            return None
+        if not all((folder / name).exists() for name in ("prefix.h.gch", "libstapy.a", "module.c")):
+            return None
+        return Kit(folder, key, commands, data["broken"])
+    except (OSError, ValueError, KeyError, TypeError, IndexError):
+        return None
+
+
+def _identity(program: str) -> tuple[str, int, int]:
+    return file_identity(Path(program))
+
+
+class _Maker:
+    """Makes one kit in ``folder``."""
+
+    def __init__(self, kernel: BuildKernel, runtime: Path, folder: Path, facts: str) -> None:
+        self.kernel = kernel
+        self.runtime = runtime
+        self.folder = folder
+        self.facts = facts
+        self.cpu = 0.0
+
+    def make(self) -> float:
+        """Everything; the CPU seconds that it took."""
+        assert self.kernel.build_dir is not None
+        try:
+            self.commands, done = capture(self.kernel.build_dir)
+        except CaptureError as error:
+            raise KitError("kbuild", str(error), error.log) from error
+        except OSError as error:
+            raise KitError("tools", f"{error.filename or 'make'}: {error.strerror}") from error
+        self.cpu += done.cpu
+        self.folder.mkdir()
+        self.write_texts()
+        self.precompile()
+        broken = self.compile_runtime()
+        self.write_description(broken)
+        return self.cpu
+
+    def run(self, words: list[str]) -> Result:
+        try:
+            done = run(words, self.commands.environment)
+        except OSError as error:
+            raise KitError("tools", f"{words[0]}: {error.strerror}") from error
+        self.cpu += done.cpu
+        return done
+
+    def write_texts(self) -> None:
+        headers = _without_includes(self.commands.compile)[1]
+        lines = [f'#include "{name}"\n' for name in [*headers, "kernel_facts.h", "stapy.h"]]
+        (self.folder / "prefix.h").write_text("".join(lines))
+        (self.folder / "kernel_facts.h").write_text(self.facts)
+        (self.folder / "module.c").write_text(self.commands.template)
+        if self.commands.common:
+            (self.folder / "common.o").write_bytes(self.commands.common)
+
+    def precompile(self) -> None:
+        words = compile_words(self.commands, self.folder, self.runtime)
+        # The header is the source here, not an include of it.
+        del words[1:3]
+        at = words.index("-c") if "-c" in words else 0
+        words[at : at + 1] = [] if not at else ["-x", "c-header"]
+        header = self.folder / "prefix.h"
+        done = self.run(fill(words, SOURCE=str(header), OBJECT=f"{header}.gch"))
+        if done.status:
+            raise KitError("headers", "stapy.h does not compile", done.output)
+
+    def compile_runtime(self) -> dict[str, str]:
+        """``libstapy.a``; what failed is left out of it and returned."""
+        words = compile_words(self.commands, self.folder, self.runtime)
+        objects: dict[str, str] = {}
+        commands = []
+        for source in runtime_files(self.runtime):
+            if source.suffix != ".c":
+                continue
+            name = source.relative_to(self.runtime).as_posix()
+            objects[name] = str(self.folder / (name.replace("/", "_")[:-2] + ".o"))
+            commands.append(fill(words, SOURCE=str(source), OBJECT=objects[name]))
+        width = min(len(os.sched_getaffinity(0)), 4)
+        broken: dict[str, str] = {}
+        for name, done in zip(objects, run_many(commands, self.commands.environment, width)):
+            self.cpu += done.cpu
+            for step in self.commands.after_compile:
+                if done.status == 0:
+                    done = self.run(fill(step, OBJECT=objects[name]))
+            if done.status:
+                broken[name] = done.output
+        members = [path for name, path in objects.items() if name not in broken]
+        archive = self.run([self.archiver(), "rcsD", str(self.folder / "libstapy.a"), *members])
+        if archive.status:
+            raise KitError("tools", "the runtime's archive could not be made", archive.output)
+        for path in objects.values():
+            Path(path).unlink(missing_ok=True)
+        return broken
+
+    def archiver(self) -> str:
+        """``ar`` of the same chain as the linker."""
+        linker = self.commands.link[0]
+        folder, _, name = linker.rpartition("/")
+        return f"{folder}/{name.replace('ld.lld', 'llvm-ar').replace('ld', 'ar', 1)}"
+
+    def write_description(self, broken: dict[str, str]) -> None:
+        import json
+
+        data: dict[str, Any] = {
+            "commands": self.commands.as_data(),
+            "compiler": _identity(self.commands.compile[0]),
+            "broken": broken,
+        }
+        (self.folder / "kit.json").write_text(json.dumps(data))

@@ -1,0 +1,277 @@
+"""From what compilers print to what a user can act on.
+
+Three kinds of places: the user's own embedded C (found by ``#line``), stapy's
+runtime (this kernel is not known yet), C that we generated (our mistake).
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stapy.diagnostics import NOWHERE, Span
+from stapy.record import Record
+
+if TYPE_CHECKING:
+    from stapy.build.modpost import Imports
+    from stapy.diagnostics import Diagnostics, SourceMap
+    from stapy.translate.source import ModuleSource
+
+KIND = "build error"
+_MOST = 5  # messages about one compiler run; the log has the rest
+
+_PROBLEM = re.compile(
+    r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:(?P<column>\d+):)? "
+    r"(?P<kind>(?:fatal )?error|warning): (?P<text>.*)$",
+    re.MULTILINE,
+)
+_LINE_MARK = re.compile(r'^#\s*(?:line\s+)?(\d+)\s+"((?:[^"\\]|\\.)*)"')
+_COMMENT_MARK = re.compile(r"/\* (?:.* at )?(\S+?):(\d+)(?::(\d+))? ?\*/")
+_NOT_FOUND = re.compile(
+    r"^(?:/bin/sh: (?:\d+: |line \d+: )?|make(?:\[\d+\])?: )(?P<program>[\w./+-]+): "
+    r"(?:not found|command not found|No such file or directory)",
+    re.MULTILINE,
+)
+# Program -> Debian package, when it is not called the same.
+_PACKAGES = {"ld": "binutils", "as": "binutils", "ar": "binutils", "cc": "gcc", "cc1": "gcc"}
+
+
+class Problem(Record):
+    """One error or warning of the compiler."""
+
+    file: str
+    line: int
+    column: int
+    error: bool
+    text: str
+
+
+def problems(log: str) -> list[Problem]:
+    """The compiler's messages in their order, without the source lines it draws."""
+    return [
+        Problem(
+            match["file"],
+            int(match["line"]),
+            int(match["column"] or 1),
+            match["kind"] != "warning",
+            _option_removed(match["text"]),
+        )
+        for match in _PROBLEM.finditer(log)
+    ]
+
+
+def _option_removed(text: str) -> str:
+    """Without the ``[-Werror=…]`` at its end: nobody set that option by hand."""
+    return re.sub(r" \[-W[\w=-]+\]$", "", text)
+
+
+def span_of_line(sources: SourceMap, name: str, line: int, column: int = 1) -> Span | None:
+    """The place in a script that ``name:line:column`` means, None when no source has that name."""
+    for number, source in enumerate(sources.sources):
+        if source.name != name and Path(source.name).resolve() != Path(name).resolve():
+            continue
+        start = 0
+        for _ in range(line - 1):
+            start = source.text.find("\n", start) + 1
+            if start == 0:
+                return None
+        end = source.text.find("\n", start)
+        end = len(source.text) if end < 0 else end
+        text = source.text[start:end]
+        at = min(column - 1, max(len(text) - 1, 0))
+        if column <= 1:
+            at = len(text) - len(text.lstrip())
+        word = re.compile(r"\w+|.?").match(text, at)
+        return Span(number, start + at, start + (word.end() if word else at))
+    return None
+
+
+def script_place(text: str, line: int) -> tuple[str, int] | None:
+    """Which script line stands behind a line of generated C: the last mark above it."""
+    place: tuple[str, int] | None = None
+    for number, content in enumerate(text.splitlines()[:line], 1):
+        mark = _LINE_MARK.match(content)
+        if mark:
+            place = (mark[2], int(mark[1]) + line - number - 1)
+            continue
+        comment = _COMMENT_MARK.search(content)
+        if comment:
+            place = (comment[1], int(comment[2]))
+    return place
+
+
+class Reporter:
+    """Turns one failure into diagnostics."""
+
+    def __init__(self, diagnostics: Diagnostics, release: str, source: ModuleSource) -> None:
+        self.diagnostics = diagnostics
+        self.release = release
+        self.source = source
+
+    @property
+    def sources(self) -> SourceMap:
+        """The texts that places are looked up in."""
+        return self.diagnostics.sources
+
+    # --- the compiler ----------------------------------------------------
+
+    def script_errors(self, log: str) -> bool:
+        """Report errors in the script's embedded C; false when there are none."""
+        found = 0
+        for problem in problems(log):
+            if not problem.error:
+                continue
+            span = span_of_line(self.sources, problem.file, problem.line, problem.column)
+            if span is None:
+                continue
+            found += 1
+            if found <= _MOST:
+                self.diagnostics.error(
+                    KIND, "E0404", f"embedded C: {problem.text}", span, where="here"
+                )
+        return found > 0
+
+    def compiler(self, log: str, runtime: Path, kept: str) -> None:
+        """Report a failed compilation."""
+        if self.script_errors(log):
+            return
+        errors = [problem for problem in problems(log) if problem.error]
+        note = f"the whole output of the tools is in {kept}"
+        for problem in errors:
+            member = runtime_member(problem.file, runtime)
+            if member is not None:
+                self.unknown_kernel(member, f"{member}:{problem.line}: {problem.text}", note)
+                return
+        if not errors:
+            missing = missing_program(log)
+            if missing:
+                self.no_program(missing)
+                return
+            last = log.strip().splitlines()[-1:] or ["it printed nothing"]
+            self.diagnostics.error(
+                KIND,
+                "E0403",
+                f"the kernel's build system failed for {self.release}",
+                notes=[last[0].strip(), note],
+                hint="see whether an empty module can be built with these headers",
+            )
+            return
+        first = errors[0]
+        span, where = self.behind(first)
+        self.diagnostics.error(
+            KIND,
+            "E0406",
+            "the generated C does not compile: this is our mistake",
+            span,
+            where=where,
+            notes=[f"{Path(first.file).name}:{first.line}: {first.text}", note],
+            hint="please report it with the script and that file",
+        )
+
+    def behind(self, problem: Problem) -> tuple[Span, str]:
+        """The script's place behind an error in generated C."""
+        text = self.source.files.get(Path(problem.file).name)
+        if text is None:
+            text = next(iter(self.source.files.values()), "")
+        place = script_place(text, problem.line)
+        span = span_of_line(self.sources, *place) if place else None
+        return (span, "the C for this") if span else (NOWHERE, "")
+
+    # --- the rest --------------------------------------------------------
+
+    def unknown_kernel(self, member: str, *notes: str) -> None:
+        """A part of the runtime does not fit to this kernel."""
+        self.diagnostics.error(
+            KIND,
+            "E0405",
+            f"stapy does not know kernel {self.release} yet (family {family_of(member)})",
+            notes=list(notes),
+            hint="a newer stapy may know it; please report the kernel's release",
+        )
+
+    def imports(self, imports: Imports, broken: dict[str, str], kept: str) -> None:
+        """Report symbols that a module cannot have."""
+        ours = [name for name in imports.missing if name.startswith("stapy_")]
+        if ours and broken:
+            for member, log in broken.items():
+                first = next((p.text for p in problems(log) if p.error), "it was refused")
+                self.unknown_kernel(
+                    member, f"{member}: {first}", f"the whole output of the tools is in {kept}"
+                )
+            return
+        for name in imports.missing[:_MOST]:
+            self.diagnostics.error(
+                KIND,
+                "E0407",
+                f"kernel {self.release} does not export '{name}' to modules",
+                self.use_of(name),
+                hint="use something that Module.symvers lists, or kallsyms at run time",
+            )
+        for name, reason in imports.refused[:_MOST]:
+            self.diagnostics.error(KIND, "E0407", f"'{name}' {reason}", self.use_of(name))
+
+    def use_of(self, name: str) -> Span:
+        """Where the script uses a C name, as far as the marks in the C tell."""
+        word = re.compile(rf"\b{re.escape(name)}\b")
+        for text in self.source.files.values():
+            for number, line in enumerate(text.splitlines(), 1):
+                if word.search(line):
+                    place = script_place(text, number)
+                    span = span_of_line(self.sources, *place) if place else None
+                    if span:
+                        return span
+        return NOWHERE
+
+    def no_headers(self, build_dir: Path | None) -> None:
+        """There is nothing to build modules with."""
+        where = build_dir or f"/lib/modules/{self.release}/build"
+        self.diagnostics.error(
+            KIND,
+            "E0401",
+            f"missing kernel headers for {self.release}",
+            notes=[f"{where} is not a kernel build tree"],
+            hint=f"apt-get install linux-headers-{self.release}",
+        )
+
+    def no_program(self, program: str) -> None:
+        """A tool is missing."""
+        name = Path(program).name
+        package = _PACKAGES.get(re.sub(r"^.*-(?=(?:ld|as|ar)$)", "", name), name)
+        package = re.sub(r"^.*-gcc-(\d+)$", r"gcc-\1", package)
+        self.diagnostics.error(
+            KIND,
+            "E0402",
+            f"the program {name} is missing, kernel {self.release} is built with it",
+            hint=f"apt-get install {package}",
+        )
+
+
+def missing_program(log: str) -> str | None:
+    """The program that a shell or make did not find."""
+    match = _NOT_FOUND.search(log)
+    return match["program"] if match else None
+
+
+def runtime_member(file: str, runtime: Path) -> str | None:
+    """The path below the runtime's folder, None for a file that is elsewhere.
+
+    kbuild compiles a copy in a folder ``runtime``, and its macro-prefix maps cut
+    the front off; so the end of the path decides.
+    """
+    parts = Path(file).parts
+    for at in range(len(parts)):
+        tail = Path(*parts[at:])
+        if (at == 0 or parts[at - 1] in ("runtime", runtime.name)) and (runtime / tail).is_file():
+            if tail.is_absolute():
+                return tail.relative_to(runtime).as_posix() if runtime in tail.parents else None
+            return tail.as_posix()
+    return None
+
+
+def family_of(member: str) -> str:
+    """What users call a file of the runtime: its folder's subject, or its own name."""
+    path = Path(member)
+    if path.parts[0] in ("probes", "compat") or len(path.parts) == 1:
+        return path.stem
+    return path.parts[0]

@@ -1,0 +1,143 @@
+"""What the kernel's ``modpost`` does, for one module: check its imports, make its CRC table.
+
+A name is looked up in the mapped ``Module.symvers`` by a search for its bytes;
+reading all 20 000 rows would cost more than compiling a small script.
+"""
+
+from __future__ import annotations
+
+import mmap
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stapy.record import Record, new
+
+if TYPE_CHECKING:
+    from stapy.debuginfo.elf import ElfFile
+
+_NAME_BYTES = 56  # of a row of __versions, with the NUL
+_GPL = frozenset(
+    (
+        "GPL",
+        "GPL v2",
+        "GPL and additional rights",
+        "Dual BSD/GPL",
+        "Dual MIT/GPL",
+        "Dual MPL/GPL",
+    )
+)
+
+
+class Export(Record):
+    """One row of ``Module.symvers``."""
+
+    crc: int
+    name: str
+    owner: str
+    gpl: bool
+    namespace: str
+
+
+class Imports(Record):
+    """What a module takes from elsewhere.
+
+    ``missing`` are names that nobody exports, ``refused`` pairs of name and
+    reason.  ``depends`` are the modules that must be loaded first.
+    """
+
+    found: list[Export]
+    missing: list[str] = new(list)
+    refused: list[tuple[str, str]] = new(list)
+    depends: list[str] = new(list)
+
+
+class Symvers:
+    """A mapped ``Module.symvers``."""
+
+    def __init__(self, path: Path) -> None:
+        with path.open("rb") as file:
+            try:
+                self._data: bytes | mmap.mmap = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            except ValueError:  # an empty file cannot be mapped
+                self._data = b""
+
+    def find(self, name: str) -> Export | None:
+        """The row of a name."""
+        at = self._data.find(b"\t" + name.encode() + b"\t")
+        if at < 0:
+            return None
+        start = self._data.rfind(b"\n", 0, at) + 1
+        end = self._data.find(b"\n", at)
+        fields = self._data[start : end if end >= 0 else len(self._data)].decode().split("\t")
+        if len(fields) < 4 or fields[1] != name:
+            return None
+        try:
+            crc = int(fields[0], 16)
+        except ValueError:
+            return None
+        namespace = fields[4].strip() if len(fields) > 4 else ""
+        return Export(crc, name, fields[2], "_GPL" in fields[3], namespace)
+
+
+def modinfo(elf: ElfFile) -> list[tuple[str, str]]:
+    """The ``name=value`` lines of an object's ``.modinfo``."""
+    pairs = []
+    for item in (elf.read(".modinfo") or b"").split(b"\0"):
+        name, equals, value = item.decode("utf-8", "replace").partition("=")
+        if equals:
+            pairs.append((name, value))
+    return pairs
+
+
+def undefined(elf: ElfFile) -> list[str]:
+    """Names that must come from elsewhere, sorted; weak ones may stay open."""
+    return sorted({s.name for s in elf.symbols() if s.section == 0 and s.binding == 1 and s.name})
+
+
+def resolve(elf: ElfFile, symvers: Symvers) -> Imports:
+    """Look up all that a linked module needs, by the rules of ``modpost``."""
+    info = modinfo(elf)
+    licensed = any(name == "license" and value in _GPL for name, value in info)
+    namespaces = {value for name, value in info if name == "import_ns"}
+    imports = Imports([])
+    for name in undefined(elf):
+        export = symvers.find(name)
+        if export is None:
+            imports.missing.append(name)
+            continue
+        imports.found.append(export)
+        if export.gpl and not licensed:
+            imports.refused.append((name, "is for modules under the GPL only"))
+        if export.namespace and export.namespace not in namespaces:
+            imports.refused.append((name, f"needs MODULE_IMPORT_NS({export.namespace})"))
+        if export.owner != "vmlinux":
+            owner = re.sub(r".*/", "", export.owner).replace("-", "_")
+            if owner not in imports.depends:
+                imports.depends.append(owner)
+    return imports
+
+
+def assembly(imports: Imports, symvers: Symvers, versions: bool, word: int = 8) -> str:
+    """Assembler text of the CRC table and the list of modules to be loaded first."""
+    lines = [
+        '\t.section .modinfo,"a",@progbits',
+        f'\t.asciz "depends={",".join(imports.depends)}"',
+    ]
+    layout = symvers.find("module_layout")
+    rows = [*imports.found, *([layout] if layout else [])]
+    if versions and rows:
+        lines += ['\t.section __versions,"a",@progbits', "\t.balign 32"]
+        for export in rows:
+            lines += [
+                f"\t.{'quad' if word == 8 else 'long'} {export.crc:#x}",
+                f'\t.asciz "{export.name}"',
+                f"\t.zero {_NAME_BYTES - len(export.name) - 1}",
+            ]
+    lines.append('\t.section .note.GNU-stack,"",@progbits')
+    return "\n".join(lines) + "\n"
+
+
+def too_long(imports: Imports) -> list[str]:
+    """Names that do not fit into a row of the CRC table."""
+    return [e.name for e in imports.found if len(e.name) >= _NAME_BYTES]

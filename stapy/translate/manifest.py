@@ -1,0 +1,91 @@
+"""The manifest: a module's own description, readable without loading it.
+
+It is plain JSON in the ELF section `SECTION`, beside the ``stapy=HASH`` line
+that ``modinfo`` shows.  `stapy.run` has its own reader, since it goes to
+machines that have nothing of ours.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from stapy import __version__
+
+SECTION = ".stapy.manifest"
+FORMAT = 1
+
+
+def make_manifest(
+    *,
+    name: str,
+    script_name: str,
+    script_text: str,
+    release: str,
+    arch: str,
+    probes: list[dict[str, Any]],
+    limits: dict[str, int],
+    build_ids: dict[str, str] | None = None,
+    globals: dict[str, str] | None = None,
+) -> dict[str, Any]:
+    """The manifest of one module.
+
+    ``probes`` has a row per derived probe (``written``, ``points``, ``place``);
+    ``build_ids`` maps "kernel", a module's name or a file's path to its build-id
+    in hexadecimal; ``globals`` maps what ``NAME=VALUE`` can set at load time to
+    its type ("long" or "string").
+    """
+    return {
+        "format": FORMAT,
+        "stapy": __version__,
+        "name": name,
+        "script": {"name": script_name, "text": script_text},
+        "release": release,
+        "arch": arch,
+        "probes": probes,
+        "limits": limits,
+        "build_ids": build_ids or {},
+        "globals": globals or {},
+    }
+
+
+def encode(manifest: dict[str, Any]) -> bytes:
+    """The bytes that go into the section; equal manifests give equal bytes."""
+    return json.dumps(manifest, sort_keys=True, separators=(",", ":")).encode("ascii")
+
+
+def assembly(data_file: str, digest: str) -> str:
+    """Assembler text that puts an encoded manifest, in ``data_file``, into a module.
+
+    The section is not allocated: a loaded module does not pay for it.
+    """
+    quoted = data_file.replace("\\", "\\\\").replace('"', '\\"')
+    return (
+        f'\t.section {SECTION},"",@progbits\n'
+        f'\t.incbin "{quoted}"\n'
+        f'\t.section .modinfo,"a",@progbits\n'
+        f'\t.asciz "stapy={digest}"\n'
+        f'\t.section .note.GNU-stack,"",@progbits\n'
+    )
+
+
+def decode(data: bytes) -> dict[str, Any] | None:
+    """The manifest in the bytes of a section, None when they are not one."""
+    try:
+        manifest = json.loads(data)
+    except ValueError:
+        return None
+    return manifest if isinstance(manifest, dict) and "stapy" in manifest else None
+
+
+def read_manifest(path: Path) -> dict[str, Any] | None:
+    """The manifest in a module's file (compressed or not), None when it has none."""
+    from stapy.debuginfo.elf import ElfFile
+    from stapy.debuginfo.errors import DebuginfoError
+
+    try:
+        data = ElfFile.open(path).read(SECTION)
+    except DebuginfoError:
+        return None
+    return None if data is None else decode(data)
