@@ -79,6 +79,10 @@ class Struct(CType):
             self.cached = self.load()
         return self.cached
 
+    def __repr__(self) -> str:
+        """Without members: types refer to each other in circles."""
+        return f"Struct({self.kind} {self.name or '{...}'})"
+
 
 class Enumerator(Record):
     """``name = value``."""
@@ -203,7 +207,9 @@ def c_name(type: CType, declarator: str = "") -> str:
         base = f"enum {type.name or '{...}'}"
     else:
         base = getattr(type, "name", "") or "<unknown>"
-    return f"{base} {declarator}" if declarator and not declarator.startswith("[") else base + declarator
+    if declarator and not declarator.startswith("["):
+        return f"{base} {declarator}"
+    return base + declarator
 
 
 def strip_qualifiers(type: CType) -> CType:

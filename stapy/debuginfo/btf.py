@@ -1,0 +1,225 @@
+"""BTF, the compact type information that kernels and modules carry.
+
+Opening costs one walk over the type headers, and nothing when its index comes
+from the cache: types become objects of `stapy.debuginfo.ctypes` one by one, on
+first use.  A module's BTF is split: its type numbers and string offsets
+continue those of the kernel's, its ``base``.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from array import array
+from collections.abc import Iterator
+
+from stapy.debuginfo import ctypes as c
+from stapy.debuginfo.btfindex import KIND_LETTERS, build_index, kind_of
+from stapy.debuginfo.btftypes import TypeFactory
+from stapy.debuginfo.elf import Buffer
+from stapy.debuginfo.errors import DebuginfoError
+from stapy.debuginfo.lines import SortedLines
+from stapy.record import Record
+
+TRACEITER = "__traceiter_"
+
+
+class Index(Record):
+    """Position of each type in the type section, and the sorted lines ``kind name number``."""
+
+    positions: array[int]
+    names: SortedLines
+
+
+class Btf:
+    """One BTF section; ``name`` is for messages."""
+
+    def __init__(
+        self,
+        data: Buffer,
+        name: str,
+        base: Btf | None = None,
+        index: Index | None = None,
+    ) -> None:
+        self.name = name
+        self.base = base
+        self._data = bytes(data) if isinstance(data, memoryview) else data
+        self._read_header()
+        self.first: int = base.end if base else 1  # number of the first type of our own
+        self._first_text: int = base.text_end if base else 0
+        self.text_end: int = self._first_text + self._text_size
+        if index is None:
+            positions, names = build_index(
+                bytes(self._data[self._types : self._types + self._type_size]),
+                self.first,
+                self.string,
+                name,
+            )
+            index = Index(positions, SortedLines(names))
+        self.index = index
+        self.end: int = self.first + len(index.positions)  # one past our last type number
+        self._factory = TypeFactory(self)
+
+    def _read_header(self) -> None:
+        data = self._data
+        if len(data) < 24:
+            raise DebuginfoError(f"{self.name}: BTF data too short")
+        magic, version, _, size, type_at, type_size, text_at, text_size = struct.unpack_from(
+            "<HBBIIIII", data
+        )
+        if magic != 0xEB9F or sys.byteorder != "little":
+            raise DebuginfoError(f"{self.name}: not BTF of a little-endian machine")
+        if version != 1:
+            raise DebuginfoError(f"{self.name}: BTF version {version} is not known")
+        if size < 24 or size + type_at + type_size > len(data):
+            raise DebuginfoError(f"{self.name}: BTF types end outside of the data")
+        if size + text_at + text_size > len(data) or type_size % 4:
+            raise DebuginfoError(f"{self.name}: BTF strings end outside of the data")
+        self._types, self._type_size = size + type_at, type_size
+        self._text, self._text_size = size + text_at, text_size
+
+    # --- raw access for the factory --------------------------------------
+
+    def string(self, offset: int) -> bytes:
+        """The string at an offset; empty for a bad one."""
+        if offset < self._first_text:
+            return self.base.string(offset) if self.base else b""
+        at = offset - self._first_text
+        if at >= self._text_size:
+            return b""
+        start = self._text + at
+        end = self._data.find(b"\0", start, self._text + self._text_size)
+        return self._data[start:end] if end >= 0 else b""
+
+    def header(self, number: int) -> tuple[int, int, int, int]:
+        """``(name offset, info, size or type, position of what follows)`` of our own type."""
+        at = self._types + self.index.positions[number - self.first]
+        name, info, size = struct.unpack_from("<III", self._data, at)
+        return name, info, size, at + 12
+
+    def words(self, at: int, count: int) -> tuple[int, ...]:
+        """``count`` numbers at a position that `header` gave."""
+        if at + 4 * count > self._types + self._type_size:
+            raise DebuginfoError(f"{self.name}: damaged BTF type")
+        found: tuple[int, ...] = struct.unpack_from(f"<{count}I", self._data, at)
+        return found
+
+    # --- questions -------------------------------------------------------
+
+    def type_by_number(self, number: int) -> c.CType:
+        """The type of a number; `Unknown` for a number that does not exist."""
+        if number < self.first and self.base is not None:
+            return self.base.type_by_number(number)
+        return self._factory.get(number)
+
+    def _numbers(self, letter: str, name: str) -> list[int]:
+        return [int(row) for row in self.index.names.get(f"{letter} {name}".encode())]
+
+    def function(self, name: str) -> c.Function | None:
+        """The prototype of a function; of several of that name, the first."""
+        for number in self._numbers("f", name):
+            return self.prototype(number)
+        return None
+
+    def prototype(self, number: int) -> c.Function | None:
+        """The prototype of the FUNC with this type number."""
+        _, _, proto, _ = self.header(number)
+        type = self.type_by_number(proto)
+        return type if isinstance(type, c.Function) else None
+
+    def has_function(self, name: str) -> int:
+        """How many functions have this name."""
+        return len(self._numbers("f", name))
+
+    def functions(self, pattern: str = "*") -> Iterator[str]:
+        """Names that match a pattern with ``* ? []``, sorted, each once."""
+        from stapy.debuginfo.glob import literal_prefix, matcher
+
+        prefix = literal_prefix(pattern)
+        match = matcher(pattern)
+        last = ""
+        for row in self.index.names.with_prefix(b"f " + prefix.encode()):
+            name = prefix + row[: row.rfind(b" ")].decode("latin-1")
+            if name != last and match(name):
+                yield name
+            last = name
+
+    def tracepoints(self) -> Iterator[str]:
+        """Names of all tracepoints; `tracepoint` gives the parameters."""
+        for name in self.functions(TRACEITER + "*"):
+            yield name[len(TRACEITER) :]
+
+    def tracepoint(self, name: str) -> list[c.Parameter] | None:
+        """The parameters of a tracepoint, None when there is none of that name."""
+        proto = self.function(TRACEITER + name)
+        return None if proto is None else proto.params[1:]
+
+    def type(self, name: str) -> c.CType | None:
+        """``struct x``, ``union x``, ``enum x`` or ``x`` (a typedef or basic type, else a tag)."""
+        kind, _, tag = name.strip().rpartition(" ")
+        letters = {"struct": "sw", "union": "uW", "enum": "e", "class": "s"}.get(kind)
+        if letters is None:
+            tag, letters = " ".join(name.split()), "tisue"
+        for letter in letters:
+            for number in self._numbers(letter, tag.replace(" ", "\t")):
+                return self.type_by_number(number)
+        return None
+
+    def type_names(self, letters: str = "sue") -> Iterator[str]:
+        """Names of all types of some kinds, as `type` takes them (for suggestions)."""
+        words = {"s": "struct ", "u": "union ", "e": "enum "}
+        for letter in letters:
+            for row in self.index.names.with_prefix(f"{letter} ".encode()):
+                name = row[: row.rfind(b" ")].decode("latin-1")
+                yield words.get(letter, "") + name.replace("\t", " ")
+
+    def variable(self, name: str) -> c.CType | None:
+        """The type of a global variable (BTF knows the per-CPU ones)."""
+        for number in self._numbers("v", name):
+            return self.type_by_number(self.header(number)[2])
+        return None
+
+    def enumerator(self, name: str) -> int | None:
+        """The value of an enumeration constant.
+
+        They are not in the index: one search for the string and one for its
+        offset among the types answer in about two milliseconds.
+        """
+        offset = self._string_offset(name.encode())
+        if offset is None:
+            return None
+        for number, value in self._enumerators_at(offset):
+            type = self.type_by_number(number)
+            if isinstance(type, c.Enum):
+                for row in type.values:
+                    if row.name == name:
+                        return row.value
+            return value
+        return None
+
+    def _string_offset(self, text: bytes) -> int | None:
+        at = self._data.find(b"\0" + text + b"\0", self._text, self._text + self._text_size)
+        if at >= 0:
+            return at + 1 - self._text + self._first_text
+        return self.base._string_offset(text) if self.base else None
+
+    def _enumerators_at(self, offset: int) -> Iterator[tuple[int, int]]:
+        from bisect import bisect_right
+
+        needle = struct.pack("<I", offset)
+        at = self._types
+        end = self._types + self._type_size
+        while (at := self._data.find(needle, at, end)) >= 0:
+            place = at - self._types
+            if place % 4 == 0:
+                row = bisect_right(self.index.positions, place) - 1
+                if row >= 0:
+                    _, info, _, body = self.header(self.first + row)
+                    stride = {6: 8, 19: 12}.get(kind_of(info))
+                    inside = at - body
+                    if stride and 0 <= inside < stride * (info & 0xFFFF) and inside % stride == 0:
+                        yield self.first + row, self.words(at, 2)[1]
+            at += 1
+
+
+__all__ = ["KIND_LETTERS", "Btf", "Index"]

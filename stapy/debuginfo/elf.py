@@ -1,0 +1,262 @@
+"""ELF64 files by memory map: sections, symbols, notes; nothing is read before it is asked for.
+
+Every number from the file is checked before it is used, so that a damaged file
+ends in a `DebuginfoError` and not in a wrong answer or a huge allocation.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+from stapy.debuginfo.errors import DebuginfoError
+from stapy.record import Record
+
+Buffer = bytes | mmap.mmap | memoryview
+
+EM_NAMES = {62: "x86_64", 183: "arm64", 243: "riscv", 21: "powerpc", 22: "s390", 258: "loongarch"}
+
+SHT_SYMTAB, SHT_NOTE, SHT_NOBITS = 2, 7, 8
+SHF_COMPRESSED = 0x800
+STT_FUNC = 2
+_MAX_INFLATED = 4 << 30  # no section of a real file inflates beyond this
+_NT_GNU_BUILD_ID = 3
+
+# Magic of the compressed files that modules come in -> name for messages.
+COMPRESSED_MAGIC = {
+    b"\x1f\x8b": "gzip",
+    b"\xfd7zXZ\0": "xz",
+    b"(\xb5/\xfd": "zstd",
+}
+
+
+class Section(Record):
+    """One section header."""
+
+    name: str
+    type: int
+    flags: int
+    address: int
+    offset: int
+    size: int
+    link: int
+    entry_size: int
+
+
+class Symbol(Record):
+    """One symbol; ``section`` is the header index (0 for undefined)."""
+
+    name: str
+    value: int
+    size: int
+    kind: int
+    binding: int
+    section: int
+
+
+class ElfFile:
+    """An ELF file in memory.
+
+    ``name`` is used in messages only.
+    """
+
+    def __init__(self, data: Buffer, name: str) -> None:
+        self.data = data
+        self.name = name
+        self.machine = ""
+        self.type = 0
+        self.sections: list[Section] = []
+        self._by_name: dict[str, Section] = {}
+        self._read_headers()
+
+    @classmethod
+    def open(cls, path: Path) -> ElfFile:
+        """Map a file; compressed modules (.ko.xz, .ko.zst, .ko.gz) are inflated."""
+        return cls(map_file(path), str(path))
+
+    # --- headers ---------------------------------------------------------
+
+    def _fail(self, why: str) -> DebuginfoError:
+        return DebuginfoError(f"{self.name}: {why}")
+
+    def _read_headers(self) -> None:
+        data = self.data
+        if len(data) < 64 or bytes(data[:4]) != b"\x7fELF":
+            raise self._fail("not an ELF file")
+        if data[4] != 2 or data[5] != 1:
+            raise self._fail("not a 64-bit little-endian ELF file")
+        self.type, machine = struct.unpack_from("<HH", data, 16)
+        self.machine = EM_NAMES.get(machine, f"machine {machine}")
+        (table,) = struct.unpack_from("<Q", data, 40)
+        entry_size, count, name_index = struct.unpack_from("<HHH", data, 58)
+        if table == 0:
+            return
+        if entry_size != 64 or table + 64 > len(data):
+            raise self._fail("damaged section table")
+        first = struct.unpack_from("<IIQQQQIIQQ", data, table)
+        count = count or first[5]  # more than 65279 sections: counted in the first header
+        if name_index == 0xFFFF:
+            name_index = first[6]
+        if count > (len(data) - table) // 64:
+            raise self._fail("section table ends outside of the file")
+        rows = [struct.unpack_from("<IIQQQQIIQQ", data, table + 64 * i) for i in range(count)]
+        if name_index >= count:
+            raise self._fail("no section names")
+        names = self._range(rows[name_index][4], rows[name_index][5], "section names")
+        for row in rows:
+            section = Section(
+                _string(names, row[0]), row[1], row[2], row[3], row[4], row[5], row[6], row[9]
+            )
+            self.sections.append(section)
+            self._by_name.setdefault(section.name, section)
+
+    def _range(self, offset: int, size: int, what: str) -> bytes:
+        if offset + size > len(self.data):
+            raise self._fail(f"{what} end outside of the file")
+        return bytes(self.data[offset : offset + size])
+
+    # --- content ---------------------------------------------------------
+
+    def section(self, name: str) -> Section | None:
+        """The first section of that name; also the old spelling ``.zdebug_x`` of ``.debug_x``."""
+        found = self._by_name.get(name)
+        if found is None and name.startswith(".debug_"):
+            found = self._by_name.get(".z" + name[1:])
+        return found
+
+    def content(self, section: Section) -> bytes:
+        """A section's bytes, inflated when it is compressed; empty for NOBITS."""
+        if section.type == SHT_NOBITS:
+            return b""
+        raw = self._range(section.offset, section.size, f"section {section.name}")
+        if section.flags & SHF_COMPRESSED:
+            if len(raw) < 24:
+                raise self._fail(f"section {section.name}: damaged compression header")
+            kind, _, size = struct.unpack_from("<IIQ", raw)
+            if kind == 2:
+                return inflate_zstd(raw[24:], f"{self.name}: section {section.name}")
+            if kind != 1:
+                raise self._fail(f"section {section.name}: unknown compression {kind}")
+            return self._inflate(raw[24:], size, section)
+        if section.name.startswith(".zdebug_") and raw[:4] == b"ZLIB" and len(raw) >= 12:
+            return self._inflate(raw[12:], int.from_bytes(raw[4:12], "big"), section)
+        return raw
+
+    def _inflate(self, raw: bytes, size: int, section: Section) -> bytes:
+        import zlib
+
+        # zlib cannot shrink below 1:1032, so a larger claim is damage.
+        if size > _MAX_INFLATED or size > 1100 * len(raw) + 64:
+            raise self._fail(f"section {section.name}: impossible size {size}")
+        try:
+            data = zlib.decompressobj().decompress(raw, size + 1)
+        except zlib.error as error:
+            raise self._fail(f"section {section.name}: {error}") from None
+        if len(data) != size:
+            raise self._fail(f"section {section.name}: wrong size after inflating")
+        return data
+
+    def read(self, name: str) -> bytes | None:
+        """Content of a section by name, None when the file lacks it."""
+        section = self.section(name)
+        return None if section is None else self.content(section)
+
+    def symbols(self, table: str = ".symtab") -> Iterator[Symbol]:
+        """The symbols of a table in file order; none when it is absent."""
+        section = self.section(table)
+        if section is None:
+            return
+        if section.link >= len(self.sections):
+            raise self._fail(f"{table}: no string table")
+        data = self.content(section)
+        names = self.content(self.sections[section.link])
+        whole = len(data) - len(data) % 24
+        for name, info, _, index, value, size in struct.iter_unpack("<IBBHQQ", data[:whole]):
+            yield Symbol(_string(names, name), value, size, info & 15, info >> 4, index)
+
+    def notes(self) -> Iterator[tuple[str, int, bytes]]:
+        """``(owner, type, description)`` of each note."""
+        for section in self.sections:
+            if section.type == SHT_NOTE:
+                yield from parse_notes(self.content(section))
+
+    def build_id(self) -> str:
+        """The build-id as hex, "" when the file has none."""
+        return build_id_of(self.notes())
+
+
+def parse_notes(data: bytes) -> Iterator[tuple[str, int, bytes]]:
+    """``(owner, type, description)`` of each note in a note section; stops at damage."""
+    at = 0
+    while at + 12 <= len(data):
+        name_size, size, kind = struct.unpack_from("<III", data, at)
+        start = at + 12 + (name_size + 3 & ~3)
+        if start + size > len(data):
+            return
+        owner = data[at + 12 : at + 12 + name_size].rstrip(b"\0").decode("latin-1")
+        yield owner, kind, data[start : start + size]
+        at = start + (size + 3 & ~3)
+
+
+def build_id_of(notes: Iterator[tuple[str, int, bytes]]) -> str:
+    """The GNU build-id among notes, "" when there is none."""
+    for owner, kind, description in notes:
+        if owner == "GNU" and kind == _NT_GNU_BUILD_ID:
+            return description.hex()
+    return ""
+
+
+def _string(table: bytes, offset: int) -> str:
+    end = table.find(b"\0", offset)
+    if offset >= len(table) or end < 0:
+        return ""
+    return table[offset:end].decode("utf-8", "replace")
+
+
+def map_file(path: Path) -> Buffer:
+    """A file's bytes without copying them; inflated when it is compressed."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(6)
+            for magic, kind in COMPRESSED_MAGIC.items():
+                if head.startswith(magic):
+                    file.seek(0)
+                    return inflate(file.read(), kind, str(path))
+            if not head:
+                raise DebuginfoError(f"{path}: empty file")
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise DebuginfoError(f"{path}: {why}") from None
+
+
+def inflate(data: bytes, kind: str, name: str) -> bytes:
+    """Inflate gzip, xz or zstd; ``name`` is for messages."""
+    import lzma
+    import zlib
+
+    try:
+        if kind == "gzip":
+            return zlib.decompressobj(31).decompress(data)
+        if kind == "xz":
+            return lzma.LZMADecompressor().decompress(data)
+    except (zlib.error, lzma.LZMAError, EOFError) as error:
+        raise DebuginfoError(f"{name}: damaged {kind} data: {error}") from None
+    return inflate_zstd(data, name)
+
+
+def inflate_zstd(data: bytes, name: str) -> bytes:
+    """Inflate one zstd frame with the ``zstd`` program (Python 3.11 has no zstd)."""
+    import shutil
+    import subprocess
+
+    program = shutil.which("zstd") or shutil.which("unzstd")
+    if program is None:
+        raise DebuginfoError(f"{name}: zstd-compressed; install the program zstd to read it")
+    done = subprocess.run([program, "-dcq"], input=data, capture_output=True, check=False)
+    # What follows the frame makes zstd complain after it wrote everything.
+    if done.returncode != 0 and not done.stdout:
+        raise DebuginfoError(f"{name}: damaged zstd data")
+    return done.stdout

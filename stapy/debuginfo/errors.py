@@ -1,0 +1,7 @@
+"""The one error of this package."""
+
+from __future__ import annotations
+
+
+class DebuginfoError(Exception):
+    """A file is damaged or of a kind that stapy does not read; the text says which and why."""

@@ -1,0 +1,32 @@
+"""Wildcards ``* ? []`` of probe points, turned into a compiled test."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+
+_SPECIAL = re.compile(r"[*?\[\\]")
+
+
+def has_wildcard(pattern: str) -> bool:
+    """True when a pattern can match more than itself."""
+    return any(character in pattern for character in "*?[")
+
+
+def literal_prefix(pattern: str) -> str:
+    """The characters that each match starts with."""
+    found = _SPECIAL.search(pattern)
+    return pattern[: found.start()] if found else pattern
+
+
+@lru_cache(maxsize=256)
+def matcher(pattern: str) -> Callable[[str], bool]:
+    """A test of a whole name against a pattern."""
+    if not has_wildcard(pattern):
+        return pattern.__eq__
+    import fnmatch
+
+    # ``[^x]`` is the C library's second spelling of ``[!x]``.
+    match = re.compile(fnmatch.translate(pattern.replace("[^", "[!"))).match
+    return lambda name: match(name) is not None

@@ -1,0 +1,74 @@
+"""The build configuration of a kernel, parsed when the first option is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+
+class Config(Mapping[str, str]):
+    """``CONFIG_X`` -> the text after ``=`` (strings keep their quotes); absent when not set.
+
+    The first readable file of ``candidates`` counts.
+    """
+
+    def __init__(self, candidates: list[Path]) -> None:
+        self._candidates = candidates
+        self._values: dict[str, str] | None = None
+        self.path: Path | None = None
+
+    def _load(self) -> dict[str, str]:
+        if self._values is None:
+            self._values = {}
+            for path in self._candidates:
+                text = _read(path)
+                if text:
+                    self.path = path
+                    self._values = parse(text)
+                    break
+        return self._values
+
+    @property
+    def known(self) -> bool:
+        """False when no configuration was found: then every option looks unset."""
+        return bool(self._load())
+
+    def __getitem__(self, name: str) -> str:
+        return self._load()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._load())
+
+    def __len__(self) -> int:
+        return len(self._load())
+
+    def enabled(self, name: str) -> bool:
+        """True for ``y`` and ``m``."""
+        return self._load().get(name) in ("y", "m")
+
+    def text(self, name: str) -> str:
+        """A string option without its quotes, "" when not set."""
+        return self._load().get(name, "").strip('"')
+
+
+def parse(text: str) -> dict[str, str]:
+    """The options of a ``.config`` that are set."""
+    values: dict[str, str] = {}
+    for line in text.splitlines():
+        if line.startswith("CONFIG_"):
+            name, equals, value = line.partition("=")
+            if equals:
+                values[name] = value
+    return values
+
+
+def _read(path: Path) -> str:
+    import zlib
+
+    try:
+        data = path.read_bytes()
+        if data[:2] == b"\x1f\x8b":
+            data = zlib.decompress(data, 31)
+    except (OSError, zlib.error):
+        return ""
+    return data.decode("utf-8", "replace")

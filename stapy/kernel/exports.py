@@ -1,0 +1,74 @@
+"""What a kernel exports to modules: its ``Module.symvers``, mapped and searched in place."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterator
+from pathlib import Path
+
+from stapy.record import Record
+
+
+class Export(Record):
+    """One exported symbol; ``owner`` is "vmlinux" or a module's path in the tree."""
+
+    name: str
+    crc: int
+    owner: str
+    gpl_only: bool
+    namespace: str
+
+
+class Exports:
+    """The exported symbols of one kernel; empty when there is no such file."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self._data: mmap.mmap | bytes | None = None
+
+    def _map(self) -> mmap.mmap | bytes:
+        if self._data is None:
+            self._data = b""
+            if self.path is not None:
+                try:
+                    with self.path.open("rb") as file:
+                        self._data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+                except (OSError, ValueError):
+                    self._data = b""
+        return self._data
+
+    @property
+    def known(self) -> bool:
+        """False when no list of exports was found."""
+        return len(self._map()) > 0
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self._map().find(b"\t%b\t" % name.encode()) >= 0
+
+    def get(self, name: str) -> Export | None:
+        """The export of that name."""
+        data = self._map()
+        at = data.find(b"\t%b\t" % name.encode())
+        if at < 0:
+            return None
+        start = data.rfind(b"\n", 0, at) + 1
+        end = data.find(b"\n", at)
+        return _parse(data[start : end if end >= 0 else len(data)])
+
+    def __iter__(self) -> Iterator[Export]:
+        for line in bytes(self._map()[:]).splitlines():
+            row = _parse(line)
+            if row is not None:
+                yield row
+
+
+def _parse(line: bytes) -> Export | None:
+    fields = line.decode("utf-8", "replace").split("\t")
+    if len(fields) < 4:
+        return None
+    try:
+        crc = int(fields[0], 16)
+    except ValueError:
+        return None
+    namespace = fields[4].strip() if len(fields) > 4 else ""
+    return Export(fields[1], crc, fields[2], "GPL" in fields[3], namespace)

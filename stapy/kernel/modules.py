@@ -1,0 +1,57 @@
+"""The loadable modules that belong to a kernel, and which of them are loaded."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+_SUFFIX = re.compile(r"\.ko(?:\.(?:xz|zst|gz))?$")
+
+
+def module_name(file_name: str) -> str:
+    """``nf-tables.ko.xz`` gives ``nf_tables``: the name that the kernel uses."""
+    return _SUFFIX.sub("", file_name.rpartition("/")[2]).replace("-", "_")
+
+
+class Modules:
+    """Name -> file, read from ``modules.dep`` (or from the folder) on first use."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._files: dict[str, Path] | None = None
+
+    def files(self) -> dict[str, Path]:
+        """All modules of this kernel."""
+        if self._files is None:
+            self._files = {}
+            if self._folder is not None:
+                self._files = self._from_dep(self._folder) or self._from_folder(self._folder)
+        return self._files
+
+    @staticmethod
+    def _from_dep(folder: Path) -> dict[str, Path]:
+        try:
+            text = (folder / "modules.dep").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return {}
+        names = re.findall(r"^([^:\n]+):", text, re.M)
+        return {module_name(name): folder / name for name in names}
+
+    @staticmethod
+    def _from_folder(folder: Path) -> dict[str, Path]:
+        if not folder.is_dir():
+            return {}
+        return {module_name(path.name): path for path in sorted(folder.rglob("*.ko*"))}
+
+    def path(self, name: str) -> Path | None:
+        """A module's file; ``-`` and ``_`` are one letter here."""
+        return self.files().get(name.replace("-", "_"))
+
+
+def loaded_modules() -> list[str]:
+    """Modules of the running kernel."""
+    try:
+        text = Path("/proc/modules").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    return [line.split(" ", 1)[0] for line in text.splitlines()]

@@ -1,0 +1,135 @@
+"""Release strings: their numbers, their order, and the packages that distributions make of them."""
+
+from __future__ import annotations
+
+import functools
+import re
+from pathlib import Path
+
+_DIGITS = frozenset("0123456789")
+_NUMBERS = re.compile(r"\d+(?:\.\d+)*")
+
+
+def version_tuple(release: str) -> tuple[int, ...]:
+    """The leading numbers of a release: ``6.12.117+deb12-amd64`` gives ``(6, 12, 117)``."""
+    found = _NUMBERS.match(release)
+    return tuple(int(part) for part in found.group().split(".")) if found else ()
+
+
+def base_release(release: str) -> str:
+    """What a script sees as ``kernel_v``: the release up to its first ``-``."""
+    return release.partition("-")[0]
+
+
+def compare_versions(a: str, b: str) -> int:
+    """Negative, 0 or positive: the C library's version order, by which SystemTap compares.
+
+    A run of digits counts as a number; one that starts with 0 as the digits of
+    a fraction, so that ``1.001`` < ``1.01`` < ``1.0`` < ``1.1``.
+    """
+    first = 0
+    shortest = min(len(a), len(b))
+    while first < shortest and a[first] == b[first]:
+        first += 1
+    start = first
+    while start > 0 and a[start - 1] in _DIGITS:
+        start -= 1
+    common = a[start:first]  # digits before the first difference
+    left, right = _digits(a, first), _digits(b, first)
+    if common.startswith("0"):
+        if common.strip("0") == "" and bool(left) != bool(right):
+            return -1 if left else 1  # a zero alone comes after its own fractions
+    elif common:
+        if len(left) != len(right):
+            return -1 if len(left) < len(right) else 1
+    elif left and right and len(left) != len(right) and left[0] != "0" and right[0] != "0":
+        return -1 if len(left) < len(right) else 1
+    return _order(a[first : first + 1], b[first : first + 1])
+
+
+def _digits(text: str, start: int) -> str:
+    end = start
+    while end < len(text) and text[end] in _DIGITS:
+        end += 1
+    return text[start:end]
+
+
+def _order(a: str, b: str) -> int:
+    return (a > b) - (a < b)
+
+
+# --- packages ---------------------------------------------------------------
+
+
+@functools.cache
+def distribution(os_release: str = "/etc/os-release") -> str:
+    """``debian``, ``ubuntu``, ``fedora``, ``suse``, ``arch`` or "" for others."""
+    try:
+        text = Path(os_release).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    words = re.findall(r'^ID(?:_LIKE)?="?([^"\n]*)', text, re.M)
+    known = {
+        "debian": "debian",
+        "ubuntu": "ubuntu",
+        "fedora": "fedora",
+        "rhel": "fedora",
+        "centos": "fedora",
+        "suse": "suse",
+        "opensuse": "suse",
+        "arch": "arch",
+    }
+    for word in " ".join(words).split():
+        if word in known:
+            return known[word]
+    return ""
+
+
+# distribution -> command, then the package of each purpose
+_PACKAGES = {
+    "debian": (
+        "apt-get install",
+        {
+            "headers": "linux-headers-{r}",
+            "debuginfo": "linux-image-{r}-dbg",
+            "image": "linux-image-{r}",
+        },
+    ),
+    "ubuntu": (
+        "apt-get install",
+        {
+            "headers": "linux-headers-{r}",
+            "debuginfo": "linux-image-{r}-dbgsym",
+            "image": "linux-image-{r}",
+        },
+    ),
+    "fedora": (
+        "dnf install",
+        {
+            "headers": "kernel-devel-{r}",
+            "debuginfo": "--enablerepo=*debuginfo* kernel-debuginfo-{r}",
+            "image": "kernel-core-{r}",
+        },
+    ),
+    "suse": (
+        "zypper install",
+        {
+            "headers": "kernel-default-devel",
+            "debuginfo": "kernel-default-debuginfo",
+            "image": "kernel-default",
+        },
+    ),
+    "arch": ("pacman -S", {"headers": "linux-headers", "image": "linux"}),
+}
+
+
+def install_command(purpose: str, release: str, system: str | None = None) -> str:
+    """A command to paste that installs ``headers``, ``debuginfo`` or ``image`` of a kernel.
+
+    Empty when the distribution is not known or has no such package.
+    """
+    command, packages = _PACKAGES.get(
+        distribution() if system is None else system, ("", {})
+    )
+    package = packages.get(purpose)
+    return f"{command} {package.format(r=release)}" if package else ""

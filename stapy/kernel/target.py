@@ -1,0 +1,224 @@
+"""Which kernel a session is about, and where its parts lie on this machine."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from stapy.diagnostics import Diagnostics, Stop
+from stapy.kernel.config import Config
+from stapy.kernel.exports import Exports
+from stapy.kernel.modules import Modules
+from stapy.kernel.release import base_release, install_command, version_tuple
+from stapy.record import Record
+
+MODULES = Path("/lib/modules")
+_BUILD_PLACES = (
+    "/lib/modules/{r}/build",
+    "/usr/lib/modules/{r}/build",
+    "/usr/src/linux-headers-{r}",
+    "/usr/src/kernels/{r}",
+)
+_IMAGE_PLACES = (
+    "/boot/vmlinuz-{r}",
+    "/lib/modules/{r}/vmlinuz",
+    "/usr/lib/modules/{r}/vmlinuz",
+    "/boot/vmlinux-{r}",
+)
+_TREE_IMAGES = ("arch/x86/boot/bzImage", "arch/arm64/boot/Image.gz")
+_ARCHES = {
+    "CONFIG_X86_64": "x86_64",
+    "CONFIG_X86_32": "i386",
+    "CONFIG_ARM64": "arm64",
+    "CONFIG_PPC64": "powerpc",
+    "CONFIG_S390": "s390",
+    "CONFIG_RISCV": "riscv",
+}
+_MACHINES = {"aarch64": "arm64", "ppc64le": "powerpc", "s390x": "s390", "riscv64": "riscv"}
+
+
+class Kernel(Record):
+    """One kernel.
+
+    ``arch`` has SystemTap's spelling.  ``build_dir`` is where modules are built
+    (kernel headers), ``source_dir`` the tree with the headers shared by all
+    flavours.  What is not installed is None; ``config``, ``exports`` and
+    ``modules`` read their files on first use and are empty without them.
+    """
+
+    release: str
+    version: tuple[int, ...]
+    arch: str
+    running: bool
+    build_dir: Path | None
+    source_dir: Path | None
+    modules_dir: Path | None
+    image: Path | None
+    config: Config
+    exports: Exports
+    modules: Modules
+
+    @property
+    def base_release(self) -> str:
+        """``kernel_v``."""
+        return base_release(self.release)
+
+    @property
+    def compiler(self) -> str:
+        """Name of the compiler that built the kernel ("gcc-12"), "" when unknown."""
+        words = self.config.text("CONFIG_CC_VERSION_TEXT").split()
+        return words[0] if words else ""
+
+    @property
+    def compiler_version(self) -> str:
+        """Version of that compiler ("12.2.0"), "" when unknown."""
+        words = self.config.text("CONFIG_CC_VERSION_TEXT").split()
+        return words[-1] if words else ""
+
+
+def find_kernel(option: str | None, diagnostics: Diagnostics) -> Kernel:
+    """The kernel that ``-r`` names (a release or a build tree), or the running one.
+
+    Raises `Stop` when nothing of it is on this machine.
+    """
+    if option and "/" in option:
+        return _from_tree(Path(option), diagnostics)
+    running = os.uname().release
+    release = option or running
+    modules_dir = _existing([f"/lib/modules/{release}", f"/usr/lib/modules/{release}"])
+    build_dir = _existing([place.format(r=release) for place in _BUILD_PLACES])
+    image = _existing([place.format(r=release) for place in _IMAGE_PLACES])
+    if release != running and not (modules_dir or build_dir or image):
+        _report_unknown(release, diagnostics)
+        raise Stop
+    return _assemble(release, build_dir, modules_dir, image, running == release)
+
+
+def installed_releases() -> list[str]:
+    """Releases of which at least modules or headers are installed."""
+    try:
+        return sorted(path.name for path in MODULES.iterdir() if path.is_dir())
+    except OSError:
+        return []
+
+
+def _from_tree(tree: Path, diagnostics: Diagnostics) -> Kernel:
+    release = ""
+    for name in ("include/config/kernel.release", "include/generated/utsrelease.h"):
+        try:
+            text = (tree / name).read_text(encoding="utf-8", errors="replace").strip()
+        except OSError:
+            continue
+        found = re.search(r'UTS_RELEASE\s+"([^"]+)"', text)
+        release = found.group(1) if found else text
+        if release:
+            break
+    if not release:
+        diagnostics.error(
+            "build error",
+            "E0480",
+            f'Checking "{tree}/include/config/kernel.release" failed',
+            notes=[f"{tree} is not the build tree of a configured kernel"],
+            hint="run 'make modules_prepare' in the tree, or give -r the release of a kernel",
+        )
+        raise Stop
+    modules_dir = _existing([f"/lib/modules/{release}"])
+    # A tree's vmlinux comes last: that of a headers package has nothing but BTF.
+    places = [str(tree / name) for name in _TREE_IMAGES]
+    places += [place.format(r=release) for place in _IMAGE_PLACES]
+    image = _existing([*places, str(tree / "vmlinux")])
+    return _assemble(release, tree, modules_dir, image, os.uname().release == release)
+
+
+def _assemble(
+    release: str,
+    build_dir: Path | None,
+    modules_dir: Path | None,
+    image: Path | None,
+    running: bool,
+) -> Kernel:
+    configs = [Path(f"/boot/config-{release}")]
+    if build_dir is not None:
+        configs = [build_dir / ".config", *configs, build_dir / "include/config/auto.conf"]
+    if modules_dir is not None:
+        configs.append(modules_dir / "config")
+    if running:
+        configs.append(Path("/proc/config.gz"))
+    config = Config(configs)
+    symvers = build_dir / "Module.symvers" if build_dir is not None else None
+    return Kernel(
+        release,
+        version_tuple(release),
+        _arch(build_dir, config),
+        running,
+        build_dir,
+        _source_dir(build_dir, modules_dir),
+        modules_dir,
+        image,
+        config,
+        Exports(symvers),
+        Modules(modules_dir),
+    )
+
+
+def _source_dir(build_dir: Path | None, modules_dir: Path | None) -> Path | None:
+    """The tree that has ``include/linux``; Debian splits it from the build tree."""
+    if build_dir is None:
+        return None
+    candidates = [build_dir]
+    if modules_dir is not None:
+        candidates.append(modules_dir / "source")
+    try:
+        makefile = (build_dir / "Makefile").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        makefile = ""
+    found = re.search(r"^include\s+(/\S+)/Makefile\s*$", makefile, re.M)
+    if found:
+        candidates.insert(1, Path(found.group(1)))
+    candidates.append(build_dir / "source")
+    for candidate in candidates:
+        if (candidate / "include/linux/module.h").is_file():
+            return candidate.resolve()
+    return None
+
+
+def _arch(build_dir: Path | None, config: Config) -> str:
+    machine = platform_machine()
+    if build_dir is None:
+        return machine
+    for option, name in _ARCHES.items():
+        if config.enabled(option):
+            return name
+    return machine
+
+
+def platform_machine() -> str:
+    """This machine's architecture in SystemTap's spelling."""
+    machine = os.uname().machine
+    if re.fullmatch("i[3-6]86", machine):
+        return "i386"
+    return _MACHINES.get(machine, machine)
+
+
+def _existing(places: list[str]) -> Path | None:
+    for place in places:
+        path = Path(place)
+        if path.exists():
+            return path
+    return None
+
+
+def _report_unknown(release: str, diagnostics: Diagnostics) -> None:
+    command = install_command("headers", release)
+    notes = [f"neither modules, headers nor an image of kernel {release} are on this machine"]
+    installed = installed_releases()
+    if installed:
+        notes.append("installed: " + ", ".join(installed))
+    diagnostics.error(
+        "build error",
+        "E0481",
+        "Incorrect version or missing kernel-devel package",
+        notes=notes,
+        hint=command,
+    )
