@@ -1,1 +1,34 @@
-"""vm"""
+"""A throw-away virtual machine in which pass 5 can run: for users (``--vm``) and for tests.
+
+Everything heavy is imported on first use, so that ``import stapy.vm`` is free;
+the guest's agent imports this package too.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stapy.run.options import RunOptions
+
+
+class VmError(Exception):
+    """The machine cannot be had; ``hint`` is the one thing to do about it."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+def run_module(module_path: str, release: str | None, options: RunOptions) -> int:
+    """Pass 5 in a fresh machine with kernel ``release``; see `stapy.vm.session`."""
+    from stapy.vm.session import run_module as run
+
+    return run(module_path, release, options)
+
+
+def default_release() -> str:
+    """The kernel that ``--vm`` boots when nobody names one; see `stapy.vm.kernels`."""
+    from stapy.vm.kernels import default_release as find
+
+    return find()

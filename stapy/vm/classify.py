@@ -1,0 +1,71 @@
+"""What the kernel's log says about a run."""
+
+from __future__ import annotations
+
+import re
+
+# The head line of every kind of complaint; what follows it is its detail.
+COMPLAINTS = (
+    ("panic", r"Kernel panic - not syncing"),
+    (
+        "oops",
+        r"\bOops\b|general protection fault|unable to handle (kernel|page fault)|"
+        r"kernel BUG at|invalid opcode: |stack segment: |double fault: |int3: 0000",
+    ),
+    ("KASAN", r"BUG: KASAN|BUG: KFENCE|BUG: KCSAN|BUG: KMSAN|UBSAN: "),
+    (
+        "lockdep",
+        r"WARNING: possible |WARNING: (inconsistent|suspicious)|INFO: possible |"
+        r"BUG: Invalid wait context|\*\*\* DEADLOCK|BUG: MAX_LOCK|bad unlock balance",
+    ),
+    ("RCU stall", r"rcu.*(self-detected|detected) stall|rcu.*kthread starved|rcu.*stalls? on CPU"),
+    ("lockup", r"(soft|hard) lockup|NMI watchdog: Watchdog detected"),
+    ("hung task", r"INFO: task .* blocked for more than"),
+    (
+        "leak",
+        r"kmemleak: \d+ new suspected|Objects remaining in|still has objects when|"
+        r"module: .* leak",
+    ),
+    ("BUG", r"\bBUG: "),
+    (
+        "memory",
+        r"page allocation failure|vmap allocation for size|percpu: allocation failed|"
+        r"Could not allocate .* percpu|vmalloc error|Out of memory: ",
+    ),
+    (
+        "corruption",
+        r"list_(add|del) corruption|refcount_t: |slab corruption|Bad page state|"
+        r"corrupted stack end",
+    ),
+    ("WARNING", r"WARNING: CPU: |WARNING: at |------------\[ cut here \]"),
+    ("scheduling", r"scheduling while atomic|sleeping function called from invalid"),
+    ("kprobes", r"Failed to (arm|disarm|prepare arming) kprobe|kprobes? .*recursion"),
+)
+
+_ROWS = tuple((kind, re.compile(pattern)) for kind, pattern in COMPLAINTS)
+_CALL_TRACE_LINES = 40
+
+
+def complaints(log: str) -> list[tuple[str, str]]:
+    """``(kind, line)`` of every complaint in a kernel log, in order."""
+    found = []
+    for line in log.splitlines():
+        for kind, pattern in _ROWS:
+            if pattern.search(line):
+                found.append((kind, line))
+                break
+    return found
+
+
+def panicked(log: str) -> bool:
+    """True when the log ends in a panic."""
+    return any(kind == "panic" for kind, line in complaints(log))
+
+
+def excerpt(log: str, lines: int = _CALL_TRACE_LINES) -> str:
+    """The first complaint and what follows it, for a person to read."""
+    rows = log.splitlines()
+    for number, line in enumerate(rows):
+        if complaints(line):
+            return "\n".join(rows[number : number + lines])
+    return "\n".join(rows[-lines:])

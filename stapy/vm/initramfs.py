@@ -1,0 +1,134 @@
+"""The small first file system of the guest: busybox, a handful of modules, the agent.
+
+Made once per kernel and interpreter, kept in the cache, never compressed (the
+emulated CPU would need longer to unpack it than the host to read it).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import lzma
+import marshal
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+from stapy.paths import cache_dir
+from stapy.vm import VmError
+from stapy.vm.cpio import Archive
+from stapy.vm.kernels import Kernel
+
+NEEDED = ("virtio_pci", "virtiofs", "virtio_console", "overlay")
+PACKAGE = Path(__file__).resolve().parent
+AGENT = {
+    "stapy/__init__.pyc": PACKAGE.parent / "__init__.py",
+    "stapy/vm/__init__.pyc": PACKAGE / "__init__.py",
+    "stapy/vm/frames.pyc": PACKAGE / "frames.py",
+    "stapy/vm/agent.pyc": PACKAGE / "agent.py",
+    **{
+        f"stapy/run/{path.stem}.pyc": path for path in sorted((PACKAGE.parent / "run").glob("*.py"))
+    },
+}
+
+
+def busybox() -> Path:
+    """A static busybox."""
+    for name in ("busybox-static", "busybox"):
+        path = shutil.which(name, path=os.environ.get("PATH", "") + ":/bin:/usr/bin:/usr/sbin")
+        if path:
+            return Path(path)
+    raise VmError("no busybox for the guest's start", hint="apt-get install busybox-static")
+
+
+def interpreter() -> str:
+    """The Python that the guest shall use: this one, without any virtual environment."""
+    return str(Path(getattr(sys, "_base_executable", sys.executable)).resolve())
+
+
+def module_order(modules: Path) -> list[Path]:
+    """Files of the modules that the guest needs, each after those that it depends on."""
+    needs: dict[str, list[str]] = {}
+    paths: dict[str, str] = {}
+    for line in (modules / "modules.dep").read_text().splitlines():
+        path, _, rest = line.partition(":")
+        name = path.rpartition("/")[2].partition(".")[0].replace("-", "_")
+        paths[name] = path
+        needs[path] = rest.split()
+    order: list[str] = []
+
+    def add(path: str) -> None:
+        if path not in order:
+            for other in needs[path]:
+                add(other)
+            order.append(path)
+
+    for name in NEEDED:  # a name that is not there is built into this kernel
+        if name in paths:
+            add(paths[name])
+    return [modules / path for path in order]
+
+
+def unpack(path: Path) -> bytes:
+    """The bytes of a module file, which distributions compress in one of three ways."""
+    data = path.read_bytes()
+    if path.suffix == ".xz":
+        return lzma.decompress(data)
+    if path.suffix == ".gz":
+        return zlib.decompress(data, 31)
+    if path.suffix == ".zst":
+        if not shutil.which("zstd"):
+            raise VmError(f"zstd is needed to read {path}", hint="apt-get install zstd")
+        return subprocess.run(["zstd", "-dcq"], input=data, capture_output=True, check=True).stdout
+    return data
+
+
+def bytecode(source: Path) -> bytes:
+    """A .pyc that is never checked against its source (the guest compiles too slowly)."""
+    code = compile(source.read_bytes(), str(source), "exec", dont_inherit=True)
+    return importlib.util.MAGIC_NUMBER + struct.pack("<III", 1, 0, 0) + marshal.dumps(code)
+
+
+def ensure(kernel: Kernel) -> Path:
+    """The cached initramfs for a kernel, made when it is not there."""
+    script = (PACKAGE / "init.sh").read_bytes()
+    box = busybox()
+    key = hashlib.sha256(script)
+    for part in (kernel.modules / "modules.dep", kernel.image, box, *AGENT.values()):
+        info = part.stat()
+        key.update(f"{part} {info.st_size} {info.st_mtime_ns}\n".encode())
+    key.update(f"{interpreter()} {sys.version}".encode())
+    path = cache_dir() / "vm" / f"{kernel.release}-{key.hexdigest()[:16]}.cpio"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for old in path.parent.glob(f"{kernel.release}-*.cpio"):
+            old.unlink(missing_ok=True)
+        temporary = path.with_suffix(f".{os.getpid()}")
+        temporary.write_bytes(build(kernel, script, box))
+        temporary.replace(path)
+    return path
+
+
+def build(kernel: Kernel, script: bytes, box: Path) -> bytes:
+    """The archive itself."""
+    archive = Archive()
+    for folder in ("proc", "sys", "dev", "lower", "layer", "new"):
+        archive.folder(folder)
+    archive.device("dev/console", 5, 1)
+    archive.device("dev/null", 1, 3)
+    archive.file("init", script, 0o755)
+    archive.file("bin/busybox", box.read_bytes(), 0o755)
+    archive.file("python", interpreter().encode())
+    order = []
+    for path in module_order(kernel.modules):
+        name = path.name.partition(".")[0] + ".ko"
+        archive.file(f"modules/{name}", unpack(path))
+        order.append(name)
+    archive.file("modules/order", "\n".join(order).encode())
+    for name, source in AGENT.items():
+        archive.file(f"stapy/{name}", bytecode(source))
+    return archive.finish()

@@ -1,0 +1,314 @@
+"""A guest that runs commands: one, or many in one boot.
+
+`Machine.run` gives a `VmResult` for every way in which a run can end; it boots
+when there is no guest (at first, and after a crash).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from stapy.paths import cache_dir
+from stapy.record import Record, new
+from stapy.vm import VmError, classify, frames, kernels
+from stapy.vm.initramfs import interpreter
+from stapy.vm.qemu import Processes, Shape
+
+EXITED = "exited"
+PANIC = "panic"
+TIMEOUT = "timeout"
+COMPLAINED = "complained"
+
+BOOT_SECONDS = 90.0  # on a loaded machine; four on a quiet one
+SHARE = "/run/stapy/share"  # where the guest sees `Machine.share`
+_BLOCK = 1 << 16
+_LOGS_KEPT = 20
+_FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR2)
+
+Sink = Callable[[bytes], Any]
+
+
+class VmResult(Record):
+    """How a run ended; ``status`` counts as a shell does and is -1 without an exit."""
+
+    kind: str
+    status: int = -1
+    stdout: bytes = b""
+    stderr: bytes = b""
+    dmesg: str = ""
+    complaints: list[tuple[str, str]] = new(list)
+    log_path: Path | None = None
+    seconds: float = 0.0
+
+
+class Machine:
+    """A guest with kernel ``release``; a context manager, for it must be closed."""
+
+    def __init__(
+        self,
+        release: str | None = None,
+        cpus: int = 1,
+        memory: int = 1024,
+        timeout: float = 60.0,
+        extra: list[str] | None = None,
+        command_line: str = "",
+    ) -> None:
+        self.kernel = kernels.find(release or kernels.default_release())
+        self.release = self.kernel.release
+        self.shape = Shape(cpus, memory, extra or [], command_line)
+        self.timeout = timeout
+        self.boots = 0
+        self._processes: Processes | None = None
+        self._decoder = frames.Decoder()
+        self._outgoing = bytearray()
+        self._interrupts = 0
+        self._pushed = 0
+        self._wake = -1
+
+    def __enter__(self) -> Machine:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Switch the guest off and remove everything that it needed."""
+        if self._processes:
+            self._processes.close()
+            self._processes = None
+
+    @property
+    def share(self) -> Path:
+        """A folder of the host that the guest sees as `SHARE` and may write to."""
+        return self.boot().share
+
+    def push(self, path: Path) -> str:
+        """Make a file that may be newer than the boot visible; its path in the guest.
+
+        The guest's view of the host's own tree lies under an overlay, which
+        need not notice what changes below it.
+        """
+        self._pushed += 1
+        folder = self.share / str(self._pushed)
+        folder.mkdir()
+        (folder / path.name).write_bytes(path.read_bytes())
+        return f"{SHARE}/{self._pushed}/{path.name}"
+
+    def boot(self) -> Processes:
+        """Start the guest unless it runs."""
+        if self._processes and self._processes.alive():
+            return self._processes
+        self.close()
+        self._decoder, self._outgoing = frames.Decoder(), bytearray()
+        self._processes = processes = Processes(self.kernel, self.shape)
+        self.boots += 1
+        deadline = time.monotonic() + BOOT_SECONDS
+        try:
+            for kind, _ in self._frames(processes, deadline):
+                if kind == frames.HELLO:
+                    return processes
+        except BaseException:
+            self.close()
+            raise
+        log = processes.console_text()
+        said = processes.messages()
+        kept = self._keep_log(log + said)
+        self.close()
+        raise VmError(
+            f"the machine with {self.release} does not start: "
+            + ((said or log).strip().splitlines() or ["no message"])[-1],
+            hint=f"its log is {kept}",
+        )
+
+    def run(
+        self,
+        argv: list[str],
+        *,
+        stdin: bytes | int | None = None,
+        stdout: Sink | None = None,
+        stderr: Sink | None = None,
+        env: dict[str, str] | None = None,
+        cwd: str | None = None,
+        timeout: float | None = None,
+        forward_signals: bool = False,
+        tick: Callable[[], Any] | None = None,
+    ) -> VmResult:
+        """Run a command; streams go live to the sinks, or into the result without them.
+
+        ``stdin`` is the whole input or a descriptor to read from; ``timeout``
+        is in seconds, 0 for none; ``tick`` is called now and then meanwhile.
+        """
+        processes = self.boot()
+        seconds = self.timeout if timeout is None else timeout
+        started = time.monotonic()
+        deadline = started + seconds if seconds else float("inf")
+        command = frames.Command(
+            argv,
+            guest_environment() if env is None else env,
+            cwd or os.getcwd(),  # noqa: PTH109
+            stdin is not None,
+        )
+        self._send(frames.EXEC, command.encode())
+        if isinstance(stdin, bytes):
+            for at in range(0, len(stdin), _BLOCK):
+                self._send(frames.STDIN, stdin[at : at + _BLOCK])
+            self._send(frames.STDIN)
+        source = stdin if isinstance(stdin, int) else None
+        result = VmResult(EXITED)
+        kept: dict[bytes, list[bytes]] = {frames.STDOUT: [], frames.STDERR: [], frames.DMESG: []}
+        sinks = {
+            frames.STDOUT: stdout or kept[frames.STDOUT].append,
+            frames.STDERR: stderr or kept[frames.STDERR].append,
+            frames.DMESG: kept[frames.DMESG].append,
+        }
+        try:
+            with self._signals(forward_signals):
+                for kind, payload in self._frames(processes, deadline, source, tick):
+                    if kind in sinks:
+                        sinks[kind](payload)
+                    elif kind == frames.STATUS:
+                        result.status = int(payload)
+                        break
+        except BaseException:
+            self.close()  # the guest is in the middle of something that nobody waits for
+            raise
+        result.seconds = time.monotonic() - started
+        result.stdout = b"".join(kept[frames.STDOUT])
+        result.stderr = b"".join(kept[frames.STDERR])
+        result.dmesg = b"".join(kept[frames.DMESG]).decode("utf-8", "replace")
+        return self._judge(processes, result)
+
+    def _judge(self, processes: Processes, result: VmResult) -> VmResult:
+        """Decide what kind of end this was; keep the log of a bad one."""
+        if result.status < 0:
+            late = processes.alive()
+            if late:
+                processes.interrupt()
+            result.dmesg += processes.console_text() + processes.messages()
+            result.kind = TIMEOUT if late else PANIC
+            self.close()
+        result.complaints = classify.complaints(result.dmesg)
+        if result.kind == EXITED and result.complaints:
+            result.kind = COMPLAINED
+        if result.kind != EXITED:
+            result.log_path = self._keep_log(result.dmesg)
+        return result
+
+    def _keep_log(self, text: str) -> Path:
+        folder = cache_dir() / "vm" / "logs"
+        folder.mkdir(parents=True, exist_ok=True)
+        for old in sorted(folder.glob("*.log"))[: -_LOGS_KEPT + 1]:
+            old.unlink(missing_ok=True)
+        stamp = time.strftime("%Y%m%d-%H%M%S")
+        path = folder / f"{stamp}-{self.release}-{os.getpid()}-{self.boots}.log"
+        path.write_text(text)
+        return path
+
+    def _send(self, kind: bytes, payload: bytes = b"") -> None:
+        self._outgoing += frames.pack(kind, payload)
+
+    def _frames(
+        self,
+        processes: Processes,
+        deadline: float,
+        source: int | None = None,
+        tick: Callable[[], Any] | None = None,
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """What the guest sends, until it dies or time is up; sends what waits meanwhile."""
+        port = processes.port
+        port.setblocking(False)
+        while True:
+            left = deadline - time.monotonic()
+            if left <= 0 or self._interrupts > 2:
+                return
+            poll = select.poll()
+            poll.register(port, select.POLLIN | (select.POLLOUT if self._outgoing else 0))
+            if source is not None and len(self._outgoing) < _BLOCK:
+                poll.register(source, select.POLLIN)
+            wake = self._wake
+            if wake >= 0:
+                poll.register(wake, select.POLLIN)
+            wait = min(left, 0.1 if tick else 3600)
+            for fd, event in poll.poll(int(wait * 1000) + 1):
+                if fd == wake:
+                    with contextlib.suppress(OSError):
+                        os.read(wake, 512)
+                elif fd == source:
+                    data = os.read(source, _BLOCK)
+                    self._send(frames.STDIN, data)
+                    if not data:
+                        source = None
+                else:
+                    if event & select.POLLOUT and self._outgoing:
+                        with contextlib.suppress(OSError):
+                            del self._outgoing[: port.send(self._outgoing[:_BLOCK])]
+                    if event & (select.POLLIN | select.POLLHUP | select.POLLERR):
+                        try:
+                            data = port.recv(_BLOCK)
+                        except BlockingIOError:
+                            continue
+                        except OSError:
+                            data = b""
+                        if not data:
+                            with contextlib.suppress(Exception):
+                                processes.qemu.wait(5)
+                            return
+                        yield from self._decoder.feed(data)
+            if tick:
+                tick()
+
+    @contextlib.contextmanager
+    def _signals(self, wanted: bool) -> Iterator[None]:
+        """Meanwhile, pass the signals that a user sends us on to the guest."""
+        self._interrupts = 0
+        if not wanted:
+            yield
+            return
+        wake, wake_in = os.pipe()
+        os.set_blocking(wake, False)
+        os.set_blocking(wake_in, False)
+        self._wake = wake
+
+        def forward(number: int, frame: FrameType | None) -> None:
+            self._send(frames.SIGNAL, str(number).encode())
+            if number == signal.SIGINT:
+                self._interrupts += 1  # the third one switches the machine off
+
+        old = {number: signal.signal(number, forward) for number in _FORWARDED}
+        old_fd = signal.set_wakeup_fd(wake_in, warn_on_full_buffer=False)
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(old_fd)
+            for number, handler in old.items():
+                signal.signal(number, handler)
+            self._wake = -1
+            os.close(wake)
+            os.close(wake_in)
+
+
+def guest_environment() -> dict[str, str]:
+    """Our environment as the guest's commands shall see it."""
+    env = dict(os.environ)
+    size = None
+    for fd in (2, 1, 0):
+        with contextlib.suppress(OSError):
+            size = os.get_terminal_size(fd)
+            break
+    if size:
+        env.setdefault("COLUMNS", str(size.columns))
+        env.setdefault("LINES", str(size.lines))
+    return env
+
+
+def consumer_command() -> list[str]:
+    """The start of a command that runs ``stapy-run`` in the guest."""
+    return [interpreter(), "-m", "stapy.run"]

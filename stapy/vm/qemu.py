@@ -1,0 +1,205 @@
+"""The processes behind a machine: QEMU and its two file servers, and that they all go.
+
+Three nets catch them: `Processes.close`, the death signal that the kernel sends
+when we are killed, and a shell that waits for our end of a pipe to close and
+then removes the temporary folder.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+from pathlib import Path
+
+from stapy.record import Record, new
+from stapy.vm import VmError
+from stapy.vm.initramfs import ensure
+from stapy.vm.kernels import Kernel
+
+PR_SET_PDEATHSIG = 1
+COMMAND_LINE = (
+    "console=ttyS0 quiet panic=-1 oops=panic cryptomgr.notests tsc=reliable no_timer_check "
+    "unknown_nmi_panic panic_print=96 rcupdate.rcu_cpu_stall_timeout=10 watchdog_thresh=5 "
+    "mitigations=off audit=0 random.trust_cpu=on"
+)
+
+
+class Shape(Record):
+    """What a machine is made of."""
+
+    cpus: int = 1
+    memory: int = 1024  # MB
+    extra: list[str] = new(list)
+    command_line: str = ""  # appended to the kernel's
+
+
+def qemu_program() -> str:
+    """The emulator."""
+    found = os.environ.get("STAPY_QEMU") or shutil.which("qemu-system-x86_64")
+    if not found:
+        raise VmError("no qemu-system-x86_64", hint="apt-get install qemu-system-x86")
+    return found
+
+
+def virtiofsd_program() -> str:
+    """The file server, which distributions hide in three places."""
+    places = [
+        os.environ.get("STAPY_VIRTIOFSD", ""),
+        shutil.which("virtiofsd") or "",
+        "/usr/libexec/virtiofsd",
+        "/usr/lib/virtiofsd",
+        "/usr/lib/qemu/virtiofsd",
+    ]
+    for place in places:
+        if place and os.access(place, os.X_OK):
+            return place
+    raise VmError(
+        "no virtiofsd to share the file system with the guest",
+        hint="apt-get install virtiofsd || apt-get install qemu-system-common",
+    )
+
+
+def virtiofsd_command(program: str, listener: int, folder: str, cache: str) -> list[str]:
+    """Arguments for the older server (in C, part of QEMU) and the newer one (in Rust)."""
+    text = subprocess.run([program, "--help"], capture_output=True, text=True, check=False).stdout
+    if "--shared-dir" in text:
+        command = [program, f"--fd={listener}", f"--shared-dir={folder}"]
+        return [*command, f"--cache={cache}", "--sandbox=chroot", "--log-level=error"]
+    options = f"source={folder},cache={cache},sandbox=chroot,log_level=err"
+    return [program, f"--fd={listener}", "-f", "-o", options]
+
+
+def _die_with_parent() -> None:
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+class Processes:
+    """One boot: starts everything, owns the folder, the port and the monitor."""
+
+    def __init__(self, kernel: Kernel, shape: Shape) -> None:
+        if os.geteuid() != 0:
+            raise VmError(
+                "the machine's file servers can only be started by root",
+                hint="run the same command with sudo",
+            )
+        qemu, server = qemu_program(), virtiofsd_program()
+        initramfs = ensure(kernel)
+        self.folder = Path(tempfile.mkdtemp(prefix="stapy-vm-"))
+        self.console = self.folder / "console"
+        self.share = self.folder / "share"
+        self._running: list[subprocess.Popen[bytes]] = []
+        self._janitor = subprocess.Popen(
+            ["/bin/sh", "-c", 'read line; rm -rf -- "$0"', str(self.folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        self.port, inner_port = socket.socketpair()
+        self.monitor, inner_monitor = socket.socketpair()
+        try:
+            self.share.mkdir()
+            # The guest may believe what it has read of the root: exec is four times as fast.
+            self._serve(server, "root", "/", "always")
+            self._serve(server, "share", str(self.share), "auto")
+            fds = (inner_port.fileno(), inner_monitor.fileno())
+            self.qemu = self._spawn(self._command(qemu, kernel, shape, initramfs, *fds), fds)
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            inner_port.close()
+            inner_monitor.close()
+
+    def _serve(self, program: str, tag: str, folder: str, cache: str) -> None:
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(self.folder / tag) + ".socket")
+            listener.listen(1)
+            number = listener.fileno()
+            self._spawn(virtiofsd_command(program, number, folder, cache), (number,))
+
+    def _spawn(self, command: list[str], fds: tuple[int, ...]) -> subprocess.Popen[bytes]:
+        log = self.folder / (Path(command[0]).name + ".log")
+        with log.open("ab") as output:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                pass_fds=fds,
+                start_new_session=True,
+                preexec_fn=_die_with_parent,
+            )
+        self._running.append(process)
+        return process
+
+    def _command(
+        self, qemu: str, kernel: Kernel, shape: Shape, initramfs: Path, port: int, monitor: int
+    ) -> list[str]:
+        folder = self.folder
+        line = f"{COMMAND_LINE} {shape.command_line}".strip()
+        return [
+            qemu,
+            *("-M", "pc,memory-backend=memory"),
+            *("-accel", "tcg,thread=multi"),
+            *("-cpu", "max,-la57"),
+            *("-smp", str(shape.cpus)),
+            *("-m", str(shape.memory)),
+            *("-object", f"memory-backend-memfd,id=memory,size={shape.memory}M,share=on"),
+            *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
+            *("-kernel", str(kernel.image), "-initrd", str(initramfs), "-append", line),
+            *("-chardev", f"file,id=console,path={self.console}", "-serial", "chardev:console"),
+            *("-chardev", f"socket,id=monitor,fd={monitor}"),
+            *("-mon", "chardev=monitor,mode=readline"),
+            *("-chardev", f"socket,id=root,path={folder}/root.socket"),
+            *("-device", "vhost-user-fs-pci,chardev=root,tag=root"),
+            *("-chardev", f"socket,id=share,path={folder}/share.socket"),
+            *("-device", "vhost-user-fs-pci,chardev=share,tag=share"),
+            *("-device", "virtio-serial-pci,max_ports=2"),
+            *("-chardev", f"socket,id=port,fd={port}"),
+            *("-device", "virtserialport,chardev=port,name=stapy,nr=1"),
+            *shape.extra,
+        ]
+
+    def alive(self) -> bool:
+        """True while the emulator runs."""
+        return self.qemu.poll() is None
+
+    def interrupt(self) -> None:
+        """Send an NMI, at which the guest panics and prints what each CPU was doing."""
+        try:
+            self.monitor.sendall(b"nmi\n")
+            self.qemu.wait(8)
+        except (OSError, subprocess.TimeoutExpired):
+            pass
+
+    def console_text(self) -> str:
+        """What the guest's kernel has printed on its console."""
+        try:
+            return self.console.read_bytes().decode("utf-8", "replace").replace("\r", "")
+        except OSError:
+            return ""
+
+    def messages(self) -> str:
+        """What the emulator and the file servers said, for an error message."""
+        texts = [path.read_text(errors="replace") for path in self.folder.glob("*.log")]
+        return "".join(texts).strip()
+
+    def close(self) -> None:
+        """End every process and remove the folder; may be called twice."""
+        for process in reversed(self._running):
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+        self._running = []
+        self.port.close()
+        self.monitor.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+        if self._janitor.stdin and not self._janitor.stdin.closed:
+            self._janitor.stdin.close()
+            self._janitor.wait()
