@@ -259,12 +259,13 @@ def runtime_member(file: str, runtime: Path) -> str | None:
     kbuild compiles a copy in a folder ``runtime``, and its macro-prefix maps cut
     the front off; so the end of the path decides.
     """
-    parts = Path(file).parts
-    for at in range(len(parts)):
+    path = Path(file)
+    if runtime in path.parents:
+        return path.relative_to(runtime).as_posix()
+    parts = path.parts
+    for at in range(1 if path.is_absolute() else 0, len(parts)):
         tail = Path(*parts[at:])
-        if (at == 0 or parts[at - 1] in ("runtime", runtime.name)) and (runtime / tail).is_file():
-            if tail.is_absolute():
-                return tail.relative_to(runtime).as_posix() if runtime in tail.parents else None
+        if (at == 0 or parts[at - 1] == "runtime") and (runtime / tail).is_file():
             return tail.as_posix()
     return None
 

@@ -62,7 +62,7 @@ def assembly(data_file: str, digest: str) -> str:
     """
     quoted = data_file.replace("\\", "\\\\").replace('"', '\\"')
     return (
-        f'\t.section {SECTION},"",@progbits\n'
+        f'\t.section {SECTION},"",@0x80000000\n'
         f'\t.incbin "{quoted}"\n'
         f'\t.section .modinfo,"a",@progbits\n'
         f'\t.asciz "stapy={digest}"\n'

@@ -84,7 +84,7 @@ def source(text: str = SCRIPT, name: str = "stapy_small") -> ModuleSource:
     manifest = make_manifest(
         name=name,
         script_name="small.stp",
-        script_text="probe begin { printf(\"käse\\n\") }",
+        script_text='probe begin { printf("käse\\n") }',
         release="",
         arch="x86_64",
         probes=[{"written": "begin", "points": ["begin"], "place": "small.stp:1:1"}],

@@ -1,0 +1,221 @@
+"""Pass 4 on every installed kernel, by the kit and by kbuild."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import pytest
+
+from stapy.build.modpost import modinfo
+from stapy.cache import Cache
+from stapy.debuginfo.elf import ElfFile
+from stapy.diagnostics import SourceMap
+from stapy.translate.manifest import read_manifest
+from tests.build import small
+from tests.build.conftest import Builder
+
+pytestmark = pytest.mark.build
+
+
+def versions(path: Path) -> dict[str, int]:
+    data = ElfFile.open(path).read("__versions") or b""
+    rows = struct.iter_unpack("<Q56s", data)
+    return {name.rstrip(b"\0").decode(): crc for crc, name in rows}
+
+
+def info(path: Path) -> dict[str, str]:
+    return dict(modinfo(ElfFile.open(path)))
+
+
+def test_kit_module_is_complete(builder: Builder, kernel: small.Kernel) -> None:
+    module = builder().made
+    assert module.origin == "kit"
+    assert module.path.name == "stapy_small.ko"
+    elf = ElfFile.open(module.path)
+    assert elf.section(".gnu.linkonce.this_module") is not None
+    assert elf.section(".orc_unwind") is not None, "objtool did not run"
+    facts = info(module.path)
+    assert facts["vermagic"].startswith(kernel.release + " ")
+    assert facts["license"] == "GPL"
+    assert facts["name"] == "stapy_small"
+    assert facts["depends"] == ""
+    assert facts["stapy"] == module.key[:16]
+    assert "intree" not in facts
+    assert b"stapy_small\0" in (elf.read(".gnu.linkonce.this_module") or b"")
+    assert read_manifest(module.path) == module.manifest
+
+
+def test_only_needed_members_are_linked(builder: Builder) -> None:
+    names = {s.name for s in ElfFile.open(builder().made.path).symbols()}
+    assert "stapy_helper" in names
+    assert "stapy_unused" not in names
+
+
+def test_kit_and_kbuild_agree(builder: Builder) -> None:
+    short = builder().made
+    long = builder(kbuild_flags=["V=0"]).made
+    assert long.origin == "kbuild"
+    for name, crc in versions(short.path).items():
+        assert versions(long.path)[name] == crc, name
+    assert len(versions(short.path)) >= 3
+    same = ("vermagic", "license", "depends", "retpoline", "name")
+    ours, theirs = info(short.path), info(long.path)
+    assert {n: ours.get(n) for n in same} == {n: theirs.get(n) for n in same}
+    assert read_manifest(long.path) == read_manifest(short.path)
+    wanted = {s.name for s in ElfFile.open(long.path).sections if s.flags & 2}
+    have = {s.name for s in ElfFile.open(short.path).sections if s.flags & 2}
+    assert wanted - have <= {".altinstructions", ".rodata.str1.8"}, "a section is missing"
+
+
+def test_environment_can_ask_for_kbuild(builder: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STAPY_BUILD", "kbuild")
+    assert builder().made.origin == "kbuild"
+
+
+def test_second_time_comes_from_the_cache(builder: Builder) -> None:
+    source = small.source(small.SCRIPT + "/* cached */\n")
+    first = builder(source).made
+    second = builder(source).made
+    assert (first.origin, second.origin) == ("kit", "cache")
+    assert first.path != second.path
+    assert first.path.read_bytes() == second.path.read_bytes()
+
+
+def test_equal_sources_give_equal_modules(builder: Builder, cache: Cache) -> None:
+    poisoned = Cache(cache.root)
+    first = builder().made
+    poisoned.enabled = False
+    again = builder(cache=poisoned).made
+    assert again.origin == "kit"
+    assert first.path.read_bytes() == again.path.read_bytes()
+
+
+def test_several_files_and_defines(builder: Builder) -> None:
+    source = small.source(
+        '#include "stapy.h"\n#include "more.h"\nstatic int start(void)\n{\n'
+        "\treturn more(NUMBER);\n}\n"
+        "struct stapy_session stapy_session = { .name = TEXT, .init = start };\n"
+    )
+    source.files["more.h"] = "int more(int);\n"
+    source.files["more.c"] = (
+        '#include "stapy.h"\n#include "more.h"\nint more(int x)\n{\n\treturn stapy_helper(x);\n}\n'
+    )
+    source.defines = {"NUMBER": "7", "TEXT": '"a b"'}
+    assert b"a b\0" in builder(source).made.path.read_bytes()
+    long = builder(source, kbuild_flags=["V=0"])
+    assert b"a b\0" in long.made.path.read_bytes()
+
+
+# --- refusals ------------------------------------------------------------
+
+
+def test_error_in_embedded_c_points_into_the_script(builder: Builder) -> None:
+    sources = SourceMap()
+    sources.add("bad.stp", "probe begin {}\n%{\nint f(void) { return undeclared_thing; }\n%}\n")
+    text = small.SCRIPT + '#line 3 "bad.stp"\nint f(void) { return undeclared_thing; }\n'
+    run = builder(small.source(text), sources=sources)
+    assert run.module is None
+    assert run.codes[0] == "E0404"
+    first = run.diagnostics.errors[0]
+    assert sources.position(first.span)[:2] == ("bad.stp", 3)
+    assert sources.text(first.span) == "undeclared_thing"
+    assert "undeclared" in first.message
+
+
+def test_error_in_generated_c_is_our_mistake(builder: Builder) -> None:
+    sources = SourceMap()
+    sources.add("bad.stp", "probe begin {\n  x = 1\n}\n")
+    text = small.SCRIPT + "int f(void)\n{\n\t/* bad.stp:2 */\n\treturn nonsense;\n}\n"
+    run = builder(small.source(text), sources=sources)
+    assert run.codes == ["E0406"]
+    assert sources.position(run.diagnostics.errors[0].span)[:2] == ("bad.stp", 2)
+    log = Path(run.diagnostics.errors[0].notes[-1].rpartition(" ")[2])
+    assert "nonsense" in log.read_text()
+    log.unlink()
+
+
+def test_symbol_that_nobody_exports(builder: Builder) -> None:
+    sources = SourceMap()
+    sources.add("bad.stp", "%{\nvoid no_such_export(void);\n%}\n")
+    text = small.SCRIPT.replace(
+        "return stapy_helper(42);",
+        'extern int no_such_export(void);\n#line 2 "bad.stp"\nreturn no_such_export();',
+    )
+    run = builder(small.source(text), sources=sources)
+    assert run.codes == ["E0407"]
+    assert "no_such_export" in run.diagnostics.errors[0].message
+    assert sources.position(run.diagnostics.errors[0].span)[:2] == ("bad.stp", 2)
+
+
+def test_no_headers(builder: Builder, tmp_path: Path) -> None:
+    run = builder(kernel=small.Kernel("9.9.9", "x86_64", tmp_path))
+    assert run.codes == ["E0401"]
+    assert "linux-headers-9.9.9" in run.diagnostics.errors[0].hint
+    assert builder(kernel=small.Kernel("9.9.9", "x86_64", None)).codes == ["E0401"]
+
+
+def test_missing_programs(
+    builder: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    run = builder(cache=Cache(tmp_path / "cache"))
+    assert run.codes == ["E0402"]
+    assert run.diagnostics.errors[0].hint == "apt-get install make"
+
+
+def test_runtime_file_that_a_kernel_refuses(builder: Builder, tmp_path: Path) -> None:
+    broken = '#include "stapy.h"\nint stapy_unused(int x)\n{\n\treturn not_there(x);\n}\n'
+    runtime = small.write_runtime(tmp_path / "runtime", unused=broken)
+    assert builder(runtime=runtime).made.origin == "kit", "nobody needs that file"
+    needs = small.source(small.SCRIPT.replace("stapy_helper", "stapy_unused"))
+    run = builder(needs, runtime=runtime)
+    assert run.codes == ["E0405"]
+    assert "(family unused)" in run.diagnostics.errors[0].message
+    for note in run.diagnostics.errors[0].notes[1:]:
+        Path(note.rpartition(" ")[2]).unlink()
+
+
+@pytest.mark.parametrize("flags", [[], ["V=0"]])
+def test_header_that_a_kernel_refuses(builder: Builder, tmp_path: Path, flags: list[str]) -> None:
+    runtime = small.write_runtime(tmp_path / "runtime", stapy="#error old kernel\n")
+    run = builder(runtime=runtime, kbuild_flags=flags)
+    assert run.codes == ["E0405"]
+    Path(run.diagnostics.errors[0].notes[-1].rpartition(" ")[2]).unlink()
+
+
+# --- the kit -------------------------------------------------------------
+
+
+def test_kit_is_made_once(
+    builder: Builder, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    cache = Cache(tmp_path / "cache")
+    builder(cache=cache)
+    assert capfd.readouterr().err.count("preparing the build kit") == 1
+    builder(small.source(name="stapy_other"), cache=cache)
+    assert "preparing" not in capfd.readouterr().err
+
+
+def test_damaged_kit_is_made_again(builder: Builder, tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "cache")
+    builder(cache=cache)
+    (kit,) = (tmp_path / "cache" / "kit").glob("*/*/kit.json")
+    kit.write_text("{")
+    assert builder(small.source(name="stapy_other"), cache=cache).made.origin == "kit"
+
+
+def test_disabled_cache_leaves_nothing(builder: Builder, tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "cache", enabled=False)
+    assert builder(cache=cache).made.origin == "kit"
+    assert not (tmp_path / "cache").exists()
+
+
+def test_keep_leaves_a_tree_that_make_can_build(builder: Builder) -> None:
+    from stapy.build.process import run
+
+    module = builder(keep=True).made
+    tree = module.path.parent / "stapy_small"
+    done = run(["make", "-C", str(tree)])
+    assert done.status == 0, done.output
+    assert read_manifest(tree / "stapy_small.ko") == module.manifest
