@@ -40,7 +40,7 @@ _DEBUG = re.compile(r"-g(dwarf.*|z.*|\d|split-dwarf|no-.*)?$")
 _DEPENDENCIES = re.compile(r"-Wp,-M")
 _IDENTITY = re.compile(r"-D(KBUILD_BASENAME|KBUILD_MODNAME|__KBUILD_MODNAME|KBUILD_MODFILE)=")
 _PATH_OPTION = re.compile(r"(-I|-isystem|-iquote|-T|--script=)(\./.*|\.\./.*|[^-/@.].*)$")
-_SHELL = re.compile(r"[|&<>(){}`$*?]")
+_SHELL = re.compile(r"[|&<>(){}`$*?!]|^\s*(if|for|while|case|set|then|fi)\b")
 
 
 class CaptureError(Exception):

@@ -18,6 +18,7 @@ from stapy.translate.manifest import encode
 
 if TYPE_CHECKING:
     from stapy.build.kit import Kit
+    from stapy.kernel.exports import Exports
     from stapy.translate.source import ModuleSource
 
 # Symbols of the runtime; a missing one means a member that this kernel could not compile.
@@ -45,12 +46,12 @@ class ImportsRefused(Exception):
 
 
 class Job(Record):
-    """One module to make: its source, the kit, the runtime's folder and a folder to work in."""
+    """One module to make: its source, the kit, the runtime's folder, a folder to work in."""
 
     source: ModuleSource
     kit: Kit
     runtime: Path
-    build_dir: Path
+    exports: Exports
     folder: Path
     digest: str
 
@@ -122,10 +123,12 @@ class ShortWay:
         from stapy.debuginfo.elf import ElfFile
         from stapy.debuginfo.errors import DebuginfoError
 
+        exports = self.job.exports
+        if not exports.known:
+            raise NoShortWay("the kernel's headers have no Module.symvers")
         try:
-            symvers = modpost.Symvers(self.job.build_dir / "Module.symvers")
-            imports = modpost.resolve(ElfFile.open(Path(linked)), symvers)
-        except (OSError, DebuginfoError) as error:
+            imports = modpost.resolve(ElfFile.open(Path(linked)), exports)
+        except DebuginfoError as error:
             raise NoShortWay(f"the CRC table could not be made: {error}") from error
         if imports.missing or imports.refused:
             raise ImportsRefused(imports)
@@ -133,7 +136,7 @@ class ShortWay:
             raise NoShortWay("a symbol's name is too long for the CRC table")
         data = self.job.folder / "manifest.json"
         data.write_bytes(encode(self.job.source.manifest))
-        text = modpost.assembly(imports, symvers, self.job.kit.commands.versions)
+        text = modpost.assembly(imports, exports, self.job.kit.commands.versions)
         source = self.job.folder / "stapy-tables.s"
         source.write_text(text + manifest_assembly(str(data), self.job.digest))
         target = str(self.job.folder / "stapy-tables.o")

@@ -71,7 +71,7 @@ class Build:
         reason = "it was asked for"
         if not long_way:
             try:
-                return self.short_way(build_dir, key)
+                return self.short_way(key)
             except ImportsRefused as error:
                 log = "".join(self.kit.broken.values()) if self.kit else ""
                 self.report.imports(
@@ -116,12 +116,12 @@ class Build:
 
     # --- two ways --------------------------------------------------------
 
-    def short_way(self, build_dir: Path, key: str) -> Module:
+    def short_way(self, key: str) -> Module:
         """By the kit; `NoShortWay` and others when that does not work."""
         self.kit = open_kit(self.kernel, self.runtime, self.cache, self.folder, self.facts)
         work = self.folder / "build"
         work.mkdir(exist_ok=True)
-        job = Job(self.source, self.kit, self.runtime, build_dir, work, key[:16])
+        job = Job(self.source, self.kit, self.runtime, self.kernel.exports, work, key[:16])
         way = ShortWay(job)
         try:
             path = way.make()

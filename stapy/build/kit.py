@@ -29,6 +29,7 @@ from stapy.record import Record
 
 if TYPE_CHECKING:
     from stapy.build.process import Result
+    from stapy.kernel.exports import Exports
 
 KIND = "kit"
 # What changes when headers of the same release are installed anew.
@@ -48,6 +49,7 @@ class BuildKernel(Protocol):
     release: str
     arch: str
     build_dir: Path | None
+    exports: Exports
 
 
 class KitError(Exception):

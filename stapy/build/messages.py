@@ -225,13 +225,16 @@ class Reporter:
 
     def no_headers(self, build_dir: Path | None) -> None:
         """There is nothing to build modules with."""
+        from stapy.kernel.release import install_command
+
         where = build_dir or f"/lib/modules/{self.release}/build"
         self.diagnostics.error(
             KIND,
             "E0401",
             f"missing kernel headers for {self.release}",
             notes=[f"{where} is not a kernel build tree"],
-            hint=f"apt-get install linux-headers-{self.release}",
+            hint=install_command("headers", self.release)
+            or f"install the headers of kernel {self.release}",
         )
 
     def no_program(self, program: str) -> None:

@@ -1,20 +1,15 @@
-"""What the kernel's ``modpost`` does, for one module: check its imports, make its CRC table.
-
-A name is looked up in the mapped ``Module.symvers`` by a search for its bytes;
-reading all 20 000 rows would cost more than compiling a small script.
-"""
+"""What the kernel's ``modpost`` does, for one module: check its imports, make its CRC table."""
 
 from __future__ import annotations
 
-import mmap
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stapy.record import Record, new
 
 if TYPE_CHECKING:
     from stapy.debuginfo.elf import ElfFile
+    from stapy.kernel.exports import Export, Exports
 
 _NAME_BYTES = 56  # of a row of __versions, with the NUL
 _GPL = frozenset(
@@ -29,16 +24,6 @@ _GPL = frozenset(
 )
 
 
-class Export(Record):
-    """One row of ``Module.symvers``."""
-
-    crc: int
-    name: str
-    owner: str
-    gpl: bool
-    namespace: str
-
-
 class Imports(Record):
     """What a module takes from elsewhere.
 
@@ -50,34 +35,6 @@ class Imports(Record):
     missing: list[str] = new(list)
     refused: list[tuple[str, str]] = new(list)
     depends: list[str] = new(list)
-
-
-class Symvers:
-    """A mapped ``Module.symvers``."""
-
-    def __init__(self, path: Path) -> None:
-        with path.open("rb") as file:
-            try:
-                self._data: bytes | mmap.mmap = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            except ValueError:  # an empty file cannot be mapped
-                self._data = b""
-
-    def find(self, name: str) -> Export | None:
-        """The row of a name."""
-        at = self._data.find(b"\t" + name.encode() + b"\t")
-        if at < 0:
-            return None
-        start = self._data.rfind(b"\n", 0, at) + 1
-        end = self._data.find(b"\n", at)
-        fields = self._data[start : end if end >= 0 else len(self._data)].decode().split("\t")
-        if len(fields) < 4 or fields[1] != name:
-            return None
-        try:
-            crc = int(fields[0], 16)
-        except ValueError:
-            return None
-        namespace = fields[4].strip() if len(fields) > 4 else ""
-        return Export(crc, name, fields[2], "_GPL" in fields[3], namespace)
 
 
 def modinfo(elf: ElfFile) -> list[tuple[str, str]]:
@@ -95,19 +52,19 @@ def undefined(elf: ElfFile) -> list[str]:
     return sorted({s.name for s in elf.symbols() if s.section == 0 and s.binding == 1 and s.name})
 
 
-def resolve(elf: ElfFile, symvers: Symvers) -> Imports:
+def resolve(elf: ElfFile, exports: Exports) -> Imports:
     """Look up all that a linked module needs, by the rules of ``modpost``."""
     info = modinfo(elf)
     licensed = any(name == "license" and value in _GPL for name, value in info)
     namespaces = {value for name, value in info if name == "import_ns"}
     imports = Imports([])
     for name in undefined(elf):
-        export = symvers.find(name)
-        if export is None:
+        export = exports.get(name)
+        if export is None or export.name != name:
             imports.missing.append(name)
             continue
         imports.found.append(export)
-        if export.gpl and not licensed:
+        if export.gpl_only and not licensed:
             imports.refused.append((name, "is for modules under the GPL only"))
         if export.namespace and export.namespace not in namespaces:
             imports.refused.append((name, f"needs MODULE_IMPORT_NS({export.namespace})"))
@@ -118,13 +75,13 @@ def resolve(elf: ElfFile, symvers: Symvers) -> Imports:
     return imports
 
 
-def assembly(imports: Imports, symvers: Symvers, versions: bool, word: int = 8) -> str:
+def assembly(imports: Imports, exports: Exports, versions: bool, word: int = 8) -> str:
     """Assembler text of the CRC table and the list of modules to be loaded first."""
     lines = [
         '\t.section .modinfo,"a",@progbits',
         f'\t.asciz "depends={",".join(imports.depends)}"',
     ]
-    layout = symvers.find("module_layout")
+    layout = exports.get("module_layout")
     rows = [*imports.found, *([layout] if layout else [])]
     if versions and rows:
         lines += ['\t.section __versions,"a",@progbits', "\t.balign 32"]

@@ -56,7 +56,12 @@ class Process:
         ]
         try:
             self.pid = os.posix_spawnp(
-                argv[0], argv, clean_environment(environment), file_actions=actions
+                argv[0],
+                argv,
+                clean_environment(environment),
+                file_actions=actions,
+                # Python ignores these two, and what is ignored is inherited.
+                setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],
             )
         except OSError:
             os.close(reader)

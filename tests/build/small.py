@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+from stapy.kernel.exports import Exports
 from stapy.translate.manifest import make_manifest
 from stapy.translate.source import ModuleSource
 
@@ -62,6 +63,10 @@ class Kernel(NamedTuple):
     release: str
     arch: str
     build_dir: Path | None
+
+    @property
+    def exports(self) -> Exports:
+        return Exports(self.build_dir / "Module.symvers" if self.build_dir else None)
 
 
 def write_runtime(folder: Path, **changes: str) -> Path:
