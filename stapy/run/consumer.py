@@ -1,0 +1,380 @@
+"""A session: load, start, move the output, stop, unload.
+
+`Session` is the loop over the descriptors and knows nothing about how a module
+gets into the kernel; `run` is the whole of pass 5.
+"""
+
+from __future__ import annotations
+
+import _thread
+import os
+import select
+import signal
+import time
+from typing import Dict, List, Optional
+
+from . import kernel
+from .control import Channel, folder_of
+from .elf import ModuleFile
+from .errors import RunError
+from .messages import Messages
+from .options import RunOptions
+from .output import Sink, make_sinks
+from .signals import Signals
+from .target import Target, run_detached
+
+BLOCK = 1 << 16
+SYSTEM_GRACE = 0.5  # seconds that commands of system() get to end after the session
+
+
+class Session:
+    """The loop between a started module and its user."""
+
+    def __init__(
+        self,
+        channel: Channel,
+        sinks: List[Sink],
+        messages: Messages,
+        options: RunOptions,
+        signals: Signals,
+    ) -> None:
+        self.channel = channel
+        self.messages = messages
+        self.options = options
+        self.signals = signals
+        self.target: Optional[Target] = None
+        self.detached = False
+        self.failed = False
+        self._sinks = dict(zip(channel.outputs, sinks))
+        self._buffers: Dict[int, bytearray] = {fd: bytearray(BLOCK) for fd in channel.outputs}
+        self._reading = list(channel.outputs)
+        self._stopping = False
+        self._stopped = False
+        self._started = False
+        self._abandoned = False
+        self._deadline = time.monotonic() + options.timeout if options.timeout else None
+        self._system: List[int] = []
+        self._refused: List[str] = []
+        self._in_order = _thread.allocate_lock()
+
+    def start(self, target: int) -> None:
+        """Tell the module to begin."""
+        self._tell(f"start {target}", "start")
+
+    def stop(self) -> None:
+        """Ask the module to end the session; what is in its buffers still comes."""
+        if not self._stopping:
+            self._stopping = True
+            self._tell("stop", "stop")
+
+    def _tell(self, command: str, verb: str) -> None:
+        """Send a command from a thread.
+
+        The module runs its begin and end probes before the write returns, and
+        what they print has to be taken meanwhile, or it does not fit.
+        """
+
+        def send() -> None:
+            try:
+                with self._in_order:
+                    self.channel.send(command)
+            except OSError as error:
+                self._refused.append(f"Couldn't {verb} the module: {error.strerror}")
+                self.signals.nudge()
+
+        _thread.start_new_thread(send, ())
+
+    def loop(self) -> None:
+        """Run until the session is over, or detached."""
+        while not self._over():
+            poll = select.poll()
+            poll.register(self.signals.wake, select.POLLIN)
+            if not self._stopped:
+                poll.register(self.channel.control, select.POLLIN)
+            for fd in self._reading:
+                if not self._sinks[fd].busy:
+                    poll.register(fd, select.POLLIN)
+            for sink in self._sinks.values():
+                # Without events wanted, poll still tells that the reader is gone.
+                poll.register(sink.fd, select.POLLOUT if sink.busy else 0)
+            for fd, event in poll.poll(self._patience()):
+                if fd == self.signals.wake:
+                    self.signals.drain()
+                elif fd == self.channel.control and not self._stopped:
+                    self._obey_module()
+                elif fd in self._reading:
+                    self._move(fd)
+                else:
+                    self._serve_sink(fd, event)
+            for text in self._refused:
+                self.messages.error(text)
+                self._stopped, self._reading = True, []
+            self._refused.clear()
+            self._obey_user()
+            self._reap()
+            if self._deadline is not None and time.monotonic() >= self._deadline:
+                self._deadline = None
+                self.messages.note("time is up")
+                self.stop()
+
+    def _over(self) -> bool:
+        if self.detached or self._abandoned:
+            return True
+        if not self._stopped or self._reading:
+            return False
+        return not any(sink.busy for sink in self._sinks.values())
+
+    def _patience(self) -> Optional[int]:
+        if self._deadline is None:
+            return None
+        return max(0, int((self._deadline - time.monotonic()) * 1000)) + 1
+
+    def _move(self, fd: int) -> None:
+        """Carry one block from the module to the user."""
+        buffer = self._buffers[fd]
+        try:
+            count = os.readv(fd, [buffer])
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError as error:
+            self.messages.error(f"Couldn't read the output: {error.strerror}")
+            count = 0
+        if count == 0:
+            self._reading.remove(fd)
+            return
+        sink = self._sinks[fd]
+        if sink.broken:
+            return  # the reader is gone: the rest is read so that the module can end
+        sink.write(memoryview(buffer)[:count])
+        if sink.broken:
+            self._lose_reader(sink)
+
+    def _serve_sink(self, fd: int, event: int) -> None:
+        for sink in self._sinks.values():
+            if sink.fd == fd and not sink.broken:
+                sink.flush()
+                if event & (select.POLLERR | select.POLLHUP | select.POLLNVAL) and not sink.busy:
+                    sink.broken = True
+                if sink.broken:
+                    self._lose_reader(sink)
+
+    def _lose_reader(self, sink: Sink) -> None:
+        """Nobody reads the output any more: end the session without a fuss."""
+        sink.discard()
+        sink.fd = os.open("/dev/null", os.O_WRONLY | os.O_CLOEXEC)
+        self.messages.note("nobody reads the output any more")
+        self.stop()
+
+    def _obey_module(self) -> None:
+        rows, more = self.channel.messages()
+        for kind, text in rows:
+            self._obey(kind, text)
+        if not more:
+            self._stopped = True
+
+    def _obey(self, kind: str, text: str) -> None:
+        if kind == "warning":
+            self.messages.warning(text)
+        elif kind == "error":
+            self.messages.error(text)
+        elif kind == "log":
+            self.messages.log(text)
+        elif kind == "system":
+            self._system.append(run_detached(text))
+        elif kind == "exit":
+            self.stop()
+        elif kind == "started":
+            self._begin(int(text.split()[0]) if text.split() else 0)
+        elif kind == "stopped":
+            self._stopped = True
+
+    def _begin(self, status: int) -> None:
+        """The module says how arming the probes went."""
+        self._started = True
+        if status < 0:
+            self.failed = True
+            if not self.messages.errors:
+                self.messages.error(f"Couldn't start the probes: {os.strerror(-status)}")
+            self.stop()
+            return
+        self.messages.note("probes are armed")
+        if self.target:
+            self.target.release()
+        if self.options.detach:
+            self._detach()
+
+    def _detach(self) -> None:
+        try:
+            self.channel.send("detach")
+        except OSError as error:
+            self.messages.error(f"Couldn't detach from the module: {error.strerror}")
+            return
+        self.detached = True
+
+    def _obey_user(self) -> None:
+        for number in self.signals.take():
+            if number == signal.SIGUSR2:
+                for sink in self._sinks.values():
+                    sink.rotate()
+            elif number == signal.SIGQUIT:
+                self._detach()
+            elif self._stopping:
+                # Asked twice: what nobody takes from us is lost, the module is not.
+                if any(sink.busy for sink in self._sinks.values()) or self.signals.insisted:
+                    self._abandoned = True
+                self.signals.insisted = True
+            else:
+                self.stop()
+
+    def _reap(self) -> None:
+        if self.target and self.target.status is None and self.target.ended():
+            self.messages.note("the command of -c has ended")
+            self.stop()
+        self._reap_system()
+
+    def _reap_system(self) -> None:
+        for pid in list(self._system):
+            if _gone(pid):
+                self._system.remove(pid)
+
+    def wait_for_system(self) -> None:
+        """Give the last commands of ``system()`` a moment to print what they have."""
+        end = time.monotonic() + SYSTEM_GRACE
+        while self._system and time.monotonic() < end:
+            time.sleep(0.01)
+            self._reap_system()
+
+
+def _gone(pid: int) -> bool:
+    try:
+        return os.waitpid(pid, os.WNOHANG)[0] == pid
+    except ChildProcessError:
+        return True
+
+
+def run(module_path: str, options: RunOptions) -> int:
+    """Run a module as ``options`` say; the exit status of the session."""
+    messages = Messages(options.color, options.warnings, options.verbose)
+    with Signals() as signals:
+        try:
+            if options.delete:
+                return _delete(module_path)
+            if options.attach:
+                return _attach(module_path, options, messages, signals)
+            return _run(ModuleFile(module_path), options, messages, signals)
+        except RunError as error:
+            messages.error(str(error))
+            return 1
+
+
+def _run(module: ModuleFile, options: RunOptions, messages: Messages, signals: Signals) -> int:
+    if not module.is_ours():
+        raise RunError(f"'{module.path}' is not a module that stapy made")
+    kernel.check(module)
+    parameters = _parameters(module, options)
+    _remove_stale(module.name, messages)
+    target = Target(options.command) if options.command else None
+    try:
+        kernel.insert(module, parameters)
+        messages.note(f"inserted {module.path}")
+        try:
+            detached = _converse(module.name, options, messages, signals, target)
+        except BaseException:
+            kernel.remove(module.name)
+            raise
+        if not detached:
+            kernel.remove(module.name)
+            messages.note(f"removed {module.name}")
+    finally:
+        if target:
+            target.cancel()
+    return _status(messages, target)
+
+
+def _converse(
+    name: str,
+    options: RunOptions,
+    messages: Messages,
+    signals: Signals,
+    target: Optional[Target],
+    start: bool = True,
+) -> bool:
+    """The session with a loaded module; True when it was left running."""
+    channel = Channel.open(folder_of(name))
+    sinks: List[Sink] = []
+    try:
+        size, keep = options.rotation()
+        sinks = make_sinks(len(channel.outputs), options.output, size, keep)
+        session = Session(channel, sinks, messages, options, signals)
+        session.target = target
+        if start:
+            session.start(target.pid if target else options.target)
+        session.loop()
+    finally:
+        channel.close()
+        for sink in sinks:
+            sink.close()
+    session.wait_for_system()
+    if session.detached:
+        messages.log(
+            f'\nDisconnecting from systemtap module.\nTo reconnect, type "stapy-run -A {name}"'
+        )
+    return session.detached
+
+
+def _status(messages: Messages, target: Optional[Target]) -> int:
+    complaint = target.complaint() if target else ""
+    if complaint:
+        messages.warning(complaint)
+    return 1 if messages.errors or complaint else 0
+
+
+def _parameters(module: ModuleFile, options: RunOptions) -> List[str]:
+    parameters = list(options.parameters)
+    for parameter in parameters:
+        name = parameter.partition("=")[0]
+        if name not in module.parameters:
+            known = ", ".join(sorted(module.parameters)) or "none"
+            raise RunError(
+                f"the script has no global '{name}' that can be set (it has: {known}); "
+                f"declare it with -G {name}=VALUE when the module is built"
+            )
+    if options.buffer_mb:
+        if "buffer_mb" not in module.parameters:
+            raise RunError("the size of this module's buffers is fixed: build it with -s")
+        parameters.append(f"buffer_mb={options.buffer_mb}")
+    return parameters
+
+
+def _remove_stale(name: str, messages: Messages) -> None:
+    """Remove what a killed consumer left behind; refuse to disturb a live one."""
+    if not kernel.loaded(name):
+        return
+    folder = folder_of(name)
+    if os.path.exists(folder + "/control"):
+        Channel.open(folder).close()  # refuses when somebody has it open
+    kernel.remove(name, 2.0)
+    messages.note(f"removed a module {name} that was left over")
+
+
+def _attach(name: str, options: RunOptions, messages: Messages, signals: Signals) -> int:
+    name = _bare_name(name)
+    if not kernel.loaded(name):
+        raise RunError(f"module '{name}' is not loaded")
+    if not _converse(name, options, messages, signals, None, start=False):
+        kernel.remove(name)
+    return _status(messages, None)
+
+
+def _delete(name: str) -> int:
+    names = kernel.unused_modules() or [] if name == "*" else [_bare_name(name)]
+    for one in names:
+        if not kernel.loaded(one):
+            raise RunError(f"module '{one}' is not loaded")
+        kernel.remove(one, 2.0)
+    return 0
+
+
+def _bare_name(name: str) -> str:
+    name = name.rpartition("/")[2]
+    return name[:-3] if name.endswith(".ko") else name

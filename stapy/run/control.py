@@ -1,0 +1,85 @@
+"""The module's files in /proc: commands in, messages out, and the output itself."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import List, Tuple
+
+from .errors import RunError
+
+BLOCK = 1 << 16
+
+
+def folder_of(name: str, proc: str = "/proc") -> str:
+    """The folder of a module's files."""
+    return f"{proc}/stapy_{name}"
+
+
+class Channel:
+    """The open files of one module; ``outputs`` has one descriptor, or one for each CPU."""
+
+    def __init__(self, control: int, outputs: List[int]) -> None:
+        self.control = control
+        self.outputs = outputs
+        self._part = b""
+
+    @classmethod
+    def open(cls, folder: str) -> Channel:
+        """Open what a freshly loaded (or detached) module offers."""
+        flags = os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC
+        try:
+            control = os.open(folder + "/control", flags)
+        except OSError as error:
+            if error.errno == errno.EBUSY:
+                raise RunError("another consumer is attached to this module") from None
+            raise RunError(
+                f"Couldn't open control channel '{folder}/control': {error.strerror}"
+            ) from None
+        try:
+            names = sorted(
+                (name for name in os.listdir(folder) if name.startswith("output")),
+                key=lambda name: int(name[len("output") :] or "0"),
+            )
+            reading = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+            outputs = [os.open(f"{folder}/{name}", reading) for name in names]
+        except (OSError, ValueError) as error:
+            os.close(control)
+            raise RunError(f"Couldn't open the output of '{folder}': {error}") from None
+        return cls(control, outputs)
+
+    def send(self, text: str) -> None:
+        """Write one command."""
+        os.write(self.control, text.encode() + b"\n")
+
+    def messages(self) -> "Tuple[List[Tuple[str, str]], bool]":
+        """The messages that are there now, as (type, text), and whether more can come."""
+        try:
+            data = os.read(self.control, BLOCK)
+        except BlockingIOError:
+            return [], True
+        except OSError:
+            return [], False
+        *lines, self._part = (self._part + data).split(b"\n")
+        found = []
+        for line in lines:
+            kind, _, text = line.partition(b" ")
+            found.append((kind.decode("ascii", "replace"), unescape(text)))
+        return found, bool(data)
+
+    def close(self) -> None:
+        """Close all of them: a module that was not stopped stops now."""
+        for fd in (*self.outputs, self.control):
+            try:
+                os.close(fd)
+            except OSError:
+                pass
+        self.outputs = []
+
+
+def unescape(text: bytes) -> str:
+    r"""Text of a message, in which a newline is ``\n`` and a backslash ``\\``."""
+    if b"\\" in text:
+        pieces = text.split(b"\\\\")
+        text = b"\\".join(piece.replace(b"\\n", b"\n") for piece in pieces)
+    return text.decode("utf-8", "surrogateescape")

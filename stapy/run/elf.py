@@ -1,0 +1,152 @@
+"""Just enough ELF to read a module's description without loading it."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, Dict, List, Optional
+
+from .errors import RunError
+
+MANIFEST = ".stapy.manifest"
+
+
+class Elf:
+    """Sections of a 32 or 64 bit file of either byte order."""
+
+    def __init__(self, data: bytes, name: str = "") -> None:
+        if data[:4] != b"\x7fELF" or len(data) < 52:
+            raise RunError(f"{name or 'the file'} is not a kernel module (no ELF file)")
+        self.data = data
+        self.order = "<" if data[5] == 1 else ">"
+        self.wide = data[4] == 2
+        try:
+            self._sections = self._read_sections()
+        except (struct.error, IndexError, ValueError):
+            raise RunError(f"{name or 'the file'} is damaged") from None
+
+    def _read_sections(self) -> "Dict[str, tuple[int, int]]":
+        unpack = struct.unpack_from
+        if self.wide:
+            (offset,) = unpack(self.order + "Q", self.data, 40)
+            size, count, names = unpack(self.order + "HHH", self.data, 58)
+            row = self.order + "IIQQQQ"
+        else:
+            (offset,) = unpack(self.order + "I", self.data, 32)
+            size, count, names = unpack(self.order + "HHH", self.data, 46)
+            row = self.order + "IIIIII"
+        rows = [unpack(row, self.data, offset + size * number) for number in range(count)]
+        texts = rows[names][4]
+        sections = {}
+        for fields in rows:
+            start = texts + fields[0]
+            name = self.data[start : self.data.index(b"\0", start)].decode("ascii", "replace")
+            if fields[1] != 8:  # SHT_NOBITS
+                sections[name] = (fields[4], fields[5])
+        return sections
+
+    def section(self, name: str) -> Optional[bytes]:
+        """The bytes of a section, None when there is no such section."""
+        if name not in self._sections:
+            return None
+        offset, size = self._sections[name]
+        return self.data[offset : offset + size]
+
+    def build_id(self) -> str:
+        """The build-id in hexadecimal, "" without one."""
+        for name in (".note.gnu.build-id", ".notes"):
+            found = build_id(self.section(name) or b"", self.order)
+            if found:
+                return found
+        return ""
+
+
+def build_id(notes: bytes, order: str = "<") -> str:
+    """The GNU build-id in a section of notes, in hexadecimal."""
+    at = 0
+    while at + 12 <= len(notes):
+        name_size, size, kind = struct.unpack_from(order + "III", notes, at)
+        name = notes[at + 12 : at + 12 + name_size]
+        start = at + 12 + (name_size + 3 & ~3)
+        if kind == 3 and name == b"GNU\0":
+            return notes[start : start + size].hex()
+        at = start + (size + 3 & ~3)
+    return ""
+
+
+class ModuleFile:
+    """A module's file: its modinfo and its manifest."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        try:
+            with open(path, "rb") as file:
+                data = file.read()
+        except OSError as error:
+            raise RunError(f"cannot read '{path}': {error.strerror}") from None
+        self.elf = Elf(data, path)
+        self.signed = data.endswith(b"~Module signature appended~\n")
+        rows = (self.elf.section(".modinfo") or b"").split(b"\0")
+        pairs = [row.decode("utf-8", "replace").partition("=") for row in rows if row]
+        self.info: Dict[str, str] = {}
+        self.parameters: Dict[str, str] = {}
+        for key, _, value in pairs:
+            if key in ("parm", "parmtype"):
+                name, _, text = value.partition(":")
+                self.parameters.setdefault(name, text)
+            else:
+                self.info.setdefault(key, value)
+        file_name = path.rpartition("/")[2].partition(".")[0].replace("-", "_")
+        self.name = self.info.get("name", file_name)
+
+    @property
+    def release(self) -> str:
+        """The kernel release that the module was built for, "" when it does not say."""
+        return self.info.get("vermagic", "").partition(" ")[0]
+
+    def manifest(self) -> Dict[str, Any]:
+        """What stapy wrote into the module; empty for a foreign one."""
+        data = self.elf.section(MANIFEST)
+        if not data:
+            return {}
+        import json
+
+        try:
+            manifest = json.loads(data.rstrip(b"\0"))
+        except ValueError:
+            return {}
+        return manifest if isinstance(manifest, dict) else {}
+
+    def is_ours(self) -> bool:
+        """True for a module that stapy built."""
+        return self.elf.section(MANIFEST) is not None
+
+
+def describe(module: ModuleFile) -> List[str]:
+    """The lines of ``--info``."""
+    manifest = module.manifest()
+    script = manifest.get("script") or {}
+    rows = [
+        ("module", module.name),
+        ("file", module.path),
+        ("made by", f"stapy {manifest['stapy']}" if manifest.get("stapy") else "something else"),
+        ("kernel", manifest.get("release") or module.release),
+        ("version magic", module.info.get("vermagic", "")),
+        ("signed", "yes" if module.signed else "no"),
+        ("script", script.get("name", "")),
+    ]
+    lines = [f"{key + ':':<15} {value}" for key, value in rows if value]
+    for name, value in sorted((manifest.get("build_ids") or {}).items()):
+        lines.append(f"{'build-id:':<15} {name} {value}")
+    for name, value in sorted((manifest.get("limits") or {}).items()):
+        lines.append(f"{'limit:':<15} {name} = {value}")
+    for name, value in sorted((manifest.get("globals") or {}).items()):
+        lines.append(f"{'can be set:':<15} {name} ({value})")
+    for probe in manifest.get("probes") or []:
+        place = f" ({probe['place']})" if probe.get("place") else ""
+        lines.append(f"{'probe:':<15} {probe.get('written', '')}{place}")
+        for point in probe.get("points") or []:
+            if point != probe.get("written"):
+                lines.append(f"{'':<15}   {point}")
+    if script.get("text"):
+        lines += ["", script["text"].rstrip("\n")]
+    return lines

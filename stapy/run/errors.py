@@ -1,0 +1,7 @@
+"""The one exception of this package."""
+
+from __future__ import annotations
+
+
+class RunError(Exception):
+    """The session cannot go on; the text is for the user, after ``ERROR: ``."""

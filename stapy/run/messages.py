@@ -1,0 +1,78 @@
+"""What the user reads on standard error."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+# SystemTap's variable and its defaults, so that a user's own settings go on working.
+_VARIABLE = "SYSTEMTAP_COLORS"
+_DEFAULT = "error=01;31:warning=00;33"
+
+
+class Messages:
+    """Prints errors and warnings, counts errors."""
+
+    def __init__(self, color: str = "auto", warnings: bool = True, verbose: int = 0) -> None:
+        self.errors = 0
+        self.warnings = warnings
+        self.verbose = verbose
+        self._colors = _colors() if _wanted(color) else {}
+
+    def error(self, text: str) -> None:
+        """An error: the exit status will say so too."""
+        self.errors += 1
+        self._print("error", "ERROR", text)
+
+    def warning(self, text: str) -> None:
+        """A warning, unless the user does not want any."""
+        if self.warnings:
+            self._print("warning", "WARNING", text)
+
+    def log(self, text: str) -> None:
+        """Text as it is."""
+        _write(text + "\n")
+
+    def note(self, text: str) -> None:
+        """Something that only -v shows."""
+        if self.verbose:
+            _write(f"stapy-run: {text}\n")
+
+    def _print(self, kind: str, word: str, text: str) -> None:
+        color = self._colors.get(kind)
+        if color:
+            word = f"\033[{color}m\033[K{word}:\033[m\033[K"
+        else:
+            word += ":"
+        _write(f"{word} {text}\n")
+
+
+def _write(text: str) -> None:
+    data = text.encode("utf-8", "surrogateescape")
+    try:
+        while data:
+            data = data[os.write(2, data) :]
+    except OSError:
+        pass  # nobody reads it: the exit status still tells
+
+
+def _wanted(color: str) -> bool:
+    if color == "auto":
+        return os.isatty(2) and os.environ.get("TERM", "dumb") != "dumb"
+    return color == "always"
+
+
+def _colors() -> "dict[str, str]":
+    text = os.environ.get(_VARIABLE, _DEFAULT)
+    pairs = (row.partition("=") for row in text.split(":"))
+    return {kind: value for kind, equals, value in pairs if value}
+
+
+def flush_python(*streams: Any) -> None:
+    """Push out what the interpreter itself still holds."""
+    for stream in streams or (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            pass

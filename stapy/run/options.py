@@ -1,0 +1,237 @@
+"""The options of one run and the command line that they come from."""
+
+from __future__ import annotations
+
+from typing import Any, List, Optional
+
+USAGE = """\
+Usage: stapy-run [options] MODULE.ko [name=value ...]
+   or: stapy-run --info MODULE.ko
+   or: stapy-run -d MODULE
+   or: stapy-run -A MODULE
+
+  -c CMD      start CMD once the probes are armed, stop when it ends
+  -x PID      set target() to PID
+  -o FILE     write the output to FILE; %-sequences of strftime are expanded
+  -S MB[,N]   start a new output file every MB megabytes, keep the last N
+  -T SECONDS  stop after SECONDS
+  -b MB       output buffer of each CPU, 1 to 4095 megabytes
+  -w          no warnings
+  -v          say what is done
+  -L          load the module, start it and detach
+  -A          attach to a module that was left running
+  -d          remove a module that was left loaded
+  -C WHEN     colours in messages: auto, always, never
+  -V, -h      version, this text
+  name=value  set a global variable of the script
+
+Signals: INT, TERM and HUP end the session, QUIT detaches, USR2 starts a new
+output file.
+"""
+
+
+class UsageError(Exception):
+    """A command line that cannot be obeyed."""
+
+
+class RunOptions:
+    """How a module shall be run; each field is explained in `USAGE`."""
+
+    __slots__ = (
+        "attach",
+        "buffer_mb",
+        "color",
+        "command",
+        "delete",
+        "detach",
+        "info",
+        "module",
+        "output",
+        "parameters",
+        "rotate",
+        "target",
+        "timeout",
+        "verbose",
+        "warnings",
+    )
+
+    def __init__(
+        self,
+        *,
+        module: str = "",
+        parameters: Optional[List[str]] = None,
+        command: Optional[str] = None,
+        target: int = 0,
+        output: Optional[str] = None,
+        rotate: str = "",
+        timeout: Optional[float] = None,
+        buffer_mb: Optional[int] = None,
+        warnings: bool = True,
+        verbose: int = 0,
+        detach: bool = False,
+        attach: bool = False,
+        delete: bool = False,
+        info: bool = False,
+        color: str = "auto",
+    ) -> None:
+        self.module = module
+        self.parameters = list(parameters or [])
+        self.command = command
+        self.target = target
+        self.output = output
+        self.rotate = rotate
+        self.timeout = timeout
+        self.buffer_mb = buffer_mb
+        self.warnings = warnings
+        self.verbose = verbose
+        self.detach = detach
+        self.attach = attach
+        self.delete = delete
+        self.info = info
+        self.color = color
+
+    def words(self) -> List[str]:
+        """The command line that gives these options, for a run somewhere else."""
+        words = []
+        for letter, value in (
+            ("-c", self.command),
+            ("-x", self.target or None),
+            ("-o", self.output),
+            ("-S", self.rotate or None),
+            ("-T", self.timeout),
+            ("-b", self.buffer_mb),
+            ("-C", self.color if self.color != "auto" else None),
+        ):
+            if value is not None:
+                words += [letter, str(value)]
+        for letter, state in (
+            ("-w", not self.warnings),
+            ("-L", self.detach),
+            ("-A", self.attach),
+            ("-d", self.delete),
+            ("--info", self.info),
+        ):
+            if state:
+                words.append(letter)
+        words += ["-v"] * self.verbose
+        return [*words, self.module, *self.parameters]
+
+    def rotation(self) -> "tuple[int, int]":
+        """``-S`` as bytes per file and files to keep; zeros mean no limit."""
+        if not self.rotate:
+            return 0, 0
+        size, _, count = self.rotate.partition(",")
+        return _number("-S", size, 1, 1 << 30) << 20, _number("-S", count or "0", 0, 1 << 30)
+
+
+def _number(option: str, text: str, low: int, high: int) -> int:
+    if not text.isdigit() or not low <= int(text) <= high:
+        raise UsageError(f"Invalid value '{text}' for {option} (should be {low}-{high}).")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not value > 0:
+        raise UsageError(f"Invalid timeout '{text}' (should be a number of seconds above 0).")
+    return value
+
+
+_FLAGS = {
+    "-w": ("warnings", False),
+    "-L": ("detach", True),
+    "-A": ("attach", True),
+    "-d": ("delete", True),
+    "--info": ("info", True),
+}
+_VALUES = {
+    "-c": "command",
+    "-x": "target",
+    "-o": "output",
+    "-S": "rotate",
+    "-T": "timeout",
+    "-b": "buffer_mb",
+    "-C": "color",
+}
+
+
+def parse(words: List[str]) -> RunOptions:
+    """Options from the words of a command line; `UsageError` when they make no sense."""
+    options = RunOptions()
+    plain: List[str] = []
+    queue = _single_letters(words)
+    while queue:
+        word = queue.pop(0)
+        if word == "--":
+            plain += queue
+            break
+        if word in _FLAGS:
+            setattr(options, *_FLAGS[word])
+        elif word == "-v":
+            options.verbose += 1
+        elif word in _VALUES:
+            if not queue:
+                raise UsageError(f"option '{word}' needs a value")
+            _set(options, word, queue.pop(0))
+        elif word.startswith("-") and len(word) > 1:
+            raise UsageError(f"unknown option '{word}'")
+        else:
+            plain.append(word)
+    if not plain:
+        raise UsageError("no module was named")
+    options.module, options.parameters = plain[0], plain[1:]
+    for parameter in options.parameters:
+        if not parameter.partition("=")[0].isidentifier() or "=" not in parameter:
+            raise UsageError(f"'{parameter}' is not of the form name=value")
+    check(options)
+    return options
+
+
+def check(options: RunOptions) -> None:
+    """Refuse what does not go together."""
+    if options.rotate and not options.output:
+        raise UsageError("-S needs an output file (-o FILE).")
+    if options.command and options.target:
+        raise UsageError("-c and -x exclude each other.")
+    if options.color not in ("auto", "always", "never"):
+        raise UsageError(f"Invalid value '{options.color}' for -C (auto, always or never).")
+    options.rotation()
+
+
+def _single_letters(words: List[str]) -> List[str]:
+    """``-wvo FILE`` and ``-oFILE`` taken apart."""
+    result: List[str] = []
+    at = 0
+    while at < len(words):
+        word = words[at]
+        at += 1
+        if word == "--":
+            return [*result, word, *words[at:]]
+        if not word.startswith("-") or word.startswith("--") or len(word) < 2:
+            result.append(word)
+            continue
+        for number in range(1, len(word)):
+            letter = "-" + word[number]
+            result.append(letter)
+            if letter in _VALUES:
+                if word[number + 1 :]:
+                    result.append(word[number + 1 :])
+                elif at < len(words):
+                    result.append(words[at])
+                    at += 1
+                break
+    return result
+
+
+def _set(options: RunOptions, word: str, text: str) -> None:
+    value: Any = text
+    if word == "-x":
+        value = _number("-x", text, 1, 1 << 22)
+    elif word == "-b":
+        value = _number("-b", text, 1, 4095)
+    elif word == "-T":
+        value = _seconds(text)
+    setattr(options, _VALUES[word], value)

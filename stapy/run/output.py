@@ -1,0 +1,139 @@
+"""Where the output goes: standard output, or files that are rotated by size."""
+
+from __future__ import annotations
+
+import os
+import select
+import stat
+import time
+from typing import List
+
+from .errors import RunError
+
+BLOCK = 1 << 16
+
+
+class Sink:
+    """Takes blocks and writes them on without ever blocking the session.
+
+    One block waits at a time: the session reads no further from the kernel
+    until it is gone, and the kernel's ring fills up instead of our memory.
+    """
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self.broken = False
+        self._waiting = memoryview(b"")
+        mode = os.fstat(fd).st_mode
+        self._may_block = not stat.S_ISREG(mode)
+
+    @property
+    def busy(self) -> bool:
+        """True while a block waits."""
+        return len(self._waiting) > 0
+
+    def write(self, block: memoryview) -> None:
+        """Take a block; only when not `busy`."""
+        self._waiting = block
+        self.flush()
+
+    def flush(self) -> None:
+        """Write as much of the waiting block as goes without blocking."""
+        while self._waiting and not self.broken:
+            size = len(self._waiting)
+            if self._may_block:
+                if not self._writable():
+                    return
+                # A pipe that poll calls writable has room for PIPE_BUF bytes, not for more.
+                size = min(size, select.PIPE_BUF)
+            try:
+                self._waiting = self._waiting[os.write(self.fd, self._waiting[:size]) :]
+            except BlockingIOError:
+                return
+            except OSError as error:
+                self.broken = True
+                self.fail(error)
+
+    def fail(self, error: OSError) -> None:
+        """Called once when nothing can be written any more."""
+
+    def discard(self) -> None:
+        """Forget the waiting block."""
+        self._waiting = memoryview(b"")
+
+    def close(self) -> None:
+        """Nothing more will come."""
+
+    def rotate(self) -> None:
+        """Go on with a new file; nothing to do without files."""
+
+    def _writable(self) -> bool:
+        poll = select.poll()
+        poll.register(self.fd, select.POLLOUT)
+        events = poll.poll(0)
+        return bool(events)
+
+
+class File(Sink):
+    """A file named by ``-o``, or the row of files that ``-S`` makes of it."""
+
+    def __init__(self, pattern: str, size: int = 0, keep: int = 0) -> None:
+        self._pattern = pattern
+        self._size = size
+        self._keep = keep
+        self._number = 0
+        self._written = 0
+        self._names: List[str] = []
+        super().__init__(self._open())
+
+    def _open(self) -> int:
+        name = time.strftime(self._pattern) if "%" in self._pattern else self._pattern
+        if self._size:
+            name += f".{self._number}"
+        elif self._number:
+            name += f".{self._number}"  # SIGUSR2 without -S
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+        try:
+            fd = os.open(name, flags, 0o664)
+        except OSError as error:
+            raise RunError(f"Couldn't open output file '{name}': {error.strerror}") from None
+        self._names.append(name)
+        return fd
+
+    def write(self, block: memoryview) -> None:
+        """Take a block; starts a new file first when this one is full."""
+        if self._size and self._written and self._written + len(block) > self._size:
+            self.rotate()
+        self._written += len(block)
+        super().write(block)
+
+    def rotate(self) -> None:
+        """Go on with the next file; drop the oldest when there are more than shall be kept."""
+        self._number += 1
+        self._written = 0
+        old = self.fd
+        self.fd = self._open()
+        os.close(old)
+        while self._keep and len(self._names) > self._keep:
+            try:
+                os.unlink(self._names.pop(0))
+            except OSError:
+                pass
+
+    def fail(self, error: OSError) -> None:
+        """A full disk is the user's business."""
+        raise RunError(f"Couldn't write '{self._names[-1]}': {error.strerror}")
+
+    def close(self) -> None:
+        """Close the last file."""
+        os.close(self.fd)
+
+
+def make_sinks(count: int, output: "str | None", size: int, keep: int) -> List[Sink]:
+    """One sink per output file of the module: one, or one for each CPU in bulk mode."""
+    if count == 1 and not output:
+        return [Sink(1)]
+    if count == 1:
+        return [File(output or "", size, keep)]
+    stem = f"{output}_" if output else "stpd_cpu"
+    return [File(f"{stem}{number}", size, keep) for number in range(count)]

@@ -1,0 +1,57 @@
+"""Signals as bytes on a descriptor that the session's loop polls."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Any, Dict, List
+
+
+class Signals:
+    """Signals become bytes on a descriptor that the loop polls."""
+
+    HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR2)
+
+    def __init__(self) -> None:
+        self.insisted = False
+        self._came: List[int] = []
+        self.wake, self._wake_in = os.pipe()
+        os.set_blocking(self.wake, False)
+        os.set_blocking(self._wake_in, False)
+        self._old_fd = -1
+        self._old: Dict[int, Any] = {}
+
+    def __enter__(self) -> Signals:
+        self._old_fd = signal.set_wakeup_fd(self._wake_in, warn_on_full_buffer=False)
+        for number in self.HANDLED:
+            self._old[number] = signal.signal(number, lambda came, frame: self._came.append(came))
+        self._old[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, lambda came, frame: None)
+        self._old[signal.SIGPIPE] = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        signal.set_wakeup_fd(self._old_fd)
+        for number, handler in self._old.items():
+            signal.signal(number, handler)
+        os.close(self.wake)
+        os.close(self._wake_in)
+
+    def nudge(self) -> None:
+        """Wake the loop from a thread."""
+        try:
+            os.write(self._wake_in, b"\0")
+        except BlockingIOError:
+            pass  # there is enough to wake it
+
+    def drain(self) -> None:
+        """Empty the descriptor."""
+        try:
+            while os.read(self.wake, 512):
+                pass
+        except BlockingIOError:
+            pass
+
+    def take(self) -> List[int]:
+        """The signals since the last call."""
+        came, self._came = self._came, []
+        return came

@@ -1,0 +1,124 @@
+"""The program of ``-c``: started at once, but held back until the probes are armed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import List, Optional
+
+# What only a shell can do; and what it can do without becoming the parent.
+_SHELL_ONLY = "|&;<>(){}\n"
+_EXPANDS = "$`*?[~#!"
+
+
+def words_of(command: str) -> List[str]:
+    """The words of a command line, run by a shell only where one is needed."""
+    if any(character in command for character in _SHELL_ONLY):
+        return ["/bin/sh", "-c", command]
+    if any(character in command for character in _EXPANDS):
+        return ["/bin/sh", "-c", "exec " + command]
+    import shlex
+
+    try:
+        return shlex.split(command)
+    except ValueError:  # a quote is not closed: let the shell complain
+        return ["/bin/sh", "-c", command]
+
+
+class Target:
+    """A child that waits for `release` before it turns into the command."""
+
+    def __init__(self, command: str) -> None:
+        self.status: Optional[int] = None  # as waitpid gives it
+        words = words_of(command)
+        gate, self._gate = os.pipe()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        self.pid = os.fork()
+        if self.pid == 0:
+            _become(words, gate, self._gate)
+        os.close(gate)
+
+    def release(self) -> None:
+        """Let the command begin."""
+        if self._gate >= 0:
+            try:
+                os.write(self._gate, b"g")
+            except OSError:
+                pass  # it was killed before
+            os.close(self._gate)
+            self._gate = -1
+
+    def cancel(self) -> None:
+        """The session failed before the command began: it must never begin."""
+        if self._gate >= 0:
+            os.close(self._gate)  # an end of file without the letter means: go home
+            self._gate = -1
+            try:
+                os.waitpid(self.pid, 0)
+            except OSError:
+                pass
+
+    def ended(self) -> bool:
+        """True when the command is over."""
+        if self.status is None:
+            try:
+                pid, status = os.waitpid(self.pid, os.WNOHANG)
+            except ChildProcessError:
+                pid, status = self.pid, 0
+            if pid == self.pid:
+                self.status = status
+        return self.status is not None
+
+    def complaint(self) -> str:
+        """What is worth a warning about how it ended, "" for nothing."""
+        if self.status is None:
+            return ""
+        if os.WIFSIGNALED(self.status):
+            number = os.WTERMSIG(self.status)
+            return f"Child process exited with signal {number} ({signal.strsignal(number)})"
+        code = os.WEXITSTATUS(self.status)
+        return f"Child process exited with status {code}" if code else ""
+
+
+def _become(words: List[str], gate: int, other: int) -> None:
+    """In the child; never returns."""
+    try:
+        os.close(other)
+        signal.set_wakeup_fd(-1)
+        for number in (
+            signal.SIGINT,
+            signal.SIGTERM,
+            signal.SIGHUP,
+            signal.SIGQUIT,
+            signal.SIGUSR2,
+            signal.SIGPIPE,
+            signal.SIGCHLD,
+        ):
+            signal.signal(number, signal.SIG_DFL)
+        if os.read(gate, 1) != b"g":
+            os._exit(0)
+        os.close(gate)
+        if words:
+            os.execvp(words[0], words)
+    except OSError as error:
+        os.write(2, f"{words[0]}: {error.strerror}\n".encode("utf-8", "surrogateescape"))
+    finally:
+        os._exit(1)
+
+
+def run_detached(command: str) -> int:
+    """Run a command of the script's ``system()`` in a shell; the process to wait for some time."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            signal.set_wakeup_fd(-1)
+            for number in (signal.SIGPIPE, signal.SIGCHLD, signal.SIGINT, signal.SIGQUIT):
+                signal.signal(number, signal.SIG_DFL)
+            null = os.open("/dev/null", os.O_RDONLY)
+            os.dup2(null, 0)
+            os.execv("/bin/sh", ["sh", "-c", command])
+        finally:
+            os._exit(127)
+    return pid

@@ -1,0 +1,100 @@
+"""Pass 5 in a machine of its own: the same module, the same options, the same streams."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from stapy.run.options import RunOptions
+from stapy.vm.classify import excerpt
+from stapy.vm.machine import (
+    COMPLAINED,
+    EXITED,
+    PANIC,
+    SHARE,
+    TIMEOUT,
+    Machine,
+    VmResult,
+    consumer_command,
+)
+from stapy.vm.mirror import Mirror
+
+GRACE = 60.0  # seconds that a run with -T may take beyond it
+
+
+def run_module(
+    module_path: str, release: str | None, options: RunOptions, cpus: int | None = None
+) -> int:
+    """Run a module in a fresh machine; the exit status of ``stapy-run`` there, or 1.
+
+    The guest sees the host's files at their own paths; what ``-o`` names is
+    written by the guest into the share and copied out while it grows.
+    """
+    with Machine(release, cpus=cpus or min(2, os.cpu_count() or 1)) as machine:
+        mirror = None
+        words = RunOptions(**{name: getattr(options, name) for name in RunOptions.__slots__})
+        if options.output:
+            mirror = Mirror(machine.share / "out", Path(options.output).absolute().parent)
+            words.output = f"{SHARE}/out/{Path(options.output).name}"
+        if options.color == "auto":
+            words.color = "always" if os.isatty(2) else "never"
+        words.module = machine.push(Path(module_path))
+        result = machine.run(
+            [*consumer_command(), *words.words()],
+            stdin=0 if options.command and _readable(0) else None,
+            stdout=_writer(1),
+            stderr=_writer(2),
+            timeout=options.timeout + GRACE if options.timeout else 0,
+            forward_signals=True,
+            tick=mirror.copy if mirror else None,
+        )
+        if mirror:
+            mirror.copy()
+        return _report(result)
+
+
+def _report(result: VmResult) -> int:
+    """Tell the user about an end that is no ordinary one."""
+    texts = {
+        PANIC: "the guest's kernel crashed",
+        TIMEOUT: "the guest did not end in time",
+        COMPLAINED: "the guest's kernel complained",
+    }
+    if result.kind == EXITED:
+        return result.status
+    print(f"ERROR: {texts[result.kind]}; its log is {result.log_path}", file=sys.stderr)
+    print(excerpt(result.dmesg), file=sys.stderr)
+    return result.status if result.status > 0 else 1
+
+
+def _writer(fd: int) -> Callable[[bytes], None]:
+    """A sink that writes to one of our own descriptors until nobody reads it."""
+    broken = False
+
+    def write(data: bytes) -> None:
+        nonlocal broken
+        while data and not broken:
+            try:
+                data = data[os.write(fd, data) :]
+            except OSError:
+                broken = True
+                raise_end()
+
+    def raise_end() -> None:
+        # What a program that writes to a closed pipe gets; it ends the guest's session.
+        if fd == 1:
+            import signal
+
+            signal.raise_signal(signal.SIGTERM)
+
+    return write
+
+
+def _readable(fd: int) -> bool:
+    try:
+        os.fstat(fd)
+    except OSError:
+        return False
+    return True
