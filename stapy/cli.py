@@ -145,7 +145,7 @@ TABLE = [
     Option("V", "version", "", "show the version", _flag("explain", "--version")),
     Option("e", "", "SCRIPT", "run this script instead of a file", _text("script_text")),
     Option("E", "", "SCRIPT", "add this script to the one that is run", _append("extra_scripts")),
-    Option("p", "", "NUM", "stop after pass NUM: 1 parse, 2 elaborate, 3 translate, 4 compile, 5 run",
+    Option("p", "", "NUM", "stop after pass NUM: 1 parse 2 elaborate 3 translate 4 compile 5 run",
            _number("last_pass", "pass number", 1, 5)),
     Option("v", "", "", "be more verbose in all passes", _verbose),
     Option("", "vp", "NNNNN", "be more verbose in each pass by its digit", _verbose_by_pass),

@@ -176,7 +176,15 @@ class Diagnostics:
     ) -> Diagnostic:
         """Add a warning and return it."""
         item = Diagnostic(
-            Diagnostic.WARNING, "WARNING", code, message, span, where, labels or [], notes or [], hint
+            Diagnostic.WARNING,
+            "WARNING",
+            code,
+            message,
+            span,
+            where,
+            labels or [],
+            notes or [],
+            hint,
         )
         self.add(item)
         return item

@@ -25,5 +25,5 @@ def cache_dir() -> Path:
     """
     if os.environ.get("SYSTEMTAP_DIR"):
         return Path(os.environ["SYSTEMTAP_DIR"]) / "cache" / "stapy"
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(base) / "stapy"
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "stapy"

@@ -34,6 +34,7 @@ class RecordMeta(type):
     fields: tuple[str, ...]
 
     def __new__(mcs, name: str, bases: tuple[type, ...], space: dict[str, Any]) -> RecordMeta:
+        """Make the class from its annotations; fields of the bases come first."""
         own = [
             field
             for field, note in space.get("__annotations__", {}).items()

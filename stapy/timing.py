@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from pathlib import Path
 
 
 class PassTimer:
@@ -25,11 +26,8 @@ class PassTimer:
 def memory() -> str:
     """``118268virt/95000res/8000shr/87000data kb`` of this process (proc(5), statm)."""
     try:
-        with open("/proc/self/statm", encoding="ascii") as file:
-            pages = [int(word) for word in file.read().split()]
+        pages = [int(word) for word in Path("/proc/self/statm").read_text("ascii").split()]
     except OSError:
         return "unknown memory"
     kb = os.sysconf("SC_PAGE_SIZE") // 1024
-    return (
-        f"{pages[0] * kb}virt/{pages[1] * kb}res/{pages[2] * kb}shr/{pages[5] * kb}data kb"
-    )
+    return f"{pages[0] * kb}virt/{pages[1] * kb}res/{pages[2] * kb}shr/{pages[5] * kb}data kb"

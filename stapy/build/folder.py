@@ -16,18 +16,23 @@ def scratch_root() -> str:
     return root if usable else "/tmp"
 
 
-@contextlib.contextmanager
-def temporary_folder(purpose: str) -> Iterator[Path]:
-    """A new empty folder, removed on the way out, also when that way is an exception."""
+def make_folder(purpose: str) -> Path:
+    """A new empty folder that only this user can enter; the caller removes it."""
     # tempfile would cost 20 ms of imports (random, hashlib, bisect …).
     number = os.getpid()
     while True:
         folder = Path(scratch_root()) / f"stapy-{purpose}-{number}-{os.urandom(4).hex()}"
         try:
             folder.mkdir(mode=0o700)
-            break
+            return folder
         except FileExistsError:
             continue
+
+
+@contextlib.contextmanager
+def temporary_folder(purpose: str) -> Iterator[Path]:
+    """A new empty folder, removed on the way out, also when that way is an exception."""
+    folder = make_folder(purpose)
     try:
         yield folder
     finally:

@@ -417,7 +417,7 @@ class Return(Stmt):
 
 
 class Delete(Stmt):
-    """``delete``: GlobalRef (scalar reset, or the whole array when the global has keys) or ElementRef."""
+    """``delete``: GlobalRef (a scalar, or a whole array) or ElementRef."""
 
     target: Expr
 

@@ -178,7 +178,7 @@ class Pretty(Component):
 
 
 class Target(Expr):
-    """``$name`` with its chain; ``name`` includes the dollar: ``$file``, ``$return``, ``$$vars``."""
+    """``$name`` with its chain; ``name`` includes the dollar: ``$file``, ``$$vars``."""
 
     name: str
     chain: list[Component] = new(list)

@@ -1,0 +1,94 @@
+"""Finding the module of a script that was translated before, ahead of pass 1.
+
+The key names everything that the module depends on: texts, options, kernel,
+tapset files, and stapy's own files.  Files are named by path, size and time of
+change, which costs about a millisecond for the whole library.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stapy.cache import Cache, file_identity, key_of
+from stapy.paths import data_dir
+
+if TYPE_CHECKING:
+    from stapy.kernel import Kernel
+    from stapy.options import Options
+
+# Options that change what is run, not what is built.
+_RUN_ONLY = {
+    "script_file", "script_text", "extra_scripts", "verbose", "keep", "tmpdir", "last_pass",
+    "output", "command", "target", "timeout", "rotate", "color", "vm", "vm_release", "release",
+    "use_cache", "poison_cache", "clean_cache", "globals", "suppress_warnings", "buffer_mb",
+}  # fmt: skip
+
+
+def text_key(options: Options, texts: list[tuple[str, str]]) -> str:
+    """Names the script and the options that shape its module."""
+    chosen = [
+        (field, getattr(options, field)) for field in type(options).fields if field not in _RUN_ONLY
+    ]
+    settable = sorted(options.globals)
+    return key_of(repr(texts), repr(chosen), repr(settable), options.suppress_warnings)
+
+
+def key(options: Options, texts: list[tuple[str, str]], kernel: Kernel) -> str:
+    """Names the module of this command."""
+    runtime = Path(options.runtime_dir) if options.runtime_dir else data_dir("runtime")
+    folders = [
+        Path(__file__).parent,
+        runtime,
+        data_dir("templates"),
+        data_dir("tapsets"),
+        *(Path(folder) for folder in options.tapset_dirs),
+    ]
+    extra = os.environ.get("XDG_DATA_DIRS", ""), os.environ.get("SYSTEMTAP_TAPSET", "")
+    return key_of(
+        text_key(options, texts),
+        kernel.release,
+        *(_identity(path) for path in (kernel.image, kernel.build_dir) if path is not None),
+        *extra,
+        *(repr(row) for folder in folders for row in _tree(folder)),
+        os.environ.get("STAPY_BUILD", ""),
+    )
+
+
+def _identity(path: Path) -> str:
+    try:
+        return repr(file_identity(path))
+    except OSError:
+        return f"{path}: missing"
+
+
+def _tree(folder: Path) -> Iterator[tuple[str, int, int]]:
+    """Path, size and time of every file below a folder, compiled Python left out."""
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in entries:
+        if entry.is_dir():
+            if entry.name != "__pycache__":
+                yield from _tree(Path(entry.path))
+        elif not entry.name.endswith(".pyc"):
+            status = entry.stat()
+            yield entry.path, status.st_size, status.st_mtime_ns
+
+
+def find(cache: Cache, key: str) -> tuple[Path, str] | None:
+    """The module and the warnings of its translation, or None."""
+    said = cache.get_bytes("said", key)
+    module = cache.get("result", key) if said is not None else None
+    if said is None or module is None:
+        return None
+    return module, said.decode("utf-8", "surrogateescape")
+
+
+def store(cache: Cache, key: str, module: Path, said: str) -> None:
+    """Remember the module; the warnings come last, for `find` asks for them first."""
+    cache.put_file("result", key, module)
+    cache.put_bytes("said", key, said.encode("utf-8", "surrogateescape"))

@@ -1,0 +1,450 @@
+"""Options → a run of the five passes; the only module that knows all of them.
+
+Each pass is a method; what a pass says is shown as soon as it ends.  A script
+that was translated before is found by one key (`stapy.recall`) before pass 1
+begins.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from stapy.cache import Cache
+from stapy.diagnostics import Bug, Diagnostics, SourceMap, Stop
+from stapy.timing import PassTimer, memory
+
+if TYPE_CHECKING:
+    from stapy.build.module import Module
+    from stapy.debuginfo.find import Debuginfo
+    from stapy.elaborate.program import Program
+    from stapy.elaborate.services import Services
+    from stapy.kernel import Kernel
+    from stapy.options import Options
+    from stapy.parse.nodes import Script
+    from stapy.translate.source import ModuleSource
+
+# What SystemTap prints when a pass fails, by number.
+_FAILED = {1: "parse", 2: "analysis", 3: "translation", 4: "compilation", 5: "run"}
+
+
+class Session:
+    """One command."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.sources = SourceMap()
+        self.diagnostics = Diagnostics(self.sources)
+        self.cache = Cache.of(options)
+        self.shown = 0
+        self.said: list[str] = []
+        self.at_pass = 0
+        self.folder: Path | None = None
+
+    # --- the whole -------------------------------------------------------
+
+    def main(self) -> int:
+        """Run the session; the exit status.  Never lets a traceback reach the user."""
+        try:
+            status = self.run()
+        except Stop:
+            status = self.failed()
+        except KeyboardInterrupt:
+            status = 1
+        except BrokenPipeError:
+            # The reader of our output has gone; nobody is left to tell.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            status = 1
+        except Exception as error:
+            from stapy.tools.report import our_mistake
+
+            our_mistake(error, self.options)
+            status = 1
+        finally:
+            self.clean_up()
+        return status
+
+    def run(self) -> int:
+        """The passes up to the last one wanted."""
+        options = self.options
+        if options.clean_cache:
+            self.cache.clean()
+            return 0
+        if options.explain:
+            from stapy.tools.explain import explain
+
+            return explain(options.explain)
+        self.read_texts()
+        kernel = self.find_kernel()
+        if options.listing is None and not options.dump and options.last_pass >= 4:
+            from stapy import recall
+
+            self.key = recall.key(options, self.texts, kernel)
+            found = recall.find(self.cache, self.key)
+            if found is not None:
+                module, said = found
+                self.say(said)
+                return self.finish(module, kernel, cached=True)
+        scripts = self.parse(kernel)
+        if options.last_pass == 1 and options.listing is None and not options.dump:
+            from stapy.parse.printer import dump
+
+            sys.stdout.write(dump(scripts))
+            return 0
+        services = self.services(kernel)
+        if options.dump or options.listing is not None:
+            return self.list(scripts, services)
+        program = self.elaborate(scripts, services)
+        if options.last_pass == 2:
+            from stapy.elaborate.dump import dump_program
+
+            sys.stdout.write(dump_program(program))
+            return 0
+        source = self.translate(program, services)
+        if options.last_pass == 3:
+            sys.stdout.write(source.text())
+            return 0
+        built = self.build(source, kernel, services)
+        if not self.diagnostics.errors:
+            from stapy import recall
+
+            recall.store(self.cache, self.key, built.path, "".join(self.said))
+        return self.finish(built.path, kernel, cached=False)
+
+    def finish(self, module: Path, kernel: Kernel, *, cached: bool) -> int:
+        """What follows pass 4: keep the module, run it."""
+        options = self.options
+        if cached and options.verbose[3]:
+            self.note(f"Pass 4: using cached {module}")
+        if options.module_name:
+            module = self.keep_module(module)
+        if options.last_pass < 5:
+            # A module that only the cache or the temporary folder has is named by its path.
+            print(f"{options.module_name}.ko" if options.module_name else self.lasting(module))
+            return 0
+        return self.load(module, kernel)
+
+    def keep_module(self, module: Path) -> Path:
+        """``-m NAME``: leave NAME.ko in the current directory."""
+        wanted = Path.cwd() / f"{self.options.module_name}.ko"
+        temporary = wanted.with_name(f".{wanted.name}.{os.getpid()}")
+        try:
+            temporary.write_bytes(module.read_bytes())
+            temporary.replace(wanted)
+        except OSError as error:
+            temporary.unlink(missing_ok=True)
+            self.refuse("E0490", f"cannot write '{wanted}': {error.strerror}")
+        return wanted
+
+    def lasting(self, module: Path) -> Path:
+        """Where the module will still be after this command."""
+        if self.folder and not self.options.keep and self.folder in module.parents:
+            from stapy import recall
+
+            found = recall.find(self.cache, self.key)
+            if found is not None:
+                return found[0]
+            return self.keep_unnamed(module)
+        return module
+
+    def keep_unnamed(self, module: Path) -> Path:
+        """Without a cache, the module stays in the current directory under its own name."""
+        self.options.module_name = module.stem
+        return self.keep_module(module)
+
+    # --- the passes ------------------------------------------------------
+
+    def read_texts(self) -> None:
+        """Script texts as ``(name, text)``; standard input and files are read once."""
+        options = self.options
+        self.texts: list[tuple[str, str]] = []
+        if options.script_text is not None:
+            self.texts.append(("<input>", options.script_text))
+        elif options.script_file == "-":
+            data = sys.stdin.buffer.read()
+            self.texts.append(("<input>", data.decode("latin-1")))
+        elif options.script_file is not None:
+            try:
+                text = Path(options.script_file).read_bytes().decode("latin-1")
+            except OSError as error:
+                self.at_pass = 1
+                self.refuse(
+                    "E0190",
+                    f"Input file '{options.script_file}' is missing or unreadable:"
+                    f" {error.strerror}",
+                    kind="parse error",
+                )
+            self.texts.append((options.script_file, text))
+        for number, text in enumerate(options.extra_scripts, 1):
+            self.texts.append((f"<input {number}>", text))
+        if options.listing is not None:
+            self.texts.append(("<input>", f"probe {options.listing} {{}}"))
+
+    def find_kernel(self) -> Kernel:
+        """The kernel that the module is for."""
+        from stapy.kernel import find_kernel
+
+        options = self.options
+        release = options.release or os.environ.get("SYSTEMTAP_RELEASE")
+        if options.vm:
+            from stapy.vm import VmError, default_release
+
+            try:
+                release = options.vm_release = options.vm_release or default_release()
+            except VmError as error:
+                self.refuse("E0590", str(error), kind="run error", hint=error.hint)
+        return find_kernel(release, self.diagnostics)
+
+    def parse(self, kernel: Kernel) -> list[Script]:
+        """Pass 1."""
+        self.at_pass = 1
+        timer = PassTimer()
+        from stapy.parse import open_library, parse_script
+        from stapy.parse.facts import PreprocessFacts
+
+        options = self.options
+        facts = PreprocessFacts(
+            kernel_release=kernel.release,
+            arch=kernel.arch,
+            config=kernel.config.text,
+            guru=options.guru,
+            privilege=options.privilege,
+            arguments=options.arguments,
+        )
+        if options.compatible:
+            facts.compatible = options.compatible
+        self.facts = facts
+        self.library = open_library(
+            options.tapset_dirs, facts, self.cache, self.sources, self.diagnostics
+        )
+        scripts = [
+            parse_script(name, text, facts, self.library, self.sources, self.diagnostics)
+            for name, text in self.texts
+        ]
+        self.end_pass()
+        self.verbose(
+            f"parsed user script and {len(self.library.files())} library scripts"
+            f" using {memory()}, in {timer.spent()}."
+        )
+        return [script for script in scripts if script is not None]
+
+    def services(self, kernel: Kernel) -> Services:
+        """What passes 2 and 3 may ask."""
+        from stapy.debuginfo.find import Debuginfo
+        from stapy.elaborate.services import Services
+
+        self.debuginfo: Debuginfo = Debuginfo(kernel, self.cache, self.diagnostics)
+        return Services(
+            self.options, self.diagnostics, self.sources, kernel, self.debuginfo, self.library
+        )
+
+    def list(self, scripts: list[Script], services: Services) -> int:
+        """-l, -L and --dump-…"""
+        self.at_pass = 2
+        from stapy.elaborate import listing
+
+        options = self.options
+        if options.dump:
+            lines = listing.dump(options.dump, services)
+        else:
+            lines = listing.list_points(scripts, services, options.listing_variables)
+        self.end_pass()
+        if lines:
+            sys.stdout.write("".join(line + "\n" for line in lines))
+        return 0 if lines else 1
+
+    def elaborate(self, scripts: list[Script], services: Services) -> Program:
+        """Pass 2."""
+        self.at_pass = 2
+        timer = PassTimer()
+        from stapy.elaborate import elaborate
+
+        program = elaborate(scripts, services)
+        self.end_pass()
+        if program is None:
+            raise Bug("pass 2 gave nothing and no reason")
+        counts = (
+            (sum(len(probe.sites) for probe in program.probes), "probe"),
+            (len(program.functions), "function"),
+            (len(program.embedded), "embed"),
+            (len(program.globals), "global"),
+        )
+        listed = ", ".join(f"{n} {word}{'s' if n != 1 else ''}" for n, word in counts)
+        self.verbose(f"analyzed script: {listed} using {memory()}, in {timer.spent()}.")
+        return program
+
+    def translate(self, program: Program, services: Services) -> ModuleSource:
+        """Pass 3."""
+        self.at_pass = 3
+        timer = PassTimer()
+        from stapy.translate import translate
+
+        name = self.options.module_name or self.default_name()
+        source = translate(program, services, name)
+        self.end_pass()
+        self.verbose(f'translated to C into "{name}.c" using {memory()}, in {timer.spent()}.')
+        return source
+
+    def default_name(self) -> str:
+        """Module name without -m: equal scripts get equal names, so that the cache can work."""
+        from stapy import recall
+        from stapy.cache import key_of
+
+        return "stap_" + key_of(recall.text_key(self.options, self.texts))[:32]
+
+    def build(self, source: ModuleSource, kernel: Kernel, services: Services) -> Module:
+        """Pass 4."""
+        self.at_pass = 4
+        timer = PassTimer()
+        from stapy.build.driver import build
+        from stapy.kernel.facts import kernel_facts
+
+        module = build(
+            source,
+            kernel=kernel,
+            options=self.options,
+            diagnostics=self.diagnostics,
+            cache=self.cache,
+            folder=self.work_folder(),
+            facts=lambda: kernel_facts(kernel, services.debuginfo.btf, kernel.exports),
+        )
+        self.end_pass()
+        if module is None:
+            raise Bug("pass 4 gave nothing and no reason")
+        self.verbose(f'compiled C into "{module.path.name}" in {timer.spent()}.')
+        return module
+
+    def load(self, module: Path, kernel: Kernel) -> int:
+        """Pass 5, here or in a virtual machine."""
+        self.at_pass = 5
+        timer = PassTimer()
+        from stapy.run.options import RunOptions
+
+        options = self.options
+        run_options = RunOptions(
+            module=str(module),
+            parameters=[f"{name}={value}" for name, value in options.globals.items()],
+            command=options.command,
+            target=options.target or 0,
+            output=options.output,
+            rotate=options.rotate or "",
+            timeout=options.timeout,
+            buffer_mb=options.buffer_mb,
+            warnings=not options.suppress_warnings,
+            verbose=options.verbose[4],
+            color=options.color,
+        )
+        self.verbose("starting run.")
+        sys.stdout.flush()
+        if options.vm:
+            from stapy.vm import VmError, run_module
+
+            try:
+                status = run_module(str(module), options.vm_release, run_options)
+            except VmError as error:
+                self.refuse("E0590", str(error), kind="run error", hint=error.hint)
+        else:
+            self.check_host(kernel)
+            from stapy.run.consumer import run
+
+            status = run(str(module), run_options)
+        self.verbose(f"run completed in {timer.spent()}.")
+        if status:
+            self.note("Pass 5: run failed.  [man error::pass5]")
+        return status
+
+    def check_host(self, kernel: Kernel) -> None:
+        """Say in one line why this host cannot load modules, and offer the machine."""
+        from stapy.kernel.host import cannot_load
+
+        reasons = cannot_load(kernel)
+        if reasons:
+            self.refuse(
+                "E0501",
+                "this host cannot load modules: " + "; ".join(reasons),
+                kind="run error",
+                hint="run it in a throw-away virtual machine: add --vm",
+            )
+
+    # --- talking ---------------------------------------------------------
+
+    def refuse(self, code: str, message: str, *, kind: str = "error", hint: str = "") -> NoReturn:
+        """Report an error that has no place in a script, and stop."""
+        self.diagnostics.error(kind, code, message, hint=hint)
+        raise Stop
+
+    def end_pass(self) -> None:
+        """Show what the pass said; stop when it failed."""
+        self.show()
+        if self.diagnostics.errors:
+            raise Stop
+        if self.options.warnings_are_errors and self.said:
+            raise Stop
+
+    def show(self) -> None:
+        """Draw the diagnostics that were not shown yet."""
+        fresh = self.diagnostics.items[self.shown :]
+        self.shown = len(self.diagnostics.items)
+        if not fresh:
+            return
+        from stapy.render import render, use_color
+
+        color = use_color(self.options.color)
+        for item in fresh:
+            if item.severity == item.WARNING and self.options.suppress_warnings:
+                continue
+            text = render(item, self.sources, color)
+            text += "" if text.endswith("\n") else "\n"
+            if item.severity == item.WARNING:
+                self.said.append(text)
+            sys.stderr.write(text)
+        sys.stderr.flush()
+
+    def say(self, text: str) -> None:
+        """Warnings of a run that is recalled from the cache."""
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+    def failed(self) -> int:
+        """The end of a pass that found errors."""
+        self.show()
+        if self.at_pass:
+            word = _FAILED[self.at_pass]
+            self.note(f"Pass {self.at_pass}: {word} failed.  [man error::pass{self.at_pass}]")
+        return 1
+
+    def verbose(self, text: str) -> None:
+        """One line per pass under -v."""
+        if self.options.verbose[self.at_pass - 1]:
+            self.note(f"Pass {self.at_pass}: {text}")
+
+    def note(self, text: str) -> None:
+        """A line on standard error."""
+        print(text, file=sys.stderr, flush=True)
+
+    # --- the temporary folder --------------------------------------------
+
+    def work_folder(self) -> Path:
+        """The temporary folder of this command, made on first use."""
+        if self.folder is None:
+            if self.options.tmpdir:
+                self.folder = Path(self.options.tmpdir)
+                self.folder.mkdir(parents=True, exist_ok=True)
+            else:
+                from stapy.build.folder import make_folder
+
+                self.folder = make_folder("session")
+        return self.folder
+
+    def clean_up(self) -> None:
+        """Remove the temporary folder, or say where it is kept."""
+        if self.folder is None or self.options.tmpdir:
+            return
+        if self.options.keep:
+            self.note(f'Keeping temporary directory "{self.folder}"')
+            return
+        from shutil import rmtree
+
+        rmtree(self.folder, ignore_errors=True)
