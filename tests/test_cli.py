@@ -1,0 +1,86 @@
+"""The command line: SystemTap's shapes are understood, nonsense is refused in one line."""
+
+from __future__ import annotations
+
+import pytest
+
+from stapy.cli import UsageError, main, parse, usage
+
+
+@pytest.mark.parametrize(
+    ("words", "field", "value"),
+    [
+        (["-e", "probe begin {}"], "script_text", "probe begin {}"),
+        (["x.stp"], "script_file", "x.stp"),
+        (["-"], "script_file", "-"),
+        (["x.stp", "1", "-x", "5", "two"], "arguments", ["1", "two"]),
+        (["x.stp", "--", "-x", "5"], "arguments", ["-x", "5"]),
+        (["-wvp4", "x.stp"], "last_pass", 4),
+        (["-gp2", "x.stp"], "guru", True),
+        (["-vv", "x.stp"], "verbose", [2, 2, 2, 2, 2]),
+        (["--vp", "01002", "x.stp"], "verbose", [0, 1, 0, 0, 2]),
+        (["--vp=2", "x.stp"], "verbose", [2, 0, 0, 0, 0]),
+        (["-DMAXACTION=5", "x.stp"], "defines", {"MAXACTION": "5"}),
+        (["-D", "STP_NO_OVERLOAD", "x.stp"], "defines", {"STP_NO_OVERLOAD": "1"}),
+        (["-G", "a=b=c", "x.stp"], "globals", {"a": "b=c"}),
+        (["-m", "my_trace.ko", "x.stp"], "module_name", "my_trace"),
+        (["-x", "12", "x.stp"], "target", 12),
+        (["-c", "ls -l", "x.stp"], "command", "ls -l"),
+        (["-T", "1.5", "x.stp"], "timeout", 1.5),
+        (["-s4", "x.stp"], "buffer_mb", 4),
+        (["-l", "syscall.*"], "listing", "syscall.*"),
+        (["--vm", "x.stp"], "vm", True),
+        (["--vm=6.1.0", "x.stp"], "vm_release", "6.1.0"),
+        (["--disable-c", "x.stp"], "use_cache", False),
+        (["--color", "x.stp"], "color", "always"),
+        (["--color=never", "x.stp"], "color", "never"),
+        (["-I", "a", "-Ib", "x.stp"], "tapset_dirs", ["a", "b"]),
+        (["-E", "probe end {}", "x.stp"], "extra_scripts", ["probe end {}"]),
+        (["--unprivileged", "x.stp"], "privilege", "stapusr"),
+    ],
+)
+def test_options(words: list[str], field: str, value: object) -> None:
+    assert getattr(parse(words), field) == value
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ([], "A script must be specified."),
+        (["-p0", "x.stp"], "Invalid pass number '0' (should be 1-5)."),
+        (["-p6", "x.stp"], "Invalid pass number '6' (should be 1-5)."),
+        (["-s0", "x.stp"], "Invalid buffer size '0' (should be 1-4095)."),
+        (["-m", "a-b", "x.stp"], "Invalid module name 'a-b'"),
+        (["-m", "", "x.stp"], "Module name cannot be empty."),
+        (["-c", "ls", "-x", "4", "x.stp"], "both -c and -x"),
+        (["-x", "abc", "x.stp"], "Invalid target process ID number 'abc'."),
+        (["-T", "0", "x.stp"], "Invalid timeout '0'"),
+        (["-G", "a", "x.stp"], "-G wants NAME=VALUE"),
+        (["-D", "1=2", "x.stp"], "-D wants NAME=VALUE"),
+        (["--suppress-time-limits", "x.stp"], "requires guru mode"),
+        (["-e"], "option '-e' needs a value: SCRIPT"),
+        (["-j", "x.stp"], "unknown option '-j'"),
+        (["--disable-cash", "x.stp"], "did you mean '--disable-cache'?"),
+        (["--dump", "x.stp"], "could be any of: --dump-probe-types"),
+        (["--vm=6.1", "-r", "6.1", "x.stp"], "--vm=RELEASE names the kernel"),
+        (["--color=sometimes", "x.stp"], "Invalid argument for --color 'sometimes'"),
+        (["--disable-cache=1", "x.stp"], "takes no value"),
+    ],
+)
+def test_refused(words: list[str], text: str) -> None:
+    with pytest.raises(UsageError, match=None) as caught:
+        parse(words)
+    assert text in str(caught.value)
+
+
+def test_usage_error_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["-p9", "x.stp"]) == 1
+    assert capsys.readouterr().err == "ERROR: Invalid pass number '9' (should be 1-5).\n"
+
+
+def test_help_names_every_option() -> None:
+    from stapy.cli import TABLE
+
+    text = usage()
+    for option in TABLE:
+        assert (f"-{option.short}" if option.short else f"--{option.long}") in text
