@@ -1,0 +1,85 @@
+"""Pass 4: what a kit costs once, a small script every time, and the cache."""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+from pathlib import Path
+
+from stapy.build.driver import build
+from stapy.build.module import Module
+from stapy.cache import Cache
+from stapy.debuginfo.elf import ElfFile
+from stapy.diagnostics import Diagnostics, SourceMap
+from stapy.kernel import find_kernel, installed_releases
+from stapy.kernel.target import Kernel
+from stapy.options import Options
+from stapy.translate.manifest import make_manifest
+from stapy.translate.source import ModuleSource
+from tests.bench import Row, Rows, cpu
+
+HELLO = Path(__file__).parents[1] / "build" / "samples" / "hello.c"
+
+
+def rows() -> Rows:
+    """Figures for each kernel whose headers are installed."""
+    for release in installed_releases():
+        kernel = find_kernel(release, Diagnostics(SourceMap()))
+        if kernel.build_dir is not None:
+            yield from _kernel_rows(kernel)
+
+
+def _kernel_rows(kernel: Kernel) -> Rows:
+    numbers = itertools.count()
+    text = HELLO.read_text()
+    line = ".".join(str(number) for number in kernel.version[:2])
+    with tempfile.TemporaryDirectory(prefix="stapy-bench-") as scratch:
+        cache = Cache(Path(scratch) / "cache")
+
+        def once(changed: bool) -> Module:
+            number = next(numbers)
+            folder = Path(scratch) / str(number)
+            folder.mkdir()
+            script = text + (f"/* {number} */\n" if changed else "")
+            return make(kernel, script, cache, folder)
+
+        seconds, module = cpu(lambda: once(False))
+        yield Row(f"pass 4, {line}, hello, cold (kit)", seconds, "s", 4.0)
+        seconds, module = cpu(lambda: once(True), times=5)
+        yield Row(f"pass 4, {line}, hello, warm", seconds, "s", 0.12)
+        elf = ElfFile.open(module.path)
+        seconds, _ = cpu(lambda: once(False), times=5)
+        yield Row(f"pass 4, {line}, hello, cached", seconds, "s", 0.02)
+        code = sum(s.size for s in elf.sections if s.flags & 6 == 6)
+        yield Row(f"module, {line}, hello, code", code / 1024, "KiB", 40)
+        yield Row(f"module, {line}, hello, file", module.path.stat().st_size / 1024, "KiB")
+
+
+def make(kernel: Kernel, text: str, cache: Cache, folder: Path) -> Module:
+    """One run of pass 4; it must succeed."""
+    manifest = make_manifest(
+        name="stapy_hello",
+        script_name="hello.stp",
+        script_text='probe begin { printf("hello world\\n") }',
+        release=kernel.release,
+        arch=kernel.arch,
+        probes=[],
+        limits={},
+    )
+    diagnostics = Diagnostics(SourceMap())
+    module = build(
+        ModuleSource("stapy_hello", {"hello.c": text}, manifest),
+        kernel=kernel,
+        options=Options(),
+        diagnostics=diagnostics,
+        cache=cache,
+        folder=folder,
+        facts=lambda: facts(kernel),
+    )
+    assert module is not None, diagnostics.errors
+    return module
+
+
+def facts(kernel: Kernel) -> str:
+    """The text of ``kernel_facts.h``."""
+    return "/* no facts */\n"
