@@ -1,1 +1,24 @@
-"""translate"""
+"""Pass 3: `Program` -> `ModuleSource`, C that a kernel engineer would sign.
+
+`translate` is the entry point.  `model` turns a program into rows, templates
+print them; `body` holds the state of one C function; `expressions`,
+`statements` and their sisters lower the tree by tables of rules.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from stapy.elaborate.program import Program
+    from stapy.translate.source import ModuleSource
+
+
+def translate(program: Program, services: Any, name: str) -> ModuleSource:
+    """The C and the manifest of a module called ``name``."""
+    from stapy.translate.module import make_source
+
+    return make_source(program, services, name)
+
+
+__all__ = ["translate"]

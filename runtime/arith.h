@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Arithmetic of the script language where C has no answer: division. */
+#ifndef STAPY_ARITH_H
+#define STAPY_ARITH_H
+
+/* For arming conditions, which have no context to report an error in. */
+static inline bool stapy_try_divide(s64 a, s64 b, s64 *result)
+{
+	if (unlikely(!b))
+		return false;
+	/* S64_MIN / -1 traps on some processors: negate as unsigned, which wraps. */
+	*result = b == -1 ? (s64)(0 - (u64)a) : a / b;
+	return true;
+}
+
+static inline bool stapy_try_modulo(s64 a, s64 b, s64 *result)
+{
+	if (unlikely(!b))
+		return false;
+	*result = b == -1 ? 0 : a % b;
+	return true;
+}
+
+static inline bool stapy_divide(struct stapy_context *c, s64 a, s64 b, s64 *result, const char *place)
+{
+	return stapy_try_divide(a, b, result) || stapy_error(c, place, "division by 0");
+}
+
+static inline bool stapy_modulo(struct stapy_context *c, s64 a, s64 b, s64 *result, const char *place)
+{
+	return stapy_try_modulo(a, b, result) || stapy_error(c, place, "division by 0");
+}
+
+/* Embedded C reports errors without a place: its caller adds the function's. */
+static inline void stapy_error_at(struct stapy_context *c, const char *place)
+{
+	size_t used;
+
+	if (c->error != c->error_text || !place)
+		return;
+	used = strnlen(c->error_text, sizeof(c->error_text));
+	if (used && used < sizeof(c->error_text) && !strstr(c->error_text, " near "))
+		scnprintf(c->error_text + used, sizeof(c->error_text) - used,
+			  c->error_text[used - 1] == ' ' ? "%s" : " %s", place);
+}
+
+#endif

@@ -1,0 +1,215 @@
+"""Elements of arrays and statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from stapy.elaborate import program as p
+from stapy.record import Record
+from stapy.translate import values as v
+from stapy.translate.body import Body
+from stapy.translate.expressions import lower, lower_many, lowers
+from stapy.translate.operations import STAT_NEVER_FAILS, STAT_OPS
+from stapy.translate.values import Value
+
+
+class Keys(Record):
+    """Evaluated keys: the values (None for ``*``)."""
+
+    var: p.Global
+    values: list[Value | None]
+
+    @property
+    def slice(self) -> bool:
+        """True when a key is ``*``."""
+        return any(value is None for value in self.values)
+
+
+def lower_keys(
+    body: Body, var: p.Global, keys: Sequence[p.Expr | None], *others: p.Expr
+) -> tuple[Keys, list[Value]]:
+    """Evaluate keys and what follows them, in order; nothing is stored yet."""
+    exprs = [key for key in keys if key is not None]
+    names = [f"key{number + 1}" for number in range(len(exprs))]
+    values = lower_many(body, [*exprs, *others], names)
+    rest = iter(values)
+    found = [next(rest) if key is not None else None for key in keys]
+    return Keys(var, found), list(rest)
+
+
+def keep_from_map(body: Body, keys: Keys, *others: Value) -> list[Value]:
+    """Copy strings that live in the array itself, before the array makes or frees an entry."""
+    state = "g." + keys.var.c_name
+    for at, value in enumerate(keys.values):
+        if value is not None and keys.var.keys[at] == p.STRING and state in value.reads:
+            keys.values[at] = body.keep(value, "key", True)
+    return [
+        body.keep(value, "value", True) if state in value.reads and value.room >= 0 else value
+        for value in others
+    ]
+
+
+def fill(body: Body, keys: Keys, array: str = "") -> str:
+    """Write the keys into the key array; the text to pass."""
+    array = array or body.keys(len(keys.values))
+    for at, value in enumerate(keys.values):
+        if value is not None:
+            field = "s" if keys.var.keys[at] == p.STRING else "n"
+            body.out.line(f"{array}[{at}].{field} = {value.text};")
+    return array
+
+
+def any_of(body: Body, keys: Keys) -> str:
+    """Name of the constant table that says which keys are ``*``."""
+    return body.unit.any_table([value is None for value in keys.values])
+
+
+def state_of_var(var: p.Global) -> frozenset[str]:
+    """The state that reading an array depends on."""
+    return frozenset(("g." + var.c_name,))
+
+
+# --- reading ----------------------------------------------------------------
+
+
+@lowers(p.ElementRef)
+def _element(body: Body, expr: p.ElementRef) -> Value:
+    keys, _ = lower_keys(body, expr.var, expr.keys)
+    array = fill(body, keys)
+    return fetch(body, expr.var, array)
+
+
+def fetch(body: Body, var: p.Global, array: str) -> Value:
+    """The value of an element whose keys are in place."""
+    name = body.unit.global_name(var)
+    if var.type == p.STRING:
+        result = body.temp("const char *", var.name)
+        body.out.line(f"{result} = stapy_map_get_string({name}, {array});")
+        return Value(result, reads=state_of_var(var))
+    result = body.temp("s64", var.name)
+    body.out.line(f"{result} = stapy_map_get_long({name}, {array});")
+    return Value(result)
+
+
+@lowers(p.InArray)
+def _in_array(body: Body, expr: p.InArray) -> Value:
+    keys, _ = lower_keys(body, expr.var, expr.keys)
+    array = fill(body, keys)
+    name = body.unit.global_name(expr.var)
+    result = body.temp("s64", "found")
+    if keys.slice:
+        call = f"stapy_map_has_slice({name}, {array}, {any_of(body, keys)})"
+    else:
+        call = f"stapy_map_has({name}, {array})"
+    body.out.line(f"{result} = {call};")
+    return Value(result)
+
+
+# --- changing ---------------------------------------------------------------
+
+
+def slot(body: Body, var: p.Global, array: str, expr: p.Expr) -> str:
+    """Pointer to an element's long, made when it is not there; the text of the element."""
+    pointer = body.temp("s64 *", "slot")
+    place = body.unit.places.of(expr.span)
+    name = body.unit.global_name(var)
+    body.out.line(f"{pointer} = stapy_map_slot(c, {name}, {array}, {place});")
+    body.out.guard(f"!{pointer}", body.fail())
+    return f"*{pointer}"
+
+
+def set_string(body: Body, var: p.Global, array: str, value: Value, expr: p.Expr) -> None:
+    """``var[keys] = value`` for a string."""
+    place = body.unit.places.of(expr.span)
+    name = body.unit.global_name(var)
+    body.check(f"stapy_map_set_string(c, {name}, {array}, {value.text}, {place})")
+
+
+def delete(body: Body, target: p.Expr) -> None:
+    """``delete`` of an element, a slice, an array or a scalar."""
+    if isinstance(target, p.ElementRef):
+        keys, _ = lower_keys(body, target.var, target.keys)
+        name = body.unit.global_name(target.var)
+        array = fill(body, keys)
+        if keys.slice:
+            body.out.line(f"stapy_map_delete_slice({name}, {array}, {any_of(body, keys)});")
+        else:
+            body.out.line(f"stapy_map_delete({name}, {array});")
+        return
+    if isinstance(target, p.LocalRef):
+        local = body.local(target.name)
+        body.out.line(f"{local.text}[0] = '\\0';" if local.type == p.STRING else
+                      f"{local.text} = 0;")
+        return
+    assert isinstance(target, p.GlobalRef)
+    name = body.unit.global_name(target.var)
+    if target.var.keys:
+        body.out.line(f"stapy_map_clear({name});")
+    elif target.var.type == p.STATS:
+        body.out.line(f"stapy_stat_clear({name});")
+    elif target.var.type == p.STRING:
+        body.out.line(f"{name}[0] = '\\0';")
+    else:
+        body.out.line(f"{name} = 0;")
+
+
+# --- statistics -------------------------------------------------------------
+
+
+def stat_pointer(body: Body, stat: p.Expr) -> str:
+    """A ``const struct stapy_stat *`` for a statistic; may be NULL for an element."""
+    if isinstance(stat, p.ElementRef):
+        keys, _ = lower_keys(body, stat.var, stat.keys)
+        array = fill(body, keys)
+        name = body.unit.global_name(stat.var)
+        if keys.slice:
+            call = f"stapy_map_stat_slice({name}, {array}, {any_of(body, keys)})"
+        else:
+            call = f"stapy_map_stat({name}, {array})"
+        result = body.temp("const struct stapy_stat *", "stat")
+        body.out.line(f"{result} = {call};")
+        return result
+    assert isinstance(stat, p.GlobalRef)
+    return f"stapy_stat_read({body.unit.global_name(stat.var)})"
+
+
+def stat_var(stat: p.Expr) -> p.Global:
+    """The global behind a statistic."""
+    assert isinstance(stat, (p.GlobalRef, p.ElementRef))
+    return stat.var
+
+
+@lowers(p.StatRead)
+def _stat_read(body: Body, expr: p.StatRead) -> Value:
+    pointer = stat_pointer(body, expr.stat)
+    return stat_value(body, expr, pointer, expr.op, expr.shift)
+
+
+def stat_value(body: Body, expr: p.Expr | p.Stmt, pointer: str, op: str, shift: int) -> Value:
+    """One number of a statistic; all but count and sum fail when it is empty."""
+    result = body.temp("s64", op)
+    place = body.unit.places.of(expr.span)
+    call = f"stapy_stat_value(c, {pointer}, {STAT_OPS[op]}, {shift}, &{result}, {place})"
+    if op in STAT_NEVER_FAILS:
+        body.out.line(call + ";")
+    else:
+        body.check(call)
+    return Value(result)
+
+
+@lowers(p.BucketRead)
+def _bucket_read(body: Body, expr: p.BucketRead) -> Value:
+    bucket = lower(body, expr.bucket)
+    pointer = stat_pointer(body, expr.stat)
+    shape = body.unit.shape(stat_var(expr.stat))
+    result = body.temp("s64", "bucket")
+    body.out.line(f"{result} = stapy_stat_bucket({pointer}, &{shape}, {bucket.text});")
+    return Value(result)
+
+
+@lowers(p.BucketIn)
+def _bucket_in(body: Body, expr: p.BucketIn) -> Value:
+    bucket = lower(body, expr.bucket)
+    shape = body.unit.shape(stat_var(expr.stat))
+    text = f"stapy_stat_has_bucket(&{shape}, {bucket.text})"
+    return Value(text, v.ATOM, bucket.reads, bucket.fleeting, False)

@@ -1,0 +1,219 @@
+"""One C function while it is written: its lines, locals, temporaries and labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from stapy.diagnostics import Bug, Span
+from stapy.elaborate import program as p
+from stapy.record import Record
+from stapy.translate.ctext import comment
+from stapy.translate.cwriter import CWriter
+from stapy.translate.names import Names
+from stapy.translate.values import Value
+
+if TYPE_CHECKING:
+    from stapy.translate.unit import Unit
+
+MAX_C_LOCALS = 24  # more long variables than this live in the frame
+SMALL_ROOMS = (16, 32, 64, 128, 256)
+
+
+class Local(Record):
+    """A script variable: how C names it and whether it was used."""
+
+    text: str
+    type: str
+    member: bool  # of the frame
+    parameter: bool = False
+    used: bool = False
+
+
+class Loop(Record):
+    """A loop being written; ``step_label`` is where ``continue`` must go, "" for C's own."""
+
+    step_label: str
+    charged: bool
+    used: bool = False
+
+
+class Body:
+    """State of the function that is being written."""
+
+    def __init__(self, unit: Unit, *, charged: bool = False) -> None:
+        self.unit = unit
+        self.out = CWriter()
+        self.names = Names()
+        self.locals: dict[str, Local] = {}
+        self.charged = charged
+        self.loops: list[Loop] = []
+        self.fail_label = "out"
+        self.labels: dict[str, int] = {}  # and how many jumps go there
+        self.returns = p.VOID
+        self.slots: str = ""  # C type of the saved entry values
+        self.next_call = ""  # what `next` does in a function
+        self.in_condition = False
+        self.in_try = False
+        self.key_count = 0
+        self.frame: list[tuple[str, int]] = []
+        self.declarations: list[tuple[str, str]] = []  # C type, declarator
+        self._free: dict[str, list[str]] = {}
+        self._free_buffers: list[tuple[str, int]] = []
+        self._kind_of: dict[str, str] = {}
+        self._scopes: list[list[tuple[str, int]]] = [[]]
+        self._last_comment: tuple[str, int] = ("", 0)
+        self._labels_made = 0
+
+    # --- variables ---------------------------------------------------------
+
+    def declare(self, variables: list[p.Variable]) -> None:
+        """Give C names to script variables; strings live in the frame."""
+        longs = sum(1 for variable in variables if variable.type != p.STRING)
+        for variable in variables:
+            name = self.names.make(variable.name)
+            member = variable.type == p.STRING or longs > MAX_C_LOCALS
+            text = f"l->{name}" if member else name
+            self.locals[variable.name] = Local(text, variable.type, member)
+
+    def local(self, name: str) -> Local:
+        """A script variable, noted as used (the first use puts it into the frame)."""
+        try:
+            local = self.locals[name]
+        except KeyError:
+            raise Bug(f"no local variable '{name}' here") from None
+        if not local.used:
+            local.used = True
+            if local.member:
+                bare = local.text.removeprefix("l->")
+                if local.type == p.STRING:
+                    self.frame.append((f"char {bare}[MAXSTRINGLEN]", self.unit.string_room))
+                else:
+                    self.frame.append((f"s64 {bare}", 8))
+        return local
+
+    # --- temporaries -------------------------------------------------------
+
+    @contextmanager
+    def temporaries(self) -> Iterator[None]:
+        """Temporaries made inside are free again afterwards."""
+        self._scopes.append([])
+        yield
+        for name, room in self._scopes.pop():
+            if room:
+                self._free_buffers.append((name, room))
+            else:
+                self._free.setdefault(self._kind_of[name], []).append(name)
+
+    def temp(self, kind: str, hint: str) -> str:
+        """A C variable of a type for the time of a statement, named after what it holds."""
+        free = self._free.setdefault(kind, [])
+        wanted = [name for name in free if name.rstrip("0123456789").rstrip("_") == hint]
+        total = sum(1 for known in self._kind_of.values() if known == kind)
+        if not wanted and total >= MAX_C_LOCALS:
+            wanted = free[:1]
+        if wanted:
+            name = wanted[0]
+            free.remove(name)
+        else:
+            name = self.names.make(hint)
+            self._kind_of[name] = kind
+            star = kind.endswith("*")
+            self.declarations.append((kind.rstrip("*").rstrip(), ("*" if star else "") + name))
+        self._scopes[-1].append((name, 0))
+        return name
+
+    def buffer(self, room: int) -> tuple[str, int]:
+        """A string buffer of at least so many bytes (0: MAXSTRINGLEN) in the frame."""
+        limit = self.unit.string_room
+        size = next((size for size in SMALL_ROOMS if 0 < room <= size < limit), limit)
+        for at, (name, has) in enumerate(self._free_buffers):
+            if has == size:
+                del self._free_buffers[at]
+                break
+        else:
+            name = self.names.make("text")
+            bytes_text = "MAXSTRINGLEN" if size == limit else str(size)
+            self.frame.append((f"char {name}[{bytes_text}]", size))
+            name = "l->" + name
+        self._scopes[-1].append((name, size))
+        return name, size
+
+    def member(self, declaration: str, size: int, hint: str) -> str:
+        """A frame member that stays for the whole function; ``{}`` stands for its name."""
+        name = self.names.make(hint)
+        self.frame.append((declaration.format(name), size))
+        return "l->" + name
+
+    def keys(self, count: int) -> str:
+        """The array of keys, grown to at least ``count``."""
+        self.key_count = max(self.key_count, count)
+        return "k"
+
+    # --- control flow ------------------------------------------------------
+
+    def new_label(self, word: str) -> str:
+        """A label that no other has."""
+        self._labels_made += 1
+        return f"{word}_{self._labels_made}"
+
+    def goto(self, label: str) -> str:
+        """A jump to a label, which is noted as used."""
+        self.labels[label] = self.labels.get(label, 0) + 1
+        return f"goto {label};"
+
+    def fail(self) -> str:
+        """The jump that an error takes."""
+        return self.goto(self.fail_label)
+
+    def check(self, call: str, *before: str) -> None:
+        """A call that returns false after it has set the error."""
+        self.out.guard(f"!{call}", *before, self.fail())
+
+    def check_error(self) -> None:
+        """Leave when something called has set the error."""
+        self.out.guard("unlikely(c->error)", self.fail())
+
+    @contextmanager
+    def capture(self) -> Iterator[CWriter]:
+        """Lines written inside go to the writer that is given, not to the function."""
+        outer = self.out
+        self.out = CWriter()
+        try:
+            yield self.out
+        finally:
+            self.out = outer
+
+    # --- script lines ------------------------------------------------------
+
+    def source_line(self, span: Span) -> None:
+        """A comment with the script's line, once for each run of statements from it."""
+        if self.unit.terse:
+            return
+        sources = self.unit.sources
+        file, line, _ = sources.position(span)
+        if not line or (file, line) == self._last_comment:
+            return
+        self._last_comment = (file, line)
+        self.out.blank()
+        text = sources.line_text(span)
+        self.out.line(comment(f"{self.unit.short(file)}:{line}: {text}"))
+
+    def forget_line(self) -> None:
+        """The next statement gets its comment even when it is on the same line."""
+        self._last_comment = ("", 0)
+
+    # --- materialising -----------------------------------------------------
+
+    def keep(self, value: Value, hint: str, string: bool) -> Value:
+        """The value in a temporary, so that later side effects cannot change it."""
+        if value.constant is not None:
+            return value
+        if string:
+            text, size = self.buffer(value.room)
+            self.out.line(f"stapy_copy({text}, {value.text}, sizeof({text}));")
+            return Value(text, room=size)
+        name = self.temp("s64", hint)
+        self.out.line(f"{name} = {value.text};")
+        return Value(name)

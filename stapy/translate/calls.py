@@ -1,0 +1,98 @@
+"""Calls of script functions and embedded C inside bodies."""
+
+from __future__ import annotations
+
+from stapy.elaborate import program as p
+from stapy.translate import values as v
+from stapy.translate.body import Body
+from stapy.translate.expressions import lower_many, lowers
+from stapy.translate.values import Value
+
+
+def _arguments(body: Body, expr: p.CallOp) -> list[Value]:
+    function = expr.function
+    names = [param.name for param in function.params]
+    values = lower_many(body, expr.args, names)
+    written = {"g." + name for name in function.writes}
+    for at, (value, param) in enumerate(zip(values, function.params)):
+        if param.type == p.STRING and value.reads & written:
+            values[at] = body.keep(value, param.name, True)
+    return values
+
+
+def _text(body: Body, expr: p.CallOp, values: list[Value], dest: str = "") -> str:
+    parts = ["c", *([dest] if dest else []), *(value.text for value in values)]
+    return f"{body.unit.function_name(expr.function)}({', '.join(parts)})"
+
+
+def call_into(body: Body, expr: p.CallOp, dest: str) -> None:
+    """Call a string function with ``dest`` (MAXSTRINGLEN bytes) as its result."""
+    values = _arguments(body, expr)
+    body.out.line(_text(body, expr, values, dest) + ";")
+    if body.unit.may_fail(expr.function):
+        body.check_error()
+
+
+@lowers(p.CallOp)
+def _call(body: Body, expr: p.CallOp) -> Value:
+    function = expr.function
+    if function.type == p.STRING:
+        dest, size = body.buffer(0)
+        call_into(body, expr, dest)
+        return Value(dest, room=size)
+    values = _arguments(body, expr)
+    text = _text(body, expr, values)
+    may_fail = body.unit.may_fail(function)
+    if function.type == p.LONG and not may_fail and function.markers & {"pure", "stable"}:
+        reads = v.merged(*values) | {"g." + name for name in function.reads}
+        return Value(text, reads=reads, fleeting=True)
+    if function.type == p.VOID:
+        body.out.line(text + ";")
+        if may_fail:
+            body.check_error()
+        return Value("0", constant=0)
+    result = body.temp("s64", function.name.strip("_"))
+    body.out.line(f"{result} = {text};")
+    if may_fail:
+        body.check_error()
+    return Value(result)
+
+
+@lowers(p.EmbeddedValue)
+def _embedded_value(body: Body, expr: p.EmbeddedValue) -> Value:
+    string = expr.type == p.STRING
+    simple = "\n" not in expr.code and not any(
+        word in expr.code for word in ("goto", "STAP_", "kread", "uread", "deref", "/*", "//")
+    )
+    if simple and not string and "pure" in expr.markers:
+        return Value(f"((s64)({expr.code.strip()}))", fleeting=True)
+    result = body.temp("const char *" if string else "s64", "embedded")
+    embedded_block(body, expr, f"{result} = (", expr.code, ");")
+    return Value(result)
+
+
+@lowers(p.PrintOp)
+def _print(body: Body, expr: p.PrintOp) -> Value:
+    from stapy.translate import prints
+
+    return prints.lower_print(body, expr)
+
+
+def embedded_block(body: Body, node: p.Expr | p.Stmt, before: str, code: str, after: str) -> None:
+    """Verbatim C in a block of its own, whose errors leave the way that script errors do."""
+    out = body.out
+    jumps = any(word in code for word in ("STAP_", "goto", "kread", "uread", "deref"))
+    out.open("")
+    if jumps:
+        out.line("__label__ out, deref_fault;")
+        out.blank()
+    out.raw(body.unit.line_directive(node.span))
+    out.raw(before + code + after)
+    out.raw(body.unit.here)
+    if jumps:
+        out.label("deref_fault: __maybe_unused")
+        out.label("out: __maybe_unused")
+        out.line(";")
+    out.close()
+    if jumps:
+        body.check_error()

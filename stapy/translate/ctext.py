@@ -1,0 +1,57 @@
+"""C spellings of values: literals, identifiers, comments."""
+
+from __future__ import annotations
+
+import re
+
+_ESCAPES = {
+    '"': '\\"',
+    "\\": "\\\\",
+    "\n": "\\n",
+    "\t": "\\t",
+    "\r": "\\r",
+}
+_SPECIAL = re.compile(r'[^ !#-\[\]-~]')
+_WORD = re.compile(r"[^0-9A-Za-z_]+")
+S64_MIN = -(1 << 63)
+
+
+def string_literal(text: str) -> str:
+    """A C string literal; octal escapes because hexadecimal ones have no end."""
+
+    def escape(match: re.Match[str]) -> str:
+        char = match.group()
+        return _ESCAPES.get(char) or f"\\{ord(char) & 0xFF:03o}"
+
+    return '"' + _SPECIAL.sub(escape, text) + '"'
+
+
+def number(value: int) -> str:
+    """An integer constant of C with the same value as an s64."""
+    if value == S64_MIN:
+        return "S64_MIN"
+    if -0x7FFFFFFF <= value <= 0x7FFFFFFF:
+        return str(value)
+    return f"{value}LL"
+
+
+def identifier(text: str, default: str = "x") -> str:
+    """Letters, digits and underscores that remain of a text, not starting with a digit."""
+    word = _WORD.sub("_", text).strip("_")
+    if not word:
+        return default
+    return word if not word[0].isdigit() else "_" + word
+
+
+def comment(text: str, room: int = 88) -> str:
+    """A one-line comment; the text is made harmless and cut."""
+    flat = " ".join(text.split()).replace("*/", "* /").replace("/*", "/ *")
+    flat = "".join(char if " " <= char <= "~" else "?" for char in flat)
+    if len(flat) > room:
+        flat = flat[: room - 3] + "..."
+    return f"/* {flat} */"
+
+
+def as_s64(value: int) -> int:
+    """Wrap to 64 bits with sign, as the language does."""
+    return ((value + (1 << 63)) & ((1 << 64) - 1)) - (1 << 63)

@@ -1,0 +1,63 @@
+"""What evaluating an expression changes: needed to keep the order of the script."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from stapy.elaborate import program as p
+from stapy.record import Record
+
+MEMORY = "memory"  # what MemoryRead reads and a write through a pointer changes
+
+
+def children(node: Any) -> Iterator[Record]:
+    """The IR nodes directly below one."""
+    for field in type(node).fields:
+        value = getattr(node, field)
+        if isinstance(value, (p.Expr, p.Stmt)):
+            yield value
+        elif isinstance(value, list):
+            for item in value:
+                if isinstance(item, (p.Expr, p.Stmt)):
+                    yield item
+
+
+def walk(node: Any) -> Iterator[Any]:
+    """A node and all nodes below it, parents first; function bodies are not entered."""
+    yield node
+    for child in children(node):
+        yield from walk(child)
+
+
+def state_of(target: p.Expr) -> str:
+    """The name under which `Value.reads` knows what a target stores."""
+    if isinstance(target, p.LocalRef):
+        return "l." + target.name
+    if isinstance(target, (p.GlobalRef, p.ElementRef)):
+        return "g." + target.var.c_name
+    return MEMORY
+
+
+class Effects(Record):
+    """``writes``: state that changes; ``ordered``: it does something that time can see."""
+
+    writes: frozenset[str]
+    ordered: bool
+
+
+def effects(expr: Any) -> Effects:
+    """The effects of evaluating an expression."""
+    writes: set[str] = set()
+    ordered = False
+    for node in walk(expr):
+        if isinstance(node, (p.AssignOp, p.IncrementOp)):
+            writes.add(state_of(node.target))
+        elif isinstance(node, p.CallOp):
+            ordered = True
+            writes |= {"g." + name for name in node.function.writes}
+            if not node.function.markers & {"pure", "stable"}:
+                writes.add(MEMORY)
+        elif isinstance(node, (p.EmbeddedValue, p.PrintOp, p.PrettyPrint)):
+            ordered = True
+    return Effects(frozenset(writes), ordered)

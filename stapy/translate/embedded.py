@@ -1,0 +1,222 @@
+"""Functions whose body is C: arguments, result and globals by SystemTap's names."""
+
+from __future__ import annotations
+
+import re
+
+from stapy.elaborate import program as p
+from stapy.translate.ctext import comment
+from stapy.translate.cwriter import CWriter
+from stapy.translate.unit import Unit
+
+_JUMPS = re.compile(r"\b(?:STAP_|goto|kread|uread|deref|store_deref|CATCH_|CONTEXT|c\s*->)")
+
+
+def embedded_function(unit: Unit, function: p.Function) -> str:
+    """The C of one function with an embedded body."""
+    from stapy.translate.functions import signature
+
+    code = function.code or ""
+    out = CWriter()
+    macros: list[tuple[str, str]] = []
+    out.line(comment(f"function {function.name} at {unit.places.where(function.span)}"))
+    out.line(signature(unit, function))
+    out.open("")
+    copies = _copied_arguments(unit, function)
+    out.line("__label__ out, deref_fault;")
+    _frame(unit, out, function, copies)
+    if function.type == p.LONG:
+        out.line("s64 ret = 0;")
+    _old_names(out, function, code)
+    out.blank()
+    if function.type == p.STRING:
+        out.line("ret[0] = '\\0';")
+    macros += _arguments(out, function, copies)
+    macros += _result(function, code)
+    macros += _next(unit, function)
+    macros += _globals(unit, function)
+    for name, value in macros:
+        out.raw(f"#define {name} {value}".rstrip())
+    out.open("")
+    out.raw(unit.line_directive(function.span, code) + "\n" + code)
+    out.raw(unit.here)
+    out.close()
+    for name, _ in macros:
+        out.raw(f"#undef {name.split('(')[0]}")
+    out.label("deref_fault: __maybe_unused")
+    out.label("out: __maybe_unused")
+    _leave(unit, out, function, bool(copies), code)
+    out.close()
+    size = len(copies) * ((unit.string_room + 7) // 8 * 8)
+    unit.frames[unit.function_name(function)] = size
+    return out.text()
+
+
+def _copied_arguments(unit: Unit, function: p.Function) -> list[str]:
+    """String arguments that the code may change: copies, unless it promises not to."""
+    source = unit.sources.source(function.span)
+    if "unmodified-fnargs" in function.markers or (source is not None and source.library):
+        return []
+    return [param.name for param in function.params if param.type == p.STRING]
+
+
+def _names(function: p.Function) -> dict[str, str]:
+    from stapy.translate.functions import parameter_names
+
+    return {
+        param.name: name for param, name in zip(function.params, parameter_names(function))
+    }
+
+
+def _frame(unit: Unit, out: CWriter, function: p.Function, copies: list[str]) -> None:
+    if not copies:
+        return
+    names = _names(function)
+    out.open("struct")
+    for name in copies:
+        out.line(f"char {names[name]}[MAXSTRINGLEN];")
+    out.close(" *l = stapy_frame(c, sizeof(*l));")
+
+
+def _old_names(out: CWriter, function: p.Function, code: str) -> None:
+    """``THIS->x``, as scripts for SystemTap before 1.8 have it."""
+    if "THIS" not in code:
+        return
+    names = _names(function)
+    out.open("struct")
+    if "unmangled" in function.markers:
+        for param in function.params:
+            kind = "const char *" if param.type == p.STRING else "s64 "
+            out.line(f"{kind}{param.name};")
+    if function.type != p.VOID:
+        out.line("char *__retvalue;" if function.type == p.STRING else "s64 __retvalue;")
+    fields = []
+    if "unmangled" in function.markers:
+        fields += [f".{param.name} = {names[param.name]}" for param in function.params]
+    if function.type == p.STRING:
+        fields.append(".__retvalue = ret")
+    out.close(f" this_one = {{ {', '.join(fields)} }};")
+    out.line("typeof(this_one) *THIS __maybe_unused = &this_one;")
+
+
+def _arguments(
+    out: CWriter, function: p.Function, copies: list[str]
+) -> list[tuple[str, str]]:
+    names = _names(function)
+    macros = []
+    for param in function.params:
+        name = names[param.name]
+        if param.name in copies:
+            out.line(f"stapy_copy(l->{name}, {name}, sizeof(l->{name}));")
+            name = f"(l->{name})"
+        macros.append((f"STAP_ARG_{param.name}", name))
+    return macros
+
+
+def _result(function: p.Function, code: str) -> list[tuple[str, str]]:
+    if function.type == p.STRING:
+        # An array, so that sizeof() says what the code expects.
+        return [
+            ("STAP_RETVALUE", "(*(char (*)[MAXSTRINGLEN])ret)"),
+            ("STAP_RETURN(v)", "do { stapy_copy(ret, (v), MAXSTRINGLEN); goto out; } while (0)"),
+        ]
+    if function.type == p.LONG:
+        target = "(THIS->__retvalue)" if "THIS" in code and "__retvalue" in code else "ret"
+        return [
+            ("STAP_RETVALUE", target),
+            ("STAP_RETURN(v)", f"do {{ {target} = (s64)(v); goto out; }} while (0)"),
+        ]
+    return [("STAP_RETURN(...)", "goto out")]
+
+
+def _next(unit: Unit, function: p.Function) -> list[tuple[str, str]]:
+    following = function.next
+    if following is None:
+        return [("STAP_NEXT", "goto out")]
+    names = list(_names(function).values())[: len(following.params)]
+    args = ["c", *(["ret"] if following.type == p.STRING else []), *names]
+    call = f"{unit.function_name(following)}({', '.join(args)})"
+    if following.type == p.LONG:
+        call = f"ret = {call}"
+    return [("STAP_NEXT", f"do {{ {call}; goto out; }} while (0)")]
+
+
+def _globals(unit: Unit, function: p.Function) -> list[tuple[str, str]]:
+    """STAP_GLOBAL_GET_x and STAP_GLOBAL_SET_x for the globals that pragmas name."""
+    macros: list[tuple[str, str]] = []
+    for c_name in sorted(function.reads | function.writes):
+        var = unit.find_global(c_name)
+        if var is None or var.type == p.STATS:
+            continue
+        if var.keys:
+            macros += _array_macros(unit, var, c_name in function.writes)
+            continue
+        name = unit.global_name(var)
+        macros.append((f"STAP_GLOBAL_GET_{var.name}()", f"({name})"))
+        if c_name in function.writes:
+            store = (
+                f"stapy_copy({name}, (v), MAXSTRINGLEN)"
+                if var.type == p.STRING
+                else f"({name} = (s64)(v))"
+            )
+            macros.append((f"STAP_GLOBAL_SET_{var.name}(v)", store))
+    return macros
+
+
+def _array_macros(unit: Unit, var: p.Global, writes: bool) -> list[tuple[str, str]]:
+    name = unit.global_name(var)
+    words = [f"k{number}" for number in range(len(var.keys))]
+    fields = ", ".join(
+        f"{{ .{'s' if kind == p.STRING else 'n'} = ({word}) }}"
+        for word, kind in zip(words, var.keys)
+    )
+    keys = f"(union stapy_key []){{ {fields} }}"
+    kind = "string" if var.type == p.STRING else "long"
+    macros = [
+        (
+            f"STAP_GLOBAL_GET_{var.name}({', '.join(words)})",
+            f"stapy_map_get_{kind}({name}, {keys})",
+        )
+    ]
+    if writes:
+        place = "NULL"
+        if var.type == p.STRING:
+            body = f"if (!stapy_map_set_string(c, {name}, {keys}, (v), {place})) goto out;"
+        else:
+            body = (
+                f"s64 *slot_ = stapy_map_slot(c, {name}, {keys}, {place}); "
+                "if (!slot_) goto out; *slot_ = (v);"
+            )
+        macros.append(
+            (
+                f"STAP_GLOBAL_SET_{var.name}({', '.join([*words, 'v'])})",
+                f"do {{ {body} }} while (0)",
+            )
+        )
+    return macros
+
+
+def _leave(unit: Unit, out: CWriter, function: p.Function, frame: bool, code: str) -> None:
+    may_fail = function.may_fail and _JUMPS.search(code) is not None
+    if may_fail:
+        place = unit.places.of(function.span)
+        out.guard("unlikely(c->error)", f"stapy_error_at(c, {place});")
+    if frame:
+        out.line("c->frame = (char *)l;")
+    if function.type == p.LONG:
+        this = "THIS" in code and "__retvalue" in code
+        out.line("return THIS->__retvalue;" if this else "return ret;")
+    elif not may_fail and not frame:
+        out.line("return;")
+
+
+def top_level(unit: Unit, code: str) -> str:
+    """One embedded block of the top level, with the place it came from."""
+    for number, source in enumerate(unit.sources.sources):
+        start = source.text.find(code) if code.strip() else -1
+        if start >= 0:
+            from stapy.diagnostics import Span
+
+            directive = unit.line_directive(Span(number, start, start + 1), code)
+            return f"{directive}\n{code}\n{unit.here}\n"
+    return code + "\n"

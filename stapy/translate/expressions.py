@@ -1,0 +1,286 @@
+"""Expressions: pure ones stay nested, the others become statements with a named result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from stapy.diagnostics import Bug
+from stapy.elaborate import program as p
+from stapy.translate import values as v
+from stapy.translate.body import Body
+from stapy.translate.ctext import as_s64
+from stapy.translate.effects import effects
+from stapy.translate.operations import BINARY, FAILING, SHIFTS
+from stapy.translate.places import hint_of
+from stapy.translate.values import Value, const, literal, merged
+
+Lowering = Callable[[Body, Any], Value]
+TABLE: dict[type, Lowering] = {}
+
+
+def lowers(*kinds: type) -> Callable[[Lowering], Lowering]:
+    """Register the lowering of some classes of expressions."""
+
+    def register(function: Lowering) -> Lowering:
+        for kind in kinds:
+            TABLE[kind] = function
+        return function
+
+    return register
+
+
+def lower(body: Body, expr: p.Expr) -> Value:
+    """Write what must be a statement, return the rest as an expression."""
+    try:
+        lowering = TABLE[type(expr)]
+    except KeyError:
+        raise Bug(f"pass 3 has no rule for {type(expr).__name__}") from None
+    return lowering(body, expr)
+
+
+def lower_many(body: Body, exprs: Sequence[p.Expr], names: Sequence[str] = ()) -> list[Value]:
+    """Lower operands from left to right so that each has the value of its own moment."""
+    done: list[Value] = []
+    for number, expr in enumerate(exprs):
+        if number:
+            change = effects(expr)
+            for at, value in enumerate(done):
+                if value.reads & change.writes or (value.fleeting and change.ordered):
+                    hint = names[at] if at < len(names) else hint_for(body, exprs[at])
+                    done[at] = body.keep(value, hint, exprs[at].type == p.STRING)
+        done.append(lower(body, expr))
+    return done
+
+
+def hint_for(body: Body, expr: p.Expr, default: str = "value") -> str:
+    """A word for a temporary that holds an expression."""
+    return hint_of(expr, body.unit.sources, default)
+
+
+# --- constants and variables ---------------------------------------------
+
+
+@lowers(p.Const)
+def _const(body: Body, expr: p.Const) -> Value:
+    return const(as_s64(expr.value))
+
+
+@lowers(p.Text)
+def _text(body: Body, expr: p.Text) -> Value:
+    return literal(expr.value[: body.unit.string_room - 1])
+
+
+@lowers(p.LocalRef)
+def _local(body: Body, expr: p.LocalRef) -> Value:
+    return Value(body.local(expr.name).text, reads=frozenset(("l." + expr.name,)))
+
+
+@lowers(p.GlobalRef)
+def _global(body: Body, expr: p.GlobalRef) -> Value:
+    return Value(body.unit.global_name(expr.var), reads=frozenset(("g." + expr.var.c_name,)))
+
+
+# --- operators ------------------------------------------------------------
+
+
+def binary(body: Body, op: str, left: Value, right: Value, place: Callable[[], str]) -> Value:
+    """``left op right`` on two longs."""
+    if op in FAILING:
+        return _divide(body, op, left, right, place)
+    if op in SHIFTS:
+        return _shift(op, left, right)
+    row = BINARY[op]
+    if not (left.wide or right.wide) and (row.wide or not (_signed(left) and _signed(right))):
+        left = left.as_wide() if left.constant is None else left
+        if not left.wide:
+            right = right.as_wide()
+    text = f"{left.at(row.left)} {row.operator} {right.at(row.right)}"
+    fleeting = left.fleeting or right.fleeting
+    return Value(text, row.level, merged(left, right), fleeting, row.wide)
+
+
+def _signed(value: Value) -> bool:
+    """True for int-like narrow values; unsigned ones need a cast before they are compared."""
+    return value.constant is not None or value.level in (v.LESS, v.EQUAL, v.ANDAND, v.OROR)
+
+
+def _shift(op: str, left: Value, right: Value) -> Value:
+    """Shifts take the count modulo 64, as the processor does."""
+    left = left.as_wide()
+    if isinstance(right.constant, int):
+        count = str(right.constant & 63)
+    else:
+        count = f"({right.at(v.UNARY)} & 63)"
+    text = f"{left.at(v.UNARY)} {op} {count}"
+    return Value(text, v.SHIFT, merged(left, right), left.fleeting or right.fleeting)
+
+
+def _divide(body: Body, op: str, left: Value, right: Value, place: Callable[[], str]) -> Value:
+    row = FAILING[op]
+    if isinstance(right.constant, int) and right.constant not in (0, -1):
+        left = left.as_wide()
+        text = f"{left.at(v.MUL)} {op} {right.at(v.UNARY)}"
+        return Value(text, v.MUL, left.reads, left.fleeting)
+    result = body.temp("s64", row.hint)
+    if body.in_condition:
+        body.out.guard(f"!stapy_try_{row.function[6:]}({left.text}, {right.text}, &{result})",
+                       body.fail())
+    else:
+        body.check(f"{row.function}(c, {left.text}, {right.text}, &{result}, {place()})")
+    return Value(result)
+
+
+@lowers(p.BinaryOp)
+def _binary(body: Body, expr: p.BinaryOp) -> Value:
+    if expr.op == ".":
+        return concat(body, expr)
+    left, right = lower_many(body, [expr.left, expr.right])
+    if expr.left.type == p.STRING:
+        row = BINARY[expr.op]
+        text = f"stapy_compare({left.text}, {right.text}) {row.operator} 0"
+        return Value(text, row.level, merged(left, right), wide=False)
+    return binary(
+        body,
+        expr.op,
+        left,
+        right,
+        lambda: body.unit.places.of_operator(expr.left, expr.right, expr.span),
+    )
+
+
+@lowers(p.UnaryOp)
+def _unary(body: Body, expr: p.UnaryOp) -> Value:
+    value = lower(body, expr.operand)
+    if expr.op == "!":
+        return Value(f"!{value.at(v.UNARY)}", v.UNARY, value.reads, value.fleeting, False)
+    if value.constant is not None or not value.wide:
+        value = Value(f"(s64){value.at(v.UNARY)}", v.UNARY, value.reads, value.fleeting)
+    text = value.at(v.UNARY)
+    if text.startswith(expr.op):
+        text = f"({text})"
+    return Value(expr.op + text, v.UNARY, value.reads, value.fleeting)
+
+
+@lowers(p.LogicalOp)
+def _logical(body: Body, expr: p.LogicalOp) -> Value:
+    left = lower(body, expr.left)
+    change = effects(expr.right)
+    level = v.ANDAND if expr.op == "&&" else v.OROR
+    with body.capture() as inner:
+        right = lower(body, expr.right)
+    if not len(inner) and not left.reads & change.writes:
+        parts = [side.at(level if side.level == level else v.EQUAL) for side in (left, right)]
+        text = f" {expr.op} ".join(parts)
+        fleeting = left.fleeting or right.fleeting
+        return Value(text, level, merged(left, right), fleeting, False)
+    result = body.temp("s64", "both" if expr.op == "&&" else "either")
+    body.out.line(f"{result} = {truth(left)};")
+    with body.out.block(f"if ({result})" if expr.op == "&&" else f"if (!{result})"):
+        body.out.splice(inner)
+        body.out.line(f"{result} = {truth(right)};")
+    return Value(result)
+
+
+def truth(value: Value) -> str:
+    """A text that is 0 or 1."""
+    if value.level in (v.LESS, v.EQUAL, v.ANDAND, v.OROR) or value.text.startswith("!"):
+        return value.text
+    if isinstance(value.constant, int):
+        return "1" if value.constant else "0"
+    return f"{value.at(v.ADD)} != 0"
+
+
+@lowers(p.Conditional)
+def _conditional(body: Body, expr: p.Conditional) -> Value:
+    cond = lower(body, expr.cond)
+    with body.capture() as yes_lines:
+        yes = lower(body, expr.yes)
+    with body.capture() as no_lines:
+        no = lower(body, expr.no)
+    string = expr.type == p.STRING
+    room = max(yes.room, no.room) if yes.room and no.room else 0
+    if not len(yes_lines) and not len(no_lines):
+        if not string and not (yes.wide and no.wide):
+            yes = Value(f"(s64){yes.at(v.UNARY)}", v.UNARY, yes.reads, yes.fleeting)
+        text = f"{cond.at(v.OROR)} ? {yes.at(v.OROR)} : {no.at(v.OROR)}"
+        fleeting = cond.fleeting or yes.fleeting or no.fleeting
+        return Value(text, v.CHOICE, merged(cond, yes, no), fleeting, True, room=room)
+    result = body.temp("const char *" if string else "s64", "chosen")
+    body.out.open(f"if ({cond.text})")
+    body.out.splice(yes_lines)
+    body.out.line(f"{result} = {yes.text};")
+    body.out.between("else")
+    body.out.splice(no_lines)
+    body.out.line(f"{result} = {no.text};")
+    body.out.close()
+    return Value(result, reads=merged(yes, no) if string else v.NOTHING, room=room)
+
+
+# --- strings --------------------------------------------------------------
+
+
+def concat(body: Body, expr: p.BinaryOp) -> Value:
+    """``a . b`` into a buffer of the frame."""
+    left, right = lower_many(body, [expr.left, expr.right])
+    room = left.room + right.room - 1 if left.room and right.room else 0
+    if isinstance(left.constant, str) and isinstance(right.constant, str):
+        return literal((left.constant + right.constant)[: body.unit.string_room - 1])
+    text, size = body.buffer(room)
+    body.out.line(f"stapy_concat({text}, {left.text}, {right.text}, sizeof({text}));")
+    return Value(text, room=size)
+
+
+def lower_string_into(body: Body, expr: p.Expr, dest: str, size: str, state: str) -> None:
+    """Evaluate a string straight into a variable that no part of it depends on.
+
+    ``state`` is the variable's name in `Value.reads`; inside ``try`` a failing
+    expression must leave the old value alone, so it goes through a buffer.
+    """
+    if isinstance(expr, p.BinaryOp) and expr.op == ".":
+        if _joins_in_place(body, expr, dest, size, state):
+            return
+    elif isinstance(expr, (p.CallOp, p.PrintOp)) and not _reads_state(expr, state):
+        from stapy.translate import calls, prints
+
+        direct = not (body.in_try or state.startswith("g."))
+        if direct and isinstance(expr, p.CallOp) and size in ("MAXSTRINGLEN", f"sizeof({dest})"):
+            calls.call_into(body, expr, dest)
+            return
+        if direct and isinstance(expr, p.PrintOp):
+            prints.format_into(body, expr, dest, size)
+            return
+    value = lower(body, expr)
+    body.out.line(f"stapy_copy({dest}, {value.text}, {size});")
+
+
+def _reads_state(expr: p.Expr, state: str) -> bool:
+    from stapy.translate.effects import state_of, walk
+
+    for node in walk(expr):
+        if isinstance(node, (p.LocalRef, p.GlobalRef)) and state_of(node) == state:
+            return True
+        if isinstance(node, p.CallOp) and state in {"g." + name for name in node.function.reads}:
+            return True
+    return False
+
+
+def _joins_in_place(body: Body, expr: p.BinaryOp, dest: str, size: str, state: str) -> bool:
+    """``x = a . b . c`` without a buffer, when only the first part may be x itself."""
+    parts: list[p.Expr] = []
+    node: p.Expr = expr
+    while isinstance(node, p.BinaryOp) and node.op == ".":
+        parts.append(node.right)
+        node = node.left
+    parts.append(node)
+    parts.reverse()
+    if any(_reads_state(part, state) for part in parts[1:]):
+        return False
+    if _reads_state(parts[0], state) and not isinstance(parts[0], (p.LocalRef, p.GlobalRef)):
+        return False
+    values = lower_many(body, parts)
+    first = values[0].text
+    for value in values[1:]:
+        body.out.line(f"stapy_concat({dest}, {first}, {value.text}, {size});")
+        first = dest
+    return True

@@ -1,0 +1,261 @@
+"""Whole C functions: handlers, script functions, arming conditions."""
+
+from __future__ import annotations
+
+from stapy.elaborate import program as p
+from stapy.translate import statements
+from stapy.translate.body import Body, Local
+from stapy.translate.ctext import comment
+from stapy.translate.cwriter import CWriter
+from stapy.translate.effects import walk
+from stapy.translate.expressions import lower, truth
+from stapy.translate.unit import Unit
+from stapy.translate.values import Value
+
+C_TYPES = {p.LONG: "s64 ", p.STRING: "const char *"}
+
+
+def signature(unit: Unit, function: p.Function) -> str:
+    """The first line of a script function."""
+    params = ["struct stapy_context *c"]
+    if function.type == p.STRING:
+        params.append("char *ret")
+    names = parameter_names(function)
+    params += [
+        C_TYPES[param.type] + name
+        for param, name in zip(function.params, names)
+    ]
+    result = "s64" if function.type == p.LONG else "void"
+    return f"static {result} {unit.function_name(function)}({', '.join(params)})"
+
+
+def parameter_names(function: p.Function) -> list[str]:
+    """The C names of a function's parameters."""
+    from stapy.translate.names import Names
+
+    names = Names()
+    made = [names.make(param.name) for param in function.params]
+    kept = _copied(function)
+    return [
+        f"{name}_arg" if param.name in kept else name
+        for param, name in zip(function.params, made)
+    ]
+
+
+def _copied(function: p.Function) -> set[str]:
+    """Parameters that the body changes in a way that the caller's value must not see."""
+    if function.body is None:
+        return set()
+    changed = _assigned(function.body)
+    return {
+        param.name
+        for param in function.params
+        if param.name in changed and (param.type == p.STRING or function.next is not None)
+    }
+
+
+def _assigned(stmt: p.Stmt) -> set[str]:
+    names: set[str] = set()
+    for node in walk(stmt):
+        if isinstance(node, (p.AssignOp, p.IncrementOp)):
+            if isinstance(node.target, p.LocalRef):
+                names.add(node.target.name)
+        elif isinstance(node, p.Delete) and isinstance(node.target, p.LocalRef):
+            names.add(node.target.name)
+        elif isinstance(node, p.Foreach):
+            names |= {key.name for key in node.keys}
+            if node.value is not None:
+                names.add(node.value.name)
+        elif isinstance(node, p.ForeachBucket):
+            names.add(node.bucket.name)
+            if node.value is not None:
+                names.add(node.value.name)
+        elif isinstance(node, p.Try) and node.variable is not None:
+            names.add(node.variable.name)
+    return names
+
+
+def handler_text(unit: Unit, handler: p.Handler, points: list[str], slots: str) -> str:
+    """The C of one handler."""
+    cost = unit.costs.statement(handler.body)
+    charged = unit.charging and (cost is None or cost > unit.limits.action_limit)
+    body = Body(unit, charged=charged)
+    body.slots = slots
+    body.declare(handler.locals)
+    name = unit.handler_name(handler)
+    statements.write_inside(body, handler.body)
+    out = CWriter()
+    for line in _handler_comment(unit, handler, points):
+        out.line(line)
+    out.line(f"static void {name}(struct stapy_context *c)")
+    rows = unit.lock_rows(handler)
+    before: list[str] = []
+    after: list[str] = []
+    if rows:
+        table = f"locks_{name.removeprefix('h_')}"
+        before = [f"if (!stapy_lock(c, {table}, ARRAY_SIZE({table})))", "\treturn;"]
+        after = [f"stapy_unlock(c, {table}, ARRAY_SIZE({table}));"]
+    _assemble(out, body, before, after, "")
+    unit.frames[name] = body_frame(body)
+    return out.text()
+
+
+def _handler_comment(unit: Unit, handler: p.Handler, points: list[str]) -> list[str]:
+    shown = points[:3]
+    lines = [f"probe at {unit.places.where(handler.span)}:"] if handler.span.source >= 0 else []
+    lines += [f"  {point}" for point in shown]
+    if len(points) > len(shown):
+        lines.append(f"  and {len(points) - len(shown)} more")
+    rows = unit.lock_rows(handler)
+    if rows:
+        kinds = ", ".join(f"{row['label']} ({row['mode']})" for row in rows)
+        lines.append(f"locks: {kinds}")
+    if len(lines) == 1:
+        return [comment(lines[0])]
+    inner = [" * " + comment(line)[3:-3].rstrip() if not line.startswith("  ") else
+             " *   " + comment(line)[3:-3].rstrip() for line in lines]
+    return ["/*", *inner, " */"]
+
+
+def body_frame(body: Body) -> int:
+    """Bytes of a function's frame, rounded up generously."""
+    return sum((size + 7) // 8 * 8 for _, size in body.frame)
+
+
+def function_text(unit: Unit, function: p.Function) -> str:
+    """The C of one script function with a body in the language."""
+    assert function.body is not None
+    charged = unit.charging and unit.costs.function(function) is None
+    body = Body(unit, charged=charged)
+    body.returns = function.type
+    copies = _copied(function)
+    names = parameter_names(function)
+    for name in names:
+        body.names.make(name)
+    before: list[str] = []
+    for param, name in zip(function.params, names):
+        if param.name not in copies:
+            body.locals[param.name] = Local(name, param.type, False, True)
+    body.declare([param for param in function.params if param.name in copies])
+    body.declare(function.locals)
+    body.next_call = _next_call(unit, function, names)
+    nested = function.recursive or unit.nesting_is_tight
+    if nested:
+        place = unit.places.of(function.span)
+        before += [
+            "if (unlikely(c->nesting-- <= 0)) {",
+            f'\tstapy_error(c, {place}, "MAXNESTING exceeded");',
+            f"\t{body.goto('out')}",
+            "}",
+        ]
+    statements.write_inside(body, function.body)
+    for param, name in zip(function.params, names):
+        if param.name in copies and body.locals[param.name].used:
+            text = body.locals[param.name].text
+            if param.type == p.STRING:
+                before.append(f"stapy_copy({text}, {name}, sizeof({text}));")
+            else:
+                before.append(f"{text} = {name};")
+        if param.name in copies:
+            body.locals[param.name].parameter = True
+    if function.type == p.STRING:
+        before.insert(0, "ret[0] = '\\0';")
+    after = ["c->nesting++;"] if nested else []
+    if body.frame:
+        after.append("c->frame = (char *)l;")
+    out = CWriter()
+    out.line(comment(f"function {function.name} at {unit.places.where(function.span)}"))
+    out.line(signature(unit, function))
+    _assemble(out, body, before, after, "ret" if function.type == p.LONG else "")
+    unit.frames[unit.function_name(function)] = body_frame(body)
+    return out.text()
+
+
+def _next_call(unit: Unit, function: p.Function, names: list[str]) -> str:
+    following = function.next
+    if following is None:
+        return ""
+    args = ["c", *(["ret"] if following.type == p.STRING else []), *names[: len(following.params)]]
+    call = f"{unit.function_name(following)}({', '.join(args)});"
+    return f"ret = {call}" if following.type == p.LONG else call
+
+
+def condition_function(unit: Unit, name: str, condition: p.Expr) -> str:
+    """The C of one arming condition; it has no context, so it cannot report errors."""
+    body = Body(unit)
+    body.in_condition = True
+    value: Value = lower(body, condition)
+    body.out.line(f"return {truth(value)};")
+    out = CWriter()
+    out.line(comment(f"if ({unit.sources.text(condition.span)})"))
+    out.line(f"static bool {name}(void)")
+    _assemble(out, body, [], [], "false" if body.labels else "")
+    return out.text()
+
+
+def _assemble(
+    out: CWriter, body: Body, before: list[str], after: list[str], result: str
+) -> None:
+    """Put declarations, the written lines and the way out together."""
+    out.open("")
+    _declarations(out, body, result)
+    starts = [
+        f"{local.text}[0] = '\\0';" if local.type == p.STRING else f"{local.text} = 0;"
+        for local in body.locals.values()
+        if local.used and local.member and not local.parameter
+    ]
+    for line in [*starts, *before]:
+        out.line(line)
+    if starts or before:
+        out.blank()
+    jumps = body.labels.get("out", 0)
+    if body.out.last == "goto out;":
+        body.out.drop_last()
+        jumps -= 1
+    out.splice(body.out)
+    if jumps:
+        out.label("out")
+        if not after and not result:
+            out.line("return;")
+    for line in after:
+        out.line(line)
+    if result:
+        out.line(f"return {result};")
+    out.close()
+
+
+def _declarations(out: CWriter, body: Body, result: str) -> None:
+    if body.frame:
+        out.open("struct")
+        for declaration, _ in body.frame:
+            out.line(declaration + ";")
+        out.close(" *l = stapy_frame(c, sizeof(*l));")
+    if body.key_count:
+        out.line(f"union stapy_key k[{body.key_count}];")
+    by_kind: dict[str, list[str]] = {}
+    for local in body.locals.values():
+        if local.used and not local.member and not local.parameter:
+            by_kind.setdefault("s64", []).append(f"{local.text} = 0")
+    if result == "ret":
+        by_kind.setdefault("s64", []).append("ret = 0")
+    for kind, declarator in body.declarations:
+        by_kind.setdefault(kind, []).append(declarator)
+    for kind in sorted(by_kind, key=lambda kind: (not kind.startswith("struct"), kind)):
+        for line in _packed(kind, by_kind[kind]):
+            out.line(line)
+    if body.frame or body.key_count or by_kind:
+        out.blank()
+
+
+def _packed(kind: str, declarators: list[str]) -> list[str]:
+    """Declarations of one type, as many on a line as fit."""
+    lines: list[str] = []
+    current = ""
+    for declarator in declarators:
+        if current and len(kind) + len(current) + len(declarator) > 84:
+            lines.append(f"{kind} {current};")
+            current = ""
+        current = f"{current}, {declarator}" if current else declarator
+    if current:
+        lines.append(f"{kind} {current};")
+    return lines

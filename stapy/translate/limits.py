@@ -1,0 +1,147 @@
+"""Limits that ``-D NAME=VALUE`` changes, and the other macros of ``-D``."""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from typing import Any, NamedTuple
+
+from stapy.options import Options
+
+MIB = 1 << 20
+BUFFER_MIB = 2
+
+
+class Limit(NamedTuple):
+    """A limit: its macro, the member of ``struct stapy_limits`` ("" for none), its default."""
+
+    name: str
+    field: str
+    default: str
+
+
+LIMITS = (
+    Limit("MAXSTRINGLEN", "maxstringlen", "512"),
+    Limit("MAXACTION", "maxaction", "1000"),
+    Limit("MAXACTION_INTERRUPTIBLE", "maxaction_interruptible", "(MAXACTION * 10)"),
+    Limit("MAXERRORS", "maxerrors", "0"),
+    Limit("MAXSKIPPED", "maxskipped", "100"),
+    Limit("MAXTRYLOCK", "maxtrylock", "100"),
+    Limit("TRYLOCKDELAY", "trylockdelay", "10"),
+    Limit("MINSTACKSPACE", "minstackspace", "1024"),
+    Limit("MAXMAPENTRIES", "maxmapentries", "2048"),
+    Limit("MAXBACKTRACE", "", "20"),
+    Limit("INTERRUPTIBLE", "interruptible", "1"),
+    Limit("STP_OVERLOAD_THRESHOLD", "overload_threshold", "500000000"),
+    Limit("STP_OVERLOAD_INTERVAL", "overload_interval", "1000000000"),
+)
+# Macros whose mere presence switches something.
+SWITCHES = {
+    "STP_NO_OVERLOAD": "no_overload",
+    "STAP_NO_OVERLOAD": "no_overload",
+    "STAP_SUPPRESS_HANDLER_ERRORS": "suppress_handler_errors",
+    "STAP_SUPPRESS_TIME_LIMITS_ENABLE": "suppress_time_limits",
+    "STP_TIMING": "timing",
+}
+_SUFFIX = re.compile(r"\b(0[xX][0-9a-fA-F]+|\d+)[uUlL]*\b")
+_OPERATORS: dict[type, Any] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.floordiv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+    ast.BitOr: operator.or_,
+    ast.BitAnd: operator.and_,
+}
+
+
+class Limits:
+    """The limits of one module, as numbers where pass 3 needs them and as C text."""
+
+    def __init__(self, options: Options, nesting: int) -> None:
+        self.given = dict(options.defines)
+        if options.suppress_handler_errors:
+            self.given.setdefault("STAP_SUPPRESS_HANDLER_ERRORS", "1")
+        if options.suppress_time_limits:
+            self.given.setdefault("STAP_SUPPRESS_TIME_LIMITS_ENABLE", "1")
+        if options.timing:
+            self.given.setdefault("STP_TIMING", "1")
+        self.rows = [*LIMITS, Limit("MAXNESTING", "maxnesting", str(nesting))]
+        self._text = {row.name: self.given.get(row.name) or row.default for row in self.rows}
+        self.needed_nesting = nesting
+        self.string_room = max(16, self.number("MAXSTRINGLEN"))
+        self.nesting = max(1, self.number("MAXNESTING"))
+        self.action_limit = min(self.number("MAXACTION"), self.number("MAXACTION_INTERRUPTIBLE"))
+        self.buffer_bytes = (options.buffer_mb or BUFFER_MIB) * MIB
+
+    @property
+    def timed(self) -> bool:
+        """False when the limits of time are off."""
+        return "STAP_SUPPRESS_TIME_LIMITS_ENABLE" not in self.given
+
+    def bad(self) -> list[str]:
+        """Names of limits whose value is no number."""
+        return [row.name for row in self.rows if self._evaluate(row.name) is None]
+
+    def number(self, name: str) -> int:
+        """The value of a limit; its default when the text makes no sense."""
+        value = self._evaluate(name)
+        if value is not None:
+            return value
+        row = next(row for row in self.rows if row.name == name)
+        return evaluate(row.default, self.number) or 0
+
+    def _evaluate(self, name: str) -> int | None:
+        return evaluate(self._text[name], self.number)
+
+    def macros(self) -> list[dict[str, str]]:
+        """``name`` and ``value`` of the limits, each a macro that embedded C may use."""
+        return [{"name": row.name, "value": self._text[row.name]} for row in self.rows]
+
+    def others(self) -> list[dict[str, str]]:
+        """``name`` and ``value`` of what else ``-D`` defines."""
+        known = {row.name for row in self.rows}
+        return [
+            {"name": name, "value": value}
+            for name, value in sorted(self.given.items())
+            if name not in known
+        ]
+
+    def fields(self) -> list[dict[str, str]]:
+        """``name`` and ``value`` of the members of ``struct stapy_limits``."""
+        rows = [{"name": row.field, "value": row.name} for row in self.rows if row.field]
+        on = dict.fromkeys(field for macro, field in SWITCHES.items() if macro in self.given)
+        rows += [{"name": field, "value": "1"} for field in on]
+        rows.append({"name": "buffer_bytes", "value": str(self.buffer_bytes)})
+        return rows
+
+    def numbers(self) -> dict[str, int]:
+        """All limits as numbers, for the manifest."""
+        return {row.name: self.number(row.name) for row in self.rows}
+
+
+def evaluate(text: str, lookup: Any) -> int | None:
+    """Value of a constant expression as ``-D`` has it, None when it is none."""
+    try:
+        tree = ast.parse(_SUFFIX.sub(r"\1", text.strip()), mode="eval").body
+        return _value(tree, lookup)
+    except (SyntaxError, ValueError, ZeroDivisionError, StopIteration):
+        return None
+
+
+def _value(node: ast.expr, lookup: Any) -> int:
+    if isinstance(node, ast.Constant) and isinstance(node.value, int):
+        return int(node.value)
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+        return int(
+            _OPERATORS[type(node.op)](_value(node.left, lookup), _value(node.right, lookup))
+        )
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -_value(node.operand, lookup)
+    if isinstance(node, ast.Name):
+        return int(lookup(node.id))
+    raise ValueError("not a constant expression")

@@ -1,0 +1,103 @@
+"""Reads and writes of memory and of the probe's context."""
+
+from __future__ import annotations
+
+from stapy.diagnostics import Bug
+from stapy.elaborate import program as p
+from stapy.translate import values as v
+from stapy.translate.body import Body
+from stapy.translate.effects import MEMORY
+from stapy.translate.expressions import hint_for, lower, lowers
+from stapy.translate.operations import CONTEXT, INTEGERS
+from stapy.translate.values import Value
+
+WORD = 8
+
+
+@lowers(p.MemoryRead)
+def _memory_read(body: Body, expr: p.MemoryRead) -> Value:
+    address = lower(body, expr.address)
+    return read(body, expr, address, hint_for(body, expr, "word"))
+
+
+def read(body: Body, expr: p.MemoryRead, address: Value, hint: str) -> Value:
+    """A checked read; a fault is an error of the script."""
+    kind, wide = INTEGERS[expr.size, expr.signed and not expr.bits]
+    name = body.temp(kind, hint)
+    space = "user" if expr.user else "kernel"
+    place = body.unit.places.of(expr.span)
+    body.check(f"stapy_read_{space}(c, &{name}, {address.text}, sizeof({name}), {place})")
+    if not expr.bits:
+        return Value(name, wide=wide)
+    return _bits(name, expr)
+
+
+def _bits(name: str, expr: p.MemoryRead) -> Value:
+    if expr.signed:
+        up = 64 - expr.shift - expr.bits
+        return Value(f"(s64)((u64){name} << {up}) >> {64 - expr.bits}", v.SHIFT)
+    mask = f"{(1 << expr.bits) - 1:#x}" + ("ULL" if expr.bits > 31 else "")
+    if expr.shift:
+        return Value(f"((u64){name} >> {expr.shift}) & {mask}", v.AND)
+    return Value(f"(u64){name} & {mask}", v.AND)
+
+
+def write(body: Body, expr: p.MemoryRead, address: Value, value: Value) -> None:
+    """A checked write (guru mode)."""
+    space = "user" if expr.user else "kernel"
+    place = body.unit.places.of(expr.span)
+    kind, _ = INTEGERS[expr.size, False]
+    name = body.temp(kind, "new")
+    if expr.bits:
+        mask = f"{((1 << expr.bits) - 1) << expr.shift:#x}ULL"
+        body.check(f"stapy_read_{space}(c, &{name}, {address.text}, sizeof({name}), {place})")
+        moved = f"(u64){value.at(v.UNARY)} << {expr.shift}"
+        body.out.line(f"{name} = ({name} & ~{mask}) | (({moved}) & {mask});")
+    else:
+        body.out.line(f"{name} = {value.text};")
+    body.check(f"stapy_write_{space}(c, {address.text}, &{name}, sizeof({name}), {place})")
+
+
+@lowers(p.ContextValue)
+def _context_value(body: Body, expr: p.ContextValue) -> Value:
+    row = CONTEXT.get(expr.name)
+    if row is None:
+        raise Bug(f"pass 3 does not know the context value '{expr.name}'")
+    text = context_text(expr)
+    if row.address:
+        kind, wide = INTEGERS[expr.size, expr.signed]
+        name = body.temp(kind, hint_for(body, expr, "argument"))
+        place = body.unit.places.of(expr.span)
+        body.check(f"stapy_read_kernel(c, &{name}, {text}, sizeof({name}), {place})")
+        return Value(name, wide=wide)
+    kind, wide = INTEGERS[expr.size, expr.signed]
+    return Value(f"({kind}){text}", v.UNARY, frozenset(("context",)), wide=wide)
+
+
+def context_text(expr: p.ContextValue) -> str:
+    """The C expression of a context value, before it is widened."""
+    row = CONTEXT[expr.name]
+    register = row.registers[expr.index] if row.registers else ""
+    return row.template.format(
+        register=register, index=expr.index, stack=WORD * (expr.index + 1)
+    )
+
+
+def write_context(body: Body, expr: p.ContextValue, value: Value) -> None:
+    """Change a register of the probed context (guru mode)."""
+    row = CONTEXT.get(expr.name)
+    if row is None:
+        raise Bug(f"pass 3 does not know the context value '{expr.name}'")
+    kind, _ = INTEGERS[expr.size, expr.signed]
+    if not row.address:
+        body.out.line(f"{context_text(expr)} = ({kind}){value.at(v.UNARY)};")
+        return
+    place = body.unit.places.of(expr.span)
+    name = body.temp(kind, "new")
+    body.out.line(f"{name} = {value.text};")
+    body.check(f"stapy_write_kernel(c, {context_text(expr)}, &{name}, sizeof({name}), {place})")
+
+
+@lowers(p.SavedEntry)
+def _saved_entry(body: Body, expr: p.SavedEntry) -> Value:
+    return Value(f"((struct {body.slots} *)c->slots)->s{expr.slot}", reads=frozenset((MEMORY,)))

@@ -1,0 +1,336 @@
+"""Program -> the rows that the templates print.  Everything that decides is here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stapy import __version__
+from stapy.elaborate import program as p
+from stapy.translate import embedded, functions
+from stapy.translate.ctext import comment, number, string_literal
+from stapy.translate.unit import Unit
+
+KINDS = {p.LONG: "STAPY_LONG", p.STRING: "STAPY_STRING", p.STATS: "STAPY_STAT"}
+HISTOGRAMS = {"log": 1, "linear": 2}
+
+
+def build(unit: Unit, name: str, script: str) -> dict[str, Any]:
+    """The model of one module; handlers come first, since they fill the unit's tables."""
+    program = unit.program
+    sites = _Sites(unit)
+    handlers = _handlers(unit)
+    bodies = [
+        functions.function_text(unit, function)
+        if function.code is None
+        else embedded.embedded_function(unit, function)
+        for function in program.functions
+    ]
+    conditions = _conditions(unit)
+    families = sites.families()
+    probes = _probe_rows(unit, conditions)
+    model: dict[str, Any] = {
+        "name": string_literal(name),
+        "script": string_literal(script),
+        "title": comment(f"{script}, translated by stapy {__version__}"),
+        "macros": unit.limits.macros(),
+        "others": unit.limits.others(),
+        "limits": unit.limits.fields(),
+        "embedded": [embedded.top_level(unit, code) for code in program.embedded],
+        "scalars": _scalars(unit),
+        "parameters": _parameters(unit),
+        "locks": [unit.lock_name(var) for var in _locked(program)],
+        "pointers": _pointers(unit),
+        "storage": _storage(unit),
+        "slots": _slots(unit),
+        "any_tables": _any_tables(unit),
+        "places": [
+            {"name": row["name"], "text": string_literal(row["text"])}
+            for row in unit.places.rows()
+        ],
+        "regexes": [automaton.c_text(c_name) for c_name, automaton in unit.regexes.values()],
+        "prototypes": [
+            functions.signature(unit, function) + ";" for function in program.functions
+        ],
+        "functions": bodies,
+        "conditions": [text for _, text in conditions.values()],
+        "handlers": handlers,
+        "probes": probes,
+        "families": families,
+        "frame_bytes": frame_bytes(unit),
+    }
+    for key in (
+        *("embedded", "scalars", "parameters", "locks", "pointers", "storage", "slots"),
+        *("any_tables", "places", "regexes", "prototypes", "functions", "conditions"),
+        *("handlers", "probes", "families"),
+    ):
+        model["has_" + key] = bool(model[key])
+    return model
+
+
+# --- data ---------------------------------------------------------------------
+
+
+def _scalars(unit: Unit) -> list[dict[str, str]]:
+    rows = []
+    for var in unit.program.globals:
+        if var.keys or var.type == p.STATS:
+            continue
+        name = unit.global_name(var)
+        if var.type == p.STRING:
+            text = var.init if isinstance(var.init, str) else ""
+            text = text[: unit.string_room - 1]
+            value = f" = {string_literal(text)}" if text else ""
+            rows.append({"declaration": f"static char {name}[MAXSTRINGLEN]{value};"})
+        else:
+            value = f" = {number(var.init)}" if isinstance(var.init, int) and var.init else ""
+            rows.append({"declaration": f"static s64 {name}{value};"})
+    return rows
+
+
+def _parameters(unit: Unit) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": var.name,
+            "variable": unit.global_name(var),
+            "is_string": var.type == p.STRING,
+        }
+        for var in unit.program.globals
+        if var.settable and not var.keys and var.type != p.STATS
+    ]
+
+
+def _locked(program: p.Program) -> list[p.Global]:
+    used = {lock.var.c_name for handler in program.handlers for lock in handler.locks}
+    used |= {
+        lock.var.c_name
+        for probe in program.probes
+        for handler in (probe.handler, probe.entry)
+        if handler is not None
+        for lock in handler.locks
+    }
+    return [var for var in program.globals if var.c_name in used]
+
+
+def _pointers(unit: Unit) -> list[dict[str, str]]:
+    return [
+        {
+            "declaration": f"static struct stapy_{'map' if var.keys else 'statvar'} "
+            f"*{unit.global_name(var)};"
+        }
+        for var in unit.storage
+    ]
+
+
+def _storage(unit: Unit) -> list[dict[str, Any]]:
+    rows = []
+    for var in unit.storage:
+        fields = [("name", string_literal(var.name))]
+        target = "map" if var.keys else "stat"
+        fields.append((target, "&" + unit.global_name(var)))
+        fields.append(("value", KINDS[var.type]))
+        if var.keys:
+            fields.append(("nkeys", str(len(var.keys))))
+            fields.append(("keys", "{ " + ", ".join(KINDS[key] for key in var.keys) + " }"))
+        if var.wrap:
+            fields.append(("wrap", "1"))
+        if var.size_set:
+            fields.append(("size_set", "1"))
+        if var.size:
+            fields.append(("size", str(var.size)))
+        if var.type == p.STATS:
+            fields += _shape_fields(var)
+        rows.append(_row(fields))
+    return rows
+
+
+def _shape_fields(var: p.Global) -> list[tuple[str, str]]:
+    fields = []
+    if "variance" in var.stats:
+        fields.append(("shape.variance", "1"))
+        if var.shift:
+            fields.append(("shape.shift", str(var.shift)))
+    histogram = var.histogram
+    if histogram is not None:
+        fields.append(("shape.histogram", str(HISTOGRAMS[histogram.kind])))
+        if histogram.kind == "linear":
+            fields += [
+                ("shape.low", number(histogram.low)),
+                ("shape.high", number(histogram.high)),
+                ("shape.step", number(histogram.step)),
+            ]
+    return fields
+
+
+def _row(fields: list[tuple[str, str]]) -> dict[str, Any]:
+    """A designated initialiser for a template: one member per line."""
+    return {"fields": [{"name": name, "value": value} for name, value in fields]}
+
+
+def _slots(unit: Unit) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": name,
+            "members": [
+                f"char s{at}[MAXSTRINGLEN];" if kind == p.STRING else f"s64 s{at};"
+                for at, kind in enumerate(types)
+            ],
+        }
+        for types, name in unit.slot_types.items()
+    ]
+
+
+def _any_tables(unit: Unit) -> list[dict[str, str]]:
+    return [
+        {"name": name, "values": ", ".join("1" if flag else "0" for flag in flags)}
+        for flags, name in unit.any_tables.items()
+    ]
+
+
+# --- code ---------------------------------------------------------------------
+
+
+def _handlers(unit: Unit) -> list[dict[str, Any]]:
+    """Every handler once, those of the entry side of return probes included."""
+    points: dict[int, list[str]] = {}
+    slots: dict[int, str] = {}
+    known: dict[int, p.Handler] = {id(item): item for item in unit.program.handlers}
+    for probe in unit.program.probes:
+        for handler in (probe.handler, probe.entry):
+            if handler is None:
+                continue
+            known.setdefault(id(handler), handler)
+            points.setdefault(id(handler), []).extend(probe.points)
+            if probe.slots:
+                slots[id(handler)] = unit.slots(probe.slots)
+    rows = []
+    for key, handler in known.items():
+        text = functions.handler_text(unit, handler, points.get(key, []), slots.get(key, ""))
+        rows.append(
+            {
+                "text": text,
+                "locks": unit.lock_rows(handler),
+                "has_locks": bool(handler.locks),
+                "lock_table": "locks_" + unit.handler_name(handler).removeprefix("h_"),
+            }
+        )
+    return rows
+
+
+def _conditions(unit: Unit) -> dict[int, tuple[str, str]]:
+    """``(C name, text)`` of the arming condition of a probe, by the probe's number."""
+    made: dict[int, tuple[str, str]] = {}
+    for at, probe in enumerate(unit.program.probes):
+        if probe.condition is not None:
+            name = f"condition_{at}"
+            made[at] = (name, functions.condition_function(unit, name, probe.condition))
+    return made
+
+
+def _probe_rows(unit: Unit, conditions: dict[int, tuple[str, str]]) -> list[dict[str, Any]]:
+    rows = []
+    for at, probe in enumerate(unit.program.probes):
+        fields = [("handler", unit.handler_name(probe.handler))]
+        if probe.entry is not None:
+            fields.append(("entry", unit.handler_name(probe.entry)))
+        if at in conditions:
+            fields.append(("condition", conditions[at][0]))
+        fields += [
+            ("written", string_literal(probe.written)),
+            ("alias", string_literal(probe.alias)),
+            ("place", string_literal(unit.places.where(probe.span))),
+        ]
+        rows.append(_row(fields) | {"number": str(at)})
+    return rows
+
+
+class _Sites:
+    """Rows of the families' tables, in the order that the registry gives."""
+
+    def __init__(self, unit: Unit) -> None:
+        self._unit = unit
+
+    def families(self) -> list[dict[str, Any]]:
+        """One entry per family that the program uses."""
+        from stapy.probes import families
+
+        registry = {item.name: item for item in families()}
+
+        by_family: dict[str, list[dict[str, Any]]] = {}
+        first: dict[str, int] = {}
+        for at, probe in enumerate(self._unit.program.probes):
+            made = registry[probe.family].rows(probe, first.get(probe.family, 0))
+            first[probe.family] = first.get(probe.family, 0) + len(made)
+            rows = by_family.setdefault(probe.family, [])
+            rows += [self._row(at, probe, row) for row in made]
+        entries = []
+        for name in registry:
+            rows = by_family.get(name, [])
+            rows.sort(key=lambda row: int(row["sort"]))
+            if rows:
+                entries.append({"name": name, "rows": rows})
+        return entries
+
+    def _row(self, at: int, probe: p.DerivedProbe, row: dict[str, Any]) -> dict[str, Any]:
+        point = str(row.get("point", ""))
+        fields = [("site", f"{{ &probes[{at}], {string_literal(point)} }}")]
+        for name, value in row.items():
+            if name in ("point", "priority", "site"):
+                continue
+            if name == "slot_bytes" and probe.slots:
+                text = f"sizeof(struct {self._unit.slots(probe.slots)})"
+            elif name == "maxactive" and not value and row.get("is_return"):
+                text = "KRETACTIVE" if "KRETACTIVE" in self._unit.limits.given else "0"
+            else:
+                text = c_value(value)
+            if text not in ("0", "false", "NULL"):
+                fields.append((name, text))
+        return {**_row(fields), "point": comment(point), "sort": row.get("priority", 0)}
+
+
+def c_value(value: Any) -> str:
+    """A field of a family's row as C; words that begin with STAPY_ are enumerators."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return number(value) if value < 1 << 63 else f"{value:#x}ULL"
+    if isinstance(value, str) and value.startswith("STAPY_"):
+        return value
+    return string_literal(str(value))
+
+
+# --- frames -------------------------------------------------------------------
+
+
+def frame_bytes(unit: Unit) -> int:
+    """Bytes that the deepest chain of a handler and its calls needs."""
+    from stapy.translate.effects import walk
+
+    callees: dict[str, set[str]] = {}
+    for function in unit.program.functions:
+        below = {function.next} if function.next is not None else set()
+        if function.body is not None:
+            below |= {n.function for n in walk(function.body) if isinstance(n, p.CallOp)}
+        callees[unit.function_name(function)] = {unit.function_name(one) for one in below}
+    recursive = {unit.function_name(one) for one in unit.program.functions if one.recursive}
+    widest = max((unit.frames.get(name, 0) for name in recursive), default=0)
+    memo: dict[str, int] = {}
+
+    def deepest(name: str, path: frozenset[str]) -> int:
+        if name in path:
+            return 0
+        if name not in memo or path & recursive:
+            below = max((deepest(one, path | {name}) for one in callees.get(name, ())), default=0)
+            memo[name] = unit.frames.get(name, 0) + below
+        return memo[name]
+
+    chains = [0]
+    for handler in unit.program.handlers:
+        own = unit.frames.get(unit.handler_name(handler), 0)
+        called = {n.function for n in walk(handler.body) if isinstance(n, p.CallOp)}
+        below = max(
+            (deepest(unit.function_name(one), frozenset()) for one in called), default=0
+        )
+        chains.append(own + below)
+    return max(chains) + widest * unit.limits.nesting

@@ -1,0 +1,87 @@
+"""Everything of pass 3 put together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stapy.diagnostics import Stop
+from stapy.elaborate import program as p
+from stapy.translate import (  # noqa: F401  (they register their rules)
+    arrays,
+    assignments,
+    calls,
+    memory,
+    prints,
+    statements,
+)
+from stapy.translate.manifest import make_manifest
+from stapy.translate.model import build
+from stapy.translate.source import ModuleSource
+from stapy.translate.templating import Templates
+from stapy.translate.unit import Unit, number_lines
+
+
+def make_source(program: p.Program, services: Any, name: str) -> ModuleSource:
+    """The C file and the manifest of a program."""
+    options, sources = services.options, services.sources
+    unit = Unit(program, options, sources)
+    bad = unit.limits.bad()
+    for macro in bad:
+        services.diagnostics.error(
+            "semantic error",
+            "E0290",
+            f"-D {macro}={options.defines.get(macro, '')}: not a constant number",
+            hint=f"write a number, as in -D {macro}=100",
+        )
+    if bad:
+        raise Stop
+    script = script_source(services)
+    script_name, script_text = script if script is not None else ("", "")
+    model = build(unit, name, script_name)
+    file = f"{name}.c"
+    templates = Templates(cache=_cache(options))
+    for family in model["families"]:
+        family["table"] = templates.render(f"probes/{family['name']}.c.j2", family)
+    text = templates.render("module.c.j2", model)
+    manifest = make_manifest(
+        name=name,
+        script_name=script_name,
+        script_text=script_text,
+        release=str(getattr(services.kernel, "release", "")),
+        arch=str(getattr(services.kernel, "arch", "")),
+        probes=[
+            {
+                "written": probe.written,
+                "points": list(probe.points),
+                "place": unit.places.where(probe.span),
+            }
+            for probe in program.probes
+        ],
+        limits=unit.limits.numbers(),
+        globals={
+            var.name: var.type
+            for var in program.globals
+            if var.settable and not var.keys and var.type != p.STATS
+        },
+    )
+    return ModuleSource(
+        name=name,
+        files={file: number_lines(text, file)},
+        manifest=manifest,
+        features=set(program.features),
+        kbuild_flags=list(options.kbuild_flags),
+    )
+
+
+def script_source(services: Any) -> tuple[str, str] | None:
+    """Name and text of the user's script: the first source that is neither library nor expansion."""
+    for source in services.sources.sources:
+        if not source.library and source.parent is None:
+            return source.name, source.text
+    return None
+
+
+def _cache(options: Any) -> Any:
+    from stapy.cache import Cache
+
+    return Cache.of(options)

@@ -1,0 +1,107 @@
+"""Operations as rows of tables; special code elsewhere is for control flow only."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from stapy.translate import values as v
+
+
+class BinaryRow(NamedTuple):
+    """A pure binary operator on longs: its C operator, its level and what operands must bind."""
+
+    operator: str
+    level: int
+    left: int
+    right: int
+    wide: bool  # the result is an s64, so at least one operand must be
+
+
+# Operands in parentheses wherever gcc or a reader would ask for them.
+BINARY: dict[str, BinaryRow] = {
+    "*": BinaryRow("*", v.MUL, v.MUL, v.UNARY, True),
+    "+": BinaryRow("+", v.ADD, v.ADD, v.MUL, True),
+    "-": BinaryRow("-", v.ADD, v.ADD, v.MUL, True),
+    "&": BinaryRow("&", v.AND, v.UNARY, v.UNARY, True),
+    "|": BinaryRow("|", v.OR, v.UNARY, v.UNARY, True),
+    "^": BinaryRow("^", v.XOR, v.UNARY, v.UNARY, True),
+    "<": BinaryRow("<", v.LESS, v.ADD, v.ADD, False),
+    ">": BinaryRow(">", v.LESS, v.ADD, v.ADD, False),
+    "<=": BinaryRow("<=", v.LESS, v.ADD, v.ADD, False),
+    ">=": BinaryRow(">=", v.LESS, v.ADD, v.ADD, False),
+    "==": BinaryRow("==", v.EQUAL, v.ADD, v.ADD, False),
+    "!=": BinaryRow("!=", v.EQUAL, v.ADD, v.ADD, False),
+}
+SHIFTS = {"<<": "<<", ">>": ">>"}
+
+
+class FailingRow(NamedTuple):
+    """An operation on two longs that can fail: ``function(c, left, right, &result, place)``."""
+
+    function: str
+    hint: str
+
+
+FAILING: dict[str, FailingRow] = {
+    "/": FailingRow("stapy_divide", "quotient"),
+    "%": FailingRow("stapy_modulo", "remainder"),
+}
+
+STAT_OPS: dict[str, str] = {
+    "count": "STAPY_COUNT",
+    "sum": "STAPY_SUM",
+    "min": "STAPY_MIN",
+    "max": "STAPY_MAX",
+    "avg": "STAPY_AVG",
+    "variance": "STAPY_VARIANCE",
+}
+# These two have a value for an empty statistic.
+STAT_NEVER_FAILS = frozenset({"count", "sum"})
+
+# pt_regs members of x86_64: by argument number, by DWARF number, by system call argument.
+ARGUMENTS = ("di", "si", "dx", "cx", "r8", "r9")
+SYSCALL_ARGUMENTS = ("di", "si", "dx", "r10", "r8", "r9")
+DWARF_REGISTERS = (
+    *("ax", "dx", "cx", "bx", "si", "di", "bp", "sp"),
+    *("r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "ip"),
+)
+
+
+class ContextRow(NamedTuple):
+    """How to read a value of the probe's context.
+
+    ``template`` is the C expression; ``{register}`` comes from ``registers``,
+    ``{index}`` is the number itself.  With ``address`` the template gives an
+    address from which the value is read with checks.
+    """
+
+    template: str
+    registers: tuple[str, ...] = ()
+    address: bool = False
+    pointer: bool = False  # the value is a C pointer to a string
+
+
+CONTEXT: dict[str, ContextRow] = {
+    "arg": ContextRow("c->regs->{register}", ARGUMENTS),
+    "stack_arg": ContextRow("c->regs->sp + {stack}", address=True),
+    "register": ContextRow("c->regs->{register}", DWARF_REGISTERS),
+    "user_register": ContextRow("c->user_regs->{register}", DWARF_REGISTERS),
+    "return": ContextRow("c->regs->ax"),
+    "trace_arg": ContextRow("c->args[{index}]"),
+    "syscall_arg": ContextRow(
+        "c->regs->di + offsetof(struct pt_regs, {register})", SYSCALL_ARGUMENTS, address=True
+    ),
+    "address": ContextRow("c->address"),
+}
+
+# C types by (bytes, signed), and whether C's arithmetic on them is 64 bits wide.
+INTEGERS: dict[tuple[int, bool], tuple[str, bool]] = {
+    (1, True): ("s8", False),
+    (1, False): ("u8", False),
+    (2, True): ("s16", False),
+    (2, False): ("u16", False),
+    (4, True): ("s32", False),
+    (4, False): ("u32", False),
+    (8, True): ("s64", True),
+    (8, False): ("s64", True),
+}

@@ -1,0 +1,98 @@
+"""The places that run-time errors name: ``near operator '/' at <input>:1:30``."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+from typing import Any
+
+from stapy.diagnostics import SourceMap, Span
+from stapy.elaborate import program as p
+from stapy.translate.ctext import identifier
+
+_TOKEN = re.compile(
+    r'(?P<string>"(?:[^"\\]|\\.)*"?)'
+    r"|(?P<operator>@[A-Za-z_]\w*)"
+    r"|(?P<identifier>[A-Za-z_$][\w$]*)"
+    r"|(?P<number>\d\w*)"
+    r"|(?P<embedded>%\{)"
+    r"|(?P<op><<<|<<=|>>=|&&|\|\||<<|>>|[-+*/%&|^.=!<>]=|\+\+|--|->|=~|!~|.)",
+    re.S,
+)
+_SKIP = re.compile(r"(?:\s+|#[^\n]*|//[^\n]*|/\*.*?\*/|[()])*", re.S)
+_KEYWORDS = frozenset(
+    "probe global function if else for foreach in return delete while break continue next try "
+    "catch limit private".split()
+)
+
+
+class Places:
+    """Names for the places of one module, and their texts in the order of first use."""
+
+    def __init__(self, sources: SourceMap) -> None:
+        self._sources = sources
+        self._names: dict[str, str] = {}
+        self._taken: set[str] = set()
+
+    def of(self, span: Span) -> str:
+        """The C name of the place where a span starts."""
+        return self._at(span.source, span.start)
+
+    def of_operator(self, left: p.Expr, right: p.Expr, whole: Span) -> str:
+        """The place of the operator between two operands."""
+        source = self._sources.source(left.span)
+        if source is None or right.span.source != left.span.source:
+            return self.of(whole)
+        match = _SKIP.match(source.text, left.span.end)
+        start = match.end() if match else left.span.end
+        return self._at(left.span.source, start) if start < right.span.start else self.of(whole)
+
+    def rows(self) -> list[dict[str, str]]:
+        """``name`` and ``text`` of every place used so far."""
+        return [{"name": name, "text": text} for text, name in self._names.items()]
+
+    def where(self, span: Span) -> str:
+        """``file:line:column``."""
+        return "%s:%d:%d" % self._sources.position(span)
+
+    def _at(self, number: int, start: int) -> str:
+        span = Span(number, start, start + 1)
+        source = self._sources.source(span)
+        if source is None:
+            return "NULL"
+        file, line, column = self._sources.position(span)
+        text = f"{token_text(source.text, start)} at {file}:{line}:{column}"
+        name = self._names.get(text)
+        if name is None:
+            stem = identifier(PurePosixPath(file).stem) + "_" if source.library else ""
+            base = name = f"at_{stem}{line}_{column}"
+            count = 2
+            while name in self._taken:
+                name = f"{base}_{count}"
+                count += 1
+            self._taken.add(name)
+            self._names[text] = name
+        return name
+
+
+def token_text(text: str, start: int) -> str:
+    """``near identifier 'x'``: the kind and the text of the token at an offset."""
+    match = _TOKEN.match(text, start)
+    if match is None:
+        return "near end of file"
+    word = match.group()
+    if match.lastgroup == "identifier":
+        kind = "keyword" if word in _KEYWORDS else "identifier"
+        return f"near {kind} '{word}'"
+    if match.lastgroup == "string":
+        return "near string " + " ".join(word.split())[:60]
+    if match.lastgroup == "embedded":
+        return "near embedded code"
+    return f"near {'number' if match.lastgroup == 'number' else 'operator'} '{word}'"
+
+
+def hint_of(expr: Any, sources: SourceMap, default: str) -> str:
+    """A word for a temporary that holds an expression: the last name in its text."""
+    text = sources.text(expr.span)[:200]
+    words = re.findall(r"[A-Za-z_]\w*", re.sub(r'"[^"]*"|\([^()]*\)|\[[^\[\]]*\]', "", text))
+    return words[-1].lower() if words else default

@@ -1,0 +1,216 @@
+"""The print family: arguments first, then pieces into the output or into a string."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stapy.elaborate import program as p
+from stapy.record import Record
+from stapy.translate import arrays
+from stapy.translate.body import Body
+from stapy.translate.ctext import string_literal
+from stapy.translate.expressions import lower, lower_many, lowers
+from stapy.translate.values import NOTHING, Value, merged
+
+FLAGS = {
+    "-": "STAPY_F_LEFT",
+    "+": "STAPY_F_PLUS",
+    " ": "STAPY_F_SPACE",
+    "0": "STAPY_F_ZERO",
+    "#": "STAPY_F_ALT",
+}
+NUMBERS = "diuoxXp"
+
+
+class Piece(Record):
+    """A piece with its C arguments; ``value`` is None for text."""
+
+    piece: p.FormatPiece
+    width: str
+    precision: str
+    value: Value | None
+    arg: p.Expr | None
+
+
+def flags_text(flags: str) -> str:
+    """The flags of a directive as C."""
+    return " | ".join(dict.fromkeys(FLAGS[flag] for flag in flags if flag in FLAGS)) or "0"
+
+
+def _fold(pieces: list[p.FormatPiece], args: list[p.Expr]) -> tuple[
+    list[p.FormatPiece], list[p.Expr]
+]:
+    """Plain constants become text, neighbouring texts become one."""
+    out: list[p.FormatPiece] = []
+    left: list[p.Expr] = []
+    rest = iter(args)
+    for piece in pieces:
+        text = piece.text if piece.kind == "text" else None
+        if piece.kind not in ("text", "n"):
+            plain = piece.width is None and piece.precision is None and not piece.flags
+            stars = [next(rest) for star in (piece.width, piece.precision) if star == "*"]
+            arg = next(rest)
+            if plain and isinstance(arg, p.Text) and piece.kind == "s":
+                text = arg.value.split("\0", 1)[0]
+            elif plain and isinstance(arg, p.Const) and piece.kind in "di":
+                text = str(arg.value)
+            else:
+                left += [*stars, arg]
+        if text is None:
+            out.append(piece)
+        elif out and out[-1].kind == "text":
+            out[-1] = p.FormatPiece("text", out[-1].text + text)
+        elif text:
+            out.append(p.FormatPiece("text", text))
+    return out, left
+
+
+def _pieces(pieces: list[p.FormatPiece], args: list[p.Expr], values: list[Value]) -> list[Piece]:
+    rest: Iterator[tuple[p.Expr, Value]] = iter(zip(args, values))
+    done: list[Piece] = []
+    for piece in pieces:
+        if piece.kind in ("text", "n"):
+            done.append(Piece(piece, "0", "-1", None, None))
+            continue
+        width, precision = (
+            next(rest)[1].text if given == "*" else str(default if given is None else given)
+            for given, default in ((piece.width, 0), (piece.precision, -1))
+        )
+        arg, value = next(rest)
+        done.append(Piece(piece, width, precision, value, arg))
+    return done
+
+
+def _emit(body: Body, item: Piece, sink: str, *cleanup: str) -> None:
+    """One piece into a sink; ``cleanup`` comes before the jump when it fails."""
+    out = body.out
+    piece = item.piece
+    if piece.kind == "text":
+        text = piece.text
+        size = len(text.encode("latin-1", "replace"))
+        out.line(f"stapy_out_text({sink}, {string_literal(text)}, {size});")
+        return
+    if piece.kind == "n" or item.value is None or item.arg is None:
+        return
+    flags = flags_text(piece.flags)
+    value = item.value.text
+    if piece.kind == "s":
+        out.line(f"stapy_out_string({sink}, {value}, {flags}, {item.width}, {item.precision});")
+    elif piece.kind in NUMBERS:
+        letter = "d" if piece.kind == "i" else piece.kind
+        out.line(
+            f"stapy_out_long({sink}, {value}, '{letter}', {flags}, {item.width}, "
+            f"{item.precision});"
+        )
+    elif piece.kind == "c":
+        out.line(f"stapy_out_char({sink}, {value}, {flags}, {item.width});")
+    elif piece.kind == "b":
+        size = piece.size or 8
+        out.line(f"stapy_out_binary({sink}, {value}, {size}, {item.width});")
+    elif piece.kind in ("m", "M"):
+        place = body.unit.places.of(item.arg.span)
+        hexadecimal = "true" if piece.kind == "M" else "false"
+        body.check(
+            f"stapy_out_memory(c, {sink}, {value}, {hexadecimal}, {flags}, {item.width}, "
+            f"{item.precision}, {place})",
+            *cleanup,
+        )
+    elif piece.kind == "hist":
+        assert isinstance(item.arg, p.HistogramRef)
+        shape = body.unit.shape(arrays.stat_var(item.arg.stat))
+        place = body.unit.places.of(item.arg.span)
+        body.check(f"stapy_out_histogram(c, {sink}, {value}, &{shape}, {place})", *cleanup)
+
+
+@lowers(p.HistogramRef)
+def _histogram(body: Body, expr: p.HistogramRef) -> Value:
+    return Value(arrays.stat_pointer(body, expr.stat))
+
+
+def lower_print(body: Body, expr: p.PrintOp) -> Value:
+    """Print, or format into a buffer of the frame."""
+    if expr.type == p.STRING:
+        text, size = body.buffer(_room(expr))
+        format_into(body, expr, text, f"sizeof({text})")
+        return Value(text, room=size)
+    pieces, args = _fold(expr.pieces, expr.args)
+    values = lower_many(body, args)
+    items = _pieces(pieces, args, values)
+    if not items:
+        return Value("0", constant=0)
+    if "o" not in {declarator.lstrip("*") for _, declarator in body.declarations}:
+        body.declarations.append(("struct stapy_out", "*o"))
+    body.out.line("o = stapy_print_begin(c);")
+    for item in items:
+        _emit(body, item, "o", "stapy_print_end(c);")
+    body.out.line("stapy_print_end(c);")
+    return Value("0", constant=0)
+
+
+def format_into(body: Body, expr: p.PrintOp, dest: str, size: str) -> None:
+    """sprint and its relatives, into ``dest``; no argument may read it."""
+    pieces, args = _fold(expr.pieces, expr.args)
+    values = lower_many(body, args)
+    items = _pieces(pieces, args, values)
+    with body.temporaries():
+        sink = body.temp("struct stapy_out", "sink")
+        body.out.line(f"stapy_out_to(&{sink}, {dest}, {size});")
+        for item in items:
+            _emit(body, item, f"&{sink}")
+        body.out.line(f"stapy_out_finish(&{sink});")
+
+
+def _room(expr: p.PrintOp) -> int:
+    """Bytes that the text can need, 0 when that depends on the data."""
+    room = 1
+    for piece in expr.pieces:
+        if piece.kind == "text":
+            room += len(piece.text)
+        elif piece.kind in "diuoxXpc" and not isinstance(piece.width, str) and not isinstance(
+            piece.precision, str
+        ):
+            room += max(24, piece.width or 0, (piece.precision or 0) + 2)
+        elif piece.kind != "n":
+            return 0
+    return room
+
+
+@lowers(p.PrettyPrint)
+def _pretty(body: Body, expr: p.PrettyPrint) -> Value:
+    """Pieces whose reads may fail one by one; a failed one prints as "?"."""
+    text, size = body.buffer(0)
+    sink = body.temp("struct stapy_out", "sink")
+    pieces, args = _fold(expr.pieces, expr.args)
+    rest = iter(args)
+    body.out.line(f"stapy_out_to(&{sink}, {text}, sizeof({text}));")
+    reads = NOTHING
+    for piece in pieces:
+        if piece.kind in ("text", "n"):
+            _emit(body, Piece(piece, "0", "-1", None, None), f"&{sink}")
+            continue
+        count = 1 + (piece.width == "*") + (piece.precision == "*")
+        own = [next(rest) for _ in range(count)]
+        reads |= _try_piece(body, piece, own, f"&{sink}")
+    body.out.line(f"stapy_out_finish(&{sink});")
+    return Value(text, reads=reads, room=size)
+
+
+def _try_piece(
+    body: Body, piece: p.FormatPiece, args: list[p.Expr], sink: str
+) -> frozenset[str]:
+    outer = body.fail_label
+    failed = body.new_label("unreadable")
+    body.fail_label = failed
+    with body.temporaries():
+        values = [lower(body, arg) for arg in args]
+        (item,) = _pieces([piece], args, values)
+        _emit(body, item, sink)
+    body.fail_label = outer
+    if failed in body.labels:
+        done = body.new_label("shown")
+        body.out.line(body.goto(done))
+        body.out.label(failed)
+        body.out.line("c->error = NULL;")
+        body.out.line(f'stapy_out_text({sink}, "?", 1);')
+        body.out.label(done)
+    return merged(*values)

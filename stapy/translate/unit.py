@@ -1,0 +1,151 @@
+"""State of one module while its C is written: names, tables found on the way, services."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from stapy.diagnostics import Bug, SourceMap, Span
+from stapy.elaborate import program as p
+from stapy.translate.costs import Costs
+from stapy.translate.ctext import string_literal
+from stapy.translate.limits import Limits
+from stapy.translate.places import Places
+
+if TYPE_CHECKING:
+    from stapy.options import Options
+    from stapy.translate.regex import Automaton
+
+# Replaced, when the file is complete, by a directive with the real line and file.
+HERE = "#line @here@"
+
+
+class Unit:
+    """One C file in the making."""
+
+    def __init__(self, program: p.Program, options: Options, sources: SourceMap) -> None:
+        self.program = program
+        self.options = options
+        self.sources = sources
+        self.limits = Limits(options, max(1, program.nesting))
+        self.string_room = self.limits.string_room
+        self.charging = self.limits.timed
+        self.terse = options.terse
+        self.places = Places(sources)
+        self.costs = Costs()
+        self.here = HERE
+        self.frames: dict[str, int] = {}
+        self.any_tables: dict[tuple[bool, ...], str] = {}
+        self.regexes: dict[tuple[str, bool], tuple[str, Automaton]] = {}
+        self.slot_types: dict[tuple[str, ...], str] = {}
+        self._by_name = {var.c_name: var for var in program.globals}
+        self._storage = [var for var in program.globals if var.keys or var.type == p.STATS]
+        self._numbers = {var.c_name: number for number, var in enumerate(self._storage)}
+
+    # --- names -------------------------------------------------------------
+
+    def global_name(self, var: p.Global) -> str:
+        """C name of a global."""
+        return _prefixed("g_", var.c_name)
+
+    def function_name(self, function: p.Function) -> str:
+        """C name of a script function."""
+        return _prefixed("f_", function.c_name)
+
+    def handler_name(self, handler: p.Handler) -> str:
+        """C name of a handler."""
+        return _prefixed("h_", handler.c_name)
+
+    def lock_name(self, var: p.Global) -> str:
+        """C name of a global's lock."""
+        return "lock_" + self.global_name(var).removeprefix("g_")
+
+    def find_global(self, c_name: str) -> p.Global | None:
+        """A global by the name that it has in `Function.reads`."""
+        return self._by_name.get(c_name)
+
+    def short(self, file: str) -> str:
+        """A file's name without its folders, for comments."""
+        return PurePath(file).name or file
+
+    # --- tables ------------------------------------------------------------
+
+    @property
+    def storage(self) -> list[p.Global]:
+        """Globals that the runtime allocates, in the order of their rows."""
+        return self._storage
+
+    def shape(self, var: p.Global) -> str:
+        """The shape of a statistic: it is part of the global's row, which the runtime completes."""
+        return f"storage[{self._numbers[var.c_name]}].shape"
+
+    def any_table(self, flags: list[bool]) -> str:
+        """Name of the table that says which keys of a slice match everything."""
+        key = tuple(flags)
+        if key not in self.any_tables:
+            self.any_tables[key] = "any_" + "".join("x" if flag else "k" for flag in flags)
+        return self.any_tables[key]
+
+    def slots(self, types: list[str]) -> str:
+        """Name of the struct for saved entry values of some types."""
+        key = tuple(types)
+        if key not in self.slot_types:
+            letters = "".join("s" if kind == p.STRING else "n" for kind in types)
+            self.slot_types[key] = f"slots_{letters}"
+        return self.slot_types[key]
+
+    def lock_rows(self, handler: p.Handler) -> list[dict[str, str]]:
+        """Rows of a handler's table of locks."""
+        return [
+            {
+                "lock": "&" + self.lock_name(lock.var),
+                "write": "true" if lock.write else "false",
+                "name": string_literal(lock.var.name),
+                "label": lock.var.name,
+                "mode": "write" if lock.write else "read",
+            }
+            for lock in handler.locks
+        ]
+
+    # --- functions ---------------------------------------------------------
+
+    def may_fail(self, function: p.Function) -> bool:
+        """True when a call can leave an error behind."""
+        if function.may_fail or function.recursive or self.nesting_is_tight:
+            return True
+        return self.charging and self.costs.function(function) is None
+
+    @property
+    def nesting_is_tight(self) -> bool:
+        """True when ``-D MAXNESTING`` is below what the call graph needs."""
+        return self.limits.nesting < self.limits.needed_nesting
+
+    # --- embedded C --------------------------------------------------------
+
+    def line_directive(self, span: Span, code: str = "") -> str:
+        """``#line`` for verbatim code that stands in the script at or after a place."""
+        source = self.sources.source(span)
+        if source is None:
+            return "#line 1 \"embedded\""
+        start = source.text.find(code, span.start) if code.strip() else span.start
+        if start < 0:
+            start = span.start
+        file, line, _ = self.sources.position(Span(span.source, start, start + 1))
+        return f"#line {line} {string_literal(file)}"
+
+    def bug(self, what: str) -> Bug:
+        """A mistake of ours."""
+        return Bug(f"pass 3: {what}")
+
+
+def _prefixed(prefix: str, name: str) -> str:
+    return name if name.startswith(prefix) else prefix + name
+
+
+def number_lines(text: str, file: str) -> str:
+    """Put the real positions into the directives that end verbatim code."""
+    lines = text.split("\n")
+    for at, line in enumerate(lines):
+        if line == HERE:
+            lines[at] = f"#line {at + 2} {string_literal(file)}"
+    return "\n".join(lines)
