@@ -32,7 +32,7 @@ class Index(Record):
 
 
 class Btf:
-    """One BTF section; ``name`` is for messages."""
+    """One BTF section; ``name`` is for messages, ``part`` its place in ``data``."""
 
     def __init__(
         self,
@@ -40,11 +40,12 @@ class Btf:
         name: str,
         base: Btf | None = None,
         index: Index | None = None,
+        part: tuple[int, int] | None = None,
     ) -> None:
         self.name = name
         self.base = base
         self._data = bytes(data) if isinstance(data, memoryview) else data
-        self._read_header()
+        self._read_header(*(part or (0, len(data))))
         self.first: int = base.end if base else 1  # number of the first type of our own
         self._first_text: int = base.text_end if base else 0
         self.text_end: int = self._first_text + self._text_size
@@ -60,23 +61,22 @@ class Btf:
         self.end: int = self.first + len(index.positions)  # one past our last type number
         self._factory = TypeFactory(self)
 
-    def _read_header(self) -> None:
-        data = self._data
-        if len(data) < 24:
+    def _read_header(self, start: int, end: int) -> None:
+        if end - start < 24:
             raise DebuginfoError(f"{self.name}: BTF data too short")
-        magic, version, _, size, type_at, type_size, text_at, text_size = struct.unpack_from(
-            "<HBBIIIII", data
-        )
+        header: tuple[int, ...] = struct.unpack_from("<HBBIIIII", self._data, start)
+        magic, version, _, size, type_at, type_size, text_at, text_size = header
         if magic != 0xEB9F or sys.byteorder != "little":
             raise DebuginfoError(f"{self.name}: not BTF of a little-endian machine")
         if version != 1:
             raise DebuginfoError(f"{self.name}: BTF version {version} is not known")
-        if size < 24 or size + type_at + type_size > len(data):
+        body = start + size
+        if size < 24 or body + type_at + type_size > end or type_size % 4:
             raise DebuginfoError(f"{self.name}: BTF types end outside of the data")
-        if size + text_at + text_size > len(data) or type_size % 4:
+        if body + text_at + text_size > end:
             raise DebuginfoError(f"{self.name}: BTF strings end outside of the data")
-        self._types, self._type_size = size + type_at, type_size
-        self._text, self._text_size = size + text_at, text_size
+        self._types, self._type_size = body + type_at, type_size
+        self._text, self._text_size = body + text_at, text_size
 
     # --- raw access for the factory --------------------------------------
 
@@ -117,9 +117,12 @@ class Btf:
 
     def function(self, name: str) -> c.Function | None:
         """The prototype of a function; of several of that name, the first."""
-        for number in self._numbers("f", name):
-            return self.prototype(number)
-        return None
+        number = self.function_number(name)
+        return None if number is None else self.prototype(number)
+
+    def function_number(self, name: str) -> int | None:
+        """The type number of the first function of this name."""
+        return next(iter(self._numbers("f", name)), None)
 
     def prototype(self, number: int) -> c.Function | None:
         """The prototype of the FUNC with this type number."""
@@ -127,26 +130,31 @@ class Btf:
         type = self.type_by_number(proto)
         return type if isinstance(type, c.Function) else None
 
-    def has_function(self, name: str) -> int:
-        """How many functions have this name."""
-        return len(self._numbers("f", name))
+    def has_function(self, name: str) -> bool:
+        """True when BTF describes a function of this name."""
+        return bool(self._numbers("f", name))
 
-    def functions(self, pattern: str = "*") -> Iterator[str]:
-        """Names that match a pattern with ``* ? []``, sorted, each once."""
+    def function_numbers(self, pattern: str = "*") -> Iterator[tuple[str, int]]:
+        """``(name, type number)`` for names matching ``* ? []``; sorted, each name once."""
         from stapy.debuginfo.glob import literal_prefix, matcher
 
         prefix = literal_prefix(pattern)
         match = matcher(pattern)
         last = ""
         for row in self.index.names.with_prefix(b"f " + prefix.encode()):
-            name = prefix + row[: row.rfind(b" ")].decode("latin-1")
+            rest, _, number = row.decode("latin-1").rpartition(" ")
+            name = prefix + rest
             if name != last and match(name):
-                yield name
+                yield name, int(number)
             last = name
 
-    def tracepoints(self) -> Iterator[str]:
-        """Names of all tracepoints; `tracepoint` gives the parameters."""
-        for name in self.functions(TRACEITER + "*"):
+    def functions(self, pattern: str = "*") -> Iterator[str]:
+        """The names alone."""
+        return (name for name, _ in self.function_numbers(pattern))
+
+    def tracepoints(self, pattern: str = "*") -> Iterator[str]:
+        """Names of tracepoints that match; `tracepoint` gives the parameters."""
+        for name in self.functions(TRACEITER + pattern):
             yield name[len(TRACEITER) :]
 
     def tracepoint(self, name: str) -> list[c.Parameter] | None:

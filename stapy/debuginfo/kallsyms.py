@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import struct
 from array import array
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 from stapy.debuginfo.elf import Buffer
@@ -21,6 +22,16 @@ from stapy.record import Record
 # The decimal digits are tokens of their own in every kernel.
 _DIGITS = b"".join(b"%d\0" % digit for digit in range(10))
 _BLOCK = 256  # symbols between two markers
+# Functions in these parts of the text: mark, first symbol, symbol behind the last.
+SECTIONS = (
+    (b"i", b"_sinittext", b"_einittext"),  # freed after boot
+    (b"n", b"__noinstr_text_start", b"__noinstr_text_end"),
+    (b"k", b"__kprobes_text_start", b"__kprobes_text_end"),
+    (b"e", b"__entry_text_start", b"__entry_text_end"),
+)
+_BOUNDS = {name for _, *names in SECTIONS for name in names}
+# NOKPROBE_SYMBOL(f) leaves a variable of this name and f; f gets the mark "b".
+_REFUSED = b"_kbl_addr_"
 _MAX_SYMBOLS = 1 << 21
 _LONGEST_BLOCK = _BLOCK * 512  # bytes, generous
 
@@ -231,6 +242,7 @@ class Kallsyms:
         self.layout = layout
         table = bytes(data[layout.tokens : layout.token_index])
         starts = struct.unpack("<256H", bytes(data[layout.token_index : layout.token_index + 512]))
+        self._marks: list[tuple[bytes, int, int]] | None = None
         self._tokens = [table[start : table.index(b"\0", start)] for start in starts]
 
     def __len__(self) -> int:
@@ -256,15 +268,15 @@ class Kallsyms:
             yield text[1:].decode("latin-1"), chr(text[0]), addresses[number] if addresses else 0
 
     def text(self) -> bytes:
-        """All symbols as sorted lines ``name kind``, with a newline in front.
+        """All symbols as sorted lines ``name kind``, with marks of `sections` behind the kind.
 
         The form in which they are cached: a name is found by its bytes.
         """
         data = bytes(self._data[: self.layout.markers])
         get, join = self._tokens.__getitem__, b"".join
         at = self.layout.names
-        lines: list[bytes] = []
-        add = lines.append
+        texts: list[bytes] = []
+        add = texts.append
         for _ in range(self.layout.count):
             length = data[at]
             at += 1
@@ -272,11 +284,42 @@ class Kallsyms:
                 length = (length & 0x7F) | data[at] << 7
                 at += 1
             end = at + length
-            text = join(map(get, data[at:end]))
+            add(join(map(get, data[at:end])))
             at = end
-            add(text[1:] + b" " + text[:1])
+        lines = [text[1:] + b" " + text[:1] for text in texts]
+        numbers = {text[1:]: number for number, text in enumerate(texts) if text[1:] in _BOUNDS}
+        for mark, first, last in self._sections(lambda name: numbers.get(name, -1)):
+            lines[first:last] = [line + mark for line in lines[first:last]]
         lines.sort()
-        return b"\n" + b"\n".join(lines) + b"\n"
+        start = len(_REFUSED) + 1
+        for name in [text[start:] for text in texts if text[1:].startswith(_REFUSED)]:
+            at = bisect_left(lines, name + b" ")
+            while at < len(lines) and lines[at].startswith(name + b" "):
+                lines[at] += b"b"
+                at += 1
+        return b"\n".join(lines) + b"\n"
+
+    def _sections(self, number_of: Callable[[bytes], int]) -> list[tuple[bytes, int, int]]:
+        """``(mark, first, last)``: ranges of symbol numbers that lie in a part of `SECTIONS`."""
+        found: list[tuple[bytes, int, int]] = []
+        for mark, start, end in SECTIONS:
+            first, last = number_of(start), number_of(end)
+            if 0 <= first < last:
+                found.append((mark, self._first_there(first), self._first_there(last)))
+        return found
+
+    def _first_there(self, number: int) -> int:
+        """The first of the symbols that share a symbol's address."""
+        row = self._row(number)
+        while row is not None and number and self._row(number - 1) == row:
+            number -= 1
+        return number
+
+    def _row(self, number: int) -> bytes | None:
+        if self.layout.offsets < 0:
+            return None
+        at = self.layout.offsets + 4 * number
+        return bytes(self._data[at : at + 4])
 
     def _addresses(self) -> list[int]:
         layout = self.layout
@@ -293,31 +336,47 @@ class Kallsyms:
 
     @property
     def searchable(self) -> bool:
-        """True when the kernel brought its symbols' order by name (since 6.2)."""
+        """True when the kernel brought its symbols' order by name."""
         return self.layout.sorted >= 0
 
     def find(self, name: str) -> list[str]:
-        """Kind letters of all symbols of that name, by bisection; needs `searchable`."""
+        """Kind and marks, as in `text`, of all symbols of that name; needs `searchable`."""
         wanted = name.encode()
+        numbers = self._numbers(wanted)
+        if not numbers:
+            return []
+        if self._marks is None:
+            self._marks = self._sections(lambda text: (self._numbers(text) or [-1])[0])
+        refused = "b" if self._numbers(_REFUSED + wanted) else ""
+        kinds: list[str] = []
+        for number in numbers:
+            kind = self._by_number(number)[:1]
+            marks = [mark for mark, first, last in self._marks if first <= number < last]
+            kinds.append(b"".join([kind, *marks]).decode() + refused)
+        return kinds
+
+    def _numbers(self, wanted: bytes) -> list[int]:
         low, high = 0, self.layout.count
         while low < high:
             middle = (low + high) // 2
-            if self._nth_by_name(middle)[1:] < wanted:
+            if self._by_number(self._by_name(middle))[1:] < wanted:
                 low = middle + 1
             else:
                 high = middle
-        kinds: list[str] = []
+        numbers: list[int] = []
         while low < self.layout.count:
-            text = self._nth_by_name(low)
-            if text[1:] != wanted:
+            number = self._by_name(low)
+            if self._by_number(number)[1:] != wanted:
                 break
-            kinds.append(chr(text[0]))
+            numbers.append(number)
             low += 1
-        return kinds
+        return numbers
 
-    def _nth_by_name(self, rank: int) -> bytes:
+    def _by_name(self, rank: int) -> int:
         at = self.layout.sorted + 3 * rank
-        number = int.from_bytes(bytes(self._data[at : at + 3]), "big")
+        return int.from_bytes(bytes(self._data[at : at + 3]), "big")
+
+    def _by_number(self, number: int) -> bytes:
         block, rest = divmod(number, _BLOCK)
         (marker,) = struct.unpack_from("<I", self._data, self.layout.markers + 4 * block)
         place = _walk(self._data, self.layout.names + marker, rest)

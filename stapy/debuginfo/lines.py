@@ -25,6 +25,10 @@ class SortedLines:
         rows = sorted(lines)
         return b"\n".join(rows) + b"\n" if rows else b""
 
+    def text(self) -> bytes:
+        """All lines."""
+        return bytes(self._data[self.start : self.end])
+
     def __bool__(self) -> bool:
         return self.end > self.start
 

@@ -1,0 +1,370 @@
+"""The one facade of this package: questions about a kernel, answered by the cheapest rung.
+
+The ladder, the same for every question:
+
+1. BTF of the kernel or module: functions with their parameters, types,
+   enumerators, tracepoints (``btf.py``; opened through the cache by ``sources.py``);
+2. the symbol table: which functions exist, without types (``symbols.py``).
+   DWARF (``dwarf/``), for lines, inlined instances and locals, comes after it;
+3. nothing: `Debuginfo.missing_hint` says what to install.
+
+Each answer names its rung.  Nothing here raises `DebuginfoError`: a damaged
+file is reported once as a warning and its rung is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+from stapy.cache import Cache
+from stapy.debuginfo import ctypes as c
+from stapy.debuginfo.btf import Btf
+from stapy.debuginfo.errors import DebuginfoError
+from stapy.debuginfo.glob import has_wildcard, literal_prefix, matcher
+from stapy.debuginfo.sources import Loaded, load_kernel, load_module
+from stapy.debuginfo.symbols import MARKS, is_function, section_of
+from stapy.debuginfo.tracesystems import trace_systems
+from stapy.diagnostics import Diagnostics
+from stapy.kernel.release import install_command
+from stapy.kernel.target import Kernel
+from stapy.record import Record
+
+BTF = "BTF"
+SYMBOLS = "symbol table"
+EXPORTS = "exports"
+_PADDING = "__pfx_"  # a symbol at the padding before each function, since 6.2
+
+T = TypeVar("T")
+
+
+class FunctionSite(Record):
+    """One function out of line.
+
+    ``type`` is None when only its name is known.  ``section`` is "" or says why
+    the kernel refuses to probe it (a value of `symbols.MARKS`; ".init.text" is
+    gone after boot).  ``copies`` counts the functions of this name.
+    """
+
+    name: str
+    module: str | None
+    type: c.Function | None
+    rung: str
+    section: str = ""
+    copies: int = 1
+
+
+class Tracepoint(Record):
+    """One tracepoint; ``system`` is "" when no header of the kernel tells it."""
+
+    system: str
+    name: str
+    module: str | None
+    params: list[c.Parameter]
+
+
+class Debuginfo:
+    """What is known about one kernel and its modules; each file is opened on first need."""
+
+    def __init__(self, kernel: Kernel, cache: Cache, diagnostics: Diagnostics) -> None:
+        self.kernel = kernel
+        self._cache = cache
+        self._diagnostics = diagnostics
+        self._kernel: Loaded | None = None
+        self._modules: dict[str, Loaded | None] = {}
+        self._systems: dict[str, str] | None = None
+
+    # --- opening ---------------------------------------------------------
+
+    @property
+    def loaded(self) -> Loaded:
+        """The kernel's own data."""
+        if self._kernel is None:
+            self._kernel = load_kernel(self.kernel, self._cache)
+            if self._kernel.btf is None:
+                for problem in self._kernel.problems:
+                    self._warn(problem)
+        return self._kernel
+
+    def module(self, name: str) -> Loaded | None:
+        """A module's data, None when the kernel has no such module."""
+        name = name.replace("-", "_")
+        if name not in self._modules:
+            self._modules[name] = load_module(self.kernel, name, self.loaded.btf, self._cache)
+            found = self._modules[name]
+            for problem in found.problems if found else ():
+                self._warn(problem)
+        return self._modules[name]
+
+    def module_names(self, pattern: str = "*") -> list[str]:
+        """Modules of this kernel whose name matches, sorted; ``-`` reads as ``_``."""
+        pattern = pattern.replace("-", "_") if "[" not in pattern else pattern
+        if not has_wildcard(pattern):
+            return [pattern] if self.module(pattern) is not None else []
+        return sorted(filter(matcher(pattern), self.kernel.modules.files()))
+
+    def _warn(self, text: str) -> None:
+        self._diagnostics.warning("W0680", f"debug information left out: {text}")
+
+    def _safe(self, otherwise: T, question: Callable[..., T], *arguments: object) -> T:
+        try:
+            return question(*arguments)
+        except DebuginfoError as error:
+            self._warn(str(error))
+            return otherwise
+
+    def _units(self, module: str | None) -> Iterator[tuple[str | None, Loaded]]:
+        if module is None:
+            yield None, self.loaded
+            return
+        for name in self.module_names(module):
+            found = self.module(name)
+            if found is not None:
+                yield name, found
+
+    # --- functions -------------------------------------------------------
+
+    def functions(self, pattern: str, module: str | None = None) -> list[FunctionSite]:
+        """Functions whose name matches, sorted by module and name.
+
+        Of a pattern with wildcards, only what BTF (or, without it, the symbol
+        table) calls a function and what the kernel lets one probe; ``.cold``,
+        ``.part`` and such, and ``__pfx_`` symbols, only when the pattern names them.
+        """
+        sites: list[FunctionSite] = []
+        for name, loaded in self._units(module):
+            found: list[FunctionSite] = []
+            sites += self._safe(found, self._matching, pattern, name, loaded)
+        return sites
+
+    def function(self, name: str, module: str | None = None) -> FunctionSite | None:
+        """The function of exactly this name, wherever it lies."""
+        for unit, loaded in self._units(module):
+            site = self._safe(None, self._exact, name, unit, loaded)
+            if site is not None:
+                return site
+        return None
+
+    def _matching(self, pattern: str, module: str | None, loaded: Loaded) -> list[FunctionSite]:
+        if not has_wildcard(pattern):
+            site = self._exact(pattern, module, loaded)
+            return [site] if site is not None else []
+        prefix, match = literal_prefix(pattern), matcher(pattern)
+        kinds: dict[str, list[str]] = {}
+        if loaded.symbols is not None:
+            for name, kind in loaded.symbols.rows(prefix):
+                if match(name):
+                    kinds.setdefault(name, []).append(kind)
+        numbers: dict[str, int | None] = {}
+        if loaded.btf is not None and not pattern.startswith(_PADDING):
+            numbers.update(loaded.btf.function_numbers(pattern))
+            if "." in pattern:  # BTF leaves out the compiler's copies
+                numbers.update((name, None) for name in kinds if "." in name)
+        else:
+            numbers.update(dict.fromkeys(kinds))
+        return [
+            self._site(name, module, loaded, kinds.get(name, []), number)
+            for name, number in numbers.items()
+            if self._wanted(name, pattern, kinds.get(name, []), loaded)
+        ]
+
+    @staticmethod
+    def _wanted(name: str, pattern: str, kinds: list[str], loaded: Loaded) -> bool:
+        if name.startswith(_PADDING) and not pattern.startswith(_PADDING):
+            return False
+        if "." in name and "." not in pattern:
+            return False
+        if loaded.symbols is None:
+            return True
+        return is_function(kinds) and not section_of(kinds)
+
+    def _exact(self, name: str, module: str | None, loaded: Loaded) -> FunctionSite | None:
+        kinds = loaded.symbols.kinds(name) if loaded.symbols is not None else []
+        known = loaded.btf is not None and loaded.btf.has_function(name)
+        if not known and not is_function(kinds):
+            if loaded.symbols is None and module is None and self.exported(name):
+                return FunctionSite(name, None, None, EXPORTS)
+            return None
+        if known and kinds and not is_function(kinds):
+            return None
+        number = loaded.btf.function_number(name) if loaded.btf is not None else None
+        return self._site(name, module, loaded, kinds, number)
+
+    @staticmethod
+    def _site(
+        name: str, module: str | None, loaded: Loaded, kinds: list[str], number: int | None
+    ) -> FunctionSite:
+        type: c.Function | None = None
+        if loaded.btf is not None and number is not None:
+            type = loaded.btf.prototype(number)
+        rung = BTF if type is not None else SYMBOLS
+        copies = sum(1 for kind in kinds if is_function([kind]))
+        return FunctionSite(name, module, type, rung, section_of(kinds), max(1, copies))
+
+    def symbol_exists(self, name: str, module: str | None = None) -> bool:
+        """True when a symbol, function or not, of this name is in the kernel or the module."""
+        for _, loaded in self._units(module):
+            if loaded.symbols is not None and loaded.symbols.kinds(name):
+                return True
+            if loaded.symbols is None and loaded.btf is not None and loaded.btf.has_function(name):
+                return True
+        return module is None and name in self.kernel.exports
+
+    def exported(self, name: str) -> bool:
+        """True when modules can link to this name."""
+        return name in self.kernel.exports
+
+    # --- types -----------------------------------------------------------
+
+    def _btfs(self, modules: Iterable[str]) -> Iterator[Btf]:
+        if self.loaded.btf is not None:
+            yield self.loaded.btf
+        for name in modules:
+            found = self.module(name)
+            if found is not None and found.btf is not None:
+                yield found.btf
+
+    def type(self, name: str, modules: Iterable[str] = ()) -> c.CType | None:
+        """``struct x``, ``union x``, ``enum x`` or ``x``; a full definition before a mere name."""
+        declared: c.CType | None = None
+        for btf in self._btfs(modules):
+            found: c.CType | None = self._safe(None, btf.type, name)
+            if isinstance(found, c.Struct) and found.declaration:
+                declared = declared or found
+            elif found is not None:
+                return found
+        return declared
+
+    def complete(self, type: c.CType, modules: Iterable[str] = ()) -> c.CType:
+        """The definition of a struct that is only declared where it was met, else the same."""
+        if isinstance(type, c.Struct) and type.declaration:
+            return self.type(f"{type.kind} {type.name}", modules) or type
+        return type
+
+    def enumerator(self, name: str, modules: Iterable[str] = ()) -> int | None:
+        """The value of an enumeration constant."""
+        for btf in self._btfs(modules):
+            value: int | None = self._safe(None, btf.enumerator, name)
+            if value is not None:
+                return value
+        return None
+
+    def variable(self, name: str, modules: Iterable[str] = ()) -> c.CType | None:
+        """The type of a global variable, where BTF knows it (per-CPU variables)."""
+        for btf in self._btfs(modules):
+            found: c.CType | None = self._safe(None, btf.variable, name)
+            if found is not None:
+                return found
+        return None
+
+    # --- tracepoints -----------------------------------------------------
+
+    def tracepoints(self, pattern: str, module: str | None = None) -> list[Tracepoint]:
+        """Tracepoints that match ``name`` or ``system:name``, both with wildcards.
+
+        Without ``module``: those of the kernel and, for a pattern that matches
+        none of them, those of all its modules.
+        """
+        system, _, name = pattern.rpartition(":")
+        found = [
+            point
+            for unit, loaded in self._units(module)
+            for point in self._tracepoints(system, name, unit, loaded)
+        ]
+        if found or module is not None:
+            return found
+        return [
+            point
+            for unit, loaded in self._units("*")
+            for point in self._tracepoints(system, name, unit, loaded)
+        ]
+
+    def _tracepoints(
+        self, system: str, name: str, module: str | None, loaded: Loaded
+    ) -> list[Tracepoint]:
+        btf = loaded.btf
+        if btf is None:
+            return []
+        found: list[Tracepoint] = []
+        for point in list(btf.tracepoints(name)):
+            owner = self._system(point)
+            if system and not self._in_system(system, owner, point, module):
+                continue
+            params: list[c.Parameter] | None = self._safe(None, btf.tracepoint, point)
+            if params is not None:
+                found.append(Tracepoint(owner, point, module, params))
+        return found
+
+    def _system(self, point: str) -> str:
+        if self._systems is None:
+            self._systems = trace_systems(self.kernel, self._cache)
+        return self._systems.get(point, "")
+
+    @staticmethod
+    def _in_system(wanted: str, owner: str, point: str, module: str | None) -> bool:
+        if owner:
+            return matcher(wanted)(owner)
+        # Its header is not among the kernel's: by custom names start with the system's.
+        return wanted == module or has_wildcard(wanted) or point.startswith(wanted + "_")
+
+    # --- help ------------------------------------------------------------
+
+    def near(self, name: str, limit: int = 3, module: str | None = None) -> list[str]:
+        """Functions whose names are like a wrong one."""
+        from stapy.suggest import nearest
+
+        names = (
+            candidate
+            for _, loaded in self._units(module)
+            if loaded.btf is not None
+            for candidate in loaded.btf.functions("*")
+            if _may_be_near(name, candidate)
+        )
+        return nearest(name, names, limit)
+
+    def near_tracepoints(self, name: str, limit: int = 3) -> list[str]:
+        """The same for tracepoints."""
+        from stapy.suggest import nearest
+
+        btf = self.loaded.btf
+        return nearest(name.rpartition(":")[2], btf.tracepoints() if btf else (), limit)
+
+    def near_types(self, name: str, limit: int = 3) -> list[str]:
+        """The same for structs, unions and enums; ``name`` with or without that word."""
+        from stapy.suggest import nearest
+
+        btf = self.loaded.btf
+        word, _, tag = name.rpartition(" ")
+        letters = {"struct": "s", "union": "u", "enum": "e"}.get(word, "sue")
+        names = (row for row in (btf.type_names(letters) if btf else ()))
+        tags = {row.rpartition(" ")[2]: row for row in names if _may_be_near(tag, row)}
+        return [tags[found] for found in nearest(tag, tags, limit)]
+
+    def missing_hint(self, what: str) -> str:
+        """What to install for ``lines``, ``inlines``, ``locals`` (debuginfo), ``headers``, ``btf``.
+
+        A sentence with a command that can be pasted.
+        """
+        release = self.kernel.release
+        if what == "headers":
+            command = install_command("headers", release)
+            return f"kernel headers: {command}" if command else f"install headers of {release}"
+        if what in ("btf", "symbols", "image"):
+            command = install_command("image", release)
+            where = f"/boot/vmlinuz-{release}"
+            return f"{where} has them: {command}" if command else f"they are read from {where}"
+        command = install_command("debuginfo", release)
+        if not command:
+            return f"the kernel's debug package for {release} has them"
+        return f"the kernel's debug package has them: {command}"
+
+
+def _may_be_near(name: str, candidate: str) -> bool:
+    """A cheap test before the edit distance: similar length, and begin or end in common."""
+    candidate = candidate.rpartition(" ")[2]
+    if abs(len(candidate) - len(name)) > max(2, len(name) // 3):
+        return False
+    return candidate[:2] == name[:2] or candidate[-3:] == name[-3:]
+
+
+__all__ = ["MARKS", "Debuginfo", "FunctionSite", "Tracepoint"]

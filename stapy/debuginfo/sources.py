@@ -1,0 +1,259 @@
+"""Opens the type information and symbols of one kernel and its modules, through the cache.
+
+The rungs for a kernel, cheapest first: the cache, ``/sys/kernel/btf`` and
+``/proc/kallsyms`` when it runs, its packed image in ``/boot``, an unpacked
+``vmlinux`` with BTF in its build tree or in the debug package's folder.
+"""
+
+from __future__ import annotations
+
+from array import array
+from pathlib import Path
+from typing import NamedTuple
+
+from stapy.cache import Cache, file_identity, key_of
+from stapy.debuginfo import pack
+from stapy.debuginfo.btf import Btf, Index
+from stapy.debuginfo.elf import Buffer, ElfFile, build_id_of, map_file, parse_notes
+from stapy.debuginfo.errors import DebuginfoError
+from stapy.debuginfo.kallsyms import Kallsyms, Layout
+from stapy.debuginfo.lines import SortedLines
+from stapy.debuginfo.symbols import (
+    LineSymbols,
+    PackedSymbols,
+    Symbols,
+    elf_lines,
+    proc_lines,
+)
+from stapy.kernel.target import Kernel
+
+_VERSION = 3  # of everything that is cached here
+KIND = "debuginfo"
+_SYSFS = Path("/sys/kernel/btf")
+_PROC = Path("/proc/kallsyms")
+
+
+class Loaded(NamedTuple):
+    """What is known of one kernel or module; ``origin`` is for messages."""
+
+    btf: Btf | None
+    symbols: Symbols | None
+    build_id: str
+    origin: str
+    problems: list[str]
+
+
+def load_kernel(kernel: Kernel, cache: Cache) -> Loaded:
+    """The kernel itself."""
+    if kernel.running and (_SYSFS / "vmlinux").exists():
+        loaded = _load_running(kernel, cache)
+        if loaded is not None:
+            return loaded
+    problems: list[str] = []
+    best: Loaded | None = None
+    for path in image_places(kernel):
+        try:
+            loaded = _load_image(kernel, path, cache)
+        except (DebuginfoError, OSError) as error:
+            problems.append(str(error))
+            continue
+        if loaded.btf is not None:
+            if best is not None and best.symbols is not None and loaded.symbols is None:
+                loaded = loaded._replace(symbols=best.symbols)
+            return loaded._replace(problems=problems)
+        best = best or loaded
+    if best is not None:
+        return best._replace(problems=[*problems, f"{best.origin} has no BTF"])
+    return Loaded(None, None, "", "", problems)
+
+
+def image_places(kernel: Kernel) -> list[Path]:
+    """Files that may hold this kernel's BTF, the best first."""
+    places = [kernel.image] if kernel.image is not None else []
+    for folder in (kernel.build_dir, kernel.modules_dir):
+        if folder is not None:
+            places.append(folder / "vmlinux")
+    release = kernel.release
+    places += [
+        Path(f"/usr/lib/debug/boot/vmlinux-{release}"),
+        Path(f"/usr/lib/debug/lib/modules/{release}/vmlinux"),
+        Path(f"/usr/lib/debug/usr/lib/modules/{release}/vmlinux"),
+    ]
+    return [place for place in dict.fromkeys(places) if place.is_file()]
+
+
+# --- one file ---------------------------------------------------------------
+
+
+def _load_image(kernel: Kernel, path: Path, cache: Cache) -> Loaded:
+    key = key_of("image", _VERSION, *file_identity(path))
+    data = _cached(cache, key)
+    if data is None:
+        with cache.lock(KIND, key):
+            data = _cached(cache, key)
+            if data is None:
+                content = pack.encode(_read_image_parts(path))
+                cache.put_bytes(KIND, key, content)
+                data = content
+    return _from_pack(data, str(path), None, cache, key)
+
+
+def _read_image_parts(path: Path) -> dict[str, bytes]:
+    with path.open("rb") as file:
+        plain = file.read(4) == b"\x7fELF"
+    if plain:
+        elf = ElfFile.open(path)
+        return _with_index(
+            {
+                "build_id": elf.build_id().encode(),
+                "btf": elf.read(".BTF") or b"",
+                "lines": elf_lines(elf),
+            },
+            str(path),
+            None,
+        )
+    from stapy.debuginfo.vmlinuz import read_image
+
+    image = read_image(path)
+    parts = {"build_id": image.build_id.encode(), "btf": image.btf}
+    if image.layout is not None:
+        numbers = [getattr(image.layout, field) for field in Layout.fields]
+        parts["layout"] = array("q", numbers).tobytes()
+        parts["symbols"] = image.symbols
+    return _with_index(parts, str(path), None)
+
+
+def _with_index(parts: dict[str, bytes], name: str, base: Btf | None) -> dict[str, bytes]:
+    """Add the index of the BTF part; damaged BTF is left out."""
+    if parts.get("btf"):
+        try:
+            btf = Btf(parts["btf"], name, base)
+        except DebuginfoError:
+            if base is None:
+                raise
+            parts["btf"] = b""
+            return parts
+        parts["positions"] = btf.index.positions.tobytes()
+        parts["names"] = btf.index.names.text()
+    return parts
+
+
+def _cached(cache: Cache, key: str) -> Buffer | None:
+    path = cache.get(KIND, key)
+    if path is None:
+        return None
+    try:
+        return map_file(path)
+    except DebuginfoError:
+        return None
+
+
+def _from_pack(
+    data: Buffer, name: str, base: Btf | None, cache: Cache, key: str
+) -> Loaded:
+    parts = pack.decode(data)
+
+    def part(part_name: str) -> bytes:
+        start, end = parts.get(part_name, (0, 0))
+        return bytes(data[start:end])
+
+    btf: Btf | None = None
+    start, end = parts.get("btf", (0, 0))
+    if end > start:
+        positions = array("I")
+        positions.frombytes(part("positions"))
+        names = SortedLines(data, *parts["names"])
+        btf = Btf(data, name, base, Index(positions, names), (start, end))
+    symbols: Symbols | None = None
+    if "layout" in parts:
+        numbers = array("q")
+        numbers.frombytes(part("layout"))
+        tables = Kallsyms(part("symbols"), Layout(*numbers))
+        symbols = PackedSymbols(tables, lambda: _expanded(tables, cache, key))
+    else:
+        low, high = parts.get("lines", (0, 0))
+        if high > low:
+            symbols = LineSymbols(SortedLines(data, low, high))
+    return Loaded(btf, symbols, part("build_id").decode("latin-1"), name, [])
+
+
+def _expanded(tables: Kallsyms, cache: Cache, image_key: str) -> SortedLines:
+    key = key_of("symbols", _VERSION, image_key)
+    data = _cached(cache, key)
+    if data is None:
+        data = tables.text()
+        cache.put_bytes(KIND, key, data)
+    return SortedLines(data)
+
+
+# --- the running kernel -----------------------------------------------------
+
+
+def _load_running(kernel: Kernel, cache: Cache) -> Loaded | None:
+    try:
+        build_id = build_id_of(parse_notes(Path("/sys/kernel/notes").read_bytes()))
+        key = key_of("running", _VERSION, build_id, kernel.release)
+        data = _cached(cache, key)
+        if data is None:
+            parts = {"build_id": build_id.encode(), "btf": (_SYSFS / "vmlinux").read_bytes()}
+            data = pack.encode(_with_index(parts, str(_SYSFS / "vmlinux"), None))
+            cache.put_bytes(KIND, key, data)
+        loaded = _from_pack(data, str(_SYSFS / "vmlinux"), None, cache, key)
+    except (OSError, DebuginfoError):
+        return None
+    return loaded._replace(symbols=_running_symbols(cache, key))
+
+
+def _running_symbols(cache: Cache, kernel_key: str) -> Symbols | None:
+    """``/proc/kallsyms``; cached, since the symbols of the kernel itself never change."""
+    import os
+
+    key = key_of("proc-kallsyms", _VERSION, kernel_key, os.geteuid())
+    data = _cached(cache, key)
+    if data is None:
+        try:
+            data = proc_lines(_PROC.read_bytes())
+        except (OSError, ValueError):
+            return None
+        if len(data) == 0:
+            return None
+        cache.put_bytes(KIND, key, data)
+    return LineSymbols(SortedLines(data))
+
+
+# --- modules ----------------------------------------------------------------
+
+
+def load_module(kernel: Kernel, name: str, base: Btf | None, cache: Cache) -> Loaded | None:
+    """One module, from its file or, when it has none and is loaded, from sysfs.
+
+    None when there is no such module.
+    """
+    path = kernel.modules.path(name)
+    base_key = f"{len(base.index.positions)}:{base.text_end}" if base is not None else ""
+    try:
+        if path is not None:
+            key = key_of("module", _VERSION, *file_identity(path), base_key)
+            data = _cached(cache, key)
+            if data is None:
+                data = pack.encode(_read_module_parts(path, base))
+                cache.put_bytes(KIND, key, data)
+            return _from_pack(data, str(path), base, cache, key)
+        sysfs = _SYSFS / name.replace("-", "_")
+        if kernel.running and base is not None and sysfs.is_file():
+            btf = Btf(sysfs.read_bytes(), str(sysfs), base)
+            return Loaded(btf, None, "", str(sysfs), [])
+    except (OSError, DebuginfoError) as error:
+        return Loaded(None, None, "", str(path or name), [str(error)])
+    return None
+
+
+def _read_module_parts(path: Path, base: Btf | None) -> dict[str, bytes]:
+    elf = ElfFile.open(path)
+    btf = elf.read(".BTF") or b""
+    # A module built outside of the tree may bring a base of its own, which numbers types
+    # differently; without the kernel's BTF a split one means nothing.
+    if base is None or elf.section(".BTF.base") is not None:
+        btf = b""
+    parts = {"build_id": elf.build_id().encode(), "btf": btf, "lines": elf_lines(elf)}
+    return _with_index(parts, str(path), base)
