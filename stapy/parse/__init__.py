@@ -1,1 +1,105 @@
-"""parse"""
+"""Pass 1: text to `Script`.
+
+Entry points:
+
+`parse_script(name, text, services…)`
+    parses one user script or one text of the library;
+`Library` (``stapy.parse.library``)
+    finds and parses the files of the tapset library;
+`print_script` (``stapy.parse.printer``)
+    canonical source text of a tree (-p1);
+`PreprocessFacts` (``stapy.parse.facts``)
+    what conditionals may ask.
+
+A session makes one `SourceMap`, one `Diagnostics`, one `PreprocessFacts` and
+one `Library`, then calls `parse_script` for each script in turn.  It goes on
+when ``diagnostics.errors`` is empty.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from stapy.diagnostics import Diagnostics, Span
+
+if TYPE_CHECKING:
+    from stapy.parse.facts import PreprocessFacts
+    from stapy.parse.nodes import Script
+    from stapy.parse.preprocess import Macro
+
+__all__ = ["MacroSource", "parse_script"]
+
+
+class MacroSource(Protocol):
+    """The part of the library that a parse needs."""
+
+    def macro(self, name: str) -> Macro | None:
+        """The library's definition of ``@name``."""
+
+    def macro_names(self) -> list[str]:
+        """All names, for suggestions."""
+
+
+def parse_script(
+    name: str,
+    text: str,
+    diagnostics: Diagnostics,
+    facts: PreprocessFacts,
+    macros: MacroSource | None = None,
+    *,
+    library: bool = False,
+    used_arguments: set[int] | None = None,
+) -> Script | None:
+    """Parse one text; None when it has errors (they are in ``diagnostics``).
+
+    ``name`` is what messages show ("<input>" for -e); ``library`` marks tapset
+    files, which may hold C code without -g.  The numbers of the script
+    arguments that were used are added to ``used_arguments``.
+    """
+    from stapy.parse import nodes
+    from stapy.parse.glue import glue
+    from stapy.parse.grammar import parse_tokens
+    from stapy.parse.lexer import tokenize
+    from stapy.parse.preprocess import Preprocessor
+
+    before = len(diagnostics.errors)
+    source = diagnostics.sources.add(name, text, library=library)
+    whole = Span(source, 0, len(text))
+    tokens = tokenize(text, source, diagnostics)
+    unclosed = len(diagnostics.errors) > before
+    preprocessor = Preprocessor(
+        facts,
+        diagnostics,
+        macros.macro if macros else None,
+        macros.macro_names if macros else None,
+        library=library,
+    )
+    ready = glue(preprocessor.run(tokens))
+    if used_arguments is not None:
+        used_arguments |= preprocessor.used_arguments
+    if not ready and not library:
+        if len(diagnostics.errors) == before:
+            state = "empty" if not tokens else "empty after preprocessing"
+            diagnostics.error(
+                "parse error",
+                "E0100",
+                f"Input file '{name}' is {state}.",
+                Span(source, 0, 0),
+                where="nothing to run",
+                hint="write at least one probe: probe begin { println(\"hello\") exit() }",
+            )
+        return None
+    if unclosed:
+        preprocessor.damaged.add(-1)
+    decls = parse_tokens(
+        ready,
+        source,
+        len(text),
+        diagnostics,
+        facts,
+        library=library,
+        damaged=preprocessor.damaged,
+    )
+    if len(diagnostics.errors) > before:
+        return None
+    return nodes.Script(whole, name, decls, library)

@@ -1,0 +1,37 @@
+"""Comments that document the declaration after them."""
+
+from __future__ import annotations
+
+import re
+
+_STARS = re.compile(r"^[ \t]*\*+[ \t]?", re.MULTILINE)
+
+
+def doc_before(text: str, start: int) -> str:
+    """Text of the comment that ends directly before ``start``, without its marks.
+
+    A blank line between comment and declaration separates the two.
+    """
+    before = text[max(0, start - 20000) : start].rstrip(" \t")
+    if before.endswith("\n"):
+        before = before[:-1].rstrip(" \t")
+    if before.endswith("*/"):
+        opening = before.rfind("/*")
+        if opening < 0:
+            return ""
+        inside = before[opening + 2 : -2]
+        return _STARS.sub("", inside.lstrip("*")).strip()
+    lines: list[str] = []
+    while before:
+        line = before[before.rfind("\n") + 1 :]
+        bare = line.strip()
+        if bare.startswith("#!"):
+            break
+        if bare.startswith("//"):
+            lines.append(bare.lstrip("/").strip())
+        elif bare.startswith("#"):
+            lines.append(bare.lstrip("#").strip())
+        else:
+            break
+        before = before[: len(before) - len(line)].removesuffix("\n")
+    return "\n".join(reversed(lines)).strip()

@@ -1,0 +1,93 @@
+"""What the preprocessor may ask about the target and the session."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from stapy.record import Record, new
+
+# The version of SystemTap whose language is spoken; `--compatible` lowers it.
+LANGUAGE_VERSION = "5.6"
+
+
+def _no_config(name: str) -> str:
+    return ""
+
+
+class PreprocessFacts(Record):
+    """Answers for the conditions of ``%( … %? … %)``.
+
+    ``config`` maps ``CONFIG_X`` to "y", "m", a number or a text without
+    quotes, and to "" when the option is not set.
+    """
+
+    kernel_release: str = ""
+    arch: str = "x86_64"
+    config: Callable[[str], str] = _no_config
+    guru: bool = False
+    privilege: str = "stapdev"
+    runtime: str = "kernel"
+    compatible: str = LANGUAGE_VERSION
+    arguments: list[str] = new(list)
+
+    @property
+    def kernel_version(self) -> str:
+        """The release up to its first dash: ``6.1.0`` of ``6.1.0-56-cloud-amd64``."""
+        return self.kernel_release.split("-", 1)[0]
+
+    def key(self) -> str:
+        """Text that differs when any fact but ``config`` and ``arguments`` differs.
+
+        The configuration belongs to the release, so the release stands for it.
+        """
+        return "|".join(
+            (
+                self.kernel_release,
+                self.arch,
+                str(int(self.guru)),
+                self.privilege,
+                self.runtime,
+                self.compatible or LANGUAGE_VERSION,
+            )
+        )
+
+    def at_least(self, version: str) -> bool:
+        """Whether the language spoken is that of ``version`` or newer."""
+        return compare_versions(self.compatible or LANGUAGE_VERSION, version) >= 0
+
+
+_PIECE = re.compile(r"\d+|\D")
+
+
+def compare_versions(a: str, b: str) -> int:
+    """-1, 0 or 1; runs of digits compare as numbers, all else letter by letter."""
+    left, right = _PIECE.findall(a), _PIECE.findall(b)
+    for x, y in zip(left, right, strict=False):
+        if x == y:
+            continue
+        if x.isdigit() and y.isdigit():
+            if int(x) == int(y):
+                continue
+            return -1 if int(x) < int(y) else 1
+        return -1 if x < y else 1
+    return (len(left) > len(right)) - (len(left) < len(right))
+
+
+def arch_name(machine: str) -> str:
+    """The name that scripts and tapset folders use for what ``uname -m`` says."""
+    if re.fullmatch(r"i\d86", machine):
+        return "i386"
+    if machine in ("aarch64", "arm64"):
+        return "arm64"
+    if machine.startswith("arm"):
+        return "arm"
+    if machine.startswith("ppc"):
+        return "powerpc"
+    if machine.startswith("mips"):
+        return "mips"
+    if machine.startswith("riscv"):
+        return "riscv"
+    if machine in ("s390", "s390x"):
+        return "s390"
+    return machine

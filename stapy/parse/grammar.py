@@ -1,0 +1,187 @@
+"""Tokens to syntax nodes: runs PLY's parser and recovers from syntax errors.
+
+Inside a block a wrong statement is skipped up to its semicolon or the brace
+that closes the block; elsewhere the text is skipped up to the next word that
+begins a declaration.  So each independent mistake is reported, in one run.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stapy.diagnostics import Diagnostics, Span
+from stapy.parse.expected import Expectation
+from stapy.parse.facts import PreprocessFacts
+from stapy.parse.job import Job
+from stapy.parse.nodes import Decl
+from stapy.parse.tokens import Token
+
+_DECLARATIONS = frozenset({"PROBE", "FUNCTION", "GLOBAL", "PRIVATE"})
+_OPEN = {"LBRACE": "RBRACE", "LPAREN": "RPAREN", "LBRACK": "RBRACK"}
+
+_parser: Any = None
+
+
+class Feed:
+    """The tokens as PLY asks for them, with the brackets that are open."""
+
+    def __init__(self, tokens: list[Token], source: int, size: int) -> None:
+        self.tokens = tokens
+        self.at = 0
+        self.end = Span(source, size, size)
+        self.open: list[Token] = []
+        self.missing: list[Token] = []  # braces that recovery puts in
+
+    def token(self) -> Token | None:
+        """The next token, None at the end."""
+        if self.missing:
+            token = self.missing.pop()
+            self._count(token)
+            return token
+        if self.at >= len(self.tokens):
+            return None
+        token = self.tokens[self.at]
+        self.at += 1
+        self._count(token)
+        return token
+
+    def _count(self, token: Token) -> None:
+        kind = token.type
+        if kind in _OPEN:
+            self.open.append(token)
+        elif kind in ("RBRACE", "RPAREN", "RBRACK"):
+            for index in range(len(self.open) - 1, -1, -1):
+                if _OPEN[self.open[index].type] == kind:
+                    del self.open[index:]
+                    break
+                if kind != "RBRACE":
+                    break
+
+    def blocks(self) -> int:
+        """How many braces are open."""
+        return sum(token.type == "LBRACE" for token in self.open)
+
+
+class _Driver:
+    """Parses one text; `problem` is what PLY calls at a syntax error."""
+
+    def __init__(self, feed: Feed, job: Job, damaged: set[int]) -> None:
+        self.feed = feed
+        self.job = job
+        self.damaged = damaged
+
+    def problem(self, token: Token | None) -> None:
+        """Report, then move the feed to where parsing can go on."""
+        feed = self.feed
+        table = _parser.action[_parser.state]
+        place = -1 if token is None else token.start
+        if place not in self.damaged and (token is None or not self._is_made_up(token)):
+            Expectation(self.job, feed, table, token).report()
+        self.job.forget_body()
+        if token is None:
+            return
+        if feed.blocks() == 0:
+            self._skip_declaration(token)
+        elif token.type in _DECLARATIONS and not self._is_made_up(token):
+            self._close_blocks(token)
+        else:
+            self._skip_statement(token)
+
+    def _is_made_up(self, token: Token) -> bool:
+        return token.start == token.end and token.type == "RBRACE"
+
+    def _close_blocks(self, token: Token) -> None:
+        """A declaration inside a block: the closing braces were forgotten."""
+        feed = self.feed
+        place = token.start
+        feed.missing = [token] + [
+            Token("RBRACE", "}", token.source, place, place) for _ in range(feed.blocks())
+        ]
+        feed.open = [opening for opening in feed.open if opening.type == "LBRACE"]
+
+    def _skip_declaration(self, token: Token) -> None:
+        feed = self.feed
+        tokens = feed.tokens
+        feed.open.clear()
+        if token.type in _DECLARATIONS and feed.at:
+            feed.at -= 1  # PLY drops the wrong token; this one begins something good
+        depth = 0
+        for at in range(feed.at, len(tokens)):
+            kind = tokens[at].type
+            if kind == "LBRACE":
+                depth += 1
+            elif kind == "RBRACE":
+                depth = max(0, depth - 1)
+            elif depth == 0 and kind in _DECLARATIONS:
+                feed.at = at
+                return
+        feed.at = len(tokens)
+
+    def _skip_statement(self, token: Token) -> None:
+        feed = self.feed
+        while feed.open and feed.open[-1].type != "LBRACE":
+            feed.open.pop()
+        if token.type in ("SEMI", "RBRACE"):
+            if feed.at:
+                feed.at -= 1
+            if token.type == "RBRACE":
+                feed.open.append(token)  # it is read, and so counted, once more
+            return
+        depth = 0
+        if token.type == "LBRACE":
+            depth = 1
+            if feed.open:
+                feed.open.pop()
+        tokens = feed.tokens
+        for at in range(feed.at, len(tokens)):
+            kind = tokens[at].type
+            if kind == "LBRACE":
+                depth += 1
+            elif kind == "RBRACE":
+                if depth == 0:
+                    feed.at = at
+                    return
+                depth -= 1
+                if depth == 0:
+                    feed.at = at + 1
+                    feed.missing = [
+                        Token("SEMI", ";", tokens[at].source, tokens[at].end, tokens[at].end)
+                    ]
+                    return
+            elif depth == 0 and (kind == "SEMI" or kind in _DECLARATIONS):
+                feed.at = at
+                return
+        feed.at = len(tokens)
+
+
+def parse_tokens(
+    tokens: list[Token],
+    source: int,
+    size: int,
+    diagnostics: Diagnostics,
+    facts: PreprocessFacts,
+    *,
+    library: bool,
+    damaged: set[int] | None = None,
+) -> list[Decl]:
+    """The declarations that could be read; mistakes are in the collector.
+
+    ``damaged`` holds the starts of tokens before which something is missing by
+    a mistake that was reported already (-1: the end): no second message there.
+    """
+    global _parser
+    job = Job(diagnostics, facts, source, library=library)
+    feed = Feed(tokens, source, size)
+    driver = _Driver(feed, job, damaged or set())
+    if _parser is None:
+        from stapy.parse.tables import make_parser
+
+        _parser = make_parser(driver.problem)
+    _parser.errorfunc = driver.problem
+    _parser.job = job
+    try:
+        declarations = _parser.parse(lexer=feed)
+    finally:
+        _parser.job = None
+        _parser.errorfunc = None
+    return list(declarations or ())

@@ -1,0 +1,448 @@
+"""What the grammar's actions do beyond putting nodes together: the checks of pass 1."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from stapy.diagnostics import Diagnostics, Label, Span
+from stapy.parse import nodes as n
+from stapy.parse.comments import doc_before
+from stapy.parse.facts import PreprocessFacts
+from stapy.parse.numbers import parse_number, wrap
+from stapy.parse.points import PointActions
+from stapy.parse.tokens import Token
+from stapy.suggest import did_you_mean
+
+_NEEDS_GURU = "add option -g (guru mode), which allows code that can harm the system"
+
+# One conversion of a printf format, or a percent sign that begins none.
+_CONVERSION = re.compile(
+    r"%(?:[-+ 0#]*(?:\*|\d+)?(?:\.(?:\*|\d*))?(?:ll?)?[dioxXucspmMnb%]|)", re.ASCII
+)
+_BAD_BINARY = re.compile(r"%[-+ 0#]*(\d*)(?:\.\d*)?b")
+
+
+class Job(PointActions):
+    """One run of the grammar over one text."""
+
+    def __init__(
+        self, diagnostics: Diagnostics, facts: PreprocessFacts, source: int, *, library: bool
+    ) -> None:
+        super().__init__(diagnostics)
+        self.facts = facts
+        self.source = source
+        self.library = library
+        self.privileged = library or facts.guru
+        self._returns: list[Span] = []
+        self._jumps: list[n.Stmt] = []
+        self._slices: dict[int, n.Index] = {}
+        self._globals: dict[str, n.GlobalDecl] = {}
+
+    # --- expressions --------------------------------------------------------
+
+    def number(self, token: Token, minus: Token | None = None) -> n.Number:
+        """A literal, with its sign where the grammar allows one inside the literal."""
+        value = parse_number(token.value)
+        if value is None:
+            glued = token.value[:1].isdigit() and not token.value.isdigit()
+            self.error(
+                "E0104",
+                "number invalid or out of range",
+                token.span,
+                "letters are glued to this number"
+                if glued and token.value[:2].lower() != "0x"
+                else "not a number of at most 64 bits",
+                hint="numbers are decimal, octal (0…) or hexadecimal (0x…), "
+                "up to 18446744073709551615",
+            )
+            value = 0
+        if minus is None:
+            return n.Number(token.span, value, token.value)
+        return n.Number(minus.span.to(token.span), wrap(-value), "-" + token.value)
+
+    def check_target(self, target: n.Expr, what: str) -> None:
+        """Only something that has a place can be changed."""
+        changeable = (n.Name, n.Index, n.Target, n.AtVar, n.Cast, n.AutoCast, n.EmbeddedExpr)
+        if isinstance(target, changeable) and not getattr(target, "address_of", False):
+            return
+        self.error(
+            "E0141",
+            f"lvalue expected before {what}"
+            if what[1:-1] not in ("++", "--")
+            else f"lvalue expected for {what}",
+            target.span,
+            "this is a value, nothing can be stored in it",
+            hint="did you mean '=='?" if what == "'='" else "",
+        )
+
+    def index(self, node: n.Index) -> n.Index:
+        """Remember slices: only ``in``, ``delete`` and ``foreach`` may keep them."""
+        if None in node.keys:
+            self._slices[id(node)] = node
+        return node
+
+    def address_of(self, amp: Token, operand: n.Expr) -> n.Expr:
+        """``&`` before a target variable or a cast; anything else becomes an autocast."""
+        if not isinstance(operand, (n.Target, n.AtVar, n.Cast, n.AutoCast)):
+            operand = n.AutoCast(operand.span, operand, [])
+        elif operand.address_of:
+            self.error("E0142", "address taken twice", amp.span, "of an address")
+        operand.address_of = True
+        operand.span = amp.span.to(operand.span)
+        return operand
+
+    def target(self, token: Token) -> n.Target:
+        """``$name``, with the dollars at its end split off."""
+        name, chain = token.value, []
+        bare = name.rstrip("$")
+        if len(bare) < len(name):
+            chain.append(self._pretty(token, len(name) - len(bare)))
+        return n.Target(token.span, bare, chain)
+
+    def _pretty(self, token: Token, depth: int) -> n.Pretty:
+        if depth > 2:
+            self.error(
+                "E0143",
+                f"too many '$' at the end of '{token.value}'",
+                token.span,
+                "'$' shows one level, '$$' shows two",
+            )
+        return n.Pretty(Span(token.source, token.end - depth, token.end), min(depth, 2))
+
+    def pretty(self, token: Token) -> list[n.Component]:
+        """``$`` or ``$$`` alone, after a bracket."""
+        return [self._pretty(token, len(token.value))]
+
+    def member(self, arrow: Token, name: Token) -> list[n.Component]:
+        """``->name``, with the dollars at its end split off."""
+        bare = name.value.rstrip("$")
+        depth = len(name.value) - len(bare)
+        links: list[n.Component] = [n.Member(arrow.span.to(name.span), bare)]
+        if depth:
+            links.append(self._pretty(name, depth))
+        return links
+
+    def auto_cast(self, value: n.Expr, links: list[n.Component]) -> n.Expr:
+        """A chain after something that is neither ``$x`` nor a cast."""
+        if not self.facts.at_least("2.6"):
+            self.error(
+                "E0144",
+                f"a value cannot be dereferenced with --compatible={self.facts.compatible}",
+                links[0].span,
+                "needs version 2.6 of the language or newer",
+                hint="write '@cast(value, \"type\")->member'",
+            )
+        return n.AutoCast(value.span.to(links[-1].span), value, list(links))
+
+    def extend(self, base: Any, links: list[n.Component]) -> n.Expr:
+        """One more step of a chain."""
+        if base.chain and isinstance(base.chain[-1], n.Pretty):
+            self.error(
+                "E0145",
+                "-> and [ are not accepted for a pretty-printing variable",
+                links[0].span,
+                "nothing can follow the '$' that asks for pretty printing",
+                labels=[Label(base.chain[-1].span, "pretty printing asked for here")],
+            )
+            return base  # type: ignore[no-any-return]
+        base.chain.extend(links)
+        base.span = base.span.to(links[-1].span)
+        return base  # type: ignore[no-any-return]
+
+    def statistic(self, token: Token, span: Span, stat: n.Expr, params: list[n.Expr]) -> n.Expr:
+        """``@count(x)`` and its kin; only ``@variance`` takes a shift."""
+        if params and token.value != "@variance":
+            self.error(
+                "E0105", "expected ')'", params[0].span, f"'{token.value}' takes one operand"
+            )
+        return n.StatOp(span, token.value[1:], stat, params)
+
+    def bare_histogram(self, histogram: n.Histogram) -> n.Expr:
+        """A histogram where a value is expected; `print` takes it as a whole."""
+        self._histograms.append(histogram)
+        return histogram
+
+    def need_guru(self, token: Token) -> None:
+        """Operators that can read or compute anything."""
+        if not self.privileged:
+            self.error(
+                "E0131",
+                f"using {token.value} operator not permitted; need stap -g",
+                token.span,
+                "allowed in guru mode and in the tapset library only",
+                hint=_NEEDS_GURU,
+            )
+
+    def _need_guru_code(self, token: Token, what: str) -> None:
+        if not self.privileged:
+            self.error(
+                "E0130",
+                f"embedded {what}code in unprivileged script; need stap -g",
+                token.span,
+                "C code may stand in guru mode and in the tapset library only",
+                hint=_NEEDS_GURU,
+            )
+
+    def embedded_expression(self, token: Token) -> n.EmbeddedExpr:
+        """``%{ C %}`` as a value."""
+        self._need_guru_code(token, "expression ")
+        return n.EmbeddedExpr(token.span, token.value)
+
+    # --- print --------------------------------------------------------------
+
+    def print_args(self, args: list[n.Expr]) -> list[n.Expr]:
+        """A histogram may be printed when it is the only thing to print."""
+        if len(args) == 1 and self._histograms and self._histograms[-1] is args[0]:
+            self._histograms.pop()
+        return args
+
+    def empty_print(self, name: Token, closing: Token) -> None:
+        """``print()`` prints nothing."""
+        self.error(
+            "E0105",
+            "expected literal string or number",
+            closing.span,
+            f"'{name.value}' needs at least one value",
+            hint=f"'{name.value}ln()' prints a line break" if "f" not in name.value else "",
+        )
+
+    def short_printd(self, name: Token, closing: Token) -> None:
+        """A delimiter separates at least two values."""
+        self.error(
+            "E0105",
+            "expected literal string or number",
+            closing.span,
+            f"'{name.value}' needs a delimiter and at least two values",
+        )
+
+    def check_format(self, string: n.String) -> None:
+        """Every percent sign of a format must begin a conversion."""
+        text = string.value
+        bad = next((f.group() for f in _CONVERSION.finditer(text) if len(f.group()) < 2), None)
+        if bad is None:
+            bad = next(
+                (f.group() for f in _BAD_BINARY.finditer(text.replace("%%", ""))
+                 if f.group(1) not in ("", "1", "2", "4", "8")),
+                None,
+            )
+        if bad is not None:
+            self.error(
+                "E0108",
+                "invalid or missing conversion specifier",
+                string.span,
+                "a '%' in this format begins no conversion",
+                hint="write '%%' for a percent sign; conversions end in one of "
+                "b c d i m M n o p s u x X",
+            )
+
+    # --- statements ---------------------------------------------------------
+
+    def statement(self, node: n.Stmt | None, before: Token) -> n.Stmt:
+        """A statement that must be there; None is one lost to a parse error."""
+        return node if node is not None else n.EmptyStmt(before.span)
+
+    def enter_loop(self) -> int:
+        """A loop's body begins; gives the mark that `loop_body` wants back."""
+        return len(self._jumps)
+
+    def loop_body(self, node: n.Stmt | None, before: Token, mark: int) -> n.Stmt:
+        """The body of a loop: the jumps since ``mark`` are at home here."""
+        del self._jumps[mark:]
+        return self.statement(node, before)
+
+    def expression_statement(self, expr: n.Expr) -> n.Stmt:
+        """An expression on its own; C code alone is a statement of its own kind."""
+        if isinstance(expr, n.EmbeddedExpr):
+            return n.EmbeddedStmt(expr.span, expr.code)
+        return n.ExprStmt(expr.span, expr)
+
+    def foreach_key(self, name: Token, direction: Token | None) -> tuple[n.ForeachKey, Token | None]:
+        """One loop variable and the mark behind it."""
+        sort = 0 if direction is None else 1 if direction.value == "+" else -1
+        span = name.span.to(direction.span) if direction else name.span
+        return n.ForeachKey(span, name.value, sort), direction
+
+    def foreach(self, keyword: Token, head: Any, body: n.Stmt) -> n.ForeachStmt:
+        """Puts a loop together; at most one thing may be sorted by."""
+        value, keys, array, indexes, (operator, mark), limit = head
+        marks = [m for _, m in ([value] if value else []) + keys if m] + ([mark] if mark else [])
+        if len(marks) > 1:
+            self.error(
+                "E0146",
+                "multiple sort directives",
+                marks[1].span,
+                "a second sort mark",
+                labels=[Label(marks[0].span, "the loop is already sorted by this")],
+            )
+        sort = 0 if mark is None else 1 if mark.value == "+" else -1
+        return n.ForeachStmt(
+            keyword.span.to(body.span),
+            [key for key, _ in keys],
+            value[0] if value else None,
+            array,
+            indexes,
+            sort,
+            operator.value[1:] if operator else "",
+            limit,
+            body,
+        )
+
+    def jump(self, token: Token) -> n.Stmt:
+        """``break``, ``continue`` or ``next``."""
+        kinds = {"BREAK": n.BreakStmt, "CONTINUE": n.ContinueStmt, "NEXT": n.NextStmt}
+        node: n.Stmt = kinds[token.type](token.span)
+        if token.type != "NEXT":
+            self._jumps.append(node)
+        return node
+
+    def return_statement(self, token: Token, value: n.Expr | None) -> n.ReturnStmt:
+        """``return``; a probe's body has nobody to return to."""
+        self._returns.append(token.span)
+        return n.ReturnStmt(token.span.to(value.span) if value else token.span, value)
+
+    def delete(self, token: Token, target: n.Expr) -> n.DeleteStmt:
+        """``delete`` of a variable, an element or a slice."""
+        self._slices.pop(id(target), None)
+        if not isinstance(target, (n.Name, n.Index)):
+            self.error(
+                "E0147",
+                "expected a variable or an array element to delete",
+                target.span,
+                "this cannot be deleted",
+            )
+        return n.DeleteStmt(token.span.to(target.span), target)
+
+    # --- declarations -------------------------------------------------------
+
+    def end_body(self, *, function: bool) -> None:
+        """Called when the body of a declaration is complete."""
+        if not function:
+            for span in self._returns:
+                self.error(
+                    "E0148",
+                    "found 'return' not in function context",
+                    span,
+                    "a probe has nobody to return to",
+                    hint="use 'next' to leave a probe's handler",
+                )
+        for jump in self._jumps:
+            word = "break" if isinstance(jump, n.BreakStmt) else "continue"
+            self.error("E0149", f"found '{word}' not in loop context", jump.span, "no loop here")
+        for index in self._slices.values():
+            self.error(
+                "E0150",
+                "unexpected use of wildcard '*' in array index",
+                index.span,
+                "a slice has no single value",
+                hint="slices may stand in 'delete', 'foreach' and 'in'",
+            )
+        for histogram in self._histograms:
+            self.error(
+                "E0151",
+                "base histogram operator where expression expected",
+                histogram.span,
+                "a histogram is not a value",
+                hint="print it, ask for one bucket with '[…]', or go over it with 'foreach'",
+            )
+        self._returns, self._jumps, self._slices, self._histograms = [], [], {}, []
+
+    def forget_body(self) -> None:
+        """After a parse error: what was begun will not be finished."""
+        self._returns, self._jumps, self._slices, self._histograms = [], [], {}, []
+
+    def embedded_declaration(self, token: Token) -> list[n.Decl]:
+        """``%{ C %}`` between declarations."""
+        self._need_guru_code(token, "")
+        return [n.EmbeddedDecl(token.span, token.value)]
+
+    def embedded_body(self, token: Token) -> str:
+        """A function written in C."""
+        self._need_guru_code(token, "")
+        return token.value
+
+    def global_item(
+        self, name: Token, wrap_: bool, size: n.Number | None, value: Any
+    ) -> n.GlobalDecl:
+        """One variable of a ``global`` list."""
+        if size is not None and not 0 < size.value < 1 << 31:
+            self.error("E0152", "array size out of range", size.span, "must be 1 to 2147483647")
+        if size is not None and value is not None:
+            self.error(
+                "E0153",
+                "only scalar globals can be initialized",
+                value[0].span,
+                "an array cannot begin with a value",
+                hint="assign the elements in 'probe begin'",
+            )
+        node = n.GlobalDecl(
+            name.span,
+            name.value,
+            False,
+            value[1] if value else None,
+            size.value if size else None,
+            wrap_,
+        )
+        first = self._globals.get(name.value)
+        if first is not None:
+            self.error(
+                "E0154",
+                "duplicate global name",
+                name.span,
+                "declared a second time",
+                labels=[Label(first.span, "first declared here")],
+            )
+        else:
+            self._globals[name.value] = node
+        return node
+
+    def param(self, name: Token, kind: str) -> n.Param:
+        """One parameter of a function."""
+        return n.Param(name.span, name.value, kind)
+
+    def priority(self, number: n.Number) -> int:
+        """The order among overloads; smaller is tried first."""
+        if number.value <= 0:
+            self.error(
+                "E0155", "specified priority must be > 0", number.span, "use 1 or more"
+            )
+        return number.value
+
+    def function(self, keyword: Token, private: bool, rest: Any) -> list[n.Decl]:
+        """A function, written in script or in C."""
+        name, kind, params, priority, body = rest
+        seen: dict[str, n.Param] = {}
+        for param in params:
+            if param.name in seen:
+                self.error(
+                    "E0156",
+                    "duplicate parameter names",
+                    param.span,
+                    "a second parameter of this name",
+                    labels=[Label(seen[param.name].span, "the first one")],
+                )
+            seen[param.name] = param
+        self.end_body(function=True)
+        code = body if isinstance(body, str) else None
+        return [
+            n.FunctionDecl(
+                name.span,
+                name.value,
+                params,
+                kind,
+                None if code is not None else body,
+                code,
+                private,
+                priority,
+                self.doc(keyword),
+            )
+        ]
+
+    def doc(self, token: Token) -> str:
+        """The comment that stands directly before a declaration."""
+        source = self.diagnostics.sources.source(token.span)
+        return doc_before(source.text, token.start) if source else ""
+
+    def unknown_word(self, token: Token, words: list[str]) -> str:
+        """A hint for a wrong word."""
+        return did_you_mean(token.value, words)

@@ -1,0 +1,520 @@
+"""Conditionals, macros and script arguments: from the lexer's tokens to the grammar's.
+
+Everything works on tokens, in one walk.  The side of a conditional that is not
+taken is skipped without a look at what it says; arguments of a macro keep the
+scope in which they were written, so a name means the same inside as outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from stapy.diagnostics import Diagnostics, Label, Span
+from stapy.parse.conditions import BadCondition, ConditionReader
+from stapy.parse.facts import PreprocessFacts
+from stapy.parse.lexer import as_bytes_text, tokenize
+from stapy.parse.tokens import AT_WORDS, Token
+from stapy.record import Record, new
+from stapy.suggest import did_you_mean
+
+_MAX_DEPTH = 200
+
+
+class Macro(Record):
+    """One ``@define``; ``parameters`` is None when it was written without parentheses."""
+
+    name: str
+    parameters: list[str] | None
+    body: list[Token]
+    span: Span
+    library: bool = False
+
+
+class _Scope(Record):
+    """What a macro's parameters stand for, and the macros being expanded."""
+
+    values: dict[str, tuple[list[Token], _Scope]] = new(dict)
+    active: tuple[str, ...] = ()
+    source: int | None = None  # the source that stands for this expansion
+
+
+class Preprocessor:
+    """Runs over one text; ``macros`` are those of the text itself (later texts may share them)."""
+
+    def __init__(
+        self,
+        facts: PreprocessFacts,
+        diagnostics: Diagnostics,
+        find_macro: Callable[[str], Macro | None] | None = None,
+        macro_names: Callable[[], list[str]] | None = None,
+        *,
+        library: bool = False,
+        macros: dict[str, Macro] | None = None,
+    ) -> None:
+        self.facts = facts
+        self.diagnostics = diagnostics
+        self.sources = diagnostics.sources
+        self.find_macro = find_macro
+        self.macro_names = macro_names
+        self.library = library
+        self.macros: dict[str, Macro] = {} if macros is None else macros
+        self.used_arguments: set[int] = set()
+        self._own: set[str] = set()
+        # Where something is missing because of a mistake already reported: starts of the
+        # tokens behind, -1 for the end of the text.
+        self.damaged: set[int] = set()
+
+    def run(self, tokens: list[Token]) -> list[Token]:
+        """The tokens that are left for the grammar."""
+        out: list[Token] = []
+        self._expand(tokens, _Scope(), out)
+        return out
+
+    # --- the walk ---------------------------------------------------------
+
+    def _expand(self, tokens: list[Token], scope: _Scope, out: list[Token]) -> None:
+        at, size = 0, len(tokens)
+        source = scope.source
+        while at < size:
+            token = tokens[at]
+            at += 1
+            kind = token.type
+            if kind == "MACRO" or (kind in _DEFINABLE and self._is_redefined(token.value)):
+                at = self._use_macro(token, tokens, at, scope, out)
+            elif kind == "PP_IF":
+                at = self._conditional(token, tokens, at, scope, out)
+            elif kind == "ARG":
+                self._argument(token, out)
+            elif kind == "DEFINE":
+                at = self._define(token, tokens, at)
+            elif kind in ("PP_THEN", "PP_ELSE", "PP_END"):
+                self._stray(token)
+            else:
+                out.append(token if source is None else token.moved(source))
+
+    def _is_redefined(self, word: str) -> bool:
+        return word[1:] in self.macros
+
+    def _error(
+        self,
+        code: str,
+        message: str,
+        token: Token,
+        where: str,
+        hint: str = "",
+        labels: list[Label] | None = None,
+    ) -> None:
+        self.diagnostics.error(
+            "parse error", code, message, token.span, where=where, hint=hint, labels=labels
+        )
+
+    def _stray(self, token: Token) -> None:
+        self._error(
+            "E0110",
+            "incomplete conditional - missing '%('",
+            token,
+            f"this '{token.value}' belongs to no '%('",
+        )
+
+    # --- script arguments -------------------------------------------------
+
+    def _argument(self, token: Token, out: list[Token]) -> None:
+        arguments = self.facts.arguments
+        quoted, word = token.value[0] == "@", token.value[1:]
+        if word == "#":
+            count = str(len(arguments))
+            out.append(
+                Token("STRING" if quoted else "NUMBER", count, token.source, token.start, token.end)
+            )
+            return
+        if word == "*":
+            self.used_arguments.update(range(1, len(arguments) + 1))
+            for number, text in enumerate(arguments):
+                if number:
+                    out.append(Token("COMMA", ",", token.source, token.start, token.end))
+                self._paste(token, text, quoted, out)
+            return
+        number = int(word) if word.isdigit() else 0
+        if not 1 <= number <= len(arguments):
+            self._error(
+                "E0106",
+                f"command line argument out of range [1-{len(arguments)}]",
+                token,
+                "no such argument" if word.isdigit() else "not the number of an argument",
+                hint=""
+                if arguments
+                else "give arguments after the script's name, or test '%( $# >= 1 %? … %)'",
+            )
+            out.append(
+                Token("STRING" if quoted else "NUMBER", "0", token.source, token.start, token.end)
+            )
+            return
+        self.used_arguments.add(number)
+        self._paste(token, arguments[number - 1], quoted, out)
+
+    def _paste(self, token: Token, text: str, quoted: bool, out: list[Token]) -> None:
+        if quoted:
+            value = as_bytes_text(text)
+            out.append(Token("STRING", value, token.source, token.start, token.end))
+            return
+        source = self.sources.add(
+            f"<argument {token.value}>",
+            text,
+            parent=token.span,
+            label=f"in expansion of argument '{token.value}'",
+        )
+        for piece in tokenize(text, source, self.diagnostics):
+            if piece.type == "ARG":
+                self._error(
+                    "E0107",
+                    "invalid nested substitution of command line arguments",
+                    token,
+                    f"this argument contains '{piece.value}' itself",
+                )
+                return
+            out.append(piece)
+
+    # --- conditionals -----------------------------------------------------
+
+    def _conditional(
+        self, opening: Token, tokens: list[Token], at: int, scope: _Scope, out: list[Token]
+    ) -> int:
+        position = at
+        pending: list[Token] = []
+
+        def peek() -> Token | None:
+            nonlocal position
+            if not pending and position < len(tokens):
+                token = tokens[position]
+                position += 1
+                if token.type == "ARG":
+                    self._argument(token, pending)
+                    return pending[0] if pending else peek()
+                if token.type == "MACRO" and token.value[1:] in scope.values:
+                    inner, outer = scope.values[token.value[1:]]
+                    self._expand(inner, outer, pending)
+                    return pending[0] if pending else peek()
+                pending.append(token)
+            return pending[0] if pending else None
+
+        def take() -> Token | None:
+            token = peek()
+            if token is not None:
+                pending.pop(0)
+            return token
+
+        sides = self._sides(opening, tokens, at)
+        try:
+            taken = ConditionReader(self.facts, self.diagnostics, take, peek, opening).read()
+            marker = peek()
+            if marker is None or marker.type != "PP_THEN":
+                saw = marker or opening
+                self._error(
+                    "E0114",
+                    "expected '%?' marker for conditional",
+                    saw,
+                    f"found {saw.describe()}" if marker else "the text ends before '%?'",
+                    labels=[Label(opening.span, "the conditional begins here")] if marker else [],
+                )
+                raise BadCondition
+        except BadCondition:
+            end = sides[-1] if sides else len(tokens)
+            self.damaged.add(tokens[end].start if end < len(tokens) else -1)
+            return end
+        if sides is None:
+            self.damaged.add(-1)
+            self._error(
+                "E0115",
+                "incomplete conditional at end of file",
+                opening,
+                "this conditional is never closed",
+                hint="add '%)'",
+            )
+            return len(tokens)
+        then_start, then_end, else_start, end = sides
+        if taken:
+            self._expand(tokens[then_start:then_end], scope, out)
+        elif else_start:
+            self._expand(tokens[else_start : end - 1], scope, out)
+        return end
+
+    def _sides(
+        self, opening: Token, tokens: list[Token], at: int
+    ) -> tuple[int, int, int, int] | None:
+        """Indices: after ``%?``, end of the first side, after ``%:`` (0: none), after ``%)``."""
+        depth, then_start, then_end, else_start = 0, 0, 0, 0
+        for index in range(at, len(tokens)):
+            token = tokens[index]
+            kind = token.type
+            if kind == "PP_IF":
+                depth += 1
+            elif kind == "PP_END":
+                if depth == 0:
+                    return then_start or index, then_end or index, else_start, index + 1
+                depth -= 1
+            elif depth == 0 and kind == "PP_THEN":
+                if then_start:
+                    self._stray(token)
+                then_start = then_start or index + 1
+            elif depth == 0 and kind == "PP_ELSE":
+                if else_start:
+                    self._error(
+                        "E0116",
+                        "invalid conditional - duplicate '%:'",
+                        token,
+                        "a second '%:'",
+                        labels=[Label(opening.span, "the conditional begins here")],
+                    )
+                else:
+                    then_end, else_start = index, index + 1
+        return None
+
+    # --- macros -----------------------------------------------------------
+
+    def _define(self, define: Token, tokens: list[Token], at: int) -> int:
+        size = len(tokens)
+        name = tokens[at] if at < size else None
+        if name is None or (name.type != "IDENT" and not name.value.isidentifier()):
+            self._error(
+                "E0120",
+                "expected identifier",
+                name or define,
+                "a macro's name must follow '@define'",
+                hint="write '@define name %( … %)'",
+            )
+            return at
+        at += 1
+        if name.value == "define":
+            self._error("E0121", "attempt to redefine '@define'", name, "this name is taken")
+        parameters: list[str] | None = None
+        if at < size and tokens[at].type == "LPAREN":
+            parameters, at = self._parameters(tokens, at + 1)
+        if at >= size or tokens[at].type != "PP_IF":
+            saw = tokens[at] if at < size else name
+            wanted = "'%('" if parameters is not None else "'%(' or '('"
+            self._error(
+                "E0122",
+                f"expected {wanted}",
+                saw,
+                "a macro's body stands between '%(' and '%)'",
+                labels=[Label(name.span, "in this definition")] if saw is not name else [],
+            )
+            return at
+        start = at + 1
+        depth = 0
+        for index in range(start, size):
+            kind = tokens[index].type
+            if kind == "PP_IF":
+                depth += 1
+            elif kind == "PP_END":
+                if depth == 0:
+                    self._keep(Macro(name.value, parameters, tokens[start:index], name.span))
+                    return index + 1
+                depth -= 1
+        self._error(
+            "E0123",
+            "incomplete macro definition - missing '%)'",
+            name,
+            "the body of this macro is never closed",
+        )
+        self.damaged.add(-1)
+        return size
+
+    def _parameters(self, tokens: list[Token], at: int) -> tuple[list[str], int]:
+        names: list[str] = []
+        while at < len(tokens):
+            token = tokens[at]
+            if token.type != "IDENT" and not token.value.isidentifier():
+                self._error(
+                    "E0120", "expected identifier", token, "the name of a parameter belongs here"
+                )
+                return names, self._after_paren(tokens, at)
+            names.append(token.value)
+            at += 1
+            if at < len(tokens) and tokens[at].type == "COMMA":
+                at += 1
+                continue
+            if at < len(tokens) and tokens[at].type == "RPAREN":
+                return names, at + 1
+            saw = tokens[at] if at < len(tokens) else token
+            self._error("E0122", "expected ',' or ')'", saw, f"found {saw.describe()}")
+            return names, at
+        return names, at
+
+    @staticmethod
+    def _after_paren(tokens: list[Token], at: int) -> int:
+        while at < len(tokens) and tokens[at].type not in ("RPAREN", "PP_IF"):
+            at += 1
+        return at + 1 if at < len(tokens) and tokens[at].type == "RPAREN" else at
+
+    def _keep(self, macro: Macro) -> None:
+        name = macro.name
+        if name == "define":
+            return
+        macro.library = self.library
+        if name in self._own:
+            first = self.macros[name]
+            self.diagnostics.error(
+                "parse error",
+                "E0124",
+                f"attempt to redefine macro '@{name}' in the same file",
+                macro.span,
+                where="second definition",
+                labels=[Label(first.span, f"macro '@{name}' first defined here")],
+            )
+            return
+        if not self.library:
+            if "@" + name in AT_WORDS:
+                self.diagnostics.warning(
+                    "W0601",
+                    f"macro redefines built-in operator '@{name}'",
+                    macro.span,
+                    where="the operator cannot be used below",
+                )
+            elif self.find_macro is not None:
+                hidden = self.find_macro(name)
+                if hidden is not None:
+                    self.diagnostics.warning(
+                        "W0602",
+                        f"macro '@{name}' overrides definition in the tapset library",
+                        macro.span,
+                        where="this definition is used in this script",
+                        labels=[Label(hidden.span, "the library's definition")],
+                    )
+        self._own.add(name)
+        self.macros[name] = macro
+
+    def _use_macro(
+        self, call: Token, tokens: list[Token], at: int, scope: _Scope, out: list[Token]
+    ) -> int:
+        name = call.value[1:]
+        if name in scope.values:
+            inner, outer = scope.values[name]
+            self._expand(inner, outer, out)
+            return at
+        macro = self.macros.get(name) or (self.find_macro(name) if self.find_macro else None)
+        if macro is None:
+            return self._unknown(call, scope, tokens, at, out)
+        span = call.span if scope.source is None else call.moved(scope.source).span
+        given: list[list[Token]] = []
+        if macro.parameters is not None:
+            found = self._arguments(call, macro, tokens, at)
+            if found is None:
+                return len(tokens)
+            given, at, fine = found
+            if not fine:
+                out.append(Token("NUMBER", "0", call.source, call.start, call.end))
+                return at
+        if name in scope.active or len(scope.active) >= _MAX_DEPTH:
+            self.diagnostics.error(
+                "parse error",
+                "E0128",
+                f"macro '@{name}' expands to itself",
+                span,
+                where="this use never ends",
+                labels=[Label(macro.span, "defined here")],
+            )
+            out.append(Token("NUMBER", "0", call.source, call.start, call.end))
+            return at
+        home = self.sources.source(macro.span)
+        source = self.sources.add(
+            home.name if home else "",
+            home.text if home else "",
+            parent=span,
+            label=f"in expansion of macro '@{name}'",
+            library=macro.library,
+        )
+        values = dict(zip(macro.parameters or (), ((a, scope) for a in given), strict=True))
+        self._expand(macro.body, _Scope(values, (*scope.active, name), source), out)
+        return at
+
+    def _arguments(
+        self, call: Token, macro: Macro, tokens: list[Token], at: int
+    ) -> tuple[list[list[Token]], int, bool] | None:
+        wanted = len(macro.parameters or ())
+        defined = [Label(macro.span, f"'@{macro.name}' is defined here")]
+        if at >= len(tokens) or tokens[at].type != "LPAREN":
+            plural = "s" if wanted != 1 else ""
+            self._error(
+                "E0125",
+                f"expected '(' in invocation of macro '@{macro.name}' "
+                f"taking {wanted} parameter{plural}",
+                tokens[at] if at < len(tokens) else call,
+                "the parameters belong here",
+                labels=defined,
+            )
+            return [], at, False
+        depth, start = 0, at + 1
+        given: list[list[Token]] = []
+        for index in range(start, len(tokens)):
+            token = tokens[index]
+            if token.type == "LPAREN":
+                depth += 1
+            elif token.type == "RPAREN" and depth:
+                depth -= 1
+            elif token.type in ("RPAREN", "COMMA") and depth == 0:
+                # Commas inside brackets belong to the parameter: `@m([a, b] in c)`.
+                if token.type == "COMMA" and _in_brackets(tokens, start, index):
+                    continue
+                given.append(tokens[start:index])
+                start = index + 1
+                if token.type == "RPAREN":
+                    if len(given) == wanted:
+                        return given, start, True
+                    self._error(
+                        "E0126",
+                        f"too {'few' if len(given) < wanted else 'many'} parameters "
+                        f"for macro '@{macro.name}' (expected {wanted})",
+                        call,
+                        f"{len(given)} given",
+                        labels=defined,
+                    )
+                    return given, start, False
+        self._error(
+            "E0127",
+            "could not find end of macro invocation",
+            call,
+            "the parameters of this macro never end",
+            labels=[Label(tokens[at].span, "this '(' is not closed")],
+        )
+        self.damaged.add(-1)
+        return None
+
+    def _unknown(
+        self, call: Token, scope: _Scope, tokens: list[Token], at: int, out: list[Token]
+    ) -> int:
+        names = [*self.macros, *(word[1:] for word in AT_WORDS)]
+        names += self.macro_names() if self.macro_names else []
+        names += scope.values
+        # After the array in a foreach only a statistic can be meant.
+        self._error(
+            "E0129",
+            f"unknown operator {call.value}",
+            call,
+            "neither an operator nor a macro",
+            hint=did_you_mean(call.value, ["@" + name for name in names]),
+        )
+        out.append(Token("NUMBER", "0", call.source, call.start, call.end))
+        if at < len(tokens) and tokens[at].type == "LPAREN":
+            depth = 0
+            for index in range(at, len(tokens)):
+                if tokens[index].type == "LPAREN":
+                    depth += 1
+                elif tokens[index].type == "RPAREN":
+                    depth -= 1
+                    if depth == 0:
+                        return index + 1
+        return at
+
+
+_DEFINABLE = frozenset(AT_WORDS.values()) - {"DEFINE"}
+
+
+def _in_brackets(tokens: list[Token], start: int, end: int) -> bool:
+    depth = 0
+    for token in tokens[start:end]:
+        if token.type == "LBRACK":
+            depth += 1
+        elif token.type == "RBRACK":
+            depth -= 1
+    return depth > 0

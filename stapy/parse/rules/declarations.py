@@ -1,0 +1,253 @@
+"""Declarations and probe points; ``script`` is the start symbol."""
+
+# ruff: noqa: D205, D400, D415
+from __future__ import annotations
+
+from typing import Any
+
+
+def p_script(p: Any) -> None:
+    """script : declarations"""
+    p[0] = p[1]
+
+
+def p_declarations(p: Any) -> None:
+    """declarations :
+                    | declarations declaration
+                    | declarations error"""
+    if len(p) == 1:
+        p[0] = []
+    else:
+        if p.slice[2].type == "declaration":
+            p[1].extend(p[2])
+        p[0] = p[1]
+
+
+def p_declaration(p: Any) -> None:
+    """declaration : probe
+                   | alias
+                   | function"""
+    p[0] = p[1]
+
+
+def p_declaration_globals(p: Any) -> None:
+    """declaration : globals end"""
+    p[0] = p[1]
+
+
+def p_declaration_embedded(p: Any) -> None:
+    """declaration : EMBED"""
+    p[0] = p.parser.job.embedded_declaration(p.slice[1])
+
+
+# --- globals ----------------------------------------------------------------
+
+
+def p_globals(p: Any) -> None:
+    """globals : GLOBAL global_list"""
+    p[0] = p[2]
+
+
+def p_globals_private(p: Any) -> None:
+    """globals : PRIVATE GLOBAL global_list
+               | PRIVATE global_list"""
+    p[0] = p[len(p) - 1]
+    for item in p[0]:
+        item.private = True
+
+
+def p_global_list(p: Any) -> None:
+    """global_list : global_item
+                   | global_list COMMA global_item"""
+    if len(p) == 2:
+        p[0] = [p[1]]
+    else:
+        p[1].append(p[3])
+        p[0] = p[1]
+
+
+def p_global_item(p: Any) -> None:
+    """global_item : IDENT global_wrap global_size global_value"""
+    p[0] = p.parser.job.global_item(p.slice[1], p[2], p[3], p[4])
+
+
+def p_global_wrap(p: Any) -> None:
+    """global_wrap :
+                   | PERCENT"""
+    p[0] = len(p) > 1
+
+
+def p_global_size(p: Any) -> None:
+    """global_size :
+                   | LBRACK signed RBRACK"""
+    p[0] = p[2] if len(p) > 1 else None
+
+
+def p_global_value(p: Any) -> None:
+    """global_value :
+                    | ASSIGN literal"""
+    p[0] = (p.slice[1], p[2]) if len(p) > 1 else None
+
+
+# --- functions --------------------------------------------------------------
+
+
+def p_function(p: Any) -> None:
+    """function : FUNCTION function_rest"""
+    p[0] = p.parser.job.function(p.slice[1], False, p[2])
+
+
+def p_function_private(p: Any) -> None:
+    """function : PRIVATE FUNCTION function_rest"""
+    p[0] = p.parser.job.function(p.slice[1], True, p[3])
+
+
+def p_function_rest(p: Any) -> None:
+    """function_rest : IDENT type LPAREN params RPAREN priority body"""
+    p[0] = (p.slice[1], p[2], p[4], p[6], p[7])
+
+
+def p_type(p: Any) -> None:
+    """type :
+            | COLON LONG
+            | COLON STRING_TYPE"""
+    p[0] = p[2] if len(p) > 1 else ""
+
+
+def p_params(p: Any) -> None:
+    """params :
+              | param_list"""
+    p[0] = p[1] if len(p) > 1 else []
+
+
+def p_param_list(p: Any) -> None:
+    """param_list : param
+                  | param_list COMMA param"""
+    if len(p) == 2:
+        p[0] = [p[1]]
+    else:
+        p[1].append(p[3])
+        p[0] = p[1]
+
+
+def p_param(p: Any) -> None:
+    """param : IDENT type"""
+    p[0] = p.parser.job.param(p.slice[1], p[2])
+
+
+def p_priority(p: Any) -> None:
+    """priority :
+                | COLON signed"""
+    p[0] = p.parser.job.priority(p[2]) if len(p) > 1 else None
+
+
+def p_body_block(p: Any) -> None:
+    """body : block"""
+    p[0] = p[1]
+
+
+def p_body_embedded(p: Any) -> None:
+    """body : EMBED"""
+    p[0] = p.parser.job.embedded_body(p.slice[1])
+
+
+# --- probes -----------------------------------------------------------------
+
+
+def p_probe(p: Any) -> None:
+    """probe : PROBE points block"""
+    p[0] = p.parser.job.probe(p.slice[1], p[2], p[3])
+
+
+def p_alias_prologue(p: Any) -> None:
+    """alias : PROBE points ASSIGN points block"""
+    p[0] = p.parser.job.alias(p.slice[1], p[2], p[4], p[5], None)
+
+
+def p_alias_both(p: Any) -> None:
+    """alias : PROBE points ASSIGN points block COMMA block"""
+    p[0] = p.parser.job.alias(p.slice[1], p[2], p[4], p[5], p[7])
+
+
+def p_alias_epilogue(p: Any) -> None:
+    """alias : PROBE points PLUSSET points block"""
+    p[0] = p.parser.job.alias(p.slice[1], p[2], p[4], None, p[5])
+
+
+def p_alias_bad(p: Any) -> None:
+    """alias : PROBE points PLUSSET points block COMMA block"""
+    p.parser.job.double_epilogue(p.slice[6])
+    p[0] = p.parser.job.alias(p.slice[1], p[2], p[4], p[5], p[7])
+
+
+def p_points(p: Any) -> None:
+    """points : point
+              | points COMMA point"""
+    p[0] = p[1] if len(p) == 2 else p[1] + p[3]
+
+
+def p_point(p: Any) -> None:
+    """point : path mark condition"""
+    p[0] = p.parser.job.marked(p[1], p[2], p[3])
+
+
+def p_mark(p: Any) -> None:
+    """mark :
+            | QUESTION
+            | NOT"""
+    p[0] = p.slice[1] if len(p) > 1 else None
+
+
+def p_condition(p: Any) -> None:
+    """condition :
+                 | IF LPAREN expr RPAREN"""
+    p[0] = p[3] if len(p) > 1 else None
+
+
+def p_path(p: Any) -> None:
+    """path : step
+            | path DOT step"""
+    p[0] = p[1] if len(p) == 2 else p.parser.job.joined(p[1], p[3], p.slice[2])
+
+
+def p_step(p: Any) -> None:
+    """step : COMPONENT"""
+    p[0] = p.parser.job.step(p.slice[1], None, None)
+
+
+def p_step_argument(p: Any) -> None:
+    """step : COMPONENT LPAREN literal RPAREN"""
+    p[0] = p.parser.job.step(p.slice[1], p[3], p.slice[4])
+
+
+def p_step_group(p: Any) -> None:
+    """step : LBRACE points RBRACE"""
+    p[0] = p[2]
+
+
+def p_member_name(p: Any) -> None:
+    """member_name : IDENT
+                   | PRINT
+                   | PRINTD
+                   | PRINTF
+                   | PROBE
+                   | GLOBAL
+                   | PRIVATE
+                   | FUNCTION
+                   | IF
+                   | ELSE
+                   | FOR
+                   | FOREACH
+                   | IN
+                   | LIMIT
+                   | RETURN
+                   | DELETE
+                   | WHILE
+                   | BREAK
+                   | CONTINUE
+                   | NEXT
+                   | STRING_TYPE
+                   | LONG
+                   | TRY
+                   | CATCH"""
+    p[0] = p.slice[1]

@@ -1,0 +1,344 @@
+"""Expressions."""
+
+# The docstrings are productions, so they cannot be sentences.
+# ruff: noqa: D205, D400, D415
+from __future__ import annotations
+
+from typing import Any
+
+from stapy.parse import nodes as n
+from stapy.parse.tokens import AT_WORDS, PRINTERS
+
+# From loose to tight.  NOSEMI and TERNARY are no tokens: they give a rule's
+# precedence where it must lose against every token that could go on.
+precedence = (
+    ("nonassoc", "NOSEMI"),
+    (
+        # What may begin an expression after a bare `return`, and what ends a statement early.
+        "nonassoc",
+        "SEMI",
+        "ELSE",
+        "IDENT",
+        "NUMBER",
+        "STRING",
+        "TARGET",
+        "EMBED",
+        *sorted(set(PRINTERS.values())),
+        *sorted(set(AT_WORDS.values()) - {"DEFINE"}),
+    ),
+    ("right", "TERNARY"),
+    (
+        "right",
+        "ASSIGN",
+        "STATSET",
+        "PLUSSET",
+        "MINUSSET",
+        "TIMESSET",
+        "DIVSET",
+        "MODSET",
+        "LSHIFTSET",
+        "RSHIFTSET",
+        "ANDSET",
+        "XORSET",
+        "ORSET",
+        "CATSET",
+    ),
+    ("right", "QUESTION"),
+    ("left", "LOR"),
+    ("left", "LAND"),
+    ("left", "PIPE"),
+    ("left", "CARET"),
+    ("left", "AMP"),
+    ("nonassoc", "IN"),
+    ("left", "LT", "GT", "LE", "GE", "EQ", "NE", "MATCH", "NOMATCH"),
+    ("left", "LSHIFT", "RSHIFT"),
+    ("left", "DOT"),
+    ("left", "PLUS", "MINUS"),
+    ("left", "STAR", "SLASH", "PERCENT"),
+    ("right", "UNARY", "NOT", "TILDE"),
+    ("nonassoc", "NOSUFFIX"),
+    ("nonassoc", "INCR", "DECR", "ARROW", "LBRACK", "DOLLARS", "LPAREN"),
+)
+
+
+def p_expr_binary(p: Any) -> None:
+    """expr : expr STAR expr
+            | expr SLASH expr
+            | expr PERCENT expr
+            | expr PLUS expr
+            | expr MINUS expr
+            | expr DOT expr
+            | expr LSHIFT expr
+            | expr RSHIFT expr
+            | expr LT expr
+            | expr GT expr
+            | expr LE expr
+            | expr GE expr
+            | expr EQ expr
+            | expr NE expr
+            | expr AMP expr
+            | expr CARET expr
+            | expr PIPE expr"""
+    p[0] = n.Binary(p[1].span.to(p[3].span), p[2], p[1], p[3])
+
+
+def p_expr_logical(p: Any) -> None:
+    """expr : expr LAND expr
+            | expr LOR expr"""
+    p[0] = n.Logical(p[1].span.to(p[3].span), p[2], p[1], p[3])
+
+
+def p_expr_regex(p: Any) -> None:
+    """expr : expr MATCH string
+            | expr NOMATCH string"""
+    p[0] = n.Regex(p[1].span.to(p[3].span), p[2], p[1], p[3])
+
+
+def p_expr_in(p: Any) -> None:
+    """expr : expr IN array"""
+    p[0] = n.ArrayIn(p[1].span.to(p[3].span), [p[1]], p[3])
+
+
+def p_expr_keys_in(p: Any) -> None:
+    """expr : LBRACK keys RBRACK IN array"""
+    p[0] = n.ArrayIn(p.slice[1].span.to(p[5].span), p[2], p[5])
+
+
+def p_expr_assign(p: Any) -> None:
+    """expr : expr ASSIGN expr
+            | expr STATSET expr
+            | expr PLUSSET expr
+            | expr MINUSSET expr
+            | expr TIMESSET expr
+            | expr DIVSET expr
+            | expr MODSET expr
+            | expr LSHIFTSET expr
+            | expr RSHIFTSET expr
+            | expr ANDSET expr
+            | expr XORSET expr
+            | expr ORSET expr
+            | expr CATSET expr"""
+    p.parser.job.check_target(p[1], f"'{p[2]}'")
+    p[0] = n.Assign(p[1].span.to(p[3].span), p[2], p[1], p[3])
+
+
+def p_expr_ternary(p: Any) -> None:
+    """expr : expr QUESTION expr COLON expr %prec TERNARY"""
+    p[0] = n.Ternary(p[1].span.to(p[5].span), p[1], p[3], p[5])
+
+
+def p_expr_unary(p: Any) -> None:
+    """expr : MINUS expr %prec UNARY
+            | PLUS expr %prec UNARY
+            | NOT expr
+            | TILDE expr"""
+    p[0] = n.Unary(p.slice[1].span.to(p[2].span), p[1], p[2])
+
+
+def p_expr_prefix(p: Any) -> None:
+    """expr : INCR suffixed %prec NOSUFFIX
+            | DECR suffixed %prec NOSUFFIX"""
+    p.parser.job.check_target(p[2], f"'{p[1]}'")
+    p[0] = n.Increment(p.slice[1].span.to(p[2].span), p[1], p[2], True)
+
+
+def p_expr_postfix(p: Any) -> None:
+    """expr : suffixed INCR
+            | suffixed DECR"""
+    p.parser.job.check_target(p[1], f"'{p[2]}'")
+    p[0] = n.Increment(p[1].span.to(p.slice[2].span), p[2], p[1], False)
+
+
+def p_expr_address(p: Any) -> None:
+    """expr : AMP suffixed %prec UNARY"""
+    p[0] = p.parser.job.address_of(p.slice[1], p[2])
+
+
+def p_expr_suffixed(p: Any) -> None:
+    """expr : suffixed %prec NOSUFFIX"""
+    p[0] = p[1]
+
+
+# --- what may be followed by "->", "[…]" and "$" ---------------------------
+
+
+def p_suffixed(p: Any) -> None:
+    """suffixed : primary %prec NOSUFFIX
+                | chained %prec NOSUFFIX"""
+    p[0] = p[1]
+
+
+def p_chained_start(p: Any) -> None:
+    """chained : target
+               | cast
+               | atvar"""
+    p[0] = p[1]
+
+
+def p_chained_auto(p: Any) -> None:
+    """chained : primary link"""
+    p[0] = p.parser.job.auto_cast(p[1], p[2])
+
+
+def p_chained_more(p: Any) -> None:
+    """chained : chained link"""
+    p[0] = p.parser.job.extend(p[1], p[2])
+
+
+def p_link_member(p: Any) -> None:
+    """link : ARROW member_name"""
+    p[0] = p.parser.job.member(p.slice[1], p[2])
+
+
+def p_link_subscript(p: Any) -> None:
+    """link : LBRACK expr RBRACK"""
+    p[0] = [n.Subscript(p.slice[1].span.to(p.slice[3].span), p[2])]
+
+
+def p_link_pretty(p: Any) -> None:
+    """link : DOLLARS"""
+    p[0] = p.parser.job.pretty(p.slice[1])
+
+
+def p_target(p: Any) -> None:
+    """target : TARGET"""
+    p[0] = p.parser.job.target(p.slice[1])
+
+
+def p_target_dollars(p: Any) -> None:
+    """target : DOLLARS"""
+    p[0] = n.Target(p.slice[1].span, p[1])
+
+
+def p_cast(p: Any) -> None:
+    """cast : AT_CAST LPAREN expr COMMA text RPAREN
+            | AT_CAST LPAREN expr COMMA text COMMA text RPAREN"""
+    module = p[7] if len(p) > 7 else ""
+    p[0] = n.Cast(p.slice[1].span.to(p.slice[len(p) - 1].span), p[3], p[5], module)
+
+
+def p_atvar(p: Any) -> None:
+    """atvar : AT_VAR LPAREN text RPAREN
+             | AT_VAR LPAREN text COMMA text RPAREN"""
+    module = p[5] if len(p) > 5 else ""
+    p[0] = n.AtVar(p.slice[1].span.to(p.slice[len(p) - 1].span), p[3], module)
+
+
+# --- primaries --------------------------------------------------------------
+
+
+def p_primary_literal(p: Any) -> None:
+    """primary : number
+               | string
+               | call
+               | print
+               | operator"""
+    p[0] = p[1]
+
+
+def p_primary_name(p: Any) -> None:
+    """primary : IDENT %prec NOSUFFIX"""
+    p[0] = n.Name(p.slice[1].span, p[1])
+
+
+def p_primary_index(p: Any) -> None:
+    """primary : IDENT LBRACK keys RBRACK"""
+    whole = p.slice[1].span.to(p.slice[4].span)
+    p[0] = p.parser.job.index(n.Index(whole, n.Name(p.slice[1].span, p[1]), p[3]))
+
+
+def p_primary_bucket(p: Any) -> None:
+    """primary : histogram LBRACK expr RBRACK"""
+    p[0] = n.Index(p[1].span.to(p.slice[4].span), p[1], [p[3]])
+
+
+def p_primary_histogram(p: Any) -> None:
+    """primary : histogram %prec NOSUFFIX"""
+    p[0] = p.parser.job.bare_histogram(p[1])
+
+
+def p_primary_paren(p: Any) -> None:
+    """primary : LPAREN expr RPAREN"""
+    p[0] = p[2]
+
+
+def p_primary_embedded(p: Any) -> None:
+    """primary : EMBED"""
+    p[0] = p.parser.job.embedded_expression(p.slice[1])
+
+
+def p_call(p: Any) -> None:
+    """call : IDENT LPAREN RPAREN
+            | IDENT LPAREN args RPAREN"""
+    p[0] = n.Call(p.slice[1].span.to(p.slice[len(p) - 1].span), p[1], p[3] if len(p) > 4 else [])
+
+
+def p_args(p: Any) -> None:
+    """args : expr
+            | args COMMA expr"""
+    if len(p) == 2:
+        p[0] = [p[1]]
+    else:
+        p[1].append(p[3])
+        p[0] = p[1]
+
+
+def p_keys(p: Any) -> None:
+    """keys : key
+            | keys COMMA key"""
+    if len(p) == 2:
+        p[0] = [p[1]]
+    else:
+        p[1].append(p[3])
+        p[0] = p[1]
+
+
+def p_key(p: Any) -> None:
+    """key : expr"""
+    p[0] = p[1]
+
+
+def p_key_any(p: Any) -> None:
+    """key : STAR"""
+    p[0] = None
+
+
+def p_array(p: Any) -> None:
+    """array : IDENT"""
+    p[0] = n.Name(p.slice[1].span, p[1])
+
+
+def p_array_histogram(p: Any) -> None:
+    """array : histogram"""
+    p[0] = p[1]
+
+
+# --- literals ---------------------------------------------------------------
+
+
+def p_number(p: Any) -> None:
+    """number : NUMBER"""
+    p[0] = p.parser.job.number(p.slice[1])
+
+
+def p_string(p: Any) -> None:
+    """string : STRING"""
+    p[0] = n.String(p.slice[1].span, p[1])
+
+
+def p_text(p: Any) -> None:
+    """text : STRING"""
+    p[0] = p[1]
+
+
+def p_signed(p: Any) -> None:
+    """signed : NUMBER
+              | MINUS NUMBER"""
+    minus = p.slice[1] if len(p) == 3 else None
+    p[0] = p.parser.job.number(p.slice[len(p) - 1], minus)
+
+
+def p_literal(p: Any) -> None:
+    """literal : signed
+               | string"""
+    p[0] = p[1]

@@ -1,0 +1,116 @@
+"""Operators that look like functions: the print family, statistics, ``@defined`` and kin."""
+
+# ruff: noqa: D205, D400, D415
+from __future__ import annotations
+
+from typing import Any
+
+from stapy.parse import nodes as n
+
+
+def _whole(p: Any) -> Any:
+    return p.slice[1].span.to(p.slice[len(p) - 1].span)
+
+
+# --- print ------------------------------------------------------------------
+
+
+def p_print(p: Any) -> None:
+    """print : PRINT LPAREN args RPAREN"""
+    p[0] = n.Print(_whole(p), p[1], None, p.parser.job.print_args(p[3]))
+
+
+def p_print_empty(p: Any) -> None:
+    """print : PRINT LPAREN RPAREN"""
+    if not p[1].endswith("ln"):
+        p.parser.job.empty_print(p.slice[1], p.slice[3])
+    p[0] = n.Print(_whole(p), p[1], None, [])
+
+
+def p_print_delimited(p: Any) -> None:
+    """print : PRINTD LPAREN string COMMA args RPAREN"""
+    if len(p[5]) < 2:
+        p.parser.job.short_printd(p.slice[1], p.slice[6])
+    p[0] = n.Print(_whole(p), p[1], p[3], p[5])
+
+
+def p_print_format(p: Any) -> None:
+    """print : PRINTF LPAREN string RPAREN
+             | PRINTF LPAREN string COMMA args RPAREN"""
+    p.parser.job.check_format(p[3])
+    p[0] = n.Print(_whole(p), p[1], p[3], p[5] if len(p) > 5 else [])
+
+
+# --- statistics -------------------------------------------------------------
+
+
+def p_operator_stat(p: Any) -> None:
+    """operator : AT_STAT LPAREN expr RPAREN
+                | AT_STAT LPAREN expr COMMA signed RPAREN"""
+    params = [p[5]] if len(p) > 5 else []
+    p[0] = p.parser.job.statistic(p.slice[1], _whole(p), p[3], params)
+
+
+def p_histogram_log(p: Any) -> None:
+    """histogram : AT_HIST_LOG LPAREN expr RPAREN"""
+    p[0] = n.Histogram(_whole(p), "log", p[3])
+
+
+def p_histogram_linear(p: Any) -> None:
+    """histogram : AT_HIST_LINEAR LPAREN expr COMMA signed COMMA signed COMMA signed RPAREN"""
+    p[0] = n.Histogram(_whole(p), "linear", p[3], [p[5], p[7], p[9]])
+
+
+# --- the context ------------------------------------------------------------
+
+
+def p_operator_defined(p: Any) -> None:
+    """operator : AT_DEFINED LPAREN expr RPAREN"""
+    p[0] = n.Defined(_whole(p), p[3])
+
+
+def p_operator_entry(p: Any) -> None:
+    """operator : AT_ENTRY LPAREN expr RPAREN"""
+    p[0] = n.Entry(_whole(p), p[3])
+
+
+def p_operator_probewrite(p: Any) -> None:
+    """operator : AT_PROBEWRITE LPAREN expr RPAREN"""
+    p[0] = n.ProbeWrite(_whole(p), p[3])
+
+
+def p_operator_perf(p: Any) -> None:
+    """operator : AT_PERF LPAREN text RPAREN"""
+    p[0] = n.Perf(_whole(p), p[3])
+
+
+def p_operator_const(p: Any) -> None:
+    """operator : AT_CONST LPAREN text RPAREN"""
+    p.parser.job.need_guru(p.slice[1])
+    p[0] = n.AtConst(_whole(p), p[3])
+
+
+def p_operator_enum(p: Any) -> None:
+    """operator : AT_ENUM LPAREN text RPAREN"""
+    p[0] = n.AtEnum(_whole(p), p[3])
+
+
+def p_operator_enumname(p: Any) -> None:
+    """operator : AT_ENUMNAME LPAREN expr RPAREN
+                | AT_ENUMNAME LPAREN expr COMMA text RPAREN
+                | AT_ENUMNAME LPAREN expr COMMA text COMMA text RPAREN"""
+    p[0] = n.AtEnumName(
+        _whole(p), p[3], p[5] if len(p) > 5 else "", p[7] if len(p) > 7 else ""
+    )
+
+
+def p_operator_register(p: Any) -> None:
+    """operator : AT_REGISTER LPAREN expr RPAREN"""
+    p.parser.job.need_guru(p.slice[1])
+    p[0] = n.AtRegister(_whole(p), p[3], p[1] == "@uregister")
+
+
+def p_operator_deref(p: Any) -> None:
+    """operator : AT_DEREF LPAREN expr COMMA expr RPAREN"""
+    p.parser.job.need_guru(p.slice[1])
+    p[0] = n.AtDeref(_whole(p), p[3], p[5], p[1] == "@uderef")

@@ -1,0 +1,175 @@
+"""Statements."""
+
+# ruff: noqa: D205, D400, D415
+from __future__ import annotations
+
+from typing import Any
+
+from stapy.parse import nodes as n
+
+
+def p_block(p: Any) -> None:
+    """block : LBRACE statements RBRACE
+             | LBRACE statements error RBRACE"""
+    p[0] = n.Block(p.slice[1].span.to(p.slice[len(p) - 1].span), p[2])
+
+
+def p_statements(p: Any) -> None:
+    """statements :
+                  | statements statement"""
+    if len(p) == 1:
+        p[0] = []
+    else:
+        if p[2] is not None:
+            p[1].append(p[2])
+        p[0] = p[1]
+
+
+def p_statement_error(p: Any) -> None:
+    """statement : error SEMI"""
+    p[0] = None
+
+
+def p_statement_block(p: Any) -> None:
+    """statement : block"""
+    p[0] = p[1]
+
+
+def p_statement_empty(p: Any) -> None:
+    """statement : SEMI"""
+    p[0] = n.EmptyStmt(p.slice[1].span)
+
+
+def p_end(p: Any) -> None:
+    """end : %prec NOSEMI
+           | SEMI"""
+
+
+def p_statement_expr(p: Any) -> None:
+    """statement : expr end"""
+    p[0] = p.parser.job.expression_statement(p[1])
+
+
+def p_statement_if(p: Any) -> None:
+    """statement : IF LPAREN expr RPAREN statement %prec NOSEMI
+                 | IF LPAREN expr RPAREN statement ELSE statement"""
+    job = p.parser.job
+    then = job.statement(p[5], p.slice[4])
+    otherwise = job.statement(p[7], p.slice[6]) if len(p) > 6 else None
+    p[0] = n.IfStmt(p.slice[1].span.to((otherwise or then).span), p[3], then, otherwise)
+
+
+def p_statement_while(p: Any) -> None:
+    """statement : WHILE LPAREN expr RPAREN enter statement"""
+    body = p.parser.job.loop_body(p[6], p.slice[4], p[5])
+    p[0] = n.WhileStmt(p.slice[1].span.to(body.span), p[3], body)
+
+
+def p_statement_for(p: Any) -> None:
+    """statement : FOR LPAREN maybe SEMI maybe SEMI maybe RPAREN enter statement"""
+    body = p.parser.job.loop_body(p[10], p.slice[8], p[9])
+    p[0] = n.ForStmt(p.slice[1].span.to(body.span), p[3], p[5], p[7], body)
+
+
+def p_maybe(p: Any) -> None:
+    """maybe :
+             | expr"""
+    p[0] = p[1] if len(p) > 1 else None
+
+
+def p_statement_foreach(p: Any) -> None:
+    """statement : FOREACH LPAREN foreach_head RPAREN enter statement"""
+    job = p.parser.job
+    p[0] = job.foreach(p.slice[1], p[3], job.loop_body(p[6], p.slice[4], p[5]))
+
+
+def p_enter(p: Any) -> None:
+    """enter :"""
+    p[0] = p.parser.job.enter_loop()
+
+
+def p_foreach_head(p: Any) -> None:
+    """foreach_head : foreach_keys IN array foreach_slice foreach_sort foreach_limit"""
+    p[0] = (None, p[1], p[3], p[4], p[5], p[6])
+
+
+def p_foreach_head_value(p: Any) -> None:
+    """foreach_head : foreach_key ASSIGN foreach_keys IN array foreach_slice foreach_sort foreach_limit"""  # noqa: E501
+    p[0] = (p[1], p[3], p[5], p[6], p[7], p[8])
+
+
+def p_foreach_keys_one(p: Any) -> None:
+    """foreach_keys : foreach_key"""
+    p[0] = [p[1]]
+
+
+def p_foreach_keys_many(p: Any) -> None:
+    """foreach_keys : LBRACK foreach_list RBRACK"""
+    p[0] = p[2]
+
+
+def p_foreach_list(p: Any) -> None:
+    """foreach_list : foreach_key
+                    | foreach_list COMMA foreach_key"""
+    if len(p) == 2:
+        p[0] = [p[1]]
+    else:
+        p[1].append(p[3])
+        p[0] = p[1]
+
+
+def p_foreach_key(p: Any) -> None:
+    """foreach_key : IDENT direction"""
+    p[0] = p.parser.job.foreach_key(p.slice[1], p[2])
+
+
+def p_direction(p: Any) -> None:
+    """direction :
+                 | PLUS
+                 | MINUS"""
+    p[0] = p.slice[1] if len(p) > 1 else None
+
+
+def p_foreach_slice(p: Any) -> None:
+    """foreach_slice :
+                     | LBRACK keys RBRACK"""
+    p[0] = p[2] if len(p) > 1 else None
+
+
+def p_foreach_sort(p: Any) -> None:
+    """foreach_sort : direction
+                    | AT_STAT PLUS
+                    | AT_STAT MINUS"""
+    p[0] = (None, p[1]) if len(p) == 2 else (p.slice[1], p.slice[2])
+
+
+def p_foreach_limit(p: Any) -> None:
+    """foreach_limit :
+                     | LIMIT expr"""
+    p[0] = p[2] if len(p) > 1 else None
+
+
+def p_statement_jump(p: Any) -> None:
+    """statement : BREAK end
+                 | CONTINUE end
+                 | NEXT end"""
+    p[0] = p.parser.job.jump(p.slice[1])
+
+
+def p_statement_return(p: Any) -> None:
+    """statement : RETURN end
+                 | RETURN expr end"""
+    p[0] = p.parser.job.return_statement(p.slice[1], p[2] if len(p) > 3 else None)
+
+
+def p_statement_delete(p: Any) -> None:
+    """statement : DELETE expr end"""
+    p[0] = p.parser.job.delete(p.slice[1], p[2])
+
+
+def p_statement_try(p: Any) -> None:
+    """statement : TRY block CATCH block
+                 | TRY block CATCH LPAREN IDENT RPAREN block"""
+    variable = p[5] if len(p) > 5 else None
+    handler = p[len(p) - 1]
+    p[0] = n.TryStmt(p.slice[1].span.to(handler.span), p[2], variable, handler)

@@ -1,0 +1,150 @@
+"""The grammar's tables: made by PLY once, then loaded from a cache in a millisecond.
+
+The cache file's name carries a digest of all productions, precedences and
+tokens and of the versions of PLY and Python, so a stale table is never used.
+An installed package may ship the file beside this module.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import sys
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from stapy.parse.rules import declarations, expressions, operators, statements
+from stapy.parse.tokens import GRAMMAR_TOKENS
+from stapy.paths import cache_dir
+
+_MODULES = (declarations, statements, expressions, operators)
+
+
+def rules() -> dict[str, Callable[[Any], None]]:
+    """All actions by name."""
+    found: dict[str, Callable[[Any], None]] = {}
+    for module in _MODULES:
+        for name, value in vars(module).items():
+            if name.startswith("p_"):
+                assert name not in found, f"two rules are called {name}"
+                found[name] = value
+    return found
+
+
+def digest() -> str:
+    """Changes whenever the tables must."""
+    import ply
+
+    text = "\n".join(
+        [f"{name} {rule.__doc__}" for name, rule in rules().items()]
+        + [repr(expressions.precedence), repr(GRAMMAR_TOKENS), ply.__version__, sys.version]
+    ).encode()
+    return f"{len(text):x}-{zlib.crc32(text):08x}-{zlib.adler32(text):08x}"
+
+
+def make_parser(on_error: Callable[[Any], Any]) -> Any:
+    """A PLY parser; the tables come from a cache when there is a good one."""
+    from ply.yacc import LRParser
+
+    functions = rules()
+    data = _load()
+    if data is None:
+        data = generate()
+        _save(data)
+    action, goto, productions = data
+    tables = _Tables(action, goto, productions, functions)
+    return LRParser(tables, on_error)
+
+
+class _Rule:
+    """What PLY's engine wants to know of a production."""
+
+    __slots__ = ("callable", "len", "name")
+
+    def __init__(self, name: str, length: int, action: Callable[[Any], None] | None) -> None:
+        self.name = name
+        self.len = length
+        self.callable = action
+
+
+class _Tables:
+    """The three attributes that PLY's engine reads from its tables."""
+
+    def __init__(
+        self,
+        action: dict[int, dict[str, int]],
+        goto: dict[int, dict[str, int]],
+        productions: list[tuple[str, int, str]],
+        functions: dict[str, Callable[[Any], None]],
+    ) -> None:
+        self.lr_action = action
+        self.lr_goto = goto
+        self.lr_productions = [
+            _Rule(name, length, functions.get(function)) for name, length, function in productions
+        ]
+
+
+def grammar_module() -> ModuleType:
+    """One module with everything that PLY reads: rules, tokens, precedence."""
+    module = ModuleType("stapy_grammar")
+    module.__file__ = __file__
+    for name, rule in rules().items():
+        setattr(module, name, rule)
+    module.tokens = GRAMMAR_TOKENS  # type: ignore[attr-defined]
+    module.precedence = expressions.precedence  # type: ignore[attr-defined]
+    module.start = "script"  # type: ignore[attr-defined]
+    module.p_error = lambda token: None  # type: ignore[attr-defined]
+    return module
+
+
+def generate(log: Any = None) -> tuple[Any, Any, Any]:
+    """Build the tables (half a second); conflicts go to ``log``."""
+    from ply import yacc
+
+    module = grammar_module()
+    sys.modules[module.__name__] = module
+    try:
+        parser = yacc.yacc(
+            module=module,
+            write_tables=False,
+            debug=False,
+            errorlog=log or yacc.NullLogger(),
+        )
+    finally:
+        del sys.modules[module.__name__]
+    productions = [(rule.name, rule.len, rule.func or "") for rule in parser.productions]
+    return parser.action, parser.goto, productions
+
+
+def _candidates() -> list[Path]:
+    name = f"grammar-{digest()}.tables"
+    return [Path(__file__).parent / name, cache_dir() / "parse" / name]
+
+
+def _load() -> tuple[Any, Any, Any] | None:
+    for path in _candidates():
+        try:
+            data = marshal.loads(path.read_bytes())
+        except (OSError, ValueError, EOFError, TypeError):
+            continue
+        if isinstance(data, tuple) and len(data) == 3:
+            return data
+    return None
+
+
+def _save(data: tuple[Any, Any, Any]) -> None:
+    write(_candidates()[-1], data)
+
+
+def write(path: Path, data: tuple[Any, Any, Any]) -> None:
+    """Store the tables; a cache that cannot be written only costs time."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f"{path.name}.{os.getpid()}")
+        temporary.write_bytes(marshal.dumps(data))
+        temporary.replace(path)
+    except OSError:
+        return

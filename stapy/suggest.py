@@ -1,0 +1,58 @@
+"""Near misses: which known names may a wrong one have meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def distance(a: str, b: str, limit: int) -> int:
+    """Edit distance (a swap of neighbours counts one); ``limit + 1`` when it is larger."""
+    if abs(len(a) - len(b)) > limit:
+        return limit + 1
+    before: list[int] = []
+    row = list(range(len(b) + 1))
+    for i, left in enumerate(a, 1):
+        older, before = before, row
+        row = [i]
+        best = i
+        for j, right in enumerate(b, 1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (left != right))
+            if i > 1 and j > 1 and left == b[j - 2] and a[i - 2] == right:
+                cost = min(cost, older[j - 2] + 1)
+            row.append(cost)
+            best = min(best, cost)
+        if best > limit:
+            return limit + 1
+    return row[-1] if row[-1] <= limit else limit + 1
+
+
+def nearest(word: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
+    """At most ``limit`` names that ``word`` may stand for, the best first.
+
+    A third of the letters may be wrong; differences in case cost less, and a
+    name that begins with the whole word is always near.
+    """
+    allowed = max(1, (len(word) + 1) // 3)
+    lower = word.lower()
+    scored: list[tuple[int, int, str]] = []
+    for name in set(candidates):
+        if name == word or not name:
+            continue
+        cost = distance(lower, name.lower(), allowed)
+        if cost > allowed:
+            if len(word) < 3 or not name.lower().startswith(lower):
+                continue
+            cost = allowed + 1
+        scored.append((cost, abs(len(name) - len(word)), name))
+    scored.sort()
+    return [name for _, _, name in scored[:limit]]
+
+
+def did_you_mean(word: str, candidates: Iterable[str], limit: int = 3, quote: str = "'") -> str:
+    """A hint such as ``did you mean 'open' or 'openat'?``; empty when nothing is near."""
+    names = [quote + name + quote for name in nearest(word, candidates, limit)]
+    if not names:
+        return ""
+    if len(names) == 1:
+        return f"did you mean {names[0]}?"
+    return f"did you mean {', '.join(names[:-1])} or {names[-1]}?"
