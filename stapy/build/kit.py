@@ -157,7 +157,7 @@ def open_kit(
             file=sys.stderr,
             flush=True,
         )
-        fresh = scratch / "kit"
+        fresh = scratch / f"kit-{key[:8]}"
         cpu = _Maker(kernel, runtime, fresh, facts()).make()
         stored = cache.put_tree(KIND, key, fresh)
         kit = _load(stored or fresh, key)
@@ -210,7 +210,11 @@ class _Maker:
         except OSError as error:
             raise KitError("tools", f"{error.filename or 'make'}: {error.strerror}") from error
         self.cpu += done.cpu
-        self.folder.mkdir()
+        if self.folder.exists():  # --tmpdir, and a run before this one was interrupted
+            from shutil import rmtree
+
+            rmtree(self.folder)
+        self.folder.mkdir(parents=True)
         self.write_texts()
         self.precompile()
         broken = self.compile_runtime()
