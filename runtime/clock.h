@@ -14,4 +14,10 @@ static inline s64 stapy_real_ns(void)
 	return ktime_get_real_fast_ns();
 }
 
+/* One clock for all CPUs that never goes back. */
+static inline u64 stapy_stamp(void)
+{
+	return ktime_get_mono_fast_ns();
+}
+
 #endif

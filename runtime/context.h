@@ -27,7 +27,8 @@ struct stapy_context {
 	const char *error;		/* message, or NULL: error_text */
 	int actions;			/* statements left */
 	int nesting;			/* script function calls left */
-	char *frame, *frame_end;	/* stack of frames */
+	char *frame, *frame_end;	/* stack of frames: next free byte, end */
+	char *frame_start;
 	struct stapy_out out;		/* what this run printed so far */
 	u64 entered;			/* cycle count */
 	void *regex;			/* captures of the last match, for matched() */

@@ -37,12 +37,16 @@ const struct stapy_stat *stapy_map_stat_slice(struct stapy_map *m, const union s
 /*
  * Iteration. sort: 0 none, 1 by value, 2 + i by key i; op: what of a statistic
  * (enum stapy_stat_op); limit -1: all. Statistics are merged over the CPUs
- * first. The array may be read, not changed, in the loop.
+ * first. The array may be read, not changed, in the loop. Sorting links the
+ * elements anew, so a sorted loop needs the lock as a writer.
  */
 struct stapy_iter {
 	struct stapy_map *map;
-	void *entry;
+	void *entry;			/* the current element */
+	void *next;			/* sorted walk: the one after it */
 	s64 left;
+	bool sorted;
+	int cpu;			/* unsorted walk over a statistic: whose table entry is in */
 	const union stapy_key *keys;	/* slice, or NULL */
 	const u8 *any;
 };

@@ -22,4 +22,18 @@ void stapy_flag_names(char *to, size_t bytes, u64 value, const struct stapy_name
 void stapy_value_name(char *to, size_t bytes, s64 value, const struct stapy_name *rows,
 		      unsigned int count, const char *form);
 
+/* Bodies of embedded functions that give the names of a value. */
+#define STAPY_FLAG_TEXT(value, zero, ...)						\
+	do {									\
+		static const struct stapy_name _rows[] = { __VA_ARGS__ };	\
+		stapy_flag_names(STAP_RETVALUE, MAXSTRINGLEN, value, _rows,	\
+				 ARRAY_SIZE(_rows), zero);			\
+	} while (0)
+#define STAPY_VALUE_TEXT(value, form, ...)						\
+	do {									\
+		static const struct stapy_name _rows[] = { __VA_ARGS__ };	\
+		stapy_value_name(STAP_RETVALUE, MAXSTRINGLEN, value, _rows,	\
+				 ARRAY_SIZE(_rows), form);			\
+	} while (0)
+
 #endif

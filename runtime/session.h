@@ -5,6 +5,7 @@
 
 struct stapy_context;
 struct stapy_family;
+struct stapy_stat;
 
 /* Limits that -D can change; the names are SystemTap's, in lower case. */
 struct stapy_limits {
@@ -16,22 +17,16 @@ struct stapy_limits {
 	int trylockdelay;		/* microseconds */
 	int minstackspace;		/* bytes */
 	int maxstringlen;		/* bytes with the NUL */
+	int maxnesting;			/* c->nesting at the start of a hit */
 	int maxmapentries;
 	int no_overload;		/* true: the overload rule is off */
 	int interruptible;
 	int suppress_handler_errors;
 	int suppress_time_limits;
+	int timing;			/* -t: count hits and cycles of each probe, report at the end */
 	u64 overload_threshold;		/* cycles */
 	u64 overload_interval;		/* cycles */
 	size_t buffer_bytes;		/* output ring of one CPU */
-};
-
-/* Hits and costs of one probe on one CPU. */
-struct stapy_probe_count {
-	u64 hits;
-	u64 cycles;
-	u64 cycles_min, cycles_max;
-	u64 skipped_lock;
 };
 
 /* One derived probe. */
@@ -42,7 +37,7 @@ struct stapy_probe {
 	const char *written;			/* the point as the script has it */
 	const char *alias;			/* pn() */
 	const char *place;			/* "script.stp:3:7" */
-	struct stapy_probe_count __percpu *count;
+	struct stapy_stat __percpu *cycles;	/* the runtime's: of each hit, with -t */
 };
 
 /* One place where a derived probe sits; every row of a family starts with it. */
@@ -65,7 +60,7 @@ struct stapy_stat_shape {
 	u8 variance;
 	u8 shift;
 	u8 histogram;				/* 0 none, 1 log, 2 linear */
-	u16 buckets;
+	u16 buckets;				/* computed by the runtime at start */
 	s64 low, high, step;
 };
 

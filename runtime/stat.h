@@ -4,6 +4,7 @@
 #define STAPY_STAT_H
 
 #define STAPY_LOG_BUCKETS 128
+#define STAPY_LOG_ZERO 64		/* number of the bucket of 0 */
 
 enum stapy_stat_op {
 	STAPY_COUNT, STAPY_SUM, STAPY_MIN, STAPY_MAX, STAPY_AVG, STAPY_VARIANCE
@@ -11,7 +12,7 @@ enum stapy_stat_op {
 
 struct stapy_stat {
 	s64 count, sum, min, max;
-	s64 average, remainder, deviation;	/* running values for the variance */
+	u64 squares_low, squares_high;		/* 128-bit sum of squares, when the shape wants the variance */
 	s64 histogram[];			/* shape.buckets, with under- and overflow for linear */
 };
 
@@ -29,9 +30,16 @@ bool stapy_stat_value(struct stapy_context *c, const struct stapy_stat *s, enum 
 /* Histograms. The shape is the one that the storage row of the global has. */
 bool stapy_out_histogram(struct stapy_context *c, struct stapy_out *o, const struct stapy_stat *s,
 			 const struct stapy_stat_shape *shape, const char *place);
+/*
+ * Buckets by number, from 0; as in SystemTap that is what foreach gives and []
+ * takes. Numbers outside of the histogram hold 0.
+ */
 s64 stapy_stat_bucket(const struct stapy_stat *s, const struct stapy_stat_shape *shape, s64 bucket);
 bool stapy_stat_has_bucket(const struct stapy_stat_shape *shape, s64 bucket);
-int stapy_stat_buckets(const struct stapy_stat_shape *shape);		/* for foreach */
+int stapy_stat_buckets(const struct stapy_stat_shape *shape);
+/* Lowest value that falls into a bucket. */
 s64 stapy_stat_bucket_low(const struct stapy_stat_shape *shape, int number);
+/* Number of the bucket of a value. */
+unsigned int stapy_stat_bucket_of(const struct stapy_stat_shape *shape, s64 value);
 
 #endif

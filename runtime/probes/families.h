@@ -5,6 +5,7 @@
 
 struct stapy_family {
 	const char *name;
+	bool phases;			/* runs begin and end probes: started before the others, stopped after them */
 	/* Arm all rows; a negative errno (after undoing what was armed) ends the session. */
 	int (*start)(void *rows, unsigned int count);
 	/* Disarm and wait until no handler runs any more. */

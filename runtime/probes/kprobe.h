@@ -9,12 +9,14 @@ struct stapy_kprobe_row {
 	const char *module;		/* NULL for vmlinux; a module need not be loaded yet */
 	unsigned long address;
 	unsigned int offset;		/* from the symbol */
-	bool optional;			/* a failure to register this row is only a warning */
+	bool optional;			/* never an error, even when no row of the probe can be armed */
 	bool is_return;
 	int maxactive;			/* return probes: 0 is KRETACTIVE's default */
 	size_t slot_bytes;		/* saved entry values; the entry side is site.probe->entry */
 	/* run-time state below */
 	bool armed;
+	int error;			/* of the first registration */
+	unsigned long missed;		/* hits missed before the module went away */
 	union {
 		struct kprobe kp;
 		struct kretprobe rp;

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Fault-safe stores to kernel memory: copy_to_kernel_nofault() is not exported. */
+#ifndef STAPY_COMPAT_UACCESS_H
+#define STAPY_COMPAT_UACCESS_H
+
+#ifdef CONFIG_X86_64
+/*
+ * An address outside the kernel's half must never reach the store: SMAP makes
+ * an access to user memory fatal, and a non-canonical one is a general
+ * protection fault, which the kernel reports as a bug.
+ */
+static inline bool stapy_kernel_address(unsigned long address, size_t size)
+{
+	unsigned int shift = 64 - boot_cpu_data.x86_virt_bits;
+	unsigned long last = address + size - 1;
+
+	return last >= address && address >= TASK_SIZE_MAX + PAGE_SIZE &&
+	       (unsigned long)((long)(address << shift) >> shift) == address &&
+	       (unsigned long)((long)(last << shift) >> shift) == last;
+}
+#else
+static inline bool stapy_kernel_address(unsigned long address, size_t size)
+{
+	return address + size - 1 >= address && address >= TASK_SIZE;
+}
+#endif
+
+#define STAPY_STORE(type, to, from, fault)					\
+	do {									\
+		type _value;							\
+										\
+		memcpy(&_value, from, sizeof(_value));				\
+		__put_kernel_nofault(to, &_value, type, fault);			\
+	} while (0)
+
+/* 0 or -EFAULT; size is 1, 2, 4 or 8. */
+static inline int stapy_store_kernel(unsigned long address, const void *from, size_t size)
+{
+	void *to = (void *)address;
+
+	if (!stapy_kernel_address(address, size))
+		return -EFAULT;
+	pagefault_disable();
+	switch (size) {
+	case 1:
+		STAPY_STORE(u8, to, from, fault);
+		break;
+	case 2:
+		STAPY_STORE(u16, to, from, fault);
+		break;
+	case 4:
+		STAPY_STORE(u32, to, from, fault);
+		break;
+	case 8:
+		STAPY_STORE(u64, to, from, fault);
+		break;
+	default:
+		goto fault;
+	}
+	pagefault_enable();
+	return 0;
+fault:
+	pagefault_enable();
+	return -EFAULT;
+}
+
+#endif

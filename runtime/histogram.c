@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Histograms: buckets, and drawing them. */
+#include "internal.h"
+
+#define HIST_WIDTH 50			/* bars are scaled to this */
+#define HIST_ELISION 2			/* empty rows kept on either side of a gap */
+#define HIST_MARGIN 2			/* empty rows around the data */
+#define HIST_TITLE 5			/* "value" */
+
+enum { HIST_NONE, HIST_LOG, HIST_LINEAR };
+
+/* Linear: one for values below low, one for each step up to high, one for values above. */
+void stapy_stat_shape_buckets(struct stapy_stat_shape *shape)
+{
+	u64 range, n;
+
+	shape->buckets = 0;
+	if (shape->histogram == HIST_LOG) {
+		shape->buckets = STAPY_LOG_BUCKETS;
+	} else if (shape->histogram == HIST_LINEAR) {
+		if (shape->step < 1)
+			shape->step = 1;
+		range = shape->high > shape->low ? (u64)shape->high - (u64)shape->low : 0;
+		n = div64_u64(range + shape->step - 1, shape->step) + 3;
+		shape->buckets = min_t(u64, n, U16_MAX);
+	}
+}
+
+unsigned int stapy_stat_bucket_of(const struct stapy_stat_shape *shape, s64 value)
+{
+	u64 n;
+
+	if (shape->histogram == HIST_LOG)
+		return value >= 0 ? STAPY_LOG_ZERO + fls64(value) :
+				    STAPY_LOG_ZERO - fls64(-(u64)value);
+	if (value < shape->low)
+		return 0;
+	n = div64_u64((u64)value - (u64)shape->low, shape->step) + 1;
+	return min_t(u64, n, shape->buckets - 1);
+}
+
+s64 stapy_stat_bucket_low(const struct stapy_stat_shape *shape, int number)
+{
+	if (shape->histogram == HIST_LOG) {
+		if (number > STAPY_LOG_ZERO)
+			return 1ULL << (number - STAPY_LOG_ZERO - 1);
+		if (number < STAPY_LOG_ZERO)
+			return -(1ULL << (STAPY_LOG_ZERO - number - 1));
+		return 0;
+	}
+	/* The rows of what is below and above show the bound that was passed. */
+	if (number == 0)
+		return shape->low;
+	if (number == shape->buckets - 1)
+		number--;
+	return shape->low + (number - 1) * shape->step;
+}
+
+int stapy_stat_buckets(const struct stapy_stat_shape *shape)
+{
+	return shape->buckets;
+}
+
+bool stapy_stat_has_bucket(const struct stapy_stat_shape *shape, s64 bucket)
+{
+	return bucket >= 0 && bucket < shape->buckets;
+}
+
+s64 stapy_stat_bucket(const struct stapy_stat *s, const struct stapy_stat_shape *shape, s64 bucket)
+{
+	return s && stapy_stat_has_bucket(shape, bucket) ? s->histogram[bucket] : 0;
+}
+
+static int digits(s64 value)
+{
+	u64 v = value < 0 ? -(u64)value : value;
+	int n = value < 0;
+
+	do {
+		n++;
+		v = div64_u64(v, 10);
+	} while (v);
+	return n;
+}
+
+static void fill(struct stapy_out *o, char with, int times)
+{
+	while (times-- > 0)
+		stapy_out_text(o, &with, 1);
+}
+
+struct drawing {
+	const struct stapy_stat *stat;
+	const struct stapy_stat_shape *shape;
+	int first, last;		/* rows */
+	int value_width, count_width;
+	u64 scale;			/* values for one character of a bar */
+};
+
+/* The rows with data and up to two around them. */
+static void choose_rows(struct drawing *d)
+{
+	const s64 *h = d->stat->histogram;
+	int end = d->shape->buckets - 1, i;
+
+	for (d->first = 0; d->first < end && !h[d->first]; d->first++)
+		;
+	for (d->last = end; d->last > d->first && !h[d->last]; d->last--)
+		;
+	for (i = 0; i < HIST_MARGIN; i++) {
+		/* No negative rows for data that has none. */
+		if (d->first > 0 &&
+		    (d->shape->histogram == HIST_LINEAR || d->first != STAPY_LOG_ZERO))
+			d->first--;
+		if (d->last < end)
+			d->last++;
+	}
+	if (d->shape->histogram == HIST_LINEAR) {
+		if (d->first == 0 && !h[0])
+			d->first++;
+		if (d->last == end && !h[end])
+			d->last--;
+	}
+}
+
+static void choose_widths(struct drawing *d)
+{
+	const struct stapy_stat_shape *shape = d->shape;
+	bool linear = shape->histogram == HIST_LINEAR;
+	s64 low = stapy_stat_bucket_low(shape, linear ? 0 : d->first);
+	s64 high = stapy_stat_bucket_low(shape, linear ? shape->buckets - 1 : d->last);
+	s64 most = 0;
+	int i;
+
+	for (i = d->first; i <= d->last; i++)
+		most = max(most, d->stat->histogram[i]);
+	d->scale = most <= HIST_WIDTH ? 1 : div64_u64(most + HIST_WIDTH - 1, HIST_WIDTH);
+	d->count_width = digits(most);
+	/* In a linear one there may be a '<' or '>' before the number. */
+	d->value_width = max(HIST_TITLE, max(digits(low), digits(high)) + linear);
+}
+
+static void draw_row(struct stapy_out *o, const struct drawing *d, int row)
+{
+	s64 value = stapy_stat_bucket_low(d->shape, row), count = d->stat->histogram[row];
+	int bar = div64_u64(count, d->scale), width = d->value_width;
+
+	if (d->shape->histogram == HIST_LINEAR && (row == 0 || row == d->shape->buckets - 1)) {
+		fill(o, ' ', width - digits(value) - 1);
+		fill(o, row ? '>' : '<', 1);
+		width = 0;
+	}
+	stapy_out_long(o, value, 'd', 0, width, -1);
+	stapy_out_text(o, " |", 2);
+	fill(o, '@', bar);
+	fill(o, ' ', HIST_WIDTH - bar + 1);
+	stapy_out_long(o, count, 'd', 0, d->count_width, -1);
+	stapy_out_text(o, "\n", 1);
+}
+
+/* A row is left out when it and its neighbours are empty. */
+static bool elided(const struct drawing *d, int row)
+{
+	int i = max(row - HIST_ELISION, d->first), end = min(row + HIST_ELISION, d->last);
+
+	for (; i <= end; i++)
+		if (d->stat->histogram[i])
+			return false;
+	return true;
+}
+
+bool stapy_out_histogram(struct stapy_context *c, struct stapy_out *o, const struct stapy_stat *s,
+			 const struct stapy_stat_shape *shape, const char *place)
+{
+	struct drawing d = { .stat = s, .shape = shape };
+	bool gap = false;
+	int row;
+
+	if (!s || !s->count)
+		return stapy_error(c, place, "empty aggregate");
+	choose_rows(&d);
+	choose_widths(&d);
+	stapy_out_string(o, "value", 0, d.value_width, -1);
+	stapy_out_text(o, " |", 2);
+	fill(o, '-', HIST_WIDTH);
+	stapy_out_text(o, " count\n", 7);
+	for (row = d.first; row <= d.last; row++) {
+		if (elided(&d, row)) {
+			gap = true;
+			continue;
+		}
+		if (gap) {
+			fill(o, ' ', d.value_width + 1);
+			stapy_out_text(o, "~\n", 2);
+			gap = false;
+		}
+		draw_row(o, &d, row);
+	}
+	stapy_out_text(o, "\n", 1);
+	return true;
+}

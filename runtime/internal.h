@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the runtime's own files share and scripts must not touch. */
+#ifndef STAPY_INTERNAL_H
+#define STAPY_INTERNAL_H
+
+#include "stapy.h"
+#include "transport/ring.h"
+
+/* Life of a session; handlers of ordinary probes run only while it is RUNNING. */
+enum stapy_state {
+	STAPY_LOADED,
+	STAPY_STARTING,
+	STAPY_RUNNING,
+	STAPY_STOPPING,
+	STAPY_STOPPED
+};
+
+enum stapy_skip { STAPY_SKIP_REENTRANT, STAPY_SKIP_STACK, STAPY_SKIP_LOCK, STAPY_SKIP_REASONS };
+
+/* All that belongs to one CPU. */
+struct stapy_cpu {
+	struct stapy_context c;
+	char *record;			/* text of the record being written starts here */
+	char *mark;			/* the unfinished print starts here, NULL outside of one */
+	u64 overload_start;
+	u64 overload_cycles;
+	struct stapy_ring ring;
+	char scratch[KSYM_SYMBOL_LEN];	/* for the holder of the context */
+};
+
+extern struct stapy_cpu __percpu *stapy_cpus;
+extern bool stapy_failed;			/* error probes run instead of end probes */
+
+int stapy_contexts_alloc(void);
+void stapy_contexts_free(void);
+/* Wait until no handler runs on any CPU. */
+void stapy_contexts_wait(void);
+
+/* stapy_enter() for handlers that belong to another state of the session. */
+struct stapy_context *stapy_enter_in(const struct stapy_site *site, enum stapy_state state);
+void stapy_run_handler(struct stapy_context *c, void (*handler)(struct stapy_context *c));
+void stapy_skip(enum stapy_skip reason);
+/* End the session because of an error. */
+void stapy_fail(void);
+
+static inline enum stapy_state stapy_state(void)
+{
+	return atomic_read(&stapy_session.state);
+}
+
+/* The figures that are printed when a session ends. */
+void stapy_report_skips(u64 missed);
+void stapy_report_probes(void);
+int stapy_report_alloc(void);
+void stapy_report_free(void);
+
+/* lock.c: which globals hits had to wait for in vain. */
+void stapy_lock_report(void);
+
+/* One statistic. */
+size_t stapy_stat_bytes(const struct stapy_stat_shape *shape);
+void stapy_stat_reset(struct stapy_stat *s, const struct stapy_stat_shape *shape);
+void stapy_stat_record(struct stapy_stat *s, const struct stapy_stat_shape *shape, s64 value);
+void stapy_stat_merge(struct stapy_stat *to, const struct stapy_stat *from,
+		      const struct stapy_stat_shape *shape);
+void stapy_stat_shape_buckets(struct stapy_stat_shape *shape);
+struct stapy_statvar *stapy_statvar_alloc(struct stapy_stat_shape *shape);
+void stapy_statvar_free(struct stapy_statvar *v);
+
+#endif

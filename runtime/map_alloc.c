@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Memory of arrays and statistics: all of it at start. */
+#include "map_internal.h"
+
+/* Keys and value behind the entry, numbers aligned. */
+static void lay_out(struct stapy_map *m)
+{
+	const struct stapy_storage *row = m->row;
+	u32 at = sizeof(struct stapy_entry);
+	int i;
+
+	for (i = 0; i < row->nkeys; i++) {
+		bool is_long = row->keys[i] == STAPY_LONG;
+
+		m->key_bytes[i] = is_long ? sizeof(s64) :
+				  row->key_bytes[i] ?: stapy_session.limits.maxstringlen;
+		at = ALIGN(at, 8);
+		m->key_offset[i] = at;
+		at += m->key_bytes[i];
+	}
+	at = ALIGN(at, 8);
+	m->value_offset = at;
+	switch (row->value) {
+	case STAPY_LONG:
+		m->value_bytes = sizeof(s64);
+		break;
+	case STAPY_STRING:
+		m->value_bytes = row->value_bytes ?: stapy_session.limits.maxstringlen;
+		break;
+	case STAPY_STAT:
+		m->value_bytes = stapy_stat_bytes(&row->shape);
+		break;
+	}
+	m->entry_bytes = ALIGN(at + m->value_bytes, 8);
+}
+
+static int table_alloc(const struct stapy_map *m, struct stapy_table *t, int node)
+{
+	unsigned int i;
+
+	INIT_LIST_HEAD(&t->used);
+	INIT_LIST_HEAD(&t->free);
+	t->buckets = vzalloc_node((m->mask + 1) * sizeof(*t->buckets), node);
+	t->memory = vzalloc_node((size_t)m->size * m->entry_bytes, node);
+	if (!t->buckets || !t->memory)
+		return -ENOMEM;
+	for (i = 0; i < m->size; i++) {
+		struct stapy_entry *e = t->memory + (size_t)i * m->entry_bytes;
+
+		list_add_tail(&e->list, &t->free);
+	}
+	return 0;
+}
+
+static void table_free(struct stapy_table *t)
+{
+	vfree(t->buckets);
+	vfree(t->memory);
+}
+
+static void map_free(struct stapy_map *m)
+{
+	int cpu;
+
+	if (!m)
+		return;
+	table_free(&m->whole);
+	if (m->parts) {
+		for_each_possible_cpu(cpu)
+			table_free(per_cpu_ptr(m->parts, cpu));
+		free_percpu(m->parts);
+	}
+	kfree(m->merged);
+	kfree(m);
+}
+
+static int parts_alloc(struct stapy_map *m)
+{
+	int cpu, r;
+
+	m->parts = alloc_percpu(struct stapy_table);
+	m->merged = kzalloc(stapy_stat_bytes(&m->row->shape), GFP_KERNEL);
+	if (!m->parts || !m->merged)
+		return -ENOMEM;
+	for_each_possible_cpu(cpu) {
+		r = table_alloc(m, per_cpu_ptr(m->parts, cpu), cpu_to_node(cpu));
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+static int map_alloc(struct stapy_storage *row)
+{
+	struct stapy_map *m = kzalloc(sizeof(*m), GFP_KERNEL);
+
+	if (!m)
+		return -ENOMEM;
+	*row->map = m;
+	m->row = row;
+	m->size = row->size > 0 ? row->size : max(stapy_session.limits.maxmapentries, 1);
+	m->mask = roundup_pow_of_two(m->size) - 1;
+	lay_out(m);
+	return stapy_map_is_stat(m) ? parts_alloc(m) : table_alloc(m, &m->whole, NUMA_NO_NODE);
+}
+
+static int storage_alloc(struct stapy_storage *row)
+{
+	if (row->value == STAPY_STAT)
+		stapy_stat_shape_buckets(&row->shape);
+	if (row->map)
+		return map_alloc(row);
+	*row->stat = stapy_statvar_alloc(&row->shape);
+	return *row->stat ? 0 : -ENOMEM;
+}
+
+int stapy_maps_alloc(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < stapy_session.nr_storage; i++) {
+		int r = storage_alloc(&stapy_session.storage[i]);
+
+		if (r) {
+			pr_err("%s: no memory for '%s'\n", stapy_session.name,
+			       stapy_session.storage[i].name);
+			return r;
+		}
+	}
+	return 0;
+}
+
+void stapy_maps_free(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < stapy_session.nr_storage; i++) {
+		struct stapy_storage *row = &stapy_session.storage[i];
+
+		if (row->map) {
+			map_free(*row->map);
+			*row->map = NULL;
+		} else {
+			stapy_statvar_free(*row->stat);
+			*row->stat = NULL;
+		}
+	}
+}

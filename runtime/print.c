@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Formatting: the conversions of printf, straight into the sink. */
+#include "internal.h"
+
+#define DIGITS 66			/* of a 64-bit number in any base, sign and prefix */
+#define MEMORY_CHUNK 64
+
+void stapy_out_text(struct stapy_out *o, const char *text, size_t length)
+{
+	size_t room = o->end - o->at;
+
+	if (unlikely(length > room)) {
+		o->lost += length - room;
+		length = room;
+	}
+	memcpy(o->at, text, length);
+	o->at += length;
+}
+
+static void pad(struct stapy_out *o, char with, int n)
+{
+	size_t room = o->end - o->at, wanted;
+
+	if (n <= 0)
+		return;
+	wanted = n;
+	if (unlikely(wanted > room)) {
+		o->lost += wanted - room;
+		wanted = room;
+	}
+	memset(o->at, with, wanted);
+	o->at += wanted;
+}
+
+void stapy_out_string(struct stapy_out *o, const char *s, unsigned int flags, int width,
+		      int precision)
+{
+	size_t n = precision >= 0 ? strnlen(s, precision) : strlen(s);
+	int blanks = width > 0 && n < width ? width - n : 0;
+
+	if (!(flags & STAPY_F_LEFT))
+		pad(o, ' ', blanks);
+	stapy_out_text(o, s, n);
+	if (flags & STAPY_F_LEFT)
+		pad(o, ' ', blanks);
+}
+
+/* Digits of value before end; the first one is returned. */
+static char *put_digits(char *end, u64 value, unsigned int base, const char *digits)
+{
+	if (base == 10) {
+		/* Most numbers are small: 32-bit divisions by a constant are multiplications. */
+		while (value > U32_MAX) {
+			u64 rest = value;
+
+			value = div64_u64(value, 10);
+			*--end = '0' + (rest - value * 10);
+		}
+		do {
+			*--end = '0' + (u32)value % 10;
+			value = (u32)value / 10;
+		} while (value);
+	} else {
+		unsigned int shift = base == 16 ? 4 : 3;
+
+		do {
+			*--end = digits[value & (base - 1)];
+			value >>= shift;
+		} while (value);
+	}
+	return end;
+}
+
+void stapy_out_long(struct stapy_out *o, s64 value, char conversion, unsigned int flags, int width,
+		    int precision)
+{
+	bool is_signed = conversion == 'd' || conversion == 'i';
+	bool upper = conversion == 'X';
+	unsigned int base = is_signed || conversion == 'u' ? 10 : conversion == 'o' ? 8 : 16;
+	char buffer[DIGITS], prefix[3], *end = buffer + sizeof(buffer), *first;
+	int sign_length = 0, zeros, blanks;
+	u64 v = value;
+
+	if (is_signed) {
+		if (value < 0) {
+			v = -(u64)value;
+			prefix[sign_length++] = '-';
+		} else if (flags & (STAPY_F_PLUS | STAPY_F_SPACE)) {
+			prefix[sign_length++] = flags & STAPY_F_PLUS ? '+' : ' ';
+		}
+	}
+	if ((flags & STAPY_F_ALT || conversion == 'p') && base != 10) {
+		prefix[sign_length++] = '0';
+		if (base == 16)
+			prefix[sign_length++] = upper ? 'X' : 'x';
+	}
+	first = put_digits(end, v, base, upper ? "0123456789ABCDEF" : "0123456789abcdef");
+	zeros = precision - (int)(end - first);
+	if (zeros < 0)
+		zeros = 0;
+	blanks = width - sign_length - zeros - (int)(end - first);
+	if (blanks > 0 && flags & STAPY_F_ZERO && !(flags & STAPY_F_LEFT)) {
+		zeros += blanks;
+		blanks = 0;
+	}
+	if (!(flags & STAPY_F_LEFT))
+		pad(o, ' ', blanks);
+	if (sign_length)
+		stapy_out_text(o, prefix, sign_length);
+	pad(o, '0', zeros);
+	stapy_out_text(o, first, end - first);
+	if (flags & STAPY_F_LEFT)
+		pad(o, ' ', blanks);
+}
+
+/* %#c: what cannot be printed as C writes it. */
+static int visible(char *to, unsigned char ch)
+{
+	static const char letters[] = "a\ab\bt\tn\nv\vf\fr\r\"\"''\\\\";
+	unsigned int i;
+
+	for (i = 0; i < sizeof(letters) - 1; i += 2)
+		if (letters[i + 1] == ch)
+			return sprintf(to, "\\%c", letters[i]);
+	return sprintf(to, ch >= ' ' && ch <= '~' ? "%c" : "\\%03o", ch);
+}
+
+void stapy_out_char(struct stapy_out *o, s64 value, unsigned int flags, int width)
+{
+	char text[8];
+	int n = 1;
+
+	text[0] = value;
+	if (flags & STAPY_F_ALT)
+		n = visible(text, value);
+	if (!(flags & STAPY_F_LEFT))
+		pad(o, ' ', width - n);
+	stapy_out_text(o, text, n);
+	if (flags & STAPY_F_LEFT)
+		pad(o, ' ', width - n);
+}
+
+void stapy_out_binary(struct stapy_out *o, s64 value, unsigned int size, int width)
+{
+	union {
+		u8 one;
+		u16 two;
+		u32 four;
+		u64 eight;
+	} v;
+
+	pad(o, '\0', width - (int)size);
+	switch (size) {
+	case 1:
+		v.one = value;
+		break;
+	case 2:
+		v.two = value;
+		break;
+	case 4:
+		v.four = value;
+		break;
+	default:
+		v.eight = value;
+		size = 8;
+		break;
+	}
+	stapy_out_text(o, (char *)&v, size);
+}
+
+static void out_hex(struct stapy_out *o, const u8 *bytes, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		stapy_out_text(o, (char []){ hex_asc_hi(bytes[i]), hex_asc_lo(bytes[i]) }, 2);
+}
+
+bool stapy_out_memory(struct stapy_context *c, struct stapy_out *o, unsigned long address, bool hex,
+		      unsigned int flags, int width, int length, const char *place)
+{
+	size_t left = length < 0 ? 1 : min_t(size_t, length, PAGE_SIZE);
+	int blanks = width - (int)(hex ? 2 * left : left);
+	u8 chunk[MEMORY_CHUNK];
+
+	if (!(flags & STAPY_F_LEFT))
+		pad(o, ' ', blanks);
+	while (left) {
+		size_t n = min_t(size_t, left, sizeof(chunk));
+
+		if (!(flags & STAPY_F_ALT ? stapy_read_user(c, chunk, address, n, place) :
+		      stapy_read_kernel(c, chunk, address, n, place)))
+			return false;
+		if (hex)
+			out_hex(o, chunk, n);
+		else
+			stapy_out_text(o, (char *)chunk, n);
+		address += n;
+		left -= n;
+	}
+	if (flags & STAPY_F_LEFT)
+		pad(o, ' ', blanks);
+	return true;
+}
+
+void stapy_printf(struct stapy_context *c, const char *fmt, ...)
+{
+	struct stapy_out *o = stapy_print_begin(c);
+	size_t room = o->end - o->at;
+	va_list args;
+	size_t n;
+
+	/* vsnprintf also writes a NUL, for which the ring keeps its spare bytes. */
+	va_start(args, fmt);
+	n = room ? vsnprintf(o->at, room + 1, fmt, args) : 0;
+	va_end(args);
+	if (!room || n > room)
+		o->lost += room ? n - room : strlen(fmt);
+	o->at += min(n, room);
+	stapy_print_end(c);
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* timer.*: handlers run in the interrupt of an hrtimer, or of the timer wheel for jiffies. */
+#include "../internal.h"
+
+static void hit(struct stapy_timer_row *row)
+{
+	struct pt_regs *regs = get_irq_regs();
+	struct stapy_context *c = stapy_enter(&row->site);
+
+	if (!c)
+		return;
+	if (regs && user_mode(regs))
+		c->user_regs = regs;
+	else
+		c->regs = regs;
+	stapy_run(c);
+	stapy_leave(c);
+}
+
+/* The interval of the next hit, evenly spread around the mean. */
+static u64 interval_of(const struct stapy_timer_row *row)
+{
+	u64 spread = 2 * row->randomize + 1, random, interval;
+
+	if (!row->randomize)
+		return row->interval;
+	random = (u64)get_random_u32() << 32 | get_random_u32();
+	interval = row->interval + random % spread - min(row->randomize, row->interval);
+	return max_t(u64, interval, 1);
+}
+
+static enum hrtimer_restart on_hrtimer(struct hrtimer *timer)
+{
+	struct stapy_timer_row *row = container_of(timer, struct stapy_timer_row, hr);
+
+	if (stapy_state() > STAPY_RUNNING)
+		return HRTIMER_NORESTART;
+	hrtimer_forward_now(timer, ns_to_ktime(interval_of(row)));
+	hit(row);
+	return HRTIMER_RESTART;
+}
+
+static void on_wheel(struct timer_list *timer)
+{
+	struct stapy_timer_row *row = container_of(timer, struct stapy_timer_row, wheel);
+
+	if (stapy_state() > STAPY_RUNNING)
+		return;
+	mod_timer(timer, jiffies + interval_of(row));
+	hit(row);
+}
+
+static int start(void *table, unsigned int count)
+{
+	struct stapy_timer_row *rows = table;
+	unsigned int i;
+
+	for (i = 0; i < count; i++) {
+		struct stapy_timer_row *row = &rows[i];
+
+		if (row->in_jiffies) {
+			timer_setup(&row->wheel, on_wheel, 0);
+			mod_timer(&row->wheel, jiffies + interval_of(row));
+		} else {
+			stapy_hrtimer_init(&row->hr, on_hrtimer);
+			hrtimer_start(&row->hr, ns_to_ktime(interval_of(row)),
+				      HRTIMER_MODE_REL_HARD);
+		}
+	}
+	return 0;
+}
+
+static void stop(void *table, unsigned int count)
+{
+	struct stapy_timer_row *rows = table;
+	unsigned int i;
+
+	for (i = 0; i < count; i++) {
+		if (rows[i].in_jiffies)
+			stapy_timer_cancel(&rows[i].wheel);
+		else
+			hrtimer_cancel(&rows[i].hr);
+	}
+}
+
+const struct stapy_family stapy_timer = {
+	.name = "timer",
+	.start = start,
+	.stop = stop,
+};

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Tracepoints: found by name, called back with their arguments as registers. */
+#include "../internal.h"
+
+#define MAX_ARGS 12
+
+static struct stapy_tracepoint_row *all_rows;
+static unsigned int nr_rows;
+static DEFINE_MUTEX(mutex);
+
+static __always_inline void hit(struct stapy_tracepoint_row *row, const unsigned long *args)
+{
+	struct stapy_context *c = stapy_enter(&row->site);
+
+	if (!c)
+		return;
+	c->args = args;
+	stapy_run(c);
+	stapy_leave(c);
+}
+
+/*
+ * One callback for each number of arguments. A tracepoint calls with its own
+ * types; narrower ones arrive in the same registers and stack slots as longs.
+ */
+#define ARGS_0
+#define ARGS_1 , unsigned long a0
+#define ARGS_2 ARGS_1, unsigned long a1
+#define ARGS_3 ARGS_2, unsigned long a2
+#define ARGS_4 ARGS_3, unsigned long a3
+#define ARGS_5 ARGS_4, unsigned long a4
+#define ARGS_6 ARGS_5, unsigned long a5
+#define ARGS_7 ARGS_6, unsigned long a6
+#define ARGS_8 ARGS_7, unsigned long a7
+#define ARGS_9 ARGS_8, unsigned long a8
+#define ARGS_10 ARGS_9, unsigned long a9
+#define ARGS_11 ARGS_10, unsigned long a10
+#define ARGS_12 ARGS_11, unsigned long a11
+
+#define CALLBACK(n, ...)							\
+	static void on_event_##n(void *row ARGS_##n)				\
+	{									\
+		const unsigned long args[] = { __VA_ARGS__ };			\
+										\
+		hit(row, args);							\
+	}
+
+CALLBACK(0, 0)
+CALLBACK(1, a0)
+CALLBACK(2, a0, a1)
+CALLBACK(3, a0, a1, a2)
+CALLBACK(4, a0, a1, a2, a3)
+CALLBACK(5, a0, a1, a2, a3, a4)
+CALLBACK(6, a0, a1, a2, a3, a4, a5)
+CALLBACK(7, a0, a1, a2, a3, a4, a5, a6)
+CALLBACK(8, a0, a1, a2, a3, a4, a5, a6, a7)
+CALLBACK(9, a0, a1, a2, a3, a4, a5, a6, a7, a8)
+CALLBACK(10, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9)
+CALLBACK(11, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
+CALLBACK(12, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
+
+static void *const callbacks[MAX_ARGS + 1] = {
+	on_event_0, on_event_1, on_event_2, on_event_3, on_event_4, on_event_5, on_event_6,
+	on_event_7, on_event_8, on_event_9, on_event_10, on_event_11, on_event_12,
+};
+
+static bool wants(const struct stapy_tracepoint_row *row, const struct tracepoint *tp,
+		  const char *module)
+{
+	if (row->tp || strcmp(row->name, tp->name))
+		return false;
+	return module ? row->module && !strcmp(row->module, module) : !row->module;
+}
+
+static void arm(struct tracepoint *tp, const char *module)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_rows; i++) {
+		struct stapy_tracepoint_row *row = &all_rows[i];
+		int r;
+
+		if (!wants(row, tp, module))
+			continue;
+		r = row->nargs > MAX_ARGS ? -E2BIG :
+		    tracepoint_probe_register(tp, callbacks[row->nargs], row);
+		if (r)
+			stapy_warn("probe %s registration error (rc %d)", row->site.point, r);
+		else
+			row->tp = tp;
+	}
+}
+
+static void disarm(struct tracepoint *tp)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_rows; i++) {
+		struct stapy_tracepoint_row *row = &all_rows[i];
+
+		if (!row->tp || (tp && row->tp != tp))
+			continue;
+		tracepoint_probe_unregister(row->tp, callbacks[row->nargs], row);
+		row->tp = NULL;
+	}
+}
+
+static void arm_builtin(struct tracepoint *tp, void *unused)
+{
+	arm(tp, NULL);
+}
+
+#ifdef CONFIG_MODULES
+static int on_module(struct notifier_block *nb, unsigned long event, void *data)
+{
+	struct module *module = ((struct tp_module *)data)->mod;
+	unsigned int i;
+
+	mutex_lock(&mutex);
+	for (i = 0; i < module->num_tracepoints; i++) {
+		struct tracepoint *tp = tracepoint_ptr_deref(&module->tracepoints_ptrs[i]);
+
+		if (event == MODULE_STATE_COMING)
+			arm(tp, module->name);
+		else if (event == MODULE_STATE_GOING)
+			disarm(tp);
+	}
+	mutex_unlock(&mutex);
+	return NOTIFY_DONE;
+}
+
+/* Registering calls back for the modules that are loaded already. */
+static struct notifier_block module_notifier = { .notifier_call = on_module };
+#endif
+
+static bool any_armed(const struct stapy_probe *probe)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_rows; i++)
+		if (all_rows[i].site.probe == probe && all_rows[i].tp)
+			return true;
+	return false;
+}
+
+/* Built-in events of a probe of which nothing could be armed are an error. */
+static int check_armed(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_rows; i++) {
+		const struct stapy_tracepoint_row *row = &all_rows[i];
+
+		if (row->tp || row->module || any_armed(row->site.probe))
+			continue;
+		stapy_control("error", "probe %s registration error (rc %d)", row->site.point,
+			      -ENOENT);
+		return -ENOENT;
+	}
+	return 0;
+}
+
+static void stop(void *rows, unsigned int count)
+{
+#ifdef CONFIG_MODULES
+	unregister_tracepoint_module_notifier(&module_notifier);
+#endif
+	mutex_lock(&mutex);
+	disarm(NULL);
+	mutex_unlock(&mutex);
+	tracepoint_synchronize_unregister();
+}
+
+static int start(void *rows, unsigned int count)
+{
+	int r = 0;
+
+	all_rows = rows;
+	nr_rows = count;
+	mutex_lock(&mutex);
+	for_each_kernel_tracepoint(arm_builtin, NULL);
+	mutex_unlock(&mutex);
+#ifdef CONFIG_MODULES
+	r = register_tracepoint_module_notifier(&module_notifier);
+#endif
+	r = r ?: check_armed();
+	if (r)
+		stop(rows, count);
+	return r;
+}
+
+const struct stapy_family stapy_tracepoint = {
+	.name = "tracepoint",
+	.start = start,
+	.stop = stop,
+};

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What a session tells when it ends: errors, skipped hits, lost output, costs of probes. */
+#include "internal.h"
+#include "transport/control.h"
+
+static atomic_t skipped[STAPY_SKIP_REASONS];
+static atomic_t skipped_total = ATOMIC_INIT(0);
+
+void stapy_skip(enum stapy_skip reason)
+{
+	const struct stapy_limits *limits = &stapy_session.limits;
+
+	atomic_inc(&skipped[reason]);
+	if (atomic_inc_return(&skipped_total) != limits->maxskipped + 1 ||
+	    limits->suppress_handler_errors)
+		return;
+	stapy_control("error", "%s", "Skipped too many probes, check MAXSKIPPED or try again with "
+		      "stap -t for more details.");
+	stapy_fail();
+}
+
+static void report_reason(enum stapy_skip reason, const char *what)
+{
+	int n = atomic_read(&skipped[reason]);
+
+	if (n)
+		stapy_warn("Skipped due to %s: %d", what, n);
+}
+
+void stapy_report_skips(u64 missed)
+{
+	u64 total = atomic_read(&skipped_total) + missed;
+	u64 failures = stapy_rings_failures();
+	int errors = atomic_read(&stapy_session.errors);
+	unsigned int lost = stapy_control_lost();
+
+	if (errors || total) {
+		stapy_warn("Number of errors: %d, skipped probes: %llu", errors, total);
+		stapy_lock_report();
+		report_reason(STAPY_SKIP_STACK, "low stack");
+		report_reason(STAPY_SKIP_REENTRANT, "reentrancy");
+	}
+	if (failures)
+		stapy_warn("There were %llu transport failures. Try stap -s to increase the buffer "
+			   "size from %zu.", failures, max_t(size_t, stapy_ring_bytes() >> 20, 1));
+	if (lost)
+		stapy_warn("%u warnings or errors were lost", lost);
+}
+
+/* Per-probe statistics are kept only with -t. */
+int stapy_report_alloc(void)
+{
+	unsigned int i;
+
+	if (!stapy_session.limits.timing)
+		return 0;
+	for (i = 0; i < stapy_session.nr_probes; i++) {
+		stapy_session.probes[i].cycles = alloc_percpu(struct stapy_stat);
+		if (!stapy_session.probes[i].cycles)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+void stapy_report_free(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < stapy_session.nr_probes; i++) {
+		free_percpu(stapy_session.probes[i].cycles);
+		stapy_session.probes[i].cycles = NULL;
+	}
+}
+
+static void print_probe(struct stapy_context *c, unsigned int number)
+{
+	static const struct stapy_stat_shape shape = { .variance = 1 };
+	const struct stapy_probe *probe = &stapy_session.probes[number];
+	struct stapy_stat sum = { 0 };
+	s64 variance;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		stapy_stat_merge(&sum, per_cpu_ptr(probe->cycles, cpu), &shape);
+	if (!sum.count)
+		return;
+	stapy_stat_value(c, &sum, STAPY_VARIANCE, 0, &variance, NULL);
+	stapy_printf(c, "%s, (%s), hits: %lld, cycles: %lldmin/%lldavg/%lldmax, variance: %lld, "
+		     "from: %s, index: %u\n", probe->alias ?: probe->written, probe->place, sum.count,
+		     sum.min, sum.sum / sum.count, sum.max, variance, probe->written, number);
+}
+
+static void print_probes(struct stapy_context *c)
+{
+	unsigned int i;
+
+	stapy_printf(c, "%s", "----- probe hit report: \n");
+	for (i = 0; i < stapy_session.nr_probes; i++)
+		print_probe(c, i);
+}
+
+void stapy_report_probes(void)
+{
+	static struct stapy_probe probe = { .handler = print_probes };
+	static const struct stapy_site site = { .probe = &probe };
+	struct stapy_context *c;
+
+	if (!stapy_session.limits.timing)
+		return;
+	c = stapy_enter_in(&site, STAPY_STOPPING);
+	if (!c)
+		return;
+	c->interruptible = true;
+	stapy_run(c);
+	stapy_leave(c);
+}

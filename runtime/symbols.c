@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Kernel stacks and symbols, by the kernel's own unwinder and kallsyms. */
+#include "internal.h"
+
+unsigned int stapy_kernel_stack(struct stapy_context *c, unsigned long *to, unsigned int max)
+{
+	unsigned int n, i;
+
+	if (c->regs)
+		return stapy_unwind(c->regs, to, max);
+	/* No registers: from here, without the frames of this module. */
+	n = stack_trace_save(to, max, 0);
+	for (i = 0; i < n && within_module(to[i], THIS_MODULE); i++)
+		;
+	memmove(to, to + i, (n - i) * sizeof(*to));
+	return n - i;
+}
+
+/* kallsyms writes up to KSYM_SYMBOL_LEN bytes, more than a stack should give. */
+static char *scratch(void)
+{
+	return this_cpu_ptr(stapy_cpus)->scratch;
+}
+
+static bool unknown(const char *text)
+{
+	return text[0] == '0' && text[1] == 'x';
+}
+
+void stapy_symbol_name(char *to, size_t bytes, unsigned long address)
+{
+	char *text = scratch();
+
+	sprint_symbol_no_offset(text, address);
+	stapy_copy(to, text, bytes);
+	/* "name [module]": the name alone */
+	if (!unknown(to))
+		to[strcspn(to, " ")] = '\0';
+}
+
+void stapy_symbol_data(char *to, size_t bytes, unsigned long address)
+{
+	char *text = scratch();
+
+	sprint_symbol(text, address);
+	stapy_copy(to, text, bytes);
+	if (!unknown(to) && !strchr(to, '['))
+		stapy_concat(to, to, " [kernel]", bytes);
+}
+
+void stapy_module_name(char *to, size_t bytes, unsigned long address)
+{
+	char *text = scratch(), *bracket;
+
+	sprint_symbol(text, address);
+	if (unknown(text)) {
+		stapy_copy(to, "", bytes);
+		return;
+	}
+	bracket = strchr(text, '[');
+	if (!bracket) {
+		stapy_copy(to, "kernel", bytes);
+		return;
+	}
+	/* a build-id may follow the name */
+	bracket++;
+	bracket[strcspn(bracket, " ]")] = '\0';
+	stapy_copy(to, bracket, bytes);
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Strings of the script language. */
+#include "internal.h"
+
+size_t stapy_copy(char *to, const char *from, size_t bytes)
+{
+	size_t n;
+
+	if (!bytes)
+		return 0;
+	n = strnlen(from, bytes - 1);
+	if (to != from)
+		memmove(to, from, n);
+	to[n] = '\0';
+	return n;
+}
+
+size_t stapy_concat(char *to, const char *a, const char *b, size_t bytes)
+{
+	size_t n = strnlen(a, bytes - 1), more = strnlen(b, bytes - 1 - n);
+
+	/* The second part first: to may be b as well. */
+	memmove(to + n, b, more);
+	if (to != a)
+		memmove(to, a, n);
+	to[n + more] = '\0';
+	return n + more;
+}
+
+int stapy_compare(const char *a, const char *b)
+{
+	return strcmp(a, b);
+}
+
+/* The escape of one character, or the character: at most 4 bytes. */
+static size_t escape(char *to, unsigned char ch)
+{
+	static const char letters[] = "a\ab\bt\tn\nv\vf\fr\r\"\"\\\\";
+	unsigned int i;
+
+	for (i = 0; i < sizeof(letters) - 1; i += 2) {
+		if (letters[i + 1] == ch) {
+			to[0] = '\\';
+			to[1] = letters[i];
+			return 2;
+		}
+	}
+	if (ch >= ' ' && ch <= '~') {
+		to[0] = ch;
+		return 1;
+	}
+	to[0] = '\\';
+	to[1] = '0' + (ch >> 6);
+	to[2] = '0' + (ch >> 3 & 7);
+	to[3] = '0' + (ch & 7);
+	return 4;
+}
+
+size_t stapy_quote(char *to, size_t bytes, const char *from, size_t length, bool cut)
+{
+	/* behind the text: the quote, three dots, NUL */
+	size_t room = bytes > 6 ? bytes - 6 : 0, n = 0, i;
+	char piece[4];
+
+	if (!room) {
+		if (bytes)
+			*to = '\0';
+		return 0;
+	}
+	to[n++] = '"';
+	for (i = 0; i < length && from[i]; i++) {
+		size_t more = escape(piece, from[i]);
+
+		if (n + more > room) {
+			cut = true;
+			break;
+		}
+		memcpy(to + n, piece, more);
+		n += more;
+	}
+	to[n++] = '"';
+	if (cut) {
+		memcpy(to + n, "...", 3);
+		n += 3;
+	}
+	to[n] = '\0';
+	return n;
+}

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * /proc/stapy_<module>/control and output. Probes never wake anybody: a timer
+ * looks every few milliseconds whether there is something to read.
+ */
+#include "../internal.h"
+#include "control.h"
+#include "files.h"
+
+#define TICK_MS 4
+#define COMMAND_BYTES 64
+
+static struct proc_dir_entry *directory;
+static DECLARE_WAIT_QUEUE_HEAD(readers);
+static DEFINE_MUTEX(output_mutex);
+static DEFINE_MUTEX(control_mutex);
+static struct timer_list tick;
+static bool tick_stopped;
+static atomic_t control_users = ATOMIC_INIT(0);
+static bool detached;			/* closing control does not end the session */
+
+/* The message that a short read of control left. */
+static char *line;
+static size_t line_length, line_done;
+
+static bool over(void)
+{
+	return stapy_state() == STAPY_STOPPED;
+}
+
+void stapy_files_wake(void)
+{
+	wake_up_interruptible_all(&readers);
+}
+
+static void on_tick(struct timer_list *unused)
+{
+	if (wq_has_sleeper(&readers) && (stapy_rings_readable() || stapy_control_pending()))
+		stapy_files_wake();
+	if (!READ_ONCE(tick_stopped))
+		mod_timer(&tick, jiffies + max(1UL, msecs_to_jiffies(TICK_MS)));
+}
+
+/* An open file keeps the module, so that no sleeper is left on our wait queue. */
+static int hold_module(void)
+{
+	return try_module_get(THIS_MODULE) ? 0 : -ENODEV;
+}
+
+static int output_open(struct inode *inode, struct file *file)
+{
+	return hold_module();
+}
+
+static int output_release(struct inode *inode, struct file *file)
+{
+	module_put(THIS_MODULE);
+	return 0;
+}
+
+static ssize_t output_read(struct file *file, char __user *to, size_t bytes, loff_t *unused)
+{
+	ssize_t n;
+	bool last;
+
+	if (!bytes)
+		return 0;
+	for (;;) {
+		/* Read before the rings are: what comes after the end cannot be missed. */
+		last = over();
+		if (mutex_lock_interruptible(&output_mutex))
+			return -ERESTARTSYS;
+		n = stapy_rings_read(to, bytes);
+		mutex_unlock(&output_mutex);
+		if (n || last)
+			return n;
+		if (file->f_flags & O_NONBLOCK)
+			return -EAGAIN;
+		if (wait_event_interruptible(readers, stapy_rings_readable() || over()))
+			return -ERESTARTSYS;
+	}
+}
+
+static __poll_t output_poll(struct file *file, poll_table *table)
+{
+	poll_wait(file, &readers, table);
+	if (stapy_rings_readable())
+		return EPOLLIN | EPOLLRDNORM;
+	return over() ? EPOLLIN | EPOLLRDNORM | EPOLLHUP : 0;
+}
+
+static const struct proc_ops output_ops = {
+	.proc_open = output_open,
+	.proc_release = output_release,
+	.proc_read = output_read,
+	.proc_poll = output_poll,
+	.proc_lseek = noop_llseek,
+};
+
+static int control_open(struct inode *inode, struct file *file)
+{
+	int r = hold_module();
+
+	if (r)
+		return r;
+	if (atomic_cmpxchg(&control_users, 0, 1)) {
+		module_put(THIS_MODULE);
+		return -EBUSY;
+	}
+	detached = false;
+	return 0;
+}
+
+/* The consumer is gone, perhaps killed: nobody else would end the session. */
+static int control_release(struct inode *inode, struct file *file)
+{
+	if (!detached)
+		stapy_session_stop();
+	atomic_set(&control_users, 0);
+	module_put(THIS_MODULE);
+	return 0;
+}
+
+static ssize_t control_write(struct file *file, const char __user *from, size_t bytes, loff_t *unused)
+{
+	char command[COMMAND_BYTES];
+	int target;
+
+	if (bytes >= sizeof(command))
+		return -EINVAL;
+	if (copy_from_user(command, from, bytes))
+		return -EFAULT;
+	command[bytes] = '\0';
+	if (sscanf(command, "start %d", &target) == 1) {
+		int r = stapy_session_start(target);
+
+		if (r)
+			return r;
+	} else if (sysfs_streq(command, "stop")) {
+		stapy_session_stop();
+	} else if (sysfs_streq(command, "detach")) {
+		detached = true;
+	} else {
+		return -EINVAL;
+	}
+	return bytes;
+}
+
+/* Whole lines as far as they fit; a line longer than the buffer in parts. */
+static ssize_t copy_messages(char __user *to, size_t bytes)
+{
+	size_t copied = 0, n;
+
+	while (copied < bytes) {
+		if (line_done == line_length) {
+			line_done = 0;
+			line_length = stapy_control_take(line);
+			if (!line_length)
+				break;
+		}
+		n = line_length - line_done;
+		if (copied && n > bytes - copied)
+			break;
+		n = min(n, bytes - copied);
+		if (copy_to_user(to + copied, line + line_done, n))
+			return copied ?: -EFAULT;
+		line_done += n;
+		copied += n;
+	}
+	return copied;
+}
+
+static bool messages(void)
+{
+	return line_done < line_length || stapy_control_pending();
+}
+
+static ssize_t control_read(struct file *file, char __user *to, size_t bytes, loff_t *unused)
+{
+	ssize_t n;
+	bool last;
+
+	if (!bytes)
+		return 0;
+	for (;;) {
+		last = over();
+		if (mutex_lock_interruptible(&control_mutex))
+			return -ERESTARTSYS;
+		n = copy_messages(to, bytes);
+		mutex_unlock(&control_mutex);
+		if (n || last)
+			return n;
+		if (file->f_flags & O_NONBLOCK)
+			return -EAGAIN;
+		if (wait_event_interruptible(readers, messages() || over()))
+			return -ERESTARTSYS;
+	}
+}
+
+static __poll_t control_poll(struct file *file, poll_table *table)
+{
+	poll_wait(file, &readers, table);
+	if (messages())
+		return EPOLLIN | EPOLLRDNORM;
+	return over() ? EPOLLIN | EPOLLRDNORM | EPOLLHUP : 0;
+}
+
+static const struct proc_ops control_ops = {
+	.proc_open = control_open,
+	.proc_release = control_release,
+	.proc_read = control_read,
+	.proc_write = control_write,
+	.proc_poll = control_poll,
+	.proc_lseek = noop_llseek,
+};
+
+int stapy_files_create(void)
+{
+	char name[MODULE_NAME_LEN + 8];
+
+	line = vmalloc(stapy_control_line());
+	if (!line)
+		return -ENOMEM;
+	snprintf(name, sizeof(name), "stapy_%s", stapy_session.name);
+	directory = proc_mkdir(name, NULL);
+	if (!directory)
+		return -EEXIST;
+	if (!proc_create("control", 0600, directory, &control_ops) ||
+	    !proc_create("output", 0600, directory, &output_ops))
+		return -ENOMEM;
+	timer_setup(&tick, on_tick, 0);
+	mod_timer(&tick, jiffies + 1);
+	return 0;
+}
+
+void stapy_files_remove(void)
+{
+	/* Waits for calls in progress and closes what is open. */
+	if (directory)
+		proc_remove(directory);
+	directory = NULL;
+	WRITE_ONCE(tick_stopped, true);
+	if (tick.function)
+		stapy_timer_cancel(&tick);
+	vfree(line);
+	line = NULL;
+}

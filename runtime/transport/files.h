@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The procfs files of the session. */
+#ifndef STAPY_FILES_H
+#define STAPY_FILES_H
+
+int stapy_files_create(void);
+void stapy_files_remove(void);
+/* Wake whoever waits for output or messages; process context. */
+void stapy_files_wake(void);
+
+/* session.c: what the consumer may ask for. */
+int stapy_session_start(int target);
+void stapy_session_stop(void);
+
+#endif

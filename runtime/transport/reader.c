@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The rings' reader: one text in the order of time out of all CPUs. The caller has the files' mutex. */
+#include "../internal.h"
+
+#define MARK_BYTES 64
+
+/* The ring whose record was read only in part: it goes first. */
+static int partial = -1;
+
+static struct stapy_ring *ring_of(int cpu)
+{
+	return &per_cpu_ptr(stapy_cpus, cpu)->ring;
+}
+
+static struct stapy_record *record_at_tail(struct stapy_ring *r, size_t mask)
+{
+	return (struct stapy_record *)(r->base + (r->tail & mask));
+}
+
+bool stapy_rings_readable(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		struct stapy_ring *r = ring_of(cpu);
+
+		if (smp_load_acquire(&r->head) != READ_ONCE(r->tail))
+			return true;
+	}
+	return false;
+}
+
+/* Everything that was stamped before the time returned is below the limits. */
+static u64 take_snapshot(void)
+{
+	u64 now = stapy_stamp();
+	int cpu, tries;
+
+	smp_mb();
+	for_each_possible_cpu(cpu) {
+		struct stapy_ring *r = ring_of(cpu);
+
+		/* Commits take some ten instructions; a stopped virtual CPU is not waited for for ever. */
+		for (tries = 0; smp_load_acquire(&r->committing) && tries < 2000; tries++) {
+			if (tries < 1000)
+				cpu_relax();
+			else
+				usleep_range(20, 50);
+		}
+		r->limit = smp_load_acquire(&r->head);
+	}
+	return now;
+}
+
+/* The CPU with the oldest record, -1 when there is none; next: the time up to which it stays so. */
+static int oldest(u64 now, size_t mask, u64 *next)
+{
+	u64 first = U64_MAX;
+	int cpu, found = -1;
+
+	*next = now;
+	for_each_possible_cpu(cpu) {
+		struct stapy_ring *r = ring_of(cpu);
+		u64 stamp;
+
+		if (r->tail == r->limit)
+			continue;
+		stamp = record_at_tail(r, mask)->stamp;
+		if (stamp > now)
+			continue;
+		if (stamp < first) {
+			if (found >= 0)
+				*next = min(*next, first);
+			first = stamp;
+			found = cpu;
+		} else {
+			*next = min(*next, stamp);
+		}
+	}
+	return found;
+}
+
+static ssize_t copy_mark(char __user *to, size_t bytes, u64 lost, int cpu)
+{
+	char text[MARK_BYTES];
+	size_t n = scnprintf(text, sizeof(text), "[lost %llu bytes on cpu %d]\n", lost, cpu);
+
+	n = min(n, bytes);
+	return copy_to_user(to, text, n) ? -EFAULT : (ssize_t)n;
+}
+
+/* Copy from the record at the tail; negative on a fault, *whole when it was read to its end. */
+static ssize_t copy_record(struct stapy_ring *r, int cpu, size_t mask, char __user *to, size_t bytes,
+			   bool *whole)
+{
+	struct stapy_record *record = record_at_tail(r, mask);
+	ssize_t copied = 0;
+	size_t n;
+
+	*whole = false;
+	if (record->lost && !r->marked) {
+		copied = copy_mark(to, bytes, record->lost, cpu);
+		if (copied < 0)
+			return copied;
+		r->marked = true;
+	}
+	n = min_t(size_t, record->length - r->done, bytes - copied);
+	if (copy_to_user(to + copied, (char *)(record + 1) + r->done, n))
+		return copied ?: -EFAULT;
+	r->done += n;
+	if (r->done == record->length) {
+		*whole = true;
+		r->done = 0;
+		r->marked = false;
+		/* Pairs with the acquire in the writer: the bytes may be written again. */
+		smp_store_release(&r->tail, r->tail + ALIGN(sizeof(*record) + record->length, 8));
+	}
+	return copied + n;
+}
+
+/* After the session: losses that no later record could report. */
+static ssize_t copy_last_losses(char __user *to, size_t bytes)
+{
+	ssize_t copied = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		struct stapy_ring *r = ring_of(cpu);
+		ssize_t n;
+
+		if (!r->lost || r->tail != r->head || bytes - copied < MARK_BYTES)
+			continue;
+		n = copy_mark(to + copied, bytes - copied, r->lost, cpu);
+		if (n < 0)
+			return copied ?: n;
+		r->lost = 0;
+		copied += n;
+	}
+	return copied;
+}
+
+ssize_t stapy_rings_read(char __user *to, size_t bytes)
+{
+	size_t mask = stapy_ring_bytes() - 1;
+	u64 now = take_snapshot(), next;
+	size_t copied = 0;
+	ssize_t n;
+	bool whole;
+	int cpu;
+
+	while (copied < bytes) {
+		struct stapy_ring *r;
+
+		cpu = partial;
+		next = 0;
+		if (cpu < 0)
+			cpu = oldest(now, mask, &next);
+		if (cpu < 0)
+			break;
+		r = ring_of(cpu);
+		do {
+			/* Room for the mark and something after it, or a fresh buffer. */
+			if (copied && bytes - copied < MARK_BYTES)
+				return copied;
+			n = copy_record(r, cpu, mask, to + copied, bytes - copied, &whole);
+			if (n < 0)
+				return copied ?: n;
+			copied += n;
+			partial = whole ? -1 : cpu;
+		} while (whole && copied < bytes && r->tail != r->limit &&
+			 record_at_tail(r, mask)->stamp <= next);
+	}
+	if (!copied && stapy_state() == STAPY_STOPPED)
+		return copy_last_losses(to, bytes);
+	return copied;
+}

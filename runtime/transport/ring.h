@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Output: one ring of bytes per CPU. Its pages are mapped twice in a row, so a
+ * record never wraps. The only writer is the holder of the CPU's context.
+ */
+#ifndef STAPY_RING_H
+#define STAPY_RING_H
+
+/* A record is committed at the next print when it has grown to this. */
+#define STAPY_RECORD_PIECE 8192
+
+struct stapy_record {
+	u64 stamp;
+	u32 length;			/* of the text; the next header is at the next multiple of 8 */
+	u32 lost;			/* bytes that were lost before this record */
+};
+
+struct stapy_ring {
+	/* the writer's */
+	char *base;
+	u64 head;
+	u64 tail_seen;			/* an old value of tail, to stay off the reader's cache line */
+	u64 lost;			/* bytes since the last record */
+	u64 failures;			/* prints that did not fit */
+	bool committing;
+	/* the reader's */
+	u64 tail ____cacheline_aligned_in_smp;
+	u64 limit;			/* records up to here may be read now */
+	u32 done;			/* bytes of the record at tail that were read */
+	bool marked;			/* the record's loss was reported */
+	struct page **pages;
+};
+
+int stapy_rings_alloc(void);
+void stapy_rings_free(void);
+/* Something to read, or the session is over. */
+bool stapy_rings_readable(void);
+/* Bytes copied in the order of time, 0 when there is nothing, or -EFAULT. */
+ssize_t stapy_rings_read(char __user *to, size_t bytes);
+u64 stapy_rings_failures(void);
+
+size_t stapy_ring_bytes(void);
+
+/* Commit what this run printed. */
+void stapy_ring_commit(struct stapy_context *c);
+
+#endif
