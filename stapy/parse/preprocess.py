@@ -79,7 +79,7 @@ class Preprocessor:
             token = tokens[at]
             at += 1
             kind = token.type
-            if kind == "MACRO" or (kind in _DEFINABLE and self._is_redefined(token.value)):
+            if kind == "MACRO" or (kind in _DEFINABLE and self._is_redefined(token, scope)):
                 at = self._use_macro(token, tokens, at, scope, out)
             elif kind == "PP_IF":
                 at = self._conditional(token, tokens, at, scope, out)
@@ -92,8 +92,9 @@ class Preprocessor:
             else:
                 out.append(token if source is None else token.moved(source))
 
-    def _is_redefined(self, word: str) -> bool:
-        return word[1:] in self.macros
+    def _is_redefined(self, token: Token, scope: _Scope) -> bool:
+        """Whether a macro or a parameter hides a built-in operator."""
+        return token.value[1:] in scope.values or token.value[1:] in self.macros
 
     def _error(
         self,
@@ -190,9 +191,8 @@ class Preprocessor:
                 if token.type == "ARG":
                     self._argument(token, pending)
                     return pending[0] if pending else peek()
-                if token.type == "MACRO" and token.value[1:] in scope.values:
-                    inner, outer = scope.values[token.value[1:]]
-                    self._expand(inner, outer, pending)
+                if token.type == "MACRO":
+                    position = self._use_macro(token, tokens, position, scope, pending)
                     return pending[0] if pending else peek()
                 pending.append(token)
             return pending[0] if pending else None
