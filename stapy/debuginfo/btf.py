@@ -52,6 +52,7 @@ class Btf:
         if index is None:
             positions, names = build_index(
                 bytes(self._data[self._types : self._types + self._type_size]),
+                self._all_texts() if base is None else b"",
                 self.first,
                 self.string,
                 name,
@@ -90,6 +91,11 @@ class Btf:
         start = self._text + at
         end = self._data.find(b"\0", start, self._text + self._text_size)
         return self._data[start:end] if end >= 0 else b""
+
+    def _all_texts(self) -> bytes:
+        """The strings; damaged ones (no NUL at the end) get one."""
+        texts = bytes(self._data[self._text : self._text + self._text_size])
+        return texts if texts.endswith(b"\0") else texts + b"\0"
 
     def header(self, number: int) -> tuple[int, int, int, int]:
         """``(name offset, info, size or type, position of what follows)`` of our own type."""

@@ -86,6 +86,11 @@ class Debuginfo:
                     self._warn(problem)
         return self._kernel
 
+    @property
+    def btf(self) -> Btf | None:
+        """The kernel's BTF."""
+        return self.loaded.btf
+
     def module(self, name: str) -> Loaded | None:
         """A module's data, None when the kernel has no such module."""
         name = name.replace("-", "_")

@@ -15,6 +15,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from itertools import pairwise
+from operator import gt
 
 from stapy.debuginfo.elf import Buffer
 from stapy.record import Record
@@ -229,9 +230,8 @@ def _ordered(rows: array[int]) -> bool:
     """Symbols are sorted by address: absolute (per-CPU) ones first, then relative to the base."""
     if not rows:
         return False
-    keys = [row if row >= 0 else -row for row in rows]
-    falls = sum(1 for a, b in pairwise(keys) if b < a)
-    return falls <= 2
+    keys = list(map(abs, rows))
+    return sum(map(gt, keys, keys[1:])) <= 2
 
 
 class Kallsyms:

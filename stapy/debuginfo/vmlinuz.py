@@ -100,6 +100,7 @@ def _by_library(data: bytes, kind: str, name: str) -> Iterator[bytes]:
 
 
 def _by_program(data: bytes, command: list[str], kind: str, name: str) -> Iterator[bytes]:
+    import fcntl
     import shutil
     import subprocess
     import threading
@@ -119,6 +120,9 @@ def _by_program(data: bytes, command: list[str], kind: str, name: str) -> Iterat
         stderr=subprocess.DEVNULL,
     )
     assert process.stdin is not None and process.stdout is not None
+    with contextlib.suppress(OSError, AttributeError):  # fewer switches between the two
+        fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, _CHUNK)
+        fcntl.fcntl(process.stdin, fcntl.F_SETPIPE_SZ, _CHUNK)
     feeder = threading.Thread(target=_feed, args=(process.stdin, data), daemon=True)
     feeder.start()
     try:
