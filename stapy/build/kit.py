@@ -49,6 +49,7 @@ class BuildKernel(Protocol):
     release: str
     arch: str
     build_dir: Path | None
+    image: Path | None
     exports: Exports
 
 
@@ -117,11 +118,13 @@ def kit_key(kernel: BuildKernel, runtime: Path) -> str:
     """Names the content of the kit for this kernel, this runtime and this stapy."""
     parts: list[object] = [__version__, kernel.release, kernel.arch]
     assert kernel.build_dir is not None
-    for name in _TREE_FILES:
+    files = [kernel.build_dir / name for name in _TREE_FILES]
+    # The facts come from the image's BTF, when there is an image.
+    for file in (*files, *([kernel.image] if kernel.image else [])):
         try:
-            parts.append(file_identity(kernel.build_dir / name))
+            parts.append(file_identity(file))
         except OSError:
-            parts.append(name)
+            parts.append(file.name)
     for path in runtime_files(runtime):
         parts += [path.relative_to(runtime), path.read_bytes()]
     # Our own text too: a checkout changes without a new version.

@@ -10,8 +10,10 @@ from stapy.build.driver import build
 from stapy.build.module import Module
 from stapy.cache import Cache
 from stapy.debuginfo.elf import ElfFile
+from stapy.debuginfo.find import Debuginfo
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.kernel import find_kernel, installed_releases
+from stapy.kernel.facts import kernel_facts
 from stapy.kernel.target import Kernel
 from stapy.options import Options
 from stapy.translate.manifest import make_manifest
@@ -81,5 +83,6 @@ def make(kernel: Kernel, text: str, cache: Cache, folder: Path) -> Module:
 
 
 def facts(kernel: Kernel) -> str:
-    """The text of ``kernel_facts.h``."""
-    return "/* no facts */\n"
+    """The text of ``kernel_facts.h``, from a cache of its own as in a user's session."""
+    data = Debuginfo(kernel, Cache.of(Options()), Diagnostics(SourceMap()))
+    return kernel_facts(kernel, data.btf, kernel.exports)

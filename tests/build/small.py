@@ -63,6 +63,7 @@ class Kernel(NamedTuple):
     release: str
     arch: str
     build_dir: Path | None
+    image: Path | None = None
 
     @property
     def exports(self) -> Exports:
