@@ -33,6 +33,11 @@ def main(words: Optional[List[str]] = None) -> int:
     return 1
 
 
+def start() -> None:
+    """The entry of an archive made by zipapp, which drops what `main` returns."""
+    sys.exit(main())
+
+
 def show(lines: List[str]) -> int:
     """Print lines to standard output; a reader who left is no error."""
     try:

@@ -56,6 +56,7 @@ class Session:
         self._system: List[int] = []
         self._refused: List[str] = []
         self._in_order = _thread.allocate_lock()
+        self._told = self._answered = 0
 
     def start(self, target: int) -> None:
         """Tell the module to begin."""
@@ -80,8 +81,10 @@ class Session:
                     self.channel.send(command)
             except OSError as error:
                 self._refused.append(f"Couldn't {verb} the module: {error.strerror}")
-                self.signals.nudge()
+            self._answered += 1
+            self.signals.nudge()
 
+        self._told += 1
         _thread.start_new_thread(send, ())
 
     def loop(self) -> None:
@@ -120,7 +123,7 @@ class Session:
     def _over(self) -> bool:
         if self.detached or self._abandoned:
             return True
-        if not self._stopped or self._reading:
+        if not self._stopped or self._reading or self._answered < self._told:
             return False
         return not any(sink.busy for sink in self._sinks.values())
 

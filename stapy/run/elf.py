@@ -21,7 +21,7 @@ class Elf:
         self.wide = data[4] == 2
         try:
             self._sections = self._read_sections()
-        except (struct.error, IndexError, ValueError):
+        except (struct.error, IndexError, ValueError, OverflowError):
             raise RunError(f"{name or 'the file'} is damaged") from None
 
     def _read_sections(self) -> "Dict[str, tuple[int, int]]":

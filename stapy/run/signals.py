@@ -18,6 +18,7 @@ class Signals:
         self.wake, self._wake_in = os.pipe()
         os.set_blocking(self.wake, False)
         os.set_blocking(self._wake_in, False)
+        self._open = True
         self._old_fd = -1
         self._old: Dict[int, Any] = {}
 
@@ -33,15 +34,17 @@ class Signals:
         signal.set_wakeup_fd(self._old_fd)
         for number, handler in self._old.items():
             signal.signal(number, handler)
+        self._open = False
         os.close(self.wake)
         os.close(self._wake_in)
 
     def nudge(self) -> None:
         """Wake the loop from a thread."""
-        try:
-            os.write(self._wake_in, b"\0")
-        except BlockingIOError:
-            pass  # there is enough to wake it
+        if self._open:
+            try:
+                os.write(self._wake_in, b"\0")
+            except BlockingIOError:
+                pass  # there is enough to wake it
 
     def drain(self) -> None:
         """Empty the descriptor."""

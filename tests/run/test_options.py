@@ -1,0 +1,76 @@
+import pytest
+
+from stapy.run.options import RunOptions, UsageError, parse
+
+
+@pytest.mark.parametrize(
+    ("line", "field", "value"),
+    [
+        ("m.ko", "module", "m.ko"),
+        ("-c|ls -l|m.ko", "command", "ls -l"),
+        ("m.ko|-x|12", "target", 12),
+        ("-ofile|m.ko", "output", "file"),
+        ("-wvo|file|m.ko", "output", "file"),
+        ("-wv|m.ko", "warnings", False),
+        ("-vv|m.ko", "verbose", 2),
+        ("-T|0.5|m.ko", "timeout", 0.5),
+        ("-b|64|m.ko", "buffer_mb", 64),
+        ("-L|m.ko", "detach", True),
+        ("-A|m", "attach", True),
+        ("-d|m", "delete", True),
+        ("-C|never|m.ko", "color", "never"),
+        ("--info|m.ko", "info", True),
+        ("m.ko|a=1|b=x y", "parameters", ["a=1", "b=x y"]),
+        ("--|-m.ko", "module", "-m.ko"),
+    ],
+)
+def test_parse(line, field, value):
+    assert getattr(parse(line.split("|")), field) == value
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("", "no module"),
+        ("-c", "needs a value"),
+        ("-q m.ko", "unknown option '-q'"),
+        ("-x 0 m.ko", "Invalid value '0' for -x"),
+        ("-x one m.ko", "Invalid value 'one' for -x"),
+        ("-b 5000 m.ko", "Invalid value '5000' for -b"),
+        ("-T no m.ko", "Invalid timeout 'no'"),
+        ("-S 1 m.ko", "-S needs an output file"),
+        ("-S 0 -o f m.ko", "Invalid value '0' for -S"),
+        ("-c a -x 1 m.ko", "exclude each other"),
+        ("-C pink m.ko", "Invalid value 'pink'"),
+        ("m.ko other", "not of the form name=value"),
+    ],
+)
+def test_refused(line, text):
+    with pytest.raises(UsageError, match=text.replace("(", r"\(")):
+        parse(line.split())
+
+
+def test_words_give_the_same_options_again():
+    options = RunOptions(
+        module="m.ko",
+        parameters=["a=1"],
+        command="a b",
+        output="f",
+        rotate="1,2",
+        timeout=3.0,
+        buffer_mb=4,
+        warnings=False,
+        verbose=2,
+        detach=True,
+        color="always",
+    )
+    again = parse(options.words())
+    for name in RunOptions.__slots__:
+        assert getattr(again, name) == getattr(options, name), name
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("", (0, 0)), ("2", (2 << 20, 0)), ("1,5", (1 << 20, 5))]
+)
+def test_rotation(text, value):
+    assert RunOptions(rotate=text).rotation() == value

@@ -1,0 +1,258 @@
+"""Output files, words of -c, messages, ELF, and the ways to start the program."""
+
+import contextlib
+import json
+import os
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import stapy.run
+from stapy.run import kernel
+from stapy.run.control import Channel, unescape
+from stapy.run.elf import Elf, ModuleFile, build_id, describe
+from stapy.run.errors import RunError
+from stapy.run.messages import Messages
+from stapy.run.output import File
+from stapy.run.target import words_of
+
+FOLDER = Path(stapy.run.__file__).parent
+
+
+def make_module(path, vermagic="0.0 SMP", manifest=None, rows=()):
+    """A tiny ELF file with the two sections that are read."""
+    info = b"".join(row.encode() + b"\0" for row in (f"vermagic={vermagic}", *rows))
+    bodies = {b".modinfo": info, b".note.gnu.build-id": note(b"\x12\x34")}
+    if manifest is not None:
+        bodies[b".stapy.manifest"] = json.dumps(manifest).encode()
+    names = b"\0" + b"\0".join([*bodies, b".shstrtab"]) + b"\0"
+    parts, offset = [], 64
+    headers = [bytes(64)]
+    for name, body in [*bodies.items(), (b".shstrtab", names)]:
+        at = names.index(b"\0" + name + b"\0") + 1
+        headers.append(struct.pack("<IIQQQQIIQQ", at, 1, 0, 0, offset, len(body), 0, 0, 1, 0))
+        parts.append(body)
+        offset += len(body)
+    head = b"\x7fELF\x02\x01\x01" + bytes(33) + struct.pack("<Q", offset) + bytes(10)
+    head += struct.pack("<HHH", 64, len(headers), len(headers) - 1)
+    path.write_bytes(head + b"".join(parts) + b"".join(headers))
+    return path
+
+
+def note(identity):
+    return struct.pack("<III", 4, len(identity), 3) + b"GNU\0" + identity.ljust(4, b"\0")
+
+
+def test_module_file(tmp_path):
+    manifest = {
+        "stapy": "9",
+        "script": {"name": "a.stp", "text": "probe begin {}\n"},
+        "probes": [{"written": "begin", "points": ["begin"], "place": "a.stp:1:1"}],
+        "limits": {"MAXACTION": 1000},
+        "globals": {"x": "long"},
+        "build_ids": {"kernel": "ab"},
+    }
+    path = make_module(
+        tmp_path / "my-mod.ko", "6.1.0-x SMP", manifest, ["name=my_mod", "parmtype=x:long"]
+    )
+    module = ModuleFile(str(path))
+    assert (module.name, module.release, module.is_ours()) == ("my_mod", "6.1.0-x", True)
+    assert module.parameters == {"x": "long"}
+    assert module.elf.build_id() == "1234"
+    text = "\n".join(describe(module))
+    for piece in ("my_mod", "stapy 9", "a.stp", "begin (a.stp:1:1)", "MAXACTION", "x (long)"):
+        assert piece in text
+
+
+def test_name_falls_back_to_the_file(tmp_path):
+    assert ModuleFile(str(make_module(tmp_path / "a-b.ko"))).name == "a_b"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"text", b"\x7fELF", b"\x7fELF\x02\x01" + b"\xff" * 200],
+    ids=["empty", "text", "head", "nonsense"],
+)
+def test_what_is_no_module_is_refused(tmp_path, data):
+    path = tmp_path / "x.ko"
+    path.write_bytes(data)
+    with pytest.raises(RunError):
+        ModuleFile(str(path))
+
+
+@pytest.mark.parametrize("cut", range(64, 700, 37))
+def test_truncated_modules_never_crash(tmp_path, cut):
+    data = make_module(tmp_path / "m.ko", manifest={"stapy": "1"}).read_bytes()
+    path = tmp_path / "cut.ko"
+    path.write_bytes(data[:cut])
+    with contextlib.suppress(RunError):
+        describe(ModuleFile(str(path)))
+
+
+def test_build_id_skips_other_notes():
+    other = struct.pack("<III", 6, 5, 1) + b"Linux\0\0\0" + bytes(8)
+    assert build_id(other + note(b"\xab\xcd")) == "abcd"
+    assert build_id(other) == ""
+
+
+def test_our_python_has_sections():
+    assert Elf(Path(sys.executable).resolve().read_bytes()).section(".text")
+
+
+def test_wrong_release_is_refused_before_the_kernel_sees_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(kernel.os, "geteuid", lambda: 0)
+    with pytest.raises(RunError, match=r"built for kernel 0\.0"):
+        kernel.check(ModuleFile(str(make_module(tmp_path / "m.ko"))))
+
+
+def test_wrong_build_id_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(kernel.os, "geteuid", lambda: 0)
+    other = tmp_path / "library"
+    make_module(other)
+    manifest = {"stapy": "1", "build_ids": {str(other): "9999"}}
+    path = make_module(tmp_path / "m.ko", os.uname().release, manifest)
+    with pytest.raises(RunError, match=r"Build-id mismatch.*expected 9999 actual 1234"):
+        kernel.check(ModuleFile(str(path)))
+    manifest["build_ids"][str(other)] = "1234"
+    kernel.check(ModuleFile(str(make_module(path, os.uname().release, manifest))))
+
+
+@pytest.mark.parametrize(
+    ("parameter", "quoted"), [("a=1", "a=1"), ("a=x y", 'a="x y"'), ("a=", "a=")]
+)
+def test_quote(parameter, quoted):
+    assert kernel.quote(parameter) == quoted
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("ls -l 'a b'", ["ls", "-l", "a b"]),
+        ("a | b", ["/bin/sh", "-c", "a | b"]),
+        ("(sleep 1)", ["/bin/sh", "-c", "(sleep 1)"]),
+        ("echo $HOME", ["/bin/sh", "-c", "exec echo $HOME"]),
+        ("ls *.c", ["/bin/sh", "-c", "exec ls *.c"]),
+        ("echo 'open", ["/bin/sh", "-c", "echo 'open"]),
+    ],
+)
+def test_words_of_a_command(command, words):
+    assert words_of(command) == words
+
+
+@pytest.mark.parametrize(
+    ("escaped", "text"),
+    [
+        (b"a", "a"),
+        (rb"a\nb", "a\nb"),
+        (rb"a\\nb", r"a\nb"),
+        (rb"\\\n", "\\\n"),
+        (b"\xff", "\udcff"),
+    ],
+)
+def test_unescape(escaped, text):
+    assert unescape(escaped) == text
+
+
+def test_rotation_by_size_keeps_the_newest(tmp_path):
+    sink = File(str(tmp_path / "out"), 10, 2)
+    for number in range(5):
+        sink.write(memoryview(b"%d234567\n" % number))
+    sink.close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.3", "out.4"]
+    assert (tmp_path / "out.4").read_bytes() == b"4234567\n"
+
+
+def test_rotation_by_signal_without_size(tmp_path):
+    sink = File(str(tmp_path / "out"))
+    sink.write(memoryview(b"one"))
+    sink.rotate()
+    sink.write(memoryview(b"two"))
+    sink.close()
+    assert (tmp_path / "out").read_bytes() == b"one"
+    assert (tmp_path / "out.1").read_bytes() == b"two"
+
+
+def test_output_name_is_expanded_and_overwritten(tmp_path):
+    (tmp_path / "a%").write_text("old and long")
+    sink = File(str(tmp_path / "a%%"))
+    sink.write(memoryview(b"new"))
+    sink.close()
+    assert (tmp_path / "a%").read_bytes() == b"new"
+
+
+def test_output_that_cannot_be_opened(tmp_path):
+    with pytest.raises(RunError, match="Couldn't open output file"):
+        File(str(tmp_path / "no" / "file"))
+
+
+def test_full_disk_is_an_error():
+    with pytest.raises(RunError, match="No space left"):
+        File("/dev/full")._written or File("/dev/full").write(memoryview(b"x"))
+
+
+def test_channel_opens_outputs_in_order_of_cpus(tmp_path):
+    for name in ("control", "output10", "output9"):
+        (tmp_path / name).write_bytes(name.encode())
+    channel = Channel.open(str(tmp_path))
+    assert [os.read(fd, 99) for fd in channel.outputs] == [b"output9", b"output10"]
+    channel.close()
+
+
+def test_channel_of_a_missing_module():
+    with pytest.raises(RunError, match="Couldn't open control channel"):
+        Channel.open("/nonexistent")
+
+
+def test_colours(capfd, monkeypatch):
+    monkeypatch.setenv("SYSTEMTAP_COLORS", "error=01;35")
+    Messages("always").error("x")
+    Messages("always").warning("y")
+    Messages("never").error("z")
+    assert capfd.readouterr().err == (
+        "\033[01;35m\033[KERROR:\033[m\033[K x\nWARNING: y\nERROR: z\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "start",
+    [["-m", "stapy.run"], [str(FOLDER)], ["COPY"], ["ZIP"]],
+    ids=["module", "folder", "copy", "zipapp"],
+)
+def test_every_way_to_start_it(start, tmp_path):
+    import shutil
+    import zipapp
+
+    if start == ["COPY"]:
+        shutil.copytree(FOLDER, tmp_path / "anything-else")
+        start = [str(tmp_path / "anything-else")]
+    elif start == ["ZIP"]:
+        shutil.copytree(FOLDER, tmp_path / "app" / "stapy_run")
+        zipapp.create_archive(
+            tmp_path / "app", tmp_path / "stapy-run.pyz", main="stapy_run.cli:start"
+        )
+        start = [str(tmp_path / "stapy-run.pyz")]
+    done = subprocess.run(
+        [sys.executable, *start, "/no/such.ko"], capture_output=True, text=True, check=False
+    )
+    assert done.stderr == "ERROR: cannot read '/no/such.ko': No such file or directory\n"
+    assert done.returncode == 1
+
+
+def test_it_needs_nothing_of_ours(tmp_path):
+    """Isolated from site-packages and from our checkout, a bare copy still explains a module."""
+    import shutil
+
+    shutil.copytree(FOLDER, tmp_path / "run")
+    module = make_module(tmp_path / "m.ko", manifest={"stapy": "1"})
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", str(tmp_path / "run"), "--info", str(module)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "made by:        stapy 1" in done.stdout

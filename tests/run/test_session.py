@@ -1,0 +1,254 @@
+"""The loop of a session against a module that is played by the test."""
+
+import contextlib
+import os
+import signal
+import socket
+import threading
+import time
+
+import pytest
+
+from stapy.run.consumer import Session
+from stapy.run.control import Channel
+from stapy.run.messages import Messages
+from stapy.run.options import RunOptions
+from stapy.run.output import File, Sink
+from stapy.run.signals import Signals
+from stapy.run.target import Target
+
+
+class FakeModule(threading.Thread):
+    """Speaks the protocol of docs/runtime.md over a socket pair and a pipe.
+
+    ``script`` is what it does after ``start``: ("output", bytes), ("say", line),
+    ("sleep", seconds).  It obeys ``stop`` with ``at_stop`` and the end of its output.
+    """
+
+    def __init__(self, script, at_stop=()):
+        super().__init__(daemon=True)
+        self.ours, theirs = socket.socketpair()
+        output, self.output = os.pipe()
+        os.set_blocking(output, False)
+        theirs.setblocking(False)
+        self.channel = Channel(theirs.detach(), [output])
+        self.script, self.at_stop = script, at_stop
+        self.heard = []
+
+    def run(self):
+        commands = self.ours.makefile("r")
+        for command in commands:
+            self.heard.append(command.strip())
+            if command.startswith("start"):
+                self.play(self.script)
+            elif command == "stop\n":
+                self.play(self.at_stop)
+                self.play([("say", "stopped")])
+                os.close(self.output)
+                return
+
+    def play(self, steps):
+        for kind, value in steps:
+            if kind == "output":
+                try:
+                    while value:
+                        value = value[os.write(self.output, value) :]
+                except BrokenPipeError:
+                    return  # the consumer gave up
+            elif kind == "say":
+                with contextlib.suppress(BrokenPipeError):  # the consumer gave up
+                    self.ours.sendall(value.encode() + b"\n")
+            elif kind == "sleep":
+                time.sleep(value)
+            else:
+                value()
+
+
+ARMED = ("say", "started 0")
+EXIT = ("say", "exit")
+
+
+@pytest.fixture
+def play(tmp_path, capfd):
+    """Run a session against a script; gives (output, stderr, what the module heard, session)."""
+
+    def run(script, at_stop=(), command=None, sink=None, target=0, **options):
+        # First, as in a real run: it must not inherit the module's files.
+        waiting = Target(command) if command else None
+        module = FakeModule(script, at_stop)
+        module.start()
+        path = tmp_path / "output"
+        chosen = RunOptions(module="m.ko", **options)
+        messages = Messages("never", chosen.warnings)
+        sinks = [sink or File(str(path))]
+        with Signals() as signals:
+            session = Session(module.channel, sinks, messages, chosen, signals)
+            session.target = waiting
+            session.start(target)
+            session.loop()
+            session.wait_for_system()
+        module.channel.close()
+        module.join(5)
+        assert not module.is_alive()
+        session.errors = messages.errors
+        captured = capfd.readouterr()
+        session.printed = captured.out
+        return path.read_bytes() if not sink else b"", captured.err, module.heard, session
+
+    return run
+
+
+def test_output_before_and_after_stop_arrives(play):
+    output, errors, heard, _ = play(
+        [ARMED, ("output", b"one\n"), EXIT], at_stop=[("output", b"two\n")], target=42
+    )
+    assert output == b"one\ntwo\n"
+    assert errors == ""
+    assert heard == ["start 42", "stop"]
+
+
+def test_more_than_any_buffer(play):
+    data = bytes(range(256)) * 4096
+    output, *_ = play([ARMED, ("output", data), EXIT], at_stop=[("output", data)])
+    assert output == data * 2
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "errors"),
+    [
+        ("warning careful", "WARNING: careful\n", 0),
+        (r"warning two\nlines \\n", "WARNING: two\nlines \\n\n", 0),
+        ("error it broke", "ERROR: it broke\n", 1),
+        ("log as it is", "as it is\n", 0),
+        ("unheard-of message", "", 0),
+    ],
+)
+def test_messages(play, line, text, errors):
+    _, printed, _, session = play([ARMED, ("say", line), EXIT])
+    assert printed == text
+    assert session.errors == errors
+
+
+def test_no_warnings_with_w(play):
+    _, printed, *_ = play([("say", "warning x"), ARMED, EXIT], warnings=False)
+    assert printed == ""
+
+
+def test_failed_start_ends_the_session(play):
+    _, printed, heard, session = play([("say", "started -22")])
+    assert printed == "ERROR: Couldn't start the probes: Invalid argument\n"
+    assert heard[-1] == "stop"
+    assert session.failed
+
+
+def test_failed_start_with_its_own_error_says_no_more(play):
+    _, printed, *_ = play([("say", "error probe x registration error"), ("say", "started -2")])
+    assert printed == "ERROR: probe x registration error\n"
+
+
+def test_command_begins_after_the_probes_and_ends_the_session(play, tmp_path):
+    begun = tmp_path / "begun"
+    early = []
+    script = [
+        ("sleep", 0.2),
+        ("call", lambda: early.append(begun.exists())),
+        ARMED,
+    ]
+    _, _, heard, session = play(script, command=f"touch {begun}")
+    assert early == [False]
+    assert begun.exists()
+    assert heard[-1] == "stop"
+    assert session.target.complaint() == ""
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        ("false", "Child process exited with status 1"),
+        ("exit 7;", "Child process exited with status 7"),
+        ("kill -TERM $$;", "Child process exited with signal 15 (Terminated)"),
+        ("no-such-command-anywhere", "Child process exited with status 1"),
+        ("true", ""),
+    ],
+)
+def test_end_of_the_command(play, command, text):
+    *_, session = play([ARMED], command=command)
+    assert session.target.complaint() == text
+
+
+def test_command_never_begins_when_the_start_fails(play, tmp_path):
+    begun = tmp_path / "begun"
+    *_, session = play([("say", "started -1")], command=f"touch {begun}")
+    session.target.cancel()
+    assert not begun.exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signals_end_cleanly(play, number):
+    script = [ARMED, ("call", lambda: os.kill(os.getpid(), number))]
+    output, _, heard, _ = play(script, at_stop=[("output", b"the end\n")])
+    assert output == b"the end\n"
+    assert heard == ["start 0", "stop"]
+
+
+def test_timeout_ends_the_session(play):
+    started = time.monotonic()
+    _, _, heard, _ = play([ARMED], timeout=0.2)
+    assert heard[-1] == "stop"
+    assert 0.15 < time.monotonic() - started < 5
+
+
+def test_quit_detaches_without_stop(play):
+    script = [ARMED, ("call", lambda: os.kill(os.getpid(), signal.SIGQUIT))]
+    module_heard = play(script)
+    assert module_heard[2] == ["start 0", "detach"]
+    assert module_heard[3].detached
+
+
+def test_system_runs_a_shell_and_its_output_is_seen(play):
+    *_, session = play([ARMED, ("say", "system echo from $((1+1)) >&1"), EXIT])
+    assert session.printed == "from 2\n"
+
+
+def test_closed_reader_ends_the_session(play):
+    read, write = os.pipe()
+    os.close(read)
+    script = [ARMED, ("output", b"x" * 10)]
+    _, printed, heard, _ = play(script, at_stop=[("output", b"y" * 100000)], sink=Sink(write))
+    assert heard[-1] == "stop"
+    assert printed == ""
+
+
+def test_reader_that_leaves_in_silence_is_noticed(play):
+    read, write = os.pipe()
+    script = [ARMED, ("sleep", 0.1), ("call", lambda: os.close(read))]
+    _, _, heard, _ = play(script, sink=Sink(write))
+    assert heard[-1] == "stop"
+
+
+def test_second_interrupt_gives_up_a_stuck_reader_but_not_the_module(play):
+    read, write = os.pipe()
+
+    def interrupt_twice():
+        time.sleep(0.2)
+        for _ in range(2):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.1)
+
+    script = [ARMED, *[("output", b"z" * 30000)] * 3, ("call", interrupt_twice)]
+    _, _, heard, session = play(script, sink=Sink(write))
+    assert heard[-1] == "stop"
+    assert session._abandoned
+    os.close(read)
+
+
+def test_refused_command_is_an_error(play, capfd):
+    module = FakeModule([])
+    module.ours.close()
+    os.close(module.output)
+    messages = Messages("never")
+    with Signals() as signals:
+        session = Session(module.channel, [Sink(1)], messages, RunOptions(), signals)
+        session.start(0)
+        session.loop()
+    assert "Couldn't start the module" in capfd.readouterr().err
