@@ -39,7 +39,7 @@ unsigned int stapy_stat_bucket_of(const struct stapy_stat_shape *shape, s64 valu
 	return min_t(u64, n, shape->buckets - 1);
 }
 
-s64 stapy_stat_bucket_low(const struct stapy_stat_shape *shape, int number)
+static s64 lower_bound(const struct stapy_stat_shape *shape, int number)
 {
 	if (shape->histogram == HIST_LOG) {
 		if (number > STAPY_LOG_ZERO)
@@ -54,6 +54,11 @@ s64 stapy_stat_bucket_low(const struct stapy_stat_shape *shape, int number)
 	if (number == shape->buckets - 1)
 		number--;
 	return shape->low + (number - 1) * shape->step;
+}
+
+s64 stapy_stat_bucket_low(const struct stapy_stat_shape *shape, int number)
+{
+	return number;
 }
 
 int stapy_stat_buckets(const struct stapy_stat_shape *shape)
@@ -127,8 +132,8 @@ static void choose_widths(struct drawing *d)
 {
 	const struct stapy_stat_shape *shape = d->shape;
 	bool linear = shape->histogram == HIST_LINEAR;
-	s64 low = stapy_stat_bucket_low(shape, linear ? 0 : d->first);
-	s64 high = stapy_stat_bucket_low(shape, linear ? shape->buckets - 1 : d->last);
+	s64 low = lower_bound(shape, linear ? 0 : d->first);
+	s64 high = lower_bound(shape, linear ? shape->buckets - 1 : d->last);
 	s64 most = 0;
 	int i;
 
@@ -142,7 +147,7 @@ static void choose_widths(struct drawing *d)
 
 static void draw_row(struct stapy_out *o, const struct drawing *d, int row)
 {
-	s64 value = stapy_stat_bucket_low(d->shape, row), count = d->stat->histogram[row];
+	s64 value = lower_bound(d->shape, row), count = d->stat->histogram[row];
 	int bar = div64_u64(count, d->scale), width = d->value_width;
 
 	if (d->shape->histogram == HIST_LINEAR && (row == 0 || row == d->shape->buckets - 1)) {

@@ -37,7 +37,7 @@ bool stapy_out_histogram(struct stapy_context *c, struct stapy_out *o, const str
 s64 stapy_stat_bucket(const struct stapy_stat *s, const struct stapy_stat_shape *shape, s64 bucket);
 bool stapy_stat_has_bucket(const struct stapy_stat_shape *shape, s64 bucket);
 int stapy_stat_buckets(const struct stapy_stat_shape *shape);
-/* Lowest value that falls into a bucket. */
+/* What the loop variable of foreach is for the bucket: in SystemTap its number. */
 s64 stapy_stat_bucket_low(const struct stapy_stat_shape *shape, int number);
 /* Number of the bucket of a value. */
 unsigned int stapy_stat_bucket_of(const struct stapy_stat_shape *shape, s64 value);
