@@ -2,12 +2,12 @@
 
 Entry points:
 
-`parse_script(name, text, services…)`
-    parses one user script or one text of the library;
-`Library` (``stapy.parse.library``)
-    finds and parses the files of the tapset library;
-`print_script` (``stapy.parse.printer``)
-    canonical source text of a tree (-p1);
+`open_library(dirs, facts, cache, sources, diagnostics)`
+    the tapset library, which finds and parses the files that define what is used;
+`parse_script(name, text, facts, library, sources, diagnostics)`
+    one user script;
+`dump(scripts)` (``stapy.parse.printer``)
+    canonical source text of trees (-p1);
 `PreprocessFacts` (``stapy.parse.facts``)
     what conditionals may ask.
 
@@ -20,14 +20,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from stapy.diagnostics import Diagnostics, Span
+from stapy.diagnostics import Diagnostics, SourceMap, Span
 
 if TYPE_CHECKING:
+    from stapy.cache import Cache
     from stapy.parse.facts import PreprocessFacts
+    from stapy.parse.library import Library
     from stapy.parse.nodes import Script
     from stapy.parse.preprocess import Macro
 
-__all__ = ["MacroSource", "parse_script"]
+__all__ = ["MacroSource", "open_library", "parse_script"]
 
 
 class MacroSource(Protocol):
@@ -43,27 +45,31 @@ class MacroSource(Protocol):
 def parse_script(
     name: str,
     text: str,
-    diagnostics: Diagnostics,
     facts: PreprocessFacts,
-    macros: MacroSource | None = None,
+    macros: MacroSource | None,
+    sources: SourceMap,
+    diagnostics: Diagnostics,
     *,
     library: bool = False,
     used_arguments: set[int] | None = None,
 ) -> Script | None:
     """Parse one text; None when it has errors (they are in ``diagnostics``).
 
-    ``name`` is what messages show ("<input>" for -e); ``library`` marks tapset
-    files, which may hold C code without -g.  The numbers of the script
-    arguments that were used are added to ``used_arguments``.
+    ``name`` is what messages show ("<input>" for -e); ``macros`` is the
+    `Library` (None: no library macros); ``library`` marks tapset files, which
+    may hold C code without -g.  The numbers of the script arguments that were
+    used are added to ``used_arguments``.
     """
-    from stapy.parse import nodes
     from stapy.parse.glue import glue
     from stapy.parse.grammar import parse_tokens
-    from stapy.parse.lexer import tokenize
+    from stapy.parse.lexer import readable, tokenize
+    from stapy.parse.library import Library
+    from stapy.parse.nodes import Script
     from stapy.parse.preprocess import Preprocessor
 
     before = len(diagnostics.errors)
-    source = diagnostics.sources.add(name, text, library=library)
+    text = readable(text)
+    source = sources.add(name, text, library=library)
     whole = Span(source, 0, len(text))
     tokens = tokenize(text, source, diagnostics)
     unclosed = len(diagnostics.errors) > before
@@ -77,16 +83,16 @@ def parse_script(
     ready = glue(preprocessor.run(tokens))
     if used_arguments is not None:
         used_arguments |= preprocessor.used_arguments
-    if not ready and not library:
-        if len(diagnostics.errors) == before:
-            state = "empty" if not tokens else "empty after preprocessing"
+    if not ready:
+        if not library and len(diagnostics.errors) == before:
+            state = "empty after preprocessing" if tokens else "empty"
             diagnostics.error(
                 "parse error",
                 "E0100",
                 f"Input file '{name}' is {state}.",
                 Span(source, 0, 0),
                 where="nothing to run",
-                hint="write at least one probe: probe begin { println(\"hello\") exit() }",
+                hint='write at least one probe: probe begin { println("hello") exit() }',
             )
         return None
     if unclosed:
@@ -102,4 +108,17 @@ def parse_script(
     )
     if len(diagnostics.errors) > before:
         return None
-    return nodes.Script(whole, name, decls, library)
+    return Script(whole, name, decls, library)
+
+
+def open_library(
+    extra_dirs: list[str],
+    facts: PreprocessFacts,
+    cache: Cache | None,
+    sources: SourceMap,
+    diagnostics: Diagnostics,
+) -> Library:
+    """The tapset library: stapy's own folder, $XDG_DATA_DIRS and the folders of -I."""
+    from stapy.parse import library
+
+    return library.open_library(extra_dirs, facts, cache, sources, diagnostics)

@@ -61,6 +61,16 @@ def as_bytes_text(text: str) -> str:
     return text.encode("utf-8", "surrogateescape").decode("latin-1")
 
 
+def readable(text: str) -> str:
+    """Text that was read byte by byte, as the UTF-8 that it nearly always is."""
+    if text.isascii():
+        return text
+    try:
+        return text.encode("latin-1").decode("utf-8")
+    except UnicodeError:
+        return text
+
+
 def decode_string(body: str) -> str:
     """Value of what stands between the quotes of a literal."""
     body = as_bytes_text(body)

@@ -1,0 +1,74 @@
+"""Which files belong to the tapset library for one kernel."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from stapy.parse.facts import PreprocessFacts
+from stapy.paths import data_dir
+
+_ARCHES = frozenset(
+    "x86_64 i386 arm64 arm powerpc s390 mips riscv ia64 sparc loongarch".split()
+)
+_RUNTIMES = {"linux": "kernel", "dyninst": "dyninst", "bpf": "bpf"}
+_VERSION = re.compile(r"\d+\.\d+")
+
+
+def library_folders(extra: list[str]) -> list[str]:
+    """The library's folders: ours (or $SYSTEMTAP_TAPSET), those in $XDG_DATA_DIRS, then -I."""
+    folders = [os.environ.get("SYSTEMTAP_TAPSET") or str(data_dir("tapsets"))]
+    for place in filter(None, os.environ.get("XDG_DATA_DIRS", "").split(":")):
+        folder = Path(place) / "systemtap" / "tapset"
+        # SystemTap's own library would define every name a second time.
+        if folder.is_dir() and not (folder / "linux" / "context.stp").exists():
+            folders.append(str(folder))
+    folders += extra
+    return list(dict.fromkeys(folders))
+
+
+def _wanted(name: str, facts: PreprocessFacts) -> bool:
+    """Whether a sub-folder is for this kernel: by version, architecture or runtime."""
+    if name in _ARCHES:
+        return name == facts.arch
+    if name in _RUNTIMES:
+        return _RUNTIMES[name] == facts.runtime
+    if _VERSION.match(name):
+        version = facts.kernel_version
+        short = ".".join(version.split(".")[:2])
+        return name in (facts.kernel_release, version, short)
+    # PATH holds tapsets of single programs; a leading dot hides a folder.
+    return name != "PATH" and not name.startswith(".")
+
+
+def library_files(
+    folders: list[str], facts: PreprocessFacts
+) -> Iterator[tuple[str, int, int]]:
+    """``(path, mtime, size)`` of each library file, folder by folder, sorted by name.
+
+    Folders for a kernel version come before the plain files beside them.
+    """
+    for folder in folders:
+        yield from _walk(folder, facts)
+
+
+def _walk(folder: str, facts: PreprocessFacts) -> Iterator[tuple[str, int, int]]:
+    try:
+        with os.scandir(folder) as scan:
+            entries = sorted(scan, key=lambda entry: entry.name)
+    except OSError:
+        return
+    inner = [entry for entry in entries if entry.is_dir()]
+    inner.sort(key=lambda entry: (not _VERSION.match(entry.name), -len(entry.name), entry.name))
+    for entry in inner:
+        if _VERSION.match(entry.name) and _wanted(entry.name, facts):
+            yield from _walk(entry.path, facts)
+    for entry in entries:
+        if entry.name.endswith((".stp", ".stpm", ".table")) and entry.is_file():
+            status = entry.stat()
+            yield entry.path, status.st_mtime_ns, status.st_size
+    for entry in sorted(inner, key=lambda entry: entry.name):
+        if not _VERSION.match(entry.name) and _wanted(entry.name, facts):
+            yield from _walk(entry.path, facts)
