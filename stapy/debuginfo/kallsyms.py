@@ -231,7 +231,8 @@ def _ordered(rows: array[int]) -> bool:
     if not rows:
         return False
     keys = list(map(abs, rows))
-    return sum(map(gt, keys, keys[1:])) <= 2
+    falls: int = sum(map(gt, keys, keys[1:]))
+    return falls <= 2
 
 
 class Kallsyms:

@@ -78,7 +78,7 @@ QUESTIONS: tuple[Question, ...] = (
     _q("STRNCPY_FROM_USER_NOFAULT", EXPORT, "strncpy_from_user_nofault", (99, 0)),
     _q("ACCESS_PROCESS_VM", EXPORT, "access_process_vm", (4, 10)),
     _q("GET_USER_PAGES_REMOTE", EXPORT, "get_user_pages_remote", (4, 6)),
-    _q("VMALLOC_HUGE", EXPORT, "vmalloc_huge", (5, 18)),
+    _q("VMALLOC_HUGE", EXPORT, "vmalloc_huge", (5, 18), (6, 10)),
     # symbols and stacks
     _q("KALLSYMS_LOOKUP_NAME", EXPORT, "kallsyms_lookup_name", until=(5, 7)),
     _q("KALLSYMS_ON_EACH_SYMBOL", EXPORT, "kallsyms_on_each_symbol", until=(5, 7)),
@@ -91,7 +91,7 @@ QUESTIONS: tuple[Question, ...] = (
     _q("FPROBE_HEADER", HEADER, "linux/fprobe.h", (5, 18)),
     _q("FPROBE_ENTRY_5", CALLBACK, "fprobe.entry_handler", (6, 6), count=5),
     _q("RETHOOK", TYPE, "struct rethook", (5, 18)),
-    _q("KRETPROBE_HOLDER", MEMBER, "kretprobe_instance.rph", (5, 11)),
+    _q("KRETPROBE_HOLDER", MEMBER, "kretprobe_instance.rph", (5, 11), (5, 18)),
     _q("KPROBE_ON_FUNC_ENTRY", EXPORT, "kprobe_on_func_entry", (99, 0)),
     _q("FTRACE_REGS_ARGS", TYPE, "struct ftrace_regs", (5, 11)),
     _q("FOR_EACH_KERNEL_TRACEPOINT", EXPORT, "for_each_kernel_tracepoint", (3, 18)),
@@ -102,8 +102,8 @@ QUESTIONS: tuple[Question, ...] = (
     _q("WIDE_HW_BREAKPOINT", EXPORT, "register_wide_hw_breakpoint", (2, 6)),
     # tasks and files
     _q("TASK_STATE_UNDERSCORE", MEMBER, "task_struct.__state", (5, 14)),
-    _q("TASK_WORK_ADD", EXPORT, "task_work_add", (99, 0)),
-    _q("GET_TASK_EXE_FILE", EXPORT, "get_task_exe_file", (4, 8)),
+    _q("TASK_WORK_ADD", EXPORT, "task_work_add"),
+    _q("GET_TASK_EXE_FILE", EXPORT, "get_task_exe_file", (99, 0)),
     _q("MM_MMAP_LOCK", MEMBER, "mm_struct.mmap_lock", (5, 8)),
     _q("VMA_LINKED_LIST", MEMBER, "vm_area_struct.vm_next", until=(6, 1)),
     _q("MODULE_MEM", MEMBER, "module.mem", (6, 4)),
