@@ -138,8 +138,9 @@ def delete(body: Body, target: p.Expr) -> None:
         return
     if isinstance(target, p.LocalRef):
         local = body.local(target.name)
-        body.out.line(f"{local.text}[0] = '\\0';" if local.type == p.STRING else
-                      f"{local.text} = 0;")
+        body.out.line(
+            f"{local.text}[0] = '\\0';" if local.type == p.STRING else f"{local.text} = 0;"
+        )
         return
     assert isinstance(target, p.GlobalRef)
     name = body.unit.global_name(target.var)

@@ -7,7 +7,7 @@ from stapy.elaborate import program as p
 from stapy.translate import arrays, memory
 from stapy.translate import values as v
 from stapy.translate.body import Body
-from stapy.translate.effects import effects, state_of
+from stapy.translate.effects import state_of
 from stapy.translate.expressions import (
     binary,
     hint_for,
@@ -135,9 +135,7 @@ def _assign_element(body: Body, expr: p.AssignOp, target: p.ElementRef) -> Value
     return Value(slot, v.UNARY, arrays.state_of_var(var))
 
 
-def _assign_memory(
-    body: Body, expr: p.AssignOp, target: p.MemoryRead | p.ContextValue
-) -> Value:
+def _assign_memory(body: Body, expr: p.AssignOp, target: p.MemoryRead | p.ContextValue) -> Value:
     if isinstance(target, p.ContextValue):
         value = lower(body, expr.value)
         if expr.op != "=":
@@ -162,7 +160,11 @@ def _steady(body: Body, address: Value) -> Value:
 
 
 @lowers(p.IncrementOp)
-def increment(body: Body, expr: p.IncrementOp, used: bool = True) -> Value:
+def _increment(body: Body, expr: p.IncrementOp) -> Value:
+    return increment(body, expr, used=True)
+
+
+def increment(body: Body, expr: p.IncrementOp, used: bool) -> Value:
     """``++x`` and ``x++``; the value is kept only when something uses it."""
     target = expr.target
     if isinstance(target, (p.MemoryRead, p.ContextValue)):
@@ -209,8 +211,3 @@ def evaluate(body: Body, expr: p.Expr) -> None:
     value = lower(body, expr)
     if value.fleeting and value.constant is None:
         body.out.line(f"(void){value.at(v.UNARY)};")
-
-
-def changes(expr: p.Expr, state: str) -> bool:
-    """True when evaluating an expression changes some state."""
-    return state in effects(expr).writes

@@ -128,10 +128,10 @@ class Body:
         """A string buffer of at least so many bytes (0: MAXSTRINGLEN) in the frame."""
         limit = self.unit.string_room
         size = next((size for size in SMALL_ROOMS if 0 < room <= size < limit), limit)
-        for at, (name, has) in enumerate(self._free_buffers):
-            if has == size:
-                del self._free_buffers[at]
-                break
+        free = next((item for item in self._free_buffers if item[1] == size), None)
+        if free is not None:
+            self._free_buffers.remove(free)
+            name = free[0]
         else:
             name = self.names.make("text")
             bytes_text = "MAXSTRINGLEN" if size == limit else str(size)

@@ -11,7 +11,7 @@ _ESCAPES = {
     "\t": "\\t",
     "\r": "\\r",
 }
-_SPECIAL = re.compile(r'[^ !#-\[\]-~]')
+_SPECIAL = re.compile(r"[^ !#-\[\]-~]")
 _WORD = re.compile(r"[^0-9A-Za-z_]+")
 S64_MIN = -(1 << 63)
 

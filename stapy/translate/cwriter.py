@@ -148,8 +148,10 @@ def _break_point(text: str, room: int) -> int | None:
             nesting += 1
         elif char in ")]}":
             nesting -= 1
-        elif char == " " and at > 0 and (
-            text[at - 1] in ",;" or text[at - 2 : at] in ("&&", "||") or text[at - 1] in "?:="
+        elif (
+            char == " "
+            and at > 0
+            and (text[at - 1] in ",;" or text[at - 2 : at] in ("&&", "||") or text[at - 1] in "?:=")
         ):
             weight = nesting if text[at - 1] in ",;" else nesting + 1
             if at < room and (best is None or weight <= best[0]):

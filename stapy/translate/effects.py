@@ -58,6 +58,6 @@ def effects(expr: Any) -> Effects:
             writes |= {"g." + name for name in node.function.writes}
             if not node.function.markers & {"pure", "stable"}:
                 writes.add(MEMORY)
-        elif isinstance(node, (p.EmbeddedValue, p.PrintOp, p.PrettyPrint)):
+        elif isinstance(node, (p.EmbeddedValue, p.PrintOp, p.PrettyPrint, p.RegexMatch)):
             ordered = True
     return Effects(frozenset(writes), ordered)

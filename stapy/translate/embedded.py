@@ -63,9 +63,7 @@ def _copied_arguments(unit: Unit, function: p.Function) -> list[str]:
 def _names(function: p.Function) -> dict[str, str]:
     from stapy.translate.functions import parameter_names
 
-    return {
-        param.name: name for param, name in zip(function.params, parameter_names(function))
-    }
+    return {param.name: name for param, name in zip(function.params, parameter_names(function))}
 
 
 def _frame(unit: Unit, out: CWriter, function: p.Function, copies: list[str]) -> None:
@@ -99,9 +97,7 @@ def _old_names(out: CWriter, function: p.Function, code: str) -> None:
     out.line("typeof(this_one) *THIS __maybe_unused = &this_one;")
 
 
-def _arguments(
-    out: CWriter, function: p.Function, copies: list[str]
-) -> list[tuple[str, str]]:
+def _arguments(out: CWriter, function: p.Function, copies: list[str]) -> list[tuple[str, str]]:
     names = _names(function)
     macros = []
     for param in function.params:

@@ -124,8 +124,9 @@ def _divide(body: Body, op: str, left: Value, right: Value, place: Callable[[], 
         return Value(text, v.MUL, left.reads, left.fleeting)
     result = body.temp("s64", row.hint)
     if body.in_condition:
-        body.out.guard(f"!stapy_try_{row.function[6:]}({left.text}, {right.text}, &{result})",
-                       body.fail())
+        body.out.guard(
+            f"!stapy_try_{row.function[6:]}({left.text}, {right.text}, &{result})", body.fail()
+        )
     else:
         body.check(f"{row.function}(c, {left.text}, {right.text}, &{result}, {place()})")
     return Value(result)
@@ -284,3 +285,20 @@ def _joins_in_place(body: Body, expr: p.BinaryOp, dest: str, size: str, state: s
         body.out.line(f"stapy_concat({dest}, {first}, {value.text}, {size});")
         first = dest
     return True
+
+
+# --- regular expressions ----------------------------------------------------
+
+
+@lowers(p.RegexMatch)
+def _regex(body: Body, expr: p.RegexMatch) -> Value:
+    text = lower(body, expr.left)
+    name = body.unit.regex(expr.pattern, expr.span)
+    bang = "!" if expr.negate else ""
+    level = v.UNARY if bang else v.ATOM
+    if not body.unit.captures:
+        call = f"{bang}stapy_regex_search(&{name}, {text.text})"
+        return Value(call, level, text.reads, text.fleeting, False)
+    result = body.temp("s64", "matches")
+    body.out.line(f"{result} = stapy_regex_match(c, &{name}, {text.text});")
+    return Value(bang + result, level, wide=not bang)

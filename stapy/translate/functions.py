@@ -21,10 +21,7 @@ def signature(unit: Unit, function: p.Function) -> str:
     if function.type == p.STRING:
         params.append("char *ret")
     names = parameter_names(function)
-    params += [
-        C_TYPES[param.type] + name
-        for param, name in zip(function.params, names)
-    ]
+    params += [C_TYPES[param.type] + name for param, name in zip(function.params, names)]
     result = "s64" if function.type == p.LONG else "void"
     return f"static {result} {unit.function_name(function)}({', '.join(params)})"
 
@@ -37,8 +34,7 @@ def parameter_names(function: p.Function) -> list[str]:
     made = [names.make(param.name) for param in function.params]
     kept = _copied(function)
     return [
-        f"{name}_arg" if param.name in kept else name
-        for param, name in zip(function.params, made)
+        f"{name}_arg" if param.name in kept else name for param, name in zip(function.params, made)
     ]
 
 
@@ -83,17 +79,22 @@ def handler_text(unit: Unit, handler: p.Handler, points: list[str], slots: str) 
     body.slots = slots
     body.declare(handler.locals)
     name = unit.handler_name(handler)
+    matches = unit.captures and unit.uses_regex(handler.body)
+    before: list[str] = []
+    if matches:
+        size = "sizeof(struct stapy_match) + MAXSTRINGLEN"
+        match = body.member(f"char {{}}[{size}] __aligned(8)", 72 + unit.string_room, "match")
+        before += [f"c->regex = {match};", "((struct stapy_match *)c->regex)->groups = -1;"]
     statements.write_inside(body, handler.body)
     out = CWriter()
     for line in _handler_comment(unit, handler, points):
         out.line(line)
     out.line(f"static void {name}(struct stapy_context *c)")
     rows = unit.lock_rows(handler)
-    before: list[str] = []
     after: list[str] = []
     if rows:
         table = f"locks_{name.removeprefix('h_')}"
-        before = [f"if (!stapy_lock(c, {table}, ARRAY_SIZE({table})))", "\treturn;"]
+        before += [f"if (!stapy_lock(c, {table}, ARRAY_SIZE({table})))", "\treturn;"]
         after = [f"stapy_unlock(c, {table}, ARRAY_SIZE({table}));"]
     _assemble(out, body, before, after, "")
     unit.frames[name] = body_frame(body)
@@ -112,8 +113,12 @@ def _handler_comment(unit: Unit, handler: p.Handler, points: list[str]) -> list[
         lines.append(f"locks: {kinds}")
     if len(lines) == 1:
         return [comment(lines[0])]
-    inner = [" * " + comment(line)[3:-3].rstrip() if not line.startswith("  ") else
-             " *   " + comment(line)[3:-3].rstrip() for line in lines]
+    inner = [
+        " * " + comment(line)[3:-3].rstrip()
+        if not line.startswith("  ")
+        else " *   " + comment(line)[3:-3].rstrip()
+        for line in lines
+    ]
     return ["/*", *inner, " */"]
 
 
@@ -193,9 +198,7 @@ def condition_function(unit: Unit, name: str, condition: p.Expr) -> str:
     return out.text()
 
 
-def _assemble(
-    out: CWriter, body: Body, before: list[str], after: list[str], result: str
-) -> None:
+def _assemble(out: CWriter, body: Body, before: list[str], after: list[str], result: str) -> None:
     """Put declarations, the written lines and the way out together."""
     out.open("")
     _declarations(out, body, result)

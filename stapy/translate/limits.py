@@ -137,9 +137,7 @@ def _value(node: ast.expr, lookup: Any) -> int:
     if isinstance(node, ast.Constant) and isinstance(node.value, int):
         return int(node.value)
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-        return int(
-            _OPERATORS[type(node.op)](_value(node.left, lookup), _value(node.right, lookup))
-        )
+        return int(_OPERATORS[type(node.op)](_value(node.left, lookup), _value(node.right, lookup)))
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         return -_value(node.operand, lookup)
     if isinstance(node, ast.Name):

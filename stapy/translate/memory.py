@@ -78,9 +78,7 @@ def context_text(expr: p.ContextValue) -> str:
     """The C expression of a context value, before it is widened."""
     row = CONTEXT[expr.name]
     register = row.registers[expr.index] if row.registers else ""
-    return row.template.format(
-        register=register, index=expr.index, stack=WORD * (expr.index + 1)
-    )
+    return row.template.format(register=register, index=expr.index, stack=WORD * (expr.index + 1))
 
 
 def write_context(body: Body, expr: p.ContextValue, value: Value) -> None:

@@ -44,13 +44,10 @@ def build(unit: Unit, name: str, script: str) -> dict[str, Any]:
         "slots": _slots(unit),
         "any_tables": _any_tables(unit),
         "places": [
-            {"name": row["name"], "text": string_literal(row["text"])}
-            for row in unit.places.rows()
+            {"name": row["name"], "text": string_literal(row["text"])} for row in unit.places.rows()
         ],
         "regexes": [automaton.c_text(c_name) for c_name, automaton in unit.regexes.values()],
-        "prototypes": [
-            functions.signature(unit, function) + ";" for function in program.functions
-        ],
+        "prototypes": [functions.signature(unit, function) + ";" for function in program.functions],
         "functions": bodies,
         "conditions": [text for _, text in conditions.values()],
         "handlers": handlers,
@@ -309,10 +306,10 @@ def frame_bytes(unit: Unit) -> int:
 
     callees: dict[str, set[str]] = {}
     for function in unit.program.functions:
-        below = {function.next} if function.next is not None else set()
+        called = {function.next} if function.next is not None else set()
         if function.body is not None:
-            below |= {n.function for n in walk(function.body) if isinstance(n, p.CallOp)}
-        callees[unit.function_name(function)] = {unit.function_name(one) for one in below}
+            called |= {n.function for n in walk(function.body) if isinstance(n, p.CallOp)}
+        callees[unit.function_name(function)] = {unit.function_name(one) for one in called}
     recursive = {unit.function_name(one) for one in unit.program.functions if one.recursive}
     widest = max((unit.frames.get(name, 0) for name in recursive), default=0)
     memo: dict[str, int] = {}
@@ -328,9 +325,7 @@ def frame_bytes(unit: Unit) -> int:
     chains = [0]
     for handler in unit.program.handlers:
         own = unit.frames.get(unit.handler_name(handler), 0)
-        called = {n.function for n in walk(handler.body) if isinstance(n, p.CallOp)}
-        below = max(
-            (deepest(unit.function_name(one), frozenset()) for one in called), default=0
-        )
-        chains.append(own + below)
+        direct = {n.function for n in walk(handler.body) if isinstance(n, p.CallOp)}
+        depths = [deepest(unit.function_name(one), frozenset()) for one in direct]
+        chains.append(own + max(depths, default=0))
     return max(chains) + widest * unit.limits.nesting

@@ -23,8 +23,8 @@ from stapy.translate.unit import Unit, number_lines
 
 def make_source(program: p.Program, services: Any, name: str) -> ModuleSource:
     """The C file and the manifest of a program."""
-    options, sources = services.options, services.sources
-    unit = Unit(program, options, sources)
+    options = services.options
+    unit = Unit(program, options, services.diagnostics)
     bad = unit.limits.bad()
     for macro in bad:
         services.diagnostics.error(
@@ -38,6 +38,8 @@ def make_source(program: p.Program, services: Any, name: str) -> ModuleSource:
     script = script_source(services)
     script_name, script_text = script if script is not None else ("", "")
     model = build(unit, name, script_name)
+    if services.diagnostics.errors:
+        raise Stop
     file = f"{name}.c"
     templates = Templates(cache=_cache(options))
     for family in model["families"]:
@@ -74,7 +76,7 @@ def make_source(program: p.Program, services: Any, name: str) -> ModuleSource:
 
 
 def script_source(services: Any) -> tuple[str, str] | None:
-    """Name and text of the user's script: the first source that is neither library nor expansion."""
+    """Name and text of the user's script: the first text that nobody else brought in."""
     for source in services.sources.sources:
         if not source.library and source.parent is None:
             return source.name, source.text

@@ -20,9 +20,11 @@ _TOKEN = re.compile(
     re.S,
 )
 _SKIP = re.compile(r"(?:\s+|#[^\n]*|//[^\n]*|/\*.*?\*/|[()])*", re.S)
-_KEYWORDS = frozenset(
-    "probe global function if else for foreach in return delete while break continue next try "
-    "catch limit private".split()
+_KEYWORDS = frozenset(  # a text is the readable form
+    """
+    probe global function if else for foreach in return delete while break continue next try
+    catch limit private
+    """.split()  # noqa: SIM905
 )
 
 
@@ -53,7 +55,8 @@ class Places:
 
     def where(self, span: Span) -> str:
         """``file:line:column``."""
-        return "%s:%d:%d" % self._sources.position(span)
+        file, line, column = self._sources.position(span)
+        return f"{file}:{line}:{column}"
 
     def _at(self, number: int, start: int) -> str:
         span = Span(number, start, start + 1)

@@ -37,16 +37,16 @@ def flags_text(flags: str) -> str:
     return " | ".join(dict.fromkeys(FLAGS[flag] for flag in flags if flag in FLAGS)) or "0"
 
 
-def _fold(pieces: list[p.FormatPiece], args: list[p.Expr]) -> tuple[
-    list[p.FormatPiece], list[p.Expr]
-]:
+def _fold(
+    pieces: list[p.FormatPiece], args: list[p.Expr]
+) -> tuple[list[p.FormatPiece], list[p.Expr]]:
     """Plain constants become text, neighbouring texts become one."""
     out: list[p.FormatPiece] = []
     left: list[p.Expr] = []
     rest = iter(args)
     for piece in pieces:
         text = piece.text if piece.kind == "text" else None
-        if piece.kind not in ("text", "n"):
+        if piece.kind != "text":
             plain = piece.width is None and piece.precision is None and not piece.flags
             stars = [next(rest) for star in (piece.width, piece.precision) if star == "*"]
             arg = next(rest)
@@ -69,7 +69,7 @@ def _pieces(pieces: list[p.FormatPiece], args: list[p.Expr], values: list[Value]
     rest: Iterator[tuple[p.Expr, Value]] = iter(zip(args, values))
     done: list[Piece] = []
     for piece in pieces:
-        if piece.kind in ("text", "n"):
+        if piece.kind == "text":
             done.append(Piece(piece, "0", "-1", None, None))
             continue
         width, precision = (
@@ -99,8 +99,7 @@ def _emit(body: Body, item: Piece, sink: str, *cleanup: str) -> None:
     elif piece.kind in NUMBERS:
         letter = "d" if piece.kind == "i" else piece.kind
         out.line(
-            f"stapy_out_long({sink}, {value}, '{letter}', {flags}, {item.width}, "
-            f"{item.precision});"
+            f"stapy_out_long({sink}, {value}, '{letter}', {flags}, {item.width}, {item.precision});"
         )
     elif piece.kind == "c":
         out.line(f"stapy_out_char({sink}, {value}, {flags}, {item.width});")
@@ -166,8 +165,10 @@ def _room(expr: p.PrintOp) -> int:
     for piece in expr.pieces:
         if piece.kind == "text":
             room += len(piece.text)
-        elif piece.kind in "diuoxXpc" and not isinstance(piece.width, str) and not isinstance(
-            piece.precision, str
+        elif (
+            piece.kind in "diuoxXpc"
+            and not isinstance(piece.width, str)
+            and not isinstance(piece.precision, str)
         ):
             room += max(24, piece.width or 0, (piece.precision or 0) + 2)
         elif piece.kind != "n":
@@ -185,7 +186,7 @@ def _pretty(body: Body, expr: p.PrettyPrint) -> Value:
     body.out.line(f"stapy_out_to(&{sink}, {text}, sizeof({text}));")
     reads = NOTHING
     for piece in pieces:
-        if piece.kind in ("text", "n"):
+        if piece.kind == "text":
             _emit(body, Piece(piece, "0", "-1", None, None), f"&{sink}")
             continue
         count = 1 + (piece.width == "*") + (piece.precision == "*")
@@ -195,9 +196,7 @@ def _pretty(body: Body, expr: p.PrettyPrint) -> Value:
     return Value(text, reads=reads, room=size)
 
 
-def _try_piece(
-    body: Body, piece: p.FormatPiece, args: list[p.Expr], sink: str
-) -> frozenset[str]:
+def _try_piece(body: Body, piece: p.FormatPiece, args: list[p.Expr], sink: str) -> frozenset[str]:
     outer = body.fail_label
     failed = body.new_label("unreadable")
     body.fail_label = failed

@@ -210,9 +210,7 @@ def _slice(body: Body, stmt: p.Foreach) -> tuple[str, str]:
     if stmt.slice is None:
         return "NULL", "NULL"
     keys, _ = arrays.lower_keys(body, stmt.var, stmt.slice)
-    array = body.member(
-        f"union stapy_key {{}}[{len(stmt.slice)}]", 8 * len(stmt.slice), "slice"
-    )
+    array = body.member(f"union stapy_key {{}}[{len(stmt.slice)}]", 8 * len(stmt.slice), "slice")
     for at, value in enumerate(keys.values):
         if value is not None and stmt.var.keys[at] == p.STRING and value.constant is None:
             member = body.member("char {}[MAXSTRINGLEN]", body.unit.string_room, "slice_key")

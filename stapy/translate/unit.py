@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from stapy.diagnostics import Bug, SourceMap, Span
+from stapy.diagnostics import Bug, Diagnostics, Span
 from stapy.elaborate import program as p
 from stapy.translate.costs import Costs
 from stapy.translate.ctext import string_literal
+from stapy.translate.effects import walk
 from stapy.translate.limits import Limits
 from stapy.translate.places import Places
 
@@ -18,15 +19,18 @@ if TYPE_CHECKING:
 
 # Replaced, when the file is complete, by a directive with the real line and file.
 HERE = "#line @here@"
+# Library functions that read the groups of the last match.
+CAPTURE_READERS = frozenset({"matched", "matched_str", "ngroups"})
 
 
 class Unit:
     """One C file in the making."""
 
-    def __init__(self, program: p.Program, options: Options, sources: SourceMap) -> None:
+    def __init__(self, program: p.Program, options: Options, diagnostics: Diagnostics) -> None:
         self.program = program
         self.options = options
-        self.sources = sources
+        self.diagnostics = diagnostics
+        self.sources = sources = diagnostics.sources
         self.limits = Limits(options, max(1, program.nesting))
         self.string_room = self.limits.string_room
         self.charging = self.limits.timed
@@ -36,8 +40,9 @@ class Unit:
         self.here = HERE
         self.frames: dict[str, int] = {}
         self.any_tables: dict[tuple[bool, ...], str] = {}
-        self.regexes: dict[tuple[str, bool], tuple[str, Automaton]] = {}
+        self.regexes: dict[str, tuple[str, Automaton]] = {}
         self.slot_types: dict[tuple[str, ...], str] = {}
+        self._captures = any(one.name in CAPTURE_READERS for one in program.functions)
         self._by_name = {var.c_name: var for var in program.globals}
         self._storage = [var for var in program.globals if var.keys or var.type == p.STATS]
         self._numbers = {var.c_name: number for number, var in enumerate(self._storage)}
@@ -94,6 +99,43 @@ class Unit:
             self.slot_types[key] = f"slots_{letters}"
         return self.slot_types[key]
 
+    def regex(self, pattern: str, span: Span) -> str:
+        """Name of the tables of a pattern; a bad pattern is reported."""
+        if pattern not in self.regexes:
+            from stapy.translate.regex import build
+            from stapy.translate.regexsyntax import RegexError
+
+            name = f"regex_{len(self.regexes) + 1}"
+            try:
+                self.regexes[pattern] = (name, build(pattern, self.captures))
+            except RegexError as error:
+                self.diagnostics.error(
+                    "semantic error",
+                    "E0291",
+                    f"regular expression: {error.message}",
+                    span,
+                    notes=[f"at character {error.offset + 1} of '{pattern}'"],
+                )
+                return name
+        return self.regexes[pattern][0]
+
+    @property
+    def captures(self) -> bool:
+        """True when something asks what a group matched."""
+        return self._captures
+
+    def uses_regex(self, node: p.Stmt, seen: frozenset[int] = frozenset()) -> bool:
+        """True when a body, or what it calls, matches a regular expression."""
+        for below in walk(node):
+            if isinstance(below, p.RegexMatch):
+                return True
+            if isinstance(below, p.CallOp) and below.function.body is not None:
+                called = below.function
+                inside = called.body if id(called) not in seen else None
+                if inside is not None and self.uses_regex(inside, seen | {id(called)}):
+                    return True
+        return False
+
     def lock_rows(self, handler: p.Handler) -> list[dict[str, str]]:
         """Rows of a handler's table of locks."""
         return [
@@ -126,7 +168,7 @@ class Unit:
         """``#line`` for verbatim code that stands in the script at or after a place."""
         source = self.sources.source(span)
         if source is None:
-            return "#line 1 \"embedded\""
+            return '#line 1 "embedded"'
         start = source.text.find(code, span.start) if code.strip() else span.start
         if start < 0:
             start = span.start
