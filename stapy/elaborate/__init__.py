@@ -1,1 +1,33 @@
-"""elaborate"""
+"""Pass 2: the scripts' trees to one typed, resolved `Program`.
+
+``elaborate(scripts, services)`` is the entry point; ``dump.py`` prints a
+program as -p2 does and ``listing.py`` answers -l and -L.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stapy.elaborate.program import Program
+    from stapy.elaborate.services import Services
+    from stapy.parse.nodes import Script
+
+
+def elaborate(scripts: list[Script], services: Services) -> Program | None:
+    """Resolve, optimise and type a program; None when errors were reported.
+
+    ``scripts`` are the user's: the main one first, then those of -E.  What
+    they need of the library is pulled in.
+    """
+    from stapy.elaborate.finish import Finisher
+    from stapy.elaborate.optimise import Optimiser
+    from stapy.elaborate.resolve import Resolver
+
+    resolver = Resolver(services)
+    resolver.run(scripts)
+    Optimiser(resolver).run()
+    return Finisher(resolver).run()
+
+
+__all__ = ["elaborate"]

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from stapy.diagnostics import NOWHERE, Span
 from stapy.record import Record, new
 
 if TYPE_CHECKING:
-    from stapy.elaborate.targets import TargetScope
-    from stapy.parse.nodes import ProbePoint
+    from stapy.elaborate.scope import TargetScope
+    from stapy.parse.nodes import PointComponent, ProbePoint
 
 
 class Form(Record):
@@ -31,11 +32,43 @@ class Form(Record):
         )
 
 
+def forms(*texts: str) -> list[Form]:
+    """Forms from text such as ``kernel.function(string).return.maxactive(number)``."""
+    result = []
+    for text in texts:
+        components = []
+        for part in text.split("."):
+            name, _, kind = part.partition("(")
+            components.append((name, kind.rstrip(")")))
+        result.append(Form(components))
+    return result
+
+
 class Match(Record):
     """What resolving one point gave: one site and the point as it will be printed."""
 
     point: str
     site: Any
+
+
+class PointError(Exception):
+    """A point that its family refuses; the caller reports it, unless the point is optional."""
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        span: Span = NOWHERE,
+        *,
+        notes: list[str] | None = None,
+        hint: str = "",
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.span = span
+        self.notes = notes or []
+        self.hint = hint
 
 
 class Family(Protocol):
@@ -47,16 +80,76 @@ class Family(Protocol):
     def resolve(self, point: ProbePoint, services: Any) -> list[Match]:
         """All places that a point (without wildcards in its component names) means.
 
-        An empty list means "no match"; the caller reports it.  `services` is
-        the `Services` record of ``stapy/elaborate/services.py`` (kernel facts,
-        debug information, diagnostics).
+        An empty list means "no match"; the caller reports it.  A point that is
+        wrong raises `PointError`.  `services` is the `Services` record of
+        ``stapy/elaborate/services.py`` (kernel facts, debug information,
+        diagnostics).
         """
 
     def scope(self, site: Any, services: Any) -> TargetScope | None:
         """The context variables at a site; None when the family has none."""
 
     def rows(self, probe: Any, first_site: int) -> list[dict[str, Any]]:
-        """Rows of the family's table for ``templates/probes/<name>.c.j2``."""
+        """Rows of the family's table for ``templates/probes/<name>.c.j2``, one per site.
+
+        The keys are the C names of the row's fields without ``site``; the key
+        ``point`` is the text of ``site.point``.
+        """
 
 
-__all__ = ["Family", "Form", "Match", "new"]
+def text_of(component: PointComponent) -> str:
+    """The string argument of a component, "" when there is none."""
+    value = getattr(component.arg, "value", "")
+    return value if isinstance(value, str) else ""
+
+
+def number_of(component: PointComponent) -> int | None:
+    """The number argument of a component, None when there is none."""
+    value = getattr(component.arg, "value", None)
+    return value if isinstance(value, int) else None
+
+
+def quote(text: str) -> str:
+    """A string literal of the language."""
+    table = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+    out = []
+    for char in text:
+        if char in table:
+            out.append(table[char])
+        elif 32 <= ord(char) < 127:
+            out.append(char)
+        else:
+            out.append(f"\\{ord(char):03o}")
+    return '"' + "".join(out) + '"'
+
+
+def print_component(component: PointComponent) -> str:
+    """One component as the script would write it."""
+    arg = component.arg
+    if arg is None:
+        return component.name
+    value = arg.value
+    if isinstance(value, str):
+        return f"{component.name}({quote(value)})"
+    written = getattr(arg, "text", "")
+    return f"{component.name}({written if written[:2] in ('0x', '0X') else value})"
+
+
+def print_point(point: ProbePoint) -> str:
+    """A point's components, dot separated, without its marks and condition."""
+    return ".".join(print_component(component) for component in point.components)
+
+
+__all__ = [
+    "Family",
+    "Form",
+    "Match",
+    "PointError",
+    "forms",
+    "new",
+    "number_of",
+    "print_component",
+    "print_point",
+    "quote",
+    "text_of",
+]

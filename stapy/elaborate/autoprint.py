@@ -1,0 +1,100 @@
+"""Printing globals that a script fills and never reads, at the end of the session."""
+
+from __future__ import annotations
+
+from stapy.diagnostics import NOWHERE
+from stapy.elaborate import program as p
+
+HEX = "#"
+OPERATORS = ("count", "min", "max", "sum", "avg")
+
+
+def _text(text: str) -> p.FormatPiece:
+    return p.FormatPiece("text", text)
+
+
+def _value(kind: str) -> list[p.FormatPiece]:
+    """A value as SystemTap shows it: hexadecimal, or a quoted string."""
+    if kind == p.STRING:
+        return [_text('"'), p.FormatPiece("s", "", HEX), _text('"')]
+    return [p.FormatPiece("x", "", HEX)]
+
+
+def _print(pieces: list[p.FormatPiece], args: list[p.Expr]) -> p.Stmt:
+    merged: list[p.FormatPiece] = []
+    for piece in pieces:
+        if merged and piece.kind == "text" and merged[-1].kind == "text":
+            merged[-1] = _text(merged[-1].text + piece.text)
+        else:
+            merged.append(piece)
+    return p.Evaluate(NOWHERE, p.PrintOp(NOWHERE, p.VOID, merged, args))
+
+
+def _operators(stat: p.Expr, var: p.Global) -> tuple[list[p.FormatPiece], list[p.Expr]]:
+    pieces: list[p.FormatPiece] = []
+    args: list[p.Expr] = []
+    for op in OPERATORS:
+        var.stats.add(op)
+        pieces += [_text(f" @{op}="), p.FormatPiece("x", "", HEX)]
+        args.append(p.StatRead(NOWHERE, p.LONG, op, stat))
+    pieces.append(_text("\n"))
+    return pieces, args
+
+
+def _scalar_stat(var: p.Global) -> p.Stmt:
+    """An empty statistic has only a count."""
+    place = p.GlobalRef(NOWHERE, p.STATS, var)
+    pieces, args = _operators(place, var)
+    count = p.StatRead(NOWHERE, p.LONG, "count", place)
+    empty = p.BinaryOp(NOWHERE, p.LONG, "==", count, p.Const(NOWHERE, p.LONG, 0))
+    nothing = _print([_text(f"{var.name} @count=0x0\n")], [])
+    return p.If(NOWHERE, empty, nothing, _print([_text(var.name), *pieces], args))
+
+
+def _histogram(var: p.Global, stat: p.Expr) -> list[p.Stmt]:
+    if var.histogram is None:
+        return []
+    piece = p.FormatPiece("hist")
+    return [_print([piece], [p.HistogramRef(NOWHERE, p.HISTOGRAM, stat)])]
+
+
+def _array(var: p.Global) -> tuple[p.Stmt, list[p.Variable]]:
+    keys = [p.Variable(f"__idx{number}", kind) for number, kind in enumerate(var.keys)]
+    refs: list[p.Expr] = [p.LocalRef(NOWHERE, key.type, key.name) for key in keys]
+    pieces = [_text(var.name + "[")]
+    for number, key in enumerate(keys):
+        if number:
+            pieces.append(_text(","))
+        pieces += _value(key.type)
+    pieces.append(_text("]"))
+    if var.type == p.STATS:
+        any_keys: list[p.Expr | None] = list(refs)
+        element = p.ElementRef(NOWHERE, p.STATS, var, any_keys)
+        more, args = _operators(element, var)
+        body = p.Block(
+            NOWHERE, [_print([*pieces, *more], [*refs, *args]), *_histogram(var, element)]
+        )
+        loop = p.Foreach(
+            NOWHERE, var, keys, None, None, "value", 0, "count", True, None, body
+        )
+        return loop, keys
+    value = p.Variable("__val", var.type)
+    pieces += [_text("="), *_value(var.type), _text("\n")]
+    shown = p.LocalRef(NOWHERE, var.type, value.name)
+    body_ = _print(pieces, [*refs, shown])
+    loop = p.Foreach(NOWHERE, var, keys, value, None, "value", 0, "", True, None, body_)
+    return loop, [*keys, value]
+
+
+def handler_body(var: p.Global) -> tuple[p.Stmt, list[p.Variable]]:
+    """What prints one global, and the locals for it."""
+    var.autoprint = True
+    if var.keys:
+        return _array(var)
+    if var.type == p.STATS:
+        place = p.GlobalRef(NOWHERE, p.STATS, var)
+        stmt = _scalar_stat(var)
+        more = _histogram(var, place)
+        return (p.Block(NOWHERE, [stmt, *more]) if more else stmt), []
+    place = p.GlobalRef(NOWHERE, var.type, var)
+    return _print([_text(var.name + "="), *_value(var.type), _text("\n")], [place]), []

@@ -1,0 +1,291 @@
+"""What code does: which globals it reads and writes, whether it can fail, how deep it calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from stapy.elaborate import program as p
+from stapy.elaborate.walk import walk
+from stapy.record import Record, new
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MAX_NESTING = 10
+_PRAGMA_READ = "pragma:read:"
+_PRAGMA_WRITE = "pragma:write:"
+PURE = {"pure", "stable"}
+
+
+class Access(Record):
+    """Globals by c_name."""
+
+    reads: dict[str, p.Global] = new(dict)
+    writes: dict[str, p.Global] = new(dict)
+    inserts: dict[str, p.Global] = new(dict)  # statistics that only get values added
+
+    def merge(self, other: Access) -> None:
+        """Add what ``other`` does."""
+        self.reads.update(other.reads)
+        self.writes.update(other.writes)
+        self.inserts.update(other.inserts)
+
+
+def _var(node: Any) -> p.Global | None:
+    return node.var if isinstance(node, (p.GlobalRef, p.ElementRef)) else None
+
+
+def access(node: Any) -> Access:
+    """What a tree itself does to globals; calls are not followed."""
+    result = Access()
+    targets: set[int] = set()
+    for item in walk(node):
+        if isinstance(item, (p.AssignOp, p.IncrementOp)):
+            var = _var(item.target)
+            if var is None:
+                continue
+            targets.add(id(item.target))
+            op = item.op
+            if op == "<<<":
+                result.inserts[var.c_name] = var
+                continue
+            result.writes[var.c_name] = var
+            if op != "=":
+                result.reads[var.c_name] = var
+        elif isinstance(item, p.Delete):
+            var = _var(item.target)
+            if var is not None:
+                targets.add(id(item.target))
+                result.writes[var.c_name] = var
+        elif isinstance(item, (p.GlobalRef, p.ElementRef)):
+            if id(item) not in targets:
+                result.reads[item.var.c_name] = item.var
+        elif isinstance(item, (p.InArray, p.Foreach)):
+            result.reads[item.var.c_name] = item.var
+    return result
+
+
+def values_read(node: Any) -> set[str]:
+    """Globals whose value a tree uses: ``x++`` and ``x += 1`` as statements do not count."""
+    found: set[str] = set()
+    targets: set[int] = set()
+    for item in walk(node):
+        if isinstance(item, p.Evaluate) and isinstance(item.expr, (p.AssignOp, p.IncrementOp)):
+            targets.add(id(item.expr.target))
+        elif isinstance(item, p.Loop) and isinstance(item.step, (p.AssignOp, p.IncrementOp)):
+            targets.add(id(item.step.target))
+        elif isinstance(item, p.Delete) or (
+            isinstance(item, p.AssignOp) and item.op in ("=", "<<<")
+        ):
+            targets.add(id(item.target))
+        elif isinstance(item, (p.GlobalRef, p.ElementRef)):
+            if id(item) not in targets:
+                found.add(item.var.c_name)
+        elif isinstance(item, (p.InArray, p.Foreach)):
+            found.add(item.var.c_name)
+    return found
+
+
+def calls(node: Any) -> dict[str, p.Function]:
+    """Functions that a tree calls, with the overloads they fall through to."""
+    found: dict[str, p.Function] = {}
+    for item in walk(node):
+        if isinstance(item, p.CallOp):
+            function: p.Function | None = item.function
+            while function is not None and function.c_name not in found:
+                found[function.c_name] = function
+                function = function.next
+    return found
+
+
+def _own_effect(node: Any) -> bool:
+    """True when a tree does something besides computing a value and setting its locals."""
+    for item in walk(node):
+        if isinstance(item, (p.AssignOp, p.IncrementOp)):
+            if not isinstance(item.target, p.LocalRef):
+                return True
+        elif isinstance(item, p.PrintOp):
+            if item.type != p.STRING:
+                return True
+        elif isinstance(item, p.EmbeddedValue):
+            if not item.markers & PURE:
+                return True
+        elif isinstance(item, (p.EmbeddedC, p.Delete, p.SaveEntry)):
+            return True
+    return False
+
+
+def function_effects(functions: Iterable[p.Function]) -> set[str]:
+    """c_names of the functions that have side effects."""
+    impure: set[str] = set()
+    edges: dict[str, set[str]] = {}
+    for function in functions:
+        if function.code is not None:
+            if not function.markers & PURE:
+                impure.add(function.c_name)
+        elif _own_effect(function.body):
+            impure.add(function.c_name)
+        edges[function.c_name] = set(calls(function.body)) if function.body is not None else set()
+        if function.next is not None:
+            edges[function.c_name].add(function.next.c_name)
+    changed = True
+    while changed:
+        changed = False
+        for name, targets in edges.items():
+            if name not in impure and targets & impure:
+                impure.add(name)
+                changed = True
+    return impure
+
+
+def has_effect(node: Any, impure: set[str]) -> bool:
+    """True when dropping an expression would change what the script does."""
+    for item in walk(node):
+        if isinstance(item, (p.AssignOp, p.IncrementOp, p.EmbeddedC, p.SaveEntry)):
+            return True
+        if isinstance(item, p.PrintOp) and item.type != p.STRING:
+            return True
+        if isinstance(item, p.EmbeddedValue) and not item.markers & PURE:
+            return True
+        if isinstance(item, p.CallOp):
+            function: p.Function | None = item.function
+            while function is not None:
+                if function.c_name in impure:
+                    return True
+                function = function.next
+    return False
+
+
+# --- the call graph -----------------------------------------------------------
+
+
+def pragma_access(function: p.Function, globals_: dict[str, p.Global]) -> Access:
+    """What embedded C says about globals: ``/* pragma:read:x */`` and ``write``."""
+    result = Access()
+    for mark in function.markers:
+        for prefix, table in ((_PRAGMA_READ, result.reads), (_PRAGMA_WRITE, result.writes)):
+            if mark.startswith(prefix) and mark[len(prefix) :] in globals_:
+                var = globals_[mark[len(prefix) :]]
+                table[var.c_name] = var
+    return result
+
+
+class CallGraph:
+    """Accesses and depth of functions, callees included."""
+
+    def __init__(self, functions: list[p.Function], globals_: dict[str, p.Global]) -> None:
+        self.functions = {f.c_name: f for f in functions}
+        self.edges: dict[str, set[str]] = {}
+        self.access: dict[str, Access] = {}
+        for function in functions:
+            below: set[str] = set()
+            own = Access()
+            if function.body is not None:
+                below = set(calls(function.body))
+                own = access(function.body)
+            else:
+                own = pragma_access(function, globals_)
+            if function.next is not None:
+                below.add(function.next.c_name)
+            self.edges[function.c_name] = below
+            self.access[function.c_name] = own
+        self._close()
+
+    def _close(self) -> None:
+        changed = True
+        while changed:
+            changed = False
+            for name, below in self.edges.items():
+                mine = self.access[name]
+                size = len(mine.reads) + len(mine.writes) + len(mine.inserts)
+                for other in below:
+                    mine.merge(self.access[other])
+                if len(mine.reads) + len(mine.writes) + len(mine.inserts) != size:
+                    changed = True
+
+    def recursive(self) -> set[str]:
+        """Functions that can call themselves, directly or through others."""
+        found: set[str] = set()
+        for start in self.edges:
+            seen: set[str] = set()
+            stack = list(self.edges[start])
+            while stack:
+                name = stack.pop()
+                if name == start:
+                    found.add(start)
+                    break
+                if name not in seen:
+                    seen.add(name)
+                    stack.extend(self.edges[name])
+        return found
+
+    def depth(self, roots: Iterable[str]) -> int:
+        """Longest call chain; with recursion the bound that MAXNESTING sets by default."""
+        if self.recursive():
+            return MAX_NESTING + len(self.edges)
+        known: dict[str, int] = {}
+
+        def of(name: str) -> int:
+            if name not in known:
+                known[name] = 1 + max((of(x) for x in self.edges[name]), default=0)
+            return known[name]
+
+        return max((of(name) for name in roots), default=0)
+
+    def whole(self, node: Any) -> Access:
+        """What a tree does to globals, callees included."""
+        result = access(node)
+        for name in calls(node):
+            result.merge(self.access[name])
+        return result
+
+
+_FAILING = (
+    p.MemoryRead,
+    p.EmbeddedC,
+    p.EmbeddedValue,
+    p.StatRead,
+    p.BucketRead,
+    p.Loop,
+    p.Foreach,
+    p.ForeachBucket,
+    p.RegexMatch,
+)
+
+
+def may_fail(node: Any, failing: set[str]) -> bool:
+    """True when running a tree can set an error; ``failing`` are functions that can."""
+    for item in walk(node):
+        if isinstance(item, _FAILING):
+            return True
+        if isinstance(item, p.BinaryOp) and item.op in ("/", "%"):
+            return True
+        if isinstance(item, p.AssignOp) and (
+            item.op in ("/=", "%=") or isinstance(item.target, p.ElementRef)
+        ):
+            return True
+        if isinstance(item, p.IncrementOp) and isinstance(item.target, p.ElementRef):
+            return True
+        if isinstance(item, p.CallOp) and item.function.c_name in failing:
+            return True
+        if isinstance(item, p.PrintOp) and any(x.kind in "mM" for x in item.pieces):
+            return True
+    return False
+
+
+def locks_of(found: Access, constant: set[str]) -> list[p.Lock]:
+    """Locks for a handler, in one order for the whole program.
+
+    Adding to a statistic is a reader's business: each CPU has its own part.
+    Reading one merges the parts and needs the writer's lock.  A global that
+    nobody writes needs none.
+    """
+    rows: dict[str, p.Lock] = {}
+    for table, write in ((found.inserts, False), (found.reads, False), (found.writes, True)):
+        for name, var in table.items():
+            if name in constant:
+                continue
+            exclusive = write or (table is found.reads and var.type == p.STATS)
+            old = rows.get(name)
+            rows[name] = p.Lock(var, exclusive or (old is not None and old.write))
+    return [rows[name] for name in sorted(rows)]

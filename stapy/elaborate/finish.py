@@ -1,0 +1,431 @@
+"""The second half of pass 2: types, checks, locks, handlers, and the `Program` record."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from stapy.diagnostics import NOWHERE
+from stapy.elaborate import check
+from stapy.elaborate import program as p
+from stapy.elaborate.autoprint import handler_body
+from stapy.elaborate.effects import (
+    CallGraph,
+    access,
+    locks_of,
+    may_fail,
+    pragma_access,
+    values_read,
+)
+from stapy.elaborate.fold import fold
+from stapy.elaborate.types import Inference
+from stapy.elaborate.walk import fingerprint, transform, walk
+from stapy.record import Record
+
+if TYPE_CHECKING:
+    from stapy.elaborate.resolve import Raw, Resolver
+
+FEATURE_PRAGMAS = "pragma:"
+
+
+class _Probe(Record):
+    """A probe on its way into the program."""
+
+    family: str
+    sites: list[Any]
+    points: list[str]
+    written: str
+    alias: str
+    chain: list[str]
+    body: p.Stmt
+    locals: list[p.Variable]
+    condition: p.Expr | None
+    entry: p.Stmt | None
+    entry_locals: list[p.Variable]
+    slots: list[str]
+    span: Any
+
+
+class Finisher:
+    """Makes a `Program` of what the resolver and the optimiser left."""
+
+    def __init__(self, resolver: Resolver) -> None:
+        self.resolver = resolver
+        self.services = resolver.services
+        self.diagnostics = resolver.services.diagnostics
+        self.inference = Inference(resolver.types, resolver.services.diagnostics)
+
+    def run(self) -> p.Program | None:
+        """The program; None when there are errors."""
+        before = len(self.diagnostics.errors)
+        self._pending()
+        self._infer(quiet=before > 0)
+        if self.diagnostics.errors:
+            return None
+        self._settle()
+        functions = [f.function for f in self.resolver.functions]
+        globals_ = self._globals_by_name()
+        graph = CallGraph(functions, globals_)
+        self._check(graph)
+        if self.diagnostics.errors:
+            return None
+        probes = [self._probe(raw) for raw in self.resolver.probes if self._armed(raw)]
+        if not probes:
+            self.diagnostics.error(
+                "semantic error",
+                "E0238",
+                "no probes found",
+                hint="a script needs at least one probe that does something",
+            )
+            return None
+        probes += self._autoprint(probes, functions)
+        return self._program(probes, functions, graph)
+
+    # --- types and checks ------------------------------------------------------
+
+    def _bodies(self) -> list[tuple[Any, p.Function | None]]:
+        found: list[tuple[Any, p.Function | None]] = []
+        for raw in self.resolver.probes:
+            found.append((raw.body, None))
+            if raw.condition is not None:
+                found.append((raw.condition, None))
+            if raw.slots is not None:
+                found += [(value, None) for value in raw.slots.values]
+        for item in self.resolver.functions:
+            if item.function.body is not None:
+                found.append((item.function.body, item.function))
+        return found
+
+    def _pending(self) -> None:
+        for body, _ in self._bodies():
+            check.pending(body, self.diagnostics)
+
+    def _infer(self, quiet: bool) -> None:
+        bodies = self._bodies()
+        for body, function in bodies:
+            self.inference.body(body, function)
+        for raw in self.resolver.probes:
+            if raw.condition is not None:
+                self.inference.expect(raw.condition, p.LONG)
+        self.inference.finish()
+        if quiet or self.diagnostics.errors:
+            return
+        for body, _ in bodies:
+            self.inference.unresolved(body)
+
+    def _settle(self) -> None:
+        for body, _ in self._bodies():
+            self.inference.settle(body)
+        find = self.resolver.types.find
+        for raw in self.resolver.probes:
+            self.inference.settle_variables(raw.locals.values())
+            if raw.slots is not None:
+                raw.slots.types = [find(kind) for kind in raw.slots.types]
+                self.inference.settle_variables(raw.slots.locals.values())
+        for item in self.resolver.functions:
+            function = item.function
+            self.inference.settle_variables(function.params)
+            own = {v.name for v in function.params}
+            function.locals = [v for v in item.locals.values() if v.name not in own]
+            self.inference.settle_variables(function.locals)
+            kind = find(function.type)
+            function.type = p.VOID if kind.startswith("?") else kind
+        for info in self.resolver.names.infos.values():
+            var = info.var
+            kind = find(var.type)
+            var.type = p.LONG if kind.startswith("?") else kind
+            var.keys = [p.LONG if find(k).startswith("?") else find(k) for k in var.keys]
+        for raw in self.resolver.probes:
+            raw.body = transform(raw.body, _fold)
+        for item in self.resolver.functions:
+            if item.function.body is not None:
+                item.function.body = transform(item.function.body, _fold)
+
+    def _check(self, graph: CallGraph) -> None:
+        for body, _ in self._bodies():
+            check.loops(body, graph, self.diagnostics)
+            check.slices(body, self.diagnostics)
+
+    def _globals_by_name(self) -> dict[str, p.Global]:
+        return {info.var.name: info.var for info in self.resolver.names.infos.values()}
+
+    # --- probes -------------------------------------------------------------------
+
+    def _armed(self, raw: Raw) -> bool:
+        """``never`` is checked like every probe, but there is nothing to run."""
+        return any(getattr(m.site, "phase", "") != "never" for m in raw.matches)
+
+    def _probe(self, raw: Raw) -> _Probe:
+        derived = raw.derived
+        entry, slots, entry_locals = self._entry(raw)
+        return _Probe(
+            derived.family.name,
+            [m.site for m in raw.matches],
+            [m.point for m in raw.matches],
+            derived.written,
+            derived.alias,
+            derived.chain,
+            raw.body,
+            list(raw.locals.values()),
+            raw.condition,
+            entry,
+            entry_locals,
+            slots,
+            derived.span,
+        )
+
+    def _entry(self, raw: Raw) -> tuple[p.Stmt | None, list[str], list[p.Variable]]:
+        """The entry handler that fills the slots which the body still reads."""
+        if raw.slots is None or not raw.slots.values:
+            return None, [], []
+        used: dict[int, list[p.SavedEntry]] = {}
+        trees = [raw.body, *(f.function.body for f in self.resolver.functions if f.function.body)]
+        for tree in trees:
+            for item in walk(tree):
+                if isinstance(item, p.SavedEntry):
+                    used.setdefault(item.slot, []).append(item)
+        if any(isinstance(i, p.SavedEntry) for t in trees[1:] for i in walk(t)):
+            kept = list(range(len(raw.slots.values)))  # functions share numbers: keep them all
+        else:
+            kept = sorted(used)
+            for number, slot in enumerate(kept):
+                for item in used[slot]:
+                    item.slot = number
+        if not kept:
+            return None, [], []
+        stores: list[p.Stmt] = [
+            p.SaveEntry(raw.slots.values[slot].span, number, raw.slots.values[slot])
+            for number, slot in enumerate(kept)
+        ]
+        locals_ = list(raw.slots.locals.values())
+        return p.Block(raw.derived.span, stores), [raw.slots.types[s] for s in kept], locals_
+
+    def _autoprint(self, probes: list[_Probe], functions: list[p.Function]) -> list[_Probe]:
+        if not self.services.options.autoprint:
+            return []
+        read: set[str] = set()
+        written: set[str] = set()
+        trees: list[Any] = [x.body for x in probes]
+        trees += [x.condition for x in probes if x.condition is not None]
+        trees += [x.entry for x in probes if x.entry is not None]
+        trees += [f.body for f in functions if f.body is not None]
+        for tree in trees:
+            read |= values_read(tree)
+            own = access(tree)
+            written |= set(own.writes) | set(own.inserts)
+        by_name = self._globals_by_name()
+        for function in functions:
+            read |= set(pragma_access(function, by_name).reads)
+        result = []
+        for info in self.resolver.names.infos.values():
+            var = info.var
+            if info.library or var.c_name in read or var.c_name not in written:
+                continue
+            body, locals_ = handler_body(var)
+            result.append(self._end_probe(body, locals_))
+        return result
+
+    @staticmethod
+    def _end_probe(body: p.Stmt, locals_: list[p.Variable]) -> _Probe:
+        from stapy.probes.begin_end import FAMILY, PhaseSite
+
+        return _Probe(
+            FAMILY.name,
+            [PhaseSite("end", 0)],
+            ["end"],
+            "end",
+            "end",
+            [],
+            body,
+            locals_,
+            None,
+            None,
+            [],
+            [],
+            NOWHERE,
+        )
+
+    # --- the program ---------------------------------------------------------------
+
+    def _program(
+        self, probes: list[_Probe], functions: list[p.Function], graph: CallGraph
+    ) -> p.Program:
+        whole = [graph.whole(x.body) for x in probes]
+        used: dict[str, p.Global] = {}
+        written: set[str] = set()
+        trees: list[Any] = [x.condition for x in probes if x.condition is not None]
+        trees += [x.entry for x in probes if x.entry is not None]
+        for found in [*whole, *(graph.whole(tree) for tree in trees)]:
+            used.update({**found.reads, **found.writes, **found.inserts})
+            written |= set(found.writes) | set(found.inserts)
+        self._functions(functions, graph)
+        constant = {name for name in used if name not in written}
+        handlers: dict[Any, p.Handler] = {}
+        derived: list[p.DerivedProbe] = []
+        for item in probes:
+            handler = self._handler(item, item.body, item.locals, handlers, graph, constant, "")
+            entry = None
+            if item.entry is not None:
+                entry = self._handler(
+                    item, item.entry, item.entry_locals, handlers, graph, constant, "_entry"
+                )
+            self._join(derived, item, handler, entry)
+        self._warn_unassigned(used, written)
+        order = list(self.resolver.names.infos)
+        settable = {i.var.c_name for i in self.resolver.names.infos.values() if i.var.settable}
+        globals_ = [
+            self.resolver.names.infos[name].var
+            for name in order
+            if name in used or name in settable
+        ]
+        roots = {name for x in probes for name in _called(x.body)}
+        program = p.Program(
+            globals_,
+            functions,
+            list(handlers.values()),
+            derived,
+            [decl.code for decl, file in self.resolver.names.embedded],
+            set(),
+            graph.depth(roots),
+        )
+        program.features = _features(program)
+        return program
+
+    def _functions(self, functions: list[p.Function], graph: CallGraph) -> None:
+        recursive = graph.recursive()
+        failing = {
+            f.c_name for f in functions if f.code is not None and "pure" not in f.markers
+        } | {f.c_name for f in functions if f.code is not None} | recursive
+        changed = True
+        while changed:
+            changed = False
+            for function in functions:
+                if function.c_name in failing or function.body is None:
+                    continue
+                if may_fail(function.body, failing):
+                    failing.add(function.c_name)
+                    changed = True
+        for function in functions:
+            found = graph.access[function.c_name]
+            function.reads = set(found.reads)
+            function.writes = set(found.writes) | set(found.inserts)
+            function.recursive = function.c_name in recursive
+            function.may_fail = function.c_name in failing
+
+    def _handler(
+        self,
+        probe: _Probe,
+        body: p.Stmt,
+        locals_: list[p.Variable],
+        handlers: dict[Any, p.Handler],
+        graph: CallGraph,
+        constant: set[str],
+        tail: str,
+    ) -> p.Handler:
+        """The handler of a body; an equal one that is there already is used again."""
+        key = (fingerprint(body), fingerprint(locals_))
+        found = handlers.get(key)
+        if found is None:
+            name = self.resolver.names.unique("h_", _hint(probe) + tail)
+            locks = locks_of(graph.whole(body), constant)
+            found = p.Handler(name, locals_, body, locks, probe.span)
+            handlers[key] = found
+        return found
+
+    @staticmethod
+    def _join(
+        derived: list[p.DerivedProbe],
+        item: _Probe,
+        handler: p.Handler,
+        entry: p.Handler | None,
+    ) -> None:
+        """Add the probe, or its sites to the one before that is the same."""
+        if derived:
+            last = derived[-1]
+            if (
+                last.handler is handler
+                and last.entry is entry
+                and last.family == item.family
+                and last.written == item.written
+                and last.alias == item.alias
+                and last.span == item.span
+                and last.span != NOWHERE
+                and fingerprint(last.condition) == fingerprint(item.condition)
+            ):
+                last.sites += item.sites
+                last.points += item.points
+                return
+        reads = []
+        if item.condition is not None:
+            reads = list(access(item.condition).reads.values())
+        derived.append(
+            p.DerivedProbe(
+                item.family,
+                item.sites,
+                item.points,
+                item.written,
+                item.alias,
+                item.chain,
+                handler,
+                item.condition,
+                reads,
+                entry,
+                item.slots,
+                item.span,
+            )
+        )
+
+    def _warn_unassigned(self, used: dict[str, p.Global], written: set[str]) -> None:
+        for name, var in used.items():
+            info = self.resolver.names.infos[name]
+            if name in written or info.library or var.init is not None or var.settable:
+                continue
+            self.diagnostics.warning(
+                "W0603",
+                f"never-assigned global variable '{var.name}'",
+                var.span,
+                where="nothing gives it a value",
+            )
+
+
+def _fold(node: Any) -> Any:
+    return fold(node) if isinstance(node, p.Expr) else node
+
+
+def _called(node: Any) -> set[str]:
+    from stapy.elaborate.effects import calls
+
+    return set(calls(node))
+
+
+def _hint(probe: _Probe) -> str:
+    """A short word for a handler's C name."""
+    import re
+
+    text = probe.alias or probe.points[0]
+    quoted = re.search(r'\("([^"]+)"\)', text)
+    if quoted and "*" not in quoted[1]:
+        text = quoted[1] + ("_return" if ".return" in text else "")
+    text = re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_")
+    return text[:40] or "probe"
+
+
+def _features(program: p.Program) -> set[str]:
+    """Pieces of the runtime that the program uses."""
+    found: set[str] = set()
+    for function in program.functions:
+        for mark in function.markers:
+            if mark.startswith(FEATURE_PRAGMAS) and mark.count(":") == 1:
+                found.add(mark[len(FEATURE_PRAGMAS) :])
+    if any(var.type == p.STATS for var in program.globals):
+        found.add("stats")
+    if any(var.keys for var in program.globals):
+        found.add("maps")
+    trees: list[Any] = [h.body for h in program.handlers]
+    trees += [f.body for f in program.functions if f.body is not None]
+    matches = [i for t in trees for i in walk(t) if isinstance(i, p.RegexMatch)]
+    if matches:
+        found.add("regex")
+    if any(f.name in ("matched", "ngroups") for f in program.functions):
+        for item in matches:
+            item.groups = True
+    return found

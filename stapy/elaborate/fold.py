@@ -1,0 +1,137 @@
+"""Constant folding with the language's 64-bit wrapping arithmetic."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stapy.elaborate import program as p
+
+
+def wrap(value: int) -> int:
+    """The value as a signed 64-bit number."""
+    value &= (1 << 64) - 1
+    return value - (1 << 64) if value >> 63 else value
+
+
+def _divide(a: int, b: int) -> int:
+    quotient = abs(a) // abs(b)
+    return wrap(-quotient if (a < 0) != (b < 0) else quotient)
+
+
+def _arithmetic(op: str, a: int, b: int) -> int | None:
+    """Value of ``a op b``; None when it is an error at run time."""
+    if op in ("/", "%"):
+        if b == 0:
+            return None
+        quotient = _divide(a, b)
+        return quotient if op == "/" else wrap(a - quotient * b)
+    if op == "<<":
+        return wrap(a << (b & 63))
+    if op == ">>":
+        return wrap(a >> (b & 63))
+    table = {
+        "+": a + b,
+        "-": a - b,
+        "*": a * b,
+        "&": a & b,
+        "|": a | b,
+        "^": a ^ b,
+    }
+    return wrap(table[op]) if op in table else None
+
+
+def _compare(op: str, a: Any, b: Any) -> int | None:
+    table = {
+        "<": a < b,
+        ">": a > b,
+        "<=": a <= b,
+        ">=": a >= b,
+        "==": a == b,
+        "!=": a != b,
+    }
+    return int(table[op]) if op in table else None
+
+
+def constant(node: p.Expr) -> int | str | None:
+    """The value of an expression that is known now, else None."""
+    if isinstance(node, (p.Const, p.Text)):
+        return node.value
+    if isinstance(node, p.UnaryOp):
+        value = constant(node.operand)
+        if not isinstance(value, int):
+            return None
+        return {"-": wrap(-value), "~": ~value, "!": int(not value)}[node.op]
+    if isinstance(node, p.BinaryOp):
+        return _binary(node)
+    if isinstance(node, p.LogicalOp):
+        left = constant(node.left)
+        if not isinstance(left, int):
+            return None
+        if bool(left) == (node.op == "||"):
+            return int(bool(left))
+        right = constant(node.right)
+        return int(bool(right)) if isinstance(right, int) else None
+    if isinstance(node, p.Conditional):
+        cond = constant(node.cond)
+        if isinstance(cond, int):
+            return constant(node.yes if cond else node.no)
+    return None
+
+
+def _binary(node: p.BinaryOp) -> int | str | None:
+    left = constant(node.left)
+    if left is None:
+        return None
+    right = constant(node.right)
+    if right is None or type(left) is not type(right):
+        return None
+    if isinstance(left, str) and isinstance(right, str):
+        return left + right if node.op == "." else _compare(node.op, left, right)
+    assert isinstance(left, int) and isinstance(right, int)
+    result = _arithmetic(node.op, left, right)
+    if result is None and node.op not in ("/", "%"):
+        result = _compare(node.op, left, right)
+    return result
+
+
+def fold(node: p.Expr) -> p.Expr:
+    """A literal when the value is known, else a simpler or the same expression."""
+    if isinstance(node, (p.UnaryOp, p.BinaryOp, p.LogicalOp, p.Conditional)):
+        known = constant(node)
+        if isinstance(known, int):
+            return p.Const(node.span, p.LONG, known)
+        if isinstance(known, str):
+            return p.Text(node.span, p.STRING, known)
+    if isinstance(node, p.Conditional):
+        cond = constant(node.cond)
+        if isinstance(cond, int):
+            return node.yes if cond else node.no
+    if isinstance(node, p.BinaryOp):
+        return _identity(node)
+    return node
+
+
+def _identity(node: p.BinaryOp) -> p.Expr:
+    """``x + 0``, ``x . ""``, and sums of several numbers."""
+    right = constant(node.right)
+    left = constant(node.left)
+    if node.op == "+" and left == 0 and node.right.type == p.LONG:
+        return node.right
+    if node.op in ("+", "-", "|", "^", "<<", ">>") and right == 0 and node.left.type == p.LONG:
+        return node.left
+    if node.op == "." and right == "" and node.left.type == p.STRING:
+        return node.left
+    if node.op == "." and left == "" and node.right.type == p.STRING:
+        return node.right
+    inner = node.left
+    if (
+        node.op == "+"
+        and isinstance(right, int)
+        and isinstance(inner, p.BinaryOp)
+        and inner.op == "+"
+    ):
+        base = constant(inner.right)
+        if isinstance(base, int):
+            total = p.Const(node.span, p.LONG, wrap(base + right))
+            return p.BinaryOp(node.span, p.LONG, "+", inner.left, total)
+    return node

@@ -1,0 +1,250 @@
+"""Dropping what has no effect, as SystemTap does, with its warnings; ``-u`` switches it off."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from stapy.elaborate import program as p
+from stapy.elaborate.effects import calls, function_effects, has_effect
+from stapy.elaborate.fold import constant, fold
+from stapy.elaborate.walk import transform, walk
+
+if TYPE_CHECKING:
+    from stapy.diagnostics import Span
+    from stapy.elaborate.resolve import FunctionBody, Raw, Resolver
+
+MAX_ROUNDS = 50
+
+
+class Optimiser:
+    """Works on the lowered, still untyped bodies of one program."""
+
+    def __init__(self, resolver: Resolver) -> None:
+        self.resolver = resolver
+        self.services = resolver.services
+        self.impure: set[str] = set()
+        self._changed = False
+        self._quiet = False
+
+    # --- messages -----------------------------------------------------------
+
+    def _user(self, span: Span) -> bool:
+        source = self.services.sources.source(span)
+        return source is None or not source.library
+
+    def _warn(self, code: str, text: str, span: Span, hint: str = "") -> None:
+        if not self._quiet and self._user(span):
+            self.services.diagnostics.warning(code, text, span, hint=hint)
+
+    # --- the whole program ----------------------------------------------------
+
+    def run(self) -> None:
+        """Fold and drop until nothing changes."""
+        resolver = self.resolver
+        if self.services.options.unoptimized:
+            return
+        for _ in range(MAX_ROUNDS):
+            self._changed = False
+            functions = [f.function for f in resolver.functions]
+            self.impure = function_effects(functions)
+            for function in resolver.functions:
+                if function.function.body is not None:
+                    function.function.body = self._body(function.function.body, function.locals)
+            for raw in resolver.probes:
+                self._probe(raw)
+            self._prune_functions()
+            if not self._changed:
+                break
+        for function in resolver.functions:
+            self._idle_function(function)
+        self._empty_probes()
+
+    def _probe(self, raw: Raw) -> None:
+        raw.body = self._body(raw.body, raw.locals)
+        if raw.slots is not None:
+            raw.slots.values = [transform(v, _fold_expr) for v in raw.slots.values]
+
+    def _prune_functions(self) -> None:
+        reached: set[str] = set()
+        stack: list[Any] = [raw.body for raw in self.resolver.probes]
+        for raw in self.resolver.probes:
+            if raw.slots is not None:
+                stack += raw.slots.values
+        while stack:
+            for name, function in calls(stack.pop()).items():
+                if name not in reached:
+                    reached.add(name)
+                    if function.body is not None:
+                        stack.append(function.body)
+        kept = [f for f in self.resolver.functions if f.function.c_name in reached]
+        if len(kept) != len(self.resolver.functions):
+            self._changed = True
+            self.resolver.functions = kept
+
+    def _idle_function(self, item: FunctionBody) -> None:
+        function = item.function
+        if function.body is not None and _is_empty(function.body):
+            self._warn(
+                "W0605", f"side-effect-free function '{function.name}'", function.span
+            )
+
+    def _empty_probes(self) -> None:
+        kept = []
+        for raw in self.resolver.probes:
+            if _is_empty(raw.body):
+                self._warn(
+                    "W0606",
+                    f"Probe '{raw.derived.alias}' has been elided",
+                    raw.derived.span,
+                    hint="its body does nothing; -u keeps it",
+                )
+            else:
+                kept.append(raw)
+        self.resolver.probes = kept
+
+    # --- one body ---------------------------------------------------------------
+
+    def _body(self, body: p.Stmt, locals_: dict[str, p.Variable]) -> p.Stmt:
+        body = transform(body, self._change)
+        used = _reads(body)
+        unread = {name for name in locals_ if name not in used}
+        if unread:
+            body = transform(body, lambda node: self._unassign(node, unread))
+            # One message is enough: what is left of the assignment goes silently.
+            self._quiet = True
+            body = transform(body, self._change)
+            self._quiet = False
+            mentioned = _mentioned(body)
+            for name in unread - mentioned:
+                locals_.pop(name, None)
+        return body
+
+    def _unassign(self, node: Any, unread: set[str]) -> Any:
+        """An assignment to a variable that nobody reads is only its value."""
+        if isinstance(node, p.AssignOp) and node.op == "=":
+            target = node.target
+            if isinstance(target, p.LocalRef) and target.name in unread:
+                if not target.name.startswith("__"):
+                    self._warn("W0602", f"Eliding assignment to '{target.name}'", node.span)
+                self._changed = True
+                return node.value
+        return node
+
+    def _change(self, node: Any) -> Any:
+        if isinstance(node, p.Expr):
+            return fold(node)
+        change = _STATEMENTS.get(type(node))
+        return change(self, node) if change is not None else node
+
+    def _nothing(self, node: p.Stmt) -> p.Stmt:
+        self._changed = True
+        return p.Block(node.span, [])
+
+    def evaluate(self, node: p.Evaluate) -> p.Stmt:
+        """Drop a value that nobody uses."""
+        if has_effect(node.expr, self.impure):
+            return node
+        self._warn("W0604", "Eliding side-effect-free expression ", node.expr.span)
+        return self._nothing(node)
+
+    def block(self, node: p.Block) -> p.Stmt:
+        """Flatten blocks; nothing after a jump is reached."""
+        flat: list[p.Stmt] = []
+        for item in node.body:
+            if isinstance(item, p.Block):
+                flat += item.body
+            else:
+                flat.append(item)
+        for number, item in enumerate(flat):
+            if isinstance(item, (p.Next, p.Return, p.Break, p.Continue)):
+                del flat[number + 1 :]
+                break
+        node.body = flat
+        return flat[0] if len(flat) == 1 else node
+
+    def if_(self, node: p.If) -> p.Stmt:
+        """Decide known conditions, drop empty branches."""
+        known = constant(node.cond)
+        if isinstance(known, int):
+            self._changed = True
+            chosen = node.then if known else node.otherwise
+            return chosen if chosen is not None else p.Block(node.span, [])
+        if node.otherwise is not None and _is_empty(node.otherwise):
+            node.otherwise = None
+        if _is_empty(node.then):
+            self._changed = True
+            if node.otherwise is None:
+                if not has_effect(node.cond, self.impure):
+                    return p.Block(node.span, [])
+                return p.Evaluate(node.cond.span, node.cond)
+            node.cond = fold(p.UnaryOp(node.cond.span, p.LONG, "!", node.cond))
+            node.then, node.otherwise = node.otherwise, None
+        return node
+
+    def loop(self, node: p.Loop) -> p.Stmt:
+        """Drop loops that never run, and empty ones without effect."""
+        known = constant(node.cond) if node.cond is not None else 1
+        if known == 0:
+            return self._nothing(node)
+        if known is not None or not _is_empty(node.body):
+            return node
+        effect = has_effect(node.cond, self.impure) if node.cond is not None else False
+        if node.step is not None:
+            effect = effect or has_effect(node.step, self.impure)
+        return node if effect else self._nothing(node)
+
+    def foreach(self, node: p.Foreach) -> p.Stmt:
+        """Drop an empty loop over an array."""
+        limit = node.limit is not None and has_effect(node.limit, self.impure)
+        return self._nothing(node) if _is_empty(node.body) and not limit else node
+
+    def try_(self, node: p.Try) -> p.Stmt:
+        """Nothing to try is nothing."""
+        return self._nothing(node) if _is_empty(node.body) else node
+
+
+def _fold_expr(node: Any) -> Any:
+    return fold(node) if isinstance(node, p.Expr) else node
+
+
+def _is_empty(node: p.Stmt) -> bool:
+    return isinstance(node, p.Block) and all(_is_empty(item) for item in node.body)
+
+
+def _reads(body: p.Stmt) -> set[str]:
+    """Locals whose value is used somewhere."""
+    targets: set[int] = set()
+    found: set[str] = set()
+    for item in walk(body):
+        if isinstance(item, p.AssignOp) and item.op == "=":
+            targets.add(id(item.target))
+        elif isinstance(item, p.LocalRef) and id(item) not in targets:
+            found.add(item.name)
+    return found
+
+
+def _mentioned(body: p.Stmt) -> set[str]:
+    """Locals that still occur, loop and catch variables included."""
+    found: set[str] = set()
+    for item in walk(body):
+        if isinstance(item, p.LocalRef):
+            found.add(item.name)
+        elif isinstance(item, p.Foreach):
+            found.update(key.name for key in item.keys)
+        elif isinstance(item, p.ForeachBucket):
+            found.add(item.bucket.name)
+        if isinstance(item, (p.Foreach, p.ForeachBucket)) and item.value is not None:
+            found.add(item.value.name)
+        if isinstance(item, p.Try) and item.variable is not None:
+            found.add(item.variable.name)
+    return found
+
+
+_STATEMENTS: dict[type, Any] = {
+    p.Evaluate: Optimiser.evaluate,
+    p.Block: Optimiser.block,
+    p.If: Optimiser.if_,
+    p.Loop: Optimiser.loop,
+    p.Foreach: Optimiser.foreach,
+    p.Try: Optimiser.try_,
+}

@@ -1,0 +1,272 @@
+"""Probe points to places: wildcards, aliases with their bodies, ``?``, ``!`` and ``if``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from stapy.diagnostics import SourceMap, Span
+from stapy.elaborate.pointtree import Hit, Mismatch, PointTree, is_wild
+from stapy.elaborate.select import AliasSource, FileScope, Names, ProbeSource
+from stapy.parse import nodes as n
+from stapy.probes.family import Family, Match, PointError, print_component
+from stapy.record import Record, new, replace
+
+if TYPE_CHECKING:
+    from stapy.elaborate.services import Services
+
+MAX_DEPTH = 64
+
+
+class Piece(Record):
+    """A body and the file whose private names it sees."""
+
+    body: n.Stmt
+    file: FileScope
+
+
+class ConditionPiece(Record):
+    """An ``if`` of a point or of an alias on the way."""
+
+    expr: n.Expr
+    file: FileScope
+
+
+class Derived(Record):
+    """One point brought down to a family: its places and all that will run there."""
+
+    family: Family
+    matches: list[Match]
+    pieces: list[Piece]
+    conditions: list[ConditionPiece]
+    written: str
+    alias: str
+    chain: list[str]
+    span: Span
+    user: bool
+    optional: bool = False
+    sufficient: bool = False
+
+
+class _Way(Record):
+    """What was collected on the way from the script's point down the aliases."""
+
+    written: str
+    span: Span
+    user: bool
+    before: list[Piece] = new(list)
+    after: list[Piece] = new(list)
+    conditions: list[ConditionPiece] = new(list)
+    chain: list[str] = new(list)
+    active: tuple[int, ...] = ()
+    alias: str = ""
+    optional: bool = False
+
+
+def print_points(points: list[n.ProbePoint], sources: SourceMap) -> str:
+    """A list of points as one text, conditions as they were written."""
+    texts = []
+    for point in points:
+        text = dotted(point.components)
+        text += "?" if point.optional else "!" if point.sufficient else ""
+        if point.condition is not None:
+            text += f" if ({sources.text(point.condition.span)})"
+        texts.append(text)
+    return ",".join(texts)
+
+
+def dotted(components: list[n.PointComponent]) -> str:
+    """Components as text."""
+    return ".".join(print_component(c) for c in components)
+
+
+class Points:
+    """Brings probe points down to families."""
+
+    def __init__(self, names: Names, services: Services) -> None:
+        self.names = names
+        self.services = services
+        self._tree: PointTree | None = None
+
+    @property
+    def tree(self) -> PointTree:
+        """The tree of all spellings, made on first use."""
+        if self._tree is None:
+            self._tree = PointTree(self.names)
+        self._tree.refresh()
+        return self._tree
+
+    def derive(self, source: ProbeSource) -> list[Derived]:
+        """Everything that one probe declaration stands for; what is wrong has been reported."""
+        decl = source.decl
+        user = not source.file.script.library
+        written = print_points(decl.points, self.services.sources)
+        way = _Way(written, decl.span, user)
+        middle = Piece(decl.body, source.file)
+        return self._list(decl.points, source.file, way, middle, True)
+
+    def _list(
+        self,
+        points: list[n.ProbePoint],
+        file: FileScope,
+        way: _Way,
+        middle: Piece,
+        report: bool,
+        suffix: list[n.PointComponent] | None = None,
+    ) -> list[Derived]:
+        """A list of alternatives: ``?`` may fail, ``!`` ends the list when it matched."""
+        result: list[Derived] = []
+        first: PointError | None = None
+        for point in points:
+            if suffix:
+                point = replace(point, components=point.components + suffix)
+            try:
+                found = self._point(point, file, way, middle)
+            except PointError as error:
+                if point.optional or point.sufficient or way.optional:
+                    continue
+                if report:
+                    self.report(error)
+                elif first is None:
+                    first = error
+                continue
+            if report and not found and not (point.optional or point.sufficient):
+                self.report(PointError("E0231", "no match", point.span))
+            result += found
+            if point.sufficient and found:
+                break
+        if first is not None and not report:
+            raise first
+        return result
+
+    def _point(
+        self, point: n.ProbePoint, file: FileScope, way: _Way, middle: Piece
+    ) -> list[Derived]:
+        hits, mismatch = self.tree.match(point.components)
+        if mismatch is not None:
+            raise self._mismatch(point, mismatch)
+        way = replace(way, optional=way.optional or point.optional)
+        if point.condition is not None:
+            piece = ConditionPiece(point.condition, file)
+            way = replace(way, conditions=[*way.conditions, piece])
+        wild = len(hits) > 1 or any(is_wild(c.name) for c in point.components)
+        result: list[Derived] = []
+        failure: PointError | None = None
+        for hit in hits:
+            try:
+                result += self._hit(hit, point, way, middle)
+            except PointError as error:
+                failure = failure or error
+        if failure is not None and not (wild and result):
+            raise failure
+        return result
+
+    def _hit(self, hit: Hit, point: n.ProbePoint, way: _Way, middle: Piece) -> list[Derived]:
+        name = dotted([*hit.components, *hit.suffix])
+        if not way.alias:
+            way = replace(way, alias=name)
+        result: list[Derived] = []
+        if hit.node.family is not None and not hit.suffix:
+            concrete = replace(
+                point, components=hit.components, optional=point.optional or way.optional
+            )
+            matches = hit.node.family.resolve(concrete, self.services)
+            if not matches:
+                raise PointError("E0231", "no match", point.span)
+            result.append(
+                Derived(
+                    hit.node.family,
+                    matches,
+                    [*way.before, middle, *way.after],
+                    way.conditions,
+                    way.written,
+                    way.alias,
+                    way.chain,
+                    way.span,
+                    way.user,
+                    point.optional or way.optional,
+                    point.sufficient,
+                )
+            )
+        failure: PointError | None = None
+        for load in hit.node.aliases:
+            for alias in load():
+                try:
+                    result += self._alias(alias, hit, way, middle, name)
+                except PointError as error:
+                    failure = failure or error
+        if failure is not None:
+            raise failure
+        return result
+
+    def _alias(
+        self, alias: AliasSource, hit: Hit, way: _Way, middle: Piece, name: str
+    ) -> list[Derived]:
+        decl = alias.decl
+        if id(decl) in way.active or len(way.active) > MAX_DEPTH:
+            raise PointError(
+                "E0235",
+                f"recursive loop in alias expansion of {dotted(decl.name)}",
+                decl.span,
+                hint="let one of the aliases in the circle stand for something else",
+            )
+        file = self.names.enter(alias.file)
+        before, after = way.before, way.after
+        if decl.prologue is not None:
+            before = [Piece(decl.prologue, file), *before]
+        if decl.epilogue is not None:
+            after = [*after, Piece(decl.epilogue, file)]
+        inner = replace(
+            way,
+            before=before,
+            after=after,
+            chain=[*way.chain, name],
+            active=(*way.active, id(decl)),
+        )
+        return self._list(decl.points, file, inner, middle, False, hit.suffix)
+
+    # --- messages -------------------------------------------------------
+
+    def _mismatch(self, point: n.ProbePoint, mismatch: Mismatch) -> PointError:
+        from stapy.suggest import nearest
+
+        component = mismatch.component
+        whole = dotted(point.components)
+        above = dotted(mismatch.parent)
+        if mismatch.is_suffix:
+            notes = [f"nothing may follow '{above}'"]
+            return PointError("E0236", "invalid suffix for probe", component.span, notes=notes)
+        kinds = mismatch.kinds
+        if kinds:
+            wanted = " or ".join("no argument" if not k else f"a {k} argument" for k in kinds)
+            notes = [f"'{component.name}' takes {wanted}"]
+            hint = ""
+        elif component in point.components and mismatch.candidates:
+            near = nearest(component.name, mismatch.candidates, 3)
+            under = f" under '{above}'" if above else ""
+            count = len(mismatch.candidates)
+            notes = [f"'{component.name}' is not one of the {count} names{under}"]
+            pattern = f"{above}.*" if above else "*"
+            notes.append(f"stapy -l '{pattern}' lists them")
+            hint = "did you mean " + " or ".join(f"'{w}'" for w in near) + "?" if near else ""
+        else:
+            notes, hint = [], ""
+        return PointError(
+            "E0230", f"no probe point matches '{whole}'", component.span, notes=notes, hint=hint
+        )
+
+    def report(self, error: PointError) -> None:
+        """Make a diagnostic of a refused point."""
+        self.services.diagnostics.error(
+            "semantic error",
+            error.code,
+            error.message,
+            error.span,
+            notes=error.notes,
+            hint=error.hint,
+        )
+
+
+def sites_key(match: Match, services: Any, family: Family) -> str:
+    """Sites with one key have the same context variables."""
+    scope = family.scope(match.site, services)
+    return "" if scope is None else scope.key

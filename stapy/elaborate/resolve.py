@@ -1,0 +1,353 @@
+"""The one worklist of pass 2: probes to handlers, calls to functions, until nothing is new."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from stapy.debuginfo import ctypes
+from stapy.diagnostics import Label
+from stapy.elaborate import program as p
+from stapy.elaborate import syntax
+from stapy.elaborate.lower import Body, EntrySlots, Lowerer
+from stapy.elaborate.points import ConditionPiece, Derived, Points
+from stapy.elaborate.select import FunctionSource, Names
+from stapy.elaborate.typevars import TypeTable
+from stapy.parse import nodes as n
+from stapy.record import Record, new
+
+if TYPE_CHECKING:
+    from stapy.debuginfo.ctypes import CType
+    from stapy.diagnostics import Span
+    from stapy.elaborate.scope import TargetScope
+    from stapy.elaborate.select import FileScope
+    from stapy.elaborate.services import Services
+
+MAX_SHOWN = 5
+
+
+class Raw(Record):
+    """A probe whose handler is lowered, but not yet typed or optimised."""
+
+    derived: Derived
+    matches: list[Any]
+    body: p.Stmt
+    locals: dict[str, p.Variable]
+    slots: EntrySlots | None = None
+    condition: p.Expr | None = None
+
+
+class FunctionBody(Record):
+    """What lowering a function left besides the function."""
+
+    function: p.Function
+    source: FunctionSource
+    locals: dict[str, p.Variable]
+    returns: list[CType | None] = new(list)
+
+
+class Traits(Record):
+    """What copies of a function depend on."""
+
+    context: bool = False
+    autocast: bool = False
+
+
+class Resolver:
+    """State of pass 2's first half."""
+
+    def __init__(self, services: Services) -> None:
+        self.services = services
+        self.types = TypeTable()
+        self.names = Names(services, self.types)
+        self.points = Points(self.names, services)
+        self.probes: list[Raw] = []
+        self.functions: list[FunctionBody] = []
+        self._made: dict[Any, p.Function] = {}
+        self._bodies: dict[str, FunctionBody] = {}
+        self._traits: dict[int, Traits] = {}
+        # Expressions are kept with their C type: an id is only unique while its object lives.
+        self._ctypes: dict[int, tuple[p.Expr, CType]] = {}
+
+    # --- the worklist -----------------------------------------------------
+
+    def run(self, scripts: list[n.Script]) -> None:
+        """Resolve everything that the scripts need."""
+        for script in scripts:
+            self.names.add(script)
+        at = 0
+        while at < len(self.names.probes):
+            source = self.names.probes[at]
+            at += 1
+            for derived in self.points.derive(source):
+                self._derive(derived)
+        if self.services.options.unoptimized:
+            for functions in list(self.names.functions.values()):
+                for function in functions:
+                    if not function.file.script.library:
+                        self._function(function, Body(function.file, None, {}), [])
+
+    def _derive(self, derived: Derived) -> None:
+        context = self._needs_context(derived)
+        groups: dict[str, tuple[TargetScope | None, list[Any]]] = {}
+        for match in derived.matches:
+            scope = derived.family.scope(match.site, self.services) if context else None
+            key = scope.key if scope is not None else ""
+            groups.setdefault(key, (scope, []))[1].append(match)
+        for scope, matches in groups.values():
+            self.probes.append(self._handler(derived, scope, matches))
+
+    def _needs_context(self, derived: Derived) -> bool:
+        for piece in derived.pieces:
+            if syntax.uses_context(piece.body) or self._calls(piece.body, piece.file).context:
+                return True
+        if any(getattr(match.site, "module", None) for match in derived.matches):
+            # A cast without a module asks the probed module first.
+            return any(
+                isinstance(item, n.Cast) and not item.module
+                for piece in derived.pieces
+                for item in syntax.walk(piece.body)
+            )
+        return False
+
+    def _handler(self, derived: Derived, scope: TargetScope | None, matches: list[Any]) -> Raw:
+        slots = EntrySlots() if scope is not None and scope.is_return else None
+        body = Body(derived.pieces[0].file, scope, {}, entry=slots, point=matches[0].point)
+        parts: list[p.Stmt] = []
+        for piece in derived.pieces:
+            body.file = piece.file
+            parts.append(Lowerer(self, body).stmt(piece.body))
+        whole = parts[0] if len(parts) == 1 else p.Block(derived.span, parts)
+        condition = self._condition(derived.conditions) if derived.conditions else None
+        return Raw(derived, matches, whole, body.locals, slots, condition)
+
+    def _condition(self, pieces: list[ConditionPiece]) -> p.Expr | None:
+        """All conditions of a point: globals only, nothing changed, nothing called."""
+        result: p.Expr | None = None
+        for piece in pieces:
+            if not self._condition_allowed(piece):
+                continue
+            body = Body(piece.file, None, {})
+            value = Lowerer(self, body).expr(piece.expr)
+            if result is None:
+                result = value
+            else:
+                result = p.LogicalOp(result.span, p.LONG, "&&", result, value)
+        return result
+
+    def _condition_allowed(self, piece: ConditionPiece) -> bool:
+        for item in syntax.walk(piece.expr):
+            if isinstance(item, n.Name) and self.names.find_global(item.name, piece.file) is None:
+                self._condition_error("reference undeclared global", item.span)
+                return False
+            if isinstance(item, (n.Assign, n.Increment)):
+                self._condition_error("modify any variables", item.span)
+                return False
+            if isinstance(item, n.Call):
+                self._condition_error("include any function calls", item.span)
+                return False
+            if isinstance(item, (n.Target, n.Cast, n.AutoCast, n.AtVar, n.Entry)):
+                self._condition_error("reference target variables", item.span)
+                return False
+        return True
+
+    def _condition_error(self, what: str, span: Span) -> None:
+        self.services.diagnostics.error(
+            "semantic error",
+            "E0237",
+            f"probe condition must not {what}",
+            span,
+            hint="a condition may only read global variables",
+        )
+
+    # --- functions ----------------------------------------------------------
+
+    def request(self, low: Lowerer, node: n.Call, args: list[p.Expr]) -> p.Function | None:
+        """The function that a call means; None (reported) when there is none."""
+        sources = self.names.find_functions(node.name, low.body.file)
+        if not sources:
+            self._unknown_function(low, node)
+            return None
+        fitting = [s for s in sources if len(s.decl.params) == len(node.args)]
+        if not fitting:
+            self._wrong_count(node, sources)
+            return None
+        return self._chain(fitting, low.body, args)
+
+    def library_call(
+        self, low: Lowerer, name: str, args: list[p.Expr], span: Span
+    ) -> p.Expr | None:
+        """A call of a library function by name; None when the library does not have it."""
+        sources = self.names.find_functions(name, low.body.file)
+        fitting = [s for s in sources if len(s.decl.params) == len(args)]
+        if not fitting:
+            return None
+        function = self._chain(fitting, low.body, args)
+        return p.CallOp(span, function.type, function, args)
+
+    def _chain(
+        self, sources: list[FunctionSource], body: Body, args: list[p.Expr]
+    ) -> p.Function:
+        first, rest = sources[0], sources[1:]
+        function = self._function(first, body, args)
+        if rest and function.next is None and syntax.has_next(first.decl):
+            function.next = self._chain(rest, body, args)
+            self.types.unify(function.type, function.next.type, function.span)
+            for mine, other in zip(function.params, function.next.params, strict=True):
+                self.types.unify(mine.type, other.type, function.span)
+        return function
+
+    def _function(
+        self, source: FunctionSource, body: Body, args: list[p.Expr]
+    ) -> p.Function:
+        traits = self._traits_of(source)
+        known = [self.ctype(arg) for arg in args]
+        key: Any = (
+            id(source.decl),
+            (body.scope.key if body.scope is not None else "", body.at_entry)
+            if traits.context
+            else None,
+            tuple(ctypes.c_name(t) if t is not None else "" for t in known)
+            if traits.autocast
+            else None,
+        )
+        function = self._made.get(key)
+        if function is not None:
+            return function
+        function = self._declare(source)
+        self._made[key] = function
+        inner = Body(
+            source.file,
+            body.scope if traits.context else None,
+            {v.name: v for v in function.params},
+            function=function,
+            entry=body.entry if traits.context else None,
+            at_entry=body.at_entry if traits.context else False,
+        )
+        for variable, type in zip(function.params, known):
+            inner.ctypes[variable.name] = type
+        record = FunctionBody(function, source, inner.locals)
+        self.functions.append(record)
+        self._bodies[function.c_name] = record
+        if source.decl.body is not None:
+            function.body = Lowerer(self, inner).stmt(source.decl.body)
+            record.returns = self._return_ctypes(function.body)
+        return function
+
+    def _declare(self, source: FunctionSource) -> p.Function:
+        decl = source.decl
+        c_name = self.names.unique("f_", decl.name)
+        kind = decl.type or self.types.new()
+        if not decl.type and decl.body is not None and not syntax.has_value(decl):
+            kind = p.VOID
+        params = []
+        for param in decl.params:
+            open_kind = self.types.new()
+            if param.type:
+                self.types.unify(open_kind, param.type, param.span)
+            params.append(p.Variable(param.name, open_kind))
+        marks = syntax.markers(decl.code) if decl.code is not None else set()
+        return p.Function(
+            decl.name, c_name, kind, params, code=decl.code, markers=marks, span=decl.span
+        )
+
+    def _traits_of(self, source: FunctionSource) -> Traits:
+        known = self._traits.get(id(source.decl))
+        if known is not None:
+            return known
+        traits = Traits()
+        self._traits[id(source.decl)] = traits
+        decl = source.decl
+        if decl.body is not None:
+            below = self._calls(decl.body, source.file)
+            traits.context = syntax.uses_context(decl.body) or below.context
+            traits.autocast = below.autocast or any(
+                isinstance(item, n.AutoCast) for item in syntax.walk(decl.body)
+            )
+        return traits
+
+    def _calls(self, node: n.Node, file: FileScope) -> Traits:
+        """What the functions called below a tree depend on."""
+        result = Traits()
+        for name in sorted(syntax.called(node)):
+            for source in self.names.find_functions(name, file):
+                below = self._traits_of(source)
+                result.context = result.context or below.context
+                result.autocast = result.autocast or below.autocast
+        return result
+
+    def _unknown_function(self, low: Lowerer, node: n.Call) -> None:
+        from stapy.suggest import nearest
+
+        names = sorted(set(self.names.function_names(low.body.file)))
+        near = nearest(node.name, names, MAX_SHOWN)
+        text = f"unresolved function {node.name}"
+        if near:
+            text += f" (similar: {', '.join(near)})"
+        low.error(
+            "E0201",
+            text,
+            node.span,
+            where="no function of this name",
+            hint=f"did you mean '{near[0]}'?" if near else "",
+        )
+
+    def _wrong_count(self, node: n.Call, sources: list[FunctionSource]) -> None:
+        first = sources[0].decl
+        counts = sorted({len(s.decl.params) for s in sources})
+        takes = " or ".join(str(count) for count in counts)
+        self.services.diagnostics.error(
+            "semantic error",
+            "E0206",
+            f"arity mismatch found (function '{node.name}' takes {takes} args)",
+            node.span,
+            where=f"{len(node.args)} given",
+            labels=[Label(first.span, f"'{node.name}' is defined here")],
+        )
+
+    # --- C types of values (autocast) -----------------------------------------
+
+    def remember(self, value: p.Expr, type: CType | None) -> None:
+        """Note the C type of an expression."""
+        if type is not None:
+            self._ctypes[id(value)] = (value, type)
+
+    def ctype(self, value: p.Expr) -> CType | None:
+        """The C type of an expression, when it is known."""
+        found = self._ctypes.get(id(value))
+        return found[1] if found is not None else None
+
+    def common_ctype(self, values: list[p.Expr]) -> CType | None:
+        """The C type that all values with a known one share; constants do not count."""
+        return _common([self.ctype(v) for v in values if not isinstance(v, p.Const)])
+
+    def assign_ctype(self, body: Body, name: str, value: p.Expr) -> None:
+        """A local got a value; two different types make its type unknown."""
+        if isinstance(value, p.Const):
+            return
+        type = self.ctype(value)
+        if name in body.ctypes:
+            type = _common([body.ctypes[name], type])
+        body.ctypes[name] = type
+
+    def result_ctype(self, function: p.Function) -> CType | None:
+        """The C type of what a function returns."""
+        record = self._bodies.get(function.c_name)
+        return _common(record.returns) if record is not None and record.returns else None
+
+    def _return_ctypes(self, body: p.Stmt) -> list[CType | None]:
+        from stapy.elaborate.walk import walk
+
+        return [
+            self.ctype(item.value)
+            for item in walk(body)
+            if isinstance(item, p.Return)
+            and item.value is not None
+            and not isinstance(item.value, p.Const)
+        ]
+
+
+def _common(types: list[CType | None]) -> CType | None:
+    if not types or any(t is None for t in types):
+        return None
+    names = {ctypes.c_name(t) for t in types if t is not None}
+    return types[0] if len(names) == 1 else None

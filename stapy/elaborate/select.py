@@ -1,0 +1,276 @@
+"""Which declarations take part: the user's scripts, and library files as they are needed.
+
+A library file is taken as a whole when a function or global of it is used: its
+globals, probes and top-level C then belong to the program.  Aliases are only
+looked up; using one takes nothing but its body.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stapy.diagnostics import Label, Span
+from stapy.elaborate.program import LONG, STRING, Global
+from stapy.elaborate.typevars import TypeTable
+from stapy.parse import nodes as n
+from stapy.record import Record, new
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from stapy.elaborate.services import Services
+
+USER_PRIORITY = 0
+LIBRARY_PRIORITY = 1
+
+
+class FileScope(Record):
+    """One file: its private names."""
+
+    script: n.Script
+    globals: dict[str, Global] = new(dict)
+    functions: dict[str, list[FunctionSource]] = new(dict)
+
+
+class FunctionSource(Record):
+    """A function declaration with the file that its private names come from."""
+
+    decl: n.FunctionDecl
+    file: FileScope
+    order: int
+
+    @property
+    def priority(self) -> int:
+        """Lower numbers are tried first; the user's functions come before the library's."""
+        if self.decl.priority is not None:
+            return self.decl.priority
+        return LIBRARY_PRIORITY if self.file.script.library else USER_PRIORITY
+
+
+class ProbeSource(Record):
+    """A probe declaration and its file."""
+
+    decl: n.ProbeDecl
+    file: FileScope
+
+
+class AliasSource(Record):
+    """An alias declaration and its file."""
+
+    decl: n.AliasDecl
+    file: FileScope
+
+
+class GlobalInfo(Record):
+    """What resolving learnt about a global besides its record."""
+
+    var: Global
+    decl: n.GlobalDecl
+    library: bool
+    arity: int | None = None
+    arity_span: Span | None = None
+
+
+class Names:
+    """All declarations of one program, growing as library files are pulled in."""
+
+    def __init__(self, services: Services, types: TypeTable) -> None:
+        self.services = services
+        self.types = types
+        self.files: list[FileScope] = []
+        self.globals: dict[str, Global] = {}
+        self.infos: dict[str, GlobalInfo] = {}  # by c_name
+        self.functions: dict[str, list[FunctionSource]] = {}
+        self.aliases: list[AliasSource] = []
+        self.probes: list[ProbeSource] = []
+        self.embedded: list[tuple[n.EmbeddedDecl, FileScope]] = []
+        self._loaded: dict[str, FileScope | None] = {}
+        self._alias_files: dict[str, FileScope | None] = {}
+        self._taken: set[str] = set()
+        self._order = 0
+
+    # --- taking files in ---------------------------------------------
+
+    def add(self, script: n.Script) -> FileScope:
+        """Take a whole file: globals, functions, aliases, probes and top-level C."""
+        file = FileScope(script)
+        self.files.append(file)
+        self._declare(file)
+        for decl in script.decls:
+            if isinstance(decl, n.ProbeDecl):
+                self.probes.append(ProbeSource(decl, file))
+            elif isinstance(decl, n.AliasDecl) and not script.library:
+                self.aliases.append(AliasSource(decl, file))
+            elif isinstance(decl, n.EmbeddedDecl):
+                self.embedded.append((decl, file))
+        return file
+
+    def _declare(self, file: FileScope) -> None:
+        for decl in file.script.decls:
+            if isinstance(decl, n.GlobalDecl):
+                self._declare_global(decl, file)
+            elif isinstance(decl, n.FunctionDecl):
+                self._order += 1
+                source = FunctionSource(decl, file, self._order)
+                table = file.functions if decl.private else self.functions
+                table.setdefault(decl.name, []).append(source)
+
+    def _declare_global(self, decl: n.GlobalDecl, file: FileScope) -> None:
+        table = file.globals if decl.private else self.globals
+        if decl.name in table:
+            self._conflict(decl, table[decl.name])
+            return
+        c_name = self.unique("g_", decl.name)
+        kind = self.types.new()
+        init: int | str | None = None
+        if decl.init is not None:
+            init = decl.init.value
+            self.types.unify(kind, STRING if isinstance(init, str) else LONG, decl.init.span)
+        var = Global(
+            decl.name,
+            c_name,
+            kind,
+            size=decl.size or 0,
+            size_set=decl.size is not None,
+            wrap=decl.wrap,
+            init=init,
+            settable=decl.name in self.services.options.globals,
+            span=decl.span,
+        )
+        table[decl.name] = var
+        info = GlobalInfo(var, decl, file.script.library)
+        if decl.init is not None:
+            info.arity, info.arity_span = 0, decl.init.span
+        self.infos[c_name] = info
+
+    def _conflict(self, decl: n.GlobalDecl, other: Global) -> None:
+        self.services.diagnostics.error(
+            "semantic error",
+            "E0204",
+            f"duplicate global name '{decl.name}'",
+            decl.span,
+            where="declared again here",
+            labels=[Label(other.span, "first declared here")],
+            hint="rename one of them, or declare it 'private' in its file",
+        )
+
+    def unique(self, prefix: str, name: str) -> str:
+        """A C name that nothing else has."""
+        base = prefix + "".join(c if c.isalnum() or c == "_" else "_" for c in name)
+        result, number = base, 1
+        while result in self._taken:
+            number += 1
+            result = f"{base}_{number}"
+        self._taken.add(result)
+        return result
+
+    def _pull(self, path: str) -> FileScope | None:
+        if path not in self._loaded:
+            script = self.services.library.load(path)
+            self._loaded[path] = self.add(script) if script is not None else None
+        return self._loaded[path]
+
+    def alias_file(self, path: str) -> FileScope | None:
+        """A library file for the sake of its aliases only: nothing of it is registered yet."""
+        if self._loaded.get(path) is not None:
+            return self._loaded[path]
+        if path not in self._alias_files:
+            script = self.services.library.load(path)
+            file = None
+            if script is not None:
+                file = FileScope(script)
+            self._alias_files[path] = file
+        return self._alias_files[path]
+
+    def enter(self, file: FileScope) -> FileScope:
+        """The file as the resolver sees it: private names of an alias's file need the file."""
+        script = file.script
+        if not script.library or file in self.files:
+            return file
+        private = any(getattr(decl, "private", False) for decl in script.decls)
+        if not private:
+            return file
+        return self._pull(script.path) or file
+
+    # --- looking names up ---------------------------------------------
+
+    def find_global(self, name: str, file: FileScope) -> Global | None:
+        """The global that ``name`` means in ``file``; a library file is pulled in for it."""
+        var = file.globals.get(name) or self.globals.get(name)
+        if var is not None:
+            return var
+        for path in self.services.library.files_with_global(name):
+            self._pull(path)
+            if name in self.globals:
+                return self.globals[name]
+        return None
+
+    def find_functions(self, name: str, file: FileScope) -> list[FunctionSource]:
+        """All overloads of a name visible in ``file``, in the order in which they are tried."""
+        private = file.functions.get(name)
+        if private:
+            return sorted(private, key=lambda f: (f.priority, f.order))
+        for path in self.services.library.files_with_function(name):
+            if path not in self._loaded and not self._only_private(path, name):
+                self._pull(path)
+        found = self.functions.get(name, [])
+        return sorted(found, key=lambda f: (f.priority, f.order))
+
+    def _only_private(self, path: str, name: str) -> bool:
+        file = self.alias_file(path)
+        if file is None:
+            return True
+        return all(
+            decl.private
+            for decl in file.script.decls
+            if isinstance(decl, n.FunctionDecl) and decl.name == name
+        )
+
+    def function_names(self, file: FileScope) -> Iterator[str]:
+        """Every function name, for suggestions."""
+        yield from file.functions
+        yield from self.functions
+        yield from self.services.library.function_names()
+
+    def global_names(self, file: FileScope) -> list[str]:
+        """Global names of the user and of ``file``, for suggestions."""
+        return [*file.globals, *self.globals]
+
+    # --- arrays --------------------------------------------------------
+
+    def note_arity(self, var: Global, arity: int, span: Span) -> bool:
+        """All uses of a global must have one number of keys; False (reported) when not."""
+        info = self.infos[var.c_name]
+        if info.arity is None:
+            info.arity, info.arity_span = arity, span
+            var.keys = [self.types.new() for _ in range(arity)]
+            if arity == 0 and (info.decl.size is not None or info.decl.wrap):
+                self.services.diagnostics.error(
+                    "semantic error",
+                    "E0205",
+                    f"array '{var.name}' used as a scalar",
+                    span,
+                    where="no key here",
+                    labels=[Label(var.span, "declared with a size here")],
+                )
+                return False
+            return True
+        if info.arity == arity:
+            return True
+        labels = []
+        if info.arity_span is not None:
+            labels.append(Label(info.arity_span, f"arity {info.arity} first inferred here"))
+        self.services.diagnostics.error(
+            "semantic error",
+            "E0205",
+            f"inconsistent arity ({info.arity} vs {arity})",
+            span,
+            where=f"'{var.name}' with {_keys(arity)} here",
+            labels=labels,
+            hint="use one number of keys everywhere; a scalar and an array need two names",
+        )
+        return False
+
+
+def _keys(count: int) -> str:
+    return "no key" if count == 0 else "1 key" if count == 1 else f"{count} keys"

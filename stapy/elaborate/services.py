@@ -1,0 +1,112 @@
+"""What a session hands to passes 2 and 3 besides the record to work on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from stapy.diagnostics import Diagnostics, SourceMap
+from stapy.options import Options
+from stapy.record import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from stapy.debuginfo.ctypes import CType, Function, Parameter
+    from stapy.parse.nodes import Script
+
+
+class LibraryLike(Protocol):
+    """What pass 2 asks of the tapset library (``stapy/parse/library.py``)."""
+
+    def files_with_function(self, name: str) -> Sequence[str]:
+        """Paths of the files that define a function."""
+
+    def files_with_global(self, name: str) -> Sequence[str]:
+        """Paths of the files that define a global."""
+
+    def alias_names(self) -> Iterable[tuple[tuple[str, ...], str]]:
+        """``(component names, file)`` of every alias."""
+
+    def function_names(self) -> Iterable[str]:
+        """Names of all functions, for suggestions."""
+
+    def load(self, path: str) -> Script | None:
+        """The tree of one file; None when it does not parse (already reported)."""
+
+
+class FunctionSiteLike(Protocol):
+    """A function that can be probed."""
+
+    name: str
+    module: str | None
+    type: Function | None
+    rung: str
+
+
+class TracepointLike(Protocol):
+    """A tracepoint and the parameters it passes."""
+
+    system: str
+    name: str
+    module: str | None
+    params: list[Parameter]
+
+
+class DebuginfoLike(Protocol):
+    """The ladder of debug information (``stapy/debuginfo/find.py``)."""
+
+    def functions(self, pattern: str, module: str | None = None) -> Sequence[FunctionSiteLike]:
+        """Functions by wildcard."""
+
+    def exported(self, name: str) -> bool:
+        """True for a function that modules may call."""
+
+    def type(self, name: str, modules: list[str]) -> CType | None:
+        """A type by name: ``struct x``, ``x`` …"""
+
+    def enumerator(self, name: str) -> int | None:
+        """Value of an enumeration constant."""
+
+    def tracepoints(self, pattern: str, module: str | None = None) -> Sequence[TracepointLike]:
+        """Tracepoints by ``name`` or ``system:name``."""
+
+    def near(self, name: str, n: int = 3) -> list[str]:
+        """Functions with similar names."""
+
+    def missing_hint(self, what: str) -> str:
+        """Which package would give ``what``, as one action."""
+
+
+class NoLibrary:
+    """A library without files: ``--library-less`` tests and listings of families."""
+
+    def files_with_function(self, name: str) -> Sequence[str]:
+        """No files."""
+        return ()
+
+    def files_with_global(self, name: str) -> Sequence[str]:
+        """No files."""
+        return ()
+
+    def alias_names(self) -> Iterable[tuple[tuple[str, ...], str]]:
+        """No aliases."""
+        return ()
+
+    def function_names(self) -> Iterable[str]:
+        """No functions."""
+        return ()
+
+    def load(self, path: str) -> Script | None:
+        """Nothing to load."""
+        return None
+
+
+class Services(Record):
+    """Services of one session; ``kernel`` is the record of ``stapy/kernel``."""
+
+    options: Options
+    diagnostics: Diagnostics
+    sources: SourceMap
+    kernel: Any
+    debuginfo: Any
+    library: Any

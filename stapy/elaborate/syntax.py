@@ -1,0 +1,60 @@
+"""Questions about syntax trees that pass 2 asks before it resolves anything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from stapy.parse import nodes as n
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_CONTEXT = (n.Target, n.AtVar, n.Entry, n.Perf)
+
+
+def walk(node: Any) -> Iterator[n.Node]:
+    """A syntax node and everything below it."""
+    if isinstance(node, n.Node):
+        yield node
+        for field in type(node).fields:
+            if field != "span":
+                value = getattr(node, field)
+                if isinstance(value, (n.Node, list)):
+                    yield from walk(value)
+    elif isinstance(node, list):
+        for item in node:
+            yield from walk(item)
+
+
+def uses_context(node: Any) -> bool:
+    """True when a tree itself reads variables of the probed code."""
+    return any(isinstance(item, _CONTEXT) for item in walk(node))
+
+
+def called(node: Any) -> set[str]:
+    """Names of the functions that a tree calls."""
+    return {item.name for item in walk(node) if isinstance(item, n.Call)}
+
+
+def has_next(decl: n.FunctionDecl) -> bool:
+    """True when a function can fall through to its next overload."""
+    if decl.code is not None:
+        return "STAP_NEXT" in decl.code
+    return any(isinstance(item, n.NextStmt) for item in walk(decl.body))
+
+
+def has_value(decl: n.FunctionDecl) -> bool:
+    """True when a script function returns something."""
+    return any(
+        isinstance(item, n.ReturnStmt) and item.value is not None for item in walk(decl.body)
+    )
+
+
+def markers(code: str) -> set[str]:
+    """Marks in the comments of embedded C: ``/* pure */``, ``/* pragma:unwind */`` …"""
+    import re
+
+    found: set[str] = set()
+    for comment in re.findall(r"/\*\s*([\w:.,+-]+(?:\s+[\w:.,+-]+)?)\s*\*/", code):
+        found.add(comment.strip())
+    return found

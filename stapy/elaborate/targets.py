@@ -1,0 +1,452 @@
+"""Target variables and the ``@`` operators that ask the debug information."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stapy.debuginfo import ctypes
+from stapy.diagnostics import Diagnostics
+from stapy.elaborate import program as p
+from stapy.elaborate.chains import Place, finish, follow
+from stapy.elaborate.pending import Pending
+from stapy.elaborate.scope import TargetScope, TargetVariable
+from stapy.elaborate.walk import fingerprint, walk
+from stapy.parse import nodes as n
+
+if TYPE_CHECKING:
+    from stapy.diagnostics import Span
+    from stapy.elaborate.lower import Lowerer
+
+GROUPS = ("$$vars", "$$parms", "$$locals", "$$return")
+
+__all__ = ["TargetScope", "TargetVariable"]
+
+
+def _place(variable: TargetVariable) -> Place:
+    return Place(
+        variable.type,
+        variable.value,
+        variable.address,
+        variable.parts,
+        writable=variable.writable or variable.address is not None,
+    )
+
+
+def current_scope(low: Lowerer) -> TargetScope | None:
+    """The scope that ``$name`` is looked up in."""
+    scope = low.body.scope
+    if scope is not None and low.body.at_entry:
+        return scope.entry or scope
+    return scope
+
+
+def target(low: Lowerer, node: n.Target) -> p.Expr:
+    """``$name`` with its chain, and the ``$$`` texts."""
+    scope = current_scope(low)
+    if scope is None:
+        return low.pending(
+            "E0240",
+            "unresolved target-symbol expression",
+            node.span,
+            where=f"'{node.name}' has no meaning here",
+            notes=["this kind of probe has no target variables"],
+        )
+    if node.name in scope.texts:
+        return p.Text(node.span, p.STRING, scope.texts[node.name])
+    if node.name in GROUPS:
+        return _group(low, node, scope)
+    variable = scope.variables.get(node.name)
+    if variable is not None:
+        return _variable(low, node, variable)
+    if scope.entry is not None and node.name in scope.entry.variables:
+        if not low.body.file.script.library:
+            low.services.diagnostics.warning(
+                "W0641",
+                f"confusing usage, consider @entry({node.name}) in .return probe",
+                node.span,
+                where="the value that the parameter had at function entry is used",
+            )
+        return saved(low, node, node.span)
+    value = low.services.debuginfo.enumerator(node.name[1:]) if not node.chain else None
+    if value is not None:
+        return p.Const(node.span, p.LONG, value)
+    return _unknown(low, node, scope)
+
+
+def _variable(low: Lowerer, node: n.Target, variable: TargetVariable) -> p.Expr:
+    if variable.string:
+        assert variable.value is not None
+        return variable.value
+    return finish(low, _place(variable), node.chain, node.span, node.address_of)
+
+
+def _unknown(low: Lowerer, node: n.Target, scope: TargetScope) -> p.Expr:
+    from stapy.suggest import nearest
+
+    names = list(scope.variables)
+    if scope.entry is not None:
+        names += list(scope.entry.variables)
+    near = nearest(node.name, names, 3)
+    shown = near or names[:8]
+    text = f"unable to find local '{node.name[1:]}'"
+    if shown:
+        text += f" (alternatives: {' '.join(shown)})"
+    hint = f"did you mean '{near[0]}'?" if near else scope.hint
+    notes = [scope.missing] if scope.missing else []
+    return low.pending(
+        "E0241", text, node.span, where="unknown target variable", notes=notes, hint=hint
+    )
+
+
+def _group(low: Lowerer, node: n.Target, scope: TargetScope) -> p.Expr:
+    """``$$vars`` and its kin; parameters of a return probe are taken at entry."""
+    from stapy.elaborate.pretty import listing
+
+    depth = 0
+    if node.chain and isinstance(node.chain[-1], n.Pretty):
+        depth = node.chain[-1].depth
+    if node.name not in scope.groups:
+        return low.pending("E0241", f"unable to find '{node.name}' here", node.span)
+    here: list[tuple[str, Place | None]] = []
+    parts: list[p.Expr] = []
+    for name in scope.groups[node.name]:
+        variable = scope.variables.get(name)
+        if variable is not None:
+            here.append((name[1:], _place(variable)))
+    entry_names = [
+        name
+        for name in scope.groups[node.name]
+        if name not in scope.variables and scope.entry and name in scope.entry.variables
+    ]
+    if entry_names and scope.entry is not None:
+        listed: list[tuple[str, Place | None]] = [
+            (name[1:], _place(scope.entry.variables[name])) for name in entry_names
+        ]
+        parts.append(_save(low, listing(low, listed, depth, node.span), node.span))
+    if here:
+        parts.append(listing(low, here, depth, node.span))
+    if not parts:
+        return p.Text(node.span, p.STRING, "")
+    result = parts[0]
+    for part in parts[1:]:
+        space = p.Text(node.span, p.STRING, " ")
+        result = p.BinaryOp(node.span, p.STRING, ".", result, space)
+        result = p.BinaryOp(node.span, p.STRING, ".", result, part)
+    return result
+
+
+# --- values of function entry ------------------------------------------------
+
+
+def _save(low: Lowerer, value: p.Expr, span: Span) -> p.Expr:
+    """Let the entry side compute ``value``; the result reads the slot."""
+    if isinstance(value, Pending):
+        return value
+    slots = low.body.entry
+    assert slots is not None
+    key = fingerprint(value)
+    number = slots.keys.get(key)
+    if number is None:
+        number = len(slots.values)
+        slots.keys[key] = number
+        slots.values.append(value)
+        slots.types.append(value.type)
+    result = p.SavedEntry(span, slots.types[number], number)
+    low.resolver.remember(result, low.resolver.ctype(value))
+    return result
+
+
+def saved(low: Lowerer, operand: n.Expr, span: Span) -> p.Expr:
+    """The value that an expression had when the function was entered."""
+    body = low.body
+    if body.entry is None:
+        return low.error(
+            "E0247", "@entry is only valid in .return probes", span, where="no function entry here"
+        )
+    mine, body.locals = body.locals, body.entry.locals
+    body.at_entry = True
+    try:
+        value = low.expr(operand)
+    finally:
+        body.at_entry = False
+        body.locals = mine
+    return _save(low, value, span)
+
+
+def entry(low: Lowerer, node: n.Entry) -> p.Expr:
+    """``@entry(expr)``."""
+    scope = low.body.scope
+    if low.body.entry is None or (scope is not None and not scope.is_return):
+        return low.pending(
+            "E0247",
+            "@entry is only valid in .return probes",
+            node.span,
+            where="no function entry here",
+        )
+    if low.body.at_entry:
+        return low.error("E0247", "@entry cannot be nested", node.span)
+    return saved(low, node.operand, node.span)
+
+
+# --- casts -----------------------------------------------------------------
+
+
+def modules_of(low: Lowerer, module: str) -> list[str]:
+    """Where to look for a type: the modules named, else the probed one and the kernel."""
+    if module:
+        return [part for part in module.split(":") if part]
+    scope = low.body.scope
+    first = [scope.module] if scope is not None and scope.module != "kernel" else []
+    return [*first, "kernel"]
+
+
+def _named_type(low: Lowerer, name: str, module: str) -> ctypes.CType | None:
+    """A type by name; ``*`` at its end makes pointers."""
+    bare = name.strip()
+    stars = 0
+    while bare.endswith("*"):
+        bare = bare[:-1].rstrip()
+        stars += 1
+    found: ctypes.CType | None
+    if bare == "void":
+        found = ctypes.Void()
+    else:
+        found = low.services.debuginfo.type(bare, modules_of(low, module))
+    for _ in range(stars):
+        found = ctypes.Pointer(found) if found is not None else None
+    return found
+
+
+def _missing_type(low: Lowerer, name: str, module: str, span: Span) -> p.Expr:
+    where = ":".join(modules_of(low, module))
+    hint = "look at the spelling; 'struct x', 'union x', 'enum x' and typedefs are known"
+    return low.pending(
+        "E0248", f"type definition '{name}' not found in '{where}'", span, hint=hint
+    )
+
+
+def _cast_place(low: Lowerer, node: n.Cast) -> Place | p.Expr:
+    value = low.expr(node.value)
+    if isinstance(value, Pending):
+        return value
+    type = _named_type(low, node.type, node.module)
+    if type is None:
+        return _missing_type(low, node.type, node.module, node.span)
+    user = _user_value(low, value)
+    if isinstance(ctypes.strip(type), (ctypes.Pointer, ctypes.Array)) and not node.type.endswith(
+        "*"
+    ):
+        return Place(ctypes.Pointer(type, user=user), value, user=user, writable=True)
+    if node.type.rstrip().endswith("*"):
+        return Place(type, value, user=user, writable=True)
+    return Place(ctypes.Pointer(type, user=user), value, user=user, writable=True)
+
+
+def _user_value(low: Lowerer, value: p.Expr) -> bool:
+    from stapy.elaborate.chains import is_user
+
+    type = low.resolver.ctype(value)
+    return type is not None and is_user(type)
+
+
+def cast(low: Lowerer, node: n.Cast) -> p.Expr:
+    """``@cast(value, "type", "module")`` with its chain."""
+    place = _cast_place(low, node)
+    if not isinstance(place, Place):
+        return place
+    if node.address_of and not node.chain:
+        return low.pending("E0245", "cannot take address of a cast value", node.span)
+    result = finish(low, place, node.chain, node.span, node.address_of)
+    if not node.chain:
+        result = p.BinaryOp(node.span, p.LONG, "+", result, p.Const(node.span, p.LONG, 0))
+        low.resolver.remember(result, place.type)
+    return result
+
+
+def autocast(low: Lowerer, node: n.AutoCast) -> p.Expr:
+    """``value->member``: the type is what is known of the value."""
+    value = low.expr(node.value)
+    if isinstance(value, Pending):
+        return value
+    type = low.resolver.ctype(value)
+    if type is None:
+        return low.pending(
+            "E0249",
+            "unresolved type for autocast: the C type of the value is not known",
+            node.span,
+            hint='write @cast(value, "struct name")->member',
+        )
+    place = Place(type, value, writable=True)
+    return finish(low, place, node.chain, node.span, node.address_of)
+
+
+def at_var(low: Lowerer, node: n.AtVar) -> p.Expr:
+    """``@var("name")``: a variable of the kernel, where the debug information has it."""
+    name = node.name.partition("@")[0]
+    return low.pending(
+        "E0241",
+        f"unable to find global '{name}'",
+        node.span,
+        where="unknown variable",
+        notes=["BTF has no addresses of variables, this needs DWARF"],
+        hint=low.services.debuginfo.missing_hint("variables"),
+    )
+
+
+# --- questions ----------------------------------------------------------------
+
+
+def defined(low: Lowerer, node: n.Defined) -> p.Expr:
+    """``@defined(expr)``: 1 when everything in it resolves."""
+    slots = low.body.entry
+    before = len(slots.values) if slots is not None else 0
+    known = set(low.body.locals)
+    # What goes wrong in a question is its answer, not a message.
+    collector = low.services.diagnostics
+    quiet = Diagnostics(low.services.sources)
+    low.services.diagnostics = quiet
+    try:
+        value = low.expr(node.operand)
+    finally:
+        low.services.diagnostics = collector
+    bad = bool(quiet.errors) or any(isinstance(item, Pending) for item in walk(value))
+    if slots is not None and len(slots.values) > before:
+        slots.keys = {k: v for k, v in slots.keys.items() if v < before}
+        del slots.values[before:], slots.types[before:]
+    for name in set(low.body.locals) - known:
+        del low.body.locals[name]
+    return p.Const(node.span, p.LONG, int(not bad))
+
+
+def probe_write(low: Lowerer, node: n.ProbeWrite) -> p.Expr:
+    """``@probewrite(target)``: 1 when the handler may write it."""
+    place = _target_place(low, node.operand)
+    ok = isinstance(place, Place) and place.writable and low.services.options.guru
+    return p.Const(node.span, p.LONG, int(ok))
+
+
+def perf(low: Lowerer, node: n.Perf) -> p.Expr:
+    """``@perf("name")``."""
+    return low.pending(
+        "E0249",
+        f"perf counter '{node.name}' not defined in the script",
+        node.span,
+        hint=f'add a probe perf.type(0).config(0).counter("{node.name}")',
+    )
+
+
+def at_const(low: Lowerer, node: n.AtConst) -> p.Expr:
+    """``@const("C expression")``: a number, an enumerator, or what the compiler makes of it."""
+    import re
+
+    text = node.text.strip()
+    if re.fullmatch(r"-?(0[xX][0-9a-fA-F]+|\d+)", text):
+        return p.Const(node.span, p.LONG, int(text, 0))
+    value = low.services.debuginfo.enumerator(text)
+    if value is not None:
+        return p.Const(node.span, p.LONG, value)
+    if not re.fullmatch(r"[\w\s()+\-*/%|&^~<>=!?:,.\"']+", text):
+        return low.error("E0257", f"@const: '{text}' is not a constant expression", node.span)
+    # The initialiser of a static variable has to be a constant: no call, no side effect.
+    code = f"({{ static const int64_t _value = (int64_t)({text}); _value; }})"
+    return p.EmbeddedValue(node.span, p.LONG, code, {"pure", "unprivileged"})
+
+
+def at_enum(low: Lowerer, node: n.AtEnum) -> p.Expr:
+    """``@enum("NAME")``."""
+    value = low.services.debuginfo.enumerator(node.name)
+    if value is not None:
+        return p.Const(node.span, p.LONG, value)
+    return low.pending(
+        "E0248", f"enumerator '{node.name}' not found", node.span, where="unknown enumerator"
+    )
+
+
+def at_enum_name(low: Lowerer, node: n.AtEnumName) -> p.Expr:
+    """``@enumname(value[, "type"])``: the name of a value, as a chain of conditions."""
+    value = low.expr(node.value)
+    type = None
+    if node.type:
+        bare = node.type if node.type.startswith("enum ") else f"enum {node.type}"
+        type = _named_type(low, bare, node.module) or _named_type(low, node.type, node.module)
+        if type is None:
+            return _missing_type(low, node.type, node.module, node.span)
+    else:
+        type = low.resolver.ctype(value)
+    enum = ctypes.strip(type) if type is not None else None
+    if not isinstance(enum, ctypes.Enum):
+        return low.pending(
+            "E0248",
+            "@enumname: the value is of no enumeration type",
+            node.span,
+            hint='name the type: @enumname(value, "enum name")',
+        )
+    if isinstance(value, Pending):
+        return value
+    number = p.FormatPiece("d")
+    result: p.Expr = p.PrintOp(node.span, p.STRING, [number], [value])
+    seen: set[int] = set()
+    for item in reversed(enum.values):
+        if item.value in seen:
+            continue
+        seen.add(item.value)
+        same = p.BinaryOp(
+            node.span, p.LONG, "==", value, p.Const(node.span, p.LONG, item.value)
+        )
+        name = p.Text(node.span, p.STRING, item.name)
+        result = p.Conditional(node.span, p.STRING, same, name, result)
+    return result
+
+
+# --- writing -------------------------------------------------------------------
+
+
+def _target_place(low: Lowerer, node: n.Expr) -> Place | p.Expr:
+    """The place behind a target expression, without reading it."""
+    start: Place | p.Expr
+    if isinstance(node, n.Target):
+        scope = current_scope(low)
+        variable = scope.variables.get(node.name) if scope is not None else None
+        if variable is None or variable.string:
+            return target(low, node)
+        start = _place(variable)
+    elif isinstance(node, n.Cast):
+        start = _cast_place(low, node)
+    elif isinstance(node, n.AutoCast):
+        value = low.expr(node.value)
+        type = low.resolver.ctype(value)
+        if type is None:
+            return autocast(low, node)
+        start = Place(type, value, writable=bool(node.chain))
+    else:
+        return low.expr(node)
+    if not isinstance(start, Place):
+        return start
+    chain = getattr(node, "chain", [])
+    return follow(low, start, chain, node.span)
+
+
+def write_place(low: Lowerer, node: n.Expr) -> p.Expr | None:
+    """A target expression that is to be changed (with -g)."""
+    from stapy.elaborate.chains import rvalue
+
+    if not low.services.options.guru and not low.body.file.script.library:
+        low.error(
+            "E0216",
+            "write to target variable not permitted; need stap -g",
+            node.span,
+            hint="add -g when you are sure what the change does",
+        )
+        return None
+    place = _target_place(low, node)
+    if isinstance(place, Place):
+        if not place.writable:
+            low.error("E0245", "this target variable cannot be changed", node.span)
+            return None
+        value = rvalue(low, place, node.span)
+    else:
+        value = place
+    if isinstance(value, (p.MemoryRead, p.ContextValue, Pending)):
+        return value
+    low.error("E0245", "this target variable cannot be changed", node.span)
+    return None

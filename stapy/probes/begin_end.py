@@ -1,0 +1,55 @@
+"""``begin``, ``end`` and ``error`` with a sequence number, and ``never``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from stapy.probes.family import Form, Match, forms, number_of, print_point
+from stapy.record import Record
+
+if TYPE_CHECKING:
+    from stapy.elaborate.scope import TargetScope
+    from stapy.parse.nodes import ProbePoint
+
+PHASES = ("begin", "end", "error")
+
+
+class PhaseSite(Record):
+    """One begin, end or error probe; ``phase`` "never" is translated, but not registered."""
+
+    phase: str
+    priority: int
+
+
+class BeginEnd:
+    """The family of the session's own phases."""
+
+    name = "begin_end"
+    forms: list[Form] = forms(
+        "begin", "begin(number)", "end", "end(number)", "error", "error(number)", "never"
+    )
+
+    def resolve(self, point: ProbePoint, services: Any) -> list[Match]:
+        """One site; the sequence number is 0 unless written."""
+        component = point.components[0]
+        site = PhaseSite(component.name, number_of(component) or 0)
+        return [Match(print_point(point), site)]
+
+    def scope(self, site: Any, services: Any) -> TargetScope | None:
+        """No context variables."""
+        return None
+
+    def rows(self, probe: Any, first_site: int) -> list[dict[str, Any]]:
+        """Rows of ``struct stapy_begin_end_row``, with the priority to sort by."""
+        return [
+            {
+                "point": point,
+                "phase": "STAPY_" + site.phase.upper(),
+                "priority": site.priority,
+            }
+            for site, point in zip(probe.sites, probe.points, strict=True)
+            if site.phase in PHASES
+        ]
+
+
+FAMILY = BeginEnd()

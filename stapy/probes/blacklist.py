@@ -1,0 +1,186 @@
+"""Functions that must not be probed, unless the user insists with -g.
+
+Three reasons: the function runs while a hit is handled (our runtime, kprobes,
+ftrace, breakpoint and NMI entry), it runs with the wrong stack or page tables
+(low level entry code), or it is a lock that a handler itself may take.  The
+kernel has a list of its own (``/sys/kernel/debug/kprobes/blacklist``) and
+refuses those at registration; this one keeps wildcards from asking.
+"""
+
+from __future__ import annotations
+
+import re
+from fnmatch import translate
+
+_PATTERNS = (
+    # the kernel's own tracing
+    "*kprobe*",
+    "*kretprobe*",
+    "*rethook*",
+    "arch_rethook_*",
+    "*ftrace*",
+    "trampoline_*handler",
+    "fprobe_*",
+    "__kretprobe_*",
+    "optimized_callback",
+    "setjmp_*",
+    "jprobe_*",
+    "notrace_*",
+    "__fentry__",
+    "mcount",
+    "arch_prepare_*probe*",
+    "trace_graph_*",
+    "prepare_ftrace_return",
+    "stop_this_cpu",
+    # entry, exceptions, NMI
+    "asm_*",
+    "entry_*",
+    "__entry_*",
+    "irqentry_*",
+    "syscall_enter_from_user_mode*",
+    "syscall_exit_to_user_mode*",
+    "exc_*",
+    "do_int3*",
+    "int3_*",
+    "do_debug",
+    "do_nmi*",
+    "default_do_nmi",
+    "nmi_*",
+    "*_nmi_*",
+    "do_page_fault",
+    "__do_page_fault",
+    "do_trap*",
+    "do_double_fault",
+    "fixup_exception",
+    "search_exception_tables",
+    "ex_handler_*",
+    "notify_die",
+    "atomic_notifier_call_chain",
+    "native_*",
+    "__switch_to*",
+    "ret_from_*",
+    "restore_*",
+    "paranoid_*",
+    "error_entry",
+    "error_return",
+    "early_*",
+    "poke_int3_*",
+    "text_poke*",
+    "smp_text_poke*",
+    "load_current_idt",
+    "kvm_steal_clock",
+    "kvm_clock_*",
+    "pv_native_*",
+    "paravirt_*",
+    "xen_*entry*",
+    # what a handler itself calls
+    "copy_from_kernel_nofault*",
+    "copy_to_kernel_nofault*",
+    "copy_from_user_nofault*",
+    "copy_to_user_nofault*",
+    "__copy_user_*",
+    "__get_user_*",
+    "__put_user_*",
+    "copy_user_*",
+    "rep_movs_alternative",
+    "memcpy*",
+    "memset*",
+    "memmove*",
+    "ktime_get_*fast_ns",
+    "__ktime_get_*fast*",
+    "sched_clock*",
+    "local_clock*",
+    "cpu_clock*",
+    "preempt_count_*",
+    "preempt_schedule*",
+    "rcu_nmi_*",
+    "ct_nmi_*",
+    "ct_irq_*",
+    "rcu_is_watching",
+    "rcu_dynticks_*",
+    "lockdep_*",
+    "lock_acquire*",
+    "lock_release*",
+    "trace_hardirqs_*",
+    "trace_preempt_*",
+    "stapy_*",
+    # locks that handlers, timers and the transport take
+    "_raw_*lock*",
+    "_raw_*unlock*",
+    "_raw_spin_*",
+    "_raw_read_*",
+    "_raw_write_*",
+    "do_raw_*",
+    "raw_spin_*",
+    "queued_*lock*",
+    "native_queued_*",
+    "mutex_lock*",
+    "mutex_unlock*",
+    "mutex_trylock*",
+    "__mutex_*",
+    "spin_lock*",
+    "spin_unlock*",
+    "read_lock*",
+    "read_unlock*",
+    "write_lock*",
+    "write_unlock*",
+    "debug_mutex_*",
+    "osq_*lock",
+    # thunks and compiler helpers that have no frame of their own
+    "__x86_indirect_*",
+    "__x86_return_*",
+    "retpoline_*",
+    "__cfi_*",
+    "__pfx_*",
+    "__SCT__*",
+    "__SCK__*",
+    "__traceiter_*",
+    "__bpf_trace_*",
+    "__probestub_*",
+    "__stack_chk_fail",
+    "stackleak_*",
+    "__sanitizer_*",
+    "__asan_*",
+    "__kasan_*",
+    "__kcsan_*",
+    "__tsan_*",
+)
+
+# A function that returns in an unusual way must not have its return address replaced.
+_NO_RETURN = (
+    "do_exit",
+    "do_group_exit",
+    "make_task_dead",
+    "rewind_stack_and_make_dead",
+    "start_kernel",
+    "rest_init",
+    "cpu_startup_entry",
+    "panic",
+    "schedule_tail",
+    "ret_from_fork*",
+    "_start",
+    "__schedule",
+    "kthread_exit",
+    "kthread_complete_and_exit",
+    "module_put_and_kthread_exit",
+    "__module_put_and_kthread_exit",
+)
+
+_CACHE: dict[tuple[str, ...], re.Pattern[str]] = {}
+
+
+def _matches(name: str, patterns: tuple[str, ...]) -> bool:
+    regex = _CACHE.get(patterns)
+    if regex is None:
+        regex = re.compile("|".join(f"(?:{translate(item)})" for item in patterns))
+        _CACHE[patterns] = regex
+    return regex.match(name) is not None
+
+
+def reason(name: str, is_return: bool) -> str:
+    """Why ``name`` must not be probed; "" when it may."""
+    if _matches(name, _PATTERNS):
+        return "it belongs to the code that handles probes"
+    if is_return and _matches(name, _NO_RETURN):
+        return "it does not return in the usual way"
+    return ""

@@ -1,0 +1,280 @@
+"""Kernel functions and addresses, by kprobes and kretprobes.
+
+``kernel.function``, ``module().function`` and ``kprobe.*`` are one family: the
+types of parameters come from BTF where it knows the function.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from stapy.diagnostics import Span
+from stapy.probes import blacklist
+from stapy.probes.family import (
+    Form,
+    Match,
+    PointError,
+    forms,
+    number_of,
+    print_component,
+    quote,
+    text_of,
+)
+from stapy.record import Record
+
+if TYPE_CHECKING:
+    from stapy.debuginfo.ctypes import Function
+    from stapy.elaborate.scope import TargetScope
+    from stapy.parse.nodes import PointComponent, ProbePoint
+
+WILDCARDS = "*?["
+MAX_ACTIVE = 65_535
+NEEDS_LINES = ("inline", "label", "callee", "callees", "nearest")
+
+
+class KprobeSite(Record):
+    """One function or address; ``type`` is the prototype when the debug information has it."""
+
+    symbol: str | None
+    module: str | None
+    address: int
+    offset: int
+    optional: bool
+    is_return: bool
+    maxactive: int
+    type: Function | None = None
+    rung: str = ""
+
+
+def _function_forms(prefix: str) -> list[str]:
+    tails = ("", ".call", ".exported", ".return", ".return.maxactive(number)")
+    return [f"{prefix}.function({kind}){tail}" for kind in ("string", "number") for tail in tails]
+
+
+def _dwarf_forms(prefix: str) -> list[str]:
+    function = f"{prefix}.function(string)"
+    return [
+        f"{function}.inline",
+        f"{function}.label(string)",
+        f"{function}.callee(string)",
+        f"{function}.callee(string).call",
+        f"{function}.callee(string).return",
+        f"{function}.callees",
+        f"{function}.callees(number)",
+        f"{prefix}.statement(string)",
+        f"{prefix}.statement(string).nearest",
+        f"{prefix}.statement(number)",
+        f"{prefix}.statement(number).nearest",
+    ]
+
+
+def _plain_forms(prefix: str) -> list[str]:
+    function = f"{prefix}.function(string)"
+    return [function + t for t in ("", ".call", ".return", ".return.maxactive(number)")]
+
+
+class Kprobe:
+    """The family of kernel code."""
+
+    name = "kprobe"
+    forms: list[Form] = forms(
+        *_function_forms("kernel"),
+        *_function_forms("module(string)"),
+        *_dwarf_forms("kernel"),
+        *_dwarf_forms("module(string)"),
+        "kernel.statement(number).absolute",
+        "kprobe.statement(number).absolute",
+        *_plain_forms("kprobe"),
+        *_plain_forms("kprobe.module(string)"),
+    )
+
+    def resolve(self, point: ProbePoint, services: Any) -> list[Match]:
+        """Every function that the pattern names, or the one address."""
+        found = {c.name: c for c in point.components}
+        module = text_of(found["module"]) if "module" in found else None
+        if "absolute" in found:
+            return [self._absolute(point, services)]
+        for name in NEEDS_LINES:
+            if name in found:
+                raise self._needs_lines(f".{name}", found[name].span, services)
+        if "statement" in found:
+            raise self._needs_lines("a statement probe", found["statement"].span, services)
+        function = found["function"]
+        is_return = "return" in found
+        maxactive = self._maxactive(found.get("maxactive"))
+        address = number_of(function)
+        if address is not None:
+            site = KprobeSite(None, module, address, 0, False, is_return, maxactive)
+            return [Match(".".join(print_component(c) for c in point.components), site)]
+        pattern = text_of(function)
+        if "@" in pattern:
+            raise self._needs_lines("a pattern with '@file'", function.span, services)
+        return self._functions(point, pattern, module, is_return, maxactive, services)
+
+    def _functions(
+        self,
+        point: ProbePoint,
+        pattern: str,
+        module: str | None,
+        is_return: bool,
+        maxactive: int,
+        services: Any,
+    ) -> list[Match]:
+        exported = any(c.name == "exported" for c in point.components)
+        wild = any(char in pattern for char in WILDCARDS)
+        matches: list[Match] = []
+        seen: set[tuple[str, str | None]] = set()
+        refused = ""
+        for item in services.debuginfo.functions(pattern, module):
+            if module is None and item.module is not None:
+                continue
+            if (item.name, item.module) in seen:
+                continue  # a second function of that name: the symbol stands for both
+            seen.add((item.name, item.module))
+            if exported and not services.debuginfo.exported(item.name):
+                continue
+            why = "" if services.options.guru else blacklist.reason(item.name, is_return)
+            section = getattr(item, "section", "")
+            if section == ".init.text":
+                why = "its code is gone once the kernel has booted"
+            elif section and not why:
+                why = f"the kernel refuses it ({section})"
+            if why:
+                refused = f"'{item.name}' must not be probed: {why}"
+                continue
+            optional = wild or point.optional or point.sufficient
+            site = KprobeSite(
+                item.name, item.module, 0, 0, optional, is_return, maxactive, item.type, item.rung
+            )
+            matches.append(Match(self._print(point, item.name, item.module), site))
+        if not matches:
+            raise self._no_match(point, pattern, wild, refused, services)
+        return matches
+
+    @staticmethod
+    def _print(point: ProbePoint, name: str, module: str | None) -> str:
+        parts = []
+        for component in point.components:
+            if component.name == "function":
+                parts.append(f"function({quote(name)})")
+            elif component.name == "module":
+                parts.append(f"module({quote(module or text_of(component))})")
+            else:
+                parts.append(print_component(component))
+        return ".".join(parts)
+
+    @staticmethod
+    def _no_match(
+        point: ProbePoint, pattern: str, wild: bool, refused: str, services: Any
+    ) -> PointError:
+        span = point.components[-1].span
+        for component in point.components:
+            if component.name == "function":
+                span = component.span
+        if refused:
+            hint = "-g lifts the list of functions that must not be probed"
+            return PointError("E0231", "no match", span, notes=[refused], hint=hint)
+        near = [] if wild else services.debuginfo.near(pattern, 5)
+        if near:
+            text = f"no match (similar functions: {', '.join(near)})"
+            hint = "did you mean " + " or ".join(f"'{n}'" for n in near[:2]) + "?"
+            return PointError("E0231", text, span, hint=hint)
+        notes = [f"no function of this kernel matches '{pattern}'"]
+        return PointError("E0231", "no match", span, notes=notes)
+
+    @staticmethod
+    def _maxactive(component: PointComponent | None) -> int:
+        if component is None:
+            return 0
+        value = number_of(component) or 0
+        if not 0 <= value <= MAX_ACTIVE:
+            message = f"maxactive value out of range [0,{MAX_ACTIVE}]"
+            raise PointError("E0212", message, component.span)
+        return value
+
+    @staticmethod
+    def _absolute(point: ProbePoint, services: Any) -> Match:
+        statement = next(c for c in point.components if c.name == "statement")
+        if not services.options.guru:
+            raise PointError(
+                "E0214",
+                "absolute statement probe in unprivileged script; need stap -g",
+                statement.span,
+                hint="add -g when you are sure about the address",
+            )
+        address = number_of(statement) or 0
+        site = KprobeSite(None, None, address & (2**64 - 1), 0, False, False, 0)
+        return Match(".".join(print_component(c) for c in point.components), site)
+
+    @staticmethod
+    def _needs_lines(what: str, span: Span, services: Any) -> PointError:
+        return PointError(
+            "E0233",
+            "no match",
+            span,
+            notes=[f"{what} needs DWARF debug information, which BTF does not replace"],
+            hint=services.debuginfo.missing_hint("lines"),
+        )
+
+    def scope(self, site: Any, services: Any) -> TargetScope | None:
+        """Parameters, or the result and (by saving at entry) the parameters."""
+        from stapy.elaborate.scope import TargetScope
+        from stapy.probes import abi
+
+        where = site.module or "kernel"
+        type = site.type
+        if type is None:
+            what = f"'{site.symbol}'" if site.symbol else "a plain address"
+            return TargetScope(
+                where,
+                is_return=site.is_return,
+                missing=f"nothing is known about the parameters of {what}",
+                hint=services.debuginfo.missing_hint("locals") if site.symbol else "",
+                key="untyped",
+            )
+        params = {v.name: v for v in abi.parameters(type)}
+        names = list(params)
+        missing = "local variables need DWARF debug information"
+        hint = services.debuginfo.missing_hint("locals")
+        entry = TargetScope(
+            where,
+            params,
+            {"$$parms": names, "$$vars": names, "$$locals": []},
+            missing=missing,
+            hint=hint,
+            key=f"{where}:{site.symbol}",
+        )
+        if not site.is_return:
+            return entry
+        result = abi.result(type)
+        own = {"$return": result} if result else {}
+        return TargetScope(
+            where,
+            own,
+            {"$$return": list(own), "$$vars": names + list(own), "$$parms": names, "$$locals": []},
+            entry=entry,
+            is_return=True,
+            missing=missing,
+            hint=hint,
+            key=f"{where}:{site.symbol}:return",
+        )
+
+    def rows(self, probe: Any, first_site: int) -> list[dict[str, Any]]:
+        """Rows of ``struct stapy_kprobe_row``."""
+        return [
+            {
+                "point": point,
+                "symbol": site.symbol,
+                "module": site.module,
+                "address": site.address,
+                "offset": site.offset,
+                "optional": site.optional,
+                "is_return": site.is_return,
+                "maxactive": site.maxactive,
+                "slot_bytes": 0,
+            }
+            for site, point in zip(probe.sites, probe.points, strict=True)
+        ]
+
+
+FAMILY = Kprobe()

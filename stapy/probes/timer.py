@@ -1,0 +1,98 @@
+"""``timer.UNIT(N)`` with ``.randomize(M)``, ``timer.hz(N)``, ``timer.jiffies(N)``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from stapy.probes.family import Form, Match, PointError, forms, number_of, print_point
+from stapy.record import Record
+
+if TYPE_CHECKING:
+    from stapy.elaborate.scope import TargetScope
+    from stapy.parse.nodes import ProbePoint
+
+# unit -> (nanoseconds, largest count)
+UNITS = {
+    "s": (1_000_000_000, 86_400),
+    "sec": (1_000_000_000, 86_400),
+    "ms": (1_000_000, 86_400_000),
+    "msec": (1_000_000, 86_400_000),
+    "us": (1_000, 86_400_000_000),
+    "usec": (1_000, 86_400_000_000),
+    "ns": (1, 86_400_000_000_000),
+    "nsec": (1, 86_400_000_000_000),
+}
+MAX_HZ = 1_000_000
+MAX_JIFFIES = 1_000_000
+
+
+class TimerSite(Record):
+    """One timer; times are nanoseconds, or jiffies when ``in_jiffies``."""
+
+    interval: int
+    randomize: int
+    in_jiffies: bool
+
+
+class Timer:
+    """The family of periodic timers."""
+
+    name = "timer"
+    forms: list[Form] = forms(
+        *(
+            form
+            for unit in ("jiffies", *UNITS)
+            for form in (f"timer.{unit}(number)", f"timer.{unit}(number).randomize(number)")
+        ),
+        "timer.hz(number)",
+    )
+
+    def resolve(self, point: ProbePoint, services: Any) -> list[Match]:
+        """One site, with SystemTap's limits of the interval checked."""
+        unit = point.components[1]
+        count = number_of(unit) or 0
+        randomize = 0
+        if unit.name == "hz":
+            self._check(count, MAX_HZ, "frequency", unit.span)
+            site = TimerSite(1_000_000_000 // count, 0, False)
+            return [Match(print_point(point), site)]
+        scale, limit = UNITS.get(unit.name, (1, MAX_JIFFIES))
+        self._check(count, limit, "interval", unit.span)
+        if len(point.components) > 2:
+            last = point.components[2]
+            randomize = number_of(last) or 0
+            self._check(randomize, limit, "randomize", last.span, 0)
+            if randomize >= count:
+                randomize = count - 1
+        site = TimerSite(count * scale, randomize * scale, unit.name == "jiffies")
+        return [Match(print_point(point), site)]
+
+    @staticmethod
+    def _check(value: int, limit: int, what: str, span: Any, low: int = 1) -> None:
+        if not low <= value <= limit:
+            raise PointError(
+                "E0212",
+                f"{what} value out of range ({low}, {limit})",
+                span,
+                notes=[f"{value} was written"],
+                hint=f"use a number from {low} to {limit}, or another unit",
+            )
+
+    def scope(self, site: Any, services: Any) -> TargetScope | None:
+        """No context variables."""
+        return None
+
+    def rows(self, probe: Any, first_site: int) -> list[dict[str, Any]]:
+        """Rows of ``struct stapy_timer_row``."""
+        return [
+            {
+                "point": point,
+                "interval": site.interval,
+                "randomize": site.randomize,
+                "in_jiffies": site.in_jiffies,
+            }
+            for site, point in zip(probe.sites, probe.points, strict=True)
+        ]
+
+
+FAMILY = Timer()

@@ -1,0 +1,112 @@
+"""``kernel.trace("sys:name")``, ``kernel.tracepoint("name")``, ``module("m").tracepoint("name")``.
+
+Names and typed parameters come from BTF; no kernel header is compiled.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from stapy.probes.family import Form, Match, PointError, forms, quote, text_of
+from stapy.record import Record, replace
+
+if TYPE_CHECKING:
+    from stapy.debuginfo.ctypes import Parameter
+    from stapy.elaborate.scope import TargetScope
+    from stapy.parse.nodes import ProbePoint
+
+MAX_WORDS = 12
+
+
+class TraceSite(Record):
+    """One tracepoint; ``numbered`` adds ``$arg1`` … to the names."""
+
+    name: str
+    system: str
+    module: str | None
+    params: list[Parameter]
+    numbered: bool
+
+
+class Tracepoint:
+    """The family of static tracepoints."""
+
+    name = "tracepoint"
+    forms: list[Form] = forms(
+        "kernel.trace(string)",
+        "kernel.tracepoint(string)",
+        "module(string).tracepoint(string)",
+        "module(string).trace(string)",
+    )
+
+    def resolve(self, point: ProbePoint, services: Any) -> list[Match]:
+        """Every tracepoint that the pattern names."""
+        last = point.components[-1]
+        module = text_of(point.components[0]) or None
+        pattern = text_of(last)
+        numbered = last.name == "tracepoint"
+        matches = []
+        for item in services.debuginfo.tracepoints(pattern):
+            if module is not None and not self._in_module(item.module, module):
+                continue
+            name = f"{item.system}:{item.name}" if item.system and not numbered else item.name
+            first = f"module({quote(item.module)})" if module and item.module else "kernel"
+            site = TraceSite(item.name, item.system, item.module, list(item.params), numbered)
+            matches.append(Match(f"{first}.{last.name}({quote(name)})", site))
+        if not matches:
+            raise self._no_match(point, pattern, services)
+        return matches
+
+    @staticmethod
+    def _in_module(owner: str | None, pattern: str) -> bool:
+        from fnmatch import fnmatchcase
+
+        return owner is not None and fnmatchcase(owner, pattern)
+
+    @staticmethod
+    def _no_match(point: ProbePoint, pattern: str, services: Any) -> PointError:
+        from stapy.suggest import nearest
+
+        bare = pattern.rpartition(":")[2]
+        known = {t.name for t in services.debuginfo.tracepoints("*")}
+        near = nearest(bare, sorted(known), 5)
+        text = f"no match (similar tracepoints: {', '.join(near)})" if near else "no match"
+        hint = f"did you mean '{near[0]}'?" if near else ""
+        return PointError("E0232", text, point.components[-1].span, hint=hint)
+
+    def scope(self, site: Any, services: Any) -> TargetScope | None:
+        """``$name`` of every parameter, ``$$name``, ``$$system``, ``$$vars``."""
+        from stapy.elaborate.scope import TargetScope
+        from stapy.probes import abi
+
+        found, _ = abi.word_arguments("trace_arg", site.params)
+        variables = {v.name: v for v in found}
+        names = list(variables)
+        if site.numbered:
+            for number, variable in enumerate(found, 1):
+                variables[f"$arg{number}"] = replace(variable, name=f"$arg{number}")
+        return TargetScope(
+            site.module or "kernel",
+            variables,
+            {"$$vars": names, "$$parms": names},
+            {"$$name": site.name, "$$system": site.system},
+            missing="a tracepoint has only the parameters that it passes",
+            key=f"{site.module}:{site.system}:{site.name}",
+        )
+
+    def rows(self, probe: Any, first_site: int) -> list[dict[str, Any]]:
+        """Rows of ``struct stapy_tracepoint_row``."""
+        from stapy.probes import abi
+
+        return [
+            {
+                "point": point,
+                "name": site.name,
+                "module": site.module,
+                "nargs": min(MAX_WORDS, abi.word_arguments("trace_arg", site.params)[1]),
+            }
+            for site, point in zip(probe.sites, probe.points, strict=True)
+        ]
+
+
+FAMILY = Tracepoint()
