@@ -1,0 +1,288 @@
+"""System call aliases, made from one table instead of hundreds of files.
+
+``tapsets/syscalls/calls.table`` says what a row means.  For each call name
+`generate` gives one text with the aliases of all spellings:
+
+``syscall.x``
+    ``dw_syscall.x``, or else ``nd_syscall.x``;
+``dw_syscall.x``
+    the kernel's entry function by type information;
+``nd_syscall.x``
+    the first of ``nd1_`` (entry function with plain arguments), ``nd2_`` (entry
+    function that takes the saved registers) and ``tp_`` (one tracepoint for all
+    calls, told apart by number);
+
+each with its ``.return``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Protocol
+
+from stapy.record import Record, new
+
+__all__ = ["TableError", "generate", "names"]
+
+
+class Facts(Protocol):
+    """What of the target matters here."""
+
+    arch: str
+
+
+class TableError(ValueError):
+    """A line of the table that does not follow its own rules."""
+
+
+class Kind(Record):
+    """A ``%type``: variables that an argument gives, and how argstr shows it."""
+
+    variables: list[tuple[str, str]]
+    form: str
+    shown: str
+
+
+class Call(Record):
+    """One row."""
+
+    name: str
+    number: int | None
+    functions: list[str]
+    arguments: list[str]
+    argstr: str
+    result: int
+    extra: list[tuple[str, str]] = new(list)
+
+
+# Entry functions that take a pt_regs, by architecture: native, then 32-bit ones.
+_WRAPPERS = {
+    "x86_64": ["__x64_sys_", "__ia32_sys_", "__ia32_compat_sys_"],
+    "arm64": ["__arm64_sys_", "__arm64_compat_sys_"],
+    "s390": ["__s390x_sys_", "__s390_sys_", "__s390_compat_sys_"],
+    "riscv": ["__riscv_sys_", "__riscv_compat_sys_"],
+}
+# The table's numbers are those of this architecture.
+_NUMBERED = "x86_64"
+
+_ARGUMENT = re.compile(
+    r"(?P<hidden>-?)(?P<var>\w+)(?P<kind>:|==?)(?P<value>\w+)(?:/(?P<text>\w+))?"
+)
+_RAW = re.compile(r"\$(next|loff|[1-6])?")
+
+
+def names(text: str) -> list[str]:
+    """Names of all calls, in the table's order, without making any text."""
+    found: dict[str, None] = {}
+    for line in text.splitlines():
+        if line and line[0] not in "#%":
+            found[line.partition("|")[0].strip()] = None
+    return list(found)
+
+
+def generate(text: str, facts: Facts) -> dict[str, str]:
+    """The text of each call's aliases, by call name."""
+    kinds, calls = _read(text)
+    return {name: _aliases(name, rows, kinds, facts) for name, rows in calls.items()}
+
+
+# --- reading ---------------------------------------------------------------
+
+
+def _read(text: str) -> tuple[dict[str, Kind], dict[str, list[Call]]]:
+    kinds: dict[str, Kind] = {}
+    calls: dict[str, list[Call]] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        try:
+            if line.startswith("%type "):
+                name, variables, form, shown = _cells(line[6:])
+                kinds[name] = Kind(_assignments(variables), form, shown)
+            else:
+                call = _call(_cells(line))
+                calls.setdefault(call.name, []).append(call)
+        except ValueError as problem:
+            raise TableError(f"line {number}: {problem}: {line}") from problem
+    return kinds, calls
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in re.split(r"(?:^|\s)\|(?=\s|$)", line)]
+
+
+def _call(cells: list[str]) -> Call:
+    if len(cells) == 6:
+        cells = [*cells, ""]
+    name, number, functions, arguments, argstr, result, extra = cells
+    return Call(
+        name,
+        None if number == "-" else int(number),
+        functions.split() or [name],
+        arguments.split(),
+        argstr,
+        int(result),
+        _assignments(extra),
+    )
+
+
+def _assignments(text: str) -> list[tuple[str, str]]:
+    pairs = []
+    for part in filter(None, re.split(r";\s+", text)):
+        variable, equals, value = part.partition(" = ")
+        if not equals:
+            raise ValueError(f"no assignment in '{part}'")
+        pairs.append((variable.strip(), value.strip()))
+    return pairs
+
+
+# --- writing ---------------------------------------------------------------
+
+
+class _Source(Record):
+    """Where raw arguments come from: expression templates with the number as ``{}``."""
+
+    argument: str
+    position: str
+
+
+_PLAIN = _Source("ulong_arg({})", "longlong_arg({})")
+_WRAPPED = _Source("__syscall_arg({})", "__syscall_loff({})")
+_TRACED = _Source("__syscall_regs_arg($regs, {})", "__syscall_regs_arg($regs, {})")
+
+
+def _fill(template: str, variable: str, index: int, source: _Source) -> str:
+    """A template of the table with ``@`` and ``$`` replaced."""
+
+    def raw(found: re.Match[str]) -> str:
+        which = found[1]
+        if which == "loff":
+            return source.position.format(index)
+        if which == "next":
+            return source.argument.format(index + 1)
+        return source.argument.format(which or index)
+
+    return _RAW.sub(raw, template).replace("@", variable)
+
+
+def _argument(
+    spec: str, index: int, kinds: dict[str, Kind], source: _Source
+) -> tuple[list[tuple[str, str]], str, str, bool]:
+    """Assignments of one argument, its format, what argstr shows, whether it does."""
+    found = _ARGUMENT.fullmatch(spec)
+    if found is None:
+        raise TableError(f"cannot read the argument '{spec}'")
+    variable = found["var"]
+    if found["kind"] == ":":
+        if found["value"] not in kinds:
+            raise TableError(f"no %type '{found['value']}'")
+        kind = kinds[found["value"]]
+    else:
+        text = found["text"] or f"{variable}_str"
+        mask = " & 0xffffffff" if found["kind"] == "=" else ""
+        kind = Kind([("@", f"${mask}"), (text, f"{found['value']}(@)")], "%s", text)
+    pairs = [
+        (name.replace("@", variable), _fill(value, variable, index, source))
+        for name, value in kind.variables
+    ]
+    return pairs, kind.form, _fill(kind.shown, variable, index, source), not found["hidden"]
+
+
+def _entry_body(call: Call, kinds: dict[str, Kind], source: _Source) -> list[str]:
+    pairs: list[tuple[str, str]] = []
+    forms: list[str] = []
+    shown: list[str] = []
+    for index, spec in enumerate(call.arguments, 1):
+        if spec == "-":
+            continue
+        more, form, value, visible = _argument(spec, index, kinds, source)
+        pairs += more
+        if visible:
+            forms.append(form)
+            shown.append(value)
+    pairs += [(name, _fill(value, name, 1, source)) for name, value in call.extra]
+    if call.argstr:
+        argstr = _fill(call.argstr, "", 1, source)
+    elif forms == ["%s"]:
+        argstr = shown[0]
+    elif forms:
+        argstr = f'sprintf("{", ".join(forms)}", {", ".join(shown)})'
+    else:
+        argstr = '""'
+    lines = [f'name = "{call.name}"']
+    lines += [f"{name} = {value}" for name, value in pairs]
+    lines.append(f"argstr = {argstr}")
+    return lines
+
+
+def _return_body(call: Call, value: str) -> list[str]:
+    return [
+        f'name = "{call.name}"',
+        f"retval = {value}",
+        f"retstr = return_str({call.result}, retval)",
+    ]
+
+
+def _alias(name: str, points: list[str], body: list[str]) -> str:
+    inner = "".join(f"\t{line}\n" for line in body)
+    return f"probe {name} = {', '.join(points)}\n{{\n{inner}}}\n"
+
+
+def _aliases(name: str, rows: list[Call], kinds: dict[str, Kind], facts: Facts) -> str:
+    """All spellings of one call."""
+    parts = [f"/**\n * syscall.{name} - the system call {name}\n */\n"]
+    ends = [""] + ([".return"] if any(row.result for row in rows) else [])
+    for end in ends:
+        dwarf, without = f"dw_syscall.{name}{end}", f"nd_syscall.{name}{end}"
+        parts.append(_alias(f"syscall.{name}{end}", [f"{dwarf} !", f"{without} ?"], []))
+        ways = [f"nd1_syscall.{name}{end} !", f"nd2_syscall.{name}{end} !"]
+        traced = facts.arch == _NUMBERED and any(row.number is not None for row in rows)
+        if traced:
+            ways.append(f"tp_syscall.{name}{end} ?")
+        parts.append(_alias(without, ways, []))
+    for row in rows:
+        parts += _row(row, kinds, facts)
+    return "\n".join(parts)
+
+
+def _row(row: Call, kinds: dict[str, Kind], facts: Facts) -> list[str]:
+    parts = []
+    prefixes = _WRAPPERS.get(facts.arch, [])
+    wrapped = [prefix + function for function in row.functions for prefix in prefixes]
+    plain = ["sys_" + function for function in row.functions]
+    for end in ["", ".return"] if row.result else [""]:
+        suffix = end or ".call"
+        if end:
+            with_regs = without_regs = _return_body(row, "returnval()")
+        else:
+            with_regs = _entry_body(row, kinds, _WRAPPED)
+            without_regs = _entry_body(row, kinds, _PLAIN)
+        parts.append(
+            _alias(
+                f"dw_syscall.{row.name}{end}",
+                [f'kernel.function("{f}"){suffix} ?' for f in wrapped or plain],
+                with_regs if wrapped else without_regs,
+            )
+        )
+        parts.append(
+            _alias(
+                f"nd1_syscall.{row.name}{end}",
+                [f'kprobe.function("{f}"){end} ?' for f in plain],
+                without_regs,
+            )
+        )
+        parts.append(
+            _alias(
+                f"nd2_syscall.{row.name}{end}",
+                [f'kprobe.function("{f}"){end} ?' for f in wrapped or plain],
+                with_regs if wrapped else without_regs,
+            )
+        )
+        if facts.arch == _NUMBERED and row.number is not None:
+            gate = f"if (__syscall_regs_nr($regs) != {row.number}) next"
+            body = _return_body(row, "$ret") if end else _entry_body(row, kinds, _TRACED)
+            point = "sys_exit" if end else "sys_enter"
+            parts.append(
+                _alias(f"tp_syscall.{row.name}{end}", [f'kernel.trace("{point}")'], [gate, *body])
+            )
+    return parts
