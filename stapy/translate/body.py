@@ -149,7 +149,7 @@ class Body:
     def keys(self, count: int) -> str:
         """The array of keys, grown to at least ``count``."""
         self.key_count = max(self.key_count, count)
-        return "k"
+        return "keys"
 
     # --- control flow ------------------------------------------------------
 
@@ -199,10 +199,6 @@ class Body:
         self.out.blank()
         text = sources.line_text(span)
         self.out.line(comment(f"{self.unit.short(file)}:{line}: {text}"))
-
-    def forget_line(self) -> None:
-        """The next statement gets its comment even when it is on the same line."""
-        self._last_comment = ("", 0)
 
     # --- materialising -----------------------------------------------------
 

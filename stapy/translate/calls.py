@@ -90,9 +90,8 @@ def embedded_block(body: Body, node: p.Expr | p.Stmt, before: str, code: str, af
     out.raw(before + code + after)
     out.raw(body.unit.here)
     if jumps:
-        out.label("deref_fault: __maybe_unused")
-        out.label("out: __maybe_unused")
-        out.line(";")
+        out.unused_label("deref_fault")
+        out.unused_label("out")
     out.close()
     if jumps:
         body.check_error()

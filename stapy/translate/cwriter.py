@@ -30,6 +30,10 @@ class CWriter:
         """Add a label; it stands one level to the left of its statements."""
         self._lines.append((-1, f"{name}:"))
 
+    def unused_label(self, name: str) -> None:
+        """Add a label that verbatim code may or may not jump to."""
+        self._lines.append((-1, f"{name}: __maybe_unused;"))
+
     def raw(self, text: str) -> None:
         """Add text that keeps its own white space: embedded C, preprocessor lines."""
         self._lines += [(-2, part) for part in text.split("\n")]

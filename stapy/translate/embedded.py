@@ -43,8 +43,8 @@ def embedded_function(unit: Unit, function: p.Function) -> str:
     out.close()
     for name, _ in macros:
         out.raw(f"#undef {name.split('(')[0]}")
-    out.label("deref_fault: __maybe_unused")
-    out.label("out: __maybe_unused")
+    out.unused_label("deref_fault")
+    out.unused_label("out")
     _leave(unit, out, function, bool(copies), code)
     out.close()
     size = len(copies) * ((unit.string_room + 7) // 8 * 8)
@@ -202,8 +202,6 @@ def _leave(unit: Unit, out: CWriter, function: p.Function, frame: bool, code: st
     if function.type == p.LONG:
         this = "THIS" in code and "__retvalue" in code
         out.line("return THIS->__retvalue;" if this else "return ret;")
-    elif not may_fail and not frame:
-        out.line("return;")
 
 
 def top_level(unit: Unit, code: str) -> str:

@@ -104,22 +104,27 @@ def handler_text(unit: Unit, handler: p.Handler, points: list[str], slots: str) 
 def _handler_comment(unit: Unit, handler: p.Handler, points: list[str]) -> list[str]:
     shown = points[:3]
     lines = [f"probe at {unit.places.where(handler.span)}:"] if handler.span.source >= 0 else []
-    lines += [f"  {point}" for point in shown]
+    lines += [f"  {comment(point)[3:-3]}" for point in shown]
     if len(points) > len(shown):
         lines.append(f"  and {len(points) - len(shown)} more")
     rows = unit.lock_rows(handler)
     if rows:
         kinds = ", ".join(f"{row['label']} ({row['mode']})" for row in rows)
-        lines.append(f"locks: {kinds}")
+        lines += wrapped(f"locks: {kinds}")
     if len(lines) == 1:
         return [comment(lines[0])]
-    inner = [
-        " * " + comment(line)[3:-3].rstrip()
-        if not line.startswith("  ")
-        else " *   " + comment(line)[3:-3].rstrip()
-        for line in lines
-    ]
-    return ["/*", *inner, " */"]
+    return ["/*", *(" * " + line for line in lines), " */"]
+
+
+def wrapped(text: str) -> list[str]:
+    """A text of a comment in lines that fit."""
+    lines = [""]
+    for word in text.split(" "):
+        if lines[-1] and len(lines[-1]) + len(word) > 90:
+            lines.append("  " + word)
+        else:
+            lines[-1] = f"{lines[-1]} {word}" if lines[-1] else word
+    return lines
 
 
 def body_frame(body: Body) -> int:
@@ -234,7 +239,7 @@ def _declarations(out: CWriter, body: Body, result: str) -> None:
             out.line(declaration + ";")
         out.close(" *l = stapy_frame(c, sizeof(*l));")
     if body.key_count:
-        out.line(f"union stapy_key k[{body.key_count}];")
+        out.line(f"union stapy_key keys[{body.key_count}];")
     by_kind: dict[str, list[str]] = {}
     for local in body.locals.values():
         if local.used and not local.member and not local.parameter:

@@ -11,7 +11,7 @@ KEYWORDS = frozenset(  # a text is the readable form
     auto break case char const continue default do double else enum extern float for goto if
     inline int long register restrict return short signed sizeof static struct switch
     typedef union unsigned void volatile while asm typeof __label__ s8 s16 s32 s64 u8 u16
-    u32 u64 bool true false size_t int64_t uint64_t NULL c k l o ret current linux unix
+    u32 u64 bool true false size_t int64_t uint64_t NULL c keys l out ret current linux unix
     noinline notrace asmlinkage fallthrough noinstr jiffies get_cycles vmemmap d_lock
     rcv_saddr radix_tree_node radix_tree_root sockaddr_storage swapper_pg_dir elf_note
     elf_phdr elf_shdr elfhdr elf_addr_t rcu_head rpc_call rpc_reply sigcontext hash_64

@@ -94,7 +94,7 @@ def _emit(body: Body, item: Piece, sink: str, *cleanup: str) -> None:
         return
     flags = flags_text(piece.flags)
     value = item.value.text
-    if piece.kind == "s":
+    if piece.kind == "s" or (piece.kind == "d" and item.arg.type == p.STRING):
         out.line(f"stapy_out_string({sink}, {value}, {flags}, {item.width}, {item.precision});")
     elif piece.kind in NUMBERS:
         letter = "d" if piece.kind == "i" else piece.kind
@@ -137,11 +137,11 @@ def lower_print(body: Body, expr: p.PrintOp) -> Value:
     items = _pieces(pieces, args, values)
     if not items:
         return Value("0", constant=0)
-    if "o" not in {declarator.lstrip("*") for _, declarator in body.declarations}:
-        body.declarations.append(("struct stapy_out", "*o"))
-    body.out.line("o = stapy_print_begin(c);")
+    if "out" not in {declarator.lstrip("*") for _, declarator in body.declarations}:
+        body.declarations.append(("struct stapy_out", "*out"))
+    body.out.line("out = stapy_print_begin(c);")
     for item in items:
-        _emit(body, item, "o", "stapy_print_end(c);")
+        _emit(body, item, "out", "stapy_print_end(c);")
     body.out.line("stapy_print_end(c);")
     return Value("0", constant=0)
 

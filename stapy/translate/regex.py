@@ -226,7 +226,7 @@ class _Builder:
         start, start_moves = self._target(self.graph.closure([seed], True, False))
         assert start in (0, 1)
         table: list[int] = []
-        moves: list[int] = new(list)
+        moves: list[int] = []
         at = 0
         while at < len(self.states):
             items = self.states[at]
@@ -320,8 +320,8 @@ class _Builder:
         self, classes: list[int], count: int, table: list[int], moves: list[int], start: int
     ) -> Automaton:
         accept: list[int] = []
-        finals: list[int] = new(list)
-        ends: list[int] = new(list)
+        finals: list[int] = []
+        ends: list[int] = []
         for items in self.states:
             here = self._match(items)
             end = self._match(self.graph.closure(list(items), False, True))

@@ -102,7 +102,6 @@ def _if(body: Body, stmt: p.If) -> None:
     out.open(f"if ({cond.text})")
     write_inside(body, stmt.then)
     with body.capture() as other:
-        body.forget_line()
         write_inside(body, stmt.otherwise)
     out.between("else")
     out.splice(other)
@@ -149,7 +148,6 @@ def _loop(body: Body, stmt: p.Loop) -> None:
             out.label(loop.step_label)
         out.splice(step)
     out.close()
-    body.forget_line()
 
 
 def _limit(body: Body, limit: p.Expr | None) -> Value | None:
@@ -167,7 +165,7 @@ def _foreach(body: Body, stmt: p.Foreach) -> None:
     name = body.unit.global_name(stmt.var)
     keys_text, any_text = _slice(body, stmt)
     limit = _limit(body, stmt.limit)
-    iterator = body.temp("struct stapy_iter", "i")
+    iterator = body.temp("struct stapy_iter", "iter")
     sort = {"": 0, "value": 1, "key": 2 + stmt.sort_index}[stmt.sort_by]
     operator = "STAPY_" + (stmt.sort_op or "count").upper() if stmt.var.type == p.STATS else "0"
     descending = "true" if stmt.descending else "false"
@@ -189,7 +187,6 @@ def _foreach(body: Body, stmt: p.Foreach) -> None:
     write_inside(body, stmt.body, extra=1)
     body.loops.pop()
     out.close()
-    body.forget_line()
 
 
 def _foreach_value(body: Body, stmt: p.Foreach, iterator: str) -> None:
@@ -241,7 +238,6 @@ def _foreach_bucket(body: Body, stmt: p.ForeachBucket) -> None:
     write_inside(body, stmt.body, extra=1)
     body.loops.pop()
     out.close()
-    body.forget_line()
 
 
 @rule(p.Break)
@@ -304,7 +300,6 @@ def _try(body: Body, stmt: p.Try) -> None:
         text = body.local(stmt.variable.name).text
         out.line(f"stapy_copy({text}, c->error, sizeof({text}));")
     out.line("c->error = NULL;")
-    body.forget_line()
     write_inside(body, stmt.handler)
     if done in body.labels:
         out.label(done)
