@@ -54,6 +54,7 @@ def key(options: Options, texts: list[tuple[str, str]], kernel: Kernel) -> str:
         *extra,
         *(repr(row) for folder in folders for row in _tree(folder)),
         os.environ.get("STAPY_BUILD", ""),
+        os.environ.get("STAPY_CONTAINER", ""),
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from stapy.build import kbuild
 from stapy.build.compile import ImportsRefused, Job, NoShortWay, ShortWay
+from stapy.build.container import VARIABLE, Container, ContainerError
 from stapy.build.folder import scratch_root
 from stapy.build.kit import BuildKernel, Kit, KitError, kit_key, open_kit
 from stapy.build.messages import Reporter, missing_program
@@ -17,6 +18,7 @@ from stapy.cache import Cache, key_of
 from stapy.paths import data_dir
 
 if TYPE_CHECKING:
+    from stapy.build.process import Result
     from stapy.diagnostics import Diagnostics
     from stapy.options import Options
     from stapy.translate.source import ModuleSource
@@ -57,12 +59,15 @@ class Build:
 
     def run(self) -> Module | None:
         """The module, or None with the reasons in the collector."""
+        image = os.environ.get(VARIABLE)
+        if image:
+            return self.in_container(image)
         build_dir = self.kernel.build_dir
         if build_dir is None or not (build_dir / "Makefile").exists():
             self.report.no_headers(build_dir)
             return None
         long_way = bool(self.flags) or os.environ.get("STAPY_BUILD") == "kbuild"
-        key = self.key(long_way)
+        key = self.key("kbuild" if long_way else "kit")
         if self.options.keep:
             self.keep_tree(build_dir, key)
         found = self.cached(key)
@@ -90,11 +95,11 @@ class Build:
 
     # --- the cache -------------------------------------------------------
 
-    def key(self, long_way: bool) -> str:
+    def key(self, way: str) -> str:
         """Names the module's content."""
         from stapy.translate.manifest import encode
 
-        parts: list[object] = ["kbuild" if long_way else "kit", kit_key(self.kernel, self.runtime)]
+        parts: list[object] = [way, kit_key(self.kernel, self.runtime)]
         parts += [self.source.name, encode(self.source.manifest), *self.flags]
         for table in (self.source.files, self.source.defines):
             parts.append(len(table))
@@ -114,7 +119,7 @@ class Build:
             return None
         return Module(target, self.source.manifest, "", key, "cache")
 
-    # --- two ways --------------------------------------------------------
+    # --- three ways --------------------------------------------------------
 
     def short_way(self, key: str) -> Module:
         """By the kit; `NoShortWay` and others when that does not work."""
@@ -134,10 +139,30 @@ class Build:
         tree = self.tree()
         self.write_tree(build_dir, tree, key)
         try:
-            done = kbuild.make(self.source, build_dir, tree, self.flags)
+            done = kbuild.make(build_dir, tree, self.flags)
         except OSError:
             self.report.no_program("make")
             return None
+        return self.built(done, tree, key, reason)
+
+    def in_container(self, image: str) -> Module | None:
+        """By kbuild in a container."""
+        try:
+            container = Container(image, self.kernel.release)
+            key = self.key(container.identity)
+            found = self.cached(key)
+            if found is not None:
+                return found
+            tree = self.tree()
+            self.write_tree(container.build_dir, tree, key)
+            done = container.make(tree, kbuild.make_words(self.flags))
+        except ContainerError as error:
+            self.report.container(str(error), error.hint)
+            return None
+        return self.built(done, tree, key, f"{VARIABLE} is set")
+
+    def built(self, done: Result, tree: Path, key: str, reason: str) -> Module | None:
+        """What came out of kbuild."""
         self.cpu += done.cpu
         path = tree / f"{self.source.name}.ko"
         if done.status or not path.exists():

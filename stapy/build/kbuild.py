@@ -96,14 +96,20 @@ def _copy_runtime(runtime: Path, folder: Path, without: set[str]) -> list[str]:
     return objects
 
 
-def make(source: ModuleSource, build_dir: Path, folder: Path, flags: list[str]) -> Result:
+def make_words(flags: list[str]) -> list[str]:
+    """What to tell make: the words of ``-B``, and no debug information unless they ask for it.
+
+    It triples the time, and nobody reads it.
+    """
+    words = ["CONFIG_DEBUG_INFO=", "CONFIG_DEBUG_INFO_BTF_MODULES="]
+    names = {flag.partition("=")[0] for flag in flags}
+    return [word for word in words if word.partition("=")[0] not in names] + flags
+
+
+def make(build_dir: Path, folder: Path, flags: list[str]) -> Result:
     """Run kbuild; the module is ``folder/NAME.ko`` when the status is 0.
 
     An `OSError` means that there is no make.
     """
-    # Debug information triples the time and nobody reads it; -B can switch it on again.
-    words = ["CONFIG_DEBUG_INFO=", "CONFIG_DEBUG_INFO_BTF_MODULES="]
-    names = {flag.partition("=")[0] for flag in flags}
-    words = [word for word in words if word.partition("=")[0] not in names]
     width = min(len(os.sched_getaffinity(0)), 4)
-    return run(make_command(build_dir, folder, f"-j{width}", *words, *flags))
+    return run(make_command(build_dir, folder, f"-j{width}", *make_words(flags)))

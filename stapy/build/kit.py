@@ -117,8 +117,8 @@ def runtime_files(runtime: Path) -> list[Path]:
 def kit_key(kernel: BuildKernel, runtime: Path) -> str:
     """Names the content of the kit for this kernel, this runtime and this stapy."""
     parts: list[object] = [__version__, kernel.release, kernel.arch]
-    assert kernel.build_dir is not None
-    files = [kernel.build_dir / name for name in _TREE_FILES]
+    tree = kernel.build_dir
+    files = [tree / name for name in _TREE_FILES] if tree else []
     # The facts come from the image's BTF, when there is an image.
     for file in (*files, *([kernel.image] if kernel.image else [])):
         try:

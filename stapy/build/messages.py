@@ -249,6 +249,10 @@ class Reporter:
             hint=f"apt-get install {package}",
         )
 
+    def container(self, reason: str, hint: str) -> None:
+        """The container that was asked for cannot be had."""
+        self.diagnostics.error(KIND, "E0408", f"cannot build in a container: {reason}", hint=hint)
+
 
 def missing_program(log: str) -> str | None:
     """The program that a shell or make did not find."""

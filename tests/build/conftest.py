@@ -34,6 +34,15 @@ def kernel(request: pytest.FixtureRequest) -> small.Kernel:
     return found
 
 
+@pytest.fixture(autouse=True)
+def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Temporary folders and kept logs of a test lie below its own folder."""
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    return folder
+
+
 @pytest.fixture(scope="session")
 def runtime(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return small.write_runtime(tmp_path_factory.mktemp("runtime"))
