@@ -124,6 +124,12 @@ def run_consumer(command: Command) -> None:
     raise SystemExit(consume())
 
 
+def loaded_modules() -> set[str]:
+    """Names of the modules in the kernel."""
+    with open("/proc/modules", encoding="ascii") as file:
+        return {line.partition(" ")[0] for line in file}
+
+
 class Agent:
     """The loop; one command at a time."""
 
@@ -131,7 +137,8 @@ class Agent:
         self.port = port
         self.decoder = Decoder()
         self.outgoing = bytearray()
-        self.job = None  # type: Job | None
+        self.job: Job | None = None
+        self.modules = loaded_modules()
         self.kmsg = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         self.wake, wake_in = os.pipe()
         for fd in (self.wake, wake_in):
@@ -267,7 +274,8 @@ class Agent:
         messages = self.read_kmsg()
         for at in range(0, len(messages), 1 << 20):
             self.send(DMESG, messages[at : at + (1 << 20)])
-        self.send(STATUS, str(job.status).encode())
+        left = " ".join(sorted(loaded_modules() - self.modules))
+        self.send(STATUS, f"{job.status} {left}".encode())
 
     def read_kmsg(self) -> bytes:
         """All kernel messages since the last call, one per line with its time."""

@@ -20,7 +20,7 @@ HELLO = b"H"  # release of the guest's kernel
 STDOUT = b"O"
 STDERR = b"E"
 DMESG = b"D"  # kernel messages since the command started
-STATUS = b"Z"  # exit status in decimal as a shell counts it (128 + signal)
+STATUS = b"Z"  # exit status as a shell counts it (128 + signal), modules that were left loaded
 
 LARGEST = 1 << 24
 

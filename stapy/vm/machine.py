@@ -46,6 +46,7 @@ class VmResult(Record):
     dmesg: str = ""
     complaints: list[tuple[str, str]] = new(list)
     log_path: Path | None = None
+    left_modules: list[str] = new(list)
     seconds: float = 0.0
 
 
@@ -175,7 +176,8 @@ class Machine:
                     if kind in sinks:
                         sinks[kind](payload)
                     elif kind == frames.STATUS:
-                        result.status = int(payload)
+                        status, *result.left_modules = payload.decode().split()
+                        result.status = int(status)
                         break
         except BaseException:
             self.close()  # the guest is in the middle of something that nobody waits for

@@ -1,0 +1,53 @@
+"""Guests for tests: one boot per kernel, all cases of a kernel in a row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from stapy.vm import VmError, initramfs, kernels, qemu
+from stapy.vm.machine import Machine
+from tests.vm.harness import Builds, Guests
+
+
+def missing() -> str:
+    """Why there can be no machine here, "" when there can."""
+    try:
+        qemu.qemu_program()
+        qemu.virtiofsd_program()
+        initramfs.busybox()
+    except VmError as error:
+        return f"{error} ({error.hint})"
+    return "" if kernels.lines() else "no kernel in /boot has headers"
+
+
+@pytest.fixture(scope="session")
+def guests() -> Iterator[Guests]:
+    """The pool of machines."""
+    reason = missing()
+    if reason:
+        pytest.skip(reason)
+    pool = Guests()
+    yield pool
+    pool.close()
+
+
+@pytest.fixture(scope="session")
+def builds() -> Iterator[Builds]:
+    """The maker of modules."""
+    maker = Builds()
+    yield maker
+    maker.close()
+
+
+@pytest.fixture(scope="session", params=kernels.lines() or ["none"])
+def release(request: pytest.FixtureRequest) -> str:
+    """Each kernel line that is installed, in its newest release."""
+    return str(request.param)
+
+
+@pytest.fixture
+def guest(guests: Guests, release: str) -> Machine:
+    """A machine with one processor, shared by all tests of its kernel."""
+    return guests.get(release)

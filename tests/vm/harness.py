@@ -1,0 +1,263 @@
+"""Scripts in guests: passes 1 to 4 here by the real command line, pass 5 there.
+
+A case is a script whose leading comments say what must happen:
+
+    # args: -g -DMAXACTION=100     more words for the command line
+    # command: dd if=/dev/zero …   the program of -c
+    # expect: REGEX                standard output, each after the one before
+    # never: REGEX                 neither in the output nor among the errors
+    # stderr: REGEX                standard error
+    # status: 1                    exit status, 0 when not given
+    # fails: 2                     no module is made; the errors are on stderr
+    # kernel: 6.12                 only on kernels of this line or newer
+    # cpus: 2                      processors of the guest, 1 when not given
+    # timeout: 30                  seconds in the guest, 60 when not given
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+from stapy.cli import parse
+from stapy.record import Record, new
+from stapy.run.options import RunOptions
+from stapy.vm import kernels
+from stapy.vm.machine import EXITED, Machine, VmResult, consumer_command
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = (ROOT / "tests" / "vm" / "cases", ROOT / "tests" / "tapsets")
+SECONDS = 60.0
+_DIRECTIVE = re.compile(r"#\s*(\w+):\s?(.*)")
+_KNOWN = {
+    "args",
+    "command",
+    "expect",
+    "never",
+    "stderr",
+    "status",
+    "fails",
+    "kernel",
+    "cpus",
+    "timeout",
+}
+
+
+class Case(Record):
+    """One script file and its expectations."""
+
+    path: Path
+    args: list[str] = new(list)
+    command: str | None = None
+    expect: list[str] = new(list)
+    never: list[str] = new(list)
+    stderr: list[str] = new(list)
+    status: int = 0
+    fails: int = 0
+    kernel: str = ""
+    cpus: int = 1
+    timeout: float = SECONDS
+
+    def runs_on(self, release: str) -> bool:
+        """False when the case asks for a newer kernel."""
+        return not self.kernel or kernels.order(release) >= kernels.order(self.kernel)
+
+    def words(self) -> list[str]:
+        """The words of the command line but for what the harness adds."""
+        return [*self.args, *(["-c", self.command] if self.command else []), str(self.path)]
+
+
+def read_case(path: Path) -> Case:
+    """A case from the comments that its file begins with."""
+    case = Case(path)
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.strip() and not line.startswith("#"):
+            break
+        match = _DIRECTIVE.match(line)
+        if not match or match[1] not in _KNOWN:
+            continue
+        name, value = match[1], match[2].strip()
+        if name == "args":
+            case.args += shlex.split(value)
+        elif name in ("expect", "never", "stderr"):
+            re.compile(value)  # a bad expression is the case's mistake, found at collection
+            getattr(case, name).append(value)
+        elif name in ("status", "fails", "cpus"):
+            setattr(case, name, int(value))
+        elif name == "timeout":
+            case.timeout = float(value)
+        else:
+            setattr(case, name, value)
+    return case
+
+
+def all_cases() -> list[Case]:
+    """Every case file."""
+    return [read_case(path) for folder in FOLDERS for path in sorted(folder.rglob("*.stp"))]
+
+
+class Built(Record):
+    """What passes 1 to 4 gave: a module, or the reasons why not."""
+
+    module: Path | None
+    status: int
+    stdout: str
+    stderr: str
+    folder: Path
+
+
+class ScriptResult(Record):
+    """How a script ended."""
+
+    status: int
+    stdout: str
+    stderr: str
+    dmesg: str = ""
+    kind: str = EXITED
+    log_path: Path | None = None
+    left_modules: list[str] = new(list)
+
+
+def build(release: str, words: list[str], folder: Path, stdin: str | None = None) -> Built:
+    """Passes 1 to 4 for a kernel, by the real command line."""
+    done = subprocess.run(
+        [sys.executable, "-m", "stapy", "-p4", "-r", release, *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        input=stdin,
+        capture_output=True,
+        text=True,
+        errors="surrogateescape",
+        check=False,
+        timeout=300,
+    )
+    names = [line for line in done.stdout.splitlines() if line.endswith(".ko")]
+    module = folder / names[-1] if names and done.returncode == 0 else None
+    return Built(module, done.returncode, done.stdout, done.stderr, folder)
+
+
+class Builds:
+    """Makes modules one ahead of the guest, so that both have something to do."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(1)
+        self._jobs: dict[tuple[str, Path], Future[Built]] = {}
+        self._temporary = tempfile.TemporaryDirectory(prefix="stapy-cases-")
+
+    def folder(self) -> Path:
+        """A fresh folder that lives as long as this object."""
+        return Path(tempfile.mkdtemp(dir=self._temporary.name))
+
+    def ask(self, release: str, case: Case) -> Future[Built]:
+        """Have the module of a case made some time; the same one each time."""
+        key = (release, case.path)
+        if key not in self._jobs:
+            self._jobs[key] = self._pool.submit(build, release, case.words(), self.folder())
+        return self._jobs[key]
+
+    def close(self) -> None:
+        """Forget what is not begun, remove what was made."""
+        self._pool.shutdown(cancel_futures=True)
+        self._temporary.cleanup()
+
+
+class Guests:
+    """One machine per kernel and number of processors, started on first use."""
+
+    def __init__(self) -> None:
+        self._machines: dict[tuple[str, int], Machine] = {}
+
+    def get(self, release: str, cpus: int = 1) -> Machine:
+        """The machine; only the one that was asked for last is kept running."""
+        key = (release, cpus)
+        if key not in self._machines:
+            self.close()
+            self._machines[key] = Machine(release, cpus=cpus)
+        return self._machines[key]
+
+    def close(self) -> None:
+        """Switch all off."""
+        for machine in self._machines.values():
+            machine.close()
+        self._machines.clear()
+
+
+def run_options(words: list[str]) -> RunOptions:
+    """What of a command line concerns pass 5."""
+    options = parse(words)
+    return RunOptions(
+        command=options.command,
+        target=options.target or 0,
+        output=options.output,
+        rotate=options.rotate or "",
+        timeout=options.timeout,
+        warnings=not options.suppress_warnings,
+        color="never",
+    )
+
+
+def run_built(guest: Machine, built: Built, words: list[str], timeout: float) -> ScriptResult:
+    """Pass 5 of a made module in a guest."""
+    if built.module is None:
+        return ScriptResult(built.status or 1, built.stdout, built.stderr)
+    options = run_options(words)
+    options.module = guest.push(built.module)
+    result: VmResult = guest.run(
+        [*consumer_command(), *options.words()], timeout=timeout, cwd="/tmp"
+    )
+    if result.left_modules:
+        guest.close()  # the next case shall not suffer
+    return ScriptResult(
+        result.status,
+        result.stdout.decode("utf-8", "surrogateescape"),
+        built.stderr + result.stderr.decode("utf-8", "surrogateescape"),
+        result.dmesg,
+        result.kind,
+        result.log_path,
+        result.left_modules,
+    )
+
+
+def run_script(guest: Machine, script: str, *args: str, timeout: float = SECONDS) -> ScriptResult:
+    """Run the text of a script in a guest; ``args`` are more words for the command line."""
+    words = [*args, "-e", script]
+    with tempfile.TemporaryDirectory(prefix="stapy-script-") as folder:
+        built = build(guest.release, words, Path(folder))
+        result = run_built(guest, built, words, timeout)
+    check_kernel(result)
+    return result
+
+
+def check_kernel(result: ScriptResult) -> None:
+    """Whatever a script does: the kernel must be content and the module gone."""
+    assert result.kind == EXITED, (
+        f"{result.kind}, log in {result.log_path}\n{result.dmesg[-4000:]}\n{result.stderr}"
+    )
+    assert not result.left_modules, f"modules left loaded: {result.left_modules}"
+
+
+def check_case(case: Case, result: ScriptResult) -> None:
+    """Compare a result with what the case expects."""
+    check_kernel(result)
+    shown = f"--- stdout\n{result.stdout[-6000:]}\n--- stderr\n{result.stderr[-6000:]}"
+    assert "Traceback (most recent call last)" not in result.stderr, shown
+    at = 0
+    for pattern in case.expect:
+        match = re.compile(pattern, re.MULTILINE).search(result.stdout, at)
+        assert match, f"stdout lacks /{pattern}/ after {at} characters\n{shown}"
+        at = match.end()
+    for pattern in case.stderr:
+        assert re.search(pattern, result.stderr, re.MULTILINE), f"stderr lacks /{pattern}/\n{shown}"
+    for pattern in case.never:
+        found = re.search(pattern, result.stdout + result.stderr, re.MULTILINE)
+        assert not found, f"there is /{pattern}/\n{shown}"
+    if case.fails:
+        assert result.status != 0, f"it should not compile\n{shown}"
+    else:
+        assert result.status == case.status, f"status {result.status}\n{shown}"

@@ -1,0 +1,148 @@
+"""The machine itself, with plain commands."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from stapy.vm.machine import COMPLAINED, EXITED, PANIC, SHARE, TIMEOUT, Machine
+from tests.vm.harness import ROOT, Guests
+
+pytestmark = pytest.mark.vm
+
+
+def test_streams_and_status(guest: Machine) -> None:
+    result = guest.run(["sh", "-c", "uname -r; echo problem >&2; exit 3"])
+    assert result.kind == EXITED
+    assert result.status == 3
+    assert result.stdout.decode() == guest.release + "\n"
+    assert result.stderr == b"problem\n"
+    assert result.complaints == []
+
+
+def test_standard_input(guest: Machine) -> None:
+    data = os.urandom(300_000)
+    assert guest.run(["cat"], stdin=data).stdout == data
+    assert guest.run(["cat"]).stdout == b""
+
+
+def test_environment_and_folder(guest: Machine, tmp_path: Path) -> None:
+    result = guest.run(
+        ["sh", "-c", "echo $GREETING; pwd"], env={"GREETING": "hello", "PATH": "/bin"}, cwd="/usr"
+    )
+    assert result.stdout == b"hello\n/usr\n"
+
+
+def test_missing_program(guest: Machine) -> None:
+    result = guest.run(["/no/such/program"])
+    assert result.status == 127
+    assert b"No such file" in result.stderr
+
+
+def test_signal_number(guest: Machine) -> None:
+    assert guest.run(["sh", "-c", "kill -9 $$"]).status == 128 + 9
+
+
+def test_host_is_not_written(guest: Machine, tmp_path: Path) -> None:
+    target = tmp_path / "file"
+    assert guest.run(["sh", "-c", f"mkdir -p {tmp_path}; echo x >{target}"]).status == 0
+    assert not target.exists()
+    assert guest.run(["cat", str(target)]).stdout == b"x\n"
+
+
+def test_share_is_written(guest: Machine) -> None:
+    assert guest.run(["sh", "-c", f"echo x >{SHARE}/file"]).status == 0
+    assert (guest.share / "file").read_text() == "x\n"
+
+
+def test_pushed_file_is_seen_though_it_is_new(guest: Machine, tmp_path: Path) -> None:
+    for text in ("one", "two"):
+        (tmp_path / "file").write_text(text)
+        assert guest.run(["cat", guest.push(tmp_path / "file")]).stdout.decode() == text
+
+
+def test_kernel_messages_belong_to_their_command(guest: Machine) -> None:
+    assert "first" in guest.run(["sh", "-c", "echo first >/dev/kmsg"]).dmesg
+    result = guest.run(["sh", "-c", "echo second >/dev/kmsg"])
+    assert "second" in result.dmesg
+    assert "first" not in result.dmesg
+
+
+def test_complaint_is_its_own_kind_of_end(guest: Machine) -> None:
+    result = guest.run(["sh", "-c", "echo 'WARNING: CPU: 0 PID: 1 at x.c:1' >/dev/kmsg"])
+    assert result.kind == COMPLAINED
+    assert result.status == 0
+    assert result.log_path
+    assert "x.c:1" in result.log_path.read_text()
+
+
+def test_background_processes_do_not_hold_the_end(guest: Machine) -> None:
+    started = time.monotonic()
+    result = guest.run(["sh", "-c", "sleep 1000 & echo started"])
+    assert result.stdout == b"started\n"
+    assert time.monotonic() - started < 15
+    assert guest.run(["pidof", "sleep"]).status == 1
+
+
+def test_panic_and_a_new_boot(guest: Machine) -> None:
+    boots = guest.boots
+    result = guest.run(["sh", "-c", "echo 1 >/proc/sys/kernel/sysrq; echo c >/proc/sysrq-trigger"])
+    assert result.kind == PANIC
+    assert "sysrq triggered crash" in result.dmesg
+    assert guest.run(["true"]).kind == EXITED
+    assert guest.boots == boots + 1
+
+
+def test_timeout_keeps_a_log(guest: Machine) -> None:
+    result = guest.run(["sleep", "100"], timeout=1)
+    assert result.kind == TIMEOUT
+    assert result.log_path
+    assert "NMI" in result.log_path.read_text()
+
+
+def test_two_processors(guests: Guests, release: str) -> None:
+    assert guests.get(release, 2).run(["nproc"]).stdout == b"2\n"
+
+
+RUN = """
+import sys
+from stapy.vm.machine import Machine
+with Machine({release!r}) as machine:
+    print("up", machine.boot().folder, flush=True)
+    script = "trap 'exit 9' TERM; echo ready; while :; do sleep 0.1; done"
+    result = machine.run(["sh", "-c", script],
+        stdout=lambda data: print(data.decode(), end="", flush=True), forward_signals=True)
+    print(result.status, flush=True)
+"""
+
+
+@pytest.mark.parametrize(("number", "ends"), [(signal.SIGTERM, "9"), (signal.SIGKILL, "")])
+def test_signals_and_nothing_is_left(release: str, number: int, ends: str) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", RUN.format(release=release)],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert process.stdout
+    folder = Path(process.stdout.readline().split()[1])
+    assert folder.is_dir()
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(number)
+    assert process.stdout.read().strip() == ends
+    process.wait(30)
+    deadline = time.monotonic() + 10
+    while folder.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not folder.exists()
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):  # a process that ended meanwhile
+            assert str(folder).encode() not in entry.read_bytes(), entry

@@ -1,0 +1,158 @@
+"""What needs no machine: frames, archives, the reading of kernel logs, kernels, cases."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stapy.vm import VmError, classify, initramfs, kernels
+from stapy.vm.cpio import Archive
+from stapy.vm.frames import Command, Decoder, pack
+from stapy.vm.mirror import Mirror
+from tests.vm.harness import read_case
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([b"O", b"E", b"Z"]), st.binary(max_size=300))),
+    st.integers(1, 50),
+)
+def test_frames_survive_any_cut(sent: list[tuple[bytes, bytes]], size: int) -> None:
+    stream = b"".join(pack(kind, payload) for kind, payload in sent)
+    decoder = Decoder()
+    got = []
+    for at in range(0, len(stream), size):
+        got += decoder.feed(stream[at : at + size])
+    assert got == sent
+
+
+def test_nonsense_is_no_frame() -> None:
+    with pytest.raises(ValueError, match="frame of"):
+        Decoder().feed(b"O\xff\xff\xff\xff")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        Command(["true"], {}),
+        Command(["sh", "-c", "a=1; b"], {"A": "x=y", "B": "", "C": "two\nlines"}, "/tmp", True),
+        Command(["echo", "", "\udcff"], {"PATH": "/bin"}),
+    ],
+)
+def test_command_survives_the_wire(command: Command) -> None:
+    again = Command.decode(command.encode())
+    for name in ("argv", "env", "cwd", "stdin"):
+        assert getattr(again, name) == getattr(command, name)
+
+
+def test_archive_is_read_by_busybox(tmp_path: Path) -> None:
+    archive = Archive()
+    archive.file("deep/er/file", b"content\n", 0o755)
+    archive.link("deep/link", "er/file")
+    archive.folder("empty")
+    try:
+        busybox = initramfs.busybox()
+    except VmError as error:
+        pytest.skip(str(error))
+    subprocess.run(
+        [busybox, "cpio", "-idm"], input=archive.finish(), cwd=tmp_path, check=True,
+        capture_output=True,
+    )  # fmt: skip
+    assert (tmp_path / "deep/link").read_text() == "content\n"
+    assert (tmp_path / "deep/er/file").stat().st_mode & 0o777 == 0o755
+    assert (tmp_path / "empty").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("[    3.6] Kernel panic - not syncing: sysrq triggered crash", "panic"),
+        ("[    1.0] BUG: kernel NULL pointer dereference, address: 0", "BUG"),
+        ("[    1.0] Oops: 0002 [#1] PREEMPT SMP NOPTI", "oops"),
+        ("[    1.0] BUG: unable to handle page fault for address: ffff", "oops"),
+        ("[    1.0] general protection fault, probably for non-canonical address", "oops"),
+        ("[    1.0] WARNING: CPU: 1 PID: 77 at kernel/kprobes.c:1 f+0x1/0x2", "WARNING"),
+        ("[    1.0] WARNING: possible circular locking dependency detected", "lockdep"),
+        ("[    1.0] rcu: INFO: rcu_preempt self-detected stall on CPU", "RCU stall"),
+        ("[    1.0] watchdog: BUG: soft lockup - CPU#0 stuck for 17s!", "lockup"),
+        ("[    1.0] INFO: task x:1 blocked for more than 120 seconds.", "hung task"),
+        ("[    1.0] BUG: KASAN: slab-out-of-bounds in f+0x1/0x2", "KASAN"),
+        ("[    1.0] kmemleak: 3 new suspected memory leaks", "leak"),
+        ("[    1.0] BUG: sleeping function called from invalid context at a.c:1", "BUG"),
+        ("[    1.0] BUG: scheduling while atomic: x/1/0x00000002", "BUG"),
+        ("[    1.0] refcount_t: underflow; use-after-free.", "corruption"),
+        ("[    1.0] stapy: loading out-of-tree module taints kernel.", None),
+        ("[    1.0] tsc: Refined TSC clocksource calibration: 2596.103 MHz", None),
+        ("[    1.0] perf: interrupt took too long (2501 > 2500)", None),
+        ("[    1.0] DEBUG: nothing", None),
+    ],
+)
+def test_complaints(line: str, kind: str | None) -> None:
+    assert [found for found, _ in classify.complaints(line)] == ([kind] if kind else [])
+
+
+def test_excerpt_begins_at_the_complaint() -> None:
+    log = "\n".join(["fine"] * 50 + ["WARNING: CPU: 0 x"] + [f"row {n}" for n in range(99)])
+    text = classify.excerpt(log, 3).splitlines()
+    assert text == ["WARNING: CPU: 0 x", "row 0", "row 1"]
+
+
+def test_newer_kernels_sort_later() -> None:
+    names = ["6.12.1-amd64", "6.1.0-9-amd64", "6.1.0-56-amd64", "5.10.0-1-amd64"]
+    assert sorted(names, key=kernels.order) == [names[3], names[1], names[2], names[0]]
+
+
+def test_missing_kernel_says_how_to_get_it() -> None:
+    with pytest.raises(VmError, match=r"no kernel image for 0\.0\.0-none") as error:
+        kernels.find("0.0.0-none")
+    assert "linux-image-0.0.0-none" in error.value.hint
+
+
+@pytest.mark.build
+@pytest.mark.parametrize("release", kernels.lines())
+def test_modules_come_after_what_they_need(release: str) -> None:
+    names = [path.name.partition(".")[0] for path in initramfs.module_order(
+        kernels.find(release).modules
+    )]  # fmt: skip
+    assert "overlay" in names
+    if "virtio_pci" in names:
+        assert names.index("virtio") < names.index("virtio_pci")
+
+
+def test_mirror_follows_growth_and_rotation(tmp_path: Path) -> None:
+    mirror = Mirror(tmp_path / "in", tmp_path)
+    (tmp_path / "in" / "a").write_text("1")
+    mirror.copy()
+    (tmp_path / "in" / "a").write_text("12")
+    (tmp_path / "in" / "b").write_text("b")
+    mirror.copy()
+    assert (tmp_path / "a").read_text() == "12"
+    (tmp_path / "in" / "a").unlink()
+    (tmp_path / "in" / "b").write_text("")
+    mirror.copy()
+    assert not (tmp_path / "a").exists()
+    assert (tmp_path / "b").read_text() == ""
+
+
+def test_mirror_replaces_an_older_file(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("old and longer")
+    mirror = Mirror(tmp_path / "in", tmp_path)
+    (tmp_path / "in" / "a").write_text("new")
+    mirror.copy()
+    assert (tmp_path / "a").read_text() == "new"
+
+
+def test_case_file(tmp_path: Path) -> None:
+    path = tmp_path / "x.stp"
+    path.write_text(
+        "# A case.\n# args: -g -e 'a b'\n# expect: ^one$\n# expect: two\n# status: 1\n"
+        "# command: true\n# kernel: 6.5\n\nprobe begin {}\n# expect: not this\n"
+    )
+    case = read_case(path)
+    assert case.args == ["-g", "-e", "a b"]
+    assert case.expect == ["^one$", "two"]
+    assert (case.status, case.command) == (1, "true")
+    assert case.runs_on("6.12.1") and not case.runs_on("6.1.0-56")
