@@ -88,6 +88,7 @@ struct stapy_context *stapy_enter_in(const struct stapy_site *site, enum stapy_s
 	c->is_return = false;
 	c->interruptible = false;
 	c->error = NULL;
+	c->aborted = false;
 	c->regex = NULL;
 	c->actions = stapy_session.limits.maxaction;
 	c->nesting = stapy_session.limits.maxnesting;
@@ -116,7 +117,7 @@ static void report_error(struct stapy_context *c)
 void stapy_run_handler(struct stapy_context *c, void (*handler)(struct stapy_context *c))
 {
 	handler(c);
-	if (unlikely(c->error))
+	if (unlikely(c->error) && !c->aborted)
 		report_error(c);
 }
 

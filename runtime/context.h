@@ -25,6 +25,7 @@ struct stapy_context {
 	bool is_return;
 	bool interruptible;		/* begin, end, …: process context */
 	const char *error;		/* message, or NULL: error_text */
+	bool aborted;			/* abort() was called: nothing catches or reports the error */
 	int actions;			/* statements left */
 	int nesting;			/* script function calls left */
 	char *frame, *frame_end;	/* stack of frames: next free byte, end */
@@ -43,6 +44,13 @@ void stapy_leave(struct stapy_context *c);
 
 /* Set the error of this run; the first one wins. The text ends with " " and place when place is not NULL. Returns false. */
 bool __printf(3, 4) stapy_error(struct stapy_context *c, const char *place, const char *fmt, ...);
+
+/* Leave this handler whatever it does: an error that no try block catches and nobody prints. */
+static inline void stapy_abort(struct stapy_context *c)
+{
+	c->aborted = true;
+	stapy_error(c, NULL, "aborted");
+}
 
 /* Memory for a frame; released by setting c->frame back. Never fails: sizes were added up at translation. */
 static inline void *stapy_frame(struct stapy_context *c, size_t bytes)

@@ -296,6 +296,7 @@ def _try(body: Body, stmt: p.Try) -> None:
     if not out.last.startswith(("goto ", "break;", "continue;")):
         out.line(body.goto(done))
     out.label(caught)
+    out.guard("unlikely(c->aborted)", body.fail())
     if stmt.variable is not None:
         text = body.local(stmt.variable.name).text
         out.line(f"stapy_copy({text}, c->error, sizeof({text}));")
