@@ -59,7 +59,7 @@ static size_t escape(char *to, unsigned char ch)
 size_t stapy_quote(char *to, size_t bytes, const char *from, size_t length, bool cut)
 {
 	/* behind the text: the quote, three dots, NUL */
-	size_t room = bytes > 6 ? bytes - 6 : 0, n = 0, i;
+	size_t room = bytes > 6 ? bytes - 5 : 0, n = 0, i;
 	char piece[4];
 
 	if (!room) {

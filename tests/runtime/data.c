@@ -227,6 +227,6 @@ static struct stapy_begin_end_row begin_end_rows[] = {
 static const struct stapy_family_rows families[] = { ROWS(stapy_begin_end, begin_end_rows) };
 
 struct stapy_session stapy_session = {
-	.limits = { DEFAULT_LIMITS }, TABLES,
+	.limits = { DEFAULT_LIMITS, .maxskipped = 100 }, TABLES,
 	.storage = storage, .nr_storage = ARRAY_SIZE(storage),
 };

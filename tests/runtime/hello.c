@@ -22,4 +22,4 @@ static struct stapy_begin_end_row begin_end_rows[] = {
 
 static const struct stapy_family_rows families[] = { ROWS(stapy_begin_end, begin_end_rows) };
 
-struct stapy_session stapy_session = { .limits = { DEFAULT_LIMITS }, TABLES };
+struct stapy_session stapy_session = { .limits = { DEFAULT_LIMITS, .maxskipped = 100 }, TABLES };

@@ -6,7 +6,7 @@
 #include "stapy.h"
 
 #define DEFAULT_LIMITS								\
-	.maxaction = 1000, .maxaction_interruptible = 10000, .maxskipped = 100,	\
+	.maxaction = 1000, .maxaction_interruptible = 10000,			\
 	.maxtrylock = 100, .trylockdelay = 10, .minstackspace = 1024,		\
 	.maxstringlen = 512, .maxnesting = 10, .maxmapentries = 2048,		\
 	.overload_threshold = 500000000, .overload_interval = 1000000000,	\

@@ -4,10 +4,12 @@
 #define STAPY_COMPAT_UACCESS_H
 
 #ifdef CONFIG_X86_64
+#include <asm/vsyscall.h>
 /*
  * An address outside the kernel's half must never reach the store: SMAP makes
- * an access to user memory fatal, and a non-canonical one is a general
- * protection fault, which the kernel reports as a bug.
+ * an access to user memory fatal (the vsyscall page counts as such), and a
+ * non-canonical one is a general protection fault, which the kernel reports as
+ * a bug.
  */
 static inline bool stapy_kernel_address(unsigned long address, size_t size)
 {
@@ -15,6 +17,7 @@ static inline bool stapy_kernel_address(unsigned long address, size_t size)
 	unsigned long last = address + size - 1;
 
 	return last >= address && address >= TASK_SIZE_MAX + PAGE_SIZE &&
+	       (last < VSYSCALL_ADDR || address >= VSYSCALL_ADDR + PAGE_SIZE) &&
 	       (unsigned long)((long)(address << shift) >> shift) == address &&
 	       (unsigned long)((long)(last << shift) >> shift) == last;
 }

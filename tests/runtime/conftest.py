@@ -1,0 +1,65 @@
+"""Test scripts in C, built with the runtime by plain kbuild and run in a guest."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from stapy.vm.machine import Machine, VmResult, consumer_command
+
+HERE = Path(__file__).resolve().parent
+PROJECT = HERE.parent.parent
+SCRIPTS = sorted(path.stem for path in HERE.glob("*.c"))
+
+
+def releases() -> list[str]:
+    """Kernels that can be booted and built for, oldest first."""
+    built = [path.name for path in Path("/lib/modules").glob("*") if (path / "build").exists()]
+    return sorted(name for name in built if Path(f"/boot/vmlinuz-{name}").exists())
+
+
+class Bench(NamedTuple):
+    """A guest and the modules built for it."""
+
+    machine: Machine
+    folder: Path
+
+    def module(self, script: str) -> Path:
+        return self.folder / f"stapy_test_{script}.ko"
+
+    def shell(self, text: str, timeout: float = 90) -> VmResult:
+        return self.machine.run(["sh", "-c", text], cwd=str(PROJECT), timeout=timeout)
+
+    def play(self, script: str, load: str = "", reader: str = "") -> VmResult:
+        """Run a script to its end, with a shell command as load beside it."""
+        run = " ".join([*consumer_command(), str(self.module(script))])
+        beside = f"({load}) & load=$!;" if load else "load=;"
+        after = "[ -z $load ] || kill $load 2>/dev/null; exit $status"
+        return self.shell(f"{beside} {run} {reader}; status=$?; {after}")
+
+
+def build(release: str, folder: Path) -> Path:
+    """All test modules for one kernel."""
+    command = [str(HERE / "build.sh"), release, str(folder), *SCRIPTS]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert "warning:" not in done.stderr, done.stderr[:4000]
+    return folder
+
+
+@pytest.fixture(scope="session", params=releases())
+def modules(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of the modules for one kernel; its name is the release."""
+    folder = tmp_path_factory.mktemp("modules") / str(request.param)
+    return build(str(request.param), folder)
+
+
+@pytest.fixture(scope="session")
+def bench(modules: Path) -> Iterator[Bench]:
+    """A guest with two CPUs."""
+    with Machine(modules.name, cpus=2) as machine:
+        yield Bench(machine, modules)

@@ -1,0 +1,118 @@
+"""The runtime in a guest: what test scripts print, and a clean kernel log afterwards."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from stapy.vm.machine import VmResult
+from tests.runtime.conftest import HERE, SCRIPTS, Bench
+
+SPIN = "while :; do dd if=/dev/zero of=/dev/null bs=1 count=20000 2>/dev/null; done"
+TWO = f"({SPIN}) & ({SPIN}) & trap 'kill %1 %2' EXIT; wait"
+
+
+def clean(result: VmResult, status: int = 0) -> str:
+    """Standard output of a run that must end well."""
+    assert result.kind == "exited", f"{result.kind}: {result.dmesg[-3000:]}"
+    assert result.status == status, result.stderr.decode()
+    return result.stdout.decode("latin-1")
+
+
+@pytest.mark.build
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_builds_without_warnings(modules: Path, script: str) -> None:
+    assert (modules / f"stapy_test_{script}.ko").exists()
+
+
+@pytest.mark.vm
+@pytest.mark.parametrize("script", ["hello", "data", "formats"])
+def test_output(bench: Bench, script: str) -> None:
+    assert clean(bench.play(script)) == (HERE / f"{script}.expected").read_text("latin-1")
+
+
+@pytest.mark.vm
+def test_probes_of_all_families(bench: Bench) -> None:
+    result = bench.play("probes", TWO)
+    first, *report = clean(result).splitlines()
+    assert first == (
+        "entries 1 stacks 1 returns 1 values 1 events 1 ticks 50 jiffies 1 absent 0"
+    )
+    assert report[0] == "----- probe hit report: "
+    assert sum(bool(re.search(r"hits: \d+, cycles: \d+min/", line)) for line in report) == 6
+    assert 'probe kernel.function("nowhere") registration error (rc -2)' in result.stderr.decode()
+
+
+@pytest.mark.vm
+def test_locks_lose_no_update(bench: Bench) -> None:
+    assert clean(bench.play("locks", TWO)) == "hits 1 equal 1 1 free 1\n"
+
+
+def account(text: str) -> tuple[dict[int, list[int]], dict[int, int], dict[int, int]]:
+    """Line numbers, lost bytes and totals of each CPU; fails on a torn line."""
+    lines: dict[int, list[int]] = {}
+    lost: dict[int, int] = {}
+    totals: dict[int, int] = {}
+    for line in text.splitlines():
+        if found := re.fullmatch(r"cpu (\d{3}) line (\d{18})", line):
+            lines.setdefault(int(found[1]), []).append(int(found[2]))
+        elif found := re.fullmatch(r"\[lost (\d+) bytes on cpu (\d+)\]", line):
+            lost[int(found[2])] = lost.get(int(found[2]), 0) + int(found[1])
+        elif found := re.fullmatch(r"total (\d+) (\d+)", line):
+            totals[int(found[1])] = int(found[2])
+        else:
+            raise AssertionError(f"torn line {line!r}")
+    return lines, lost, totals
+
+
+@pytest.mark.vm
+def test_flood_accounts_for_every_byte(bench: Bench) -> None:
+    result = bench.play("flood", TWO, "> /tmp/flood; sleep 0")
+    clean(result)
+    text = clean(bench.shell("cat /tmp/flood; rm /tmp/flood"))
+    lines, lost, totals = account(text)
+    assert sum(lost.values()) > 0, "the reader kept up: nothing was tested"
+    width = len("cpu 000 line 000000000000000000\n")
+    for cpu, numbers in lines.items():
+        assert numbers == sorted(numbers)
+        assert len(numbers) * width + lost.get(cpu, 0) == totals[cpu] * width
+    assert "transport failures. Try stap -s to increase the buffer size from" in (
+        result.stderr.decode()
+    )
+
+
+@pytest.mark.vm
+def test_killed_consumer_leaves_nothing(bench: Bench) -> None:
+    module = bench.module("flood")
+    script = f"""
+    ({TWO}) & load=$!
+    for i in 1 2 3 4 5; do
+        {" ".join(["python3", "-m", "stapy.run"])} {module} > /dev/null &
+        consumer=$!
+        sleep 0.$((3 + i)); kill -9 $consumer; wait $consumer
+        for try in 1 2 3 4 5 6 7 8 9; do rmmod {module.stem} && break; sleep 0.3; done
+        [ -d /sys/module/{module.stem} ] && echo still there
+        [ -d /proc/stapy_{module.stem} ] && echo still in proc
+    done
+    kill $load
+    exit 0
+    """
+    assert clean(bench.shell(script)) == ""
+
+
+@pytest.mark.vm
+def test_loads_and_unloads_under_load(bench: Bench) -> None:
+    module = bench.module("probes")
+    script = f"""
+    ({TWO}) & load=$!
+    for i in $(seq 20); do
+        insmod {module} && exec 3<>/proc/stapy_{module.stem}/control || exit 1
+        echo start 0 >&3; exec 3>&-
+        rmmod {module.stem} || exit 2
+    done
+    kill $load
+    exit 0
+    """
+    clean(bench.shell(script))
