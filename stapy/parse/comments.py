@@ -20,7 +20,7 @@ def doc_before(text: str, start: int) -> str:
         if opening < 0:
             return ""
         inside = before[opening + 2 : -2]
-        return _STARS.sub("", inside.lstrip("*")).strip()
+        return _tidy(_STARS.sub("", inside.lstrip("*")))
     lines: list[str] = []
     while before:
         line = before[before.rfind("\n") + 1 :]
@@ -34,4 +34,8 @@ def doc_before(text: str, start: int) -> str:
         else:
             break
         before = before[: len(before) - len(line)].removesuffix("\n")
-    return "\n".join(reversed(lines)).strip()
+    return _tidy("\n".join(reversed(lines)))
+
+
+def _tidy(text: str) -> str:
+    return "\n".join(line.rstrip().expandtabs(8) for line in text.split("\n")).strip()

@@ -74,10 +74,10 @@ class PointActions:
     def marked(
         self, points: list[n.ProbePoint], mark: Token | None, condition: n.Expr | None
     ) -> list[n.ProbePoint]:
-        """``point ? if (condition)``; sufficient points are optional too."""
+        """``point ? if (condition)``; marks inside and behind braces add up."""
         for point in points:
             if mark is not None:
-                point.optional = True
+                point.optional = point.optional or mark.type == "QUESTION"
                 point.sufficient = point.sufficient or mark.type == "NOT"
                 point.span = point.span.to(mark.span)
             if condition is not None:
