@@ -208,6 +208,4 @@ def evaluate(body: Body, expr: p.Expr) -> None:
     if isinstance(expr, p.IncrementOp):
         increment(body, expr, used=False)
         return
-    value = lower(body, expr)
-    if value.fleeting and value.constant is None:
-        body.out.line(f"(void){value.at(v.UNARY)};")
+    lower(body, expr)  # what remains is pure, and nobody wants its value

@@ -45,7 +45,7 @@ def _call(body: Body, expr: p.CallOp) -> Value:
     may_fail = body.unit.may_fail(function)
     if function.type == p.LONG and not may_fail and function.markers & {"pure", "stable"}:
         reads = v.merged(*values) | {"g." + name for name in function.reads}
-        return Value(text, reads=reads, fleeting=True)
+        return Value(text, reads=reads, fleeting="stable" not in function.markers)
     if function.type == p.VOID:
         body.out.line(text + ";")
         if may_fail:

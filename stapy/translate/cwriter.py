@@ -84,6 +84,10 @@ class CWriter:
             return ""
         return self._lines[-1][1]
 
+    def mentions(self, text: str) -> bool:
+        """True when a line begins with a text."""
+        return any(line.startswith(text) for _, line in self._lines)
+
     def drop_last(self) -> None:
         """Take back the last line."""
         self._lines.pop()

@@ -3,13 +3,38 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from stapy.elaborate import program as p
 from stapy.translate.ctext import comment
 from stapy.translate.cwriter import CWriter
-from stapy.translate.unit import Unit
 
-_JUMPS = re.compile(r"\b(?:STAP_|goto|kread|uread|deref|store_deref|CATCH_|CONTEXT|c\s*->)")
+if TYPE_CHECKING:
+    from stapy.translate.unit import Unit
+
+_JUMPS = re.compile(r"\b(?:STAP_ERROR|STAP_RETURN|STAP_NEXT|goto|\w*deref\w*|kread|uread|CATCH_)")
+_FAILS = re.compile(
+    r"\b(?:STAP_ERROR|STAP_NEXT|STAP_GLOBAL_SET_|kread|uread|\w*deref\w*)"
+    r"|\bCONTEXT\b|\bc\s*->\s*error\b|[(,]\s*c\s*[,)]"
+)
+_DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.M)
+_WORD = re.compile(r"\w+")
+
+
+def macros_of(program: p.Program) -> frozenset[str]:
+    """Macros of the embedded blocks: what hides in them is not known here."""
+    return frozenset(name for code in program.embedded for name in _DEFINED.findall(code))
+
+
+def can_fail(function: p.Function, macros: frozenset[str]) -> bool:
+    """True when the C of a function may set the error of the run."""
+    code = function.code or ""
+    return _FAILS.search(code) is not None or not macros.isdisjoint(_WORD.findall(code))
+
+
+def _jumps(function: p.Function, macros: frozenset[str]) -> bool:
+    code = function.code or ""
+    return _JUMPS.search(code) is not None or not macros.isdisjoint(_WORD.findall(code))
 
 
 def embedded_function(unit: Unit, function: p.Function) -> str:
@@ -18,33 +43,39 @@ def embedded_function(unit: Unit, function: p.Function) -> str:
 
     code = function.code or ""
     out = CWriter()
-    macros: list[tuple[str, str]] = []
+    hidden = unit.failures.macros
+    jumps = _jumps(function, hidden)
     out.line(comment(f"function {function.name} at {unit.places.where(function.span)}"))
     out.line(signature(unit, function))
     out.open("")
     copies = _copied_arguments(unit, function)
-    out.line("__label__ out, deref_fault;")
+    if jumps:
+        out.line("__label__ out, deref_fault;")
     _frame(unit, out, function, copies)
-    if function.type == p.LONG:
+    if function.type == p.LONG and _result(function, code)[0][1] == "ret":
         out.line("s64 ret = 0;")
     _old_names(out, function, code)
     out.blank()
     if function.type == p.STRING:
         out.line("ret[0] = '\\0';")
-    macros += _arguments(out, function, copies)
+    macros = _arguments(out, function, copies)
     macros += _result(function, code)
     macros += _next(unit, function)
     macros += _globals(unit, function)
+    words = set(_WORD.findall(code))
+    if words.isdisjoint(hidden):
+        macros = [(name, value) for name, value in macros if name.split("(")[0] in words]
     for name, value in macros:
         out.raw(f"#define {name} {value}".rstrip())
     out.open("")
-    out.raw(unit.line_directive(function.span, code) + "\n" + code)
+    out.raw(unit.line_directive(function.span, code) + "\n" + code.rstrip())
     out.raw(unit.here)
     out.close()
     for name, _ in macros:
         out.raw(f"#undef {name.split('(')[0]}")
-    out.unused_label("deref_fault")
-    out.unused_label("out")
+    if jumps:
+        out.unused_label("deref_fault")
+        out.unused_label("out")
     _leave(unit, out, function, bool(copies), code)
     out.close()
     size = len(copies) * ((unit.string_room + 7) // 8 * 8)
@@ -193,8 +224,7 @@ def _array_macros(unit: Unit, var: p.Global, writes: bool) -> list[tuple[str, st
 
 
 def _leave(unit: Unit, out: CWriter, function: p.Function, frame: bool, code: str) -> None:
-    may_fail = function.may_fail and _JUMPS.search(code) is not None
-    if may_fail:
+    if unit.may_fail(function):
         place = unit.places.of(function.span)
         out.guard("unlikely(c->error)", f"stapy_error_at(c, {place});")
     if frame:

@@ -206,6 +206,15 @@ def condition_function(unit: Unit, name: str, condition: p.Expr) -> str:
 def _assemble(out: CWriter, body: Body, before: list[str], after: list[str], result: str) -> None:
     """Put declarations, the written lines and the way out together."""
     out.open("")
+    jumps = body.labels.get("out", 0)
+    if body.out.last == "goto out;":
+        body.out.drop_last()
+        jumps -= 1
+    if result == "ret" and not jumps and not after and body.out.last.startswith("ret = "):
+        result = body.out.last[len("ret = ") : -1]
+        body.out.drop_last()
+        if body.out.mentions("ret = "):
+            body.declarations.append(("s64", "ret = 0"))
     _declarations(out, body, result)
     starts = [
         f"{local.text}[0] = '\\0';" if local.type == p.STRING else f"{local.text} = 0;"
@@ -216,10 +225,6 @@ def _assemble(out: CWriter, body: Body, before: list[str], after: list[str], res
         out.line(line)
     if starts or before:
         out.blank()
-    jumps = body.labels.get("out", 0)
-    if body.out.last == "goto out;":
-        body.out.drop_last()
-        jumps -= 1
     out.splice(body.out)
     if jumps:
         out.label("out")

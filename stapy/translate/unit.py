@@ -10,6 +10,7 @@ from stapy.elaborate import program as p
 from stapy.translate.costs import Costs
 from stapy.translate.ctext import string_literal
 from stapy.translate.effects import walk
+from stapy.translate.failures import Failures
 from stapy.translate.limits import Limits
 from stapy.translate.places import Places
 
@@ -42,6 +43,7 @@ class Unit:
         self.any_tables: dict[tuple[bool, ...], str] = {}
         self.regexes: dict[str, tuple[str, Automaton]] = {}
         self.slot_types: dict[tuple[str, ...], str] = {}
+        self.failures = Failures(program, self._watches_actions)
         self._captures = any(one.name in CAPTURE_READERS for one in program.functions)
         self._by_name = {var.c_name: var for var in program.globals}
         self._storage = [var for var in program.globals if var.keys or var.type == p.STATS]
@@ -153,8 +155,9 @@ class Unit:
 
     def may_fail(self, function: p.Function) -> bool:
         """True when a call can leave an error behind."""
-        if function.may_fail or function.recursive or self.nesting_is_tight:
-            return True
+        return self.nesting_is_tight or self.failures.of(function)
+
+    def _watches_actions(self, function: p.Function) -> bool:
         return self.charging and self.costs.function(function) is None
 
     @property

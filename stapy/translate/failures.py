@@ -1,0 +1,59 @@
+"""Which functions can leave an error behind: their callers look only after those."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stapy.elaborate import program as p
+from stapy.translate.effects import walk
+from stapy.translate.embedded import can_fail, macros_of
+from stapy.translate.operations import CONTEXT, STAT_NEVER_FAILS
+
+
+class Failures:
+    """Answers for one program; ``unbounded`` tells which functions watch MAXACTION."""
+
+    def __init__(self, program: p.Program, unbounded: Any) -> None:
+        self.macros = macros_of(program)
+        self._unbounded = unbounded
+        self._known: dict[int, bool] = {}
+
+    def of(self, function: p.Function) -> bool:
+        """True when a call can set the error of the run."""
+        key = id(function)
+        if key not in self._known:
+            self._known[key] = True  # while it is looked at: recursion can fail
+            self._known[key] = self._look(function)
+        return self._known[key]
+
+    def _look(self, function: p.Function) -> bool:
+        if function.next is not None and self.of(function.next):
+            return True
+        if function.body is None:
+            return can_fail(function, self.macros)
+        if function.recursive or self._unbounded(function):
+            return True
+        return any(self._fails(node) for node in walk(function.body))
+
+    def _fails(self, node: Any) -> bool:
+        """True when the operation of a node itself can fail."""
+        if isinstance(node, p.CallOp):
+            return self.of(node.function)
+        if isinstance(node, p.BinaryOp):
+            return node.op in ("/", "%")
+        if isinstance(node, (p.AssignOp, p.IncrementOp)):
+            return not isinstance(node.target, (p.LocalRef, p.GlobalRef)) or node.op in (
+                "/=",
+                "%=",
+            )
+        if isinstance(node, p.StatRead):
+            return node.op not in STAT_NEVER_FAILS
+        if isinstance(node, p.ContextValue):
+            row = CONTEXT.get(node.name)
+            return row is None or row.address
+        if isinstance(node, p.PrintOp):
+            return any(piece.kind in ("m", "M") for piece in node.pieces)
+        if isinstance(node, p.Foreach):
+            return node.value is not None and node.var.type == p.STATS
+        kinds = (p.MemoryRead, p.HistogramRef, p.EmbeddedValue, p.EmbeddedC, p.Try)
+        return isinstance(node, kinds)
