@@ -186,12 +186,12 @@ class Debuginfo:
     def _exact(self, name: str, module: str | None, loaded: Loaded) -> FunctionSite | None:
         kinds = loaded.symbols.kinds(name) if loaded.symbols is not None else []
         known = loaded.btf is not None and loaded.btf.has_function(name)
-        if not known and not is_function(kinds):
-            if loaded.symbols is None and module is None and self.exported(name):
-                return FunctionSite(name, None, None, EXPORTS)
-            return None
-        if known and kinds and not is_function(kinds):
-            return None
+        if loaded.symbols is not None:
+            if not is_function(kinds):
+                return None
+        elif not known:
+            exported = module is None and self.exported(name)
+            return FunctionSite(name, None, None, EXPORTS) if exported else None
         number = loaded.btf.function_number(name) if loaded.btf is not None else None
         return self._site(name, module, loaded, kinds, number)
 

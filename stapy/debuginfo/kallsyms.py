@@ -18,6 +18,7 @@ from itertools import pairwise
 from operator import gt
 
 from stapy.debuginfo.elf import Buffer
+from stapy.debuginfo.errors import DebuginfoError
 from stapy.record import Record
 
 # The decimal digits are tokens of their own in every kernel.
@@ -278,15 +279,18 @@ class Kallsyms:
         at = self.layout.names
         texts: list[bytes] = []
         add = texts.append
-        for _ in range(self.layout.count):
-            length = data[at]
-            at += 1
-            if length & 0x80:
-                length = (length & 0x7F) | data[at] << 7
+        try:
+            for _ in range(self.layout.count):
+                length = data[at]
                 at += 1
-            end = at + length
-            add(join(map(get, data[at:end])))
-            at = end
+                if length & 0x80:
+                    length = (length & 0x7F) | data[at] << 7
+                    at += 1
+                end = at + length
+                add(join(map(get, data[at:end])))
+                at = end
+        except IndexError:
+            raise DebuginfoError("damaged symbol table in the kernel image") from None
         lines = [text[1:] + b" " + text[:1] for text in texts]
         numbers = {text[1:]: number for number, text in enumerate(texts) if text[1:] in _BOUNDS}
         for mark, first, last in self._sections(lambda name: numbers.get(name, -1)):
@@ -378,6 +382,8 @@ class Kallsyms:
         return int.from_bytes(bytes(self._data[at : at + 3]), "big")
 
     def _by_number(self, number: int) -> bytes:
+        if number >= self.layout.count:
+            return b"?"
         block, rest = divmod(number, _BLOCK)
         (marker,) = struct.unpack_from("<I", self._data, self.layout.markers + 4 * block)
         place = _walk(self._data, self.layout.names + marker, rest)

@@ -91,12 +91,12 @@ def section_of(kinds: list[str]) -> str:
 def elf_lines(elf: ElfFile) -> bytes:
     """The function symbols of a module or vmlinux as lines for `LineSymbols`."""
     init = {i for i, row in enumerate(elf.sections) if row.name.startswith(".init.text")}
-    lines: set[bytes] = set()
+    lines: list[bytes] = []
     for symbol in elf.symbols():
         if symbol.kind == STT_FUNC and symbol.section and symbol.name:
             kind = "t" if symbol.binding == 0 else "T"
             mark = "i" if symbol.section in init else ""
-            lines.add(f"{symbol.name} {kind}{mark}".encode())
+            lines.append(f"{symbol.name} {kind}{mark}".encode())
     return SortedLines.encode(lines)
 
 

@@ -42,17 +42,27 @@ class Exports:
         """False when no list of exports was found."""
         return len(self._map()) > 0
 
+    def _line(self, name: str) -> int:
+        """Start of the line that exports ``name``, -1 when there is none."""
+        data, needle = self._map(), b"\t%b\t" % name.encode()
+        at = data.find(needle)
+        while at >= 0:
+            start = data.rfind(b"\n", 0, at) + 1
+            if data.find(b"\t", start, at) < 0:  # the second field: not an owner of that name
+                return start
+            at = data.find(needle, at + 1)
+        return -1
+
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and self._map().find(b"\t%b\t" % name.encode()) >= 0
+        return isinstance(name, str) and self._line(name) >= 0
 
     def get(self, name: str) -> Export | None:
         """The export of that name."""
-        data = self._map()
-        at = data.find(b"\t%b\t" % name.encode())
-        if at < 0:
+        start = self._line(name)
+        if start < 0:
             return None
-        start = data.rfind(b"\n", 0, at) + 1
-        end = data.find(b"\n", at)
+        data = self._map()
+        end = data.find(b"\n", start)
         return _parse(data[start : end if end >= 0 else len(data)])
 
     def __iter__(self) -> Iterator[Export]:

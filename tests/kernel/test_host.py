@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stapy.kernel.config import Config
+from stapy.kernel.exports import Exports
+from stapy.kernel.host import Host
+from stapy.kernel.modules import Modules
+from stapy.kernel.target import Kernel
+
+GOOD = {
+    "proc/self/status": "Name:\tx\nCapEff:\t000001ffffffffff\n",
+    "proc/sys/kernel/modules_disabled": "0\n",
+    "proc/modules": "",
+    "proc/kallsyms": "0 T register_kprobe\n",
+    "sys/kernel/security/lockdown": "[none] integrity confidentiality\n",
+}
+
+
+def make(
+    folder: Path,
+    changes: dict[str, str | None],
+    *,
+    config: str = "CONFIG_MODULES=y\nCONFIG_KPROBES=y\n",
+    running: bool = True,
+    headers: bool = True,
+) -> list[str]:
+    for name, text in {**GOOD, **changes}.items():
+        if text is not None:
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+    (folder / "config").write_text(config)
+    kernel = Kernel(
+        "6.1-x",
+        (6, 1),
+        "x86_64",
+        running,
+        folder if headers else None,
+        None,
+        None,
+        None,
+        Config([folder / "config"]),
+        Exports(None),
+        Modules(None),
+    )
+    return Host(folder).obstacles(kernel)
+
+
+def test_nothing_in_the_way(tmp_path: Path) -> None:
+    assert make(tmp_path, {}) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"proc/self/status": "CapEff:\t0000000000000000\n"}, "CAP_SYS_MODULE"),
+        ({"proc/sys/kernel/modules_disabled": "1\n"}, "modules_disabled is 1"),
+        (
+            {"proc/sys/kernel/modules_disabled": None, "proc/modules": None},
+            "without loadable modules",
+        ),
+        ({"sys/kernel/security/lockdown": "none [integrity] confidentiality"}, "(integrity)"),
+        ({"sys/module/module/parameters/sig_enforce": "Y\n"}, "only signed modules"),
+    ],
+)
+def test_one_obstacle(tmp_path: Path, changes: dict[str, str | None], words: str) -> None:
+    (reason,) = make(tmp_path, changes)
+    assert words in reason
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        ("CONFIG_MODULES=y\n", "CONFIG_KPROBES"),
+        ("CONFIG_MODULES=y\nCONFIG_KPROBES=y\nCONFIG_MODULE_SIG_FORCE=y\n", "only signed modules"),
+    ],
+)
+def test_the_configuration_tells(tmp_path: Path, config: str, words: str) -> None:
+    (reason,) = make(tmp_path, {"proc/kallsyms": "0 T other\n"}, config=config)
+    assert words in reason
+
+
+def test_another_kernel_and_no_headers(tmp_path: Path) -> None:
+    reasons = make(tmp_path, {}, running=False, headers=False)
+    assert "is running, not 6.1-x" in reasons[0]
+    assert "headers of kernel 6.1-x are not installed" in reasons[1]

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from stapy.diagnostics import Diagnostics, SourceMap, Stop
+from stapy.kernel import find_kernel, installed_releases
+from stapy.kernel import target as module
+
+
+@pytest.fixture
+def diagnostics() -> Diagnostics:
+    return Diagnostics(SourceMap())
+
+
+def make_tree(tree: Path, release: str = "6.1.5-mine") -> None:
+    (tree / "include/config").mkdir(parents=True)
+    (tree / "include/config/kernel.release").write_text(release + "\n")
+    (tree / "include/linux").mkdir()
+    (tree / "include/linux/module.h").write_text("")
+    (tree / ".config").write_text(
+        'CONFIG_ARM64=y\nCONFIG_CC_VERSION_TEXT="gcc-12 (Debian 12.2.0-14) 12.2.0"\n'
+    )
+    (tree / "arch/x86/boot").mkdir(parents=True)
+    (tree / "arch/x86/boot/bzImage").write_bytes(b"")
+    (tree / "vmlinux").write_bytes(b"")
+    (tree / "Module.symvers").write_text("0x1\tf\tvmlinux\tEXPORT_SYMBOL\t\n")
+
+
+def test_a_build_tree(tmp_path: Path, diagnostics: Diagnostics) -> None:
+    make_tree(tmp_path)
+    kernel = find_kernel(str(tmp_path), diagnostics)
+    assert kernel.release == "6.1.5-mine"
+    assert kernel.base_release == "6.1.5"
+    assert kernel.version == (6, 1, 5)
+    assert kernel.arch == "arm64"
+    assert not kernel.running
+    assert kernel.build_dir == tmp_path
+    assert kernel.source_dir == tmp_path.resolve()
+    assert kernel.image == tmp_path / "arch/x86/boot/bzImage"
+    assert (kernel.compiler, kernel.compiler_version) == ("gcc-12", "12.2.0")
+    assert "f" in kernel.exports
+    assert diagnostics.items == []
+
+
+def test_split_headers(tmp_path: Path, diagnostics: Diagnostics) -> None:
+    build, common = tmp_path / "build", tmp_path / "common"
+    make_tree(build)
+    (build / "include/linux/module.h").unlink()
+    make_tree(common)
+    (build / "Makefile").write_text(f"include {common}/Makefile\n")
+    assert find_kernel(str(build), diagnostics).source_dir == common.resolve()
+
+
+def test_the_header_with_the_release(tmp_path: Path, diagnostics: Diagnostics) -> None:
+    (tmp_path / "include/generated").mkdir(parents=True)
+    path = tmp_path / "include/generated/utsrelease.h"
+    path.write_text('#define UTS_RELEASE "6.2.0-x"\n')
+    assert find_kernel(str(tmp_path), diagnostics).release == "6.2.0-x"
+
+
+def test_a_folder_that_is_no_tree(tmp_path: Path, diagnostics: Diagnostics) -> None:
+    with pytest.raises(Stop):
+        find_kernel(str(tmp_path), diagnostics)
+    assert [error.code for error in diagnostics.errors] == ["E0480"]
+
+
+def test_an_unknown_release(diagnostics: Diagnostics) -> None:
+    with pytest.raises(Stop):
+        find_kernel("0.0.1-nowhere", diagnostics)
+    (error,) = diagnostics.errors
+    assert error.code == "E0481"
+    assert "0.0.1-nowhere" in error.notes[0]
+
+
+def test_the_running_kernel_is_always_known(diagnostics: Diagnostics) -> None:
+    kernel = find_kernel(None, diagnostics)
+    assert kernel.running
+    assert kernel.release == os.uname().release
+    assert find_kernel(kernel.release, diagnostics).running
+
+
+@pytest.mark.parametrize(
+    ("machine", "arch"),
+    [("x86_64", "x86_64"), ("aarch64", "arm64"), ("i686", "i386"), ("ppc64le", "powerpc")],
+)
+def test_architectures(monkeypatch: pytest.MonkeyPatch, machine: str, arch: str) -> None:
+    names = os.uname_result(("Linux", "host", "6.1", "#1", machine))
+    monkeypatch.setattr(os, "uname", lambda: names)
+    assert module.platform_machine() == arch
+
+
+def test_installed_releases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "6.1").mkdir()
+    (tmp_path / "5.9").mkdir()
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(module, "MODULES", tmp_path)
+    assert installed_releases() == ["5.9", "6.1"]
+    monkeypatch.setattr(module, "MODULES", tmp_path / "missing")
+    assert installed_releases() == []
