@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from stapy.parse.job import Job
 
 _TOP = "expected 'probe', 'global', 'private', 'function', or '%{'"
-_STATEMENTS = ("if", "while", "for", "foreach", "return", "delete", "next", "break", "continue",
-               "try")
+_STATEMENTS = tuple("if while for foreach return delete next break continue try".split())
 _BRACKETS = {"LPAREN": ")", "LBRACK": "]", "LBRACE": "}"}
 _SPELLING = {kind: word for word, kind in OPERATORS.items()}
 _WORD = {kind: word for word, kind in KEYWORDS.items()}
@@ -30,73 +29,132 @@ _INFIX = frozenset(
 class Expectation:
     """Explains one syntax error from the row of the table that had no entry for the token."""
 
-    def __init__(
-        self, job: Job, feed: Feed, table: dict[str, int], token: Token | None
-    ) -> None:
+    def __init__(self, job: Job, feed: Feed, table: dict[str, int], token: Token | None) -> None:
         self.job = job
         self.feed = feed
         self.kinds = set(table) - {"error", "$end"}
-        self.ends = "$end" in table
         self.token = token
+        # The brackets that were open before the wrong token.
+        self.opened = [t for t in feed.open if t is not token]
+        if token is not None:
+            self.opened += feed.closed
+        at = feed.at - (2 if token is not None else 1)
+        self.at = at
+        self.before = feed.tokens[at] if 0 <= at < len(feed.tokens) else None
 
     def report(self) -> None:
         """Add the message."""
         token = self.token
-        before = self._before()
-        message, code = self._message(before)
+        message, code = self._message()
         if token is None:
             span = self.feed.end
             where = "the text ends here"
         else:
             span = token.span
             where = f"found {token.describe()}"
-            if token.type in KEYWORDS.values() and before is not None and (
-                "IDENT" in self.kinds or "expected identifier" in message
-            ):
+            if token.type in KEYWORDS.values() and message == "expected identifier":
                 where += ", which is a reserved word"
-        self.job.error(code, message, span, where, labels=self._labels(), hint=self._hint(before))
+        self.job.error(code, message, span, where, labels=self._labels(), hint=self._hint())
 
-    def _before(self) -> Token | None:
-        """The token before the wrong one."""
-        at = self.feed.at - (2 if self.token is not None else 1)
-        return self.feed.tokens[at] if 0 <= at < len(self.feed.tokens) else None
+    # --- the message --------------------------------------------------------
 
-    def _message(self, before: Token | None) -> tuple[str, str]:
-        kinds, token = self.kinds, self.token
-        if "PROBE" in kinds and "GLOBAL" in kinds and "ARROW" not in kinds and (
-            before is None or before.type != "ARROW"
-        ):
+    def _message(self) -> tuple[str, str]:
+        kinds, token, before = self.kinds, self.token, self.before
+        if self._at_top():
             return _TOP, "E0109"
         if token is None and before is not None and before.type in ("PROBE", "COMMA", "GLOBAL"):
             return "unexpected end-of-file", "E0105"
-        if {"IF", "WHILE", "RETURN"} <= kinds and not kinds & {"ARROW"}:
-            if token is None or token.type in KEYWORDS.values():
-                return "expected statement", "E0105"
-            return "expected literal string or number", "E0105"
-        if kinds & {"RPAREN", "RBRACK", "COMMA", "COLON"} and kinds & {"PLUS", "LAND"}:
-            closers = [_SPELLING[k] for k in ("RPAREN", "RBRACK", "COMMA", "COLON") if k in kinds]
-            # A rule that ends here shows every follower; the open bracket knows which one is due.
-            due = self._due()
-            if due:
-                closers = [c for c in closers if c in (due, ",")]
-                if due == ")" and self._is_condition():
-                    closers = [")"]
-                if due == "?":
-                    closers = [":"]
-            return "expected " + _one_of(closers), "E0105"
+        if self._in_head("FOREACH"):
+            special = self._foreach()
+            if special:
+                return special, "E0105"
+        if {"IF", "WHILE", "RETURN"} <= kinds and "ARROW" not in kinds and not self._member():
+            return self._statement(), "E0105"
+        if kinds & {"RPAREN", "RBRACK", "COMMA", "COLON", "SEMI"} and kinds & {"PLUS", "LAND"}:
+            return self._after_value(), "E0105"
         return "expected " + self._names(), "E0105"
 
-    def _due(self) -> str:
-        """The closing bracket that is waited for, "?" inside a conditional expression."""
-        opening = self.feed.open[-1] if self.feed.open else None
-        if opening is None:
-            return ""
-        return _BRACKETS[opening.type] if opening.type != "LBRACE" else "?"
+    def _at_top(self) -> bool:
+        return {"PROBE", "GLOBAL"} <= self.kinds and not self._member()
 
-    def _is_condition(self) -> bool:
-        opening = self.feed.open[-1]
-        index = self.feed.tokens.index(opening)
-        return index > 0 and self.feed.tokens[index - 1].type in ("IF", "WHILE", "FOREACH")
+    def _member(self) -> bool:
+        """Directly behind an arrow every word of the language is a name."""
+        return self.before is not None and self.before.type == "ARROW"
+
+    def _statement(self) -> str:
+        token = self.token
+        if token is None or token.type in KEYWORDS.values():
+            return "expected statement"
+        return "expected literal string or number"
+
+    def _in_head(self, keyword: str) -> bool:
+        """Whether the innermost bracket is the one after this keyword."""
+        if not self.opened or self.opened[-1].type != "LPAREN":
+            return False
+        tokens = self.feed.tokens
+        for index in range(min(self.at, len(tokens) - 1), 0, -1):
+            if tokens[index] is self.opened[-1]:
+                return tokens[index - 1].type == keyword
+        return False
+
+    def _foreach(self) -> str:
+        kinds, token = self.kinds, self.token
+        if kinds == {"PLUS", "MINUS"}:
+            return "expected sort directive"
+        if token is not None and token.type.startswith("AT_") and {"AT_STAT", "LIMIT"} <= kinds:
+            return "expected statistical operation"
+        if "IN" in kinds and "LAND" not in kinds:
+            return "expected 'in'"
+        return ""
+
+    def _after_value(self) -> str:
+        """Behind an expression; a table's row shows all followers, the brackets the one due."""
+        kinds = self.kinds
+        opening = self.opened[-1].type if self.opened else ""
+        if opening == "LPAREN":
+            if self._in_head("FOR"):
+                return "expected ';'" if self._semicolons() < 2 else "expected ')'"
+            plain = any(self._in_head(word) for word in ("IF", "WHILE", "FOREACH", "SWITCH"))
+            wanted = [")"] if plain or not self._call() else [")", ","]
+            if "RPAREN" not in kinds and "COMMA" in kinds:
+                wanted = [","]
+            if "COMMA" not in kinds:
+                wanted = [")"]
+        elif opening == "LBRACK":
+            wanted = ["]", ","] if "COMMA" in kinds else ["]"]
+        elif self._open_ternary():
+            wanted = [":"]
+        else:
+            return self._statement()
+        return "expected " + _one_of(wanted)
+
+    def _call(self) -> bool:
+        """Whether the innermost parenthesis holds the arguments of something."""
+        tokens = self.feed.tokens
+        for index in range(min(self.at, len(tokens) - 1), 0, -1):
+            if tokens[index] is self.opened[-1]:
+                kind = tokens[index - 1].type
+                return kind in ("IDENT", "PRINT", "PRINTD", "PRINTF") or kind.startswith("AT_")
+        return False
+
+    def _semicolons(self) -> int:
+        tokens = self.feed.tokens
+        count = 0
+        for index in range(min(self.at, len(tokens) - 1), 0, -1):
+            if tokens[index] is self.opened[-1]:
+                break
+            count += tokens[index].type == "SEMI"
+        return count
+
+    def _open_ternary(self) -> bool:
+        tokens = self.feed.tokens
+        waiting = 0
+        for index in range(min(self.at, len(tokens) - 1), 0, -1):
+            kind = tokens[index].type
+            if kind in ("SEMI", "LBRACE", "RBRACE"):
+                break
+            waiting += (kind == "QUESTION") - (kind == "COLON")
+        return waiting > 0
 
     def _names(self) -> str:
         kinds = self.kinds
@@ -107,6 +165,7 @@ class Expectation:
         if kinds == {"STRING"}:
             return "literal string"
         if "NUMBER" in kinds and len(kinds) <= 2:
+            # The order among overloads may be left out, its colon not be followed by a type.
             return "number"
         if {"LONG", "STRING_TYPE"} == kinds:
             return "'string' or 'long'"
@@ -114,8 +173,12 @@ class Expectation:
             if "FUNCTION" in kinds and "PROBE" not in kinds:
                 return "'function' or identifier"
             return "identifier"
-        if {"DOT", "LBRACE"} & kinds and "QUESTION" in kinds:
+        if "QUESTION" in kinds and kinds & {"DOT", "LBRACE"}:
             return "one of '. , ( ? ! { = +='"
+        if {"COMMA", "LBRACE", "ASSIGN"} <= kinds:
+            return "one of ', { } = +='"
+        if kinds & {"LPAREN", "LBRACE"}:
+            kinds = kinds - {"COLON"}
         names = [self._spell(kind) for kind in kinds - _HIDDEN]
         names = sorted(name for name in names if name)
         return _one_of(names) if names else "something else"
@@ -124,50 +187,61 @@ class Expectation:
     def _spell(kind: str) -> str:
         return _SPELLING.get(kind) or _WORD.get(kind) or ""
 
+    # --- labels and hint ------------------------------------------------------
+
     def _labels(self) -> list[Label]:
         """Where the bracket that is not closed was opened."""
-        token, opened = self.token, self.feed.open
-        if token is None:
+        if self.token is None:
             return [
-                Label(opening.span, f"this '{opening.value}' is not closed") for opening in opened
+                Label(opening.span, f"this '{opening.value}' is not closed")
+                for opening in self.opened
             ]
-        if not opened or token.type == "LBRACE" and opened[-1] is token:
-            opened = opened[:-1] if opened else []
-        inner = [opening for opening in opened if opening is not token]
-        if inner and inner[-1].type != "LBRACE":
-            return [Label(inner[-1].span, f"this '{inner[-1].value}' is still open")]
+        if self.opened and self.opened[-1].type != "LBRACE":
+            inner = self.opened[-1]
+            return [Label(inner.span, f"this '{inner.value}' is still open")]
+        if self.token.type in _DECLARATION_WORDS and self.opened:
+            return [Label(self.opened[-1].span, "this '{' is not closed")]
         return []
 
-    def _hint(self, before: Token | None) -> str:
-        token, kinds = self.token, self.kinds
+    def _hint(self) -> str:
+        token, kinds, before = self.token, self.kinds, self.before
         if token is None:
-            count = len(self.feed.open)
-            if not count:
-                return ""
-            closing = "".join(_BRACKETS[opening.type] for opening in reversed(self.feed.open))
-            return f"add '{closing}'"
-        if "PROBE" in kinds and "GLOBAL" in kinds and token.type == "IDENT":
-            return did_you_mean(
-                token.value, ("probe", "global", "private", "function")
-            ) or "statements belong into 'probe … { }' or 'function … { }'"
+            closing = "".join(_BRACKETS[opening.type] for opening in reversed(self.opened))
+            return f"add '{closing}'" if closing else ""
+        if self._at_top() and token.type == "IDENT":
+            return (
+                did_you_mean(token.value, ("probe", "global", "private", "function"))
+                or "statements belong into 'probe … { }' or 'function … { }'"
+            )
         if token.type == "ELSE":
             return "the 'if' before it has ended already; a ';' too many?"
         if token.type == "ASSIGN" and before is not None and before.type == "ASSIGN":
             return "did you mean '=='?"
         if token.type == "JUNK" and token.value == "'":
             return "strings stand in double quotes"
-        if token.type in ("PP_THEN", "PP_ELSE"):
-            return ""
-        if token.type == "IDENT" and kinds & {"CATCH", "IN", "ELSE"} and len(kinds) < 8:
-            words = [_WORD[kind] for kind in kinds if kind in _WORD]
-            return did_you_mean(token.value, words)
-        if before is not None and before.type == "IDENT":
-            # `iff (x) {`, `foreech (…) {`: a call followed by something that follows no call
-            return did_you_mean(before.value, (*_STATEMENTS, *PRINTERS))
-        if token.type in KEYWORDS.values() and "IDENT" in kinds and "PLUS" not in kinds:
-            return f"'{token.value}' is a word of the language; use another name"
-        if token.type in _DECLARATION_WORDS and self.feed.blocks():
+        if token.type in _DECLARATION_WORDS and self.opened:
             return "a '}' is missing before this declaration"
+        if token.type == "IDENT":
+            words = [_WORD[kind] for kind in kinds if kind in _WORD]
+            if words and len(words) < 8:
+                return did_you_mean(token.value, words)
+        if before is not None and before.type == "IDENT":
+            # `foreech (…)`: a call followed by something that can follow no call
+            return did_you_mean(before.value, (*_STATEMENTS, *PRINTERS))
+        if before is not None and before.type == "RPAREN":
+            called = self._called_before()
+            return did_you_mean(called, _STATEMENTS) if called else ""
+        return ""
+
+    def _called_before(self) -> str:
+        """The name in front of the parentheses that end at the token before."""
+        depth = 0
+        tokens = self.feed.tokens
+        for index in range(min(self.at, len(tokens) - 1), 0, -1):
+            depth += (tokens[index].type == "RPAREN") - (tokens[index].type == "LPAREN")
+            if depth == 0:
+                name = tokens[index - 1]
+                return name.value if name.type == "IDENT" else ""
         return ""
 
 

@@ -30,6 +30,7 @@ class Feed:
         self.at = 0
         self.end = Span(source, size, size)
         self.open: list[Token] = []
+        self.closed: list[Token] = []  # what the last token closed, if it was a bracket
         self.missing: list[Token] = []  # braces that recovery puts in
 
     def token(self) -> Token | None:
@@ -47,11 +48,13 @@ class Feed:
 
     def _count(self, token: Token) -> None:
         kind = token.type
+        self.closed = []
         if kind in _OPEN:
             self.open.append(token)
         elif kind in ("RBRACE", "RPAREN", "RBRACK"):
             for index in range(len(self.open) - 1, -1, -1):
                 if _OPEN[self.open[index].type] == kind:
+                    self.closed = self.open[index:]
                     del self.open[index:]
                     break
                 if kind != "RBRACE":

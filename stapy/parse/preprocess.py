@@ -403,7 +403,7 @@ class Preprocessor:
                 return len(tokens)
             given, at, fine = found
             if not fine:
-                out.append(Token("NUMBER", "0", call.source, call.start, call.end))
+                self._placeholder(call, out)
                 return at
         if name in scope.active or len(scope.active) >= _MAX_DEPTH:
             self.diagnostics.error(
@@ -414,7 +414,7 @@ class Preprocessor:
                 where="this use never ends",
                 labels=[Label(macro.span, "defined here")],
             )
-            out.append(Token("NUMBER", "0", call.source, call.start, call.end))
+            self._placeholder(call, out)
             return at
         home = self.sources.source(macro.span)
         source = self.sources.add(
@@ -480,13 +480,17 @@ class Preprocessor:
         self.damaged.add(-1)
         return None
 
+    def _placeholder(self, call: Token, out: list[Token]) -> None:
+        """Something harmless in place of a macro that could not be expanded."""
+        out.append(Token("NUMBER", "0", call.source, call.start, call.end))
+        self.damaged.add(call.start)
+
     def _unknown(
         self, call: Token, scope: _Scope, tokens: list[Token], at: int, out: list[Token]
     ) -> int:
         names = [*self.macros, *(word[1:] for word in AT_WORDS)]
         names += self.macro_names() if self.macro_names else []
         names += scope.values
-        # After the array in a foreach only a statistic can be meant.
         self._error(
             "E0129",
             f"unknown operator {call.value}",
@@ -494,7 +498,7 @@ class Preprocessor:
             "neither an operator nor a macro",
             hint=did_you_mean(call.value, ["@" + name for name in names]),
         )
-        out.append(Token("NUMBER", "0", call.source, call.start, call.end))
+        self._placeholder(call, out)
         if at < len(tokens) and tokens[at].type == "LPAREN":
             depth = 0
             for index in range(at, len(tokens)):

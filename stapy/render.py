@@ -1,0 +1,230 @@
+"""Draws a `Diagnostic`: the message, the place with a caret, notes and a hint.
+
+The first line keeps SystemTap's words ("parse error: …", "WARNING: …"), which
+wrappers of SystemTap look for; the code stands at its end.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import unicodedata
+
+from stapy.diagnostics import Diagnostic, Source, SourceMap, Span
+
+_WIDTH = 110  # columns of source text that are shown
+_TAB = 8
+_EXPANSIONS = 6
+
+DEFAULT_COLORS = "error=01;31:warning=00;33:source=00;34:caret=01:token=01"
+_NO_COLORS: dict[str, str] = {}
+
+
+def use_color(mode: str) -> bool:
+    """Whether to colour for ``--color=MODE``: always, never, auto (a terminal is on stderr)."""
+    if mode == "always":
+        return True
+    if mode == "never":
+        return False
+    return sys.stderr.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
+
+
+def colors_from(environment: str | None) -> dict[str, str]:
+    """``key=SGR:key=SGR`` as in $SYSTEMTAP_COLORS; empty or wrong text turns colours off."""
+    if environment is None:
+        environment = DEFAULT_COLORS
+    colors: dict[str, str] = {}
+    for part in environment.split(":"):
+        key, equals, value = part.partition("=")
+        known = key in ("error", "warning", "source", "caret", "token")
+        if not (known and equals and value and all(c.isdigit() or c == ";" for c in value)):
+            return {}
+        colors[key] = value
+    return colors
+
+
+def render(diagnostic: Diagnostic, sources: SourceMap, color: bool) -> str:
+    """The whole message, several lines, each with its line break."""
+    colors = colors_from(os.environ.get("SYSTEMTAP_COLORS")) if color else _NO_COLORS
+    return _Drawing(diagnostic, sources, colors).text()
+
+
+class _Mark:
+    """One place to point at."""
+
+    __slots__ = ("main", "span", "text")
+
+    def __init__(self, span: Span, text: str, main: bool) -> None:
+        self.span = span
+        self.text = text
+        self.main = main
+
+
+class _Drawing:
+    def __init__(
+        self, diagnostic: Diagnostic, sources: SourceMap, colors: dict[str, str]
+    ) -> None:
+        self.item = diagnostic
+        self.sources = sources
+        self.colors = colors
+        self.out: list[str] = []
+        marks = [_Mark(diagnostic.span, diagnostic.where, True)]
+        marks += [_Mark(label.span, label.text, False) for label in diagnostic.labels]
+        self.marks = [mark for mark in marks if mark.span.source >= 0]
+        lines = [sources.position(mark.span)[1] for mark in self.marks]
+        lines += [sources.position(place)[1] for place, _ in self._trail()]
+        self.margin = len(str(max(lines, default=1)))
+
+    def text(self) -> str:
+        """All lines."""
+        self._head()
+        if self.marks:
+            self._places()
+            self._expansions()
+        bar = " " * (self.margin + 1) + "= "
+        if self.item.hint:
+            self._line(bar + "hint: " + _indented(self.item.hint, self.margin + 9))
+        for note in self.item.notes:
+            self._line(bar + "note: " + _indented(note, self.margin + 9))
+        return "".join(self.out)
+
+    def _line(self, text: str) -> None:
+        self.out.append(text.rstrip() + "\n")
+
+    def _paint(self, kind: str, text: str) -> str:
+        code = self.colors.get(kind)
+        return f"\x1b[{code}m{text}\x1b[0m" if code and text else text
+
+    def _head(self) -> None:
+        item = self.item
+        kind = "warning" if item.severity == Diagnostic.WARNING else "error"
+        code = f"  [{item.code}]" if item.code else ""
+        self._line(self._paint(kind, item.kind + ":") + f" {item.message}{code}")
+
+    # --- places -----------------------------------------------------------
+
+    def _places(self) -> None:
+        """All marks, grouped by file; the main one's file comes first."""
+        groups: dict[tuple[str, int], list[_Mark]] = {}
+        for mark in self.marks:
+            name = self.sources.position(mark.span)[0]
+            groups.setdefault((name, self._text_id(mark.span)), []).append(mark)
+        for number, marks in enumerate(groups.values()):
+            first = marks[0]
+            name, line, column = self.sources.position(first.span)
+            arrow = "-->" if number == 0 else ":::"
+            self._line(
+                " " * self.margin + f"{arrow} " + self._paint("source", f"{name}:{line}:{column}")
+            )
+            self._group(marks)
+
+    def _text_id(self, span: Span) -> int:
+        source = self.sources.source(span)
+        return id(source.text) if source else 0
+
+    def _group(self, marks: list[_Mark]) -> None:
+        empty = " " * self.margin + "  |"
+        by_line: dict[int, list[_Mark]] = {}
+        for mark in marks:
+            by_line.setdefault(self.sources.position(mark.span)[1], []).append(mark)
+        self._line(empty)
+        before = 0
+        for line in sorted(by_line):
+            if before and line > before + 1:
+                self._line(" " * self.margin + "...")
+            self._source_line(line, by_line[line], empty)
+            before = line
+
+    def _source_line(self, line: int, marks: list[_Mark], empty: str) -> None:
+        raw = self.sources.line_text(marks[0].span)
+        columns = _columns(raw)
+        places = []
+        for mark in marks:
+            start = self.sources.position(mark.span)[2] - 1
+            length = max(1, min(mark.span.end - mark.span.start, len(raw) - start))
+            if "\n" in self.sources.text(mark.span):
+                length = max(1, len(raw) - start)
+            left = columns[min(start, len(raw))]
+            right = max(left + 1, columns[min(start + length, len(raw))])
+            places.append((left, right, mark))
+        places.sort(key=lambda place: (place[0], not place[2].main))
+        shown, shift = _window(_expanded(raw), min(p[0] for p in places), columns[-1])
+        number = str(line).rjust(self.margin + 1)
+        self._line(f"{number} | " + shown)
+        for left, right, mark in reversed(places):
+            sign = "^" if mark.main else "-"
+            width = max(1, min(right, shift + _WIDTH) - left)
+            pad = " " * max(0, left - shift)
+            underline = self._paint("caret", sign * width) if mark.main else sign * width
+            self._line(f"{empty} {pad}{underline} {mark.text}")
+
+    # --- macros, aliases, arguments -------------------------------------------
+
+    def _trail(self) -> list[tuple[Span, str]]:
+        """What made the main place appear, the innermost first."""
+        trail: list[tuple[Span, str]] = []
+        source: Source | None = self.sources.source(self.item.span)
+        while source is not None and source.parent is not None and len(trail) < 64:
+            trail.append((source.parent, source.label))
+            source = self.sources.source(source.parent)
+        return trail
+
+    def _expansions(self) -> None:
+        trail = self._trail()
+        for place, label in trail[:_EXPANSIONS]:
+            name, line, column = self.sources.position(place)
+            where = self._paint("source", f"{name}:{line}:{column}")
+            self._line(" " * self.margin + f"::: {label or 'in expansion'} at {where}")
+            self._group([_Mark(place, "", False)])
+        if len(trail) > _EXPANSIONS:
+            self._line(" " * self.margin + f"::: … and {len(trail) - _EXPANSIONS} more")
+
+
+def _indented(text: str, width: int) -> str:
+    return text.replace("\n", "\n" + " " * width)
+
+
+def _cell(char: str) -> int:
+    """Columns that a character takes on a terminal."""
+    if char.isascii():
+        return 1
+    if unicodedata.combining(char):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def _columns(raw: str) -> list[int]:
+    """Column of each character and of the end, with tabs and wide characters counted."""
+    columns, at = [], 0
+    for char in raw:
+        columns.append(at)
+        at += _TAB - at % _TAB if char == "\t" else _cell(char)
+    columns.append(at)
+    return columns
+
+
+def _expanded(raw: str) -> str:
+    """A line as it is shown: no tabs, and nothing that could control the terminal."""
+    out: list[str] = []
+    at = 0
+    for char in raw:
+        if char == "\t":
+            width = _TAB - at % _TAB
+            out.append(" " * width)
+            at += width
+            continue
+        printable = char.isprintable() and not 0xD800 <= ord(char) < 0xE000
+        out.append(char if printable or char == " " else "\ufffd")
+        at += _cell(char)
+    return "".join(out)
+
+
+def _window(text: str, first: int, width: int) -> tuple[str, int]:
+    """The part of a long line around column ``first``, and the columns cut off on its left."""
+    if width <= _WIDTH:
+        return text, 0
+    shift = max(0, first - _WIDTH // 3)
+    if shift == 0:
+        return text[: _WIDTH - 1] + "…", 0
+    end = "…" if len(text) > shift + _WIDTH else ""
+    return "…" + text[shift + 1 : shift + _WIDTH - len(end)] + end, shift
