@@ -70,3 +70,23 @@ def slices(node: Any, diagnostics: Diagnostics) -> None:
             diagnostics.error(
                 "semantic error", "E0255", "unexpected wildcard in array index", item.span
             )
+
+
+def unassigned(body: Any, names: set[str]) -> list[p.LocalRef]:
+    """First uses of the locals that a body reads and never sets."""
+    first: dict[str, p.LocalRef] = {}
+    assigned: set[str] = set()
+    for item in walk(body):
+        if isinstance(item, (p.AssignOp, p.IncrementOp)) and isinstance(item.target, p.LocalRef):
+            assigned.add(item.target.name)
+        elif isinstance(item, p.Foreach):
+            assigned.update(key.name for key in item.keys)
+        elif isinstance(item, p.ForeachBucket):
+            assigned.add(item.bucket.name)
+        elif isinstance(item, p.LocalRef):
+            first.setdefault(item.name, item)
+        if isinstance(item, (p.Foreach, p.ForeachBucket)) and item.value is not None:
+            assigned.add(item.value.name)
+        if isinstance(item, p.Try) and item.variable is not None:
+            assigned.add(item.variable.name)
+    return [ref for name, ref in first.items() if name in names and name not in assigned]

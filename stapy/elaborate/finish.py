@@ -270,6 +270,7 @@ class Finisher:
                 )
             self._join(derived, item, handler, entry)
         self._warn_unassigned(used, written)
+        self._warn_locals()
         order = list(self.resolver.names.infos)
         settable = {i.var.c_name for i in self.resolver.names.infos.values() if i.var.settable}
         globals_ = [
@@ -283,12 +284,21 @@ class Finisher:
             functions,
             list(handlers.values()),
             derived,
-            [decl.code for decl, file in self.resolver.names.embedded],
+            self._embedded(),
             set(),
             graph.depth(roots),
         )
         program.features = _features(program)
         return program
+
+    def _embedded(self) -> list[str]:
+        """Top-level C: the user's, and that of library files of which a function is left."""
+        needed = {id(item.source.file) for item in self.resolver.functions}
+        return [
+            decl.code
+            for decl, file in self.resolver.names.embedded
+            if not file.script.library or id(file) in needed
+        ]
 
     def _functions(self, functions: list[p.Function], graph: CallGraph) -> None:
         recursive = graph.recursive()
@@ -373,6 +383,26 @@ class Finisher:
                 item.span,
             )
         )
+
+    def _warn_locals(self) -> None:
+        """Locals that are read, but never set."""
+        bodies = [(raw.body, set(raw.locals)) for raw in self.resolver.probes]
+        bodies += [
+            (f.function.body, set(f.locals) - {v.name for v in f.function.params})
+            for f in self.resolver.functions
+            if f.function.body is not None
+        ]
+        for body, names in bodies:
+            for ref in check.unassigned(body, names):
+                source = self.services.sources.source(ref.span)
+                if source is None or not source.library:
+                    self.diagnostics.warning(
+                        "W0607",
+                        f"never-assigned local variable '{ref.name}'",
+                        ref.span,
+                        where="nothing gives it a value",
+                        hint=f"add 'global {ref.name}' when another probe sets it",
+                    )
 
     def _warn_unassigned(self, used: dict[str, p.Global], written: set[str]) -> None:
         for name, var in used.items():

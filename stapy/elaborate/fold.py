@@ -73,7 +73,7 @@ def constant(node: p.Expr) -> int | str | None:
         return int(bool(right)) if isinstance(right, int) else None
     if isinstance(node, p.Conditional):
         cond = constant(node.cond)
-        if isinstance(cond, int):
+        if isinstance(cond, int) and node.yes.type == node.no.type:
             return constant(node.yes if cond else node.no)
     return None
 
@@ -104,7 +104,7 @@ def fold(node: p.Expr) -> p.Expr:
             return p.Text(node.span, p.STRING, known)
     if isinstance(node, p.Conditional):
         cond = constant(node.cond)
-        if isinstance(cond, int):
+        if isinstance(cond, int) and node.yes.type == node.no.type:
             return node.yes if cond else node.no
     if isinstance(node, p.BinaryOp):
         return _identity(node)

@@ -33,7 +33,7 @@ class Optimiser:
         return source is None or not source.library
 
     def _warn(self, code: str, text: str, span: Span, hint: str = "") -> None:
-        if not self._quiet and self._user(span):
+        if not self._quiet and not self.services.diagnostics.errors and self._user(span):
             self.services.diagnostics.warning(code, text, span, hint=hint)
 
     # --- the whole program ----------------------------------------------------

@@ -67,7 +67,7 @@ def print_points(points: list[n.ProbePoint], sources: SourceMap) -> str:
     texts = []
     for point in points:
         text = dotted(point.components)
-        text += "?" if point.optional else "!" if point.sufficient else ""
+        text += "!" if point.sufficient else "?" if point.optional else ""
         if point.condition is not None:
             text += f" if ({sources.text(point.condition.span)})"
         texts.append(text)

@@ -69,6 +69,7 @@ class GlobalInfo(Record):
     library: bool
     arity: int | None = None
     arity_span: Span | None = None
+    complained: bool = False
 
 
 class Names:
@@ -257,6 +258,9 @@ class Names:
             return True
         if info.arity == arity:
             return True
+        if info.complained:
+            return False
+        info.complained = True
         labels = []
         if info.arity_span is not None:
             labels.append(Label(info.arity_span, f"arity {info.arity} first inferred here"))

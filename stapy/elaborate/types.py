@@ -51,12 +51,13 @@ class Inference:
             origin = self.types.origin(a.type)
             self._mismatch(first, second, b.span, origin if origin != NOWHERE else a.span, first)
 
-    def scalar(self, value: p.Expr) -> None:
-        """The value must be a long or a string."""
+    def scalar(self, value: p.Expr) -> bool:
+        """The value must be a long or a string; False (reported) when it cannot be."""
         kind = self.types.find(value.type)
         if kind == p.VOID:
             self._void(value)
-        elif kind == p.STATS:
+            return False
+        if kind == p.STATS:
             self.diagnostics.error(
                 "semantic error",
                 "E0301",
@@ -65,6 +66,8 @@ class Inference:
                 where="a statistic is no value by itself",
                 hint="read it with @count, @sum, @avg, … or print(@hist_log(x))",
             )
+            return False
+        return True
 
     def _void(self, value: p.Expr) -> None:
         name = value.function.name if isinstance(value, p.CallOp) else "print"
@@ -116,6 +119,7 @@ class Inference:
         for item in walk(node):
             if isinstance(item, p.Expr):
                 item.type = self.types.find(item.type)
+        for item in walk(node):
             if isinstance(item, (p.PrintOp, p.PrettyPrint)):
                 _settle_pieces(item)
 
@@ -127,17 +131,21 @@ class Inference:
 
     def unresolved(self, node: Any) -> None:
         """Report values whose type nothing settles."""
+        dropped: set[int] = set()
         for item in walk(node):
+            if isinstance(item, p.Evaluate):
+                dropped.add(id(item.expr))
             if isinstance(item, (p.LocalRef, p.GlobalRef, p.ElementRef, p.CallOp)):
                 kind = self.types.find(item.type)
-                if is_open(kind) and kind not in self._unresolved:
-                    if isinstance(item, p.CallOp):
-                        continue
+                if is_open(kind) and kind not in self._unresolved and id(item) not in dropped:
                     self._unresolved.add(kind)
                     self._report_unresolved(item)
 
     def _report_unresolved(self, item: Any) -> None:
-        name = item.name if isinstance(item, p.LocalRef) else item.var.name
+        if isinstance(item, p.LocalRef):
+            name = item.name
+        else:
+            name = item.function.name if isinstance(item, p.CallOp) else item.var.name
         self.diagnostics.error(
             "semantic error",
             "E0305",
@@ -201,8 +209,8 @@ def _assign(inf: Inference, node: p.AssignOp) -> None:
         inf.expect(node.target, p.STATS)
         inf.expect(node.value, p.LONG)
     elif node.op == "=":
-        inf.scalar(node.value)
-        inf.same(node.target, node.value, node.value.span)
+        if inf.scalar(node.value):
+            inf.same(node.target, node.value, node.value.span)
     else:
         kind = p.STRING if node.op == ".=" else p.LONG
         inf.expect(node.target, kind)
@@ -215,8 +223,7 @@ def _increment(inf: Inference, node: p.IncrementOp) -> None:
 
 def _keys(inf: Inference, var: p.Global, keys: list[p.Expr | None]) -> None:
     for kind, key in zip(var.keys, keys):
-        if key is not None:
-            inf.scalar(key)
+        if key is not None and inf.scalar(key):
             inf.expect(key, kind)
 
 
@@ -230,8 +237,8 @@ def _in_array(inf: Inference, node: p.InArray) -> None:
 
 def _call(inf: Inference, node: p.CallOp) -> None:
     for param, arg in zip(node.function.params, node.args):
-        inf.scalar(arg)
-        inf.expect(arg, param.type)
+        if inf.scalar(arg):
+            inf.expect(arg, param.type)
 
 
 def _print(inf: Inference, node: Any) -> None:
@@ -307,8 +314,8 @@ def _foreach_bucket(inf: Inference, node: p.ForeachBucket) -> None:
 def _return(inf: Inference, node: p.Return) -> None:
     if node.value is None or inf.function is None:
         return
-    inf.scalar(node.value)
-    inf.expect(node.value, inf.function.type)
+    if inf.scalar(node.value):
+        inf.expect(node.value, inf.function.type)
 
 
 def _try(inf: Inference, node: p.Try) -> None:

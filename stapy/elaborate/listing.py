@@ -1,0 +1,139 @@
+"""What -l, -L and the --dump options print."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from stapy.debuginfo import ctypes
+from stapy.elaborate import program as p
+from stapy.elaborate.walk import walk
+
+if TYPE_CHECKING:
+    from stapy.elaborate.resolve import Raw, Resolver
+    from stapy.elaborate.scope import TargetScope
+    from stapy.elaborate.services import Services
+    from stapy.parse.nodes import FunctionDecl, Script
+
+
+def list_points(scripts: list[Script], services: Services, variables: bool) -> list[str]:
+    """Points that the scripts' probes stand for; with their variables for -L.
+
+    An alias is listed under its own name, everything else as it was resolved.
+    """
+    from stapy.elaborate.resolve import Resolver
+
+    services.options.unoptimized = False
+    resolver = Resolver(services)
+    if variables:
+        resolver.run(scripts)
+        if not resolver.probes:
+            return []
+        _infer(resolver)
+        lines = [line for raw in resolver.probes for line in _described(raw, resolver)]
+    else:
+        lines = _names(scripts, resolver)
+    return sorted(set(lines))
+
+
+def _names(scripts: list[Script], resolver: Resolver) -> list[str]:
+    for script in scripts:
+        resolver.names.add(script)
+    lines: list[str] = []
+    for source in list(resolver.names.probes):
+        for derived in resolver.points.derive(source):
+            if derived.chain:
+                lines.append(derived.alias)
+            else:
+                lines += [match.point for match in derived.matches]
+    return lines
+
+
+def _infer(resolver: Resolver) -> None:
+    """Types of the locals; what does not fit is of no interest in a list."""
+    from stapy.diagnostics import Diagnostics
+    from stapy.elaborate.types import Inference
+
+    inference = Inference(resolver.types, Diagnostics(resolver.services.sources))
+    for raw in resolver.probes:
+        inference.body(raw.body)
+    for item in resolver.functions:
+        if item.function.body is not None:
+            inference.body(item.function.body, item.function)
+    inference.finish()
+
+
+def _described(raw: Raw, resolver: Resolver) -> list[str]:
+    tail = "".join(f" {name}:{kind}" for name, kind in _locals(raw, resolver))
+    lines = []
+    for match in raw.matches:
+        scope = raw.derived.family.scope(match.site, resolver.services)
+        name = raw.derived.alias if raw.derived.chain else match.point
+        lines.append(name + tail + (_targets(scope) if scope is not None else ""))
+    return lines
+
+
+def _locals(raw: Raw, resolver: Resolver) -> list[tuple[str, str]]:
+    """What an alias sets for the user's handler, in the order of its text."""
+    found: dict[str, str] = {}
+    for item in walk(raw.body):
+        if isinstance(item, p.AssignOp) and isinstance(item.target, p.LocalRef):
+            name = item.target.name
+            if not name.startswith("__"):
+                kind = resolver.types.find(item.target.type)
+                found.setdefault(name, "unknown" if kind.startswith("?") else kind)
+    return list(found.items())
+
+
+def _targets(scope: TargetScope) -> str:
+    text = ""
+    shown: dict[str, Any] = dict(scope.variables)
+    if scope.entry is not None:
+        shown.update(scope.entry.variables)
+    for name, variable in shown.items():
+        kind = "string" if variable.string else ctypes.c_name(variable.type)
+        text += f" {name}:{kind}"
+    return text
+
+
+# --- --dump-… -------------------------------------------------------------------
+
+
+def dump(what: str, services: Services) -> list[str]:
+    """``probe-types``, ``probe-aliases`` or ``functions``."""
+    if what == "probe-types":
+        from stapy.probes import families
+
+        return sorted(str(form) for family in families() for form in family.forms)
+    if what == "probe-aliases":
+        return sorted({".".join(names) for names, _ in services.library.alias_names()})
+    return _functions(services)
+
+
+def _functions(services: Services) -> list[str]:
+    from stapy.parse import nodes as n
+
+    lines: list[str] = []
+    library = services.library
+    names = library.function_names()
+    for path in sorted({path for name in names for path in library.files_with_function(name)}):
+        script = library.load(path)
+        if script is None:
+            continue
+        lines += [
+            _signature(decl)
+            for decl in script.decls
+            if isinstance(decl, n.FunctionDecl)
+            and not decl.private
+            and not decl.name.startswith("_")
+        ]
+    return sorted(lines)
+
+
+def _signature(decl: FunctionDecl) -> str:
+    from stapy.elaborate.syntax import markers
+
+    params = ", ".join(f"{x.name}:{x.type or 'unknown'}" for x in decl.params)
+    text = f"{decl.name}:{decl.type or 'unknown'} ({params})"
+    for mark in sorted(markers(decl.code or "")):
+        text += f" /* {mark} */"
+    return text

@@ -1,0 +1,234 @@
+"""Pass 1 and 2 over small texts, with a library and debug information made by hand."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import Any
+
+from stapy.debuginfo import ctypes as c
+from stapy.diagnostics import Diagnostics, SourceMap
+from stapy.elaborate import elaborate
+from stapy.elaborate.program import Program
+from stapy.elaborate.services import NoLibrary, Services
+from stapy.options import Options
+from stapy.parse import nodes as n
+from stapy.parse import parse_script
+from stapy.parse.facts import PreprocessFacts
+from stapy.record import Record
+
+LONG = c.Int("long", 8, True, "signed")
+INT = c.Int("int", 4, True, "signed")
+UINT = c.Int("unsigned int", 4, False, "unsigned")
+USHORT = c.Int("unsigned short", 2, False, "unsigned")
+CHAR = c.Int("char", 1, True, "char")
+SIZE_T = c.Typedef("size_t", c.Int("unsigned long", 8, False, "unsigned"))
+VOID = c.Void()
+
+
+def struct(name: str, size: int, *members: tuple[Any, ...], kind: str = "struct") -> c.Struct:
+    """A struct from ``(name, type, byte offset)`` or ``(name, type, bit offset, bits)``."""
+    made = [
+        c.Member(m[0], m[1], m[2], m[3]) if len(m) == 4 else c.Member(m[0], m[1], m[2] * 8)
+        for m in members
+    ]
+    return c.Struct(kind, name, size, lambda: made)
+
+
+def pointer(type: c.CType, user: bool = False) -> c.Pointer:
+    return c.Pointer(type, user=user)
+
+
+QSTR = struct("qstr", 16, ("len", UINT, 0), ("name", pointer(CHAR), 8))
+DENTRY = struct("dentry", 64, ("d_name", QSTR, 32), ("d_iname", c.Array(CHAR, 16), 48))
+PATH = struct("path", 16, ("mnt", pointer(VOID), 0), ("dentry", pointer(DENTRY), 8))
+ANON = struct("", 8, ("f_one", INT, 0), ("f_two", LONG, 0), kind="union")
+MODE = c.Enum("mode", 4, False, [c.Enumerator("MODE_READ", 1), c.Enumerator("MODE_WRITE", 2)])
+FILE = struct(
+    "file",
+    128,
+    ("f_flags", UINT, 64),
+    ("f_path", PATH, 16),
+    ("", ANON, 8),
+    ("f_pos", LONG, 72),
+    ("low", UINT, 640, 3),
+    ("high", INT, 643, 5),
+    ("table", c.Array(INT, 4), 96),
+    ("mode", MODE, 112),
+)
+SMALL = struct("small", 16, ("a", INT, 0), ("b", INT, 4), ("c", LONG, 8))
+BIG = struct("big", 24, ("x", LONG, 0), ("y", LONG, 8), ("z", LONG, 16))
+TASK = struct("task_struct", 256, ("pid", INT, 16), ("comm", c.Array(CHAR, 16), 32))
+
+TYPES: dict[str, c.CType] = {
+    t.name: t for t in (QSTR, DENTRY, PATH, FILE, SMALL, BIG, TASK)
+} | {"int": INT, "mode": MODE, "size_t": SIZE_T}
+
+
+def function(result: c.CType, *params: tuple[str, c.CType]) -> c.Function:
+    return c.Function(result, [c.Parameter(name, type) for name, type in params])
+
+
+READ = function(
+    c.Typedef("ssize_t", LONG),
+    ("file", pointer(FILE)),
+    ("buf", pointer(CHAR, user=True)),
+    ("count", SIZE_T),
+)
+FUNCTIONS: dict[tuple[str, str | None], c.Function | None] = {
+    ("vfs_read", None): READ,
+    ("vfs_readv", None): function(LONG, ("file", pointer(FILE)), ("vlen", UINT)),
+    ("vfs_write", None): READ,
+    ("do_small", None): function(VOID, ("s", SMALL), ("n", INT)),
+    ("do_big", None): function(BIG, ("b", BIG), ("n", INT)),
+    ("do_many", None): function(
+        INT, *((f"a{i}", LONG) for i in range(6)), ("seventh", INT), ("eighth", USHORT)
+    ),
+    ("no_type", None): None,
+    ("mutex_lock", None): function(VOID),
+    ("ext_read", "ext"): READ,
+}
+
+
+class Site(Record):
+    name: str
+    module: str | None
+    type: c.Function | None
+    rung: str
+    section: str = ""
+
+
+class Trace(Record):
+    system: str
+    name: str
+    module: str | None
+    params: list[c.Parameter]
+
+
+TRACEPOINTS = [
+    Trace(
+        "sched",
+        "sched_switch",
+        None,
+        [
+            c.Parameter("preempt", c.Int("bool", 1, False, "bool")),
+            c.Parameter("prev", pointer(TASK)),
+            c.Parameter("next", pointer(TASK)),
+        ],
+    ),
+    Trace("sched", "sched_wakeup", None, [c.Parameter("p", pointer(TASK))]),
+]
+
+
+class FakeDebuginfo:
+    """Functions, types and tracepoints from the tables above."""
+
+    def functions(self, pattern: str, module: str | None = None) -> list[Site]:
+        return [
+            Site(name, owner, type, "BTF")
+            for (name, owner), type in FUNCTIONS.items()
+            if fnmatchcase(name, pattern)
+            and (owner is None if module is None else owner and fnmatchcase(owner, module))
+        ]
+
+    def exported(self, name: str) -> bool:
+        return name in ("vfs_read", "mutex_lock")
+
+    def type(self, name: str, modules: list[str]) -> c.CType | None:
+        return TYPES.get(name.rpartition(" ")[2])
+
+    def enumerator(self, name: str) -> int | None:
+        return {item.name: item.value for item in MODE.values}.get(name)
+
+    def tracepoints(self, pattern: str, module: str | None = None) -> list[Trace]:
+        system, _, name = pattern.rpartition(":")
+        return [
+            t
+            for t in TRACEPOINTS
+            if fnmatchcase(t.name, name) and (not system or fnmatchcase(t.system, system))
+        ]
+
+    def near(self, name: str, limit: int = 3, module: str | None = None) -> list[str]:
+        from stapy.suggest import nearest
+
+        return nearest(name, [n for n, _ in FUNCTIONS], limit)
+
+    def missing_hint(self, what: str) -> str:
+        return f"install debuginfo ({what})"
+
+
+class TextLibrary(NoLibrary):
+    """A library of texts in memory."""
+
+    def __init__(self, texts: dict[str, str], sources: SourceMap, diagnostics: Diagnostics):
+        self.loads: list[str] = []
+        self._trees: dict[str, n.Script] = {}
+        for name, text in texts.items():
+            facts = PreprocessFacts(guru=True)
+            tree = parse_script(name, text, facts, None, sources, diagnostics, library=True)
+            assert tree is not None, [d.message for d in diagnostics.errors]
+            self._trees[name] = tree
+
+    def _with(self, kind: type, name: str) -> list[str]:
+        return [
+            path
+            for path, tree in self._trees.items()
+            if any(isinstance(d, kind) and d.name == name for d in tree.decls)
+        ]
+
+    def files_with_function(self, name: str) -> list[str]:
+        return self._with(n.FunctionDecl, name)
+
+    def files_with_global(self, name: str) -> list[str]:
+        return self._with(n.GlobalDecl, name)
+
+    def alias_names(self) -> list[tuple[tuple[str, ...], str]]:
+        return [
+            (tuple(x.name for x in d.name), path)
+            for path, tree in self._trees.items()
+            for d in tree.decls
+            if isinstance(d, n.AliasDecl)
+        ]
+
+    def function_names(self) -> list[str]:
+        return [
+            d.name
+            for tree in self._trees.values()
+            for d in tree.decls
+            if isinstance(d, n.FunctionDecl)
+        ]
+
+    def load(self, path: str) -> n.Script | None:
+        self.loads.append(path)
+        return self._trees[path]
+
+
+class Result(Record):
+    program: Program | None
+    diagnostics: Diagnostics
+    services: Services
+
+    def shown(self) -> list[str]:
+        """Messages as ``CODE message @ text``."""
+        sources = self.services.sources
+        return [f"{d.code} {d.message} @ {sources.text(d.span)}" for d in self.diagnostics.items]
+
+    @property
+    def codes(self) -> list[str]:
+        return [d.code for d in self.diagnostics.items]
+
+
+def run(
+    text: str, library: dict[str, str] | None = None, debuginfo: Any = None, **options: Any
+) -> Result:
+    """Elaborate a script."""
+    sources = SourceMap()
+    diagnostics = Diagnostics(sources)
+    guru = bool(options.get("guru"))
+    facts = PreprocessFacts(guru=guru)
+    script = parse_script("<input>", text, facts, None, sources, diagnostics)
+    shelf = TextLibrary(library, sources, diagnostics) if library else NoLibrary()
+    services = Services(
+        Options(**options), diagnostics, sources, None, debuginfo or FakeDebuginfo(), shelf
+    )
+    program = elaborate([script], services) if script is not None else None
+    return Result(program, diagnostics, services)
