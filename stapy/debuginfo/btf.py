@@ -79,6 +79,13 @@ class Btf:
         self._types, self._type_size = body + type_at, type_size
         self._text, self._text_size = body + text_at, text_size
 
+    def raw(self) -> bytes:
+        """The whole section, with a header that fits."""
+        types = self._data[self._types : self._types + self._type_size]
+        texts = self._data[self._text : self._text + self._text_size]
+        sizes = (0, len(types), len(types), len(texts))
+        return struct.pack("<HBBIIIII", 0xEB9F, 1, 0, 24, *sizes) + types + texts
+
     # --- raw access for the factory --------------------------------------
 
     def string(self, offset: int) -> bytes:

@@ -264,7 +264,7 @@ def walk(type: c.CType, budget: list[int]) -> None:
 
 
 @given(st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_damage_ends_in_a_clean_error(data: st.DataObject) -> None:
     image = bytearray(sample().data())
     for _ in range(data.draw(st.integers(1, 6))):

@@ -108,7 +108,7 @@ def test_what_is_no_elf_file(data: bytes, why: str) -> None:
 
 
 @given(st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_damage_ends_in_a_clean_error(data: st.DataObject) -> None:
     image = bytearray(sample())
     for _ in range(data.draw(st.integers(1, 6))):

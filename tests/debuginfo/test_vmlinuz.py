@@ -161,7 +161,7 @@ def test_a_plain_vmlinux_needs_no_unpacking() -> None:
 
 
 @given(st.binary(max_size=300))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_lz4_blocks_round_trip(data: bytes) -> None:
     assert lz4.inflate_block(lz4_block(data)) == data
 
@@ -172,7 +172,7 @@ def test_lz4_matches() -> None:
 
 
 @given(st.binary(min_size=1, max_size=200))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_damaged_lz4_blocks_end_cleanly(data: bytes) -> None:
     try:
         assert len(lz4.inflate_block(data)) <= 8 << 20
