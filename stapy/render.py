@@ -61,9 +61,7 @@ class _Mark:
 
 
 class _Drawing:
-    def __init__(
-        self, diagnostic: Diagnostic, sources: SourceMap, colors: dict[str, str]
-    ) -> None:
+    def __init__(self, diagnostic: Diagnostic, sources: SourceMap, colors: dict[str, str]) -> None:
         self.item = diagnostic
         self.sources = sources
         self.colors = colors

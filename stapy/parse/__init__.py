@@ -63,7 +63,6 @@ def parse_script(
     from stapy.parse.glue import glue
     from stapy.parse.grammar import parse_tokens
     from stapy.parse.lexer import readable, tokenize
-    from stapy.parse.library import Library
     from stapy.parse.nodes import Script
     from stapy.parse.preprocess import Preprocessor
 

@@ -10,7 +10,7 @@ from stapy.parse.numbers import parse_number
 from stapy.parse.tokens import Token
 from stapy.suggest import did_you_mean
 
-_ORDER = {
+_ORDER: dict[str, Callable[[int], bool]] = {
     "LT": lambda c: c < 0,
     "LE": lambda c: c <= 0,
     "GT": lambda c: c > 0,
@@ -81,7 +81,10 @@ class ConditionReader:
         token = self.take()
         if token is None:
             raise self._bad(
-                "E0111", "incomplete condition after '%('", self.opening, "the text ends before '%?'"
+                "E0111",
+                "incomplete condition after '%('",
+                self.opening,
+                "the text ends before '%?'",
             )
         return token
 
@@ -195,9 +198,7 @@ class ConditionReader:
     def _number(self, token: Token) -> int:
         value = parse_number(token.value)
         if value is None:
-            raise self._bad(
-                "E0104", "number invalid or out of range", token, "not a 64-bit number"
-            )
+            raise self._bad("E0104", "number invalid or out of range", token, "not a 64-bit number")
         return value
 
 

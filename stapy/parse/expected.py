@@ -13,16 +13,68 @@ if TYPE_CHECKING:
     from stapy.parse.job import Job
 
 _TOP = "expected 'probe', 'global', 'private', 'function', or '%{'"
-_STATEMENTS = tuple("if while for foreach return delete next break continue try".split())
+_STATEMENTS = [
+    "if",
+    "while",
+    "for",
+    "foreach",
+    "return",
+    "delete",
+    "next",
+    "break",
+    "continue",
+    "try",
+]
 _BRACKETS = {"LPAREN": ")", "LBRACK": "]", "LBRACE": "}"}
 _SPELLING = {kind: word for word, kind in OPERATORS.items()}
 _WORD = {kind: word for word, kind in KEYWORDS.items()}
 
 # Kinds of which only the whole group is worth a word.
 _INFIX = frozenset(
-    "STAR SLASH PERCENT PLUS MINUS DOT LSHIFT RSHIFT LT GT LE GE EQ NE AMP CARET PIPE LAND LOR "
-    "MATCH NOMATCH IN ASSIGN STATSET PLUSSET MINUSSET TIMESSET DIVSET MODSET LSHIFTSET RSHIFTSET "
-    "ANDSET XORSET ORSET CATSET QUESTION INCR DECR ARROW LBRACK DOLLARS LPAREN".split()
+    [
+        "STAR",
+        "SLASH",
+        "PERCENT",
+        "PLUS",
+        "MINUS",
+        "DOT",
+        "LSHIFT",
+        "RSHIFT",
+        "LT",
+        "GT",
+        "LE",
+        "GE",
+        "EQ",
+        "NE",
+        "AMP",
+        "CARET",
+        "PIPE",
+        "LAND",
+        "LOR",
+        "MATCH",
+        "NOMATCH",
+        "IN",
+        "ASSIGN",
+        "STATSET",
+        "PLUSSET",
+        "MINUSSET",
+        "TIMESSET",
+        "DIVSET",
+        "MODSET",
+        "LSHIFTSET",
+        "RSHIFTSET",
+        "ANDSET",
+        "XORSET",
+        "ORSET",
+        "CATSET",
+        "QUESTION",
+        "INCR",
+        "DECR",
+        "ARROW",
+        "LBRACK",
+        "DOLLARS",
+        "LPAREN",
+    ]
 )
 
 

@@ -11,7 +11,19 @@ from stapy.parse.facts import PreprocessFacts
 from stapy.paths import data_dir
 
 _ARCHES = frozenset(
-    "x86_64 i386 arm64 arm powerpc s390 mips riscv ia64 sparc loongarch".split()
+    [
+        "x86_64",
+        "i386",
+        "arm64",
+        "arm",
+        "powerpc",
+        "s390",
+        "mips",
+        "riscv",
+        "ia64",
+        "sparc",
+        "loongarch",
+    ]
 )
 _RUNTIMES = {"linux": "kernel", "dyninst": "dyninst", "bpf": "bpf"}
 _VERSION = re.compile(r"\d+\.\d+")
@@ -43,9 +55,7 @@ def _wanted(name: str, facts: PreprocessFacts) -> bool:
     return name != "PATH" and not name.startswith(".")
 
 
-def library_files(
-    folders: list[str], facts: PreprocessFacts
-) -> Iterator[tuple[str, int, int]]:
+def library_files(folders: list[str], facts: PreprocessFacts) -> Iterator[tuple[str, int, int]]:
     """``(path, mtime, size)`` of each library file, folder by folder, sorted by name.
 
     Folders for a kernel version come before the plain files beside them.

@@ -87,11 +87,7 @@ def _component(tokens: list[Token], at: int, out: list[Token]) -> int:
     at += 1
     while at < len(tokens):
         token = tokens[at]
-        if (
-            token.type not in _LETTERS
-            or token.start != last.end
-            or token.source != last.source
-        ):
+        if token.type not in _LETTERS or token.start != last.end or token.source != last.source:
             break
         text += token.value
         last = token

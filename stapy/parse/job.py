@@ -94,7 +94,8 @@ class Job(PointActions):
 
     def target(self, token: Token) -> n.Target:
         """``$name``, with the dollars at its end split off."""
-        name, chain = token.value, []
+        name = token.value
+        chain: list[n.Component] = []
         bare = name.rstrip("$")
         if len(bare) < len(name):
             chain.append(self._pretty(token, len(name) - len(bare)))
@@ -222,8 +223,11 @@ class Job(PointActions):
         bad = next((f.group() for f in _CONVERSION.finditer(text) if len(f.group()) < 2), None)
         if bad is None:
             bad = next(
-                (f.group() for f in _BAD_BINARY.finditer(text.replace("%%", ""))
-                 if f.group(1) not in ("", "1", "2", "4", "8")),
+                (
+                    f.group()
+                    for f in _BAD_BINARY.finditer(text.replace("%%", ""))
+                    if f.group(1) not in ("", "1", "2", "4", "8")
+                ),
                 None,
             )
         if bad is not None:
@@ -257,7 +261,9 @@ class Job(PointActions):
             return n.EmbeddedStmt(expr.span, expr.code)
         return n.ExprStmt(expr.span, expr)
 
-    def foreach_key(self, name: Token, direction: Token | None) -> tuple[n.ForeachKey, Token | None]:
+    def foreach_key(
+        self, name: Token, direction: Token | None
+    ) -> tuple[n.ForeachKey, Token | None]:
         """One loop variable and the mark behind it."""
         sort = 0 if direction is None else 1 if direction.value == "+" else -1
         span = name.span.to(direction.span) if direction else name.span
@@ -403,9 +409,7 @@ class Job(PointActions):
     def priority(self, number: n.Number) -> int:
         """The order among overloads; smaller is tried first."""
         if number.value <= 0:
-            self.error(
-                "E0155", "specified priority must be > 0", number.span, "use 1 or more"
-            )
+            self.error("E0155", "specified priority must be > 0", number.span, "use 1 or more")
         return number.value
 
     def function(self, keyword: Token, private: bool, rest: Any) -> list[n.Decl]:

@@ -157,6 +157,6 @@ def _unclosed_string(text: str, source: int, start: int, diagnostics: Diagnostic
         Span(source, start, start + 1),
         where="the string begins here",
         labels=[Label(Span(source, end, end), "and the line ends here")],
-        hint='add a closing \'"\'; to put a line break into a string write \\n',
+        hint="add a closing '\"'; to put a line break into a string write \\n",
     )
     return end

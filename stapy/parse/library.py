@@ -51,7 +51,13 @@ class Library:
         self._by_path = {path: (mtime, size) for path, mtime, size in self._stamps}
         macro_stamp = repr([stamp for stamp in self._stamps if stamp[0].endswith(".stpm")])
         self._key = "\n".join(
-            [_shape(), facts.key(), *dirs, macro_stamp, _generator_stamp() if self._tables() else ""]
+            [
+                _shape(),
+                facts.key(),
+                *dirs,
+                macro_stamp,
+                _generator_stamp() if self._tables() else "",
+            ]
         )
         self._disk = Disk(cache_dir, read=read_cache)
         self._name = digest(self._key)

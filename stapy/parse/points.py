@@ -89,9 +89,7 @@ class PointActions:
                 )
         return points
 
-    def probe(
-        self, keyword: Token, points: list[n.ProbePoint], body: n.Stmt
-    ) -> list[n.Decl]:
+    def probe(self, keyword: Token, points: list[n.ProbePoint], body: n.Stmt) -> list[n.Decl]:
         """A probe."""
         self.end_body(function=False)
         return [n.ProbeDecl(keyword.span.to(body.span), points, body)]
@@ -132,9 +130,7 @@ class PointActions:
                 )
         body = epilogue or prologue
         span = keyword.span.to(body.span) if body else keyword.span
-        return [
-            n.AliasDecl(span, name.components, points, prologue, epilogue, self.doc(keyword))
-        ]
+        return [n.AliasDecl(span, name.components, points, prologue, epilogue, self.doc(keyword))]
 
     def double_epilogue(self, comma: Token) -> None:
         """``+=`` takes one block."""

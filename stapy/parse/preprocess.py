@@ -366,7 +366,7 @@ class Preprocessor:
         if not self.library:
             if "@" + name in AT_WORDS:
                 self.diagnostics.warning(
-                    "W0601",
+                    "W0650",
                     f"macro redefines built-in operator '@{name}'",
                     macro.span,
                     where="the operator cannot be used below",
@@ -375,7 +375,7 @@ class Preprocessor:
                 hidden = self.find_macro(name)
                 if hidden is not None:
                     self.diagnostics.warning(
-                        "W0602",
+                        "W0651",
                         f"macro '@{name}' overrides definition in the tapset library",
                         macro.span,
                         where="this definition is used in this script",

@@ -36,7 +36,7 @@ def rules() -> dict[str, Callable[[Any], None]]:
 
 def digest() -> str:
     """Changes whenever the tables must."""
-    import ply
+    import ply  # type: ignore[import-untyped]
 
     text = "\n".join(
         [f"{name} {rule.__doc__}" for name, rule in rules().items()]
@@ -47,7 +47,7 @@ def digest() -> str:
 
 def make_parser(on_error: Callable[[Any], Any]) -> Any:
     """A PLY parser; the tables come from a cache when there is a good one."""
-    from ply.yacc import LRParser
+    from ply.yacc import LRParser  # type: ignore[import-untyped]
 
     functions = rules()
     data = _load()

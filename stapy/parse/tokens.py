@@ -5,11 +5,26 @@ from __future__ import annotations
 from stapy.diagnostics import Span
 
 KEYWORDS = {
-    word: "STRING_TYPE" if word == "string" else word.upper()
-    for word in (
-        "probe global private function if else for foreach in limit return delete while "
-        "break continue next string long try catch"
-    ).split()
+    "probe": "PROBE",
+    "global": "GLOBAL",
+    "private": "PRIVATE",
+    "function": "FUNCTION",
+    "if": "IF",
+    "else": "ELSE",
+    "for": "FOR",
+    "foreach": "FOREACH",
+    "in": "IN",
+    "limit": "LIMIT",
+    "return": "RETURN",
+    "delete": "DELETE",
+    "while": "WHILE",
+    "break": "BREAK",
+    "continue": "CONTINUE",
+    "next": "NEXT",
+    "string": "STRING_TYPE",
+    "long": "LONG",
+    "try": "TRY",
+    "catch": "CATCH",
 }
 
 PRINTERS = {

@@ -1,6 +1,5 @@
 """Declarations and probe points; ``script`` is the start symbol."""
 
-# ruff: noqa: D205, D400, D415
 from __future__ import annotations
 
 from typing import Any
@@ -13,8 +12,8 @@ def p_script(p: Any) -> None:
 
 def p_declarations(p: Any) -> None:
     """declarations :
-                    | declarations declaration
-                    | declarations error"""
+    | declarations declaration
+    | declarations error"""
     if len(p) == 1:
         p[0] = []
     else:
@@ -25,8 +24,8 @@ def p_declarations(p: Any) -> None:
 
 def p_declaration(p: Any) -> None:
     """declaration : probe
-                   | alias
-                   | function"""
+    | alias
+    | function"""
     p[0] = p[1]
 
 
@@ -50,7 +49,7 @@ def p_globals(p: Any) -> None:
 
 def p_globals_private(p: Any) -> None:
     """globals : PRIVATE GLOBAL global_list
-               | PRIVATE global_list"""
+    | PRIVATE global_list"""
     p[0] = p[len(p) - 1]
     for item in p[0]:
         item.private = True
@@ -58,7 +57,7 @@ def p_globals_private(p: Any) -> None:
 
 def p_global_list(p: Any) -> None:
     """global_list : global_item
-                   | global_list COMMA global_item"""
+    | global_list COMMA global_item"""
     if len(p) == 2:
         p[0] = [p[1]]
     else:
@@ -73,19 +72,19 @@ def p_global_item(p: Any) -> None:
 
 def p_global_wrap(p: Any) -> None:
     """global_wrap :
-                   | PERCENT"""
+    | PERCENT"""
     p[0] = len(p) > 1
 
 
 def p_global_size(p: Any) -> None:
     """global_size :
-                   | LBRACK signed RBRACK"""
+    | LBRACK signed RBRACK"""
     p[0] = p[2] if len(p) > 1 else None
 
 
 def p_global_value(p: Any) -> None:
     """global_value :
-                    | ASSIGN literal"""
+    | ASSIGN literal"""
     p[0] = (p.slice[1], p[2]) if len(p) > 1 else None
 
 
@@ -109,20 +108,20 @@ def p_function_rest(p: Any) -> None:
 
 def p_type(p: Any) -> None:
     """type :
-            | COLON LONG
-            | COLON STRING_TYPE"""
+    | COLON LONG
+    | COLON STRING_TYPE"""
     p[0] = p[2] if len(p) > 1 else ""
 
 
 def p_params(p: Any) -> None:
     """params :
-              | param_list"""
+    | param_list"""
     p[0] = p[1] if len(p) > 1 else []
 
 
 def p_param_list(p: Any) -> None:
     """param_list : param
-                  | param_list COMMA param"""
+    | param_list COMMA param"""
     if len(p) == 2:
         p[0] = [p[1]]
     else:
@@ -137,7 +136,7 @@ def p_param(p: Any) -> None:
 
 def p_priority(p: Any) -> None:
     """priority :
-                | COLON signed"""
+    | COLON signed"""
     p[0] = p.parser.job.priority(p[2]) if len(p) > 1 else None
 
 
@@ -182,7 +181,7 @@ def p_alias_bad(p: Any) -> None:
 
 def p_points(p: Any) -> None:
     """points : point
-              | points COMMA point"""
+    | points COMMA point"""
     p[0] = p[1] if len(p) == 2 else p[1] + p[3]
 
 
@@ -193,20 +192,20 @@ def p_point(p: Any) -> None:
 
 def p_mark(p: Any) -> None:
     """mark :
-            | QUESTION
-            | NOT"""
+    | QUESTION
+    | NOT"""
     p[0] = p.slice[1] if len(p) > 1 else None
 
 
 def p_condition(p: Any) -> None:
     """condition :
-                 | IF LPAREN expr RPAREN"""
+    | IF LPAREN expr RPAREN"""
     p[0] = p[3] if len(p) > 1 else None
 
 
 def p_path(p: Any) -> None:
     """path : step
-            | path DOT step"""
+    | path DOT step"""
     p[0] = p[1] if len(p) == 2 else p.parser.job.joined(p[1], p[3], p.slice[2])
 
 
@@ -227,27 +226,27 @@ def p_step_group(p: Any) -> None:
 
 def p_member_name(p: Any) -> None:
     """member_name : IDENT
-                   | PRINT
-                   | PRINTD
-                   | PRINTF
-                   | PROBE
-                   | GLOBAL
-                   | PRIVATE
-                   | FUNCTION
-                   | IF
-                   | ELSE
-                   | FOR
-                   | FOREACH
-                   | IN
-                   | LIMIT
-                   | RETURN
-                   | DELETE
-                   | WHILE
-                   | BREAK
-                   | CONTINUE
-                   | NEXT
-                   | STRING_TYPE
-                   | LONG
-                   | TRY
-                   | CATCH"""
+    | PRINT
+    | PRINTD
+    | PRINTF
+    | PROBE
+    | GLOBAL
+    | PRIVATE
+    | FUNCTION
+    | IF
+    | ELSE
+    | FOR
+    | FOREACH
+    | IN
+    | LIMIT
+    | RETURN
+    | DELETE
+    | WHILE
+    | BREAK
+    | CONTINUE
+    | NEXT
+    | STRING_TYPE
+    | LONG
+    | TRY
+    | CATCH"""
     p[0] = p.slice[1]

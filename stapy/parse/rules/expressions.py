@@ -1,7 +1,6 @@
 """Expressions."""
 
 # The docstrings are productions, so they cannot be sentences.
-# ruff: noqa: D205, D400, D415
 from __future__ import annotations
 
 from typing import Any
@@ -63,34 +62,34 @@ precedence = (
 
 def p_expr_binary(p: Any) -> None:
     """expr : expr STAR expr
-            | expr SLASH expr
-            | expr PERCENT expr
-            | expr PLUS expr
-            | expr MINUS expr
-            | expr DOT expr
-            | expr LSHIFT expr
-            | expr RSHIFT expr
-            | expr LT expr
-            | expr GT expr
-            | expr LE expr
-            | expr GE expr
-            | expr EQ expr
-            | expr NE expr
-            | expr AMP expr
-            | expr CARET expr
-            | expr PIPE expr"""
+    | expr SLASH expr
+    | expr PERCENT expr
+    | expr PLUS expr
+    | expr MINUS expr
+    | expr DOT expr
+    | expr LSHIFT expr
+    | expr RSHIFT expr
+    | expr LT expr
+    | expr GT expr
+    | expr LE expr
+    | expr GE expr
+    | expr EQ expr
+    | expr NE expr
+    | expr AMP expr
+    | expr CARET expr
+    | expr PIPE expr"""
     p[0] = n.Binary(p[1].span.to(p[3].span), p[2], p[1], p[3])
 
 
 def p_expr_logical(p: Any) -> None:
     """expr : expr LAND expr
-            | expr LOR expr"""
+    | expr LOR expr"""
     p[0] = n.Logical(p[1].span.to(p[3].span), p[2], p[1], p[3])
 
 
 def p_expr_regex(p: Any) -> None:
     """expr : expr MATCH string
-            | expr NOMATCH string"""
+    | expr NOMATCH string"""
     p[0] = n.Regex(p[1].span.to(p[3].span), p[2], p[1], p[3])
 
 
@@ -106,18 +105,18 @@ def p_expr_keys_in(p: Any) -> None:
 
 def p_expr_assign(p: Any) -> None:
     """expr : expr ASSIGN expr
-            | expr STATSET expr
-            | expr PLUSSET expr
-            | expr MINUSSET expr
-            | expr TIMESSET expr
-            | expr DIVSET expr
-            | expr MODSET expr
-            | expr LSHIFTSET expr
-            | expr RSHIFTSET expr
-            | expr ANDSET expr
-            | expr XORSET expr
-            | expr ORSET expr
-            | expr CATSET expr"""
+    | expr STATSET expr
+    | expr PLUSSET expr
+    | expr MINUSSET expr
+    | expr TIMESSET expr
+    | expr DIVSET expr
+    | expr MODSET expr
+    | expr LSHIFTSET expr
+    | expr RSHIFTSET expr
+    | expr ANDSET expr
+    | expr XORSET expr
+    | expr ORSET expr
+    | expr CATSET expr"""
     p.parser.job.check_target(p[1], f"'{p[2]}'")
     p[0] = n.Assign(p[1].span.to(p[3].span), p[2], p[1], p[3])
 
@@ -129,22 +128,22 @@ def p_expr_ternary(p: Any) -> None:
 
 def p_expr_unary(p: Any) -> None:
     """expr : MINUS expr %prec UNARY
-            | PLUS expr %prec UNARY
-            | NOT expr
-            | TILDE expr"""
+    | PLUS expr %prec UNARY
+    | NOT expr
+    | TILDE expr"""
     p[0] = n.Unary(p.slice[1].span.to(p[2].span), p[1], p[2])
 
 
 def p_expr_prefix(p: Any) -> None:
     """expr : INCR suffixed %prec NOSUFFIX
-            | DECR suffixed %prec NOSUFFIX"""
+    | DECR suffixed %prec NOSUFFIX"""
     p.parser.job.check_target(p[2], f"'{p[1]}'")
     p[0] = n.Increment(p.slice[1].span.to(p[2].span), p[1], p[2], True)
 
 
 def p_expr_postfix(p: Any) -> None:
     """expr : suffixed INCR
-            | suffixed DECR"""
+    | suffixed DECR"""
     p.parser.job.check_target(p[1], f"'{p[2]}'")
     p[0] = n.Increment(p[1].span.to(p.slice[2].span), p[2], p[1], False)
 
@@ -164,14 +163,14 @@ def p_expr_suffixed(p: Any) -> None:
 
 def p_suffixed(p: Any) -> None:
     """suffixed : primary %prec NOSUFFIX
-                | chained %prec NOSUFFIX"""
+    | chained %prec NOSUFFIX"""
     p[0] = p[1]
 
 
 def p_chained_start(p: Any) -> None:
     """chained : target
-               | cast
-               | atvar"""
+    | cast
+    | atvar"""
     p[0] = p[1]
 
 
@@ -212,14 +211,14 @@ def p_target_dollars(p: Any) -> None:
 
 def p_cast(p: Any) -> None:
     """cast : AT_CAST LPAREN expr COMMA text RPAREN
-            | AT_CAST LPAREN expr COMMA text COMMA text RPAREN"""
+    | AT_CAST LPAREN expr COMMA text COMMA text RPAREN"""
     module = p[7] if len(p) > 7 else ""
     p[0] = n.Cast(p.slice[1].span.to(p.slice[len(p) - 1].span), p[3], p[5], module)
 
 
 def p_atvar(p: Any) -> None:
     """atvar : AT_VAR LPAREN text RPAREN
-             | AT_VAR LPAREN text COMMA text RPAREN"""
+    | AT_VAR LPAREN text COMMA text RPAREN"""
     module = p[5] if len(p) > 5 else ""
     p[0] = n.AtVar(p.slice[1].span.to(p.slice[len(p) - 1].span), p[3], module)
 
@@ -229,10 +228,10 @@ def p_atvar(p: Any) -> None:
 
 def p_primary_literal(p: Any) -> None:
     """primary : number
-               | string
-               | call
-               | print
-               | operator"""
+    | string
+    | call
+    | print
+    | operator"""
     p[0] = p[1]
 
 
@@ -269,13 +268,13 @@ def p_primary_embedded(p: Any) -> None:
 
 def p_call(p: Any) -> None:
     """call : IDENT LPAREN RPAREN
-            | IDENT LPAREN args RPAREN"""
+    | IDENT LPAREN args RPAREN"""
     p[0] = n.Call(p.slice[1].span.to(p.slice[len(p) - 1].span), p[1], p[3] if len(p) > 4 else [])
 
 
 def p_args(p: Any) -> None:
     """args : expr
-            | args COMMA expr"""
+    | args COMMA expr"""
     if len(p) == 2:
         p[0] = [p[1]]
     else:
@@ -285,7 +284,7 @@ def p_args(p: Any) -> None:
 
 def p_keys(p: Any) -> None:
     """keys : key
-            | keys COMMA key"""
+    | keys COMMA key"""
     if len(p) == 2:
         p[0] = [p[1]]
     else:
@@ -333,12 +332,12 @@ def p_text(p: Any) -> None:
 
 def p_signed(p: Any) -> None:
     """signed : NUMBER
-              | MINUS NUMBER"""
+    | MINUS NUMBER"""
     minus = p.slice[1] if len(p) == 3 else None
     p[0] = p.parser.job.number(p.slice[len(p) - 1], minus)
 
 
 def p_literal(p: Any) -> None:
     """literal : signed
-               | string"""
+    | string"""
     p[0] = p[1]

@@ -1,6 +1,5 @@
 """Operators that look like functions: the print family, statistics, ``@defined`` and kin."""
 
-# ruff: noqa: D205, D400, D415
 from __future__ import annotations
 
 from typing import Any
@@ -36,7 +35,7 @@ def p_print_delimited(p: Any) -> None:
 
 def p_print_format(p: Any) -> None:
     """print : PRINTF LPAREN string RPAREN
-             | PRINTF LPAREN string COMMA args RPAREN"""
+    | PRINTF LPAREN string COMMA args RPAREN"""
     p.parser.job.check_format(p[3])
     p[0] = n.Print(_whole(p), p[1], p[3], p[5] if len(p) > 5 else [])
 
@@ -46,7 +45,7 @@ def p_print_format(p: Any) -> None:
 
 def p_operator_stat(p: Any) -> None:
     """operator : AT_STAT LPAREN expr RPAREN
-                | AT_STAT LPAREN expr COMMA signed RPAREN"""
+    | AT_STAT LPAREN expr COMMA signed RPAREN"""
     params = [p[5]] if len(p) > 5 else []
     p[0] = p.parser.job.statistic(p.slice[1], _whole(p), p[3], params)
 
@@ -97,11 +96,9 @@ def p_operator_enum(p: Any) -> None:
 
 def p_operator_enumname(p: Any) -> None:
     """operator : AT_ENUMNAME LPAREN expr RPAREN
-                | AT_ENUMNAME LPAREN expr COMMA text RPAREN
-                | AT_ENUMNAME LPAREN expr COMMA text COMMA text RPAREN"""
-    p[0] = n.AtEnumName(
-        _whole(p), p[3], p[5] if len(p) > 5 else "", p[7] if len(p) > 7 else ""
-    )
+    | AT_ENUMNAME LPAREN expr COMMA text RPAREN
+    | AT_ENUMNAME LPAREN expr COMMA text COMMA text RPAREN"""
+    p[0] = n.AtEnumName(_whole(p), p[3], p[5] if len(p) > 5 else "", p[7] if len(p) > 7 else "")
 
 
 def p_operator_register(p: Any) -> None:

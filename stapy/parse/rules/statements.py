@@ -1,6 +1,5 @@
 """Statements."""
 
-# ruff: noqa: D205, D400, D415
 from __future__ import annotations
 
 from typing import Any
@@ -10,13 +9,13 @@ from stapy.parse import nodes as n
 
 def p_block(p: Any) -> None:
     """block : LBRACE statements RBRACE
-             | LBRACE statements error RBRACE"""
+    | LBRACE statements error RBRACE"""
     p[0] = n.Block(p.slice[1].span.to(p.slice[len(p) - 1].span), p[2])
 
 
 def p_statements(p: Any) -> None:
     """statements :
-                  | statements statement"""
+    | statements statement"""
     if len(p) == 1:
         p[0] = []
     else:
@@ -42,7 +41,7 @@ def p_statement_empty(p: Any) -> None:
 
 def p_end(p: Any) -> None:
     """end : %prec NOSEMI
-           | SEMI"""
+    | SEMI"""
 
 
 def p_statement_expr(p: Any) -> None:
@@ -52,7 +51,7 @@ def p_statement_expr(p: Any) -> None:
 
 def p_statement_if(p: Any) -> None:
     """statement : IF LPAREN expr RPAREN statement %prec NOSEMI
-                 | IF LPAREN expr RPAREN statement ELSE statement"""
+    | IF LPAREN expr RPAREN statement ELSE statement"""
     job = p.parser.job
     then = job.statement(p[5], p.slice[4])
     otherwise = job.statement(p[7], p.slice[6]) if len(p) > 6 else None
@@ -73,7 +72,7 @@ def p_statement_for(p: Any) -> None:
 
 def p_maybe(p: Any) -> None:
     """maybe :
-             | expr"""
+    | expr"""
     p[0] = p[1] if len(p) > 1 else None
 
 
@@ -110,7 +109,7 @@ def p_foreach_keys_many(p: Any) -> None:
 
 def p_foreach_list(p: Any) -> None:
     """foreach_list : foreach_key
-                    | foreach_list COMMA foreach_key"""
+    | foreach_list COMMA foreach_key"""
     if len(p) == 2:
         p[0] = [p[1]]
     else:
@@ -125,40 +124,40 @@ def p_foreach_key(p: Any) -> None:
 
 def p_direction(p: Any) -> None:
     """direction :
-                 | PLUS
-                 | MINUS"""
+    | PLUS
+    | MINUS"""
     p[0] = p.slice[1] if len(p) > 1 else None
 
 
 def p_foreach_slice(p: Any) -> None:
     """foreach_slice :
-                     | LBRACK keys RBRACK"""
+    | LBRACK keys RBRACK"""
     p[0] = p[2] if len(p) > 1 else None
 
 
 def p_foreach_sort(p: Any) -> None:
     """foreach_sort : direction
-                    | AT_STAT PLUS
-                    | AT_STAT MINUS"""
+    | AT_STAT PLUS
+    | AT_STAT MINUS"""
     p[0] = (None, p[1]) if len(p) == 2 else (p.slice[1], p.slice[2])
 
 
 def p_foreach_limit(p: Any) -> None:
     """foreach_limit :
-                     | LIMIT expr"""
+    | LIMIT expr"""
     p[0] = p[2] if len(p) > 1 else None
 
 
 def p_statement_jump(p: Any) -> None:
     """statement : BREAK end
-                 | CONTINUE end
-                 | NEXT end"""
+    | CONTINUE end
+    | NEXT end"""
     p[0] = p.parser.job.jump(p.slice[1])
 
 
 def p_statement_return(p: Any) -> None:
     """statement : RETURN end
-                 | RETURN expr end"""
+    | RETURN expr end"""
     p[0] = p.parser.job.return_statement(p.slice[1], p[2] if len(p) > 3 else None)
 
 
@@ -169,7 +168,7 @@ def p_statement_delete(p: Any) -> None:
 
 def p_statement_try(p: Any) -> None:
     """statement : TRY block CATCH block
-                 | TRY block CATCH LPAREN IDENT RPAREN block"""
+    | TRY block CATCH LPAREN IDENT RPAREN block"""
     variable = p[5] if len(p) > 5 else None
     handler = p[len(p) - 1]
     p[0] = n.TryStmt(p.slice[1].span.to(handler.span), p[2], variable, handler)
