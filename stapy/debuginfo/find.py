@@ -22,6 +22,7 @@ from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.btf import Btf
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.glob import has_wildcard, literal_prefix, matcher
+from stapy.debuginfo.modulepoints import module_tracepoints
 from stapy.debuginfo.sources import Loaded, load_kernel, load_module
 from stapy.debuginfo.symbols import MARKS, is_function, section_of
 from stapy.debuginfo.tracesystems import trace_systems
@@ -278,11 +279,22 @@ class Debuginfo:
         ]
         if found or module is not None:
             return found
+        owners = {
+            owner for point, owner in self._module_points(name) if matcher(name)(point)
+        }
         return [
             point
-            for unit, loaded in self._units("*")
+            for owner in sorted(owners)
+            for unit, loaded in self._units(owner)
             for point in self._tracepoints(system, name, unit, loaded)
         ]
+
+    def _module_points(self, pattern: str) -> Iterator[tuple[str, str]]:
+        prefix = literal_prefix(pattern)
+        lines = module_tracepoints(self.kernel, self._cache)
+        for line in lines.with_prefix(prefix.encode()):
+            point, _, owner = (prefix + line.decode()).partition(" ")
+            yield point, owner
 
     def _tracepoints(
         self, system: str, name: str, module: str | None, loaded: Loaded

@@ -7,6 +7,7 @@ import pytest
 from stapy.cache import Cache
 from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.find import Debuginfo
+from stapy.debuginfo.modulepoints import module_tracepoints
 from stapy.diagnostics import Diagnostics, SourceMap
 
 from .world import kernel_btf, make_debuginfo, make_kernel, vmlinux
@@ -214,3 +215,15 @@ def test_no_cache_at_all(tmp_path: Path) -> None:
 @pytest.mark.parametrize("what", ["lines", "inlines", "locals", "headers", "btf"])
 def test_hints_name_the_release(debuginfo: Debuginfo, what: str) -> None:
     assert "6.1.0-test-amd64" in debuginfo.missing_hint(what)
+
+
+def test_the_index_of_module_tracepoints(tmp_path: Path) -> None:
+    kernel = make_kernel(tmp_path)
+    cache = Cache(tmp_path / "cache")
+    assert module_tracepoints(kernel, cache).text() == b"fuse_request fuse_x\n"
+    path = kernel.modules.path("fuse_x")
+    assert path is not None
+    path.unlink()
+    assert module_tracepoints(kernel, cache).get(b"fuse_request") == [b"fuse_x"]  # remembered
+    without = Cache(tmp_path / "none", False)
+    assert module_tracepoints(kernel, without).text() == b""

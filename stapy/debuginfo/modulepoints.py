@@ -1,0 +1,53 @@
+"""Which module defines which tracepoint: one small index over all modules of a kernel.
+
+Without it, a wrong tracepoint name would open a thousand modules each time.
+"""
+
+from __future__ import annotations
+
+import re
+
+from stapy.cache import Cache, file_identity, key_of
+from stapy.debuginfo.elf import map_file
+from stapy.debuginfo.errors import DebuginfoError
+from stapy.debuginfo.lines import SortedLines
+from stapy.kernel.target import Kernel
+
+_VERSION = 2
+# The function behind each tracepoint, as its name stands among the symbols of a module
+# that defines it.  One that only uses it has an entry ``__SCT__tp_func_…`` and no such name.
+_NAME = re.compile(rb"\0__traceiter_(\w+)(?=\0)")
+
+
+def module_tracepoints(kernel: Kernel, cache: Cache) -> SortedLines:
+    """Lines ``tracepoint module``."""
+    files = kernel.modules.files()
+    if not files:
+        return SortedLines(b"")
+    folder = kernel.modules_dir
+    listing = folder / "modules.dep" if folder is not None else None
+    if listing is not None and listing.is_file():
+        identity: tuple[object, ...] = file_identity(listing)
+    else:
+        identity = tuple(str(path) for path in files.values())
+    key = key_of("module tracepoints", _VERSION, kernel.release, *identity)
+    stored = cache.get_bytes("debuginfo", key)
+    if stored is None:
+        with cache.lock("debuginfo", key):
+            stored = cache.get_bytes("debuginfo", key)
+            if stored is None:
+                stored = _scan(kernel)
+                cache.put_bytes("debuginfo", key, stored)
+    return SortedLines(stored)
+
+
+def _scan(kernel: Kernel) -> bytes:
+    lines: set[bytes] = set()
+    for module, path in kernel.modules.files().items():
+        try:
+            data = map_file(path)
+        except DebuginfoError:
+            continue  # the message comes when that very module is asked for
+        for found in _NAME.finditer(data):
+            lines.add(found[1] + b" " + module.encode())
+    return SortedLines.encode(lines)
