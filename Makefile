@@ -1,0 +1,71 @@
+# make run: see it work.  make test: everything that is checked.  The rest is for developers.
+
+PYTHON = $(shell .ci/python)
+RUN_PYTHON = $(shell PACKAGES="ply jinja2 elftools" .ci/python)
+PYTEST = $(PYTHON) -m pytest
+AS_ROOT = $(shell [ "$$(id -u)" = 0 ] || echo sudo -E)
+
+define EXAMPLE
+global calls, bytes
+probe syscall.write { calls[execname(), pid()]++; bytes[execname(), pid()] += count }
+probe timer.s(3) { exit() }
+probe end {
+  printf("%-16s %7s %9s %12s\n", "PROGRAM", "PID", "WRITES", "BYTES")
+  foreach ([name, p] in calls- limit 10)
+    printf("%-16s %7d %9d %12d\n", name, p, calls[name, p], bytes[name, p])
+}
+endef
+export EXAMPLE
+LOAD = /bin/sh -c 'while :; do ls -l /usr/bin >/dev/null; done'
+
+.PHONY: run test setup lint unit vm bench bytecode stapy-run clean
+
+# Three seconds of system calls in a throw-away virtual machine.
+run: setup-run
+	@$(RUN_PYTHON) -m compileall -q stapy
+	@echo "--- counting writes for three seconds in a virtual machine"
+	$(AS_ROOT) $(RUN_PYTHON) -m stapy --vm -c "$(LOAD)" -e "$$EXAMPLE"
+
+# All checks. The linters' complaints do not keep the tests from running, but count.
+test: setup
+	@status=0; $(MAKE) --no-print-directory lint || status=1; \
+	$(AS_ROOT) $(PYTEST) --durations=10 -o console_output_style=count || status=1; exit $$status
+
+setup:
+	@.ci/setup test
+
+.PHONY: setup-run
+setup-run:
+	@.ci/setup run
+
+lint:
+	@echo "--- ruff"; $(PYTHON) -m ruff check . && $(PYTHON) -m ruff format --check -q stapy/run stapy/vm
+	@echo "--- mypy"; $(PYTHON) -m mypy
+	@echo "--- lint-imports"; $(PYTHON) -c 'from importlinter.cli import lint_imports_command; lint_imports_command()'
+
+# Tests that need no kernel headers and no virtual machine.
+unit:
+	$(PYTEST) -q -m "not build and not vm"
+
+# Tests in the virtual machine only.
+vm:
+	$(AS_ROOT) $(PYTEST) -q -m vm
+
+bench: bytecode
+	$(PYTHON) -m tests.bench
+
+# Some machines forbid Python to write its bytecode; without it every start is slower.
+bytecode:
+	@$(PYTHON) -m compileall -q stapy
+
+# The consumer as one file for a machine that has nothing but Python.
+stapy-run:
+	@rm -rf build/stapy-run && mkdir -p build/stapy-run dist
+	@cp -r stapy/run build/stapy-run/stapy_run && rm -rf build/stapy-run/stapy_run/__pycache__
+	@$(PYTHON) -m zipapp build/stapy-run -m stapy_run.cli:start -p "/usr/bin/env python3" \
+		-o dist/stapy-run.pyz
+	@echo dist/stapy-run.pyz
+
+clean:
+	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
