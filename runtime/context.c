@@ -54,7 +54,8 @@ static inline bool stack_short(void)
 	       (unsigned long)stapy_session.limits.minstackspace;
 }
 
-struct stapy_context *stapy_enter_in(const struct stapy_site *site, enum stapy_state state)
+static __always_inline struct stapy_context *enter(const struct stapy_site *site,
+						   enum stapy_state state)
 {
 	struct stapy_probe *probe = site->probe;
 	struct stapy_context *c;
@@ -101,7 +102,12 @@ out:
 
 struct stapy_context *stapy_enter(const struct stapy_site *site)
 {
-	return stapy_enter_in(site, STAPY_RUNNING);
+	return enter(site, STAPY_RUNNING);
+}
+
+struct stapy_context *stapy_enter_in(const struct stapy_site *site, enum stapy_state state)
+{
+	return enter(site, state);
 }
 
 static void report_error(struct stapy_context *c)

@@ -6,8 +6,13 @@ unsigned int stapy_kernel_stack(struct stapy_context *c, unsigned long *to, unsi
 {
 	unsigned int n, i;
 
-	if (c->regs)
-		return stapy_unwind(c->regs, to, max);
+	if (!max)
+		return 0;
+	if (c->regs) {
+		/* A breakpoint leaves the registers one byte behind the probed place. */
+		to[0] = c->address && !c->is_return ? c->address : instruction_pointer(c->regs);
+		return 1 + stapy_unwind(c->regs, to + 1, max - 1);
+	}
 	/* No registers: from here, without the frames of this module. */
 	n = stack_trace_save(to, max, 0);
 	for (i = 0; i < n && within_module(to[i], THIS_MODULE); i++)

@@ -73,6 +73,6 @@ static const struct stapy_family_rows families[] = {
 };
 
 struct stapy_session stapy_session = {
-	.limits = { DEFAULT_LIMITS, .maxskipped = 1000000 }, TABLES,
+	.limits = { DEFAULT_LIMITS, .maxskipped = 1000000, .no_overload = 1 }, TABLES,
 	.storage = storage, .nr_storage = ARRAY_SIZE(storage),
 };

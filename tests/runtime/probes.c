@@ -18,7 +18,7 @@ static void h_read(struct stapy_context *c)
 	if (!stapy_lock(c, locks, 1))
 		return;
 	entries++;
-	if (stapy_kernel_stack(c, stack, 8) < 4 || stack[0] - c->address > 8)
+	if (stapy_kernel_stack(c, stack, 8) < 4 || stack[0] != c->address)
 		bad_stacks++;
 	stapy_unlock(c, locks, 1);
 }
@@ -115,4 +115,4 @@ static const struct stapy_family_rows families[] = {
 	ROWS(stapy_timer, timer_rows), ROWS(stapy_begin_end, begin_end_rows),
 };
 
-struct stapy_session stapy_session = { .limits = { DEFAULT_LIMITS, .maxskipped = 1000000, .timing = 1 }, TABLES };
+struct stapy_session stapy_session = { .limits = { DEFAULT_LIMITS, .maxskipped = 1000000, .no_overload = 1, .timing = 1 }, TABLES };

@@ -9,6 +9,7 @@
 #ifdef CONFIG_X86_64
 #include <asm/unwind.h>
 
+/* The callers of the place where the registers were taken. */
 static inline unsigned int stapy_unwind(struct pt_regs *regs, unsigned long *to, unsigned int max)
 {
 	struct unwind_state state;
@@ -30,10 +31,10 @@ static inline unsigned int stapy_unwind(struct pt_regs *regs, unsigned long *to,
 {
 	unsigned int n = stack_trace_save(to, max, 0), i;
 
-	for (i = 0; regs && i < n; i++) {
+	for (i = 0; i < n; i++) {
 		if (to[i] == instruction_pointer(regs)) {
-			memmove(to, to + i, (n - i) * sizeof(*to));
-			return n - i;
+			memmove(to, to + i + 1, (n - i - 1) * sizeof(*to));
+			return n - i - 1;
 		}
 	}
 	return n;
