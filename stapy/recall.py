@@ -83,7 +83,7 @@ def _tree(folder: Path) -> Iterator[tuple[str, int, int]]:
 def find(cache: Cache, key: str) -> tuple[Path, str] | None:
     """The module and the warnings of its translation, or None."""
     said = cache.get_bytes("said", key)
-    module = cache.get("result", key) if said is not None else None
+    module = cache.get("result", key + ".ko") if said is not None else None
     if said is None or module is None:
         return None
     return module, said.decode("utf-8", "surrogateescape")
@@ -91,5 +91,5 @@ def find(cache: Cache, key: str) -> tuple[Path, str] | None:
 
 def store(cache: Cache, key: str, module: Path, said: str) -> None:
     """Remember the module; the warnings come last, for `find` asks for them first."""
-    cache.put_file("result", key, module)
+    cache.put_file("result", key + ".ko", module)
     cache.put_bytes("said", key, said.encode("utf-8", "surrogateescape"))

@@ -86,6 +86,7 @@ class Session:
             if found is not None:
                 module, said = found
                 self.say(said)
+                self.check_host(kernel)
                 return self.finish(module, kernel, cached=True)
         scripts = self.parse(kernel)
         if options.last_pass == 1 and options.listing is None and not options.dump:
@@ -106,6 +107,8 @@ class Session:
         if options.last_pass == 3:
             sys.stdout.write(source.text())
             return 0
+        # Mistakes in the script come first, but nothing is compiled in vain.
+        self.check_host(kernel)
         built = self.build(source, kernel, services)
         if not self.diagnostics.errors:
             from stapy import recall
@@ -346,7 +349,6 @@ class Session:
             except VmError as error:
                 self.refuse("E0590", str(error), kind="run error", hint=error.hint)
         else:
-            self.check_host(kernel)
             from stapy.run.consumer import run
 
             status = run(str(module), run_options)
@@ -357,15 +359,18 @@ class Session:
 
     def check_host(self, kernel: Kernel) -> None:
         """Say in one line why this host cannot load modules, and offer the machine."""
-        from stapy.kernel.host import cannot_load
+        from stapy.kernel.host import obstacles
 
-        reasons = cannot_load(kernel)
+        if self.options.vm or self.options.last_pass < 5:
+            return
+        reasons = obstacles(kernel)
         if reasons:
+            self.at_pass = 5
             self.refuse(
                 "E0501",
                 "this host cannot load modules: " + "; ".join(reasons),
                 kind="run error",
-                hint="run it in a throw-away virtual machine: add --vm",
+                hint="run it in a throw-away virtual machine: stapy --vm …",
             )
 
     # --- talking ---------------------------------------------------------

@@ -70,7 +70,7 @@ class Case(Record):
 
     def words(self) -> list[str]:
         """The words of the command line but for what the harness adds."""
-        return [*self.args, *(["-c", self.command] if self.command else []), str(self.path)]
+        return [*(["-c", self.command] if self.command else []), str(self.path), *self.args]
 
 
 def read_case(path: Path) -> Case:
