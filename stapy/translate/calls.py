@@ -5,6 +5,7 @@ from __future__ import annotations
 from stapy.elaborate import program as p
 from stapy.translate import values as v
 from stapy.translate.body import Body
+from stapy.translate.embedded import may_jump
 from stapy.translate.expressions import lower_many, lowers
 from stapy.translate.values import Value
 
@@ -81,7 +82,7 @@ def _print(body: Body, expr: p.PrintOp) -> Value:
 def embedded_block(body: Body, node: p.Expr | p.Stmt, before: str, code: str, after: str) -> None:
     """Verbatim C in a block of its own, whose errors leave the way that script errors do."""
     out = body.out
-    jumps = any(word in code for word in ("STAP_", "goto", "kread", "uread", "deref"))
+    jumps = may_jump(code, body.unit.failures.macros)
     out.open("")
     if jumps:
         out.line("__label__ out, deref_fault;")

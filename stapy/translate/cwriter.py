@@ -112,7 +112,9 @@ class CWriter:
                 out.append(text)
             elif depth == -1:
                 ends = at + 1 < len(self._lines) and self._lines[at + 1][1].startswith("}")
-                out.append(text + " ;" if ends else text)  # C wants a statement there
+                out.append(
+                    text + " ;" if ends and not text.endswith(";") else text
+                )  # C wants a statement there
             elif not text:
                 out.append("")
             else:

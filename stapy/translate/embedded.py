@@ -32,8 +32,8 @@ def can_fail(function: p.Function, macros: frozenset[str]) -> bool:
     return _FAILS.search(code) is not None or not macros.isdisjoint(_WORD.findall(code))
 
 
-def _jumps(function: p.Function, macros: frozenset[str]) -> bool:
-    code = function.code or ""
+def may_jump(code: str, macros: frozenset[str]) -> bool:
+    """True when verbatim C may go to one of the labels that it is promised."""
     return _JUMPS.search(code) is not None or not macros.isdisjoint(_WORD.findall(code))
 
 
@@ -44,7 +44,7 @@ def embedded_function(unit: Unit, function: p.Function) -> str:
     code = function.code or ""
     out = CWriter()
     hidden = unit.failures.macros
-    jumps = _jumps(function, hidden)
+    jumps = may_jump(code, hidden)
     out.line(comment(f"function {function.name} at {unit.places.where(function.span)}"))
     out.line(signature(unit, function))
     out.open("")

@@ -166,7 +166,7 @@ def function_text(unit: Unit, function: p.Function) -> str:
                 before.append(f"stapy_copy({text}, {name}, sizeof({text}));")
             else:
                 before.append(f"{text} = {name};")
-        if param.name in copies:
+        if param.name in copies and param.type == p.STRING:
             body.locals[param.name].parameter = True
     if function.type == p.STRING:
         before.insert(0, "ret[0] = '\\0';")

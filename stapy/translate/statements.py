@@ -49,7 +49,8 @@ def write(body: Body, stmt: p.Stmt) -> None:
 
 def write_list(body: Body, statements: list[p.Stmt], extra: int = 0) -> None:
     """Statements in order; each straight run of them is charged at its start."""
-    due = True
+    # A lone jump is paid for by what comes after it.
+    due = extra > 0 or not (len(statements) == 1 and isinstance(statements[0], _LEAVES))
     for at, stmt in enumerate(statements):
         if body.charged and due:
             cost = extra

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* arguments.stp, translated by stapy 0.1.0 */
+#include "stapy.h"
+
+/* --- limits --- */
+
+#define MAXSTRINGLEN 512
+#define MAXACTION 1000
+#define MAXACTION_INTERRUPTIBLE (MAXACTION * 10)
+#define MAXERRORS 0
+#define MAXSKIPPED 100
+#define MAXTRYLOCK 100
+#define TRYLOCKDELAY 10
+#define MINSTACKSPACE 1024
+#define MAXMAPENTRIES 2048
+#define MAXBACKTRACE 20
+#define INTERRUPTIBLE 1
+#define STP_OVERLOAD_THRESHOLD 500000000
+#define STP_OVERLOAD_INTERVAL 1000000000
+#define MAXNESTING 1
+
+/* --- handlers --- */
+
+/*
+ * probe at arguments.stp:1:1:
+ *   kernel.function("do_many")
+ */
+static void h_do_many(struct stapy_context *c)
+{
+	struct stapy_out *out;
+	s32 argument;
+	u16 argument_2;
+
+	/* arguments.stp:2: println($a0, " ", $a5, " ", $seventh, " ", $eighth) */
+	if (!stapy_read_kernel(c, &argument, c->regs->sp + 8, sizeof(argument), NULL))
+		goto out;
+	if (!stapy_read_kernel(c, &argument_2, c->regs->sp + 16, sizeof(argument_2), NULL))
+		goto out;
+	out = stapy_print_begin(c);
+	stapy_out_long(out, (s64)c->regs->di, 'd', 0, 0, -1);
+	stapy_out_text(out, " ", 1);
+	stapy_out_long(out, (s64)c->regs->r9, 'd', 0, 0, -1);
+	stapy_out_text(out, " ", 1);
+	stapy_out_long(out, argument, 'd', 0, 0, -1);
+	stapy_out_text(out, " ", 1);
+	stapy_out_long(out, argument_2, 'd', 0, 0, -1);
+	stapy_out_text(out, "\n", 1);
+	stapy_print_end(c);
+out:
+	return;
+}
+
+/*
+ * probe at arguments.stp:5:1:
+ *   kernel.function("do_small")
+ */
+static void h_do_small(struct stapy_context *c)
+{
+	struct stapy_out *out;
+
+	/* arguments.stp:6: println($s->a + $s->b, $n) */
+	out = stapy_print_begin(c);
+	stapy_out_long(out, (((s64)c->regs->di << 32) >> 32) + ((s64)c->regs->di >> 32), 'd', 0, 0,
+			-1);
+	stapy_out_long(out, (s32)c->regs->dx, 'd', 0, 0, -1);
+	stapy_out_text(out, "\n", 1);
+	stapy_print_end(c);
+}
+
+/* --- probes --- */
+
+static struct stapy_probe probes[] = {
+	[0] = {
+		.handler = h_do_many,
+		.written = "kernel.function(\"do_many\")",
+		.alias = "kernel.function(\"do_many\")",
+		.place = "arguments.stp:1:1",
+	},
+	[1] = {
+		.handler = h_do_small,
+		.written = "kernel.function(\"do_small\")",
+		.alias = "kernel.function(\"do_small\")",
+		.place = "arguments.stp:5:1",
+	},
+};
+
+static struct stapy_kprobe_row kprobe_rows[] = {
+	/* kernel.function("do_many") */
+	{
+		.site = { &probes[0], "kernel.function(\"do_many\")" },
+		.symbol = "do_many",
+	},
+	/* kernel.function("do_small") */
+	{
+		.site = { &probes[1], "kernel.function(\"do_small\")" },
+		.symbol = "do_small",
+	},
+};
+
+/* --- the session --- */
+
+static const struct stapy_family_rows families[] = {
+	{ &stapy_kprobe, kprobe_rows, ARRAY_SIZE(kprobe_rows) },
+};
+
+struct stapy_session stapy_session = {
+	.name = "arguments",
+	.script = "arguments.stp",
+	.limits = {
+		.maxstringlen = MAXSTRINGLEN,
+		.maxaction = MAXACTION,
+		.maxaction_interruptible = MAXACTION_INTERRUPTIBLE,
+		.maxerrors = MAXERRORS,
+		.maxskipped = MAXSKIPPED,
+		.maxtrylock = MAXTRYLOCK,
+		.trylockdelay = TRYLOCKDELAY,
+		.minstackspace = MINSTACKSPACE,
+		.maxmapentries = MAXMAPENTRIES,
+		.interruptible = INTERRUPTIBLE,
+		.overload_threshold = STP_OVERLOAD_THRESHOLD,
+		.overload_interval = STP_OVERLOAD_INTERVAL,
+		.maxnesting = MAXNESTING,
+		.buffer_bytes = 2097152,
+	},
+	.probes = probes,
+	.nr_probes = ARRAY_SIZE(probes),
+	.families = families,
+	.nr_families = ARRAY_SIZE(families),
+	.frame_bytes = 0,
+};

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* guru_writes.stp, translated by stapy 0.1.0 */
+#include "stapy.h"
+
+/* --- limits --- */
+
+#define MAXSTRINGLEN 512
+#define MAXACTION 1000
+#define MAXACTION_INTERRUPTIBLE (MAXACTION * 10)
+#define MAXERRORS 0
+#define MAXSKIPPED 100
+#define MAXTRYLOCK 100
+#define TRYLOCKDELAY 10
+#define MINSTACKSPACE 1024
+#define MAXMAPENTRIES 2048
+#define MAXBACKTRACE 20
+#define INTERRUPTIBLE 1
+#define STP_OVERLOAD_THRESHOLD 500000000
+#define STP_OVERLOAD_INTERVAL 1000000000
+#define MAXNESTING 1
+
+/* --- places of errors --- */
+
+static const char at_4_2[] = "near identifier '$file' at guru_writes.stp:4:2";
+static const char at_5_2[] = "near identifier '$file' at guru_writes.stp:5:2";
+static const char at_6_2[] = "near identifier '$file' at guru_writes.stp:6:2";
+
+/* --- handlers --- */
+
+/*
+ * probe at guru_writes.stp:2:1:
+ *   kernel.function("vfs_read")
+ */
+static void h_vfs_read(struct stapy_context *c)
+{
+	s64 address, f_pos_, new_2;
+	u32 f_flags_, new;
+
+	/* guru_writes.stp:3: $count = 10 */
+	c->regs->dx = (s64)10;
+
+	/* guru_writes.stp:4: $file->f_flags |= 64 */
+	address = (s64)c->regs->di + 64;
+	if (!stapy_read_kernel(c, &f_flags_, address, sizeof(f_flags_), at_4_2))
+		goto out;
+	new = (s64)f_flags_ | 64;
+	if (!stapy_write_kernel(c, address, &new, sizeof(new), at_4_2))
+		goto out;
+
+	/* guru_writes.stp:5: $file->high = -3 */
+	address = (s64)c->regs->di + 80;
+	if (!stapy_read_kernel(c, &new, address, sizeof(new), at_5_2))
+		goto out;
+	new = (new & ~0xf8ULL) | (((u64)-3 << 3) & 0xf8ULL);
+	if (!stapy_write_kernel(c, address, &new, sizeof(new), at_5_2))
+		goto out;
+
+	/* guru_writes.stp:6: $file->f_pos++ */
+	address = (s64)c->regs->di + 72;
+	if (!stapy_read_kernel(c, &f_pos_, address, sizeof(f_pos_), at_6_2))
+		goto out;
+	new_2 = f_pos_ + 1;
+	if (!stapy_write_kernel(c, address, &new_2, sizeof(new_2), at_6_2))
+		goto out;
+out:
+	return;
+}
+
+/* --- probes --- */
+
+static struct stapy_probe probes[] = {
+	[0] = {
+		.handler = h_vfs_read,
+		.written = "kernel.function(\"vfs_read\")",
+		.alias = "kernel.function(\"vfs_read\")",
+		.place = "guru_writes.stp:2:1",
+	},
+};
+
+static struct stapy_kprobe_row kprobe_rows[] = {
+	/* kernel.function("vfs_read") */
+	{
+		.site = { &probes[0], "kernel.function(\"vfs_read\")" },
+		.symbol = "vfs_read",
+	},
+};
+
+/* --- the session --- */
+
+static const struct stapy_family_rows families[] = {
+	{ &stapy_kprobe, kprobe_rows, ARRAY_SIZE(kprobe_rows) },
+};
+
+struct stapy_session stapy_session = {
+	.name = "guru_writes",
+	.script = "guru_writes.stp",
+	.limits = {
+		.maxstringlen = MAXSTRINGLEN,
+		.maxaction = MAXACTION,
+		.maxaction_interruptible = MAXACTION_INTERRUPTIBLE,
+		.maxerrors = MAXERRORS,
+		.maxskipped = MAXSKIPPED,
+		.maxtrylock = MAXTRYLOCK,
+		.trylockdelay = TRYLOCKDELAY,
+		.minstackspace = MINSTACKSPACE,
+		.maxmapentries = MAXMAPENTRIES,
+		.interruptible = INTERRUPTIBLE,
+		.overload_threshold = STP_OVERLOAD_THRESHOLD,
+		.overload_interval = STP_OVERLOAD_INTERVAL,
+		.maxnesting = MAXNESTING,
+		.buffer_bytes = 2097152,
+	},
+	.probes = probes,
+	.nr_probes = ARRAY_SIZE(probes),
+	.families = families,
+	.nr_families = ARRAY_SIZE(families),
+	.frame_bytes = 0,
+};

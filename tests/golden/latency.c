@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* latency.stp, translated by stapy 0.1.0 */
+#include "stapy.h"
+
+/* --- limits --- */
+
+#define MAXSTRINGLEN 512
+#define MAXACTION 1000
+#define MAXACTION_INTERRUPTIBLE (MAXACTION * 10)
+#define MAXERRORS 0
+#define MAXSKIPPED 100
+#define MAXTRYLOCK 100
+#define TRYLOCKDELAY 10
+#define MINSTACKSPACE 1024
+#define MAXMAPENTRIES 2048
+#define MAXBACKTRACE 20
+#define INTERRUPTIBLE 1
+#define STP_OVERLOAD_THRESHOLD 500000000
+#define STP_OVERLOAD_INTERVAL 1000000000
+#define MAXNESTING 1
+
+/* --- types --- */
+
+struct slots_n {
+	s64 s0;
+};
+
+/* --- arrays and statistics --- */
+
+static struct stapy_map *g_times;
+
+static struct stapy_storage storage[] = {
+	{
+		.name = "times",
+		.map = &g_times,
+		.value = STAPY_STAT,
+		.nkeys = 1,
+		.keys = { STAPY_STRING },
+	},
+};
+
+/* --- locks --- */
+
+static struct stapy_lock lock_times;
+
+/* --- places of errors --- */
+
+static const char at_7_3[] = "near identifier 'times' at latency.stp:7:3";
+static const char at_11_2[] = "near keyword 'foreach' at latency.stp:11:2";
+static const char at_12_3[] = "near identifier 'printf' at latency.stp:12:3";
+static const char at_12_39[] = "near operator '@count' at latency.stp:12:39";
+static const char at_13_10[] = "near operator '@avg' at latency.stp:13:10";
+static const char at_13_29[] = "near operator '@max' at latency.stp:13:29";
+
+/* --- functions --- */
+
+static s64 f_gettimeofday_us(struct stapy_context *c);
+static void f_execname(struct stapy_context *c, char *ret);
+
+/* function gettimeofday_us at library.stp:22:10 */
+static s64 f_gettimeofday_us(struct stapy_context *c)
+{
+	s64 ret = 0;
+
+#define STAP_RETVALUE ret
+	{
+#line 22 "library.stp"
+ /* pure */
+	STAP_RETVALUE = div_s64(stapy_real_ns(), NSEC_PER_USEC);
+#line 71 "latency.c"
+	}
+#undef STAP_RETVALUE
+	return ret;
+}
+
+/* function execname at library.stp:10:10 */
+static void f_execname(struct stapy_context *c, char *ret)
+{
+	ret[0] = '\0';
+#define STAP_RETVALUE (*(char (*)[MAXSTRINGLEN])ret)
+	{
+#line 10 "library.stp"
+ /* pure */ /* stable */
+	stapy_copy(STAP_RETVALUE, current->comm, MAXSTRINGLEN);
+#line 86 "latency.c"
+	}
+#undef STAP_RETVALUE
+}
+
+/* --- handlers --- */
+
+static const struct stapy_lock_row locks_vfs_read_return[] = {
+	{ &lock_times, false, "times" },
+};
+
+/*
+ * probe at latency.stp:4:1:
+ *   kernel.function("vfs_read").return
+ * locks: times (read)
+ */
+static void h_vfs_read_return(struct stapy_context *c)
+{
+	struct {
+		char text[MAXSTRINGLEN];
+	} *l = stapy_frame(c, sizeof(*l));
+	union stapy_key keys[1];
+	s64 spent = 0;
+
+	if (!stapy_lock(c, locks_vfs_read_return, ARRAY_SIZE(locks_vfs_read_return)))
+		return;
+
+	/* latency.stp:5: spent = gettimeofday_us() - @entry(gettimeofday_us()) */
+	spent = f_gettimeofday_us(c) - ((struct slots_n *)c->slots)->s0;
+
+	/* latency.stp:6: if ($return > 0) */
+	if ((s64)c->regs->ax > 0) {
+		/* latency.stp:7: times[execname()] <<< spent */
+		f_execname(c, l->text);
+		keys[0].s = l->text;
+		if (!stapy_map_add(c, g_times, keys, spent, at_7_3))
+			goto out;
+	}
+out:
+	stapy_unlock(c, locks_vfs_read_return, ARRAY_SIZE(locks_vfs_read_return));
+}
+
+/*
+ * probe at latency.stp:4:1:
+ *   kernel.function("vfs_read").return
+ */
+static void h_vfs_read_return_entry(struct stapy_context *c)
+{
+	/* latency.stp:5: spent = gettimeofday_us() - @entry(gettimeofday_us()) */
+	((struct slots_n *)c->slots)->s0 = f_gettimeofday_us(c);
+}
+
+static const struct stapy_lock_row locks_end[] = {
+	{ &lock_times, true, "times" },
+};
+
+/*
+ * probe at latency.stp:10:1:
+ *   end
+ * locks: times (write)
+ */
+static void h_end(struct stapy_context *c)
+{
+	struct {
+		char name[MAXSTRINGLEN];
+	} *l = stapy_frame(c, sizeof(*l));
+	union stapy_key keys[1];
+	struct stapy_iter iter;
+	struct stapy_out *out;
+	const struct stapy_stat *stat, *stat_2, *stat_3;
+	s64 count, avg, max;
+
+	l->name[0] = '\0';
+	if (!stapy_lock(c, locks_end, ARRAY_SIZE(locks_end)))
+		return;
+
+	/* latency.stp:11: foreach (name in times- limit 10) */
+	if (!stapy_act(c, 1, at_11_2))
+		goto out;
+	stapy_iter_start(&iter, g_times, 1, STAPY_COUNT, true, 10, NULL, NULL);
+	while (stapy_iter_next(&iter)) {
+		stapy_copy(l->name, stapy_iter_key_string(&iter, 0), sizeof(l->name));
+
+		/* latency.stp:12: printf("%-16s %8d %8d %8d\n", name, @count(times[name]), */
+		if (!stapy_act(c, 2, at_12_3))
+			goto out;
+		keys[0].s = l->name;
+		stat = stapy_map_stat(g_times, keys);
+		stapy_stat_value(c, stat, STAPY_COUNT, 0, &count, at_12_39);
+		keys[0].s = l->name;
+		stat_2 = stapy_map_stat(g_times, keys);
+		if (!stapy_stat_value(c, stat_2, STAPY_AVG, 0, &avg, at_13_10))
+			goto out;
+		keys[0].s = l->name;
+		stat_3 = stapy_map_stat(g_times, keys);
+		if (!stapy_stat_value(c, stat_3, STAPY_MAX, 0, &max, at_13_29))
+			goto out;
+		out = stapy_print_begin(c);
+		stapy_out_string(out, l->name, STAPY_F_LEFT, 16, -1);
+		stapy_out_text(out, " ", 1);
+		stapy_out_long(out, count, 'd', 0, 8, -1);
+		stapy_out_text(out, " ", 1);
+		stapy_out_long(out, avg, 'd', 0, 8, -1);
+		stapy_out_text(out, " ", 1);
+		stapy_out_long(out, max, 'd', 0, 8, -1);
+		stapy_out_text(out, "\n", 1);
+		stapy_print_end(c);
+	}
+out:
+	stapy_unlock(c, locks_end, ARRAY_SIZE(locks_end));
+}
+
+/* --- probes --- */
+
+static struct stapy_probe probes[] = {
+	[0] = {
+		.handler = h_vfs_read_return,
+		.entry = h_vfs_read_return_entry,
+		.written = "kernel.function(\"vfs_read\").return",
+		.alias = "kernel.function(\"vfs_read\").return",
+		.place = "latency.stp:4:1",
+	},
+	[1] = {
+		.handler = h_end,
+		.written = "end",
+		.alias = "end",
+		.place = "latency.stp:10:1",
+	},
+};
+
+static struct stapy_begin_end_row begin_end_rows[] = {
+	/* end */
+	{
+		.site = { &probes[1], "end" },
+		.phase = STAPY_END,
+	},
+};
+
+static struct stapy_kprobe_row kprobe_rows[] = {
+	/* kernel.function("vfs_read").return */
+	{
+		.site = { &probes[0], "kernel.function(\"vfs_read\").return" },
+		.symbol = "vfs_read",
+		.is_return = true,
+		.slot_bytes = sizeof(struct slots_n),
+	},
+};
+
+/* --- the session --- */
+
+static const struct stapy_family_rows families[] = {
+	{ &stapy_begin_end, begin_end_rows, ARRAY_SIZE(begin_end_rows) },
+	{ &stapy_kprobe, kprobe_rows, ARRAY_SIZE(kprobe_rows) },
+};
+
+struct stapy_session stapy_session = {
+	.name = "latency",
+	.script = "latency.stp",
+	.limits = {
+		.maxstringlen = MAXSTRINGLEN,
+		.maxaction = MAXACTION,
+		.maxaction_interruptible = MAXACTION_INTERRUPTIBLE,
+		.maxerrors = MAXERRORS,
+		.maxskipped = MAXSKIPPED,
+		.maxtrylock = MAXTRYLOCK,
+		.trylockdelay = TRYLOCKDELAY,
+		.minstackspace = MINSTACKSPACE,
+		.maxmapentries = MAXMAPENTRIES,
+		.interruptible = INTERRUPTIBLE,
+		.overload_threshold = STP_OVERLOAD_THRESHOLD,
+		.overload_interval = STP_OVERLOAD_INTERVAL,
+		.maxnesting = MAXNESTING,
+		.buffer_bytes = 2097152,
+	},
+	.probes = probes,
+	.nr_probes = ARRAY_SIZE(probes),
+	.families = families,
+	.nr_families = ARRAY_SIZE(families),
+	.storage = storage,
+	.nr_storage = ARRAY_SIZE(storage),
+	.frame_bytes = 512,
+};

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* memory_dump.stp, translated by stapy 0.1.0 */
+#include "stapy.h"
+
+/* --- limits --- */
+
+#define MAXSTRINGLEN 512
+#define MAXACTION 1000
+#define MAXACTION_INTERRUPTIBLE (MAXACTION * 10)
+#define MAXERRORS 0
+#define MAXSKIPPED 100
+#define MAXTRYLOCK 100
+#define TRYLOCKDELAY 10
+#define MINSTACKSPACE 1024
+#define MAXMAPENTRIES 2048
+#define MAXBACKTRACE 20
+#define INTERRUPTIBLE 1
+#define STP_OVERLOAD_THRESHOLD 500000000
+#define STP_OVERLOAD_INTERVAL 1000000000
+#define MAXNESTING 1
+
+/* --- handlers --- */
+
+/*
+ * probe at memory_dump.stp:1:1:
+ *   kernel.function("vfs_read")
+ */
+static void h_vfs_read(struct stapy_context *c)
+{
+	struct {
+		char s[MAXSTRINGLEN];
+	} *l = stapy_frame(c, sizeof(*l));
+	struct stapy_out *out, sink;
+
+	l->s[0] = '\0';
+
+	/* memory_dump.stp:2: printf("%16M %8m\n", $file, $file) */
+	out = stapy_print_begin(c);
+	if (!stapy_out_memory(c, out, (s64)c->regs->di, true, 0, 16, -1, NULL)) {
+		stapy_print_end(c);
+		goto out;
+	}
+	stapy_out_text(out, " ", 1);
+	if (!stapy_out_memory(c, out, (s64)c->regs->di, false, 0, 8, -1, NULL)) {
+		stapy_print_end(c);
+		goto out;
+	}
+	stapy_out_text(out, "\n", 1);
+	stapy_print_end(c);
+
+	/* memory_dump.stp:3: s = sprintf("%#4M", $buf) */
+	stapy_out_to(&sink, l->s, sizeof(l->s));
+	if (!stapy_out_memory(c, &sink, (s64)c->regs->si, true, STAPY_F_ALT, 4, -1, NULL))
+		goto out;
+	stapy_out_finish(&sink);
+
+	/* memory_dump.stp:4: println(s) */
+	out = stapy_print_begin(c);
+	stapy_out_string(out, l->s, 0, 0, -1);
+	stapy_out_text(out, "\n", 1);
+	stapy_print_end(c);
+out:
+	return;
+}
+
+/* --- probes --- */
+
+static struct stapy_probe probes[] = {
+	[0] = {
+		.handler = h_vfs_read,
+		.written = "kernel.function(\"vfs_read\")",
+		.alias = "kernel.function(\"vfs_read\")",
+		.place = "memory_dump.stp:1:1",
+	},
+};
+
+static struct stapy_kprobe_row kprobe_rows[] = {
+	/* kernel.function("vfs_read") */
+	{
+		.site = { &probes[0], "kernel.function(\"vfs_read\")" },
+		.symbol = "vfs_read",
+	},
+};
+
+/* --- the session --- */
+
+static const struct stapy_family_rows families[] = {
+	{ &stapy_kprobe, kprobe_rows, ARRAY_SIZE(kprobe_rows) },
+};
+
+struct stapy_session stapy_session = {
+	.name = "memory_dump",
+	.script = "memory_dump.stp",
+	.limits = {
+		.maxstringlen = MAXSTRINGLEN,
+		.maxaction = MAXACTION,
+		.maxaction_interruptible = MAXACTION_INTERRUPTIBLE,
+		.maxerrors = MAXERRORS,
+		.maxskipped = MAXSKIPPED,
+		.maxtrylock = MAXTRYLOCK,
+		.trylockdelay = TRYLOCKDELAY,
+		.minstackspace = MINSTACKSPACE,
+		.maxmapentries = MAXMAPENTRIES,
+		.interruptible = INTERRUPTIBLE,
+		.overload_threshold = STP_OVERLOAD_THRESHOLD,
+		.overload_interval = STP_OVERLOAD_INTERVAL,
+		.maxnesting = MAXNESTING,
+		.buffer_bytes = 2097152,
+	},
+	.probes = probes,
+	.nr_probes = ARRAY_SIZE(probes),
+	.families = families,
+	.nr_families = ARRAY_SIZE(families),
+	.frame_bytes = 512,
+};

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* order.stp, translated by stapy 0.1.0 */
+#include "stapy.h"
+
+/* --- limits --- */
+
+#define MAXSTRINGLEN 512
+#define MAXACTION 1000
+#define MAXACTION_INTERRUPTIBLE (MAXACTION * 10)
+#define MAXERRORS 0
+#define MAXSKIPPED 100
+#define MAXTRYLOCK 100
+#define TRYLOCKDELAY 10
+#define MINSTACKSPACE 1024
+#define MAXMAPENTRIES 2048
+#define MAXBACKTRACE 20
+#define INTERRUPTIBLE 1
+#define STP_OVERLOAD_THRESHOLD 500000000
+#define STP_OVERLOAD_INTERVAL 1000000000
+#define MAXNESTING 1
+
+/* --- handlers --- */
+
+/*
+ * probe at order.stp:1:1:
+ *   begin(2)
+ */
+static void h_begin_2(struct stapy_context *c)
+{
+	struct stapy_out *out;
+
+	/* order.stp:1: probe begin(2) { println("second") } */
+	out = stapy_print_begin(c);
+	stapy_out_text(out, "second\n", 7);
+	stapy_print_end(c);
+}
+
+/*
+ * probe at order.stp:2:1:
+ *   begin(-1)
+ */
+static void h_begin_1(struct stapy_context *c)
+{
+	struct stapy_out *out;
+
+	/* order.stp:2: probe begin(-1) { println("first") } */
+	out = stapy_print_begin(c);
+	stapy_out_text(out, "first\n", 6);
+	stapy_print_end(c);
+}
+
+/*
+ * probe at order.stp:3:1:
+ *   end
+ *   error
+ */
+static void h_end(struct stapy_context *c)
+{
+	struct stapy_out *out;
+
+	/* order.stp:3: probe end, error { println("over") } */
+	out = stapy_print_begin(c);
+	stapy_out_text(out, "over\n", 5);
+	stapy_print_end(c);
+}
+
+/* --- probes --- */
+
+static struct stapy_probe probes[] = {
+	[0] = {
+		.handler = h_begin_2,
+		.written = "begin(2)",
+		.alias = "begin(2)",
+		.place = "order.stp:1:1",
+	},
+	[1] = {
+		.handler = h_begin_1,
+		.written = "begin(-1)",
+		.alias = "begin(-1)",
+		.place = "order.stp:2:1",
+	},
+	[2] = {
+		.handler = h_end,
+		.written = "end,error",
+		.alias = "end",
+		.place = "order.stp:3:1",
+	},
+	[3] = {
+		.handler = h_end,
+		.written = "end,error",
+		.alias = "error",
+		.place = "order.stp:3:1",
+	},
+};
+
+static struct stapy_begin_end_row begin_end_rows[] = {
+	/* begin(-1) */
+	{
+		.site = { &probes[1], "begin(-1)" },
+		.phase = STAPY_BEGIN,
+	},
+	/* end */
+	{
+		.site = { &probes[2], "end" },
+		.phase = STAPY_END,
+	},
+	/* error */
+	{
+		.site = { &probes[3], "error" },
+		.phase = STAPY_ERROR,
+	},
+	/* begin(2) */
+	{
+		.site = { &probes[0], "begin(2)" },
+		.phase = STAPY_BEGIN,
+	},
+};
+
+/* --- the session --- */
+
+static const struct stapy_family_rows families[] = {
+	{ &stapy_begin_end, begin_end_rows, ARRAY_SIZE(begin_end_rows) },
+};
+
+struct stapy_session stapy_session = {
+	.name = "order",
+	.script = "order.stp",
+	.limits = {
+		.maxstringlen = MAXSTRINGLEN,
+		.maxaction = MAXACTION,
+		.maxaction_interruptible = MAXACTION_INTERRUPTIBLE,
+		.maxerrors = MAXERRORS,
+		.maxskipped = MAXSKIPPED,
+		.maxtrylock = MAXTRYLOCK,
+		.trylockdelay = TRYLOCKDELAY,
+		.minstackspace = MINSTACKSPACE,
+		.maxmapentries = MAXMAPENTRIES,
+		.interruptible = INTERRUPTIBLE,
+		.overload_threshold = STP_OVERLOAD_THRESHOLD,
+		.overload_interval = STP_OVERLOAD_INTERVAL,
+		.maxnesting = MAXNESTING,
+		.buffer_bytes = 2097152,
+	},
+	.probes = probes,
+	.nr_probes = ARRAY_SIZE(probes),
+	.families = families,
+	.nr_families = ARRAY_SIZE(families),
+	.frame_bytes = 0,
+};

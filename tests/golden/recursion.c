@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* recursion.stp, translated by stapy 0.1.0 */
+#include "stapy.h"
+
+/* --- limits --- */
+
+#define MAXSTRINGLEN 512
+#define MAXACTION 1000
+#define MAXACTION_INTERRUPTIBLE (MAXACTION * 10)
+#define MAXERRORS 0
+#define MAXSKIPPED 100
+#define MAXTRYLOCK 100
+#define TRYLOCKDELAY 10
+#define MINSTACKSPACE 1024
+#define MAXMAPENTRIES 2048
+#define MAXBACKTRACE 20
+#define INTERRUPTIBLE 1
+#define STP_OVERLOAD_THRESHOLD 500000000
+#define STP_OVERLOAD_INTERVAL 1000000000
+#define MAXNESTING 13
+
+/* --- places of errors --- */
+
+static const char at_10_2[] = "near identifier 'println' at recursion.stp:10:2";
+static const char at_1_10[] = "near identifier 'fib' at recursion.stp:1:10";
+static const char at_2_2[] = "near keyword 'if' at recursion.stp:2:2";
+static const char at_3_2[] = "near keyword 'return' at recursion.stp:3:2";
+static const char at_6_10[] = "near identifier 'even' at recursion.stp:6:10";
+static const char at_7_10[] = "near identifier 'odd' at recursion.stp:7:10";
+
+/* --- functions --- */
+
+static s64 f_fib(struct stapy_context *c, s64 n);
+static s64 f_even(struct stapy_context *c, s64 n);
+static s64 f_odd(struct stapy_context *c, s64 n);
+
+/* function fib at recursion.stp:1:10 */
+static s64 f_fib(struct stapy_context *c, s64 n)
+{
+	s64 ret = 0, fib, fib_2;
+
+	if (unlikely(c->nesting-- <= 0)) {
+		stapy_error(c, at_1_10, "MAXNESTING exceeded");
+		goto out;
+	}
+
+	/* recursion.stp:2: if (n < 2) return n */
+	if (!stapy_act(c, 1, at_2_2))
+		goto out;
+	if (n < 2) {
+		ret = n;
+		goto out;
+	}
+
+	/* recursion.stp:3: return fib(n - 1) + fib(n - 2) */
+	if (!stapy_act(c, 1, at_3_2))
+		goto out;
+	fib = f_fib(c, n - 1);
+	if (unlikely(c->error))
+		goto out;
+	fib_2 = f_fib(c, n - 2);
+	if (unlikely(c->error))
+		goto out;
+	ret = fib + fib_2;
+out:
+	c->nesting++;
+	return ret;
+}
+
+/* function even at recursion.stp:6:10 */
+static s64 f_even(struct stapy_context *c, s64 n)
+{
+	s64 ret = 0, odd, chosen;
+
+	if (unlikely(c->nesting-- <= 0)) {
+		stapy_error(c, at_6_10, "MAXNESTING exceeded");
+		goto out;
+	}
+
+	/* recursion.stp:6: function even(n) { return n == 0 ? 1 : odd(n - 1) } */
+	if (n == 0) {
+		chosen = 1;
+	} else {
+		odd = f_odd(c, n - 1);
+		if (unlikely(c->error))
+			goto out;
+		chosen = odd;
+	}
+	ret = chosen;
+out:
+	c->nesting++;
+	return ret;
+}
+
+/* function odd at recursion.stp:7:10 */
+static s64 f_odd(struct stapy_context *c, s64 n)
+{
+	s64 ret = 0, even, chosen;
+
+	if (unlikely(c->nesting-- <= 0)) {
+		stapy_error(c, at_7_10, "MAXNESTING exceeded");
+		goto out;
+	}
+
+	/* recursion.stp:7: function odd(n) { return n == 0 ? 0 : even(n - 1) } */
+	if (n == 0) {
+		chosen = 0;
+	} else {
+		even = f_even(c, n - 1);
+		if (unlikely(c->error))
+			goto out;
+		chosen = even;
+	}
+	ret = chosen;
+out:
+	c->nesting++;
+	return ret;
+}
+
+/* --- handlers --- */
+
+/*
+ * probe at recursion.stp:9:1:
+ *   begin
+ */
+static void h_begin(struct stapy_context *c)
+{
+	struct stapy_out *out;
+	s64 fib, even;
+
+	/* recursion.stp:10: println(fib(10), even(7)) */
+	if (!stapy_act(c, 1, at_10_2))
+		goto out;
+	fib = f_fib(c, 10);
+	if (unlikely(c->error))
+		goto out;
+	even = f_even(c, 7);
+	if (unlikely(c->error))
+		goto out;
+	out = stapy_print_begin(c);
+	stapy_out_long(out, fib, 'd', 0, 0, -1);
+	stapy_out_long(out, even, 'd', 0, 0, -1);
+	stapy_out_text(out, "\n", 1);
+	stapy_print_end(c);
+out:
+	return;
+}
+
+/* --- probes --- */
+
+static struct stapy_probe probes[] = {
+	[0] = {
+		.handler = h_begin,
+		.written = "begin",
+		.alias = "begin",
+		.place = "recursion.stp:9:1",
+	},
+};
+
+static struct stapy_begin_end_row begin_end_rows[] = {
+	/* begin */
+	{
+		.site = { &probes[0], "begin" },
+		.phase = STAPY_BEGIN,
+	},
+};
+
+/* --- the session --- */
+
+static const struct stapy_family_rows families[] = {
+	{ &stapy_begin_end, begin_end_rows, ARRAY_SIZE(begin_end_rows) },
+};
+
+struct stapy_session stapy_session = {
+	.name = "recursion",
+	.script = "recursion.stp",
+	.limits = {
+		.maxstringlen = MAXSTRINGLEN,
+		.maxaction = MAXACTION,
+		.maxaction_interruptible = MAXACTION_INTERRUPTIBLE,
+		.maxerrors = MAXERRORS,
+		.maxskipped = MAXSKIPPED,
+		.maxtrylock = MAXTRYLOCK,
+		.trylockdelay = TRYLOCKDELAY,
+		.minstackspace = MINSTACKSPACE,
+		.maxmapentries = MAXMAPENTRIES,
+		.interruptible = INTERRUPTIBLE,
+		.overload_threshold = STP_OVERLOAD_THRESHOLD,
+		.overload_interval = STP_OVERLOAD_INTERVAL,
+		.maxnesting = MAXNESTING,
+		.buffer_bytes = 2097152,
+	},
+	.probes = probes,
+	.nr_probes = ARRAY_SIZE(probes),
+	.families = families,
+	.nr_families = ARRAY_SIZE(families),
+	.frame_bytes = 0,
+};
