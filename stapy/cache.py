@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,6 +25,8 @@ DEFAULT_LIMIT_MB = 256
 DEFAULT_INTERVAL_S = 300
 _WHOLE = 1 << 20  # up to this size an entry is checked byte for byte
 _EDGE = 1 << 16  # of larger ones the two ends: a torn write shows there
+# An entry, or one that was being written; without its sum it belongs to a killed process.
+_LEFT_OVER = re.compile(r"[0-9a-f]{64}|\.[0-9a-f]{16}\.\d+\.\d+(?:\.s)?")
 _STALE_S = 3600  # a temporary name older than this belongs to nobody
 
 
@@ -232,10 +235,11 @@ class Cache:
                 entries.append((summary.stat().st_mtime, _size(path), path))
             except OSError:
                 self._drop(path)
-        for temporary in self.root.glob("*/??/.*"):
-            with contextlib.suppress(OSError):
-                if now - temporary.stat().st_mtime > _STALE_S:
-                    _remove(temporary)
+        for path in self.root.glob("*/??/*"):
+            if _LEFT_OVER.fullmatch(path.name) and not _sum_path(path).exists():
+                with contextlib.suppress(OSError):
+                    if now - path.lstat().st_mtime > _STALE_S:
+                        _remove(path)
         for _, size, path in sorted(entries, key=lambda entry: -entry[0]):
             total += size
             if total > limit_mb << 20:

@@ -133,12 +133,15 @@ def test_cleaning_keeps_what_was_used_last(cache: Cache) -> None:
 def test_cleaning_removes_what_a_killed_process_left(cache: Cache) -> None:
     path = cache.put_bytes("x", KEY, b"1")
     assert path is not None
-    old, new = path.with_name(".old"), path.with_name(".new")
-    old.write_bytes(b"")
-    new.write_bytes(b"")
-    os.utime(old, (1, 1))
+    old, new = path.with_name(f".{KEY[:16]}.1.2"), path.with_name(f".{KEY[:16]}.1.3.s")
+    other, unsummed = path.with_name("other"), path.with_name(key_of("b"))
+    for left in (old, new, other, unsummed):
+        left.write_bytes(b"")
+        if left != new:
+            os.utime(left, (1, 1))
     cache.clean()
-    assert (old.exists(), new.exists(), path.exists()) == (False, True, True)
+    found = [left.exists() for left in (old, new, other, unsummed, path)]
+    assert found == [False, True, True, False, True]
 
 
 @pytest.mark.parametrize(

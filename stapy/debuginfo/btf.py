@@ -12,6 +12,7 @@ import struct
 import sys
 from array import array
 from collections.abc import Iterator
+from mmap import mmap
 
 from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.btfindex import KIND_LETTERS, build_index, kind_of
@@ -44,7 +45,7 @@ class Btf:
     ) -> None:
         self.name = name
         self.base = base
-        self._data = bytes(data) if isinstance(data, memoryview) else data
+        self._data = data if isinstance(data, (bytes, mmap)) else bytes(data)
         self._read_header(*(part or (0, len(data))))
         self.first: int = base.end if base else 1  # number of the first type of our own
         self._first_text: int = base.text_end if base else 0

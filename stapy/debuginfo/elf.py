@@ -14,7 +14,7 @@ from pathlib import Path
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.record import Record
 
-Buffer = bytes | mmap.mmap | memoryview
+Buffer = bytes | bytearray | mmap.mmap | memoryview
 
 EM_NAMES = {62: "x86_64", 183: "arm64", 243: "riscv", 21: "powerpc", 22: "s390", 258: "loongarch"}
 

@@ -95,6 +95,8 @@ class Debuginfo:
     def module(self, name: str) -> Loaded | None:
         """A module's data, None when the kernel has no such module."""
         name = name.replace("-", "_")
+        if name in ("kernel", "vmlinux"):  # how scripts name the kernel itself among modules
+            return None
         if name not in self._modules:
             self._modules[name] = load_module(self.kernel, name, self.loaded.btf, self._cache)
             found = self._modules[name]

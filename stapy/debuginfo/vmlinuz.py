@@ -118,6 +118,7 @@ def _by_program(data: bytes, command: list[str], kind: str, name: str) -> Iterat
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
+        bufsize=0,
     )
     assert process.stdin is not None and process.stdout is not None
     with contextlib.suppress(OSError, AttributeError):  # fewer switches between the two
@@ -137,8 +138,10 @@ def _by_program(data: bytes, command: list[str], kind: str, name: str) -> Iterat
 
 
 def _feed(pipe: IO[bytes], data: bytes) -> None:
+    rest = memoryview(data)
     with contextlib.suppress(OSError):
-        pipe.write(data)
+        while rest:
+            rest = rest[pipe.write(rest) :]
     with contextlib.suppress(OSError):
         pipe.close()
 
@@ -165,20 +168,19 @@ def extract(pieces: Iterator[bytes]) -> ImageParts:
             break
         if len(image) > _MAX_IMAGE:
             break
-    whole = bytes(image)
     parts = ImageParts()
-    if 0 <= end <= len(whole):
-        parts.btf = whole[start:end]
+    if 0 <= end <= len(image):
+        parts.btf = bytes(image[start:end])
         # The read-only data also holds the vDSO's notes; the kernel's own come last.
-        note = whole.rfind(_NOTE, 0, start)
+        note = image.rfind(_NOTE, 0, start)
         if note >= 0:
-            parts.build_id = build_id_of(parse_notes(whole[note : note + 36]))
+            parts.build_id = build_id_of(parse_notes(bytes(image[note : note + 36])))
     else:
         with contextlib.suppress(DebuginfoError):
-            parts.build_id = ElfFile(whole, "vmlinux").build_id()
-    layout = kallsyms.locate(whole)
+            parts.build_id = ElfFile(bytes(image), "vmlinux").build_id()
+    layout = kallsyms.locate(image)
     if layout is not None:
-        parts.symbols = whole[layout.start : layout.end]
+        parts.symbols = bytes(image[layout.start : layout.end])
         parts.layout = kallsyms.shift(layout, layout.start)
     return parts
 
