@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from stapy.options import Options
 
-DEFAULT_LIMIT_MB = 256
+DEFAULT_LIMIT_MB = 1024  # four build kits; SystemTap, which keeps none, has 256
 DEFAULT_INTERVAL_S = 300
 _WHOLE = 1 << 20  # up to this size an entry is checked byte for byte
 _EDGE = 1 << 16  # of larger ones the two ends: a torn write shows there
 # An entry, or one that was being written; without its sum it belongs to a killed process.
-_LEFT_OVER = re.compile(r"[0-9a-f]{64}|\.[0-9a-f]{16}\.\d+\.\d+(?:\.s)?")
+_LEFT_OVER = re.compile(r"[0-9a-f]{64}(?:\.ko)?|\.[0-9a-f]{16}\.\d+\.\d+(?:\.s)?")
 _STALE_S = 3600  # a temporary name older than this belongs to nobody
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from stapy.cache import Cache
+from stapy.debuginfo.errors import DebuginfoError
 from stapy.diagnostics import Bug, Diagnostics, SourceMap, Stop
 from stapy.timing import PassTimer, memory
 
@@ -57,6 +58,10 @@ class Session:
             # The reader of our output has gone; nobody is left to tell.
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             status = 1
+        except DebuginfoError as error:
+            # A damaged structure that only a late look into it showed.
+            self.diagnostics.error("semantic error", "E0290", f"damaged debug information: {error}")
+            status = self.failed()
         except Exception as error:
             from stapy.tools.report import our_mistake
 
