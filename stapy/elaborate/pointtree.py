@@ -92,12 +92,21 @@ class PointTree:
                 node.family = family
         self._names = names
         self._user_aliases = 0
-        by_name: dict[tuple[tuple[str, ...], str], None] = dict.fromkeys(
-            names.services.library.alias_names()
-        )
-        for components, path in by_name:
-            self._at(components).aliases.append(self._loader(components, path))
+        # Thousands of library aliases: only those under the first names in use are entered.
+        self._waiting: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+        for row in names.services.library.alias_names():
+            self._waiting.setdefault(row[0][0], []).append(row)
         self.refresh()
+
+    def _enter(self, name: str) -> None:
+        """Enter the library aliases that begin with ``name``, all of them for a wildcard."""
+        if is_wild(name):
+            found = [row for rows in self._waiting.values() for row in rows]
+            self._waiting = {}
+        else:
+            found = self._waiting.pop(name, [])
+        for components, path in dict.fromkeys(found):
+            self._at(components).aliases.append(self._loader(components, path))
 
     def refresh(self) -> None:
         """Enter the aliases of user files that came since the last call."""
@@ -136,6 +145,7 @@ class PointTree:
 
     def match(self, components: list[n.PointComponent]) -> tuple[list[Hit], Mismatch | None]:
         """Every place that a point leads to; the mismatch when there is none."""
+        self._enter(components[0].name)
         failures: list[tuple[int, Mismatch]] = []
         hits = list(self._walk(self.root, components, 0, [], failures))
         if hits or not failures:
@@ -178,7 +188,10 @@ class PointTree:
             return
         kinds = sorted(node.children.get(component.name, {}))
         is_suffix = node.family is not None and not node.children
-        mismatch = Mismatch(component, done, sorted(node.children), kinds, is_suffix)
+        names = set(node.children)
+        if node is self.root:
+            names.update(self._waiting)
+        mismatch = Mismatch(component, done, sorted(names), kinds, is_suffix)
         failures.append((at, mismatch))
 
     @staticmethod
