@@ -101,7 +101,7 @@ class Session:
             return 0
         services = self.services(kernel)
         if options.dump or options.listing is not None:
-            return self.list(scripts, services)
+            return self.list_points(scripts, services)
         program = self.elaborate(scripts, services)
         if options.last_pass == 2:
             from stapy.elaborate.dump import dump_program
@@ -248,7 +248,7 @@ class Session:
             self.options, self.diagnostics, self.sources, kernel, self.debuginfo, self.library
         )
 
-    def list(self, scripts: list[Script], services: Services) -> int:
+    def list_points(self, scripts: list[Script], services: Services) -> int:
         """-l, -L and --dump-…"""
         self.at_pass = 2
         from stapy.elaborate import listing
