@@ -8,6 +8,7 @@
 #include "files.h"
 
 #define TICK_MS 4
+#define TRICKLE_MS 100
 #define COMMAND_BYTES 64
 
 static struct proc_dir_entry *directory;
@@ -23,9 +24,23 @@ static bool detached;			/* closing control does not end the session */
 static char *line;
 static size_t line_length, line_done;
 
+static unsigned long last_read;		/* jiffies when output had been emptied */
+
 static bool over(void)
 {
 	return stapy_state() == STAPY_STOPPED;
+}
+
+/*
+ * A trickle is read ten times a second at most: each read costs the consumer
+ * some system calls, and a script that traces those would chase itself.
+ */
+static bool output_ripe(void)
+{
+	if (!stapy_rings_readable())
+		return false;
+	return over() || time_after_eq(jiffies, READ_ONCE(last_read) + msecs_to_jiffies(TRICKLE_MS)) ||
+	       stapy_rings_filling();
 }
 
 void stapy_files_wake(void)
@@ -35,7 +50,7 @@ void stapy_files_wake(void)
 
 static void on_tick(struct timer_list *unused)
 {
-	if (wq_has_sleeper(&readers) && (stapy_rings_readable() || stapy_control_pending()))
+	if (wq_has_sleeper(&readers) && (output_ripe() || stapy_control_pending()))
 		stapy_files_wake();
 	if (!READ_ONCE(tick_stopped))
 		mod_timer(&tick, jiffies + max(1UL, msecs_to_jiffies(TICK_MS)));
@@ -68,15 +83,19 @@ static ssize_t output_read(struct file *file, char __user *to, size_t bytes, lof
 	for (;;) {
 		/* Read before the rings are: what comes after the end cannot be missed. */
 		last = over();
-		if (mutex_lock_interruptible(&output_mutex))
-			return -ERESTARTSYS;
-		n = stapy_rings_read(to, bytes);
-		mutex_unlock(&output_mutex);
-		if (n || last)
-			return n;
+		if (last || output_ripe()) {
+			if (mutex_lock_interruptible(&output_mutex))
+				return -ERESTARTSYS;
+			n = stapy_rings_read(to, bytes);
+			if (n < (ssize_t)bytes)
+				WRITE_ONCE(last_read, jiffies);
+			mutex_unlock(&output_mutex);
+			if (n || last)
+				return n;
+		}
 		if (file->f_flags & O_NONBLOCK)
 			return -EAGAIN;
-		if (wait_event_interruptible(readers, stapy_rings_readable() || over()))
+		if (wait_event_interruptible(readers, output_ripe() || over()))
 			return -ERESTARTSYS;
 	}
 }
@@ -84,7 +103,7 @@ static ssize_t output_read(struct file *file, char __user *to, size_t bytes, lof
 static __poll_t output_poll(struct file *file, poll_table *table)
 {
 	poll_wait(file, &readers, table);
-	if (stapy_rings_readable())
+	if (output_ripe())
 		return EPOLLIN | EPOLLRDNORM;
 	return over() ? EPOLLIN | EPOLLRDNORM | EPOLLHUP : 0;
 }
@@ -228,6 +247,7 @@ int stapy_files_create(void)
 	if (!proc_create("control", 0600, directory, &control_ops) ||
 	    !proc_create("output", 0600, directory, &output_ops))
 		return -ENOMEM;
+	last_read = jiffies - msecs_to_jiffies(TRICKLE_MS);
 	timer_setup(&tick, on_tick, 0);
 	mod_timer(&tick, jiffies + 1);
 	return 0;

@@ -30,6 +30,19 @@ bool stapy_rings_readable(void)
 	return false;
 }
 
+bool stapy_rings_filling(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		struct stapy_ring *r = ring_of(cpu);
+
+		if (smp_load_acquire(&r->head) - READ_ONCE(r->tail) > stapy_ring_bytes() / 4)
+			return true;
+	}
+	return false;
+}
+
 /* Everything that was stamped before the time returned is below the limits. */
 static u64 take_snapshot(void)
 {

@@ -35,6 +35,8 @@ int stapy_rings_alloc(void);
 void stapy_rings_free(void);
 /* Something to read, or the session is over. */
 bool stapy_rings_readable(void);
+/* One of the rings is a quarter full: the reader should not wait any longer. */
+bool stapy_rings_filling(void);
 /* Bytes copied in the order of time, 0 when there is nothing, or -EFAULT. */
 ssize_t stapy_rings_read(char __user *to, size_t bytes);
 u64 stapy_rings_failures(void);
