@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from stapy.kernel.exports import Exports
     from stapy.translate.source import ModuleSource
 
-# Symbols of the runtime; a missing one means a member that this kernel could not compile.
-RUNTIME_PREFIX = "stapy_"
+# Characters of C from which on the compiler gets -O1: 8000 lines take 1.1 s instead of 1.9 s,
+# and what such scripts run is mostly the runtime, which was compiled with the kernel's -O2.
+LARGE = 96 * 1024
 
 
 class NoShortWay(Exception):
@@ -77,6 +78,8 @@ class ShortWay:
     def compile(self) -> list[str]:
         """One object for each C file, the first one with the module's description."""
         words = self.job.kit.compile_words(self.job.runtime)
+        if sum(len(text) for text in self.job.source.files.values()) > LARGE:
+            words = ["-O1" if word == "-O2" else word for word in words]
         defines = [f"-D{name}={value}" for name, value in self.job.source.defines.items()]
         commands: list[list[str]] = []
         objects: list[str] = []

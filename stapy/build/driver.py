@@ -78,10 +78,9 @@ class Build:
             try:
                 return self.short_way(key)
             except ImportsRefused as error:
-                log = "".join(self.kit.broken.values()) if self.kit else ""
-                self.report.imports(
-                    error.imports, self.kit.broken if self.kit else {}, self.kept(log)
-                )
+                broken = self.kit.broken if self.kit else {}
+                kept = self.kept("".join(broken.values())) if broken else ""
+                self.report.imports(error.imports, broken, kept)
                 return None
             except KitError as error:
                 if self.kit_failed(error):
@@ -166,7 +165,7 @@ class Build:
         self.cpu += done.cpu
         path = tree / f"{self.source.name}.ko"
         if done.status or not path.exists():
-            self.report.compiler(done.output, self.runtime, self.kept(done.output))
+            self.report.compiler(done.output, self.runtime, lambda: self.kept(done.output))
             return None
         return self.done(path, done.output, key, "kbuild", reason)
 
@@ -209,10 +208,10 @@ class Build:
             if program:
                 self.report.no_program(program)
             else:
-                self.report.compiler(error.log, self.runtime, self.kept(error.log))
+                self.report.compiler(error.log, self.runtime, lambda: self.kept(error.log))
             return True
         if error.stage == "headers":
-            self.report.compiler(error.log, self.runtime, self.kept(error.log))
+            self.report.compiler(error.log, self.runtime, lambda: self.kept(error.log))
             return True
         return False
 

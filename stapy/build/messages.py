@@ -7,6 +7,7 @@ runtime (this kernel is not known yet), C that we generated (our mistake).
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,12 @@ _PROBLEM = re.compile(
     r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:(?P<column>\d+):)? "
     r"(?P<kind>(?:fatal )?error|warning): (?P<text>.*)$",
     re.MULTILINE,
+)
+_CONSEQUENCE = re.compile(r"^control reaches end|^'\w+' defined but not used")
+_NO_EXPORT = re.compile(r'modpost: "(\w+)" \[[^\]]*\] undefined!')
+_REFUSED = (
+    re.compile(r"modpost: GPL-incompatible module \S+ uses GPL-only symbol '(?P<name>\w+)'"),
+    re.compile(r"modpost: module \S+ uses symbol (?P<name>\w+) from namespace (?P<space>\w+),"),
 )
 _LINE_MARK = re.compile(r'^#\s*(?:line\s+)?(\d+)\s+"((?:[^"\\]|\\.)*)"')
 _COMMENT_MARK = re.compile(r"/\* (?:.* at )?(\S+?):(\d+)(?::(\d+))? ?\*/")
@@ -66,8 +73,15 @@ def _option_removed(text: str) -> str:
     return re.sub(r" \[-W[\w=-]+\]$", "", text)
 
 
-def span_of_line(sources: SourceMap, name: str, line: int, column: int = 1) -> Span | None:
-    """The place in a script that ``name:line:column`` means, None when no source has that name."""
+def span_of_line(
+    sources: SourceMap, name: str, line: int, column: int = 1, message: str = ""
+) -> Span | None:
+    """The place in a script that ``name:line:column`` means, None when no source has that name.
+
+    Columns are not to be trusted: compilers count tabs as they like, and embedded
+    C does not start where its line does.  A name that ``message`` quotes is looked
+    for near the column.
+    """
     for number, source in enumerate(sources.sources):
         if source.name != name and Path(source.name).resolve() != Path(name).resolve():
             continue
@@ -79,12 +93,24 @@ def span_of_line(sources: SourceMap, name: str, line: int, column: int = 1) -> S
         end = source.text.find("\n", start)
         end = len(source.text) if end < 0 else end
         text = source.text[start:end]
-        at = min(column - 1, max(len(text) - 1, 0))
-        if column <= 1:
-            at = len(text) - len(text.lstrip())
+        at = _column(text, column, message)
         word = re.compile(r"\w+|.?").match(text, at)
         return Span(number, start + at, start + (word.end() if word else at))
     return None
+
+
+def _column(text: str, column: int, message: str) -> int:
+    """The offset in a line that a compiler's column and message point at."""
+    places = [
+        match.start()
+        for name in re.findall(r"'(\w+)'", message)
+        for match in re.finditer(rf"\b{name}\b", text)
+    ]
+    if places:
+        return min(places, key=lambda place: abs(len(text[:place].expandtabs()) + 1 - column))
+    if column <= 1:
+        return len(text) - len(text.lstrip())
+    return min(column - 1, max(len(text) - 1, 0))
 
 
 def script_place(text: str, line: int) -> tuple[str, int] | None:
@@ -118,26 +144,29 @@ class Reporter:
 
     def script_errors(self, log: str) -> bool:
         """Report errors in the script's embedded C; false when there are none."""
-        found = 0
+        found: list[tuple[str, Span]] = []
         for problem in problems(log):
-            if not problem.error:
-                continue
-            span = span_of_line(self.sources, problem.file, problem.line, problem.column)
-            if span is None:
-                continue
-            found += 1
-            if found <= _MOST:
-                self.diagnostics.error(
-                    KIND, "E0404", f"embedded C: {problem.text}", span, where="here"
-                )
-        return found > 0
+            if problem.error:
+                place = problem.file, problem.line, problem.column, problem.text
+                span = span_of_line(self.sources, *place)
+                if span is not None:
+                    found.append((problem.text, span))
+        # A statement with an error is dropped, and what follows from that is no news.
+        fresh = [item for item in found if not _CONSEQUENCE.search(item[0])] or found
+        for text, span in fresh[:_MOST]:
+            self.diagnostics.error(KIND, "E0404", f"embedded C: {text}", span, where="here")
+        return bool(found)
 
-    def compiler(self, log: str, runtime: Path, kept: str) -> None:
-        """Report a failed compilation."""
+    def compiler(self, log: str, runtime: Path, keep: Callable[[], str]) -> None:
+        """Report a failed compilation; ``keep`` stores the log and gives its path."""
         if self.script_errors(log):
             return
+        imports = refused_imports(log)
+        if imports is not None:
+            self.imports(imports, {}, "")
+            return
         errors = [problem for problem in problems(log) if problem.error]
-        note = f"the whole output of the tools is in {kept}"
+        note = f"the whole output of the tools is in {keep()}"
         for problem in errors:
             member = runtime_member(problem.file, runtime)
             if member is not None:
@@ -252,6 +281,18 @@ class Reporter:
     def container(self, reason: str, hint: str) -> None:
         """The container that was asked for cannot be had."""
         self.diagnostics.error(KIND, "E0408", f"cannot build in a container: {reason}", hint=hint)
+
+
+def refused_imports(log: str) -> Imports | None:
+    """What the kernel's own modpost refused, None when it refused nothing."""
+    from stapy.build.modpost import Imports, refusal
+
+    missing = list(dict.fromkeys(_NO_EXPORT.findall(log)))
+    refused = []
+    for pattern in _REFUSED:
+        for match in pattern.finditer(log):
+            refused.append((match["name"], refusal(match.groupdict().get("space") or "")))
+    return Imports([], missing, refused) if missing or refused else None
 
 
 def missing_program(log: str) -> str | None:

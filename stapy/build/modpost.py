@@ -52,6 +52,13 @@ def undefined(elf: ElfFile) -> list[str]:
     return sorted({s.name for s in elf.symbols() if s.section == 0 and s.binding == 1 and s.name})
 
 
+def refusal(namespace: str) -> str:
+    """Why a name is refused: its namespace, or ("") the module's licence."""
+    if namespace:
+        return f"needs MODULE_IMPORT_NS({namespace})"
+    return "is for modules under the GPL only"
+
+
 def resolve(elf: ElfFile, exports: Exports) -> Imports:
     """Look up all that a linked module needs, by the rules of ``modpost``."""
     info = modinfo(elf)
@@ -65,9 +72,9 @@ def resolve(elf: ElfFile, exports: Exports) -> Imports:
             continue
         imports.found.append(export)
         if export.gpl_only and not licensed:
-            imports.refused.append((name, "is for modules under the GPL only"))
+            imports.refused.append((name, refusal("")))
         if export.namespace and export.namespace not in namespaces:
-            imports.refused.append((name, f"needs MODULE_IMPORT_NS({export.namespace})"))
+            imports.refused.append((name, refusal(export.namespace)))
         if export.owner != "vmlinux":
             owner = re.sub(r".*/", "", export.owner).replace("-", "_")
             if owner not in imports.depends:

@@ -73,9 +73,7 @@ class Run:
 Builder = Callable[..., Run]
 
 
-@pytest.fixture
-def builder(kernel: small.Kernel, runtime: Path, cache: Cache, tmp_path: Path) -> Builder:
-    """``builder(source, sources=…, cache=…, kernel=…, runtime=…, **options)``."""
+def _builder(kernel: small.Kernel, runtime: Path, cache: Cache, tmp_path: Path) -> Builder:
     number = 0
 
     def make(source: ModuleSource | None = None, **changes: object) -> Run:
@@ -105,3 +103,18 @@ def builder(kernel: small.Kernel, runtime: Path, cache: Cache, tmp_path: Path) -
         return Run(module, diagnostics)
 
     return make
+
+
+@pytest.fixture
+def builder(kernel: small.Kernel, runtime: Path, cache: Cache, tmp_path: Path) -> Builder:
+    """``builder(source, sources=…, cache=…, kernel=…, runtime=…, **options)``."""
+    return _builder(kernel, runtime, cache, tmp_path)
+
+
+@pytest.fixture
+def newest(runtime: Path, cache: Cache, tmp_path: Path) -> Builder:
+    """The same for one kernel only, for what does not depend on it and takes seconds."""
+    kernels = installed()
+    if not kernels:
+        pytest.skip("no kernel headers are installed")
+    return _builder(kernels[-1], runtime, cache, tmp_path)

@@ -68,9 +68,9 @@ def test_kit_and_kbuild_agree(builder: Builder) -> None:
     assert wanted - have <= {".altinstructions", ".rodata.str1.8"}, "a section is missing"
 
 
-def test_environment_can_ask_for_kbuild(builder: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_can_ask_for_kbuild(newest: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STAPY_BUILD", "kbuild")
-    assert builder().made.origin == "kbuild"
+    assert newest().made.origin == "kbuild"
 
 
 def test_second_time_comes_from_the_cache(builder: Builder) -> None:
@@ -82,16 +82,16 @@ def test_second_time_comes_from_the_cache(builder: Builder) -> None:
     assert first.path.read_bytes() == second.path.read_bytes()
 
 
-def test_equal_sources_give_equal_modules(builder: Builder, cache: Cache) -> None:
+def test_equal_sources_give_equal_modules(newest: Builder, cache: Cache) -> None:
     poisoned = Cache(cache.root)
-    first = builder().made
+    first = newest().made
     poisoned.enabled = False
-    again = builder(cache=poisoned).made
+    again = newest(cache=poisoned).made
     assert again.origin == "kit"
     assert first.path.read_bytes() == again.path.read_bytes()
 
 
-def test_several_files_and_defines(builder: Builder) -> None:
+def test_several_files_and_defines(newest: Builder) -> None:
     source = small.source(
         '#include "stapy.h"\n#include "more.h"\nstatic int start(void)\n{\n'
         "\treturn more(NUMBER);\n}\n"
@@ -102,8 +102,8 @@ def test_several_files_and_defines(builder: Builder) -> None:
         '#include "stapy.h"\n#include "more.h"\nint more(int x)\n{\n\treturn stapy_helper(x);\n}\n'
     )
     source.defines = {"NUMBER": "7", "TEXT": '"a b"'}
-    assert b"a b\0" in builder(source).made.path.read_bytes()
-    long = builder(source, kbuild_flags=["V=0"])
+    assert b"a b\0" in newest(source).made.path.read_bytes()
+    long = newest(source, kbuild_flags=["V=0"])
     assert b"a b\0" in long.made.path.read_bytes()
 
 
@@ -134,49 +134,48 @@ def test_error_in_generated_c_is_our_mistake(builder: Builder) -> None:
     assert "nonsense" in log.read_text()
 
 
-def test_symbol_that_nobody_exports(builder: Builder) -> None:
+@pytest.mark.parametrize("flags", [[], ["V=0"]], ids=["kit", "kbuild"])
+def test_symbol_that_nobody_exports(builder: Builder, flags: list[str]) -> None:
     sources = SourceMap()
     sources.add("bad.stp", "%{\nvoid no_such_export(void);\n%}\n")
     text = small.SCRIPT.replace(
         "return stapy_helper(42);",
         'extern int no_such_export(void);\n#line 2 "bad.stp"\nreturn no_such_export();',
     )
-    run = builder(small.source(text), sources=sources)
+    run = builder(small.source(text), sources=sources, kbuild_flags=flags)
     assert run.codes == ["E0407"]
     assert "no_such_export" in run.diagnostics.errors[0].message
     assert sources.position(run.diagnostics.errors[0].span)[:2] == ("bad.stp", 2)
 
 
-def test_no_headers(builder: Builder, tmp_path: Path) -> None:
-    run = builder(kernel=small.Kernel("9.9.9", "x86_64", tmp_path))
+def test_no_headers(newest: Builder, tmp_path: Path) -> None:
+    run = newest(kernel=small.Kernel("9.9.9", "x86_64", tmp_path))
     assert run.codes == ["E0401"]
     assert "linux-headers-9.9.9" in run.diagnostics.errors[0].hint
-    assert builder(kernel=small.Kernel("9.9.9", "x86_64", None)).codes == ["E0401"]
+    assert newest(kernel=small.Kernel("9.9.9", "x86_64", None)).codes == ["E0401"]
 
 
-def test_missing_programs(
-    builder: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_programs(newest: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    run = builder(cache=Cache(tmp_path / "cache"))
+    run = newest(cache=Cache(tmp_path / "cache"))
     assert run.codes == ["E0402"]
     assert run.diagnostics.errors[0].hint == "apt-get install make"
 
 
-def test_runtime_file_that_a_kernel_refuses(builder: Builder, tmp_path: Path) -> None:
+def test_runtime_file_that_a_kernel_refuses(newest: Builder, tmp_path: Path) -> None:
     broken = '#include "stapy.h"\nint stapy_unused(int x)\n{\n\treturn not_there(x);\n}\n'
     runtime = small.write_runtime(tmp_path / "runtime", unused=broken)
-    assert builder(runtime=runtime).made.origin == "kit", "nobody needs that file"
+    assert newest(runtime=runtime).made.origin == "kit", "nobody needs that file"
     needs = small.source(small.SCRIPT.replace("stapy_helper", "stapy_unused"))
-    run = builder(needs, runtime=runtime)
+    run = newest(needs, runtime=runtime)
     assert run.codes == ["E0405"]
     assert "(family unused)" in run.diagnostics.errors[0].message
 
 
 @pytest.mark.parametrize("flags", [[], ["V=0"]])
-def test_header_that_a_kernel_refuses(builder: Builder, tmp_path: Path, flags: list[str]) -> None:
+def test_header_that_a_kernel_refuses(newest: Builder, tmp_path: Path, flags: list[str]) -> None:
     runtime = small.write_runtime(tmp_path / "runtime", stapy="#error old kernel\n")
-    run = builder(runtime=runtime, kbuild_flags=flags)
+    run = newest(runtime=runtime, kbuild_flags=flags)
     assert run.codes == ["E0405"]
 
 
@@ -184,26 +183,26 @@ def test_header_that_a_kernel_refuses(builder: Builder, tmp_path: Path, flags: l
 
 
 def test_kit_is_made_once(
-    builder: Builder, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    newest: Builder, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     cache = Cache(tmp_path / "cache")
-    builder(cache=cache)
+    newest(cache=cache)
     assert capfd.readouterr().err.count("preparing the build kit") == 1
-    builder(small.source(name="stapy_other"), cache=cache)
+    newest(small.source(name="stapy_other"), cache=cache)
     assert "preparing" not in capfd.readouterr().err
 
 
-def test_damaged_kit_is_made_again(builder: Builder, tmp_path: Path) -> None:
+def test_damaged_kit_is_made_again(newest: Builder, tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache")
-    builder(cache=cache)
+    newest(cache=cache)
     (kit,) = (tmp_path / "cache" / "kit").glob("*/*/kit.json")
     kit.write_text("{")
-    assert builder(small.source(name="stapy_other"), cache=cache).made.origin == "kit"
+    assert newest(small.source(name="stapy_other"), cache=cache).made.origin == "kit"
 
 
-def test_disabled_cache_leaves_nothing(builder: Builder, tmp_path: Path) -> None:
+def test_disabled_cache_leaves_nothing(newest: Builder, tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache", enabled=False)
-    assert builder(cache=cache).made.origin == "kit"
+    assert newest(cache=cache).made.origin == "kit"
     assert not (tmp_path / "cache").exists()
 
 

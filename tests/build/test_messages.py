@@ -153,6 +153,70 @@ def test_refused_imports_name_the_rule() -> None:
 def test_log_without_an_error_line_shows_its_end() -> None:
     diagnostics = Diagnostics(SourceMap())
     report = Reporter(diagnostics, "6.1", small.source())
-    report.compiler("something\nthe end\n", Path("/nowhere"), "x.log")
+    report.compiler("something\nthe end\n", Path("/nowhere"), lambda: "x.log")
     assert diagnostics.errors[0].code == "E0403"
     assert diagnostics.errors[0].notes[0] == "the end"
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "message", "text"),
+    [
+        ("\treturn a + b;", 20, "'b' undeclared", "b"),
+        ("\treturn a + b;", 12, "'b' undeclared", "b"),
+        ("f(1); f(2)", 7, "too few arguments to function 'f'", "f"),
+        ("function f() %{ foo(); %}", 3, "implicit declaration of function 'foo'", "foo"),
+        ("x = y;", 5, "something", "y"),
+        ("  x = y;", 1, "'gone' undeclared", "x"),
+    ],
+)
+def test_columns_are_helped_by_names(line: str, column: int, message: str, text: str) -> None:
+    sources = SourceMap()
+    sources.add("a.stp", line)
+    span = span_of_line(sources, "a.stp", 1, column, message)
+    assert span is not None
+    assert sources.text(span) == text
+
+
+def test_nearest_of_equal_names() -> None:
+    sources = SourceMap()
+    sources.add("a.stp", "\tf(1); f(2);")
+    span = span_of_line(sources, "a.stp", 1, 15, "function 'f'")
+    assert span is not None
+    assert span.start == 7
+
+
+def test_consequences_are_not_reported() -> None:
+    sources = SourceMap()
+    sources.add("a.stp", "int f(void) {\nreturn x;\n}\n")
+    log = "a.stp:2:8: error: 'x' undeclared\na.stp:3:1: error: control reaches end of f\n"
+    diagnostics = Diagnostics(sources)
+    report = Reporter(diagnostics, "6.1", small.source())
+    assert report.script_errors(log)
+    assert [item.message for item in diagnostics.errors] == ["embedded C: 'x' undeclared"]
+    alone = Diagnostics(sources)
+    assert Reporter(alone, "6.1", small.source()).script_errors(log.splitlines()[1])
+    assert len(alone.errors) == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (
+            'ERROR: modpost: "gone" [/tmp/x/y.ko] undefined!',
+            "kernel 6.1 does not export 'gone' to modules",
+        ),
+        (
+            "ERROR: modpost: GPL-incompatible module y.ko uses GPL-only symbol 'kept'",
+            "'kept' is for modules under the GPL only",
+        ),
+        (
+            "ERROR: modpost: module y uses symbol usb_x from namespace USB, but it imports none",
+            "'usb_x' needs MODULE_IMPORT_NS(USB)",
+        ),
+    ],
+)
+def test_kbuilds_own_modpost(line: str, message: str) -> None:
+    diagnostics = Diagnostics(SourceMap())
+    report = Reporter(diagnostics, "6.1", small.source())
+    report.compiler(line + "\nmake: Error 1\n", Path("/nowhere"), lambda: "x.log")
+    assert [(i.code, i.message) for i in diagnostics.errors] == [("E0407", message)]
