@@ -12,11 +12,32 @@ _SHELL_ONLY = "|&;<>(){}\n"
 _EXPANDS = "$`*?[~#!"
 
 
+def bare(command: str) -> str:
+    """The characters of a command that quotes do not take the meaning from."""
+    kept = []
+    quote = ""
+    characters = iter(command)
+    for character in characters:
+        if character == "\\" and quote != "'":
+            next(characters, "")
+        elif quote:
+            if character == quote:
+                quote = ""
+            elif quote == '"' and character in "$`":
+                kept.append(character)
+        elif character in "'\"":
+            quote = character
+        else:
+            kept.append(character)
+    return "".join(kept)
+
+
 def words_of(command: str) -> List[str]:
     """The words of a command line, run by a shell only where one is needed."""
-    if any(character in command for character in _SHELL_ONLY):
+    plain = bare(command)
+    if any(character in plain for character in _SHELL_ONLY):
         return ["/bin/sh", "-c", command]
-    if any(character in command for character in _EXPANDS):
+    if any(character in plain for character in _EXPANDS):
         return ["/bin/sh", "-c", "exec " + command]
     import shlex
 

@@ -136,6 +136,10 @@ def test_quote(parameter, quoted):
         ("echo $HOME", ["/bin/sh", "-c", "exec echo $HOME"]),
         ("ls *.c", ["/bin/sh", "-c", "exec ls *.c"]),
         ("echo 'open", ["/bin/sh", "-c", "echo 'open"]),
+        ("sh -c 'a > b; c'", ["sh", "-c", "a > b; c"]),
+        ("echo '$HOME'", ["echo", "$HOME"]),
+        ('echo "$HOME"', ["/bin/sh", "-c", 'exec echo "$HOME"']),
+        ("echo a\\;b", ["echo", "a;b"]),
     ],
 )
 def test_words_of_a_command(command, words):
