@@ -6,6 +6,8 @@ Entry points:
     the tapset library, which finds and parses the files that define what is used;
 `parse_script(name, text, facts, library, sources, diagnostics)`
     one user script;
+`warn_unused_arguments(facts, used, diagnostics)`
+    SystemTap's warning about script arguments that nobody asked for;
 `dump(scripts)` (``stapy.parse.printer``)
     canonical source text of trees (-p1);
 `PreprocessFacts` (``stapy.parse.facts``)
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from stapy.parse.nodes import Script
     from stapy.parse.preprocess import Macro
 
-__all__ = ["MacroSource", "open_library", "parse_script"]
+__all__ = ["MacroSource", "open_library", "parse_script", "warn_unused_arguments"]
 
 
 class MacroSource(Protocol):
@@ -108,6 +110,13 @@ def parse_script(
     if len(diagnostics.errors) > before:
         return None
     return Script(whole, name, decls, library)
+
+
+def warn_unused_arguments(facts: PreprocessFacts, used: set[int], diagnostics: Diagnostics) -> None:
+    """A warning for each script argument that no script used (after all were parsed)."""
+    for number in range(1, len(facts.arguments) + 1):
+        if number not in used:
+            diagnostics.warning("W0652", f"unused command line option ${number}/@{number}")
 
 
 def open_library(

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from stapy.diagnostics import Diagnostics, SourceMap
+from stapy.diagnostics import Diagnostics, SourceMap, Span
 from stapy.parse.disk import Disk, digest
 from stapy.parse.facts import PreprocessFacts
 from stapy.parse.folders import library_files, library_folders
@@ -167,13 +167,26 @@ class Library:
         if stored is not None and stored[0] == stamp:
             texts = stored[1]
         else:
-            texts = self._generate(self.text(table), self.facts)
+            try:
+                texts = self._generate(self.text(table), self.facts)
+            except ValueError as error:
+                self._bad_table(table, str(error))
+                return []
             self._disk.put(name, (stamp, texts))
         paths = []
         for part, text in texts.items():
             paths.append(f"{table}#{part}")
             self._texts[paths[-1]] = text
         return paths
+
+    def _bad_table(self, table: str, reason: str) -> None:
+        source = self.sources.add(table, self.text(table), library=True)
+        self.diagnostics.error(
+            "parse error",
+            "E0171",
+            f"cannot make aliases from this table: {reason}",
+            Span(source, 0, 0),
+        )
 
     def _stamp(self, path: str) -> tuple[str | int, ...]:
         real = path.partition("#")[0] if ".table#" in path else path

@@ -1,0 +1,82 @@
+"""The grammar as a whole: no conflict, tables that are never stale, recovery."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stapy.parse import tables
+from tests.parse.helpers import good, parse
+
+
+class _Log:
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda text, *args, **rest: self.lines.append(text % args if args else text)
+
+
+def test_the_grammar_has_no_conflicts_and_no_unused_rules() -> None:
+    log = _Log()
+    tables.generate(log)
+    assert log.lines == []
+
+
+def test_tables_are_kept_under_a_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "cache_dir", lambda: tmp_path)
+    tables.make_parser(lambda token: None)
+    (kept,) = (tmp_path / "parse").iterdir()
+    assert tables.digest() in kept.name
+    kept.write_bytes(b"damaged")
+    assert tables.make_parser(lambda token: None).action
+
+
+def test_the_digest_follows_the_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = tables.digest()
+    monkeypatch.setattr(tables.statements.p_enter, "__doc__", "enter : SEMI")
+    assert tables.digest() != before
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("probe begin { x = = 1; y = ; z = 2 }\nprobe end { a ] }", [(1, 19), (1, 28), (2, 15)]),
+        ("probe begin { if (1 { x } }\nprobe end { y = ] }", [(1, 21), (2, 17)]),
+        ("function { }\nprobe begin { x = }\nglobal 3", [(1, 10), (2, 19), (3, 8)]),
+        ("probe begin { x = 1\nprobe end { y = ] }", [(2, 1), (2, 17)]),
+        ("probe begin { { { x = ] } } }\nprobe a..b { }", [(1, 23), (2, 9)]),
+        ("foo bar baz { }\nprobe begin { ( }", [(1, 1), (2, 17)]),
+    ],
+)
+def test_independent_errors_are_all_reported(text: str, places: list[tuple[int, int]]) -> None:
+    _, diagnostics = parse(text)
+    found = [diagnostics.sources.position(item.span)[1:] for item in diagnostics.errors]
+    assert found == places
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "probe begin { x = ( { [ }",
+        "}}}}{{{{",
+        "probe probe probe",
+        "probe begin { " * 50,
+        "probe a { if (1) else } } } probe",
+        "@define @define %( %( %)",
+        "function f( { } ) [ probe { ] (",
+        "%{ %} %{ %( %) \x00 \x01 é \ud800",
+    ],
+)
+def test_nonsense_is_refused_without_a_crash(text: str) -> None:
+    script, diagnostics = parse(text)
+    assert script is None
+    assert diagnostics.errors
+
+
+def test_deep_nesting_is_parsed() -> None:
+    depth = 300
+    good("probe begin { x = " + "(" * depth + "1" + ")" * depth + " }")
+    good("probe begin { " + "{ " * depth + "} " * depth + " }")

@@ -1,0 +1,160 @@
+"""The tapset library: names, trees and the cache on disk."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from stapy.diagnostics import Diagnostics, SourceMap
+from stapy.parse import nodes as n
+from stapy.parse.library import Library
+from stapy.parse.printer import print_script
+from stapy.record import same
+from tests.parse.helpers import facts
+
+FILES = {
+    "core/a.stp": "global ga\nfunction fa() { return fb(1) }\nprivate function hidden() { }\n"
+    "private global secret",
+    "core/b.stp": '%( kernel_v >= "6.0" %? function fb(x) { return @twice(x) } %:'
+    " function old() { } %)",
+    "core/m.stpm": "@define twice(x) %( (@x + @x) %)\n@define other %( 1 %)",
+    "alias.stp": 'probe x.open = kernel.function("o") { name = "o" }\n'
+    "probe x.close.return = never { }\nprobe y += never { }",
+    "arm64/only.stp": "function on_arm() { }",
+    "x86_64/only.stp": "function on_x86() { }",
+    "5.10/v.stp": "function on_5() { }",
+    "6.1/v.stp": "function on_6() { }",
+    "bad.stp": "function broken( { }\nfunction fine() { }",
+    "calls.table": "read\nwrite",
+}
+
+
+def generate(table: str, given: object) -> dict[str, str]:
+    return {
+        name: f'probe syscall.{name} = kernel.function("{name}") {{ name = "{name}" }}'
+        for name in table.split()
+    }
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    root = tmp_path / "tapsets"
+    for name, text in FILES.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
+
+
+def library(folder: Path, cache: Path | None) -> Library:
+    sources = SourceMap()
+    return Library([str(folder)], facts(), cache, sources, Diagnostics(sources), generate=generate)
+
+
+def test_names_are_exact_for_the_kernel(folder: Path) -> None:
+    lib = library(folder, None)
+    assert sorted(lib.function_names()) == ["broken", "fa", "fb", "fine", "on_6", "on_x86"]
+    assert lib.files_with_function("hidden") == []
+    assert lib.files_with_function("old") == []
+    assert lib.files_with_global("ga") == [str(folder / "core/a.stp")]
+    assert lib.files_with_global("secret") == []
+    assert lib.files_with_macro("twice") == [str(folder / "core/m.stpm")]
+    aliases = {".".join(name) for name, _ in lib.alias_names()}
+    assert aliases == {"x.open", "x.close.return", "y", "syscall.read", "syscall.write"}
+    assert lib.files_with_alias_first_component("x") == [str(folder / "alias.stp")]
+
+
+@pytest.mark.parametrize("cached", [False, True])
+def test_trees_are_the_same_with_and_without_a_cache(
+    folder: Path, tmp_path: Path, cached: bool
+) -> None:
+    cache = tmp_path / "cache"
+    if cached:
+        library(folder, cache).load(str(folder / "core/b.stp"))
+    lib = library(folder, cache)
+    script = lib.load(str(folder / "core/b.stp"))
+    assert script is not None
+    assert "return x + x;" in print_script(script)
+    function = script.decls[0]
+    assert isinstance(function, n.FunctionDecl)
+    assert isinstance(function.body, n.Block)
+    # A span inside the macro's expansion still leads to its use.
+    (stmt,) = function.body.body
+    assert isinstance(stmt, n.ReturnStmt)
+    assert isinstance(stmt.value, n.Binary)
+    source = lib.sources.sources[stmt.value.right.span.source]
+    plain = library(folder, None)
+    again = plain.load(str(folder / "core/b.stp"))
+    assert same(script, again)
+    assert source.library
+
+
+def test_generated_files(folder: Path, tmp_path: Path) -> None:
+    for _ in range(2):
+        lib = library(folder, tmp_path / "cache")
+        (path,) = [path for name, path in lib.alias_names() if name == ("syscall", "write")]
+        assert path == str(folder / "calls.table") + "#write"
+        script = lib.load(path)
+        assert script is not None
+        assert script.path == path
+        assert 'name = "write"' in print_script(script)
+
+
+def test_a_file_with_errors_is_reported_when_it_is_used(folder: Path, tmp_path: Path) -> None:
+    lib = library(folder, tmp_path / "cache")
+    assert lib.diagnostics.items == []
+    (path,) = lib.files_with_function("fine")
+    assert lib.load(path) is None
+    assert lib.load(path) is None
+    assert [item.code for item in lib.diagnostics.errors] == ["E0105"]
+
+
+def test_changes_are_seen(folder: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    library(folder, cache)
+    path = folder / "core/a.stp"
+    path.write_text("function renamed() { }")
+    os.utime(path, ns=(1, 1))
+    lib = library(folder, cache)
+    assert lib.files_with_function("fa") == []
+    assert lib.files_with_function("renamed") == [str(path)]
+    macros = folder / "core/m.stpm"
+    macros.write_text("@define twice(x) %( (@x * 2) %)")
+    os.utime(macros, ns=(1, 1))
+    script = library(folder, cache).load(str(folder / "core/b.stp"))
+    assert script is not None
+    assert "x * 2" in print_script(script)
+
+
+def test_a_damaged_cache_is_rebuilt_silently(folder: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    library(folder, cache).load(str(folder / "core/a.stp"))
+    for number, path in enumerate(sorted(cache.iterdir())):
+        data = path.read_bytes()
+        path.write_bytes(data[: len(data) // 2] if number % 2 else b"x" + data[1:])
+    lib = library(folder, cache)
+    assert lib.files_with_function("fa")
+    assert lib.load(str(folder / "core/a.stp")) is not None
+    assert lib.diagnostics.items == []
+
+
+def test_a_table_that_cannot_be_read_is_an_error(folder: Path) -> None:
+    def fail(text: str, given: object) -> dict[str, str]:
+        raise ValueError("line 2: nonsense")
+
+    sources = SourceMap()
+    lib = Library([str(folder)], facts(), None, sources, Diagnostics(sources), generate=fail)
+    assert [item.code for item in lib.diagnostics.errors] == ["E0171"]
+
+
+def test_our_own_library_has_no_errors() -> None:
+    from stapy.parse.folders import library_folders
+
+    sources = SourceMap()
+    lib = Library(library_folders([]), facts(), None, sources, Diagnostics(sources))
+    for path in lib.files():
+        if path.endswith(".stp"):
+            lib.load(path)
+    assert [item.message for item in lib.diagnostics.items] == []
