@@ -198,6 +198,8 @@ class Library:
     def _keep_tree(self, path: str, script: Script | None, sources: SourceMap) -> None:
         from stapy.parse.store import freeze
 
+        if "$#" in self.text(path):
+            return  # what it holds depends on the script's arguments
         frozen = freeze(script, sources) if script is not None else None
         self._disk.put(self._tree_name(path), (self._stamp(path), frozen))
 
