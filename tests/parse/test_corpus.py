@@ -1,0 +1,85 @@
+"""Pass 1 over SystemTap's own tapsets and examples, where they are installed.
+
+``$STAPY_SYSTEMTAP_SHARE`` names the folder (default: /usr/share/systemtap) of
+Debian's systemtap-common and systemtap-doc packages.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from stapy.diagnostics import Diagnostics, SourceMap
+from stapy.parse import parse_script
+from stapy.parse.library import Library
+from stapy.parse.printer import print_script
+from stapy.record import same
+from tests.parse.helpers import facts
+
+SHARE = Path(os.environ.get("STAPY_SYSTEMTAP_SHARE", "/usr/share/systemtap"))
+
+# What arguments an example wants is not written anywhere: points, numbers, words.
+ARGUMENTS = (
+    ["begin"] * 4,
+    ["4", "avg", "3", "sum"],
+    ["1", "begin", "end", "4"],
+    ["begin", "4", "4", "4"],
+)
+
+pytestmark = pytest.mark.skipif(
+    not (SHARE / "tapset").is_dir(),
+    reason="SystemTap's tapsets are not installed (package systemtap-common)",
+)
+
+# A template with dots where a script has to be filled in.
+NOT_SCRIPTS = {"security-bandaid-template.stp"}
+
+
+@pytest.fixture(scope="module")
+def library() -> Library:
+    sources = SourceMap()
+    # Every architecture's and runtime's files are read, not only those for one kernel.
+    folders = sorted({str(path.parent) for path in SHARE.glob("tapset/**/*.stpm")})
+    given = facts("begin", "begin", "begin", "begin", guru=True)
+    return Library(folders, given, None, sources, Diagnostics(sources))
+
+
+def texts() -> list[Path]:
+    return [path for path in sorted(SHARE.glob("**/*.stp")) if path.name not in NOT_SCRIPTS]
+
+
+def parse_file(path: Path, library: Library, arguments: list[str]) -> list[str]:
+    given = facts(*arguments, guru=True)
+    text = path.read_bytes().decode("utf-8", "surrogateescape")
+    before = len(library.diagnostics.errors)
+    script = parse_script(
+        str(path), text, given, library, library.sources, library.diagnostics, library=True
+    )
+    found = [item.message for item in library.diagnostics.errors[before:]]
+    if script is not None:
+        again = parse_script(
+            str(path),
+            print_script(script),
+            given,
+            library,
+            library.sources,
+            library.diagnostics,
+            library=True,
+        )
+        if not same(script, again):
+            found.append("the printed text gives another tree")
+    return found
+
+
+def test_every_tapset_and_example_is_accepted(library: Library) -> None:
+    bad: dict[str, list[str]] = {}
+    for path in texts():
+        for arguments in ARGUMENTS:
+            problems = parse_file(path, library, arguments)
+            if not problems:
+                break
+        if problems:
+            bad[path.name] = problems
+    assert bad == {}
