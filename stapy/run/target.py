@@ -7,37 +7,17 @@ import signal
 import sys
 from typing import List, Optional
 
-# What only a shell can do; and what it can do without becoming the parent.
+# What only a shell can do; and what a shell does without staying the parent.
 _SHELL_ONLY = "|&;<>(){}\n"
 _EXPANDS = "$`*?[~#!"
 
 
-def bare(command: str) -> str:
-    """The characters of a command that quotes do not take the meaning from."""
-    kept = []
-    quote = ""
-    characters = iter(command)
-    for character in characters:
-        if character == "\\" and quote != "'":
-            next(characters, "")
-        elif quote:
-            if character == quote:
-                quote = ""
-            elif quote == '"' and character in "$`":
-                kept.append(character)
-        elif character in "'\"":
-            quote = character
-        else:
-            kept.append(character)
-    return "".join(kept)
-
-
 def words_of(command: str) -> List[str]:
     """The words of a command line, run by a shell only where one is needed."""
-    plain = bare(command)
-    if any(character in plain for character in _SHELL_ONLY):
+    bare = _unquoted(command)
+    if any(character in bare for character in _SHELL_ONLY):
         return ["/bin/sh", "-c", command]
-    if any(character in plain for character in _EXPANDS):
+    if any(character in bare for character in _EXPANDS):
         return ["/bin/sh", "-c", "exec " + command]
     import shlex
 
@@ -45,6 +25,29 @@ def words_of(command: str) -> List[str]:
         return shlex.split(command)
     except ValueError:  # a quote is not closed: let the shell complain
         return ["/bin/sh", "-c", command]
+
+
+def _unquoted(command: str) -> str:
+    """What a shell would interpret: all outside quotes, expansions inside double ones."""
+    found = []
+    quote = ""
+    at = 0
+    while at < len(command):
+        character = command[at]
+        if character == "\\" and quote != "'":
+            at += 2
+            continue
+        if quote:
+            if character == quote:
+                quote = ""
+            elif quote == '"' and character in "$`":
+                found.append(character)
+        elif character in "'\"":
+            quote = character
+        else:
+            found.append(character)
+        at += 1
+    return "".join(found)
 
 
 class Target:
