@@ -68,7 +68,8 @@ def _embedded_value(body: Body, expr: p.EmbeddedValue) -> Value:
     if simple and not string and "pure" in expr.markers:
         return Value(f"((s64)({expr.code.strip()}))", fleeting=True)
     result = body.temp("const char *" if string else "s64", "embedded")
-    embedded_block(body, expr, f"{result} = (", expr.code, ");")
+    closing = "\n);" if "//" in expr.code else ");"
+    embedded_block(body, expr, f"{result} = (", expr.code.strip(), closing)
     return Value(result)
 
 
@@ -88,7 +89,7 @@ def embedded_block(body: Body, node: p.Expr | p.Stmt, before: str, code: str, af
         out.line("__label__ out, deref_fault;")
         out.blank()
     out.raw(body.unit.line_directive(node.span))
-    out.raw(before + code + after)
+    out.raw(before + body.unit.verbatim(code, node.span) + after)
     out.raw(body.unit.here)
     if jumps:
         out.unused_label("deref_fault")

@@ -52,6 +52,14 @@ def comment(text: str, room: int = 88) -> str:
     return f"/* {flat} */"
 
 
+def verbatim(code: str, library: bool) -> str:
+    """Embedded C as text: scripts are read byte by byte, library files as UTF-8."""
+    if code.isascii():
+        return code
+    data = code.encode("utf-8", "surrogateescape") if library else code.encode("latin-1", "replace")
+    return data.decode("utf-8", "replace")
+
+
 def as_s64(value: int) -> int:
     """Wrap to 64 bits with sign, as the language does."""
     return ((value + (1 << 63)) & ((1 << 64) - 1)) - (1 << 63)

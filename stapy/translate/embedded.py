@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from stapy.elaborate import program as p
-from stapy.translate.ctext import comment
+from stapy.translate.ctext import comment, verbatim
 from stapy.translate.cwriter import CWriter
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def embedded_function(unit: Unit, function: p.Function) -> str:
     for name, value in macros:
         out.raw(f"#define {name} {value}".rstrip())
     out.open("")
-    out.raw(unit.line_directive(function.span, code) + "\n" + code.rstrip())
+    out.raw(f"{unit.line_directive(function.span, code)}\n{unit.verbatim(code, function.span)}")
     out.raw(unit.here)
     out.close()
     for name, _ in macros:
@@ -242,5 +242,6 @@ def top_level(unit: Unit, code: str) -> str:
             from stapy.diagnostics import Span
 
             directive = unit.line_directive(Span(number, start, start + 1), code)
-            return f"{directive}\n{code}\n{unit.here}\n"
+            text = verbatim(code, source.library)
+            return f"{directive}\n{text}\n{unit.here}\n"
     return code + "\n"

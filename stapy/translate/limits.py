@@ -92,11 +92,13 @@ class Limits:
         value = self._evaluate(name)
         if value is not None:
             return value
-        row = next(row for row in self.rows if row.name == name)
-        return evaluate(row.default, self.number) or 0
+        default = next((row.default for row in self.rows if row.name == name), None)
+        if default is None:
+            raise LookupError(name)
+        return evaluate(default, self.number) or 0
 
     def _evaluate(self, name: str) -> int | None:
-        return evaluate(self._text[name], self.number)
+        return evaluate(self._text.get(name, "?"), self.number)
 
     def macros(self) -> list[dict[str, str]]:
         """``name`` and ``value`` of the limits, each a macro that embedded C may use."""
@@ -129,7 +131,7 @@ def evaluate(text: str, lookup: Any) -> int | None:
     try:
         tree = ast.parse(_SUFFIX.sub(r"\1", text.strip()), mode="eval").body
         return _value(tree, lookup)
-    except (SyntaxError, ValueError, ZeroDivisionError, StopIteration):
+    except (SyntaxError, ValueError, ZeroDivisionError, LookupError, RecursionError):
         return None
 
 

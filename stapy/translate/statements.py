@@ -50,7 +50,8 @@ def write(body: Body, stmt: p.Stmt) -> None:
 def write_list(body: Body, statements: list[p.Stmt], extra: int = 0) -> None:
     """Statements in order; each straight run of them is charged at its start."""
     # A lone jump is paid for by what comes after it.
-    due = extra > 0 or not (len(statements) == 1 and isinstance(statements[0], _LEAVES))
+    lone = len(statements) == 1 and isinstance(statements[0], _LEAVES)
+    due = extra > 0 or not (lone and body.unit.costs.head(statements[0]) == 1)
     for at, stmt in enumerate(statements):
         if body.charged and due:
             cost = extra

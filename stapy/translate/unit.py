@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from stapy.diagnostics import Bug, Diagnostics, Span
 from stapy.elaborate import program as p
 from stapy.translate.costs import Costs
-from stapy.translate.ctext import string_literal
+from stapy.translate.ctext import string_literal, verbatim
 from stapy.translate.effects import walk
 from stapy.translate.failures import Failures
 from stapy.translate.limits import Limits
@@ -166,6 +166,11 @@ class Unit:
         return self.limits.nesting < self.limits.needed_nesting
 
     # --- embedded C --------------------------------------------------------
+
+    def verbatim(self, code: str, span: Span) -> str:
+        """Embedded C as it goes into the file."""
+        source = self.sources.source(span)
+        return verbatim(code.rstrip(), source is not None and source.library)
 
     def line_directive(self, span: Span, code: str = "") -> str:
         """``#line`` for verbatim code that stands in the script at or after a place."""

@@ -198,7 +198,7 @@ static void h_begin(struct stapy_context *c)
 	/* embedded.stp:32: j = %{ jiffies %} */
 	{
 #line 32 "embedded.stp"
-embedded = ( jiffies );
+embedded = (jiffies);
 #line 203 "embedded.c"
 	}
 	j = embedded;
@@ -208,8 +208,7 @@ embedded = ( jiffies );
 #line 33 "embedded.stp"
 
 	STAP_PRINTF("from C\n");
-	
-#line 213 "embedded.c"
+#line 212 "embedded.c"
 	}
 
 	/* embedded.stp:36: names[j] = "x" */

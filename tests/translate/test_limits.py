@@ -1,0 +1,57 @@
+"""Limits: defaults, -D, and what is no number."""
+
+from __future__ import annotations
+
+import pytest
+
+from stapy.diagnostics import Stop
+from stapy.options import Options
+from stapy.translate.limits import Limits, evaluate
+from tests.translate.support import c_of, options_of, program_of
+
+EXPRESSIONS = [
+    ("100", 100),
+    ("0x10", 16),
+    ("(10 * 1000)", 10000),
+    ("1UL << 4", 16),
+    ("-1", -1),
+    ("MAXACTION*2", 14),
+    ("unknown", None),
+    ("1 +", None),
+    ("f(1)", None),
+    ("1/0", None),
+]
+
+
+@pytest.mark.parametrize(("text", "value"), EXPRESSIONS)
+def test_constant_expressions(text: str, value: int | None) -> None:
+    def lookup(name: str) -> int:
+        return {"MAXACTION": 7}[name]
+
+    assert evaluate(text, lookup) == value
+
+
+def test_defaults() -> None:
+    limits = Limits(Options(), 3)
+    assert limits.string_room == 512
+    assert limits.nesting == 3
+    assert limits.action_limit == 1000
+    assert limits.numbers()["MAXACTION_INTERRUPTIBLE"] == 10000
+    assert {"name": "maxmapentries", "value": "MAXMAPENTRIES"} in limits.fields()
+
+
+def test_switches_and_own_macros() -> None:
+    text = c_of("probe begin { println(1) }", "-D STP_NO_OVERLOAD -DMINE=7 -s 3")
+    assert ".no_overload = 1," in text
+    assert "#define MINE 7" in text
+    assert f".buffer_bytes = {3 << 20}," in text
+
+
+def test_a_limit_that_is_no_number_is_the_users_mistake() -> None:
+    from stapy.translate import translate
+
+    options = options_of("-DMAXACTION=many")
+    program, services = program_of("probe begin { println(1) }", "x.stp", options)
+    with pytest.raises(Stop):
+        translate(program, services, "x")
+    assert [item.code for item in services.diagnostics.errors] == ["E0290"]

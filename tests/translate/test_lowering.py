@@ -1,0 +1,170 @@
+"""What single statements become: order of evaluation, short circuits, copies, checks."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.translate.support import c_of, handler_of
+
+
+def flat(text: str) -> str:
+    """C without comments, with single spaces."""
+    return " ".join(re.sub(r"/\*.*?\*/", "", text, flags=re.S).split())
+
+
+# body of a begin probe, pieces of C in their order
+BODIES = [
+    ("x = 1 y = x + 2 println(y)", ["x = 1;", "y = x + 2;"]),
+    ("x = 3 println(x * (x + 1) - x)", ["x * (x + 1) - x"]),
+    ("x = 3 println((x < 2) + x)", ["(x < 2) + x"]),
+    ("x = 3 println(x & x == 1)", ["x & (x == 1)"]),
+    ("x = 3 println(x << 2, x >> x)", ["x << 2", "x >> (x & 63)"]),
+    ("x = 3 println(x / 7, x % 8)", ["x / 7", "x % 8"]),
+    ("x = 3 println(7 / x)", ["if (!stapy_divide(c, 7, x, &quotient, at_", "goto out;"]),
+    ("x = 3 println(x / -1)", ["stapy_divide(c, x, -1, "]),
+    ("x = 3 x /= x println(x)", ["stapy_divide(c, x, x, &x, at_"]),
+    ("x = 3 x <<= 70 println(x)", ["x <<= 6;"]),
+    ("x = 3 println(- -x, ~x, !x)", ["-(-x)", "~x", "!x"]),
+    ("x = 1 println(x + x++)", ["x_2 = x;", "old = x++;", "x_2 + old"]),
+    ("x = 1 println(x++ + ++x)", ["old = x++;", "x++;", "old + x"]),
+    ("x = 1 println(x && x > 2 || !x)", ["(x && x > 2) || !x"]),
+    (
+        "x = 1 println(x && x++)",
+        ["both = x != 0;", "if (both) {", "old = x++;", "both = old != 0;"],
+    ),
+    ("x = 1 println(x ? x++ : 0)", ["if (x) {", "chosen = old;", "} else {", "chosen = 0;"]),
+    ('t = "a" println(t == "b", t < "c")', ['stapy_compare(l->t, "b") == 0', ") < 0"]),
+    ('t = "a" t = t . "b" . t println(t)', ['stapy_concat(l->text, l->t, "b"', "stapy_copy(l->t"]),
+    ('t = "a" t = t . "b" println(t)', ['stapy_concat(l->t, l->t, "b", sizeof(l->t));']),
+    ('t = "a" t .= t println(t)', ["stapy_copy(l->text, l->t", "stapy_concat(l->t, l->t, l->text"]),
+    ('t = "a" println(t . (t = "b"))', ["stapy_copy(l->text, l->t", 'stapy_copy(l->t, "b"']),
+    ("if (1 > 2) println(1) else println(2)", ['stapy_out_text(out, "2\\n", 2);']),
+    ("a[1] = 2 a[1] += 3 println(a[1])", ["*slot = 2;", "*slot += 3;", "stapy_map_get_long"]),
+    ("x = a[1]++ println(x)", ["old = (*slot)++;", "x = old;"]),
+    ("x = ++a[1] println(x)", ["(*slot)++;", "x = *slot;"]),
+    ("a[a[1]] = a[2] println(a[3])", ["keys[0].n = 1;", "keys[0].n = a;", "*slot = a_2;"]),
+    ('b["k"] = b["l"] println(b["m"])', ["stapy_copy(l->text, b, ", "stapy_map_set_string"]),
+    ("if ([1] in a) delete a[1]", ["stapy_map_has(g_a, keys)", "stapy_map_delete(g_a, keys);"]),
+    ("s <<< 1 println(@count(s))", ["stapy_stat_add(g_s, 1);", "STAPY_COUNT"]),
+    ("s <<< 1 println(@max(s))", ["if (!stapy_stat_value(c, stapy_stat_read(g_s), STAPY_MAX"]),
+    (
+        "try { println(1 / g) } catch (e) { println(e) }",
+        ["goto caught_1;", "caught_1:", "c->error = NULL;"],
+    ),
+    ('printf("%s|%5d\\n", "x", 3)', ['stapy_out_text(out, "x|", 2);', "3, 'd', 0, 5, -1"]),
+    ('printf("%-*.*s", 5, 2, sprint(g))', ["STAPY_F_LEFT, 5, 2"]),
+    ('printf("%c%4b", g, g)', ["stapy_out_char(out, g_g", "stapy_out_binary(out, g_g, 4"]),
+    ("foreach (k in a- limit 2) println(k)", ["&iter, g_a, 1, 0, true, 2, NULL, NULL"]),
+    ("foreach (k+ in a limit g) println(k)", ["max_t(s64, g_g, 0)"]),
+    ("while (g) { if (g == 2) continue g-- }", ["while (g_g) {", "continue;", "g_g--;"]),
+    ("for (i = 0; i < 3; i++) println(i)", ["for (; i < 3; i++) {"]),
+    ("for (;;) { break }", ["for (;;) {", "break;"]),
+    ('if ("abc" . sprint(g) =~ "b+") println(1)', ["if (stapy_regex_search(&regex_1, l->"]),
+]
+
+
+@pytest.mark.parametrize(("body", "pieces"), BODIES, ids=[body for body, _ in BODIES])
+def test_statements(body: str, pieces: list[str]) -> None:
+    text = flat(
+        handler_of(
+            f"global a, b, s, g = 1 probe begin {{ {body} }}"
+            ' probe timer.s(1) { g++ a[0] = 1 b["z"] = "z" }'
+        )
+    )
+    at = 0
+    for piece in pieces:
+        found = text.find(piece, at)
+        assert found >= 0, f"{piece!r} is not behind character {at} of:\n{text}"
+        at = found + len(piece)
+
+
+def test_a_bounded_handler_is_not_charged() -> None:
+    body = "a = 1 if (a) b = 2 println(a, b)"
+    assert "stapy_act" not in handler_of(f"probe begin {{ {body} }}")
+    assert "stapy_act" in handler_of(f"probe begin {{ {body} }}", "-DMAXACTION=3")
+    assert "stapy_act" in handler_of("probe begin { while (1) {} }")
+    assert "stapy_act" not in handler_of(
+        "probe begin { while (1) {} }", "-g --suppress-time-limits"
+    )
+
+
+def test_a_function_without_loops_is_paid_by_its_caller() -> None:
+    text = c_of("function f(x) { x++ x++ return x } probe begin { while (1) println(f(1)) }")
+    charges = re.findall(r"stapy_act\(c, (\d+), \w+\)", text)
+    assert charges == ["1", "5"]  # the loop itself; each turn: 1, println and three in f
+
+
+def test_only_calls_that_can_fail_are_checked() -> None:
+    text = handler_of("probe begin { println(pid()) } probe end { error(execname()) }")
+    begin, end = text.split("static void h_end")
+    assert "c->error" not in begin
+    assert end.count("c->error") == 1
+
+
+def test_frames_are_added_up_along_calls() -> None:
+    text = c_of(
+        'function f:string(s:string) { s .= "x" return s } probe begin { s = f("a") println(s) }'
+    )
+    size = re.search(r"\.frame_bytes = (\d+)", text)
+    assert size is not None and int(size[1]) >= 2 * 512
+
+
+def test_recursion_needs_frames_for_all_its_levels() -> None:
+    text = c_of(
+        'function f:string(n) { if (n) return f(n - 1) . "x" return "" }'
+        " probe begin { println(f(3)) }",
+        "-DMAXNESTING=20",
+    )
+    size = re.search(r"\.frame_bytes = (\d+)", text)
+    assert size is not None and int(size[1]) >= 20 * 512
+    assert "MAXNESTING exceeded" in text
+
+
+def test_settable_globals_become_parameters() -> None:
+    text = c_of(
+        'global level = 3, who = "x" probe begin { println(level, who) }',
+        "-G level=4 -G who=me",
+    )
+    assert "module_param_cb(level, &long_parameter, &g_level, 0);" in text
+    assert "module_param_string(who, g_who, sizeof(g_who), 0);" in text
+
+
+def test_one_handler_serves_many_sites() -> None:
+    text = c_of('global n probe kernel.function("vfs_*").call { n++ println(n) }')
+    assert text.count("static void h_") == 1
+    assert text.count('.symbol = "vfs_') >= 3
+
+
+def test_terse_leaves_script_lines_out() -> None:
+    script = "probe begin {\n\tprintln(1)\n}"
+    assert "test.stp:2: println(1)" in c_of(script)
+    assert "test.stp:2: println(1)" not in c_of(script, "--terse")
+
+
+def test_same_script_same_text() -> None:
+    script = 'global a, b probe begin { a[1] = 2 b["x"] = 3 println(a[1], b["x"]) }'
+    assert c_of(script) == c_of(script)
+
+
+def test_lines_fit_and_are_indented_with_tabs() -> None:
+    text = c_of(
+        "global a probe begin { a[1, 2] = 1 foreach ([x, y] in a) "
+        'printf("%d %d %d %d\\n", x, y, a[x, y], a[x + 1, y + 1]) }'
+    )
+    for line in text.splitlines():
+        assert len(line.expandtabs(8)) <= 100 or '"' in line, line
+        assert not line.startswith(" ") or line.startswith(" *"), line
+        assert line == line.rstrip()
+
+
+def test_directives_of_embedded_code_name_the_real_lines() -> None:
+    script = 'probe begin {\n\tprintln(%{ /* pure */ jiffies %})\n%{\n\tSTAP_PRINTF("x");\n%}\n}'
+    text = c_of(script, "-g")
+    lines = text.splitlines()
+    for at, line in enumerate(lines, 1):
+        match = re.fullmatch(r'#line (\d+) "test\.c"', line)
+        if match:
+            assert int(match[1]) == at + 1
+    assert '#line 3 "test.stp"' in text
