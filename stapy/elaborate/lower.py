@@ -159,8 +159,29 @@ class Lowerer:
         return p.Block(node.span, [])
 
     def expression(self, node: n.ExprStmt) -> p.Stmt:
-        """An expression for its effect."""
-        return p.Evaluate(node.span, self.expr(node.expr))
+        """An expression for its effect; operators that choose become ``if``."""
+        return self.effect(node.expr)
+
+    def effect(self, node: n.Expr) -> p.Stmt:
+        """Evaluate an expression whose value is not used.
+
+        What it chooses between need not have a value: ``debug && print(x)``.
+        """
+        if isinstance(node, n.Ternary):
+            branch = n.IfStmt(
+                node.span,
+                node.cond,
+                n.ExprStmt(node.yes.span, node.yes),
+                n.ExprStmt(node.no.span, node.no),
+            )
+            return self.if_(branch)
+        if isinstance(node, n.Logical):
+            cond = node.left
+            if node.op == "||":
+                cond = n.Unary(node.left.span, "!", node.left)
+            return self.if_(n.IfStmt(node.span, cond, n.ExprStmt(node.right.span, node.right)))
+        value = self.expr(node)
+        return p.Evaluate(value.span, value)
 
     def if_(self, node: n.IfStmt) -> p.Stmt:
         """``if``; a branch that ``@defined`` rules out is not even looked at."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stapy.diagnostics import SourceMap, Span
 from stapy.elaborate.pointtree import Hit, Mismatch, PointTree, is_wild
@@ -226,36 +226,24 @@ class Points:
 
     # --- messages -------------------------------------------------------
 
-    def _mismatch(self, point: n.ProbePoint, mismatch: Mismatch) -> PointError:
-        from stapy.suggest import nearest
-
+    @staticmethod
+    def _mismatch(point: n.ProbePoint, mismatch: Mismatch) -> PointError:
         component = mismatch.component
-        whole = dotted(point.components)
         above = dotted(mismatch.parent)
         if mismatch.is_suffix:
             notes = [f"nothing may follow '{above}'"]
             return PointError("E0236", "invalid suffix for probe", component.span, notes=notes)
-        kinds = mismatch.kinds
-        if kinds:
-            wanted = " or ".join("no argument" if not k else f"a {k} argument" for k in kinds)
-            notes = [f"'{component.name}' takes {wanted}"]
-            hint = ""
-        elif component in point.components and mismatch.candidates:
-            near = nearest(component.name, mismatch.candidates, 3)
-            under = f" under '{above}'" if above else ""
-            count = len(mismatch.candidates)
-            notes = [f"'{component.name}' is not one of the {count} names{under}"]
-            pattern = f"{above}.*" if above else "*"
-            notes.append(f"stapy -l '{pattern}' lists them")
-            hint = "did you mean " + " or ".join(f"'{w}'" for w in near) + "?" if near else ""
-        else:
-            notes, hint = [], ""
-        return PointError(
-            "E0230", f"no probe point matches '{whole}'", component.span, notes=notes, hint=hint
-        )
+
+        def similar(error: PointError) -> None:
+            _explain(error, mismatch, above)
+
+        text = f"no probe point matches '{dotted(point.components)}'"
+        return PointError("E0230", text, component.span, explain=similar)
 
     def report(self, error: PointError) -> None:
         """Make a diagnostic of a refused point."""
+        if error.explain is not None:
+            error.explain(error)
         self.services.diagnostics.error(
             "semantic error",
             error.code,
@@ -266,7 +254,21 @@ class Points:
         )
 
 
-def sites_key(match: Match, services: Any, family: Family) -> str:
-    """Sites with one key have the same context variables."""
-    scope = family.scope(match.site, services)
-    return "" if scope is None else scope.key
+def _explain(error: PointError, mismatch: Mismatch, above: str) -> None:
+    """Say what could stand where nothing matched."""
+    from stapy.suggest import nearest
+
+    component = mismatch.component
+    if mismatch.kinds:
+        wanted = " or ".join(f"a {k} argument" if k else "no argument" for k in mismatch.kinds)
+        error.notes = [f"'{component.name}' takes {wanted}"]
+        return
+    names = mismatch.candidates
+    if not names:
+        return
+    under = f" under '{above}'" if above else ""
+    error.notes = [f"'{component.name}' is not one of the {len(names)} names{under}"]
+    error.notes.append(f"stapy -l '{above + '.*' if above else '*'}' lists them")
+    near = nearest(component.name, names, 3)
+    if near:
+        error.hint = "did you mean " + " or ".join(f"'{word}'" for word in near) + "?"

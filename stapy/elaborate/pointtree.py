@@ -188,10 +188,10 @@ class PointTree:
             return
         kinds = sorted(node.children.get(component.name, {}))
         is_suffix = node.family is not None and not node.children
-        names = set(node.children)
+        known = set(node.children)
         if node is self.root:
-            names.update(self._waiting)
-        mismatch = Mismatch(component, done, sorted(names), kinds, is_suffix)
+            known.update(self._waiting)
+        mismatch = Mismatch(component, done, sorted(known), kinds, is_suffix)
         failures.append((at, mismatch))
 
     @staticmethod

@@ -236,9 +236,8 @@ class Resolver:
     def _declare(self, source: FunctionSource) -> p.Function:
         decl = source.decl
         c_name = self.names.unique("f_", decl.name)
+        # Without a type in the end the function is void.
         kind = decl.type or self.types.new()
-        if not decl.type and decl.body is not None and not syntax.has_value(decl):
-            kind = p.VOID
         params = []
         for param in decl.params:
             open_kind = self.types.new()

@@ -196,9 +196,15 @@ class Names:
     # --- looking names up ---------------------------------------------
 
     def find_global(self, name: str, file: FileScope) -> Global | None:
-        """The global that ``name`` means in ``file``; a library file is pulled in for it."""
+        """The global that ``name`` means in ``file``; a library file is pulled in for it.
+
+        A local variable of library code stays one when the user happens to
+        have a global of that name.
+        """
         var = file.globals.get(name) or self.globals.get(name)
         if var is not None:
+            if file.script.library and not self.infos[var.c_name].library:
+                return None
             return var
         for path in self.services.library.files_with_global(name):
             self._pull(path)

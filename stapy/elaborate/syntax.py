@@ -43,13 +43,6 @@ def has_next(decl: n.FunctionDecl) -> bool:
     return any(isinstance(item, n.NextStmt) for item in walk(decl.body))
 
 
-def has_value(decl: n.FunctionDecl) -> bool:
-    """True when a script function returns something."""
-    return any(
-        isinstance(item, n.ReturnStmt) and item.value is not None for item in walk(decl.body)
-    )
-
-
 def markers(code: str) -> set[str]:
     """Marks in the comments of embedded C: ``/* pure */``, ``/* pragma:unwind */`` …"""
     import re

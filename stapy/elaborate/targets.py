@@ -254,9 +254,9 @@ def cast(low: Lowerer, node: n.Cast) -> p.Expr:
     place = _cast_place(low, node)
     if not isinstance(place, Place):
         return place
-    if node.address_of and not node.chain:
-        return low.pending("E0245", "cannot take address of a cast value", node.span)
-    result = finish(low, place, node.chain, node.span, node.address_of)
+    # A cast stands for what the pointer points to: its address is the pointer.
+    take_address = node.address_of and bool(node.chain)
+    result = finish(low, place, node.chain, node.span, take_address)
     if not node.chain:
         result = p.BinaryOp(node.span, p.LONG, "+", result, p.Const(node.span, p.LONG, 0))
         low.resolver.remember(result, place.type)

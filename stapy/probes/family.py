@@ -13,6 +13,8 @@ from stapy.diagnostics import NOWHERE, Span
 from stapy.record import Record, new
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from stapy.elaborate.scope import TargetScope
     from stapy.parse.nodes import PointComponent, ProbePoint
 
@@ -52,7 +54,12 @@ class Match(Record):
 
 
 class PointError(Exception):
-    """A point that its family refuses; the caller reports it, unless the point is optional."""
+    """A point that its family refuses; the caller reports it, unless the point is optional.
+
+    Most refusals are never shown (aliases try one place after the other), so
+    what costs time, such as similar names, belongs into ``explain``: it is
+    called with the error before it is shown and may change its texts.
+    """
 
     def __init__(
         self,
@@ -62,8 +69,10 @@ class PointError(Exception):
         *,
         notes: list[str] | None = None,
         hint: str = "",
+        explain: Callable[[PointError], None] | None = None,
     ) -> None:
         super().__init__(message)
+        self.explain = explain
         self.code = code
         self.message = message
         self.span = span

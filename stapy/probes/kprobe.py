@@ -174,13 +174,17 @@ class Kprobe:
         if refused:
             hint = "-g lifts the list of functions that must not be probed"
             return PointError("E0231", "no match", span, notes=[refused], hint=hint)
-        near = [] if wild else services.debuginfo.near(pattern, 5)
-        if near:
-            text = f"no match (similar functions: {', '.join(near)})"
-            hint = "did you mean " + " or ".join(f"'{n}'" for n in near[:2]) + "?"
-            return PointError("E0231", text, span, hint=hint)
         notes = [f"no function of this kernel matches '{pattern}'"]
-        return PointError("E0231", "no match", span, notes=notes)
+        if wild:
+            return PointError("E0231", "no match", span, notes=notes)
+
+        def similar(error: PointError) -> None:
+            near = services.debuginfo.near(pattern, 5)
+            if near:
+                error.message = f"no match (similar functions: {', '.join(near)})"
+                error.hint = "did you mean " + " or ".join(f"'{n}'" for n in near[:2]) + "?"
+
+        return PointError("E0231", "no match", span, notes=notes, explain=similar)
 
     @staticmethod
     def _maxactive(component: PointComponent | None) -> int:

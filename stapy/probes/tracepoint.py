@@ -65,14 +65,18 @@ class Tracepoint:
 
     @staticmethod
     def _no_match(point: ProbePoint, pattern: str, services: Any) -> PointError:
-        from stapy.suggest import nearest
+        def similar(error: PointError) -> None:
+            from stapy.suggest import nearest
 
-        bare = pattern.rpartition(":")[2]
-        known = {t.name for t in services.debuginfo.tracepoints("*")}
-        near = nearest(bare, sorted(known), 5)
-        text = f"no match (similar tracepoints: {', '.join(near)})" if near else "no match"
-        hint = f"did you mean '{near[0]}'?" if near else ""
-        return PointError("E0232", text, point.components[-1].span, hint=hint)
+            known = {t.name for t in services.debuginfo.tracepoints("*")}
+            near = nearest(pattern.rpartition(":")[2], sorted(known), 5)
+            if near:
+                error.message = f"no match (similar tracepoints: {', '.join(near)})"
+                error.hint = f"did you mean '{near[0]}'?"
+
+        notes = [f"no tracepoint of this kernel matches '{pattern}'"]
+        span = point.components[-1].span
+        return PointError("E0232", "no match", span, notes=notes, explain=similar)
 
     def scope(self, site: Any, services: Any) -> TargetScope | None:
         """``$name`` of every parameter, ``$$name``, ``$$system``, ``$$vars``."""
