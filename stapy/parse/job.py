@@ -35,8 +35,6 @@ class Job(PointActions):
         self.library = library
         self.privileged = library or facts.guru
         self._returns: list[Span] = []
-        self._jumps: list[n.Stmt] = []
-        self._slices: dict[int, n.Index] = {}
         self._globals: dict[str, n.GlobalDecl] = {}
 
     # --- expressions --------------------------------------------------------
@@ -60,27 +58,6 @@ class Job(PointActions):
         if minus is None:
             return n.Number(token.span, value, token.value)
         return n.Number(minus.span.to(token.span), wrap(-value), "-" + token.value)
-
-    def check_target(self, target: n.Expr, what: str) -> None:
-        """Only something that has a place can be changed."""
-        changeable = (n.Name, n.Index, n.Target, n.AtVar, n.Cast, n.AutoCast, n.EmbeddedExpr)
-        if isinstance(target, changeable) and not getattr(target, "address_of", False):
-            return
-        self.error(
-            "E0141",
-            f"lvalue expected before {what}"
-            if what[1:-1] not in ("++", "--")
-            else f"lvalue expected for {what}",
-            target.span,
-            "this is a value, nothing can be stored in it",
-            hint="did you mean '=='?" if what == "'='" else "",
-        )
-
-    def index(self, node: n.Index) -> n.Index:
-        """Remember slices: only ``in``, ``delete`` and ``foreach`` may keep them."""
-        if None in node.keys:
-            self._slices[id(node)] = node
-        return node
 
     def address_of(self, amp: Token, operand: n.Expr) -> n.Expr:
         """``&`` before a target variable or a cast; anything else becomes an autocast."""
@@ -246,15 +223,6 @@ class Job(PointActions):
         """A statement that must be there; None is one lost to a parse error."""
         return node if node is not None else n.EmptyStmt(before.span)
 
-    def enter_loop(self) -> int:
-        """A loop's body begins; gives the mark that `loop_body` wants back."""
-        return len(self._jumps)
-
-    def loop_body(self, node: n.Stmt | None, before: Token, mark: int) -> n.Stmt:
-        """The body of a loop: the jumps since ``mark`` are at home here."""
-        del self._jumps[mark:]
-        return self.statement(node, before)
-
     def expression_statement(self, expr: n.Expr) -> n.Stmt:
         """An expression on its own; C code alone is a statement of its own kind."""
         if isinstance(expr, n.EmbeddedExpr):
@@ -296,28 +264,17 @@ class Job(PointActions):
 
     def jump(self, token: Token) -> n.Stmt:
         """``break``, ``continue`` or ``next``."""
-        kinds = {"BREAK": n.BreakStmt, "CONTINUE": n.ContinueStmt, "NEXT": n.NextStmt}
-        node: n.Stmt = kinds[token.type](token.span)
-        if token.type != "NEXT":
-            self._jumps.append(node)
-        return node
+        kinds: dict[str, type[n.Stmt]] = {
+            "BREAK": n.BreakStmt,
+            "CONTINUE": n.ContinueStmt,
+            "NEXT": n.NextStmt,
+        }
+        return kinds[token.type](token.span)
 
     def return_statement(self, token: Token, value: n.Expr | None) -> n.ReturnStmt:
         """``return``; a probe's body has nobody to return to."""
         self._returns.append(token.span)
         return n.ReturnStmt(token.span.to(value.span) if value else token.span, value)
-
-    def delete(self, token: Token, target: n.Expr) -> n.DeleteStmt:
-        """``delete`` of a variable, an element or a slice."""
-        self._slices.pop(id(target), None)
-        if not isinstance(target, (n.Name, n.Index)):
-            self.error(
-                "E0147",
-                "expected a variable or an array element to delete",
-                target.span,
-                "this cannot be deleted",
-            )
-        return n.DeleteStmt(token.span.to(target.span), target)
 
     # --- declarations -------------------------------------------------------
 
@@ -332,17 +289,6 @@ class Job(PointActions):
                     "a probe has nobody to return to",
                     hint="use 'next' to leave a probe's handler",
                 )
-        for jump in self._jumps:
-            word = "break" if isinstance(jump, n.BreakStmt) else "continue"
-            self.error("E0149", f"found '{word}' not in loop context", jump.span, "no loop here")
-        for index in self._slices.values():
-            self.error(
-                "E0150",
-                "unexpected use of wildcard '*' in array index",
-                index.span,
-                "a slice has no single value",
-                hint="slices may stand in 'delete', 'foreach' and 'in'",
-            )
         for histogram in self._histograms:
             self.error(
                 "E0151",
@@ -351,11 +297,11 @@ class Job(PointActions):
                 "a histogram is not a value",
                 hint="print it, ask for one bucket with '[…]', or go over it with 'foreach'",
             )
-        self._returns, self._jumps, self._slices, self._histograms = [], [], {}, []
+        self._returns, self._histograms = [], []
 
     def forget_body(self) -> None:
         """After a parse error: what was begun will not be finished."""
-        self._returns, self._jumps, self._slices, self._histograms = [], [], {}, []
+        self._returns, self._histograms = [], []
 
     def embedded_declaration(self, token: Token) -> list[n.Decl]:
         """``%{ C %}`` between declarations."""

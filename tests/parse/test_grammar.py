@@ -36,7 +36,7 @@ def test_tables_are_kept_under_a_digest(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_the_digest_follows_the_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     before = tables.digest()
-    monkeypatch.setattr(tables.statements.p_enter, "__doc__", "enter : SEMI")
+    monkeypatch.setattr(tables.statements.p_end, "__doc__", "end : SEMI")
     assert tables.digest() != before
 
 

@@ -117,7 +117,6 @@ def p_expr_assign(p: Any) -> None:
     | expr XORSET expr
     | expr ORSET expr
     | expr CATSET expr"""
-    p.parser.job.check_target(p[1], f"'{p[2]}'")
     p[0] = n.Assign(p[1].span.to(p[3].span), p[2], p[1], p[3])
 
 
@@ -137,14 +136,12 @@ def p_expr_unary(p: Any) -> None:
 def p_expr_prefix(p: Any) -> None:
     """expr : INCR suffixed %prec NOSUFFIX
     | DECR suffixed %prec NOSUFFIX"""
-    p.parser.job.check_target(p[2], f"'{p[1]}'")
     p[0] = n.Increment(p.slice[1].span.to(p[2].span), p[1], p[2], True)
 
 
 def p_expr_postfix(p: Any) -> None:
     """expr : suffixed INCR
     | suffixed DECR"""
-    p.parser.job.check_target(p[1], f"'{p[2]}'")
     p[0] = n.Increment(p[1].span.to(p.slice[2].span), p[2], p[1], False)
 
 
@@ -243,7 +240,7 @@ def p_primary_name(p: Any) -> None:
 def p_primary_index(p: Any) -> None:
     """primary : IDENT LBRACK keys RBRACK"""
     whole = p.slice[1].span.to(p.slice[4].span)
-    p[0] = p.parser.job.index(n.Index(whole, n.Name(p.slice[1].span, p[1]), p[3]))
+    p[0] = n.Index(whole, n.Name(p.slice[1].span, p[1]), p[3])
 
 
 def p_primary_bucket(p: Any) -> None:

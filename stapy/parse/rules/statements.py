@@ -59,14 +59,14 @@ def p_statement_if(p: Any) -> None:
 
 
 def p_statement_while(p: Any) -> None:
-    """statement : WHILE LPAREN expr RPAREN enter statement"""
-    body = p.parser.job.loop_body(p[6], p.slice[4], p[5])
+    """statement : WHILE LPAREN expr RPAREN statement"""
+    body = p.parser.job.statement(p[5], p.slice[4])
     p[0] = n.WhileStmt(p.slice[1].span.to(body.span), p[3], body)
 
 
 def p_statement_for(p: Any) -> None:
-    """statement : FOR LPAREN maybe SEMI maybe SEMI maybe RPAREN enter statement"""
-    body = p.parser.job.loop_body(p[10], p.slice[8], p[9])
+    """statement : FOR LPAREN maybe SEMI maybe SEMI maybe RPAREN statement"""
+    body = p.parser.job.statement(p[9], p.slice[8])
     p[0] = n.ForStmt(p.slice[1].span.to(body.span), p[3], p[5], p[7], body)
 
 
@@ -77,14 +77,9 @@ def p_maybe(p: Any) -> None:
 
 
 def p_statement_foreach(p: Any) -> None:
-    """statement : FOREACH LPAREN foreach_head RPAREN enter statement"""
+    """statement : FOREACH LPAREN foreach_head RPAREN statement"""
     job = p.parser.job
-    p[0] = job.foreach(p.slice[1], p[3], job.loop_body(p[6], p.slice[4], p[5]))
-
-
-def p_enter(p: Any) -> None:
-    """enter :"""
-    p[0] = p.parser.job.enter_loop()
+    p[0] = job.foreach(p.slice[1], p[3], job.statement(p[5], p.slice[4]))
 
 
 def p_foreach_head(p: Any) -> None:
@@ -163,7 +158,7 @@ def p_statement_return(p: Any) -> None:
 
 def p_statement_delete(p: Any) -> None:
     """statement : DELETE expr end"""
-    p[0] = p.parser.job.delete(p.slice[1], p[2])
+    p[0] = n.DeleteStmt(p.slice[1].span.to(p[2].span), p[2])
 
 
 def p_statement_try(p: Any) -> None:
