@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _RUN_ONLY = {
     "script_file", "script_text", "extra_scripts", "verbose", "keep", "tmpdir", "last_pass",
     "output", "command", "target", "timeout", "rotate", "color", "vm", "vm_release", "release",
-    "use_cache", "poison_cache", "clean_cache", "globals", "suppress_warnings", "buffer_mb",
+    "use_cache", "poison_cache", "clean_cache", "globals", "suppress_warnings",
 }  # fmt: skip
 
 

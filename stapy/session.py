@@ -339,7 +339,6 @@ class Session:
             output=options.output,
             rotate=options.rotate or "",
             timeout=options.timeout,
-            buffer_mb=options.buffer_mb,
             warnings=not options.suppress_warnings,
             verbose=options.verbose[4],
             color=options.color,

@@ -47,10 +47,15 @@ static int cpu_prepare(unsigned int cpu)
 	return ring_alloc(&per_cpu_ptr(stapy_cpus, cpu)->ring, cpu);
 }
 
+/* Megabytes per CPU; the consumer's -b, in place of what the module was built with. */
+static unsigned int stapy_buffer_mb;
+module_param(stapy_buffer_mb, uint, 0);
+
 /* Rings of the CPUs that are there; one that comes later gets its ring then. */
 int stapy_rings_alloc(void)
 {
-	size_t wanted = max_t(size_t, stapy_session.limits.buffer_bytes, 4 * STAPY_RECORD_PIECE);
+	size_t asked = stapy_buffer_mb ? (size_t)stapy_buffer_mb << 20 : stapy_session.limits.buffer_bytes;
+	size_t wanted = max_t(size_t, asked, 4 * STAPY_RECORD_PIECE);
 	int r;
 
 	ring_bytes = roundup_pow_of_two(PAGE_ALIGN(wanted));

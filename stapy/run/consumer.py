@@ -343,9 +343,9 @@ def _parameters(module: ModuleFile, options: RunOptions) -> List[str]:
                 f"declare it with -G {name}=VALUE when the module is built"
             )
     if options.buffer_mb:
-        if "buffer_mb" not in module.parameters:
+        if "stapy_buffer_mb" not in module.parameters:
             raise RunError("the size of this module's buffers is fixed: build it with -s")
-        parameters.append(f"buffer_mb={options.buffer_mb}")
+        parameters.append(f"stapy_buffer_mb={options.buffer_mb}")
     return parameters
 
 
