@@ -373,4 +373,12 @@ REFUSED: list[tuple[str, str, str, int, int]] = [
     ("", "probe begin { x = $a$->b }", "E0145", 1, 22),
     ("", "probe begin { x = $a->b$[1] }", "E0145", 1, 25),
     ("", 'probe begin { x = @cast(a,"b")$->c }', "E0145", 1, 32),
+    ("", "probe begin { x = &(&$a) }", "E0142", 1, 19),
+    (
+        "",
+        "probe {a,b}.{a,b}.{a,b}.{a,b}.{a,b}.{a,b}.{a,b}.{a,b}.{a,b}.{a,b}.{a,b}.{a,b}.{a,b} { }",
+        "E0161",
+        1,
+        78,
+    ),
 ]

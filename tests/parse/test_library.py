@@ -149,6 +149,13 @@ def test_a_table_that_cannot_be_read_is_an_error(folder: Path) -> None:
     assert [item.code for item in lib.diagnostics.errors] == ["E0171"]
 
 
+def test_a_macro_file_may_hold_macros_only(folder: Path) -> None:
+    (folder / "core/m.stpm").write_text("@define twice(x) %( @x %) probe begin { }")
+    lib = library(folder, None)
+    assert lib.macro("twice") is not None
+    assert [item.code for item in lib.diagnostics.errors] == ["E0170"]
+
+
 def test_our_own_library_has_no_errors() -> None:
     from stapy.parse.folders import library_folders
 

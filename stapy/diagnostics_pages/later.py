@@ -1,0 +1,71 @@
+"""E03xx types, E04xx build, E05xx run, W06xx warnings."""
+
+PAGES: dict[str, str] = {
+    "E0301": """Types do not fit
+A variable is a number, a string or a statistic, and stays it. The message names both types and
+marks the place where the first one was seen.""",
+    "E0302": """Wrong bit shift of @variance
+The shift is a number literal, and the same wherever the variable is used.""",
+    "E0303": """A histogram cannot be mixed
+Print it with print() or println(), alone.""",
+    "E0304": """The function returns nothing
+It has no `return value`, so it cannot be part of an expression.""",
+    "E0305": """The type is not known
+Nothing says whether the name is a number or a string: it never gets a value. Assign one, or
+annotate the parameter (`name:long`).""",
+    "E0401": """Kernel headers are missing
+A module is compiled against the headers of its kernel. Install the package that the hint names.""",
+    "E0402": """A program is missing
+The kernel's build needs it. Install the package that the hint names.""",
+    "E0403": """The kernel's build system failed
+The notes show what it said. A header package that is half installed is a frequent reason.""",
+    "E0404": """Error in embedded C
+The C compiler refused text between `%{` and `%}`. The place is in your script.""",
+    "E0405": """A kernel that stapy does not know
+A name or a type that the runtime needs has changed in this kernel. Please report the kernel's
+release; an older kernel works meanwhile.""",
+    "E0406": """Our mistake in the generated C
+The C made from the script does not compile. Please report it with the script; -k keeps the
+folder with the C.""",
+    "E0407": """A function that modules may not call
+The kernel does not export it, or only to modules that are signed or licensed in a certain way.""",
+    "E0408": """The container cannot be used
+Building for a foreign kernel runs in a container. The message says what went wrong with it.""",
+    "E0480": """Not a kernel's build tree
+The folder given with -r has no include/config/kernel.release.""",
+    "E0481": """The kernel is not installed
+No headers and no image of this release were found. Install them, or choose a release with -r.""",
+    "E0490": """A file cannot be written
+The message names the file and the reason.""",
+    "E0501": """This host cannot load modules
+Loading needs root and a kernel that permits it. `stapy --vm` runs the script in a throw-away
+virtual machine instead.""",
+    "E0590": """The virtual machine cannot be used
+The message says what is missing: usually QEMU, or a kernel image with its modules.""",
+    "W0601": """A histogram's bounds were adjusted
+The width of the buckets must be positive, and there are not arbitrarily many of them.""",
+    "W0602": """An assignment was dropped
+The value is never read. Option -u keeps such code.""",
+    "W0603": """A global that never gets a value
+It is read but never written, so it is always 0 or "". A misspelt name?""",
+    "W0604": """An expression without effect was dropped
+Its value is not used and it changes nothing.""",
+    "W0605": """A function without effect
+It returns nothing and changes nothing, so its calls can be dropped.""",
+    "W0606": """A probe without effect was dropped
+Nothing is left of its handler. Option -u keeps it.""",
+    "W0607": """A local variable that never gets a value
+It is read but never written, so it is always 0 or "". A misspelt name?""",
+    "W0640": """Something in the script has no effect here
+The message says what, and why it is ignored.""",
+    "W0641": """A parameter in a return probe
+`$x` in a .return probe is the value at entry of the function. Write `@entry($x)` to say so.""",
+    "W0650": """A macro hides an operator
+Below the definition the operator of this name cannot be used.""",
+    "W0651": """A macro hides one of the library
+In this script your definition is used; tapset files still use theirs.""",
+    "W0652": """An unused script argument
+No script asks for it. Is a word on the command line too many?""",
+    "W0680": """Debug information was left out
+A file could not be used, so types or functions that only it knows are missing.""",
+}

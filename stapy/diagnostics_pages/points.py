@@ -1,0 +1,99 @@
+"""E02xx: names and probe points."""
+
+PAGES: dict[str, str] = {
+    "E0201": """Unknown function
+No script and no tapset file defines a function of this name. The hint lists similar names;
+`stapy --dump-functions` lists all.""",
+    "E0202": """An array that was not declared
+Arrays are global: declare it with `global name` outside the probes.""",
+    "E0203": """A statistic that was not declared
+A variable that `<<<` adds to must be global: declare it with `global name`.""",
+    "E0204": """A global declared twice
+Two files declare the same global. Rename one, or declare it `private`.""",
+    "E0205": """Wrong number of keys
+All uses of one array have the same number of keys. A histogram has one: the bucket.""",
+    "E0206": """Wrong number of arguments
+No function of this name takes as many arguments. The message says how many it takes.""",
+    "E0212": """A number in a probe point is out of range
+Timers, priorities and .maxactive() have limits, which the message names.""",
+    "E0214": """This probe point needs guru mode
+A probe at a raw address can hit the middle of an instruction. Run with -g when you are sure.""",
+    "E0215": """This operator needs guru mode
+It reads registers or memory without any check of types. Run with -g.""",
+    "E0216": """Changing the kernel needs guru mode
+Assigning to a target variable writes into the running kernel. Run with -g.""",
+    "E0230": """No such probe point
+No kind of probe and no alias begins like this, or it does not go on like this. Try
+`stapy -l 'first.part.*'` to see what exists.""",
+    "E0231": """No probe point matches
+The form exists, but nothing in this kernel fits the name or pattern. The hint lists similar
+names. Add `?` behind the point when the script should run without it.""",
+    "E0232": """No such tracepoint
+The kernel has no tracepoint of this name. `stapy -l 'kernel.trace("*")'` lists those it has;
+those of modules are found when the module's types are installed.""",
+    "E0233": """This probe point needs debug information
+Source lines, statements, labels and inlined functions are known to DWARF only. Install the
+kernel's debug package (the hint names it), or probe a whole function instead.""",
+    "E0235": """An alias that stands for itself
+Expanding the alias leads back to it, so it would never end.""",
+    "E0236": """The suffix fits nowhere
+`alias.suffix` passes the suffix to what the alias stands for. None of that takes it.""",
+    "E0237": """Wrong condition of a probe point
+The expression after `if` may use globals and operators only: no functions, no changes, no
+target variables.""",
+    "E0238": """No probes
+Every point was optional and matched nothing, or nothing is left after unused code was dropped.""",
+    "E0240": """A target variable that cannot be found
+The message's notes say where was looked.""",
+    "E0241": """No such target variable
+The probed place has no parameter or variable of this name. `stapy -L 'the.point'` lists those
+that exist. Without debug information only parameters and the return value are known.""",
+    "E0242": """No such member
+The structure has no member of this name. The hint lists similar ones.""",
+    "E0243": """Wrong step
+`->` needs a structure or a pointer to one, `[…]` an array or a pointer.""",
+    "E0244": """Pretty printing ends a chain
+`$` and `$$` behind a variable make a string of it; nothing can follow.""",
+    "E0245": """No address
+Bit-fields, values in registers and computed values have no address.""",
+    "E0246": """A structure is not a value
+Ask for a member with `->`, for the address with `&`, or print it with a `$` at its end.""",
+    "E0247": """@entry outside a return probe
+`@entry(x)` gives in a .return probe the value that x had when the function was entered.""",
+    "E0248": """Unknown type or constant
+No debug information in the named modules knows it. For a type of a kernel header write
+`@cast(x, "type", "kernel<linux/file.h>")`.""",
+    "E0249": """The C type is not known
+A plain value can be dereferenced when stapy can see which C type it came from. Say it with
+`@cast(value, "type")->member`.""",
+    "E0250": """Not an array
+Only global arrays and histograms can be indexed and searched with `in`.""",
+    "E0251": """Sorting that is not possible
+One thing can be sorted by; buckets of a histogram come in their order.""",
+    "E0252": """break or continue outside a loop
+They belong into while, for and foreach.""",
+    "E0253": """return outside a function
+Use `next` to leave a probe's handler.""",
+    "E0254": """Not something that can be changed
+On the left of an assignment, with ++, -- and delete only variables, elements of arrays and (with
+-g) target variables can stand. To compare write `==`.""",
+    "E0255": """A wildcard as a key
+`a[*, 1]` means several elements. It can stand in delete, foreach and `in`.""",
+    "E0256": """Wrong regular expression
+The message gives the position and the reason. The syntax is that of POSIX extended regular
+expressions; in a string a backslash is written twice.""",
+    "E0257": """Wrong size or register number
+Sizes are 1, 2, 4 or 8 bytes; registers are numbered as in DWARF.""",
+    "E0258": """Wrong number of values to print
+Each conversion of a format takes one value, each `*` one more; printd needs a delimiter and two
+values; 32 values are the most.""",
+    "E0259": """Wrong conversion in a format
+The conversion does not exist. `%%` prints a percent sign.""",
+    "E0260": """The array is changed while a loop goes over it
+Collect the changes and apply them behind the loop. Deleting the whole array is a change, too.""",
+    "E0290": """Unusable input from outside the script
+The value of a -D option is no constant number, or the debug information found is damaged: the
+message says which. For damaged debug information install the package again.""",
+    "E0291": """A regular expression that is too large
+The automaton for this expression would not fit. Split it.""",
+}

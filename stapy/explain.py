@@ -1,0 +1,27 @@
+"""``--explain CODE``: the page that belongs to the code of a message."""
+
+from __future__ import annotations
+
+from stapy.suggest import nearest
+
+
+def pages() -> dict[str, str]:
+    """All pages by code; the first line of each is its title."""
+    from stapy.diagnostics_pages import later, parse, points
+
+    return {**parse.PAGES, **points.PAGES, **later.PAGES}
+
+
+def page(code: str) -> str | None:
+    """Text of one page with its code in front, None for an unknown code."""
+    text = pages().get(code.strip().strip("[]").upper())
+    if text is None:
+        return None
+    return f"{code.strip().strip('[]').upper()}: {text.rstrip()}\n"
+
+
+def unknown(code: str) -> str:
+    """What to say about a code that has no page."""
+    near = nearest(code.upper(), pages())
+    hint = f"; similar: {', '.join(near)}" if near else ""
+    return f"no message has the code '{code}'{hint}"
