@@ -106,6 +106,9 @@ def fold(node: p.Expr) -> p.Expr:
         cond = constant(node.cond)
         if isinstance(cond, int) and node.yes.type == node.no.type:
             return node.yes if cond else node.no
+    if isinstance(node, p.LogicalOp) and isinstance(constant(node.left), int):
+        # The left side does not decide (that was folded above): the right side does.
+        return p.BinaryOp(node.span, p.LONG, "!=", node.right, p.Const(node.span, p.LONG, 0))
     if isinstance(node, p.BinaryOp):
         return _identity(node)
     return node

@@ -142,10 +142,10 @@ class Inference:
                     self._report_unresolved(item)
 
     def _report_unresolved(self, item: Any) -> None:
-        if isinstance(item, p.LocalRef):
-            name = item.name
-        else:
-            name = item.function.name if isinstance(item, p.CallOp) else item.var.name
+        if isinstance(item, p.CallOp):
+            self._void(item)
+            return
+        name = item.name if isinstance(item, p.LocalRef) else item.var.name
         self.diagnostics.error(
             "semantic error",
             "E0305",

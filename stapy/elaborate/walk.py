@@ -18,7 +18,7 @@ def _tree_fields(kind: Any) -> tuple[str, ...]:
     """Fields of a node that can hold expressions or statements, by their annotations."""
     notes: dict[str, str] = {}
     for base in reversed(kind.__mro__):
-        notes.update(base.__dict__.get("__annotations__", {}))
+        notes.update(vars(base).get("__annotations__", {}))
     fields = tuple(
         field for field in kind.fields if "Expr" in notes[field] or "Stmt" in notes[field]
     )

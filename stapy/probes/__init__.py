@@ -21,7 +21,7 @@ def families() -> list[Family]:
     return _CACHE
 
 
-def family(name: str) -> Family:
+def by_name(name: str) -> Family:
     """One family by name."""
     for item in families():
         if item.name == name:

@@ -1,0 +1,184 @@
+"""Locks, sharing of handlers, what functions do, automatic printing."""
+
+from __future__ import annotations
+
+import pytest
+
+from stapy.elaborate import program as p
+from stapy.elaborate.program import Program
+from tests.elaborate.golden import LIBRARY
+from tests.elaborate.support import run
+
+
+def program(text: str, **options: object) -> Program:
+    result = run(text, LIBRARY, **options)
+    assert result.program is not None, result.shown()
+    return result.program
+
+
+def locks(text: str) -> list[list[tuple[str, bool]]]:
+    return [[(x.var.name, x.write) for x in h.locks] for h in program(text).handlers]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # Nobody writes it: no lock.
+        ("global a = 1 probe begin { println(a) }", [[]]),
+        (
+            "global a probe begin { a = 1 } probe end { println(a) }",
+            [[("a", True)], [("a", False)]],
+        ),
+        # Adding to a statistic is shared, reading and deleting it is not.
+        (
+            "global s probe begin { s <<< 1 } probe end { println(@count(s)) }",
+            [[("s", False)], [("s", True)]],
+        ),
+        (
+            "global s probe begin { s <<< 1; delete s } probe end { print(@hist_log(s)) }",
+            [[("s", True)], [("s", True)]],
+        ),
+        # Through a function, in one order for the whole program.
+        (
+            "global b, a function f() { a[1] = b } probe begin { f(); b++; println(a[1]) }",
+            [[("a", True), ("b", True)]],
+        ),
+        (
+            "global a probe begin { foreach (k in a) println(k) } probe end { a[1] = 1 }",
+            [[("a", False)], [("a", True)]],
+        ),
+        (
+            "global a probe begin { if (1 in a) println(1) } probe end { a[1] = 1 }",
+            [[("a", False)], [("a", True)]],
+        ),
+    ],
+)
+def test_locks(text: str, expected: list[list[tuple[str, bool]]]) -> None:
+    assert locks(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "handlers", "sites"),
+    [
+        ("probe begin, end { println(1) }", 1, [1, 1]),
+        ('probe kernel.function("vfs_*") { println(1) }', 1, [3]),
+        ('probe kernel.function("vfs_*") { println($file) }', 1, [3]),
+        # $count is the third parameter of two of them and missing in the other.
+        (
+            'probe kernel.function("vfs_*") { println(@defined($count) ? $count : 0) }',
+            2,
+            [1, 1, 1],
+        ),
+        ("probe begin { println(1) } probe begin { println(1) }", 1, [1, 1]),
+        ("probe begin { println(1) } probe begin { println(2) }", 2, [1, 1]),
+    ],
+)
+def test_equal_bodies_are_one_handler(text: str, handlers: int, sites: list[int]) -> None:
+    made = program(text)
+    assert len(made.handlers) == handlers
+    assert [len(x.sites) for x in made.probes] == sites
+
+
+def test_functions_know_what_they_do() -> None:
+    made = program(
+        "global a, b function f() { a = b; return g() } function g() { return b }"
+        " function r(n) { return n ? r(n - 1) : 0 }"
+        " probe begin { b = 1; println(f(), r(3), a) }"
+    )
+    functions = {x.name: x for x in made.functions}
+    assert functions["f"].writes == {"g_a"}
+    assert functions["f"].reads == {"g_b"}
+    assert functions["g"].reads == {"g_b"}
+    assert not functions["f"].recursive
+    assert functions["r"].recursive
+    assert not functions["g"].may_fail
+    assert made.nesting > 10
+
+
+def test_nesting_is_the_longest_chain() -> None:
+    made = program(
+        "function a() { return b() } function b() { return c() } function c() { return 1 }"
+        " probe begin { println(a()) }"
+    )
+    assert made.nesting == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("global a probe begin { a = 1 }", ["a"]),
+        ("global a probe begin { a++ }", ["a"]),
+        ("global a, b probe begin { a = b++ }", ["a"]),
+        ("global a probe begin { a[1] <<< 2 }", ["a"]),
+        ("global a probe begin { a = 1; println(a) }", []),
+        ("global a probe begin { a[1] = 1; delete a }", ["a"]),
+        ("global a probe begin { a[1] = 1; if (1 in a) println(1) }", []),
+        ("probe begin { share(1) }", []),  # a global of the library is not the user's
+    ],
+)
+def test_automatic_printing(text: str, printed: list[str]) -> None:
+    made = program(text)
+    assert [x.name for x in made.globals if x.autoprint] == printed
+    assert sum(x.written == "end" for x in made.probes) == len(printed)
+
+
+def test_no_automatic_printing_when_switched_off() -> None:
+    made = program("global a probe begin { a = 1 }", autoprint=False)
+    assert len(made.probes) == 1
+
+
+def test_features() -> None:
+    made = program('global s probe begin { s[1] <<< 1; if ("a" =~ "b") println(matched(0)) }')
+    assert made.features >= {"stats", "maps", "regex", "tagged_dfa"}
+    regex = [x for h in made.handlers for x in _walk(h.body) if isinstance(x, p.RegexMatch)]
+    assert regex[0].groups
+
+
+def _walk(node: p.Stmt) -> list[object]:
+    from stapy.elaborate.walk import walk
+
+    return walk(node)
+
+
+def test_overloads_fall_through_only_with_next() -> None:
+    made = program(
+        "function f(x) { if (x) next; return 1 } function f(x) { return 2 }"
+        " function g(x) { return 1 } function g(x) { return 2 }"
+        " probe begin { println(f(1), g(1)) }"
+    )
+    named = {x.name: x for x in made.functions if x.next is not None}
+    assert list(named) == ["f"]
+    assert len(made.functions) == 3
+
+
+def test_a_user_function_comes_before_the_library() -> None:
+    made = program('function pp() { return "mine" } probe begin { println(pp()) }')
+    assert [x.code for x in made.functions] == [None]
+
+
+def test_library_files_are_read_only_when_needed() -> None:
+    result = run("probe begin { println(1) }", LIBRARY)
+    assert result.services.library.loads == []
+
+
+def test_entry_slots_that_nobody_reads_are_dropped() -> None:
+    made = program(
+        'probe kernel.function("vfs_read").return'
+        " { unused = @entry($file); println(@entry($count)) }"
+    )
+    probe = made.probes[0]
+    assert probe.slots == ["long"]
+    assert probe.entry is not None
+
+
+def test_options_settable_globals_stay() -> None:
+    result = run("global a = 1 probe begin { println(2) }", globals={"a": "5"})
+    assert result.program is not None
+    assert [x.name for x in result.program.globals] == ["a"]
+    assert result.program.globals[0].settable
+
+
+def test_bad_variables_can_be_skipped() -> None:
+    result = run('probe kernel.function("vfs_read") { println($nope) }', skip_badvars=True)
+    assert result.program is not None
+    assert result.codes == ["W0640"]
