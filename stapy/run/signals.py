@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import signal
 from typing import Any, Dict, List
@@ -19,6 +20,7 @@ class Signals:
         os.set_blocking(self.wake, False)
         os.set_blocking(self._wake_in, False)
         self._open = True
+        self._lock = _thread.allocate_lock()
         self._old_fd = -1
         self._old: Dict[int, Any] = {}
 
@@ -34,17 +36,19 @@ class Signals:
         signal.set_wakeup_fd(self._old_fd)
         for number, handler in self._old.items():
             signal.signal(number, handler)
-        self._open = False
-        os.close(self.wake)
-        os.close(self._wake_in)
+        with self._lock:
+            self._open = False
+            os.close(self.wake)
+            os.close(self._wake_in)
 
     def nudge(self) -> None:
         """Wake the loop from a thread."""
-        if self._open:
-            try:
-                os.write(self._wake_in, b"\0")
-            except BlockingIOError:
-                pass  # there is enough to wake it
+        with self._lock:  # or the descriptor could be closed, and be another one already
+            if self._open:
+                try:
+                    os.write(self._wake_in, b"\0")
+                except BlockingIOError:
+                    pass  # there is enough to wake it
 
     def drain(self) -> None:
         """Empty the descriptor."""

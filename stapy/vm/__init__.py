@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from stapy.run.options import RunOptions
+    from stapy.vm.machine import Machine
 
 
 class VmError(Exception):
@@ -20,11 +21,23 @@ class VmError(Exception):
         self.hint = hint
 
 
-def run_module(module_path: str, release: str | None, options: RunOptions) -> int:
+def prepare(release: str | None) -> Machine:
+    """A machine that boots while the module is made; see `stapy.vm.session`."""
+    from stapy.vm.session import prepare as begin
+
+    return begin(release)
+
+
+def run_module(
+    module_path: str,
+    release: str | None,
+    options: RunOptions,
+    machine: Machine | None = None,
+) -> int:
     """Pass 5 in a fresh machine with kernel ``release``; see `stapy.vm.session`."""
     from stapy.vm.session import run_module as run
 
-    return run(module_path, release, options)
+    return run(module_path, release, options, machine)
 
 
 def default_release() -> str:

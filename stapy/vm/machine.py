@@ -72,6 +72,7 @@ class Machine:
         self._outgoing = bytearray()
         self._interrupts = 0
         self._pushed = 0
+        self._up = False
         self._wake = -1
 
     def __enter__(self) -> Machine:
@@ -89,7 +90,7 @@ class Machine:
     @property
     def share(self) -> Path:
         """A folder of the host that the guest sees as `SHARE` and may write to."""
-        return self.boot().share
+        return self.start().share
 
     def push(self, path: Path) -> str:
         """Make a file that may be newer than the boot visible; its path in the guest.
@@ -103,18 +104,27 @@ class Machine:
         (folder / path.name).write_bytes(path.read_bytes())
         return f"{SHARE}/{self._pushed}/{path.name}"
 
-    def boot(self) -> Processes:
-        """Start the guest unless it runs."""
+    def start(self) -> Processes:
+        """Begin to boot unless the guest runs; `boot` or the first `run` waits for it."""
         if self._processes and self._processes.alive():
             return self._processes
         self.close()
         self._decoder, self._outgoing = frames.Decoder(), bytearray()
+        self._up = False
         self._processes = processes = Processes(self.kernel, self.shape)
         self.boots += 1
+        return processes
+
+    def boot(self) -> Processes:
+        """Start the guest unless it runs, and wait until it is ready."""
+        processes = self.start()
+        if self._up:
+            return processes
         deadline = time.monotonic() + BOOT_SECONDS
         try:
             for kind, _ in self._frames(processes, deadline):
                 if kind == frames.HELLO:
+                    self._up = True
                     return processes
         except BaseException:
             self.close()

@@ -224,9 +224,18 @@ def run_built(guest: Machine, built: Built, words: list[str], timeout: float) ->
     )
 
 
-def run_script(guest: Machine, script: str, *args: str, timeout: float = SECONDS) -> ScriptResult:
-    """Run the text of a script in a guest; ``args`` are more words for the command line."""
-    words = [*args, "-e", script]
+def run_script(
+    guest: Machine,
+    script: str,
+    *args: str,
+    arguments: tuple[str, ...] = (),
+    timeout: float = SECONDS,
+) -> ScriptResult:
+    """Run the text of a script in a guest.
+
+    ``args`` are options of the command line, ``arguments`` the script's own.
+    """
+    words = [*args, "-e", script, *arguments]
     with tempfile.TemporaryDirectory(prefix="stapy-script-") as folder:
         built = build(guest.release, words, Path(folder))
         result = run_built(guest, built, words, timeout)
