@@ -79,11 +79,11 @@ class _Drawing:
         if self.marks:
             self._places()
             self._expansions()
-        bar = " " * (self.margin + 1) + "= "
+        bar = " " * (self.margin + 2) + "= "
         if self.item.hint:
-            self._line(bar + "hint: " + _indented(self.item.hint, self.margin + 9))
+            self._line(bar + "hint: " + _indented(self.item.hint, self.margin + 10))
         for note in self.item.notes:
-            self._line(bar + "note: " + _indented(note, self.margin + 9))
+            self._line(bar + "note: " + _indented(note, self.margin + 10))
         return "".join(self.out)
 
     def _line(self, text: str) -> None:
@@ -112,7 +112,9 @@ class _Drawing:
             name, line, column = self.sources.position(first.span)
             arrow = "-->" if number == 0 else ":::"
             self._line(
-                " " * self.margin + f"{arrow} " + self._paint("source", f"{name}:{line}:{column}")
+                " " * (self.margin + 1)
+                + f"{arrow} "
+                + self._paint("source", f"{name}:{line}:{column}")
             )
             self._group(marks)
 
@@ -129,7 +131,7 @@ class _Drawing:
         before = 0
         for line in sorted(by_line):
             if before and line > before + 1:
-                self._line(" " * self.margin + "...")
+                self._line(" " * self.margin + " ...")
             self._source_line(line, by_line[line], empty)
             before = line
 
@@ -172,10 +174,10 @@ class _Drawing:
         for place, label in trail[:_EXPANSIONS]:
             name, line, column = self.sources.position(place)
             where = self._paint("source", f"{name}:{line}:{column}")
-            self._line(" " * self.margin + f"::: {label or 'in expansion'} at {where}")
+            self._line(" " * (self.margin + 1) + f"::: {label or 'in expansion'} at {where}")
             self._group([_Mark(place, "", False)])
         if len(trail) > _EXPANSIONS:
-            self._line(" " * self.margin + f"::: … and {len(trail) - _EXPANSIONS} more")
+            self._line(" " * (self.margin + 1) + f"::: … and {len(trail) - _EXPANSIONS} more")
 
 
 def _indented(text: str, width: int) -> str:

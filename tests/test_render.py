@@ -36,12 +36,12 @@ def test_the_whole_shape() -> None:
         hint="did you mean 'open' or 'openat'?",
     ) == (
         "semantic error: no probe point matches 'syscall.opne'  [E0231]\n"
-        " --> a.stp:3:15\n"
-        "  |\n".replace("  |", "   |", 1)
-        + " 3 | probe syscall.opne, timer.s(1) {\n"
+        "  --> a.stp:3:15\n"
+        "   |\n"
+        " 3 | probe syscall.opne, timer.s(1) {\n"
         "   |               ^^^^ not one of the 397 names under 'syscall'\n"
-        "  = hint: did you mean 'open' or 'openat'?\n"
-        "  = note: stapy -l 'syscall.*' lists them\n"
+        "   = hint: did you mean 'open' or 'openat'?\n"
+        "   = note: stapy -l 'syscall.*' lists them\n"
     )
 
 

@@ -26,10 +26,10 @@ from stapy.diagnostics import Diagnostics, SourceMap, Span
 
 if TYPE_CHECKING:
     from stapy.cache import Cache
+    from stapy.parse.definitions import Macro
     from stapy.parse.facts import PreprocessFacts
     from stapy.parse.library import Library
     from stapy.parse.nodes import Script
-    from stapy.parse.preprocess import Macro
 
 __all__ = ["MacroSource", "open_library", "parse_script", "warn_unused_arguments"]
 

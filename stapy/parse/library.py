@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from stapy.diagnostics import Diagnostics, SourceMap, Span
+from stapy.parse.definitions import Macro
 from stapy.parse.disk import Disk, digest
 from stapy.parse.facts import PreprocessFacts
 from stapy.parse.folders import library_files, library_folders
 from stapy.parse.names import Names, guess_names, macro_names, names_of
 from stapy.parse.nodes import Script
-from stapy.parse.preprocess import Macro
 
 Generate = Callable[[str, PreprocessFacts], dict[str, str]]
 
@@ -355,11 +355,12 @@ def _shape() -> str:
     return "\n".join(parts)
 
 
-_SHAPE_VERSION = "1"
+_SHAPE_VERSION = "2"
 _SHAPE_FILES = (
     "nodes.py",
     "lexer.py",
     "preprocess.py",
+    "definitions.py",
     "conditions.py",
     "glue.py",
     "grammar.py",

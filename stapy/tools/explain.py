@@ -1,0 +1,17 @@
+"""``stapy --explain CODE``."""
+
+from __future__ import annotations
+
+import sys
+
+from stapy.explain import page, unknown
+
+
+def explain(code: str) -> int:
+    """Print the page of a code; the exit status."""
+    text = page(code)
+    if text is None:
+        print(unknown(code), file=sys.stderr)
+        return 1
+    sys.stdout.write(text)
+    return 0
