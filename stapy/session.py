@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from stapy.options import Options
     from stapy.parse.nodes import Script
     from stapy.translate.source import ModuleSource
+    from stapy.vm.machine import Machine
 
 # What SystemTap prints when a pass fails, by number.
 _FAILED = {1: "parse", 2: "analysis", 3: "translation", 4: "compilation", 5: "run"}
@@ -43,6 +44,7 @@ class Session:
         self.said: list[str] = []
         self.at_pass = 0
         self.folder: Path | None = None
+        self.machine: Machine | None = None
 
     # --- the whole -------------------------------------------------------
 
@@ -108,6 +110,8 @@ class Session:
 
             sys.stdout.write(dump_program(program))
             return 0
+        if options.vm and options.last_pass == 5:
+            self.boot_ahead()
         source = self.translate(program, services)
         if options.last_pass == 3:
             sys.stdout.write(source.text())
@@ -349,7 +353,7 @@ class Session:
             from stapy.vm import VmError, run_module
 
             try:
-                status = run_module(str(module), options.vm_release, run_options)
+                status = run_module(str(module), options.vm_release, run_options, self.machine)
             except VmError as error:
                 self.refuse("E0590", str(error), kind="run error", hint=error.hint)
         else:
@@ -360,6 +364,16 @@ class Session:
         if status:
             self.note("Pass 5: run failed.  [man error::pass5]")
         return status
+
+    def boot_ahead(self) -> None:
+        """Let the virtual machine boot while the module is made."""
+        from stapy.vm import VmError, prepare
+
+        try:
+            self.machine = prepare(self.options.vm_release)
+        except VmError as error:
+            self.at_pass = 5
+            self.refuse("E0590", str(error), kind="run error", hint=error.hint)
 
     def check_host(self, kernel: Kernel) -> None:
         """Say in one line why this host cannot load modules, and offer the machine."""
@@ -448,7 +462,9 @@ class Session:
         return self.folder
 
     def clean_up(self) -> None:
-        """Remove the temporary folder, or say where it is kept."""
+        """Remove the temporary folder, or say where it is kept; switch the machine off."""
+        if self.machine:
+            self.machine.close()
         if self.folder is None or self.options.tmpdir:
             return
         if self.options.keep:
