@@ -69,6 +69,7 @@ def parse_script(
     from stapy.parse.preprocess import Preprocessor
 
     before = len(diagnostics.errors)
+    first = len(diagnostics.items)
     text = readable(text)
     source = sources.add(name, text, library=library)
     whole = Span(source, 0, len(text))
@@ -108,8 +109,23 @@ def parse_script(
         damaged=preprocessor.damaged,
     )
     if len(diagnostics.errors) > before:
+        _sort(diagnostics, first, source)
         return None
     return Script(whole, name, decls, library)
+
+
+def _sort(diagnostics: Diagnostics, first: int, source: int) -> None:
+    """Bring the messages about one text into the order of their places in it."""
+
+    def place(span: Span) -> int:
+        while span.source != source:
+            found = diagnostics.sources.source(span)
+            if found is None or found.parent is None:
+                return -1
+            span = found.parent
+        return span.start
+
+    diagnostics.items[first:] = sorted(diagnostics.items[first:], key=lambda item: place(item.span))
 
 
 def warn_unused_arguments(facts: PreprocessFacts, used: set[int], diagnostics: Diagnostics) -> None:

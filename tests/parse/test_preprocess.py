@@ -118,3 +118,8 @@ def test_arguments_that_were_used_are_known() -> None:
 def test_suggestions_name_the_nearest_macro() -> None:
     _, diagnostics = parse("@define foobar %( 1 %) probe begin { x = @fobar }")
     assert "'@foobar'" in diagnostics.errors[0].hint
+
+
+def test_messages_come_in_the_order_of_the_text() -> None:
+    _, diagnostics = parse("probe begin { x = = 1 }\nprobe end { y = @nosuch }")
+    assert [item.code for item in diagnostics.errors] == ["E0105", "E0129"]
