@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Arithmetic of the script language where C has no answer: division. */
+/* What only generated C calls: division, recursion, places of errors. */
 #ifndef STAPY_ARITH_H
 #define STAPY_ARITH_H
 
@@ -29,6 +29,23 @@ static inline bool stapy_divide(struct stapy_context *c, s64 a, s64 b, s64 *resu
 static inline bool stapy_modulo(struct stapy_context *c, s64 a, s64 b, s64 *result, const char *place)
 {
 	return stapy_try_modulo(a, b, result) || stapy_error(c, place, "division by 0");
+}
+
+/*
+ * Enter a function that may call itself; false with the error set when that went
+ * too deep. Script functions are C functions, so the kernel's stack is watched too:
+ * MAXNESTING may be set to anything.
+ */
+#define STAPY_STACK_RESERVE 3072
+
+static inline bool stapy_nest(struct stapy_context *c, const char *place)
+{
+	unsigned long left = current_stack_pointer - (unsigned long)task_stack_page(current);
+
+	/* On an interrupt's stack "left" is a huge number. */
+	if (likely(c->nesting-- > 0 && left >= STAPY_STACK_RESERVE))
+		return true;
+	return stapy_error(c, place, "MAXNESTING exceeded");
 }
 
 /* Embedded C reports errors without a place: its caller adds the function's. */

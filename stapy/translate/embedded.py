@@ -19,6 +19,7 @@ _FAILS = re.compile(
 )
 _DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.M)
 _WORD = re.compile(r"\w+")
+_RUNTIME_MACRO = re.compile(r"\bSTAPY_[A-Z0-9_]+\s*\(")
 
 
 def macros_of(program: p.Program) -> frozenset[str]:
@@ -29,12 +30,17 @@ def macros_of(program: p.Program) -> frozenset[str]:
 def can_fail(function: p.Function, macros: frozenset[str]) -> bool:
     """True when the C of a function may set the error of the run."""
     code = function.code or ""
-    return _FAILS.search(code) is not None or not macros.isdisjoint(_WORD.findall(code))
+    return _FAILS.search(code) is not None or hides(code, macros)
+
+
+def hides(code: str, macros: frozenset[str]) -> bool:
+    """True when a macro is used that may itself use any of the names below."""
+    return _RUNTIME_MACRO.search(code) is not None or not macros.isdisjoint(_WORD.findall(code))
 
 
 def may_jump(code: str, macros: frozenset[str]) -> bool:
     """True when verbatim C may go to one of the labels that it is promised."""
-    return _JUMPS.search(code) is not None or not macros.isdisjoint(_WORD.findall(code))
+    return _JUMPS.search(code) is not None or hides(code, macros)
 
 
 def embedded_function(unit: Unit, function: p.Function) -> str:
@@ -63,7 +69,7 @@ def embedded_function(unit: Unit, function: p.Function) -> str:
     macros += _next(unit, function)
     macros += _globals(unit, function)
     words = set(_WORD.findall(code))
-    if words.isdisjoint(hidden):
+    if not hides(code, hidden):
         macros = [(name, value) for name, value in macros if name.split("(")[0] in words]
     for name, value in macros:
         out.raw(f"#define {name} {value}".rstrip())

@@ -152,12 +152,7 @@ def function_text(unit: Unit, function: p.Function) -> str:
     nested = function.recursive or unit.nesting_is_tight
     if nested:
         place = unit.places.of(function.span)
-        before += [
-            "if (unlikely(c->nesting-- <= 0)) {",
-            f'\tstapy_error(c, {place}, "MAXNESTING exceeded");',
-            f"\t{body.goto('out')}",
-            "}",
-        ]
+        before += [f"if (!stapy_nest(c, {place}))", f"\t{body.goto('out')}"]
     statements.write_inside(body, function.body)
     for param, name in zip(function.params, names):
         if param.name in copies and body.locals[param.name].used:

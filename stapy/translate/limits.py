@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 from stapy.options import Options
 
+# What STAP_COMPAT_VERSION says without --compatible: the language that is spoken.
+LANGUAGE = "5.6"
 MIB = 1 << 20
 BUFFER_MIB = 2
 
@@ -64,6 +66,7 @@ class Limits:
 
     def __init__(self, options: Options, nesting: int) -> None:
         self.given = dict(options.defines)
+        self._compatible = options.compatible or LANGUAGE
         if options.suppress_handler_errors:
             self.given.setdefault("STAP_SUPPRESS_HANDLER_ERRORS", "1")
         if options.suppress_time_limits:
@@ -77,6 +80,16 @@ class Limits:
         self.nesting = max(1, self.number("MAXNESTING"))
         self.action_limit = min(self.number("MAXACTION"), self.number("MAXACTION_INTERRUPTIBLE"))
         self.buffer_bytes = (options.buffer_mb or BUFFER_MIB) * MIB
+
+    def version_macros(self, codes: list[str]) -> list[str]:
+        """The version macros, for embedded C that asks for them."""
+        if not any("STAP_VERSION" in code or "STAP_COMPAT_VERSION" in code for code in codes):
+            return []
+        major, _, minor = self._compatible.partition(".")
+        return [
+            "#define STAP_VERSION(major, minor) (((major) << 8) + (minor))",
+            f"#define STAP_COMPAT_VERSION STAP_VERSION({major}, {minor.partition('.')[0] or 0})",
+        ]
 
     @property
     def timed(self) -> bool:

@@ -34,6 +34,9 @@ def build(unit: Unit, name: str, script: str) -> dict[str, Any]:
         "title": comment(f"{script}, translated by stapy {__version__}"),
         "macros": unit.limits.macros(),
         "others": unit.limits.others(),
+        "versions": unit.limits.version_macros(
+            [*program.embedded, *(function.code or "" for function in program.functions)]
+        ),
         "limits": unit.limits.fields(),
         "embedded": [embedded.top_level(unit, code) for code in program.embedded],
         "scalars": _scalars(unit),

@@ -37,10 +37,8 @@ static s64 f_outer(struct stapy_context *c)
 {
 	s64 ret = 0, inner;
 
-	if (unlikely(c->nesting-- <= 0)) {
-		stapy_error(c, at_3_10, "MAXNESTING exceeded");
+	if (!stapy_nest(c, at_3_10))
 		goto out;
-	}
 
 	/* limits.stp:3: function outer() { return inner() } */
 	inner = f_inner(c);
@@ -57,10 +55,8 @@ static s64 f_inner(struct stapy_context *c)
 {
 	s64 ret = 0;
 
-	if (unlikely(c->nesting-- <= 0)) {
-		stapy_error(c, at_2_10, "MAXNESTING exceeded");
+	if (!stapy_nest(c, at_2_10))
 		goto out;
-	}
 
 	/* limits.stp:2: function inner() { return 1 } */
 	ret = 1;

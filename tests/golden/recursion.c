@@ -39,10 +39,8 @@ static s64 f_fib(struct stapy_context *c, s64 n)
 {
 	s64 ret = 0, fib, fib_2;
 
-	if (unlikely(c->nesting-- <= 0)) {
-		stapy_error(c, at_1_10, "MAXNESTING exceeded");
+	if (!stapy_nest(c, at_1_10))
 		goto out;
-	}
 
 	/* recursion.stp:2: if (n < 2) return n */
 	if (!stapy_act(c, 1, at_2_2))
@@ -72,10 +70,8 @@ static s64 f_even(struct stapy_context *c, s64 n)
 {
 	s64 ret = 0, odd, chosen;
 
-	if (unlikely(c->nesting-- <= 0)) {
-		stapy_error(c, at_6_10, "MAXNESTING exceeded");
+	if (!stapy_nest(c, at_6_10))
 		goto out;
-	}
 
 	/* recursion.stp:6: function even(n) { return n == 0 ? 1 : odd(n - 1) } */
 	if (n == 0) {
@@ -97,10 +93,8 @@ static s64 f_odd(struct stapy_context *c, s64 n)
 {
 	s64 ret = 0, even, chosen;
 
-	if (unlikely(c->nesting-- <= 0)) {
-		stapy_error(c, at_7_10, "MAXNESTING exceeded");
+	if (!stapy_nest(c, at_7_10))
 		goto out;
-	}
 
 	/* recursion.stp:7: function odd(n) { return n == 0 ? 0 : even(n - 1) } */
 	if (n == 0) {

@@ -55,3 +55,16 @@ def test_a_limit_that_is_no_number_is_the_users_mistake() -> None:
     with pytest.raises(Stop):
         translate(program, services, "x")
     assert [item.code for item in services.diagnostics.errors] == ["E0290"]
+
+
+def test_version_macros_only_for_those_who_ask() -> None:
+    script = "function f:long() %{ STAP_RETURN(STAP_COMPAT_VERSION >= STAP_VERSION(1, 8)); %}"
+    text = c_of(script + " probe begin { println(f()) }", "-g --compatible=4.2")
+    assert "#define STAP_COMPAT_VERSION STAP_VERSION(4, 2)" in text
+    assert "STAP_VERSION" not in c_of("probe begin { println(1) }")
+
+
+def test_macros_of_the_runtime_may_use_everything() -> None:
+    text = c_of("function f:string() %{ STAPY_VALUE_NAME(1); %} probe begin { println(f()) }", "-g")
+    for piece in ("#define STAP_RETVALUE ", "__label__ out", "if (unlikely(c->error))"):
+        assert piece in text
