@@ -25,7 +25,7 @@ ARGUMENTS = (
     ["begin"] * 4,
     ["4", "avg", "3", "sum"],
     ["1", "begin", "end", "4"],
-    ["begin", "4", "4", "4"],
+    ["begin", "end", "4", "4"],
 )
 
 pytestmark = pytest.mark.skipif(
