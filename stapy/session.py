@@ -176,10 +176,10 @@ class Session:
             self.texts.append(("<input>", options.script_text))
         elif options.script_file == "-":
             data = sys.stdin.buffer.read()
-            self.texts.append(("<input>", data.decode("latin-1")))
+            self.texts.append(("<input>", data.decode("utf-8", "surrogateescape")))
         elif options.script_file is not None:
             try:
-                text = Path(options.script_file).read_bytes().decode("latin-1")
+                data = Path(options.script_file).read_bytes()
             except OSError as error:
                 self.at_pass = 1
                 self.refuse(
@@ -188,7 +188,7 @@ class Session:
                     f" {error.strerror}",
                     kind="parse error",
                 )
-            self.texts.append((options.script_file, text))
+            self.texts.append((options.script_file, data.decode("utf-8", "surrogateescape")))
         for number, text in enumerate(options.extra_scripts, 1):
             self.texts.append((f"<input {number}>", text))
         if options.listing is not None:
@@ -213,7 +213,7 @@ class Session:
         """Pass 1."""
         self.at_pass = 1
         timer = PassTimer()
-        from stapy.parse import open_library, parse_script
+        from stapy.parse import open_library, parse_script, warn_unused_arguments
         from stapy.parse.facts import PreprocessFacts
 
         options = self.options
@@ -231,10 +231,21 @@ class Session:
         self.library = open_library(
             options.tapset_dirs, facts, self.cache, self.sources, self.diagnostics
         )
+        used: set[int] = set()
         scripts = [
-            parse_script(name, text, facts, self.library, self.sources, self.diagnostics)
+            parse_script(
+                name,
+                text,
+                facts,
+                self.library,
+                self.sources,
+                self.diagnostics,
+                used_arguments=used,
+            )
             for name, text in self.texts
         ]
+        if not self.diagnostics.errors and options.listing is None:
+            warn_unused_arguments(facts, used, self.diagnostics)
         self.end_pass()
         self.verbose(
             f"parsed user script and {len(self.library.files())} library scripts"
