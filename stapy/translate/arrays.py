@@ -157,21 +157,40 @@ def delete(body: Body, target: p.Expr) -> None:
 # --- statistics -------------------------------------------------------------
 
 
+def stat_keys(body: Body, stat: p.Expr) -> Keys:
+    """The evaluated keys of a statistic; none for a scalar one."""
+    if isinstance(stat, p.ElementRef):
+        return lower_keys(body, stat.var, stat.keys)[0]
+    return Keys(stat_var(stat), [])
+
+
 def stat_pointer(body: Body, stat: p.Expr) -> str:
     """A ``const struct stapy_stat *`` for a statistic; may be NULL for an element."""
-    if isinstance(stat, p.ElementRef):
-        keys, _ = lower_keys(body, stat.var, stat.keys)
+    return stat_found(body, stat_keys(body, stat))
+
+
+def stat_found(body: Body, keys: Keys) -> str:
+    """The merged statistic of evaluated keys.
+
+    Merging costs a walk over all CPUs, so what the line before has merged is
+    used again: `last_stat` knows it until anything else is written.
+    """
+    name = body.unit.global_name(keys.var)
+    wanted = (name, *(value.text if value is not None else "*" for value in keys.values))
+    if body.last_stat is not None and body.last_stat[:3] == (wanted, body.out, len(body.out)):
+        return body.last_stat[3]
+    if not keys.var.keys:
+        call = f"stapy_stat_read({name})"
+    else:
         array = fill(body, keys)
-        name = body.unit.global_name(stat.var)
         if keys.slice:
             call = f"stapy_map_stat_slice({name}, {array}, {any_of(body, keys)})"
         else:
             call = f"stapy_map_stat({name}, {array})"
-        result = body.temp("const struct stapy_stat *", "stat")
-        body.out.line(f"{result} = {call};")
-        return result
-    assert isinstance(stat, p.GlobalRef)
-    return f"stapy_stat_read({body.unit.global_name(stat.var)})"
+    result = body.temp("const struct stapy_stat *", "stat")
+    body.out.line(f"{result} = {call};")
+    body.last_stat = (wanted, body.out, len(body.out), result)
+    return result
 
 
 def stat_var(stat: p.Expr) -> p.Global:
@@ -191,10 +210,13 @@ def stat_value(body: Body, expr: p.Expr | p.Stmt, pointer: str, op: str, shift: 
     result = body.temp("s64", op)
     place = body.unit.places.of(expr.span)
     call = f"stapy_stat_value(c, {pointer}, {STAT_OPS[op]}, {shift}, &{result}, {place})"
+    known = body.last_stat
     if op in STAT_NEVER_FAILS:
         body.out.line(call + ";")
     else:
         body.check(call)
+    if known is not None and known[1:4:2] == (body.out, pointer):
+        body.last_stat = (known[0], body.out, len(body.out), pointer)
     return Value(result)
 
 

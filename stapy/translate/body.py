@@ -15,6 +15,7 @@ from stapy.translate.names import Names
 from stapy.translate.values import Value
 
 if TYPE_CHECKING:
+    from stapy.translate.arrays import Keys
     from stapy.translate.unit import Unit
 
 MAX_C_LOCALS = 24  # more long variables than this live in the frame
@@ -55,6 +56,10 @@ class Body:
         self.slots: str = ""  # C type of the saved entry values
         self.next_call = ""  # what `next` does in a function
         self.in_condition = False
+        # Keys of the statistic merged last, and where in which text that was.
+        self.last_stat: tuple[tuple[str, ...], CWriter, int, str] | None = None
+        self.args_change = False  # an argument of the present print changes something
+        self.histograms: dict[int, Keys] = {}  # of print arguments, by the argument's id
         self.in_try = False
         self.key_count = 0
         self.frame: list[tuple[str, int]] = []

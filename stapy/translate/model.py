@@ -100,14 +100,7 @@ def _parameters(unit: Unit) -> list[dict[str, Any]]:
 
 
 def _locked(program: p.Program) -> list[p.Global]:
-    used = {lock.var.c_name for handler in program.handlers for lock in handler.locks}
-    used |= {
-        lock.var.c_name
-        for probe in program.probes
-        for handler in (probe.handler, probe.entry)
-        if handler is not None
-        for lock in handler.locks
-    }
+    used = {lock.var.c_name for handler in all_handlers(program) for lock in handler.locks}
     return [var for var in program.globals if var.c_name in used]
 
 
@@ -189,16 +182,25 @@ def _any_tables(unit: Unit) -> list[dict[str, str]]:
 # --- code ---------------------------------------------------------------------
 
 
-def _handlers(unit: Unit) -> list[dict[str, Any]]:
+def all_handlers(program: p.Program) -> list[p.Handler]:
     """Every handler once, those of the entry side of return probes included."""
+    known = {id(item): item for item in program.handlers}
+    for probe in program.probes:
+        for handler in (probe.handler, probe.entry):
+            if handler is not None:
+                known.setdefault(id(handler), handler)
+    return list(known.values())
+
+
+def _handlers(unit: Unit) -> list[dict[str, Any]]:
+    """The C of every handler and its table of locks."""
     points: dict[int, list[str]] = {}
     slots: dict[int, str] = {}
-    known: dict[int, p.Handler] = {id(item): item for item in unit.program.handlers}
+    known = {id(item): item for item in all_handlers(unit.program)}
     for probe in unit.program.probes:
         for handler in (probe.handler, probe.entry):
             if handler is None:
                 continue
-            known.setdefault(id(handler), handler)
             points.setdefault(id(handler), []).extend(probe.points)
             if probe.slots:
                 slots[id(handler)] = unit.slots(probe.slots)
@@ -326,7 +328,7 @@ def frame_bytes(unit: Unit) -> int:
         return memo[name]
 
     chains = [0]
-    for handler in unit.program.handlers:
+    for handler in all_handlers(unit.program):
         own = unit.frames.get(unit.handler_name(handler), 0)
         direct = {n.function for n in walk(handler.body) if isinstance(n, p.CallOp)}
         depths = [deepest(unit.function_name(one), frozenset()) for one in direct]

@@ -9,6 +9,7 @@ from stapy.record import Record
 from stapy.translate import arrays
 from stapy.translate.body import Body
 from stapy.translate.ctext import string_literal
+from stapy.translate.effects import effects
 from stapy.translate.expressions import lower, lower_many, lowers
 from stapy.translate.values import NOTHING, Value, merged
 
@@ -115,15 +116,24 @@ def _emit(body: Body, item: Piece, sink: str, *cleanup: str) -> None:
             *cleanup,
         )
     elif piece.kind == "hist":
-        assert isinstance(item.arg, p.HistogramRef)
-        shape = body.unit.shape(arrays.stat_var(item.arg.stat))
+        keys = body.histograms[id(item.arg)]
+        shape = body.unit.shape(keys.var)
+        value = arrays.stat_found(body, keys)
         place = body.unit.places.of(item.arg.span)
         body.check(f"stapy_out_histogram(c, {sink}, {value}, &{shape}, {place})", *cleanup)
 
 
 @lowers(p.HistogramRef)
 def _histogram(body: Body, expr: p.HistogramRef) -> Value:
-    return Value(arrays.stat_pointer(body, expr.stat))
+    """Only the keys: a merged statistic lives until the next one of its array is asked for."""
+    keys = arrays.stat_keys(body, expr.stat)
+    if body.args_change:
+        keys.values = [
+            None if value is None else body.keep(value, "key", kind == p.STRING)
+            for value, kind in zip(keys.values, keys.var.keys)
+        ]
+    body.histograms[id(expr)] = keys
+    return Value("NULL")
 
 
 def lower_print(body: Body, expr: p.PrintOp) -> Value:
@@ -133,6 +143,7 @@ def lower_print(body: Body, expr: p.PrintOp) -> Value:
         format_into(body, expr, text, f"sizeof({text})")
         return Value(text, room=size)
     pieces, args = _fold(expr.pieces, expr.args)
+    body.args_change = any(effects(arg).writes for arg in args)
     values = lower_many(body, args)
     items = _pieces(pieces, args, values)
     if not items:
@@ -149,6 +160,7 @@ def lower_print(body: Body, expr: p.PrintOp) -> Value:
 def format_into(body: Body, expr: p.PrintOp, dest: str, size: str) -> None:
     """sprint and its relatives, into ``dest``; no argument may read it."""
     pieces, args = _fold(expr.pieces, expr.args)
+    body.args_change = any(effects(arg).writes for arg in args)
     values = lower_many(body, args)
     items = _pieces(pieces, args, values)
     with body.temporaries():

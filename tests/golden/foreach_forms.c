@@ -109,7 +109,7 @@ static void h_begin(struct stapy_context *c)
 	struct stapy_iter iter;
 	struct stapy_out *out;
 	const char *names;
-	const struct stapy_stat *stat, *stat_2;
+	const struct stapy_stat *stat;
 	s64 n = 0, i = 0, v = 0, *slot, sum, min;
 
 	l->word[0] = '\0';
@@ -241,9 +241,7 @@ static void h_begin(struct stapy_context *c)
 		keys[0].s = l->x;
 		stat = stapy_map_stat(g_total, keys);
 		stapy_stat_value(c, stat, STAPY_SUM, 0, &sum, at_13_57);
-		keys[0].s = l->x;
-		stat_2 = stapy_map_stat(g_total, keys);
-		if (!stapy_stat_value(c, stat_2, STAPY_MIN, 0, &min, at_13_73))
+		if (!stapy_stat_value(c, stat, STAPY_MIN, 0, &min, at_13_73))
 			goto out;
 		out = stapy_print_begin(c);
 		stapy_out_string(out, l->x, 0, 0, -1);

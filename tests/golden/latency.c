@@ -151,7 +151,7 @@ static void h_end(struct stapy_context *c)
 	union stapy_key keys[1];
 	struct stapy_iter iter;
 	struct stapy_out *out;
-	const struct stapy_stat *stat, *stat_2, *stat_3;
+	const struct stapy_stat *stat;
 	s64 count, avg, max;
 
 	l->name[0] = '\0';
@@ -171,13 +171,9 @@ static void h_end(struct stapy_context *c)
 		keys[0].s = l->name;
 		stat = stapy_map_stat(g_times, keys);
 		stapy_stat_value(c, stat, STAPY_COUNT, 0, &count, at_12_39);
-		keys[0].s = l->name;
-		stat_2 = stapy_map_stat(g_times, keys);
-		if (!stapy_stat_value(c, stat_2, STAPY_AVG, 0, &avg, at_13_10))
+		if (!stapy_stat_value(c, stat, STAPY_AVG, 0, &avg, at_13_10))
 			goto out;
-		keys[0].s = l->name;
-		stat_3 = stapy_map_stat(g_times, keys);
-		if (!stapy_stat_value(c, stat_3, STAPY_MAX, 0, &max, at_13_29))
+		if (!stapy_stat_value(c, stat, STAPY_MAX, 0, &max, at_13_29))
 			goto out;
 		out = stapy_print_begin(c);
 		stapy_out_string(out, l->name, STAPY_F_LEFT, 16, -1);

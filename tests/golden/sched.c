@@ -159,18 +159,20 @@ static const struct stapy_lock_row locks_end[] = {
 static void h_end(struct stapy_context *c)
 {
 	struct stapy_out *out;
+	const struct stapy_stat *stat;
 	s64 count;
 
 	if (!stapy_lock(c, locks_end, ARRAY_SIZE(locks_end)))
 		return;
 
 	/* sched.stp:16: if (@count(waits)) */
-	stapy_stat_value(c, stapy_stat_read(g_waits), STAPY_COUNT, 0, &count, at_16_6);
+	stat = stapy_stat_read(g_waits);
+	stapy_stat_value(c, stat, STAPY_COUNT, 0, &count, at_16_6);
 	if (count) {
 		/* sched.stp:17: print(@hist_log(waits)) */
 		out = stapy_print_begin(c);
-		if (!stapy_out_histogram(c, out, stapy_stat_read(g_waits), &storage[1].shape,
-				at_17_9)) {
+		stat = stapy_stat_read(g_waits);
+		if (!stapy_out_histogram(c, out, stat, &storage[1].shape, at_17_9)) {
 			stapy_print_end(c);
 			goto out;
 		}

@@ -161,22 +161,24 @@ static void h_end(struct stapy_context *c)
 	/* statistics.stp:9: if (!@count(x)) next */
 	if (!stapy_act(c, 1, at_9_2))
 		goto out;
-	stapy_stat_value(c, stapy_stat_read(g_x), STAPY_COUNT, 0, &count, at_9_7);
+	stat = stapy_stat_read(g_x);
+	stapy_stat_value(c, stat, STAPY_COUNT, 0, &count, at_9_7);
 	if (!count)
 		goto out;
 
 	/* statistics.stp:10: printf("%d %d %d %d %d %d\n", @count(x), @sum(x), @min(x), @max(x)... */
 	if (!stapy_act(c, 3, at_10_2))
 		goto out;
-	stapy_stat_value(c, stapy_stat_read(g_x), STAPY_COUNT, 0, &count, at_10_32);
-	stapy_stat_value(c, stapy_stat_read(g_x), STAPY_SUM, 0, &sum, at_10_43);
-	if (!stapy_stat_value(c, stapy_stat_read(g_x), STAPY_MIN, 0, &min, at_10_52))
+	stat = stapy_stat_read(g_x);
+	stapy_stat_value(c, stat, STAPY_COUNT, 0, &count, at_10_32);
+	stapy_stat_value(c, stat, STAPY_SUM, 0, &sum, at_10_43);
+	if (!stapy_stat_value(c, stat, STAPY_MIN, 0, &min, at_10_52))
 		goto out;
-	if (!stapy_stat_value(c, stapy_stat_read(g_x), STAPY_MAX, 0, &max, at_10_61))
+	if (!stapy_stat_value(c, stat, STAPY_MAX, 0, &max, at_10_61))
 		goto out;
-	if (!stapy_stat_value(c, stapy_stat_read(g_x), STAPY_AVG, 0, &avg, at_10_70))
+	if (!stapy_stat_value(c, stat, STAPY_AVG, 0, &avg, at_10_70))
 		goto out;
-	if (!stapy_stat_value(c, stapy_stat_read(g_x), STAPY_VARIANCE, 4, &variance, at_11_9))
+	if (!stapy_stat_value(c, stat, STAPY_VARIANCE, 4, &variance, at_11_9))
 		goto out;
 	out = stapy_print_begin(c);
 	stapy_out_long(out, count, 'd', 0, 0, -1);
@@ -195,7 +197,8 @@ static void h_end(struct stapy_context *c)
 
 	/* statistics.stp:12: print(@hist_linear(x, 0, 1000, 100)) */
 	out = stapy_print_begin(c);
-	if (!stapy_out_histogram(c, out, stapy_stat_read(g_x), &storage[0].shape, at_12_8)) {
+	stat = stapy_stat_read(g_x);
+	if (!stapy_out_histogram(c, out, stat, &storage[0].shape, at_12_8)) {
 		stapy_print_end(c);
 		goto out;
 	}
@@ -209,9 +212,9 @@ static void h_end(struct stapy_context *c)
 		/* statistics.stp:14: print(@hist_log(y[id])) */
 		if (!stapy_act(c, 2, at_14_3))
 			goto out;
+		out = stapy_print_begin(c);
 		keys[0].n = id;
 		stat = stapy_map_stat(g_y, keys);
-		out = stapy_print_begin(c);
 		if (!stapy_out_histogram(c, out, stat, &storage[1].shape, at_14_9)) {
 			stapy_print_end(c);
 			goto out;
@@ -228,7 +231,8 @@ static void h_end(struct stapy_context *c)
 		/* statistics.stp:16: if (@hist_linear(x, 0, 1000, 100)[bucket] > 5) println(bucket) */
 		if (!stapy_act(c, 2, at_16_3))
 			goto out;
-		bucket_2 = stapy_stat_bucket(stapy_stat_read(g_x), &storage[0].shape, bucket);
+		stat = stapy_stat_read(g_x);
+		bucket_2 = stapy_stat_bucket(stat, &storage[0].shape, bucket);
 		if (bucket_2 > 5) {
 			if (!stapy_act(c, 1, at_16_50))
 				goto out;

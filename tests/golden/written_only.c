@@ -210,24 +210,27 @@ static const struct stapy_lock_row locks_end_4[] = {
 static void h_end_4(struct stapy_context *c)
 {
 	struct stapy_out *out;
+	const struct stapy_stat *stat;
 	s64 count, min, max, sum, avg;
 
 	if (!stapy_lock(c, locks_end_4, ARRAY_SIZE(locks_end_4)))
 		return;
 
-	stapy_stat_value(c, stapy_stat_read(g_spread), STAPY_COUNT, 0, &count, NULL);
+	stat = stapy_stat_read(g_spread);
+	stapy_stat_value(c, stat, STAPY_COUNT, 0, &count, NULL);
 	if (count == 0) {
 		out = stapy_print_begin(c);
 		stapy_out_text(out, "spread @count=0x0\n", 18);
 		stapy_print_end(c);
 	} else {
-		stapy_stat_value(c, stapy_stat_read(g_spread), STAPY_COUNT, 0, &count, NULL);
-		if (!stapy_stat_value(c, stapy_stat_read(g_spread), STAPY_MIN, 0, &min, NULL))
+		stat = stapy_stat_read(g_spread);
+		stapy_stat_value(c, stat, STAPY_COUNT, 0, &count, NULL);
+		if (!stapy_stat_value(c, stat, STAPY_MIN, 0, &min, NULL))
 			goto out;
-		if (!stapy_stat_value(c, stapy_stat_read(g_spread), STAPY_MAX, 0, &max, NULL))
+		if (!stapy_stat_value(c, stat, STAPY_MAX, 0, &max, NULL))
 			goto out;
-		stapy_stat_value(c, stapy_stat_read(g_spread), STAPY_SUM, 0, &sum, NULL);
-		if (!stapy_stat_value(c, stapy_stat_read(g_spread), STAPY_AVG, 0, &avg, NULL))
+		stapy_stat_value(c, stat, STAPY_SUM, 0, &sum, NULL);
+		if (!stapy_stat_value(c, stat, STAPY_AVG, 0, &avg, NULL))
 			goto out;
 		out = stapy_print_begin(c);
 		stapy_out_text(out, "spread @count=", 14);

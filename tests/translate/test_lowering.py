@@ -48,7 +48,24 @@ BODIES = [
     ('b["k"] = b["l"] println(b["m"])', ["stapy_copy(l->text, b, ", "stapy_map_set_string"]),
     ("if ([1] in a) delete a[1]", ["stapy_map_has(g_a, keys)", "stapy_map_delete(g_a, keys);"]),
     ("s <<< 1 println(@count(s))", ["stapy_stat_add(g_s, 1);", "STAPY_COUNT"]),
-    ("s <<< 1 println(@max(s))", ["if (!stapy_stat_value(c, stapy_stat_read(g_s), STAPY_MAX"]),
+    (
+        "s <<< 1 println(@max(s))",
+        ["stat = stapy_stat_read(g_s);", "if (!stapy_stat_value(c, stat, STAPY_MAX"],
+    ),
+    (
+        "s <<< 1 println(@min(s) + @max(s) + @sum(s))",
+        ["stat = stapy_stat_read(g_s);", "STAPY_MIN", "STAPY_MAX", "STAPY_SUM", "min + max + sum"],
+    ),
+    (
+        "m[1] <<< 1 print(@hist_log(m[1]), @hist_log(m[g++]))",
+        [
+            "old = g_g++;",
+            "stat = stapy_map_stat(g_m, keys);",
+            "stapy_out_histogram(c, out, stat,",
+            "keys[0].n = old;",
+            "= stapy_map_stat(g_m, keys);",
+        ],
+    ),
     (
         "try { println(1 / g) } catch (e) { println(e) }",
         ["goto caught_1;", "caught_1:", "c->error = NULL;"],
@@ -69,7 +86,7 @@ BODIES = [
 def test_statements(body: str, pieces: list[str]) -> None:
     text = flat(
         handler_of(
-            f"global a, b, s, g = 1 probe begin {{ {body} }}"
+            f"global a, b, s, m, g = 1 probe begin {{ {body} }}"
             ' probe timer.s(1) { g++ a[0] = 1 b["z"] = "z" }'
         )
     )
