@@ -57,14 +57,8 @@ BODIES = [
         ["stat = stapy_stat_read(g_s);", "STAPY_MIN", "STAPY_MAX", "STAPY_SUM", "min + max + sum"],
     ),
     (
-        "m[1] <<< 1 print(@hist_log(m[1]), @hist_log(m[g++]))",
-        [
-            "old = g_g++;",
-            "stat = stapy_map_stat(g_m, keys);",
-            "stapy_out_histogram(c, out, stat,",
-            "keys[0].n = old;",
-            "= stapy_map_stat(g_m, keys);",
-        ],
+        "m[1] <<< 1 print(@hist_log(m[g++]))",
+        ["old = g_g++;", "stat = stapy_map_stat(g_m, keys);", "stapy_out_histogram(c, out, stat,"],
     ),
     (
         "try { println(1 / g) } catch (e) { println(e) }",
