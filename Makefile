@@ -5,6 +5,8 @@ RUN_PYTHON = $(shell PACKAGES="ply jinja2 elftools" .ci/python)
 PYTEST = $(PYTHON) -m pytest
 AS_ROOT = $(shell [ "$$(id -u)" = 0 ] || echo sudo -E)
 
+LINT_IMPORTS = from importlinter.cli import lint_imports_command as run; run()
+
 define EXAMPLE
 probe syscall.write { printf("%s(%d) wrote %d bytes to fd %d\n", execname(), pid(), count, fd) }
 probe timer.s(3) { exit() }
@@ -33,9 +35,11 @@ setup-run:
 	@.ci/setup run
 
 lint:
-	@echo "--- ruff"; $(PYTHON) -m ruff check . && $(PYTHON) -m ruff format --check -q stapy/run stapy/vm
-	@echo "--- mypy"; $(PYTHON) -m mypy
-	@echo "--- lint-imports"; $(PYTHON) -c 'from importlinter.cli import lint_imports_command; lint_imports_command()'
+	@status=0; \
+	echo "--- ruff"; $(PYTHON) -m ruff check . || status=1; \
+	echo "--- mypy"; $(PYTHON) -m mypy || status=1; \
+	echo "--- lint-imports"; $(PYTHON) -c "$(LINT_IMPORTS)" || status=1; \
+	exit $$status
 
 # Tests that need no kernel headers and no virtual machine.
 unit:

@@ -232,6 +232,7 @@ class Session:
     def _reap(self) -> None:
         if self.target and self.target.status is None and self.target.ended():
             self.messages.note("the command of -c has ended")
+            self.target.outlived = self._stopping
             self.stop()
         self._reap_system()
 

@@ -55,6 +55,7 @@ class Target:
 
     def __init__(self, command: str) -> None:
         self.status: Optional[int] = None  # as waitpid gives it
+        self.outlived = False  # the session was ending already when the command did
         words = words_of(command)
         gate, self._gate = os.pipe()
         sys.stdout.flush()
@@ -96,8 +97,11 @@ class Target:
         return self.status is not None
 
     def complaint(self) -> str:
-        """What is worth a warning about how it ended, "" for nothing."""
-        if self.status is None:
+        """What is worth a warning about how it ended, "" for nothing.
+
+        A user who interrupts both need not be told that both were interrupted.
+        """
+        if self.status is None or self.outlived:
             return ""
         if os.WIFSIGNALED(self.status):
             number = os.WTERMSIG(self.status)

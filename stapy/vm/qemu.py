@@ -24,7 +24,7 @@ from stapy.vm.kernels import Kernel
 PR_SET_PDEATHSIG = 1
 COMMAND_LINE = (
     "console=ttyS0 quiet panic=-1 oops=panic cryptomgr.notests tsc=reliable no_timer_check "
-    "unknown_nmi_panic panic_print=96 rcupdate.rcu_cpu_stall_timeout=10 watchdog_thresh=5 "
+    "unknown_nmi_panic panic_print=96 rcupdate.rcu_cpu_stall_timeout=20 "
     "mitigations=off audit=0 random.trust_cpu=on"
 )
 
@@ -72,6 +72,17 @@ def virtiofsd_command(program: str, listener: int, folder: str, cache: str) -> l
         return [*command, f"--cache={cache}", "--sandbox=chroot", "--log-level=error"]
     options = f"source={folder},cache={cache},sandbox=chroot,log_level=err"
     return [program, f"--fd={listener}", "-f", "-o", options]
+
+
+def acceleration() -> list[str]:
+    """How the CPU is made: emulated, unless ``STAPY_VM_ACCEL=kvm`` asks for the real one.
+
+    Not by itself: there are hosts (virtual machines themselves) that offer
+    /dev/kvm, under which a distribution's kernel then hangs at boot.
+    """
+    if os.environ.get("STAPY_VM_ACCEL") == "kvm":
+        return ["-accel", "kvm", "-cpu", "host"]
+    return ["-accel", "tcg,thread=multi", "-cpu", "max,-la57"]
 
 
 def _die_with_parent() -> None:

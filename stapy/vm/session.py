@@ -108,8 +108,8 @@ def _writer(fd: int) -> Callable[[bytes], None]:
 
 
 def _readable(fd: int) -> bool:
+    """True when we may read: a terminal stops a job of the background that tries."""
     try:
-        os.fstat(fd)
+        return not os.isatty(fd) or os.tcgetpgrp(fd) == os.getpgrp()
     except OSError:
         return False
-    return True

@@ -74,7 +74,7 @@ def play(tmp_path, capfd):
 
     def run(script, at_stop=(), command=None, sink=None, target=0, **options):
         # First, as in a real run: it must not inherit the module's files.
-        waiting = Target(command) if command else None
+        waiting = Target(command) if isinstance(command, str) else command
         module = FakeModule(script, at_stop)
         module.start()
         path = tmp_path / "output"
@@ -189,6 +189,17 @@ def test_signals_end_cleanly(play, number):
     output, _, heard, _ = play(script, at_stop=[("output", b"the end\n")])
     assert output == b"the end\n"
     assert heard == ["start 0", "stop"]
+
+
+def test_interrupted_command_is_no_failure(play):
+    interrupt = ("call", lambda: os.kill(os.getpid(), signal.SIGINT))
+    *_, session = play(
+        [ARMED, ("sleep", 0.1), interrupt],
+        at_stop=[("call", lambda: os.kill(waiting.pid, signal.SIGINT)), ("sleep", 0.2)],
+        command=(waiting := Target("sleep 10")),
+    )
+    assert session.target.status is not None
+    assert session.target.complaint() == ""
 
 
 def test_timeout_ends_the_session(play):
