@@ -13,6 +13,9 @@ It has no `return value`, so it cannot be part of an expression.""",
     "E0305": """The type is not known
 Nothing says whether the name is a number or a string: it never gets a value. Assign one, or
 annotate the parameter (`name:long`).""",
+    "E0306": """Wrong histogram
+@hist_linear takes three numbers (low, high, step), and one statistic has one kind of histogram.
+Fill a second statistic for another one.""",
     "E0401": """Kernel headers are missing
 A module is compiled against the headers of its kernel. Install the package that the hint names.""",
     "E0402": """A program is missing

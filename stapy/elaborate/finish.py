@@ -109,8 +109,10 @@ class Finisher:
         self.inference.finish()
         if quiet or self.diagnostics.errors:
             return
+        infos = self.resolver.names.infos
+        library = {name for name, info in infos.items() if info.library}
         for body, _ in bodies:
-            self.inference.unresolved(body)
+            self.inference.unresolved(body, library)
 
     def _settle(self) -> None:
         for body, _ in self._bodies():

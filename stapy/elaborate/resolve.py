@@ -203,7 +203,8 @@ class Resolver:
         known = [self.ctype(arg) for arg in args]
         key: Any = (
             id(source.decl),
-            (body.scope.key if body.scope is not None else "", body.at_entry)
+            # Slots are numbered per probe, so a function that saves some is its own.
+            (body.scope.key if body.scope is not None else "", body.at_entry, id(body.entry))
             if traits.context
             else None,
             tuple(ctypes.c_name(t) if t is not None else "" for t in known)

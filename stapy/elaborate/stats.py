@@ -104,7 +104,7 @@ def _shape(low: Lowerer, node: n.Histogram) -> p.HistogramShape | None:
     numbers = [constant(low.expr(item)) for item in node.params]
     low_, high, step = 0, 0, 1
     if len(numbers) != 3 or not all(isinstance(item, int) for item in numbers):
-        low.error("E0302", "@hist_linear needs three numbers: low, high, step", node.span)
+        low.error("E0306", "@hist_linear needs three numbers: low, high, step", node.span)
         return None
     low_, high, step = (int(item) for item in numbers if item is not None)
     if step < 1:
@@ -145,7 +145,7 @@ def histogram_stat(low: Lowerer, node: n.Histogram) -> p.Expr | None:
         shape.step,
     ):
         low.error(
-            "E0302",
+            "E0306",
             f"multiple histogram types declared on '{var.name}'",
             node.span,
             hint="fill a second statistic for the other histogram",

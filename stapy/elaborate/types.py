@@ -129,12 +129,20 @@ class Inference:
             kind = self.types.find(variable.type)
             variable.type = p.LONG if is_open(kind) else kind
 
-    def unresolved(self, node: Any) -> None:
-        """Report values whose type nothing settles."""
+    def unresolved(self, node: Any, library: set[str]) -> None:
+        """Report values whose type nothing settles.
+
+        ``library`` are the library's globals: a script may call only the
+        function that deletes one.
+        """
         dropped: set[int] = set()
         for item in walk(node):
             if isinstance(item, p.Evaluate):
                 dropped.add(id(item.expr))
+            elif isinstance(item, p.Delete):
+                target = item.target
+                if isinstance(target, (p.GlobalRef, p.ElementRef)) and target.var.c_name in library:
+                    dropped.add(id(target))
             if isinstance(item, (p.LocalRef, p.GlobalRef, p.ElementRef, p.CallOp)):
                 kind = self.types.find(item.type)
                 if is_open(kind) and kind not in self._unresolved and id(item) not in dropped:
