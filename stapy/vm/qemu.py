@@ -82,7 +82,9 @@ def acceleration() -> list[str]:
     """
     if os.environ.get("STAPY_VM_ACCEL") == "kvm":
         return ["-accel", "kvm", "-cpu", "host"]
-    return ["-accel", "tcg,thread=multi", "-cpu", "max,-la57"]
+    # With a thread per CPU, QEMU 7.2 jumps to address 0 now and then when one
+    # CPU patches a function's entry that another one runs; bare kprobes suffice.
+    return ["-accel", "tcg,thread=single", "-cpu", "max,-la57"]
 
 
 def _die_with_parent() -> None:
@@ -157,10 +159,7 @@ class Processes:
         return [
             qemu,
             *("-M", "pc,memory-backend=memory"),
-            # With a thread per CPU, QEMU 7.2 jumps to address 0 now and then when one
-            # CPU patches a function's entry that another one runs; bare kprobes suffice.
-            *("-accel", "tcg,thread=single"),
-            *("-cpu", "max,-la57"),
+            *acceleration(),
             *("-smp", str(shape.cpus)),
             *("-m", str(shape.memory)),
             *("-object", f"memory-backend-memfd,id=memory,size={shape.memory}M,share=on"),
