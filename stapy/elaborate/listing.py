@@ -22,7 +22,6 @@ def list_points(scripts: list[Script], services: Services, variables: bool) -> l
     """
     from stapy.elaborate.resolve import Resolver
 
-    services.options.unoptimized = False
     resolver = Resolver(services)
     if variables:
         resolver.run(scripts)

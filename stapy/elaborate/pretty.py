@@ -58,8 +58,7 @@ class _Writer:
         if isinstance(value, Pending):
             self.text("?")
             return
-        is_char = isinstance(type, ctypes.Int) and type.encoding == "char"
-        if is_char or (isinstance(type, ctypes.Int) and type.name == "char"):
+        if _is_char(type):
             self.text("'")
             self.value("c", value, "#")
             self.text("'")
@@ -144,7 +143,8 @@ class _Writer:
 
 
 def _is_char(type: ctypes.CType) -> bool:
-    return isinstance(type, ctypes.Int) and type.size == 1 and type.name in ("char", "signed char")
+    """``char`` and its signed and unsigned kinds, of which the kernel makes strings too."""
+    return isinstance(type, ctypes.Int) and type.size == 1 and type.name.endswith("char")
 
 
 def pretty(low: Lowerer, place: Place, depth: int, span: Span) -> p.Expr:

@@ -79,7 +79,8 @@ class Names:
         self.services = services
         self.types = types
         self.files: list[FileScope] = []
-        self.globals: dict[str, Global] = {}
+        self.globals: dict[str, Global] = {}  # the user's
+        self.shared: dict[str, Global] = {}  # those of library files
         self.infos: dict[str, GlobalInfo] = {}  # by c_name
         self.functions: dict[str, list[FunctionSource]] = {}
         self.aliases: list[AliasSource] = []
@@ -117,7 +118,9 @@ class Names:
                 table.setdefault(decl.name, []).append(source)
 
     def _declare_global(self, decl: n.GlobalDecl, file: FileScope) -> None:
-        table = file.globals if decl.private else self.globals
+        table = self.shared if file.script.library else self.globals
+        if decl.private:
+            table = file.globals
         if decl.name in table:
             self._conflict(decl, table[decl.name])
             return
@@ -198,19 +201,17 @@ class Names:
     def find_global(self, name: str, file: FileScope) -> Global | None:
         """The global that ``name`` means in ``file``; a library file is pulled in for it.
 
-        A local variable of library code stays one when the user happens to
-        have a global of that name.
+        Library code does not see the user's globals: its local variables stay
+        local when the user happens to have a global of that name.
         """
-        var = file.globals.get(name) or self.globals.get(name)
-        if var is not None:
-            if file.script.library and not self.infos[var.c_name].library:
-                return None
-            return var
-        for path in self.services.library.files_with_global(name):
-            self._pull(path)
-            if name in self.globals:
-                return self.globals[name]
-        return None
+        if name in file.globals:
+            return file.globals[name]
+        if not file.script.library and name in self.globals:
+            return self.globals[name]
+        if name not in self.shared:
+            for path in self.services.library.files_with_global(name):
+                self._pull(path)
+        return self.shared.get(name)
 
     def find_functions(self, name: str, file: FileScope) -> list[FunctionSource]:
         """All overloads of a name visible in ``file``, in the order in which they are tried."""

@@ -182,3 +182,27 @@ def test_bad_variables_can_be_skipped() -> None:
     result = run('probe kernel.function("vfs_read") { println($nope) }', skip_badvars=True)
     assert result.program is not None
     assert result.codes == ["W0640"]
+
+
+def test_library_code_does_not_see_the_users_globals() -> None:
+    made = program("global name = 7, fd probe syscall.read { println(name); fd = 1 }")
+    assert [x.name for x in made.globals] == ["name", "fd"]
+    # The alias's own `name` is another variable, and as nobody reads it, it is gone.
+    assert made.globals[0].type == "long"
+    assert made.handlers[0].locals == []
+
+
+def test_a_user_global_may_have_the_name_of_a_library_one() -> None:
+    made = program('global shared probe begin { shared = "a"; share(2); println(shared) }')
+    assert sorted((x.name, x.type) for x in made.globals) == [
+        ("shared", "long"),
+        ("shared", "string"),
+    ]
+
+
+def test_return_probes_of_one_function_have_their_own_slots() -> None:
+    made = program(
+        'function f() { return @entry($count) } probe kernel.function("vfs_read").return'
+        ' { println(@entry($file), f()) } probe kernel.function("vfs_read").return { println(f()) }'
+    )
+    assert [len(x.slots) for x in made.probes] == [2, 1]
