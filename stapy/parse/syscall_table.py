@@ -248,6 +248,9 @@ def _aliases(name: str, rows: list[Call], kinds: dict[str, Kind], facts: Facts) 
 def _row(row: Call, kinds: dict[str, Kind], facts: Facts) -> list[str]:
     parts = []
     prefixes = _WRAPPERS.get(facts.arch, [])
+    if not row.arguments:
+        # Calls without arguments have one function; the other names are aliases of it.
+        prefixes = prefixes[:1]
     wrapped = [prefix + function for function in row.functions for prefix in prefixes]
     plain = ["sys_" + function for function in row.functions]
     for end in ["", ".return"] if row.result else [""]:

@@ -3,7 +3,7 @@
 A case is a script whose leading comments say what must happen:
 
     # args: -g -DMAXACTION=100     more words for the command line
-    # command: dd if=/dev/zero …   the program of -c
+    # command: dd if=/dev/zero …   the program of -c; {folder} is the case's folder
     # expect: REGEX                standard output, each after the one before
     # never: REGEX                 neither in the output nor among the errors
     # stderr: REGEX                standard error
@@ -82,7 +82,7 @@ def read_case(path: Path) -> Case:
         match = _DIRECTIVE.match(line)
         if not match or match[1] not in _KNOWN:
             continue
-        name, value = match[1], match[2].strip()
+        name, value = match[1], match[2].strip().replace("{folder}", str(path.parent))
         if name == "args":
             case.args += shlex.split(value)
         elif name in ("expect", "never", "stderr"):

@@ -88,17 +88,6 @@ def test_stale_module_is_replaced(guest: Machine, modules: dict[str, Path]) -> N
     assert lines[-2:] == ["end", "status 0"]
 
 
-def test_live_session_is_not_disturbed(guest: Machine, modules: dict[str, Path]) -> None:
-    text = """
-    $run -T 8 $ticks >out & sleep 4
-    $run $ticks; echo status $?
-    wait; tail -n 1 out
-    """
-    result = shell(guest, modules, text)
-    assert output(result) == ["status 1", "end"], result.stderr
-    assert b"another consumer" in result.stderr
-
-
 def test_detach_and_attach(guest: Machine, modules: dict[str, Path]) -> None:
     text = """
     $run -L $ticks; echo status $?
