@@ -199,7 +199,9 @@ class Processes:
 
     def messages(self) -> str:
         """What the emulator and the file servers said, for an error message."""
-        texts = [path.read_text(errors="replace") for path in self.folder.glob("*.log")]
+        # The emulator's last: its end is the cause of what the servers say.
+        logs = sorted(self.folder.glob("*.log"), key=lambda path: path.name.startswith("qemu"))
+        texts = [path.read_text(errors="replace") for path in logs]
         return "".join(texts).strip()
 
     def close(self) -> None:
