@@ -34,9 +34,9 @@ def guests() -> Iterator[Guests]:
 
 
 @pytest.fixture(scope="session")
-def builds() -> Iterator[Builds]:
+def builds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Builds]:
     """The maker of modules."""
-    maker = Builds()
+    maker = Builds(tmp_path_factory.mktemp("modules"))
     yield maker
     maker.close()
 

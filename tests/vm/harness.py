@@ -145,14 +145,14 @@ def build(release: str, words: list[str], folder: Path, stdin: str | None = None
 class Builds:
     """Makes modules one ahead of the guest, so that both have something to do."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path) -> None:
         self._pool = ThreadPoolExecutor(1)
         self._jobs: dict[tuple[str, Path], Future[Built]] = {}
-        self._temporary = tempfile.TemporaryDirectory(prefix="stapy-cases-")
+        self._folder = folder
 
     def folder(self) -> Path:
         """A fresh folder that lives as long as this object."""
-        return Path(tempfile.mkdtemp(dir=self._temporary.name))
+        return Path(tempfile.mkdtemp(dir=self._folder))
 
     def ask(self, release: str, case: Case) -> Future[Built]:
         """Have the module of a case made some time; the same one each time."""
@@ -162,9 +162,8 @@ class Builds:
         return self._jobs[key]
 
     def close(self) -> None:
-        """Forget what is not begun, remove what was made."""
+        """Forget what is not begun."""
         self._pool.shutdown(cancel_futures=True)
-        self._temporary.cleanup()
 
 
 class Guests:
