@@ -22,12 +22,22 @@ struct stapy_context {
 	void *slots;			/* values saved at entry of a return probe */
 	void *data;			/* the family's own */
 	unsigned long address;		/* of the probed instruction, 0 if unknown */
-	bool is_return;
-	bool interruptible;		/* begin, end, …: process context */
+	union {
+		struct {
+			bool is_return;
+			bool interruptible;	/* begin, end, …: process context */
+			bool aborted;	/* abort() was called: nothing catches or reports the error */
+		};
+		u32 flags;		/* all of them at once */
+	};
 	const char *error;		/* message, or NULL: error_text */
-	bool aborted;			/* abort() was called: nothing catches or reports the error */
-	int actions;			/* statements left */
-	int nesting;			/* script function calls left */
+	union {
+		struct {
+			int actions;	/* statements left */
+			int nesting;	/* script function calls left */
+		};
+		u64 budget;		/* both at once */
+	};
 	char *frame, *frame_end;	/* stack of frames: next free byte, end */
 	char *frame_start;
 	struct stapy_out out;		/* what this run printed so far */

@@ -6,6 +6,8 @@
 #include "stapy.h"
 #include "transport/ring.h"
 
+#define STAPY_MIX 0x9e3779b97f4a7c15ULL		/* multiplying by it mixes upwards */
+
 /* Life of a session; handlers of ordinary probes run only while it is RUNNING. */
 enum stapy_state {
 	STAPY_LOADED,
@@ -20,6 +22,7 @@ enum stapy_skip { STAPY_SKIP_REENTRANT, STAPY_SKIP_STACK, STAPY_SKIP_LOCK, STAPY
 /* All that belongs to one CPU. */
 struct stapy_cpu {
 	struct stapy_context c;
+	u64 budget;			/* c.budget at the start of a hit */
 	char *record;			/* text of the record being written starts here */
 	char *mark;			/* the unfinished print starts here, NULL outside of one */
 	u64 overload_start;

@@ -13,8 +13,41 @@ struct stapy_lock_row {
 	const char *name;		/* of the global, for the report */
 };
 
+static __always_inline bool stapy_lock_try(const struct stapy_lock_row *row)
+{
+	atomic_t *state = &row->lock->state;
+	int readers;
+
+	if (row->write)
+		return atomic_cmpxchg_acquire(state, 0, -1) == 0;
+	readers = atomic_read(state);
+	return readers >= 0 && atomic_cmpxchg_acquire(state, readers, readers + 1) == readers;
+}
+
+/* Rows from number `first` on, which was found taken. */
+bool stapy_lock_wait(const struct stapy_lock_row *rows, unsigned int first, unsigned int count);
+
 /* Take all or none; false when MAXTRYLOCK tries were not enough (counted as a skipped hit). */
-bool stapy_lock(struct stapy_context *c, const struct stapy_lock_row *rows, unsigned int count);
-void stapy_unlock(struct stapy_context *c, const struct stapy_lock_row *rows, unsigned int count);
+static __always_inline bool stapy_lock(struct stapy_context *c, const struct stapy_lock_row *rows,
+				       unsigned int count)
+{
+	unsigned int i;
+
+	for (i = 0; i < count; i++)
+		if (unlikely(!stapy_lock_try(&rows[i])))
+			return stapy_lock_wait(rows, i, count);
+	return true;
+}
+
+static __always_inline void stapy_unlock(struct stapy_context *c, const struct stapy_lock_row *rows,
+					 unsigned int count)
+{
+	while (count--) {
+		if (rows[count].write)
+			atomic_set_release(&rows[count].lock->state, 0);
+		else
+			atomic_dec_return_release(&rows[count].lock->state);
+	}
+}
 
 #endif

@@ -2,9 +2,7 @@
 /* Associative arrays: finding, adding and removing elements. */
 #include "map_internal.h"
 
-#define MIX 0x9e3779b97f4a7c15ULL
-
-static inline u64 hash_string(const char *s, unsigned int most)
+static __always_inline u64 hash_string(const char *s, unsigned int most)
 {
 	u64 h = 0;
 
@@ -13,28 +11,51 @@ static inline u64 hash_string(const char *s, unsigned int most)
 	return h;
 }
 
-/* The upper half: multiplication mixes upwards. */
 u32 stapy_map_hash(const struct stapy_map *m, const union stapy_key *keys)
 {
 	u64 h = 0;
 	int i;
 
+	if (m->one_long)
+		return stapy_hash_long(keys[0].n);
+	if (m->one_string)
+		return stapy_hash_long(hash_string(keys[0].s, m->key_bytes[0] - 1));
 	for (i = 0; i < m->row->nkeys; i++) {
 		u64 part = m->row->keys[i] == STAPY_LONG ? (u64)keys[i].n :
 			   hash_string(keys[i].s, m->key_bytes[i] - 1);
 
-		h = (h ^ part) * MIX;
+		h = (h ^ part) * STAPY_MIX;
 		h ^= h >> 32;
 	}
-	return h * MIX >> 32;
+	return h;
 }
 
-static inline bool same_key(const struct stapy_map *m, const struct stapy_entry *e, int i,
-			    union stapy_key key)
+static __always_inline bool same_string(const char *a, const char *b, unsigned int most)
+{
+	for (; most && *a == *b; most--, a++, b++)
+		if (!*a)
+			return true;
+	return !most;
+}
+
+static __always_inline struct stapy_entry *find_string(const struct stapy_map *m,
+							const struct stapy_table *t, u32 hash,
+							const char *key)
+{
+	struct stapy_entry *e = t->buckets[hash & m->mask];
+
+	/* Keys follow the entry, the first one at once. */
+	while (e && (e->hash != hash || !same_string((char *)(e + 1), key, m->key_bytes[0] - 1)))
+		e = e->chain;
+	return e;
+}
+
+static __always_inline bool same_key(const struct stapy_map *m, const struct stapy_entry *e, int i,
+				     union stapy_key key)
 {
 	if (m->row->keys[i] == STAPY_LONG)
 		return *stapy_entry_long_key(m, e, i) == key.n;
-	return !strncmp(stapy_entry_string_key(m, e, i), key.s, m->key_bytes[i] - 1);
+	return same_string(stapy_entry_string_key(m, e, i), key.s, m->key_bytes[i] - 1);
 }
 
 bool stapy_entry_matches(const struct stapy_map *m, const struct stapy_entry *e,
@@ -140,15 +161,11 @@ static struct stapy_entry *new_entry(struct stapy_map *m, struct stapy_table *t)
 	return e;
 }
 
-static void *slot_in(struct stapy_context *c, struct stapy_map *m, struct stapy_table *t,
-		     const union stapy_key *keys, const char *place)
+static noinline void *add_entry(struct stapy_context *c, struct stapy_map *m, struct stapy_table *t,
+				u32 hash, const union stapy_key *keys, const char *place)
 {
-	u32 hash = stapy_map_hash(m, keys);
-	struct stapy_entry *e = stapy_table_find(m, t, hash, keys);
+	struct stapy_entry *e = new_entry(m, t);
 
-	if (likely(e))
-		return stapy_entry_value(m, e);
-	e = new_entry(m, t);
 	if (!e) {
 		overflow(c, m, place);
 		return NULL;
@@ -160,6 +177,28 @@ static void *slot_in(struct stapy_context *c, struct stapy_map *m, struct stapy_
 	t->buckets[hash & m->mask] = e;
 	list_move_tail(&e->list, &t->used);
 	return stapy_entry_value(m, e);
+}
+
+static __always_inline void *slot_in(struct stapy_context *c, struct stapy_map *m,
+				     struct stapy_table *t, const union stapy_key *keys,
+				     const char *place)
+{
+	struct stapy_entry *e;
+	u32 hash;
+
+	if (m->one_long) {
+		hash = stapy_hash_long(keys[0].n);
+		e = stapy_table_find_long(m, t, hash, keys[0].n);
+	} else if (m->one_string) {
+		hash = stapy_hash_long(hash_string(keys[0].s, m->key_bytes[0] - 1));
+		e = find_string(m, t, hash, keys[0].s);
+	} else {
+		hash = stapy_map_hash(m, keys);
+		e = stapy_table_find(m, t, hash, keys);
+	}
+	if (likely(e))
+		return stapy_entry_value(m, e);
+	return add_entry(c, m, t, hash, keys, place);
 }
 
 s64 *stapy_map_slot(struct stapy_context *c, struct stapy_map *m, const union stapy_key *keys,

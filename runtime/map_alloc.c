@@ -9,6 +9,8 @@ static void lay_out(struct stapy_map *m)
 	u32 at = sizeof(struct stapy_entry);
 	int i;
 
+	BUILD_BUG_ON(sizeof(struct stapy_entry) % sizeof(s64));
+
 	for (i = 0; i < row->nkeys; i++) {
 		bool is_long = row->keys[i] == STAPY_LONG;
 
@@ -100,6 +102,8 @@ static int map_alloc(struct stapy_storage *row)
 	m->row = row;
 	m->size = row->size > 0 ? row->size : max(stapy_session.limits.maxmapentries, 1);
 	m->mask = roundup_pow_of_two(m->size) - 1;
+	m->one_long = row->nkeys == 1 && row->keys[0] == STAPY_LONG;
+	m->one_string = row->nkeys == 1 && row->keys[0] == STAPY_STRING;
 	lay_out(m);
 	return stapy_map_is_stat(m) ? parts_alloc(m) : table_alloc(m, &m->whole, NUMA_NO_NODE);
 }

@@ -27,6 +27,7 @@ struct stapy_map {
 	struct stapy_table __percpu *parts;	/* arrays of statistics: one for each CPU */
 	unsigned int size;
 	unsigned int mask;			/* number of buckets - 1 */
+	bool one_long, one_string;		/* a single key: the short ways */
 	u32 key_offset[9];
 	u32 key_bytes[9];
 	u32 value_offset;
@@ -56,9 +57,28 @@ static inline char *stapy_entry_string_key(const struct stapy_map *m, const stru
 	return (char *)e + m->key_offset[i];
 }
 
+/* Hash of a single number. */
+static __always_inline u32 stapy_hash_long(s64 key)
+{
+	return (u64)key * STAPY_MIX >> 32;
+}
+
 u32 stapy_map_hash(const struct stapy_map *m, const union stapy_key *keys);
 struct stapy_entry *stapy_table_find(const struct stapy_map *m, const struct stapy_table *t, u32 hash,
 				     const union stapy_key *keys);
+
+static __always_inline struct stapy_entry *stapy_table_find_long(const struct stapy_map *m,
+								 const struct stapy_table *t,
+								 u32 hash, s64 key)
+{
+	struct stapy_entry *e = t->buckets[hash & m->mask];
+
+	/* Keys follow the entry, the first one at once. */
+	while (e && *(s64 *)(e + 1) != key)
+		e = e->chain;
+	return e;
+}
+
 /* The element of another table that has the same keys as e. */
 struct stapy_entry *stapy_table_twin(const struct stapy_map *m, const struct stapy_table *t,
 				     const struct stapy_entry *e);

@@ -20,6 +20,7 @@
 #include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/fs.h>
+#include <linux/ftrace.h>
 #include <linux/hardirq.h>
 #include <linux/hrtimer.h>
 #include <linux/jiffies.h>
@@ -69,6 +70,12 @@
 #include "kernel_facts.h"
 #endif
 
+/* Came with 5.14. */
+#ifndef __no_stack_protector
+#define __no_stack_protector
+#endif
+
+#include "linux/ftrace.h"
 #include "linux/hrtimer.h"
 #include "linux/stacktrace.h"
 #include "linux/timer.h"

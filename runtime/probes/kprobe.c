@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Kernel functions and statements: kprobes and kretprobes, one for each row. */
-#include "../internal.h"
+#include "../hit.h"
+#include "fentry.h"
 
 #define NAME_BYTES (MODULE_NAME_LEN + KSYM_NAME_LEN + 2)
 #define REPORTED 20			/* rows that the report of missed hits names */
@@ -10,62 +11,67 @@ static unsigned int nr_rows;
 static bool arming;			/* rows may be armed; under the mutex */
 static DEFINE_MUTEX(mutex);
 
-static int on_entry(struct kprobe *kp, struct pt_regs *regs)
+static int STAPY_CALLBACK on_entry(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct stapy_kprobe_row *row = container_of(kp, struct stapy_kprobe_row, kp);
-	struct stapy_context *c = stapy_enter(&row->site);
+	struct stapy_probe *probe = row->site.probe;
+	struct stapy_context *c;
 
-	if (!c)
+	if (!stapy_hit_enter(&row->site, probe, STAPY_RUNNING, &c))
 		return 0;
 	c->regs = regs;
 	c->address = (unsigned long)kp->addr;
-	stapy_run(c);
-	stapy_leave(c);
+	stapy_hit_run(c, probe->handler);
+	stapy_hit_leave(c);
 	return 0;
 }
 
-static struct stapy_kprobe_row *row_of(struct kretprobe_instance *ri)
-{
-	return container_of(get_kretprobe(ri), struct stapy_kprobe_row, rp);
-}
-
 /* Entry side of a return probe: saves values; nonzero gives the return up. */
-static int on_call(struct kretprobe_instance *ri, struct pt_regs *regs)
+static int STAPY_CALLBACK on_call(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	struct stapy_kprobe_row *row = row_of(ri);
-	struct stapy_context *c = stapy_enter(&row->site);
+	struct stapy_kprobe_row *row = container_of(get_kretprobe(ri), struct stapy_kprobe_row, rp);
+	struct stapy_probe *probe = row->site.probe;
+	struct stapy_context *c;
 	bool failed;
 
-	if (!c)
+	if (!stapy_hit_enter(&row->site, probe, STAPY_RUNNING, &c))
 		return 1;
 	c->regs = regs;
 	c->address = (unsigned long)row->rp.kp.addr;
 	c->slots = ri->data;
-	stapy_run_handler(c, row->site.probe->entry);
+	stapy_hit_run(c, probe->entry);
 	failed = c->error;
-	stapy_leave(c);
+	stapy_hit_leave(c);
 	return failed;
 }
 
-static int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+static int STAPY_CALLBACK on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
+	struct kretprobe *rp = get_kretprobe(ri);
 	struct stapy_kprobe_row *row;
+	struct stapy_probe *probe;
 	struct stapy_context *c;
 
 	/* The probe may be on its way out while a call still runs. */
-	if (unlikely(!get_kretprobe(ri)))
+	if (unlikely(!rp))
 		return 0;
-	row = row_of(ri);
-	c = stapy_enter(&row->site);
-	if (!c)
+	row = container_of(rp, struct stapy_kprobe_row, rp);
+	probe = row->site.probe;
+	if (!stapy_hit_enter(&row->site, probe, STAPY_RUNNING, &c))
 		return 0;
 	c->regs = regs;
-	c->address = (unsigned long)row->rp.kp.addr;
+	c->address = (unsigned long)rp->kp.addr;
 	c->slots = ri->data;
 	c->is_return = true;
-	stapy_run(c);
-	stapy_leave(c);
+	stapy_hit_run(c, probe->handler);
+	stapy_hit_leave(c);
 	return 0;
+}
+
+/* ftrace does not tell about modules that come and go. */
+static bool may_be_fentry(const struct stapy_kprobe_row *row)
+{
+	return !row->is_return && !row->offset && !row->module;
 }
 
 /* Give the kernel a fresh structure: a probe that was registered once leaves traces in it. */
@@ -83,6 +89,9 @@ static void prepare(struct stapy_kprobe_row *row, const char *name)
 	} else {
 		memset(&row->kp, 0, sizeof(row->kp));
 		row->kp.pre_handler = on_entry;
+		/* Arming it would be a waste when ftrace can take it over. */
+		if (may_be_fentry(row))
+			row->kp.flags = KPROBE_FLAG_DISABLED;
 	}
 	if (name) {
 		kp->symbol_name = name;
@@ -123,13 +132,15 @@ static void add_missed(struct stapy_kprobe_row *row)
 	row->missed += row->is_return ? row->rp.nmissed + row->rp.kp.nmissed : row->kp.nmissed;
 }
 
-/* Disarm rows [from, to) that `module` owns (NULL: all) with one wait for all of them. */
+/* Disarm the rows that `module` owns (NULL: all) with one wait for all of them. */
 static void disarm(const char *module)
 {
 	struct kretprobe **returns = kvmalloc_array(nr_rows, sizeof(*returns), GFP_KERNEL);
 	struct kprobe **entries = kvmalloc_array(nr_rows, sizeof(*entries), GFP_KERNEL);
 	unsigned int i, nr_returns = 0, nr_entries = 0;
 
+	if (!module)
+		stapy_fentry_stop();
 	for (i = 0; i < nr_rows; i++) {
 		struct stapy_kprobe_row *row = &all_rows[i];
 
@@ -197,6 +208,51 @@ static int check_armed(const struct stapy_kprobe_row *row, int error)
 	return error;
 }
 
+/*
+ * With a return probe at the same place there is a kprobe anyhow, and two users
+ * of ftrace at one place cost more than one kprobe with two handlers.
+ */
+static bool has_return_probe(const kprobe_opcode_t *address)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_rows; i++)
+		if (all_rows[i].is_return && all_rows[i].armed && all_rows[i].rp.kp.addr == address)
+			return true;
+	return false;
+}
+
+static void enable(struct stapy_kprobe_row *row)
+{
+	row->fentry = false;
+	row->error = enable_kprobe(&row->kp);
+	if (!row->error)
+		return;
+	unregister_kprobe(&row->kp);
+	row->armed = false;
+}
+
+/* Rows were registered without arming them: let ftrace have what it can, arm the others. */
+static void arm_entries(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_rows; i++) {
+		struct stapy_kprobe_row *row = &all_rows[i];
+
+		if (!row->armed || !may_be_fentry(row))
+			continue;
+		row->fentry = row->kp.flags & KPROBE_FLAG_FTRACE && !has_return_probe(row->kp.addr);
+		if (!row->fentry)
+			enable(row);
+	}
+	if (!stapy_fentry_start(all_rows, nr_rows))
+		return;
+	for (i = 0; i < nr_rows; i++)
+		if (all_rows[i].fentry)
+			enable(&all_rows[i]);
+}
+
 static int arm_all(void)
 {
 	int first_error = 0, r;
@@ -209,10 +265,12 @@ static int arm_all(void)
 		/* The module may come later. */
 		if (row->error == -ENOENT && row->module)
 			row->error = 0;
-		if (row->error)
-			stapy_warn("probe %s registration error (rc %d)", row->site.point,
-				   row->error);
 	}
+	arm_entries();
+	for (i = 0; i < nr_rows; i++)
+		if (all_rows[i].error)
+			stapy_warn("probe %s registration error (rc %d)", all_rows[i].site.point,
+				   all_rows[i].error);
 	for (i = 0; i < nr_rows && !first_error; i++) {
 		r = all_rows[i].error;
 		if (r && !all_rows[i].optional)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Tracepoints: found by name, called back with their arguments as registers. */
-#include "../internal.h"
+#include "../hit.h"
 
 #define MAX_ARGS 12
 
@@ -10,13 +10,20 @@ static DEFINE_MUTEX(mutex);
 
 static __always_inline void hit(struct stapy_tracepoint_row *row, const unsigned long *args)
 {
-	struct stapy_context *c = stapy_enter(&row->site);
+	struct stapy_probe *probe = row->site.probe;
+	struct stapy_context *c;
 
-	if (!c)
+	if (!stapy_hit_enter(&row->site, probe, STAPY_RUNNING, &c))
 		return;
 	c->args = args;
-	stapy_run(c);
-	stapy_leave(c);
+	stapy_hit_run(c, probe->handler);
+	stapy_hit_leave(c);
+}
+
+/* Events with many arguments are rare: they share the code. */
+static noinline void shared_hit(struct stapy_tracepoint_row *row, const unsigned long *args)
+{
+	hit(row, args);
 }
 
 /*
@@ -38,11 +45,14 @@ static __always_inline void hit(struct stapy_tracepoint_row *row, const unsigned
 #define ARGS_12 ARGS_11, unsigned long a11
 
 #define CALLBACK(n, ...)							\
-	static void on_event_##n(void *row ARGS_##n)				\
+	static void STAPY_CALLBACK on_event_##n(void *row ARGS_##n)				\
 	{									\
 		const unsigned long args[] = { __VA_ARGS__ };			\
 										\
-		hit(row, args);							\
+		if (n <= 4)							\
+			hit(row, args);						\
+		else								\
+			shared_hit(row, args);					\
 	}
 
 CALLBACK(0, 0)

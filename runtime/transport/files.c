@@ -248,6 +248,8 @@ int stapy_files_create(void)
 	    !proc_create("output", 0600, directory, &output_ops))
 		return -ENOMEM;
 	last_read = jiffies - msecs_to_jiffies(TRICKLE_MS);
+	/* jiffies start far from 0: the first output is ripe at once */
+	last_read = jiffies - msecs_to_jiffies(TRICKLE_MS);
 	timer_setup(&tick, on_tick, 0);
 	mod_timer(&tick, jiffies + 1);
 	return 0;

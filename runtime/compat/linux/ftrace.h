@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Callbacks at the entry of functions. Since 5.11 they get ftrace_regs; ips came in 5.19. */
+#ifndef STAPY_COMPAT_FTRACE_H
+#define STAPY_COMPAT_FTRACE_H
+
+#if defined(CONFIG_DYNAMIC_FTRACE_WITH_REGS) && LINUX_VERSION_CODE >= KERNEL_VERSION(5, 11, 0)
+#define STAPY_HAVE_FTRACE_REGS 1
+
+static inline int stapy_ftrace_filter(struct ftrace_ops *ops, unsigned long *ips, unsigned int count)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 19, 0)
+	return ftrace_set_filter_ips(ops, ips, count, 0, 1);
+#else
+	unsigned int i;
+	int r = 0;
+
+	for (i = 0; i < count && !r; i++)
+		r = ftrace_set_filter_ip(ops, ips[i], 0, i == 0);
+	return r;
+#endif
+}
+#endif
+
+#endif
