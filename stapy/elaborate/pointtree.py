@@ -92,6 +92,7 @@ class PointTree:
                 node.family = family
         self._names = names
         self._user_aliases = 0
+        self._exact: set[str] | None = None
         # Thousands of library aliases: only those under the first names in use are entered.
         self._waiting: dict[str, list[tuple[tuple[str, ...], str]]] = {}
         for row in names.services.library.alias_names():
@@ -194,12 +195,18 @@ class PointTree:
         mismatch = Mismatch(component, done, sorted(known), kinds, is_suffix)
         failures.append((at, mismatch))
 
-    @staticmethod
-    def _names_like(node: PointNode, pattern: str) -> list[str]:
+    def _names_like(self, node: PointNode, pattern: str) -> list[str]:
         if not is_wild(pattern):
             return [pattern] if pattern in node.children else []
         regex = _regex(pattern)
-        return sorted(name for name in node.children if regex.match(name))
+        exact = self._exact_names()
+        return sorted(name for name in node.children if regex.match(name) and name not in exact)
+
+    def _exact_names(self) -> set[str]:
+        """Second spellings of system calls: a wildcard would count those calls twice."""
+        if self._exact is None:
+            self._exact = self._names.services.library.exact_alias_names()
+        return self._exact
 
     def _deep(
         self, node: PointNode, component: n.PointComponent
@@ -207,11 +214,14 @@ class PointTree:
         """Paths of any length below ``node`` that a name with ``**`` matches."""
         regex = _regex(component.name)
         kind = kind_of(component)
+        exact = self._exact_names()
         stack: list[tuple[PointNode, tuple[str, ...]]] = [(node, ())]
         found: list[tuple[tuple[str, ...], PointNode]] = []
         while stack:
             place, path = stack.pop()
             for name, kinds in place.children.items():
+                if name in exact:
+                    continue
                 whole = (*path, name)
                 if kind in kinds and regex.match(".".join(whole)):
                     found.append((whole, kinds[kind]))

@@ -27,6 +27,9 @@ class LibraryLike(Protocol):
     def alias_names(self) -> Iterable[tuple[tuple[str, ...], str]]:
         """``(component names, file)`` of every alias."""
 
+    def exact_alias_names(self) -> set[str]:
+        """Last components of the aliases that no wildcard shall match."""
+
     def function_names(self) -> Iterable[str]:
         """Names of all functions, for suggestions."""
 
@@ -91,6 +94,10 @@ class NoLibrary:
     def alias_names(self) -> Iterable[tuple[tuple[str, ...], str]]:
         """No aliases."""
         return ()
+
+    def exact_alias_names(self) -> set[str]:
+        """No aliases."""
+        return set()
 
     def function_names(self) -> Iterable[str]:
         """No functions."""

@@ -115,6 +115,16 @@ class Library:
         assert self._aliases is not None
         return self._aliases
 
+    def exact_alias_names(self) -> set[str]:
+        """Last components of the aliases that no wildcard shall match."""
+        from stapy.parse import syscall_table
+
+        names: set[str] = set()
+        for path in self.files():
+            if path.endswith(".table"):
+                names |= syscall_table.exact(self.text(path))
+        return names
+
     def files_with_alias_first_component(self, name: str) -> list[str]:
         """Files with an alias whose name begins with this component."""
         files = (path for components, path in self.alias_names() if components[0] == name)

@@ -80,6 +80,12 @@ def names(text: str) -> list[str]:
     return list(found)
 
 
+def exact(text: str) -> set[str]:
+    """Names of aliases that wildcards leave out: second spellings of a call."""
+    lines = (line for line in text.splitlines() if line.startswith("%exact "))
+    return {name for line in lines for name in line.split()[1:]}
+
+
 def generate(text: str, facts: Facts) -> dict[str, str]:
     """The text of each call's aliases, by call name."""
     kinds, calls = _read(text)
@@ -93,7 +99,7 @@ def _read(text: str) -> tuple[dict[str, Kind], dict[str, list[Call]]]:
     kinds: dict[str, Kind] = {}
     calls: dict[str, list[Call]] = {}
     for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip() or line.startswith("#"):
+        if not line.strip() or line.startswith(("#", "%exact ")):
             continue
         try:
             if line.startswith("%type "):
