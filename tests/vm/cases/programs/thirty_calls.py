@@ -5,6 +5,7 @@ import os
 import platform
 import signal
 import tempfile
+from pathlib import Path
 
 assert platform.machine() == "x86_64", "the numbers below are those of x86_64"
 libc = ctypes.CDLL(None, use_errno=True)
@@ -78,5 +79,5 @@ os.wait4(child, 0)
 child = os.posix_spawn("/bin/true", ["true"], {})  # vfork or clone3
 os.waitpid(child, 0)
 signal.signal(signal.SIGUSR1, signal.SIG_IGN)
-os.unlink(path)
+Path(path.decode()).unlink()
 call(231, 0)  # exit_group
