@@ -1,0 +1,143 @@
+"""The table of system calls and what is made of it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from stapy.diagnostics import Diagnostics, SourceMap
+from stapy.parse import parse_script
+from stapy.parse import nodes as n
+from stapy.parse.facts import PreprocessFacts
+from stapy.parse.syscall_table import TableError, generate, names
+from stapy.paths import data_dir
+
+TABLE = (data_dir("tapsets") / "syscalls" / "calls.table").read_text(encoding="utf-8")
+TYPES = "".join(line + "\n" for line in TABLE.splitlines() if line.startswith("%type"))
+X86 = PreprocessFacts(kernel_release="6.1.0")
+TEXTS = generate(TABLE, X86)
+
+
+def bodies(text: str) -> dict[str, str]:
+    """Alias name → its body (of the last definition)."""
+    found = re.findall(r"^probe (\S+) = .*\n\{\n((?:\t.*\n)*)\}", text, re.MULTILINE)
+    return dict(found)
+
+
+def one(row: str, facts: PreprocessFacts = X86) -> dict[str, str]:
+    """Bodies made of a table with one row."""
+    texts = generate(TYPES + row + "\n", facts)
+    return bodies(texts[row.split(" ")[0]])
+
+
+def test_names_are_those_of_the_rows() -> None:
+    assert names(TABLE) == list(TEXTS)
+    assert len(TEXTS) > 350
+
+
+@pytest.mark.parametrize(
+    "name",
+    "open openat close read write pread pwrite readv writev lseek stat fstat fstatat statx mmap "
+    "mmap2 munmap brk mprotect clone clone3 fork vfork execve exit exit_group wait4 kill futex "
+    "nanosleep clock_nanosleep poll".split(),
+)
+def test_spellings(name: str) -> None:
+    made = bodies(TEXTS[name])
+    for spelling in ("", "dw_", "nd_", "nd1_", "nd2_", "tp_"):
+        assert f"{spelling}syscall.{name}" in made
+        returns = f"{spelling}syscall.{name}.return" in made
+        assert returns == (name not in ("exit", "exit_group"))
+
+
+@pytest.mark.parametrize("name", sorted(TEXTS))
+def test_text_parses(name: str) -> None:
+    sources = SourceMap()
+    diagnostics = Diagnostics(sources)
+    script = parse_script(name, TEXTS[name], X86, None, sources, diagnostics, library=True)
+    assert not diagnostics.errors
+    assert script is not None
+    assert all(isinstance(decl, n.AliasDecl) for decl in script.decls)
+
+
+@pytest.mark.parametrize(
+    ("argument", "lines"),
+    [
+        ("fd:int", ["fd = __syscall_arg(1) << 32 >> 32"]),
+        ("at:ptr", ["at = __syscall_arg(1)"]),
+        ("pos:loff", ["pos = __syscall_loff(1)"]),
+        ("flags=__f", ["flags = __syscall_arg(1) & 0xffffffff", "flags_str = __f(flags)"]),
+        ("flags==__f", ["flags = __syscall_arg(1)", "flags_str = __f(flags)"]),
+        ("sig=__f/sig_name", ["sig = __syscall_arg(1) & 0xffffffff", "sig_name = __f(sig)"]),
+        (
+            "buf:wbuf",
+            [
+                "buf_uaddr = __syscall_arg(1)",
+                "buf_str = user_buffer_quoted(__syscall_arg(1), __syscall_arg(2), "
+                "syscall_string_trunc)",
+            ],
+        ),
+    ],
+)
+def test_arguments(argument: str, lines: list[str]) -> None:
+    body = one(f"x | 1 | | {argument} | | 1")["nd2_syscall.x"]
+    assert body.splitlines()[1:-1] == [f"\t{line}" for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("row", "argstr"),
+    [
+        ("x | 1 | | | | 1", '""'),
+        ("x | 1 | | a:int b:hex | | 1", 'sprintf("%d, %#x", a, b)'),
+        ("x | 1 | | a:int -b:hex | | 1", 'sprintf("%d", a)'),
+        ("x | 1 | | a:int - b:hex | | 1", 'sprintf("%d, %#x", a, b)'),
+        ("x | 1 | | p:path | | 1", "p"),
+        ("x | 1 | | a:int | sprintf(\"%d\", $3) | 1", 'sprintf("%d", __syscall_arg(3))'),
+    ],
+)
+def test_argstr(row: str, argstr: str) -> None:
+    assert one(row)["nd2_syscall.x"].splitlines()[-1] == f"\targstr = {argstr}"
+
+
+def test_skipped_argument_keeps_its_place() -> None:
+    assert "b = __syscall_arg(3)" in one("x | 1 | | a:int - b:hex | | 1")["nd2_syscall.x"]
+
+
+def test_every_way_reads_arguments_its_own_way() -> None:
+    made = one("x | 7 | | a:hex | | 2")
+    assert "a = ulong_arg(1)" in made["nd1_syscall.x"]
+    assert "a = __syscall_regs_arg($regs, 1)" in made["tp_syscall.x"]
+    assert "!= 7) next" in made["tp_syscall.x"]
+    assert made["dw_syscall.x"] == made["nd2_syscall.x"]
+    assert "retstr = return_str(2, retval)" in made["nd2_syscall.x.return"]
+
+
+def test_call_without_number_has_no_tracepoint() -> None:
+    made = one("x | - | | a:hex | | 1")
+    assert "tp_syscall.x" not in made
+
+
+def test_other_architecture() -> None:
+    texts = generate(TABLE, PreprocessFacts(kernel_release="6.1.0", arch="arm64"))
+    assert '"__arm64_sys_read"' in texts["read"]
+    assert "tp_syscall" not in texts["read"]
+
+
+def test_rows_of_one_name_add_up() -> None:
+    assert TEXTS["pipe"].count("probe nd2_syscall.pipe = ") == 2
+    assert TEXTS["pipe"].count("probe syscall.pipe = ") == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("x | 1 | | a:nothing | | 1", "no %type 'nothing'"),
+        ("x | 1 | | a | | 1", "cannot read the argument 'a'"),
+        ("x | 1 | | | | one", "line"),
+        ("x | 1", "line"),
+        ("x | 1 | | | | 1 | nonsense", "no assignment"),
+    ],
+)
+def test_bad_lines(line: str, problem: str) -> None:
+    with pytest.raises(TableError, match=problem):
+        generate(TYPES + line + "\n", X86)
