@@ -94,6 +94,9 @@ Collect the changes and apply them behind the loop. Deleting the whole array is 
     "E0290": """Unusable input from outside the script
 The value of a -D option is no constant number, or the debug information found is damaged: the
 message says which. For damaged debug information install the package again.""",
+    "E0292": """-G does not fit the script
+`-G NAME=VALUE` sets a global number or string of the script when the module is loaded. Arrays and
+statistics have no single value; a number may be decimal, hexadecimal or octal.""",
     "E0291": """A regular expression that is too large
 The automaton for this expression would not fit. Split it.""",
 }

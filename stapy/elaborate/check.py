@@ -14,6 +14,49 @@ if TYPE_CHECKING:
     from stapy.elaborate.effects import CallGraph
 
 
+def settings(given: dict[str, str], variables: list[p.Global], diagnostics: Diagnostics) -> None:
+    """What ``-G NAME=VALUE`` names must be a scalar of the script, and the value must fit."""
+    known = {var.name: var for var in variables}
+    for name, value in given.items():
+        var = known.get(name)
+        if var is None:
+            from stapy.suggest import did_you_mean
+
+            diagnostics.error(
+                "semantic error",
+                "E0292",
+                f"no global variable '{name}' to set with -G",
+                hint=did_you_mean(name, list(known)),
+            )
+        elif var.keys or var.type == p.STATS:
+            diagnostics.error(
+                "semantic error",
+                "E0292",
+                f"-G cannot set '{name}'",
+                var.span,
+                where="arrays and statistics have no single value",
+            )
+        elif var.type == p.LONG and not _is_number(value):
+            diagnostics.error(
+                "semantic error",
+                "E0292",
+                f"-G {name}={value}: the value is not a number",
+                var.span,
+                where="this variable is a number",
+            )
+
+
+def _is_number(text: str) -> bool:
+    """Whether the kernel's kstrtoll() takes it: decimal, 0x hex or 0 octal."""
+    digits = text.removeprefix("-").removeprefix("+")
+    try:
+        octal = len(digits) > 1 and digits.isdigit() and digits[0] == "0"
+        value = int(digits, 8 if octal else 0)
+    except ValueError:
+        return False
+    return value <= 1 << 63
+
+
 def pending(node: Any, diagnostics: Diagnostics) -> None:
     """Report what could not be resolved and is still used."""
     for item in walk(node):

@@ -66,6 +66,8 @@ class Finisher:
         globals_ = self._globals_by_name()
         graph = CallGraph(functions, globals_)
         self._check(graph)
+        own = [i.var for i in self.resolver.names.infos.values() if not i.library]
+        check.settings(self.services.options.globals, own, self.diagnostics)
         if self.diagnostics.errors:
             return None
         probes = [self._probe(raw) for raw in self.resolver.probes if self._armed(raw)]
