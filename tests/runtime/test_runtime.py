@@ -34,12 +34,24 @@ def test_output(bench: Bench, script: str) -> None:
 
 
 @pytest.mark.vm
+def test_errors_end_the_session(bench: Bench) -> None:
+    result = bench.play("errors")
+    assert clean(result, status=1) == "10000 statements\ntick\ntick\nerror after 2\n"
+    assert result.stderr.decode().splitlines() == [
+        "ERROR: MAXACTION exceeded near keyword at t.stp:1:9",
+        "ERROR: division by 0 near operator '/' at t.stp:2:9",
+        "ERROR: division by 0 near operator '/' at t.stp:2:9",
+        "WARNING: a warning with a",
+        "line and a \\",
+        "WARNING: Number of errors: 3, skipped probes: 0",
+    ]
+
+
+@pytest.mark.vm
 def test_probes_of_all_families(bench: Bench) -> None:
     result = bench.play("probes", TWO)
     first, *report = clean(result).splitlines()
-    assert first == (
-        "entries 1 stacks 1 returns 1 values 1 events 1 ticks 50 jiffies 1 absent 0"
-    )
+    assert first == ("entries 1 stacks 1 returns 1 values 1 events 1 ticks 50 jiffies 1 absent 0")
     assert report[0] == "----- probe hit report: "
     assert sum(bool(re.search(r"hits: \d+, cycles: \d+min/", line)) for line in report) == 6
     assert 'probe kernel.function("nowhere") registration error (rc -2)' in result.stderr.decode()
