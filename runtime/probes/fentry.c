@@ -6,7 +6,7 @@
 #include "../hit.h"
 #include "fentry.h"
 
-#ifdef STAPY_HAVE_FTRACE_REGS
+#ifdef STAPY_FTRACE_ENTRIES
 
 struct place {
 	unsigned long address;

@@ -4,7 +4,7 @@
 #define STAPY_COMPAT_FTRACE_H
 
 #if defined(CONFIG_DYNAMIC_FTRACE_WITH_REGS) && LINUX_VERSION_CODE >= KERNEL_VERSION(5, 11, 0)
-#define STAPY_HAVE_FTRACE_REGS 1
+#define STAPY_FTRACE_ENTRIES 1
 
 static inline int stapy_ftrace_filter(struct ftrace_ops *ops, unsigned long *ips, unsigned int count)
 {
