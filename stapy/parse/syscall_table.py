@@ -260,6 +260,7 @@ def _row(row: Call, kinds: dict[str, Kind], facts: Facts) -> list[str]:
     wrapped = [prefix + function for function in row.functions for prefix in prefixes]
     plain = ["sys_" + function for function in row.functions]
     for end in ["", ".return"] if row.result else [""]:
+        # With .call, so that no alias without a return takes ".return" as a suffix.
         suffix = end or ".call"
         if end:
             with_regs = without_regs = _return_body(row, "returnval()")
@@ -276,14 +277,14 @@ def _row(row: Call, kinds: dict[str, Kind], facts: Facts) -> list[str]:
         parts.append(
             _alias(
                 f"nd1_syscall.{row.name}{end}",
-                [f'kprobe.function("{f}"){end} ?' for f in plain],
+                [f'kprobe.function("{f}"){suffix} ?' for f in plain],
                 without_regs,
             )
         )
         parts.append(
             _alias(
                 f"nd2_syscall.{row.name}{end}",
-                [f'kprobe.function("{f}"){end} ?' for f in wrapped or plain],
+                [f'kprobe.function("{f}"){suffix} ?' for f in wrapped or plain],
                 with_regs if wrapped else without_regs,
             )
         )

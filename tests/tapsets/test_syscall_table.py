@@ -7,8 +7,8 @@ import re
 import pytest
 
 from stapy.diagnostics import Diagnostics, SourceMap
-from stapy.parse import parse_script
 from stapy.parse import nodes as n
+from stapy.parse import parse_script
 from stapy.parse.facts import PreprocessFacts
 from stapy.parse.syscall_table import TableError, generate, names
 from stapy.paths import data_dir
@@ -38,9 +38,40 @@ def test_names_are_those_of_the_rows() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    "open openat close read write pread pwrite readv writev lseek stat fstat fstatat statx mmap "
-    "mmap2 munmap brk mprotect clone clone3 fork vfork execve exit exit_group wait4 kill futex "
-    "nanosleep clock_nanosleep poll".split(),
+    [
+        "open",
+        "openat",
+        "close",
+        "read",
+        "write",
+        "pread",
+        "pwrite",
+        "readv",
+        "writev",
+        "lseek",
+        "stat",
+        "fstat",
+        "fstatat",
+        "statx",
+        "mmap",
+        "mmap2",
+        "munmap",
+        "brk",
+        "mprotect",
+        "clone",
+        "clone3",
+        "fork",
+        "vfork",
+        "execve",
+        "exit",
+        "exit_group",
+        "wait4",
+        "kill",
+        "futex",
+        "nanosleep",
+        "clock_nanosleep",
+        "poll",
+    ],
 )
 def test_spellings(name: str) -> None:
     made = bodies(TEXTS[name])
@@ -92,7 +123,7 @@ def test_arguments(argument: str, lines: list[str]) -> None:
         ("x | 1 | | a:int -b:hex | | 1", 'sprintf("%d", a)'),
         ("x | 1 | | a:int - b:hex | | 1", 'sprintf("%d, %#x", a, b)'),
         ("x | 1 | | p:path | | 1", "p"),
-        ("x | 1 | | a:int | sprintf(\"%d\", $3) | 1", 'sprintf("%d", __syscall_arg(3))'),
+        ('x | 1 | | a:int | sprintf("%d", $3) | 1', 'sprintf("%d", __syscall_arg(3))'),
     ],
 )
 def test_argstr(row: str, argstr: str) -> None:
