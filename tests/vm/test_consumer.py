@@ -27,7 +27,12 @@ FLOOD = """
 probe timer.ms(5) { for (i = 0; i < 100; i++) printf("%s\\n", "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx") }
 probe end { println("end") }
 """
-RUN = f"export PYTHONPATH=/run/stapy/lib; run='{interpreter()} -m stapy.run';"
+RUN = f"""
+export PYTHONPATH=/run/stapy/lib; run='{interpreter()} -m stapy.run'
+ticking() {{ # until a session has written to this file; a loaded host starts slowly
+	n=0; while ! grep -q tick "$1" 2>/dev/null && [ $n -lt 150 ]; do sleep 0.2; n=$((n+1)); done
+}}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -69,10 +74,10 @@ def test_killed_consumer_leaves_a_module_that_unloads(
     guest: Machine, modules: dict[str, Path]
 ) -> None:
     text = """
-    $run $ticks >out & sleep 4; kill -9 $!; wait $! 2>/dev/null
+    rm -f out; $run $ticks >out & ticking out; kill -9 $!; wait $! 2>/dev/null
     grep -c '^ticks ' /proc/modules
     $run -d ticks; echo $?
-    grep -c '^ticks ' /proc/modules; grep -c tick out >/dev/null && echo ticked
+    grep -c '^ticks ' /proc/modules; grep -q tick out && echo ticked
     """
     result = shell(guest, modules, text)
     assert output(result) == ["1", "0", "0", "ticked"], result.stderr
@@ -80,7 +85,7 @@ def test_killed_consumer_leaves_a_module_that_unloads(
 
 def test_stale_module_is_replaced(guest: Machine, modules: dict[str, Path]) -> None:
     text = """
-    $run $ticks >out & sleep 4; kill -9 $!; wait $! 2>/dev/null
+    rm -f out; $run $ticks >out & ticking out; kill -9 $!; wait $! 2>/dev/null
     $run -T 0.5 $ticks; echo status $?
     """
     lines = output(shell(guest, modules, text))
