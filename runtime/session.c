@@ -173,10 +173,30 @@ static int allocate_all(void)
 	return r;
 }
 
+/* For a consumer that finds this module loaded: does the session live? */
+static int show_state(char *to, const struct kernel_param *unused)
+{
+	int state = stapy_state();
+
+	return sysfs_emit(to, "%s\n", state == STAPY_LOADED ? "loaded" :
+			  state == STAPY_STOPPED ? "stopped" : "running");
+}
+
+static int refuse_state(const char *from, const struct kernel_param *unused)
+{
+	return -EPERM;
+}
+
+static const struct kernel_param_ops state_ops = { .get = show_state, .set = refuse_state };
+module_param_cb(stapy_state, &state_ops, NULL, 0444);
+
 static int __init stapy_init(void)
 {
-	int r = allocate_all();
+	int r;
 
+	/* The consumer may have loaded us under another name than we were built with. */
+	stapy_session.name = THIS_MODULE->name;
+	r = allocate_all();
 	if (!r && stapy_session.init)
 		r = stapy_session.init();
 	if (!r) {

@@ -18,6 +18,7 @@ from .control import Channel, folder_of
 from .elf import ModuleFile
 from .errors import RunError
 from .messages import Messages
+from .naming import Turn, renamed, state_of, unique
 from .options import RunOptions
 from .output import Sink, make_sinks
 from .signals import Signals
@@ -276,23 +277,29 @@ def _run(module: ModuleFile, options: RunOptions, messages: Messages, signals: S
         raise RunError(f"'{module.path}' is not a module that stapy made")
     kernel.check(module)
     parameters = _parameters(module, options)
-    _remove_stale(module.name, messages)
     target = Target(options.command) if options.command else None
     try:
-        kernel.insert(module, parameters)
-        messages.note(f"inserted {module.path}")
-        try:
-            detached = _converse(module.name, options, messages, signals, target)
-        except BaseException:
-            kernel.remove(module.name)
-            raise
+        with Turn() as turn:
+            name = _insert(module, parameters, messages)
+            detached = _converse(name, options, messages, signals, target, turn)
         if not detached:
-            kernel.remove(module.name)
-            messages.note(f"removed {module.name}")
+            messages.note(f"removed {name}")
     finally:
         if target:
             target.cancel()
     return _status(messages, target)
+
+
+def _insert(module: ModuleFile, parameters: List[str], messages: Messages) -> str:
+    """Load a module, under another name when its own is that of a living session; the name."""
+    name, image = module.name, None
+    if not _remove_stale(name, messages):
+        name = unique(name, os.getpid())
+        image = renamed(module, name)
+        messages.note(f"a session of {module.name} is running: this one is {name}")
+    kernel.insert(module, parameters, image)
+    messages.note(f"inserted {module.path}")
+    return name
 
 
 def _converse(
@@ -301,21 +308,35 @@ def _converse(
     messages: Messages,
     signals: Signals,
     target: Optional[Target],
-    start: bool = True,
+    turn: Optional[Turn] = None,
 ) -> bool:
-    """The session with a loaded module; True when it was left running."""
-    channel = Channel.open(folder_of(name))
+    """The session with a module, which is loaded just now in our turn, or is running.
+
+    True when it was left running, else it is unloaded.
+    """
+    try:
+        channel = Channel.open(folder_of(name))
+    except BaseException:
+        if turn:
+            kernel.remove(name)
+        raise
+    if turn:
+        turn.end()
     sinks: List[Sink] = []
+    session: Optional[Session] = None
     try:
         size, keep = options.rotation()
         sinks = make_sinks(len(channel.outputs), options.output, size, keep)
         session = Session(channel, sinks, messages, options, signals)
         session.target = target
-        if start:
+        if turn:
             session.start(target.pid if target else options.target)
         session.loop()
     finally:
-        channel.close()
+        with Turn():
+            channel.close()
+            if not session or not session.detached:
+                kernel.remove(name)
         for sink in sinks:
             sink.close()
     session.wait_for_system()
@@ -350,23 +371,35 @@ def _parameters(module: ModuleFile, options: RunOptions) -> List[str]:
     return parameters
 
 
-def _remove_stale(name: str, messages: Messages) -> None:
-    """Remove what a killed consumer left behind; refuse to disturb a live one."""
+def _remove_stale(name: str, messages: Messages) -> bool:
+    """Remove what a killed consumer left behind; False when a live session has the name.
+
+    In our turn nobody else is between loading and opening a module, so one
+    that nobody has open and that does not run belongs to nobody.
+    """
     if not kernel.loaded(name):
-        return
+        return True
     folder = folder_of(name)
     if os.path.exists(folder + "/control"):
-        Channel.open(folder).close()  # refuses when somebody has it open
-    kernel.remove(name, 2.0)
+        if state_of(name) == "running":
+            return False
+        try:
+            Channel.open(folder).close()
+        except RunError:  # somebody has it open
+            return False
+    try:
+        kernel.remove(name, 2.0)
+    except RunError:
+        return False
     messages.note(f"removed a module {name} that was left over")
+    return True
 
 
 def _attach(name: str, options: RunOptions, messages: Messages, signals: Signals) -> int:
     name = _bare_name(name)
     if not kernel.loaded(name):
         raise RunError(f"module '{name}' is not loaded")
-    if not _converse(name, options, messages, signals, None, start=False):
-        kernel.remove(name)
+    _converse(name, options, messages, signals, None)
     return _status(messages, None)
 
 

@@ -51,6 +51,10 @@ class Elf:
         offset, size = self._sections[name]
         return self.data[offset : offset + size]
 
+    def place(self, name: str) -> "tuple[int, int]":
+        """Where a section is in the file, as (offset, bytes); no bytes when there is none."""
+        return self._sections.get(name, (0, 0))
+
     def build_id(self) -> str:
         """The build-id in hexadecimal, "" without one."""
         for name in (".note.gnu.build-id", ".notes"):

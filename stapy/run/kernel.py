@@ -10,20 +10,20 @@ from typing import Dict, List, Optional
 from .elf import Elf, ModuleFile, build_id
 from .errors import RunError
 
-# finit_module and delete_module by machine; glibc has no wrapper for the first.
+# finit_module, delete_module and init_module by machine; glibc has no wrapper for the first.
 _CALLS = {
-    "x86_64": (313, 176),
-    "i386": (350, 129),
-    "i486": (350, 129),
-    "i586": (350, 129),
-    "i686": (350, 129),
-    "aarch64": (273, 106),
-    "riscv64": (273, 106),
-    "loongarch64": (273, 106),
-    "armv7l": (379, 129),
-    "ppc64le": (353, 129),
-    "ppc64": (353, 129),
-    "s390x": (344, 129),
+    "x86_64": (313, 176, 175),
+    "i386": (350, 129, 128),
+    "i486": (350, 129, 128),
+    "i586": (350, 129, 128),
+    "i686": (350, 129, 128),
+    "aarch64": (273, 106, 105),
+    "riscv64": (273, 106, 105),
+    "loongarch64": (273, 106, 105),
+    "armv7l": (379, 129, 128),
+    "ppc64le": (353, 129, 128),
+    "ppc64": (353, 129, 128),
+    "s390x": (344, 129, 128),
 }
 
 _REASONS: Dict[int, str] = {
@@ -52,7 +52,7 @@ def _call(number: int, *arguments: object) -> None:
         raise OSError(code, os.strerror(code))
 
 
-def _numbers() -> "tuple[int, int]":
+def _numbers() -> "tuple[int, int, int]":
     machine = os.uname().machine
     if machine not in _CALLS:
         raise RunError(f"modules cannot be loaded on {machine}: its system calls are not known")
@@ -90,16 +90,19 @@ class KernelLog:
             self._fd = -1
 
 
-def insert(module: ModuleFile, parameters: List[str]) -> None:
-    """Load a module; `RunError` with the reason when the kernel refuses."""
+def insert(module: ModuleFile, parameters: List[str], image: Optional[bytes] = None) -> None:
+    """Load a module, or ``image`` in place of its file; `RunError` when the kernel refuses."""
     import ctypes
 
-    finit, _ = _numbers()
+    finit, _, init = _numbers()
     log = KernelLog()
     fd = os.open(module.path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         words = ctypes.c_char_p(" ".join(quote(word) for word in parameters).encode())
-        _call(finit, ctypes.c_int(fd), words, ctypes.c_int(0))
+        if image is None:
+            _call(finit, ctypes.c_int(fd), words, ctypes.c_int(0))
+        else:
+            _call(init, ctypes.c_char_p(image), ctypes.c_ulong(len(image)), words)
     except OSError as error:
         code = error.errno or 0
         text = f"Couldn't insert module '{module.path}': {os.strerror(code)}"
@@ -122,7 +125,7 @@ def remove(name: str, seconds: float = 10.0) -> None:
     """Unload a module, waiting a while for the last user of it to go."""
     import ctypes
 
-    _, delete = _numbers()
+    _, delete, _ = _numbers()
     end = time.monotonic() + seconds
     while True:
         try:

@@ -1,0 +1,1 @@
+"""What scripts, users and kills must never do to the machine."""

@@ -1,0 +1,70 @@
+"""Guests that run shell scripts around modules, and what must be the same afterwards."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from stapy.vm.initramfs import interpreter
+from stapy.vm.machine import EXITED, Machine, VmResult
+from tests.vm.harness import build
+
+LONG = os.environ.get("STAPY_LONG") == "1"
+
+# run: the consumer; the functions are for tests that count.
+PRELUDE = f"""
+export PYTHONPATH=/run/stapy/lib
+run='{interpreter()} -m stapy.run'
+cd $(mktemp -d) # what the host has in /tmp is seen in here
+now() {{ cut -d' ' -f1 /proc/uptime | tr -d .; }} # in hundredths of a second
+wait_for() {{ # wait for a condition, half a minute at most
+    for try in $(seq 150); do eval "$1" && return 0; sleep 0.2; done
+    echo "never: $1"; return 1
+}}
+loaded() {{ grep -c "^$1" /proc/modules; }}
+state() {{ cat /sys/module/$1/parameters/stapy_state 2>/dev/null; }}
+folders() {{ ls /proc | grep -c '^stapy_'; }}
+probes() {{
+    mountpoint -q /sys/kernel/debug || mount -t debugfs none /sys/kernel/debug
+    wc -l </sys/kernel/debug/kprobes/list
+}}
+storm() {{ # system calls until killed, by as many processes
+    for process in $(seq $1); do
+        while :; do dd if=/dev/zero of=/dev/null bs=1 count=2000 2>/dev/null; done &
+    done
+}}
+"""
+
+
+def make(release: str, folder: Path, **scripts: str | tuple[str, ...]) -> dict[str, Path]:
+    """Modules by name; a script is its text, or the words of a command line."""
+    made = {}
+    for name, script in scripts.items():
+        words = ["-e", script] if isinstance(script, str) else list(script)
+        built = build(release, ["-m", name, *words], folder)
+        assert built.module, built.stderr
+        made[name] = built.module
+    return made
+
+
+def shell(
+    guest: Machine, modules: dict[str, Path], text: str, seconds: float = 60
+) -> tuple[list[str], VmResult]:
+    """Run shell commands that know ``$run`` and each module by ``$NAME``; the lines they print."""
+    places = "".join(f"{name}={guest.push(path)}\n" for name, path in modules.items())
+    result = guest.run(["sh", "-c", PRELUDE + places + text], cwd="/tmp", timeout=seconds)
+    assert result.kind == EXITED, (
+        result.kind,
+        result.complaints,
+        result.dmesg[-3000:],
+        result.stderr[-2000:],
+    )
+    assert b"Traceback" not in result.stderr, result.stderr.decode()
+    assert b"Syntax error" not in result.stderr, result.stderr.decode()
+    return result.stdout.decode("utf-8", "surrogateescape").splitlines(), result
+
+
+def figures(lines: list[str]) -> dict[str, int]:
+    """The lines of the form ``name=number``."""
+    pairs = (line.partition("=") for line in lines)
+    return {name: int(number) for name, equals, number in pairs if equals and number.isdigit()}
