@@ -4,6 +4,10 @@ A dummy module of two objects is built once; kbuild leaves each command in a
 ``.cmd`` file (``cmd_X :=`` up to 6.1, ``savedcmd_X :=`` later).  Flags, helper
 programs and their order (objtool on every object, or once on the linked whole)
 are taken from there, so that nothing about a kernel line is written in here.
+
+The description of the dummy is written but not compiled: it reads all of
+<linux/module.h>, which would take half of the time, and the kit has a precompiled
+header for that.  `_final_link` gets the command of the last link nevertheless.
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ import os
 import re
 import shlex
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from stapy.build.process import Result, run
 from stapy.record import Record, new
@@ -25,16 +29,21 @@ _KBUILD = f"""obj-m := {_NAME}.o
 {_NAME}-y := one.o two.o
 $(file >@FOLDER@/variables,SRCARCH=$(SRCARCH))
 $(file >>@FOLDER@/variables,ARCH=$(ARCH))
+$(file >>@FOLDER@/variables,CURDIR=$(CURDIR))
+$(shell env -0 >@FOLDER@/environment)
 """
 # Without <linux/module.h>: reading it twice would cost more than all the rest.
-_ONE = """int stapy_two(void);
-int init_module(void);
-int init_module(void) { return stapy_two(); }
+_ONE = """int init_module(void);
+int init_module(void) { return 0; }
 void cleanup_module(void);
 void cleanup_module(void) { }
 static const char license[] __attribute__((used, section(".modinfo"), aligned(1))) = "license=GPL";
 """
-_TWO = "int stapy_two(void);\nint stapy_two(void) { return 0; }\n"
+# Without symbols, so that copies of its object can stand for the parts that are not compiled.
+_TWO = "extern int stapy_two;\n"
+# Our objects carry no debug information, so neither needs the dummy.
+_PLAIN = ("CONFIG_DEBUG_INFO=", "CONFIG_DEBUG_INFO_BTF_MODULES=", "PAHOLE_FLAGS=")
+_COMMON = ".module-common.o"
 
 _DEBUG = re.compile(r"-g(dwarf.*|z.*|\d|split-dwarf|no-.*)?$")
 _DEPENDENCIES = re.compile(r"-Wp,-M")
@@ -58,8 +67,8 @@ class Commands(Record):
     OBJECT.  ``link`` makes OUTPUT of INPUTS (``ld -r``), then ``after_link``
     works on OUTPUT.  ``final`` makes the module OUTPUT of INPUTS.
     ``template`` is the C of ``X.mod.c`` without its tables; ``versions`` says
-    whether it had a table of CRCs; ``common`` is the object that goes into
-    every module on newer kernels.
+    whether it had a table of CRCs; ``common`` is the object that goes into every
+    module on newer kernels, or ``common_source`` the C from which to make it.
     """
 
     compile: list[str]
@@ -71,6 +80,7 @@ class Commands(Record):
     versions: bool
     common: bytes
     environment: dict[str, str] = new(dict)
+    common_source: str = ""
 
     def as_data(self) -> dict[str, Any]:
         """For JSON; the common object travels as its own file."""
@@ -101,29 +111,79 @@ def make_command(build_dir: Path, folder: Path, *words: str) -> list[str]:
 
 def capture(build_dir: Path) -> tuple[Commands, Result]:
     """Build the dummy and read what kbuild did; a `CaptureError` when that is not usable."""
+    return _capture(build_dir, whole=False) or _capture(build_dir, whole=True) or _nothing()
+
+
+def _nothing() -> NoReturn:
+    raise CaptureError("kbuild left no commands")
+
+
+def _capture(build_dir: Path, *, whole: bool) -> tuple[Commands, Result] | None:
+    """One build of the dummy; None when it was not whole and the last link could not be had."""
     from stapy.build.folder import temporary_folder
+
+    words = () if whole else ("KBUILD_MODPOST_NOFINAL=1",)
 
     with temporary_folder("capture") as folder:
         (folder / "Kbuild").write_text(_KBUILD.replace("@FOLDER@", str(folder)))
         (folder / "one.c").write_text(_ONE)
         (folder / "two.c").write_text(_TWO)
-        # Our objects carry no debug information, so neither needs the dummy.
-        done = run(
-            make_command(
-                build_dir, folder, "-j2", "CONFIG_DEBUG_INFO=", "CONFIG_DEBUG_INFO_BTF_MODULES="
-            )
-        )
+        done = run(make_command(build_dir, folder, "-j2", *_PLAIN, *words))
         if done.status:
             raise CaptureError("kbuild failed on an empty module", done.output)
-        return _Reader(build_dir, folder).read(), done
+        common_source = ""
+        if not whole:
+            linked = _final_link(folder)
+            if linked is None:
+                return None
+            done.cpu += linked[0].cpu
+            common_source = linked[1]
+        return _Reader(build_dir, folder, common_source).read(), done
+
+
+def _final_link(folder: Path) -> tuple[Result, str] | None:
+    """Let kbuild link the dummy with empty objects in place of its description.
+
+    ``make -n`` compiles nothing; the link is a recipe that it runs all the same,
+    and leaves its command.  Gives also the source of the common object, or "".
+    """
+    try:
+        data = (folder / "environment").read_bytes().decode("utf-8", "surrogateescape")
+    except OSError:
+        return None
+    exported = dict(row.split("=", 1) for row in data.split("\0") if "=" in row)
+    for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES"):
+        exported.pop(name, None)
+    rules = Path(exported.get("srctree", "")) / "scripts" / "Makefile.modfinal"
+    where = _variables(folder).get("CURDIR", "")
+    if not where or not (Path(where) / rules).exists():
+        return None
+    source = Path(where) / rules.with_name("module-common.c")
+    empty = (folder / "two.o").read_bytes()
+    (folder / f"{_NAME}.mod.o").write_bytes(empty)
+    if source.exists():
+        (folder / _COMMON).write_bytes(empty)
+    done = run(["make", "-n", "-rR", "-C", where, "-f", str(rules), *_PLAIN], exported)
+    if not (folder / f".{_NAME}.ko.cmd").exists():
+        return None
+    (folder / _COMMON).unlink(missing_ok=True)
+    return done, str(source) if source.exists() else ""
+
+
+def _variables(folder: Path) -> dict[str, str]:
+    """What the dummy's Kbuild wrote down."""
+    lines = (folder / "variables").read_text().splitlines()
+    pairs = (line.partition("=") for line in lines)
+    return {name: value.strip() for name, _, value in pairs}
 
 
 class _Reader:
     """Turns the leftovers of a dummy build into `Commands`."""
 
-    def __init__(self, build_dir: Path, folder: Path) -> None:
+    def __init__(self, build_dir: Path, folder: Path, common_source: str = "") -> None:
         self.build_dir = build_dir
         self.folder = folder
+        self.common_source = common_source
         self.saved: dict[str, str] = {}
         for path in sorted(folder.glob(".*.cmd")):
             for line in path.read_text("utf-8", "replace").splitlines():
@@ -151,7 +211,7 @@ class _Reader:
             if any(place not in words for place in wanted):
                 raise CaptureError("kbuild's commands have an unknown shape: " + " ".join(words))
         template, versions = _template((self.folder / f"{_NAME}.mod.c").read_text())
-        common = self.folder / ".module-common.o"
+        common = self.folder / _COMMON
         return Commands(
             compile_one,
             after_one,
@@ -162,13 +222,13 @@ class _Reader:
             versions,
             common.read_bytes() if common.exists() else b"",
             self.environment(),
+            self.common_source,
         )
 
     def environment(self) -> dict[str, str]:
         """What kbuild exports and its helper programs read."""
-        lines = (self.folder / "variables").read_text().splitlines()
-        pairs = (line.partition("=") for line in lines)
-        return {name: value.strip() for name, _, value in pairs}
+        values = _variables(self.folder)
+        return {name: values[name] for name in ("SRCARCH", "ARCH")}
 
     def steps(self, target: str, place: str) -> list[list[str]]:
         """The commands for one target, with ``place`` for the target itself."""
@@ -189,7 +249,7 @@ class _Reader:
     def words(self, words: list[str], target: str, place: str) -> list[str]:
         """Put placeholders and absolute paths into one command."""
         names = {str(self.folder / target): place, target: place}
-        parts = {f"{_NAME}.o", f"{_NAME}.mod.o", ".module-common.o"}
+        parts = {f"{_NAME}.o", f"{_NAME}.mod.o", _COMMON}
         if target.endswith(".o"):
             names[str(self.folder / target.replace(".o", ".c"))] = SOURCE
             names[target.replace(".o", ".c")] = SOURCE

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from stapy import __version__
 from stapy.build.commands import CaptureError, Commands, capture, fill, load
 from stapy.build.process import run, run_many
+from stapy.build.units import Unit, units
 from stapy.cache import Cache, file_identity, key_of
 from stapy.record import Record
 
@@ -129,7 +130,12 @@ def kit_key(kernel: BuildKernel, runtime: Path) -> str:
         parts += [path.relative_to(runtime), path.read_bytes()]
     # Our own text too: a checkout changes without a new version.
     here = Path(__file__).parent
-    for own in (here / "kit.py", here / "commands.py", here.parent / "kernel" / "facts.py"):
+    for own in (
+        here / "kit.py",
+        here / "commands.py",
+        here / "units.py",
+        here.parent / "kernel" / "facts.py",
+    ):
         if own.exists():
             parts.append(own.read_bytes())
     return key_of(*parts)
@@ -220,6 +226,7 @@ class _Maker:
         self.folder.mkdir(parents=True)
         self.write_texts()
         self.precompile()
+        self.compile_common()
         broken = self.compile_runtime()
         self.write_description(broken)
         return self.cpu
@@ -254,31 +261,62 @@ class _Maker:
 
     def compile_runtime(self) -> dict[str, str]:
         """``libstapy.a``; what failed is left out of it and returned."""
-        words = compile_words(self.commands, self.folder, self.runtime)
-        objects: dict[str, str] = {}
-        commands = []
-        for source in runtime_files(self.runtime):
-            if source.suffix != ".c":
-                continue
-            name = source.relative_to(self.runtime).as_posix()
-            objects[name] = str(self.folder / (name.replace("/", "_")[:-2] + ".o"))
-            commands.append(fill(words, SOURCE=str(source), OBJECT=objects[name]))
-        width = min(len(os.sched_getaffinity(0)), 4)
+        files = [path for path in runtime_files(self.runtime) if path.suffix == ".c"]
+        wanted = units([path.relative_to(self.runtime).as_posix() for path in files])
+        objects: list[str] = []
+        again: list[Unit] = []
+        for unit, done in zip(wanted, self.compile_units(wanted)):
+            if done.status == 0:
+                objects.append(self.object(unit))
+            else:
+                again += unit.apart()
+        # One file that this kernel refuses must not take its neighbours along.
         broken: dict[str, str] = {}
-        for name, done in zip(objects, run_many(commands, self.commands.environment, width)):
-            self.cpu += done.cpu
-            for step in self.commands.after_compile:
-                if done.status == 0:
-                    done = self.run(fill(step, OBJECT=objects[name]))
-            if done.status:
-                broken[name] = done.output
-        members = [path for name, path in objects.items() if name not in broken]
-        archive = self.run([self.archiver(), "rcsD", str(self.folder / "libstapy.a"), *members])
+        for unit, done in zip(again, self.compile_units(again)):
+            if done.status == 0:
+                objects.append(self.object(unit))
+            else:
+                broken[unit.members[0]] = done.output
+        library = str(self.folder / "libstapy.a")
+        archive = self.run([self.archiver(), "rcsD", library, *objects])
         if archive.status:
             raise KitError("tools", "the runtime's archive could not be made", archive.output)
-        for path in objects.values():
+        for path in objects:
             Path(path).unlink(missing_ok=True)
         return broken
+
+    def compile_units(self, wanted: list[Unit]) -> list[Result]:
+        """Compile, then whatever kbuild does to each object."""
+        words = compile_words(self.commands, self.folder, self.runtime)
+        commands = [
+            fill(
+                words,
+                SOURCE=str(unit.source(self.runtime, self.folder)),
+                OBJECT=self.object(unit),
+            )
+            for unit in wanted
+        ]
+        width = min(len(os.sched_getaffinity(0)), 4)
+        results = run_many(commands, self.commands.environment, width)
+        for number, unit in enumerate(wanted):
+            self.cpu += results[number].cpu
+            for step in self.commands.after_compile:
+                if results[number].status == 0:
+                    results[number] = self.run(fill(step, OBJECT=self.object(unit)))
+        return results
+
+    def object(self, unit: Unit) -> str:
+        return str(self.folder / f"{unit.name}.o")
+
+    def compile_common(self) -> None:
+        """The object that goes into every module, when kbuild did not make it for us."""
+        source = self.commands.common_source
+        if not source:
+            return
+        words = compile_words(self.commands, self.folder, self.runtime)
+        done = self.run(fill(words, SOURCE=source, OBJECT=str(self.folder / "common.o")))
+        if done.status:
+            raise KitError("common", f"{source} does not compile", done.output)
 
     def archiver(self) -> str:
         """``ar`` of the same chain as the linker."""

@@ -1,0 +1,69 @@
+"""Which files of the runtime are compiled together.
+
+Each run of the compiler costs 50 ms for mapping the precompiled header, more
+than most files need for themselves.  What every module has anyway is one unit;
+what only some scripts use stays apart, so that the linker can leave it out.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from stapy.record import Record
+
+# Files below the runtime's folder, by unit; whatever is not named here is a unit of its own.
+_TOGETHER = {
+    "core": (
+        "session.c",
+        "context.c",
+        "lock.c",
+        "report.c",
+        "print.c",
+        "memory.c",
+        "transport/control.c",
+        "transport/files.c",
+        "transport/reader.c",
+        "transport/ring.c",
+        "probes/begin_end.c",
+    ),
+    # The core asks these for the memory of all variables.
+    "storage": ("map_alloc.c", "stat.c", "histogram.c"),
+    "maps": ("map.c", "map_slice.c", "map_sort.c"),
+    "texts": ("text.c", "names.c", "symbols.c"),
+}
+
+
+class Unit(Record):
+    """One run of the compiler: its name, and paths below the runtime's folder."""
+
+    name: str
+    members: list[str]
+
+    def source(self, runtime: Path, folder: Path) -> Path:
+        """The file to compile; several members get one that includes them all."""
+        if len(self.members) == 1:
+            return runtime / self.members[0]
+        path = folder / f"unit_{self.name}.c"
+        path.write_text("".join(f'#include "{runtime / member}"\n' for member in self.members))
+        return path
+
+    def apart(self) -> list[Unit]:
+        """The same members, each on its own."""
+        return [alone(member) for member in self.members]
+
+
+def alone(member: str) -> Unit:
+    """A unit of one file."""
+    return Unit(member[: -len(".c")].replace("/", "_"), [member])
+
+
+def units(members: list[str]) -> list[Unit]:
+    """All C files of the runtime, the largest unit first so that all processors end together."""
+    found: list[Unit] = []
+    rest = list(members)
+    for name, wanted in _TOGETHER.items():
+        there = [member for member in wanted if member in rest]
+        rest = [member for member in rest if member not in there]
+        if there:
+            found.append(Unit(name, there))
+    return found + [alone(member) for member in rest]

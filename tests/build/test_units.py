@@ -1,0 +1,58 @@
+"""How the runtime's files are put together for the compiler."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stapy.build.units import Unit, alone, units
+from stapy.paths import data_dir
+
+
+def runtime_members() -> list[str]:
+    runtime = data_dir("runtime")
+    return sorted(path.relative_to(runtime).as_posix() for path in runtime.rglob("*.c"))
+
+
+@pytest.mark.parametrize(
+    ("members", "expected"),
+    [
+        ([], []),
+        (["other.c"], [("other", ["other.c"])]),
+        (["probes/x.c"], [("probes_x", ["probes/x.c"])]),
+        (["map.c", "map_sort.c", "x.c"], [("maps", ["map.c", "map_sort.c"]), ("x", ["x.c"])]),
+        (["x.c", "text.c"], [("texts", ["text.c"]), ("x", ["x.c"])]),
+    ],
+)
+def test_units(members: list[str], expected: list[tuple[str, list[str]]]) -> None:
+    assert [(unit.name, unit.members) for unit in units(members)] == expected
+
+
+def test_every_file_of_the_runtime_is_in_one_unit() -> None:
+    members = runtime_members()
+    found = units(members)
+    assert sorted(member for unit in found for member in unit.members) == members
+    assert len({unit.name for unit in found}) == len(found)
+
+
+def test_what_only_some_scripts_use_is_not_in_the_core() -> None:
+    core = next(unit for unit in units(runtime_members()) if unit.name == "core")
+    optional = ("map.c", "regex.c", "symbols.c", "probes/kprobe.c", "probes/timer.c")
+    assert not set(core.members) & set(optional)
+
+
+def test_source_of_one_file_is_that_file(tmp_path: Path) -> None:
+    folder = tmp_path / "never-made"
+    assert alone("a/b.c").source(Path("/r"), folder) == Path("/r/a/b.c")
+
+
+def test_source_of_several_files_includes_them_in_order(tmp_path: Path) -> None:
+    path = Unit("both", ["b.c", "a/c.c"]).source(Path("/r"), tmp_path)
+    assert path.parent == tmp_path
+    assert path.read_text() == '#include "/r/b.c"\n#include "/r/a/c.c"\n'
+
+
+def test_apart() -> None:
+    unit = Unit("both", ["b.c", "a/c.c"])
+    assert [part.name for part in unit.apart()] == ["b", "a_c"]
