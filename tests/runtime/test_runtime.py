@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stapy.vm.machine import VmResult
+from stapy.vm.machine import VmResult, consumer_command
 from tests.runtime.conftest import HERE, SCRIPTS, Bench
 
 SPIN = "while :; do dd if=/dev/zero of=/dev/null bs=1 count=20000 2>/dev/null; done"
@@ -130,3 +130,22 @@ def test_loads_and_unloads_under_load(bench: Bench) -> None:
     exit 0
     """
     clean(bench.shell(script))
+
+
+@pytest.mark.vm
+def test_modules_and_cpus_may_come_and_go(bench: Bench) -> None:
+    online = "/sys/devices/system/cpu/cpu1/online"
+    script = f"""
+    echo 0 > {online}
+    {" ".join(consumer_command())} {bench.module("late")} > /tmp/late & run=$!
+    while ! grep -q cpu /tmp/late; do sleep 0.1; done
+    modprobe dummy numdummies=1; rmmod dummy; modprobe dummy numdummies=1; rmmod dummy
+    echo 1 > {online}
+    taskset 2 sleep 0.3; echo 0 > {online}; echo 1 > {online}
+    kill -INT $run; wait $run || exit 1
+    grep -c '^cpu 1$' /tmp/late >&2
+    tail -1 /tmp/late; rm /tmp/late
+    """
+    result = bench.shell(script)
+    assert clean(result) == "setups 2 returns 2\n"
+    assert int(result.stderr.split()[-1]) > 0
