@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 MAX_NESTING = 10
-_PRAGMA_READ = "pragma:read:"
-_PRAGMA_WRITE = "pragma:write:"
+PRAGMA_READ = "pragma:read:"
+PRAGMA_WRITE = "pragma:write:"
 PURE = {"pure", "stable"}
 
 
@@ -57,6 +57,9 @@ def access(node: Any) -> Access:
             if var is not None:
                 targets.add(id(item.target))
                 result.writes[var.c_name] = var
+        elif isinstance(item, (p.EmbeddedValue, p.EmbeddedC)):
+            result.reads.update((var.c_name, var) for var in item.reads)
+            result.writes.update((var.c_name, var) for var in item.writes)
         elif isinstance(item, (p.GlobalRef, p.ElementRef)):
             if id(item) not in targets:
                 result.reads[item.var.c_name] = item.var
@@ -83,6 +86,8 @@ def values_read(node: Any) -> set[str]:
                 found.add(item.var.c_name)
         elif isinstance(item, (p.InArray, p.Foreach)):
             found.add(item.var.c_name)
+        elif isinstance(item, (p.EmbeddedValue, p.EmbeddedC)):
+            found.update(var.c_name for var in item.reads)
     return found
 
 
@@ -163,7 +168,7 @@ def pragma_access(function: p.Function, globals_: dict[str, p.Global]) -> Access
     """What embedded C says about globals: ``/* pragma:read:x */`` and ``write``."""
     result = Access()
     for mark in function.markers:
-        for prefix, table in ((_PRAGMA_READ, result.reads), (_PRAGMA_WRITE, result.writes)):
+        for prefix, table in ((PRAGMA_READ, result.reads), (PRAGMA_WRITE, result.writes)):
             if mark.startswith(prefix) and mark[len(prefix) :] in globals_:
                 var = globals_[mark[len(prefix) :]]
                 table[var.c_name] = var
@@ -251,6 +256,11 @@ _FAILING = (
     p.ForeachBucket,
     p.RegexMatch,
 )
+
+
+def has_next(node: Any) -> bool:
+    """True when a tree has a ``next``, which fails in the last of a function's overloads."""
+    return any(isinstance(item, p.Next) for item in walk(node))
 
 
 def may_fail(node: Any, failing: set[str]) -> bool:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from stapy.elaborate import program as p
 from stapy.elaborate import stats, targets
+from stapy.elaborate.effects import PRAGMA_READ, PRAGMA_WRITE
 from stapy.elaborate.fold import constant
 from stapy.elaborate.pending import Pending
 from stapy.elaborate.printing import print_
@@ -212,7 +213,19 @@ def embedded(low: Lowerer, node: n.EmbeddedExpr) -> p.Expr:
     """``%{ C %}`` as a value."""
     marks = markers(node.code)
     kind = p.STRING if "string" in marks else p.LONG
-    return p.EmbeddedValue(node.span, kind, node.code, marks)
+    reads, writes = pragma_globals(low, marks)
+    return p.EmbeddedValue(node.span, kind, node.code, marks, reads, writes)
+
+
+def pragma_globals(low: Lowerer, marks: set[str]) -> tuple[list[p.Global], list[p.Global]]:
+    """The globals that embedded C reads and writes, by its ``/* pragma:read:x */``."""
+    found: dict[str, list[p.Global]] = {PRAGMA_READ: [], PRAGMA_WRITE: []}
+    for mark in sorted(marks):
+        for prefix, list_ in found.items():
+            var = low.global_(mark[len(prefix) :]) if mark.startswith(prefix) else None
+            if var is not None:
+                list_.append(var)
+    return found[PRAGMA_READ], found[PRAGMA_WRITE]
 
 
 def guru_only(low: Lowerer, node: n.Expr, word: str) -> bool:

@@ -11,6 +11,7 @@ from stapy.elaborate.autoprint import handler_body
 from stapy.elaborate.effects import (
     CallGraph,
     access,
+    has_next,
     locks_of,
     may_fail,
     pragma_access,
@@ -315,7 +316,8 @@ class Finisher:
             for function in functions:
                 if function.c_name in failing or function.body is None:
                     continue
-                if may_fail(function.body, failing):
+                last = function.next is None and has_next(function.body)
+                if last or may_fail(function.body, failing):
                     failing.add(function.c_name)
                     changed = True
         for function in functions:

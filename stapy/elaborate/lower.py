@@ -396,7 +396,10 @@ class Lowerer:
 
     def embedded(self, node: n.EmbeddedStmt) -> p.Stmt:
         """``%{ C %}``."""
-        return p.EmbeddedC(node.span, node.code)
+        from stapy.elaborate.expressions import pragma_globals
+        from stapy.elaborate.syntax import markers
+
+        return p.EmbeddedC(node.span, node.code, *pragma_globals(self, markers(node.code)))
 
 
 _STATEMENTS: dict[type, Any] = {

@@ -25,6 +25,7 @@ class Optimiser:
         self.impure: set[str] = set()
         self._changed = False
         self._quiet = False
+        self._used: set[str] = set()  # locals of the body at hand that are read somewhere
 
     # --- messages -----------------------------------------------------------
 
@@ -105,6 +106,7 @@ class Optimiser:
     # --- one body ---------------------------------------------------------------
 
     def _body(self, body: p.Stmt, locals_: dict[str, p.Variable]) -> p.Stmt:
+        self._used = _reads(body)
         body = transform(body, self._change)
         used = _reads(body)
         unread = {name for name in locals_ if name not in used}
@@ -194,9 +196,13 @@ class Optimiser:
         return node if effect else self._nothing(node)
 
     def foreach(self, node: p.Foreach) -> p.Stmt:
-        """Drop an empty loop over an array."""
+        """Drop an empty loop over an array, unless its variables are used after it."""
+        if not _is_empty(node.body):
+            return node
         limit = node.limit is not None and has_effect(node.limit, self.impure)
-        return self._nothing(node) if _is_empty(node.body) and not limit else node
+        variables = [*node.keys, *([node.value] if node.value is not None else [])]
+        kept = limit or any(variable.name in self._used for variable in variables)
+        return node if kept else self._nothing(node)
 
     def try_(self, node: p.Try) -> p.Stmt:
         """Nothing to try is nothing."""

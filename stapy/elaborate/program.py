@@ -314,10 +314,12 @@ class SavedEntry(Expr):
 
 
 class EmbeddedValue(Expr):
-    """``%{ C expression %}``."""
+    """``%{ C expression %}``; its pragmas name the globals that it uses."""
 
     code: str
     markers: set[str] = new(set)
+    reads: list[Global] = new(list)
+    writes: list[Global] = new(list)
 
 
 class PrettyPrint(Expr):
@@ -431,9 +433,11 @@ class Try(Stmt):
 
 
 class EmbeddedC(Stmt):
-    """``%{ C %}`` as a statement."""
+    """``%{ C %}`` as a statement; its pragmas name the globals that it uses."""
 
     code: str
+    reads: list[Global] = new(list)
+    writes: list[Global] = new(list)
 
 
 class SaveEntry(Stmt):

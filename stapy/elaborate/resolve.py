@@ -13,6 +13,7 @@ from stapy.elaborate.points import ConditionPiece, Derived, Points
 from stapy.elaborate.select import FunctionSource, Names
 from stapy.elaborate.typevars import TypeTable
 from stapy.parse import nodes as n
+from stapy.parse.facts import compare_versions
 from stapy.record import Record, new
 
 if TYPE_CHECKING:
@@ -65,6 +66,9 @@ class Resolver:
         self._made: dict[Any, p.Function] = {}
         self._bodies: dict[str, FunctionBody] = {}
         self._traits: dict[int, Traits] = {}
+        # Before 1.8 embedded C had the arguments under the names that the script gives them.
+        compatible = services.options.compatible
+        self._plain_names = bool(compatible) and compare_versions(compatible, "1.8") < 0
         # Expressions are kept with their C type: an id is only unique while its object lives.
         self._ctypes: dict[int, tuple[p.Expr, CType]] = {}
 
@@ -246,6 +250,8 @@ class Resolver:
                 self.types.unify(open_kind, param.type, param.span)
             params.append(p.Variable(param.name, open_kind))
         marks = syntax.markers(decl.code) if decl.code is not None else set()
+        if self._plain_names:
+            marks.add("unmangled")
         return p.Function(
             decl.name, c_name, kind, params, code=decl.code, markers=marks, span=decl.span
         )

@@ -285,9 +285,8 @@ def _foreach(inf: Inference, node: p.Foreach) -> None:
     for kind, variable in zip(node.var.keys, node.keys):
         if not inf.types.unify(variable.type, kind, span):
             found = inf.types.find(kind)
-            inf._mismatch(
-                inf.types.find(variable.type), found, span, inf.types.origin(variable.type)
-            )
+            wanted = inf.types.find(variable.type)
+            inf._mismatch(wanted, found, span, inf.types.origin(variable.type), wanted)
     if node.value is not None:
         inf._loops.append(node)
     if node.sort_op:
@@ -306,7 +305,7 @@ def _loop_value(inf: Inference, node: p.Foreach) -> None:
     if not inf.types.unify(node.value.type, kind, node.span):
         wanted = inf.types.find(node.value.type)
         origin = inf.types.origin(node.value.type)
-        inf._mismatch(wanted, inf.types.find(kind), node.span, origin)
+        inf._mismatch(wanted, inf.types.find(kind), node.span, origin, wanted)
 
 
 def _foreach_bucket(inf: Inference, node: p.ForeachBucket) -> None:
@@ -314,7 +313,7 @@ def _foreach_bucket(inf: Inference, node: p.ForeachBucket) -> None:
     for variable in (node.bucket, node.value):
         if variable is not None and not inf.types.unify(variable.type, p.LONG, node.span):
             found = inf.types.find(variable.type)
-            inf._mismatch(found, p.LONG, node.span, inf.types.origin(variable.type))
+            inf._mismatch(found, p.LONG, node.span, inf.types.origin(variable.type), found)
     if node.limit is not None:
         inf.expect(node.limit, p.LONG)
 

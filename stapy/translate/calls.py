@@ -5,7 +5,7 @@ from __future__ import annotations
 from stapy.elaborate import program as p
 from stapy.translate import values as v
 from stapy.translate.body import Body
-from stapy.translate.embedded import may_jump
+from stapy.translate.embedded import global_macros, may_jump
 from stapy.translate.expressions import lower_many, lowers
 from stapy.translate.values import Value
 
@@ -84,16 +84,29 @@ def embedded_block(body: Body, node: p.Expr | p.Stmt, before: str, code: str, af
     """Verbatim C in a block of its own, whose errors leave the way that script errors do."""
     out = body.out
     jumps = may_jump(code, body.unit.failures.macros)
+    macros = _global_macros(body, node)
     out.open("")
     if jumps:
         out.line("__label__ out, deref_fault;")
         out.blank()
+    for name, value in macros:
+        out.raw(f"#define {name} {value}")
     out.raw(body.unit.line_directive(node.span))
     out.raw(before + body.unit.verbatim(code, node.span) + after)
     out.raw(body.unit.here)
+    for name, _ in macros:
+        out.raw(f"#undef {name.split('(')[0]}")
     if jumps:
         out.unused_label("deref_fault")
         out.unused_label("out")
     out.close()
     if jumps:
         body.check_error()
+
+
+def _global_macros(body: Body, node: p.Expr | p.Stmt) -> list[tuple[str, str]]:
+    if not isinstance(node, (p.EmbeddedValue, p.EmbeddedC)):
+        return []
+    writes = {var.c_name for var in node.writes}
+    rows = {var.c_name: var for var in (*node.reads, *node.writes)}
+    return global_macros(body.unit, [rows[name] for name in sorted(rows)], writes)

@@ -12,7 +12,9 @@ from stapy.translate.cwriter import CWriter
 if TYPE_CHECKING:
     from stapy.translate.unit import Unit
 
-_JUMPS = re.compile(r"\b(?:STAP_ERROR|STAP_RETURN|STAP_NEXT|goto|\w*deref\w*|kread|uread|CATCH_)")
+_JUMPS = re.compile(
+    r"\b(?:STAP_ERROR|STAP_RETURN|STAP_NEXT|STAP_GLOBAL_SET_|goto|\w*deref\w*|kread|uread|CATCH_)"
+)
 _FAILS = re.compile(
     r"\b(?:STAP_ERROR|STAP_NEXT|STAP_GLOBAL_SET_|kread|uread|\w*deref\w*)"
     r"|\bCONTEXT\b|\bc\s*->\s*error\b|[(,]\s*c\s*[,)]"
@@ -66,9 +68,10 @@ def embedded_function(unit: Unit, function: p.Function) -> str:
         out.line("ret[0] = '\\0';")
     macros = _arguments(out, function, copies)
     macros += _result(function, code)
-    macros += _next(unit, function)
     macros += _globals(unit, function)
     words = set(_WORD.findall(code))
+    if "STAP_NEXT" in words or hides(code, hidden):
+        macros += _next(unit, function)
     if not hides(code, hidden):
         macros = [(name, value) for name, value in macros if name.split("(")[0] in words]
     for name, value in macros:
@@ -162,10 +165,17 @@ def _result(function: p.Function, code: str) -> list[tuple[str, str]]:
     return [("STAP_RETURN(...)", "goto out")]
 
 
+def exhausted(unit: Unit, function: p.Function) -> str:
+    """The C of a ``next`` in the last of a function's overloads: nobody took the call."""
+    return f'stapy_error(c, {unit.places.of(function.span)}, "all functions exhausted");'
+
+
 def _next(unit: Unit, function: p.Function) -> list[tuple[str, str]]:
     following = function.next
+    if following is None and "STAP_NEXT" not in (function.code or ""):
+        return [("STAP_NEXT", "goto out")]  # no string for the message of a failure that cannot be
     if following is None:
-        return [("STAP_NEXT", "goto out")]
+        return [("STAP_NEXT", f"do {{ {exhausted(unit, function)} goto out; }} while (0)")]
     names = list(_names(function).values())[: len(following.params)]
     args = ["c", *(["ret"] if following.type == p.STRING else []), *names]
     call = f"{unit.function_name(following)}({', '.join(args)})"
@@ -175,18 +185,24 @@ def _next(unit: Unit, function: p.Function) -> list[tuple[str, str]]:
 
 
 def _globals(unit: Unit, function: p.Function) -> list[tuple[str, str]]:
+    found = [unit.find_global(name) for name in sorted(function.reads | function.writes)]
+    return global_macros(unit, [var for var in found if var is not None], function.writes)
+
+
+def global_macros(
+    unit: Unit, variables: list[p.Global], writes: set[str]
+) -> list[tuple[str, str]]:
     """STAP_GLOBAL_GET_x and STAP_GLOBAL_SET_x for the globals that pragmas name."""
     macros: list[tuple[str, str]] = []
-    for c_name in sorted(function.reads | function.writes):
-        var = unit.find_global(c_name)
-        if var is None or var.type == p.STATS:
+    for var in variables:
+        if var.type == p.STATS:
             continue
         if var.keys:
-            macros += _array_macros(unit, var, c_name in function.writes)
+            macros += _array_macros(unit, var, var.c_name in writes)
             continue
         name = unit.global_name(var)
         macros.append((f"STAP_GLOBAL_GET_{var.name}()", f"({name})"))
-        if c_name in function.writes:
+        if var.c_name in writes:
             store = (
                 f"stapy_copy({name}, (v), MAXSTRINGLEN)"
                 if var.type == p.STRING

@@ -33,7 +33,11 @@ class Failures:
             return can_fail(function, self.macros)
         if function.recursive or self._unbounded(function):
             return True
-        return any(self._fails(node) for node in walk(function.body))
+        last = function.next is None
+        return any(
+            self._fails(node) or (last and isinstance(node, p.Next))
+            for node in walk(function.body)
+        )
 
     def _fails(self, node: Any) -> bool:
         """True when the operation of a node itself can fail."""

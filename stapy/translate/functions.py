@@ -8,6 +8,7 @@ from stapy.translate.body import Body, Local
 from stapy.translate.ctext import comment
 from stapy.translate.cwriter import CWriter
 from stapy.translate.effects import walk
+from stapy.translate.embedded import exhausted
 from stapy.translate.expressions import lower, truth
 from stapy.translate.unit import Unit
 from stapy.translate.values import Value
@@ -148,7 +149,8 @@ def function_text(unit: Unit, function: p.Function) -> str:
             body.locals[param.name] = Local(name, param.type, False, True)
     body.declare([param for param in function.params if param.name in copies])
     body.declare(function.locals)
-    body.next_call = _next_call(unit, function, names)
+    if any(isinstance(node, p.Next) for node in walk(function.body)):
+        body.next_call = _next_call(unit, function, names)
     nested = function.recursive or unit.nesting_is_tight
     if nested:
         place = unit.places.of(function.span)
@@ -179,7 +181,7 @@ def function_text(unit: Unit, function: p.Function) -> str:
 def _next_call(unit: Unit, function: p.Function, names: list[str]) -> str:
     following = function.next
     if following is None:
-        return ""
+        return exhausted(unit, function)
     args = ["c", *(["ret"] if following.type == p.STRING else []), *names[: len(following.params)]]
     call = f"{unit.function_name(following)}({', '.join(args)});"
     return f"ret = {call}" if following.type == p.LONG else call

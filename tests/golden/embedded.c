@@ -69,16 +69,20 @@ static s64 f_old(struct stapy_context *c, s64 v);
 /* function count at embedded.stp:21:10 */
 static void f_count(struct stapy_context *c)
 {
+	__label__ out, deref_fault;
+
 #define STAP_GLOBAL_GET_calls() (g_calls)
 #define STAP_GLOBAL_SET_calls(v) (g_calls = (s64)(v))
 	{
 #line 21 "embedded.stp"
  /* pragma:read:calls */ /* pragma:write:calls */
 	STAP_GLOBAL_SET_calls(STAP_GLOBAL_GET_calls() + 1);
-#line 79 "embedded.c"
+#line 81 "embedded.c"
 	}
 #undef STAP_GLOBAL_GET_calls
 #undef STAP_GLOBAL_SET_calls
+deref_fault: __maybe_unused;
+out: __maybe_unused;
 	if (unlikely(c->error))
 		stapy_error_at(c, at_21_10);
 }
@@ -94,7 +98,7 @@ static s64 f_two(struct stapy_context *c, s64 x)
 #line 11 "embedded.stp"
  /* pure */
 	STAP_RETVALUE = twice(STAP_ARG_x);
-#line 98 "embedded.c"
+#line 102 "embedded.c"
 	}
 #undef STAP_ARG_x
 #undef STAP_RETVALUE
@@ -122,7 +126,7 @@ static void f_join(struct stapy_context *c, char *ret, const char *a, const char
 	if (!STAP_ARG_a[0])
 		STAP_ERROR("nothing to join");
 	snprintf(STAP_RETVALUE, MAXSTRINGLEN, "%s/%s", STAP_ARG_a, STAP_ARG_b);
-#line 126 "embedded.c"
+#line 130 "embedded.c"
 	}
 #undef STAP_ARG_a
 #undef STAP_ARG_b
@@ -147,7 +151,7 @@ static s64 f_old(struct stapy_context *c, s64 v)
 #line 25 "embedded.stp"
  /* unmangled */
 	THIS->__retvalue = THIS->v + 1;
-#line 151 "embedded.c"
+#line 155 "embedded.c"
 	}
 	return THIS->__retvalue;
 }
@@ -199,7 +203,7 @@ static void h_begin(struct stapy_context *c)
 	{
 #line 32 "embedded.stp"
 embedded = (jiffies);
-#line 203 "embedded.c"
+#line 207 "embedded.c"
 	}
 	j = embedded;
 
@@ -208,7 +212,7 @@ embedded = (jiffies);
 #line 33 "embedded.stp"
 
 	STAP_PRINTF("from C\n");
-#line 212 "embedded.c"
+#line 216 "embedded.c"
 	}
 
 	/* embedded.stp:36: names[j] = "x" */

@@ -194,6 +194,7 @@ def run_options(words: list[str]) -> RunOptions:
         command=options.command,
         target=options.target or 0,
         output=options.output,
+        parameters=[f"{name}={value}" for name, value in options.globals.items()],
         rotate=options.rotate or "",
         timeout=options.timeout,
         warnings=not options.suppress_warnings,
