@@ -185,6 +185,8 @@ class Session:
             self.messages.log(text)
         elif kind == "system":
             self._system.append(run_detached(text))
+        elif kind == "switch_file":
+            self._rotate()
         elif kind == "exit":
             self.stop()
         elif kind == "started":
@@ -215,11 +217,15 @@ class Session:
             return
         self.detached = True
 
+    def _rotate(self) -> None:
+        """Go on with the next output files, where there are any."""
+        for sink in self._sinks.values():
+            sink.rotate()
+
     def _obey_user(self) -> None:
         for number in self.signals.take():
             if number == signal.SIGUSR2:
-                for sink in self._sinks.values():
-                    sink.rotate()
+                self._rotate()
             elif number == signal.SIGQUIT:
                 self._detach()
             elif self._stopping:
@@ -368,6 +374,10 @@ def _parameters(module: ModuleFile, options: RunOptions) -> List[str]:
         if "stapy_buffer_mb" not in module.parameters:
             raise RunError("the size of this module's buffers is fixed: build it with -s")
         parameters.append(f"stapy_buffer_mb={options.buffer_mb}")
+    if "tz_gmtoff" in module.parameters and not any(p.startswith("tz_") for p in parameters):
+        # The kernel does not know the user's time zone; tz_ctime() asks for it.
+        now = time.localtime()
+        parameters += [f"tz_gmtoff={-now.tm_gmtoff}", f"tz_name={now.tm_zone}"]
     return parameters
 
 
