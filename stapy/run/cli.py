@@ -16,6 +16,7 @@ from .options import USAGE, UsageError, parse
 def main(words: Optional[List[str]] = None) -> int:
     """Obey a command line; the exit status."""
     words = sys.argv[1:] if words is None else words
+    hold_standard_streams()
     try:
         if "-h" in words or "--help" in words:
             return show([USAGE.rstrip("\n")])
@@ -36,6 +37,15 @@ def main(words: Optional[List[str]] = None) -> int:
 def start() -> None:
     """The entry of an archive made by zipapp, which drops what `main` returns."""
     sys.exit(main())
+
+
+def hold_standard_streams() -> None:
+    """Open what the caller has closed, or a pipe of ours would get its number and its text."""
+    for fd in (0, 1, 2):
+        try:
+            os.fstat(fd)
+        except OSError:
+            os.open("/dev/null", os.O_RDWR)
 
 
 def show(lines: List[str]) -> int:
