@@ -8,7 +8,6 @@ from stapy.elaborate import program as p
 from stapy.elaborate import stats, targets
 from stapy.elaborate.effects import PRAGMA_READ, PRAGMA_WRITE
 from stapy.elaborate.fold import constant
-from stapy.elaborate.pending import Pending
 from stapy.elaborate.printing import print_
 from stapy.elaborate.syntax import markers, walk
 from stapy.parse import nodes as n
@@ -165,8 +164,7 @@ def assign(low: Lowerer, node: n.Assign) -> p.Expr:
     value = low.expr(node.value)
     if target is None:
         return p.Const(node.span, low.types.new(), 0)
-    if isinstance(target, Pending):
-        return target
+    # An unresolved place stays in the tree: a write is an effect, so it is not dropped unseen.
     result = p.AssignOp(node.span, target.type, node.op, target, value)
     ctype = low.resolver.ctype(value)
     if node.op == "=":
@@ -181,8 +179,6 @@ def increment(low: Lowerer, node: n.Increment) -> p.Expr:
     target = lvalue(low, node.operand, f"'{node.op}'", node)
     if target is None:
         return p.Const(node.span, low.types.new(), 0)
-    if isinstance(target, Pending):
-        return target
     return p.IncrementOp(node.span, p.LONG, node.op, target, node.prefix)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from stapy.debuginfo import ctypes
 from stapy.diagnostics import Diagnostics
 from stapy.elaborate import program as p
-from stapy.elaborate.chains import Place, finish, follow
+from stapy.elaborate.chains import Place, Zero, finish, follow
 from stapy.elaborate.pending import Pending
 from stapy.elaborate.scope import TargetScope, TargetVariable
 from stapy.elaborate.walk import fingerprint, walk
@@ -438,7 +438,19 @@ def write_place(low: Lowerer, node: n.Expr) -> p.Expr | None:
             hint="add -g when you are sure what the change does",
         )
         return None
+    if getattr(node, "address_of", False):
+        low.error(
+            "E0254",
+            "cannot write to the address of a target variable",
+            node.span,
+            where="an address is a value, not a place",
+            hint="leave the '&' out to change what is there",
+        )
+        return None
     place = _target_place(low, node)
+    skipped = low.services.options.skip_badvars and isinstance(place, p.Const)
+    if skipped or isinstance(place, Zero):
+        return None
     if isinstance(place, Place):
         if not place.writable:
             low.error("E0245", "this target variable cannot be changed", node.span)

@@ -1,0 +1,36 @@
+"""What pass 2 refuses: the code of the first message and the place that it points at."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.elaborate.golden import LIBRARY
+from tests.elaborate.refused import REFUSED
+from tests.elaborate.support import run
+
+
+def test_the_table_is_large_enough() -> None:
+    assert len(REFUSED) >= 240
+    assert len({row[:2] for row in REFUSED}) == len(REFUSED)
+
+
+@pytest.mark.parametrize(("options", "text", "code", "line", "column"), REFUSED)
+def test_refused(options: str, text: str, code: str, line: int, column: int) -> None:
+    result = run(text, LIBRARY, guru="-g" in options)
+    assert result.program is None
+    first = result.diagnostics.errors[0]
+    _, found_line, found_column = result.diagnostics.sources.position(first.span)
+    assert (first.code, found_line, found_column) == (code, line, column)
+    assert first.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'probe kernel.function("vfs_read") { if (@defined($nosuch)) $nosuch = 1; println(1) }',
+        'probe kernel.function("vfs_read") { if (@defined($nosuch)) $nosuch++ println(1) }',
+    ],
+)
+def test_writes_to_what_is_not_there_may_stand_behind_defined(text: str) -> None:
+    result = run(text, LIBRARY, guru=True)
+    assert result.program is not None, result.shown()
