@@ -38,6 +38,8 @@ def text_key(options: Options, texts: list[tuple[str, str]]) -> str:
 
 def key(options: Options, texts: list[tuple[str, str]], kernel: Kernel) -> str:
     """Names the module of this command."""
+    from stapy.debuginfo.dwarf.files import fingerprint
+
     runtime = Path(options.runtime_dir) if options.runtime_dir else data_dir("runtime")
     folders = [
         Path(__file__).parent,
@@ -50,6 +52,7 @@ def key(options: Options, texts: list[tuple[str, str]], kernel: Kernel) -> str:
     return key_of(
         text_key(options, texts),
         kernel.release,
+        *fingerprint(kernel),
         *(_identity(path) for path in (kernel.image, kernel.build_dir) if path is not None),
         *extra,
         *(repr(row) for folder in folders for row in _tree(folder)),

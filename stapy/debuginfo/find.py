@@ -5,8 +5,8 @@ The ladder, the same for every question:
 1. BTF of the kernel or module: functions with their parameters, types,
    enumerators, tracepoints (``btf.py``; opened through the cache by ``sources.py``);
 2. the symbol table: which functions exist, without types (``symbols.py``).
-   DWARF (``dwarf/``), for lines, inlined instances and locals, comes after it;
-3. nothing: `Debuginfo.missing_hint` says what to install.
+3. DWARF (``dwarf/``), for files and lines, inlined instances and locals;
+4. nothing: `Debuginfo.missing_hint` says what to install.
 
 Each answer names its rung.  Nothing here raises `DebuginfoError`: a damaged
 file is reported once as a warning and its rung is left out.
@@ -15,7 +15,7 @@ file is reported once as a warning and its rung is left out.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from stapy.cache import Cache
 from stapy.debuginfo import ctypes as c
@@ -29,10 +29,14 @@ from stapy.debuginfo.tracesystems import trace_systems
 from stapy.diagnostics import Diagnostics
 from stapy.kernel.release import install_command
 from stapy.kernel.target import Kernel
-from stapy.record import Record
+from stapy.record import Record, new
+
+if TYPE_CHECKING:
+    from stapy.debuginfo.dwarf.kernel import DwarfKernel, Place
 
 BTF = "BTF"
 SYMBOLS = "symbol table"
+DWARF = "DWARF"
 EXPORTS = "exports"
 _PADDING = "__pfx_"  # a symbol at the padding before each function, since 6.2
 
@@ -45,6 +49,9 @@ class FunctionSite(Record):
     ``type`` is None when only its name is known.  ``section`` is "" or says why
     the kernel refuses to probe it (a value of `symbols.MARKS`; ".init.text" is
     gone after boot).  ``copies`` counts the functions of this name.
+
+    ``place`` is set when DWARF tells the address: then the site is that place,
+    an inlined instance or a statement perhaps.
     """
 
     name: str
@@ -53,6 +60,22 @@ class FunctionSite(Record):
     rung: str
     section: str = ""
     copies: int = 1
+    place: Place | None = None
+
+
+class Places(Record):
+    """What DWARF answered.
+
+    ``available`` is False without debug information, ``valid`` for a pattern
+    that is malformed.  ``near_lines`` have code where the line asked for has
+    none; ``functions`` counts those that the pattern names.
+    """
+
+    sites: list[FunctionSite]
+    available: bool
+    valid: bool
+    near_lines: list[int] = new(list)
+    functions: int = 0
 
 
 class Tracepoint(Record):
@@ -74,6 +97,8 @@ class Debuginfo:
         self._kernel: Loaded | None = None
         self._modules: dict[str, Loaded | None] = {}
         self._systems: dict[str, str] | None = None
+        self._dwarf: DwarfKernel | None = None
+        self._dwarf_looked_for = False
 
     # --- opening ---------------------------------------------------------
 
@@ -91,6 +116,20 @@ class Debuginfo:
     def btf(self) -> Btf | None:
         """The kernel's BTF."""
         return self.loaded.btf
+
+    @property
+    def dwarf(self) -> DwarfKernel | None:
+        """The kernel's DWARF, None when its debug file is not installed."""
+        if not self._dwarf_looked_for:
+            from stapy.debuginfo.dwarf.kernel import open_kernel
+
+            self._dwarf_looked_for = True
+            self._dwarf, problems = open_kernel(
+                self.kernel, self.loaded.build_id, self._cache, _notice
+            )
+            for problem in problems:
+                self._warn(problem)
+        return self._dwarf
 
     def module(self, name: str) -> Loaded | None:
         """A module's data, None when the kernel has no such module."""
@@ -138,7 +177,10 @@ class Debuginfo:
         Of a pattern with wildcards, only what BTF (or, without it, the symbol
         table) calls a function and what the kernel lets one probe; ``.cold``,
         ``.part`` and such, and ``__pfx_`` symbols, only when the pattern names them.
+        A pattern with ``@file`` is answered by DWARF, see `places`.
         """
+        if "@" in pattern:
+            return self.places(pattern, module).sites
         sites: list[FunctionSite] = []
         for name, loaded in self._units(module):
             found: list[FunctionSite] = []
@@ -208,6 +250,39 @@ class Debuginfo:
         rung = BTF if type is not None else SYMBOLS
         copies = sum(1 for kind in kinds if is_function([kind]))
         return FunctionSite(name, module, type, rung, section_of(kinds), max(1, copies))
+
+    def places(self, text: str, module: str | None = None, *, nearest: bool = False) -> Places:
+        """What DWARF knows about ``name[@file[:line|:first-last|:*|+offset]]``.
+
+        Out of line functions and inlined instances, or the statements at lines.
+        Only for the kernel itself: debug files of modules are not read.
+        """
+        from stapy.debuginfo.dwarf.kernel import Answer
+        from stapy.debuginfo.dwarf.spec import parse
+
+        spec = parse(text)
+        dwarf = self.dwarf if module is None else None
+        if dwarf is None or spec is None:
+            return Places([], dwarf is not None, spec is not None)
+        found: Answer = self._safe(Answer(), lambda: dwarf.find(spec, nearest=nearest))
+        result = Places([], True, True, found.near_lines, found.functions)
+        seen: set[int] = set()
+        for place in found.places:
+            if place.address not in seen:
+                seen.add(place.address)
+                result.sites.append(self._at(place))
+        return result
+
+    def _at(self, place: Place) -> FunctionSite:
+        loaded = self.loaded
+        kinds = loaded.symbols.kinds(place.symbol) if loaded.symbols is not None else []
+        type: c.Function | None = None
+        if place.exact and loaded.btf is not None and loaded.btf.has_function(place.function):
+            known = self._safe(None, self._exact, place.function, None, loaded)
+            # Of two functions of one name BTF does not say which one it describes.
+            if known is not None and known.copies == 1:
+                type = known.type
+        return FunctionSite(place.function, None, type, DWARF, section_of(kinds), 1, place)
 
     def symbol_exists(self, name: str, module: str | None = None) -> bool:
         """True when a symbol, function or not, of this name is in the kernel or the module."""
@@ -378,6 +453,13 @@ class Debuginfo:
         return f"the kernel's debug package has them: {command}"
 
 
+def _notice(text: str) -> None:
+    """Something that takes a while begins: tell it now, not with the other messages."""
+    import sys
+
+    print(f"stapy: {text}", file=sys.stderr, flush=True)
+
+
 def _may_be_near(name: str, candidate: str) -> bool:
     """A cheap test before the edit distance: similar length, and begin or end in common."""
     candidate = candidate.rpartition(" ")[2]
@@ -386,4 +468,4 @@ def _may_be_near(name: str, candidate: str) -> bool:
     return candidate[:2] == name[:2] or candidate[-3:] == name[-3:]
 
 
-__all__ = ["MARKS", "Debuginfo", "FunctionSite", "Tracepoint"]
+__all__ = ["MARKS", "Debuginfo", "FunctionSite", "Places", "Tracepoint"]

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from stapy.debuginfo.ctypes import CType, Function, Parameter
+    from stapy.debuginfo.find import Places
     from stapy.parse.nodes import Script
 
 
@@ -60,6 +61,9 @@ class DebuginfoLike(Protocol):
 
     def functions(self, pattern: str, module: str | None = None) -> Sequence[FunctionSiteLike]:
         """Functions by wildcard."""
+
+    def places(self, text: str, module: str | None = None, *, nearest: bool = False) -> Places:
+        """What DWARF knows about ``name@file:line``."""
 
     def exported(self, name: str) -> bool:
         """True for a function that modules may call."""

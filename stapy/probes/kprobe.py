@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stapy.diagnostics import Span
-from stapy.probes import blacklist
+from stapy.probes import blacklist, dwarfpoints
 from stapy.probes.family import (
     Form,
     Match,
@@ -24,16 +23,19 @@ from stapy.record import Record
 
 if TYPE_CHECKING:
     from stapy.debuginfo.ctypes import Function
+    from stapy.debuginfo.dwarf.kernel import Place
     from stapy.elaborate.scope import TargetScope
     from stapy.parse.nodes import PointComponent, ProbePoint
 
 WILDCARDS = "*?["
 MAX_ACTIVE = 65_535
-NEEDS_LINES = ("inline", "label", "callee", "callees", "nearest")
 
 
 class KprobeSite(Record):
-    """One function or address; ``type`` is the prototype when the debug information has it."""
+    """One function or address; ``type`` is the prototype when the debug information has it.
+
+    ``place`` is set when DWARF told the address.
+    """
 
     symbol: str | None
     module: str | None
@@ -44,6 +46,7 @@ class KprobeSite(Record):
     maxactive: int
     type: Function | None = None
     rung: str = ""
+    place: Place | None = None
 
 
 def _function_forms(prefix: str) -> list[str]:
@@ -94,21 +97,17 @@ class Kprobe:
         module = text_of(found["module"]) if "module" in found else None
         if "absolute" in found:
             return [self._absolute(point, services)]
-        for name in NEEDS_LINES:
-            if name in found:
-                raise self._needs_lines(f".{name}", found[name].span, services)
-        if "statement" in found:
-            raise self._needs_lines("a statement probe", found["statement"].span, services)
+        asking = dwarfpoints.needs_dwarf(point)
+        if asking is not None:
+            return dwarfpoints.resolve(point, asking, services)
         function = found["function"]
         is_return = "return" in found
-        maxactive = self._maxactive(found.get("maxactive"))
+        maxactive = self.maxactive(found.get("maxactive"))
         address = number_of(function)
         if address is not None:
             site = KprobeSite(None, module, address, 0, False, is_return, maxactive)
             return [Match(".".join(print_component(c) for c in point.components), site)]
         pattern = text_of(function)
-        if "@" in pattern:
-            raise self._needs_lines("a pattern with '@file'", function.span, services)
         return self._functions(point, pattern, module, is_return, maxactive, services)
 
     def _functions(
@@ -187,7 +186,8 @@ class Kprobe:
         return PointError("E0231", "no match", span, notes=notes, explain=similar)
 
     @staticmethod
-    def _maxactive(component: PointComponent | None) -> int:
+    def maxactive(component: PointComponent | None) -> int:
+        """The number of a return probe's ``.maxactive``, 0 without one."""
         if component is None:
             return 0
         value = number_of(component) or 0
@@ -209,16 +209,6 @@ class Kprobe:
         address = number_of(statement) or 0
         site = KprobeSite(None, None, address & (2**64 - 1), 0, False, False, 0)
         return Match(".".join(print_component(c) for c in point.components), site)
-
-    @staticmethod
-    def _needs_lines(what: str, span: Span, services: Any) -> PointError:
-        return PointError(
-            "E0233",
-            "no match",
-            span,
-            notes=[f"{what} needs DWARF debug information, which BTF does not replace"],
-            hint=services.debuginfo.missing_hint("lines"),
-        )
 
     def scope(self, site: Any, services: Any) -> TargetScope | None:
         """Parameters, or the result and (by saving at entry) the parameters."""

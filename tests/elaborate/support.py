@@ -6,6 +6,8 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from stapy.debuginfo import ctypes as c
+from stapy.debuginfo.dwarf.spec import parse as parse_spec
+from stapy.debuginfo.find import Places
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.elaborate import elaborate
 from stapy.elaborate.program import Program
@@ -121,6 +123,11 @@ TRACEPOINTS = [
 
 class FakeDebuginfo:
     """Functions, types and tracepoints from the tables above."""
+
+    dwarf = None  # a kernel without debug files
+
+    def places(self, text: str, module: str | None = None, *, nearest: bool = False) -> Places:
+        return Places([], False, parse_spec(text) is not None)
 
     def functions(self, pattern: str, module: str | None = None) -> list[Site]:
         return [

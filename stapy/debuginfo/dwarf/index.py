@@ -1,0 +1,180 @@
+"""Reads the index of one debug file in place; `build.py` makes it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, overload
+
+from stapy.debuginfo import pack
+from stapy.debuginfo.elf import Buffer
+from stapy.debuginfo.errors import DebuginfoError
+from stapy.debuginfo.glob import has_wildcard, literal_prefix, matcher
+from stapy.record import Record
+
+VERSION = 2
+NO_FILE = 0xFFFFFFFF  # file number of what names no file
+
+
+class Site(Record):
+    """One place of a function: its entry out of line, or that of an inlined instance."""
+
+    pc: int
+    entry: int
+    inlined: bool
+
+
+class FunctionRow(Record):
+    """One function of the source; ``entry`` is where its attributes are."""
+
+    name: str
+    file: str
+    line: int
+    entry: int
+    sites: list[Site]
+
+
+class _Texts(Sequence[bytes]):
+    """A table of texts."""
+
+    def __init__(self, blob: memoryview, starts: memoryview) -> None:
+        self.blob = blob
+        self.starts = starts
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @overload
+    def __getitem__(self, row: int) -> bytes: ...
+    @overload
+    def __getitem__(self, row: slice) -> Sequence[bytes]: ...
+    def __getitem__(self, row: Any) -> Any:
+        if isinstance(row, slice):
+            return bytes(
+                self.blob[self.starts[row.start] : self.starts[row.stop]]
+            ).split(b"\n")[:-1]
+        if not 0 <= row < len(self):
+            raise IndexError(row)
+        return bytes(self.blob[self.starts[row] : self.starts[row + 1] - 1])
+
+    def span(self, prefix: bytes) -> tuple[int, int]:
+        """Rows of a sorted table that start with a prefix."""
+        low = bisect_left(self, prefix)
+        high = bisect_left(self, prefix + b"\xff\xff\xff\xff", low)
+        return low, high
+
+    def matching(self, pattern: str) -> Iterator[int]:
+        """Rows of a sorted table whose text matches a wildcard."""
+        if not has_wildcard(pattern):
+            key = pattern.encode()
+            row = bisect_left(self, key)
+            if row < len(self) and self[row] == key:
+                yield row
+            return
+        low, high = self.span(literal_prefix(pattern).encode())
+        match = matcher(pattern)
+        for row, text in enumerate(self[low:high], low):
+            if match(text.decode("utf-8", "replace")):
+                yield row
+
+
+class Index:
+    """One index file."""
+
+    def __init__(self, data: Buffer) -> None:
+        parts = pack.decode(data)
+        whole = memoryview(data)
+
+        def part(name: str, code: Literal["B", "I", "Q"] = "B") -> memoryview:
+            if name not in parts:
+                raise DebuginfoError(f"damaged index: no {name}")
+            start, end = parts[name]
+            return whole[start:end].cast(code)
+
+        def texts(prefix: str) -> _Texts:
+            return _Texts(part(prefix + "_text"), part(prefix + "_start", "I"))
+
+        self._names = texts("name")
+        self._first = part("name_first", "I")
+        self._entry = part("function_entry", "I")
+        self._file = part("function_file", "I")
+        self._line = part("function_line", "I")
+        self._site = part("function_site", "I")
+        self._inline = part("function_inline", "I")
+        self._pc = part("site_pc", "Q")
+        self._site_entry = part("site_entry", "I")
+        self._files = texts("file")
+        self._things = texts("thing")
+        self._thing_entry = part("thing_entry", "I")
+        self._anchors = texts("anchor")
+        self._anchor_address = part("anchor_address", "Q")
+
+    # --- functions -------------------------------------------------------
+
+    def functions(self, pattern: str, file_pattern: str = "") -> Iterator[FunctionRow]:
+        """Functions with code, by name and, where it is given, by file."""
+        wanted = self.files(file_pattern) if file_pattern else None
+        for number in self._names.matching(pattern):
+            for row in range(self._first[number], self._first[number + 1]):
+                if wanted is None or self._file[row] in wanted:
+                    yield self._row(row, self._names[number].decode("utf-8", "replace"))
+
+    def _row(self, row: int, name: str) -> FunctionRow:
+        start, middle, end = self._site[row], self._inline[row], self._site[row + 1]
+        sites = [
+            Site(self._pc[at], self._site_entry[at], at >= middle) for at in range(start, end)
+        ]
+        return FunctionRow(name, self._path(self._file[row]), self._line[row],
+                           self._entry[row], sites)  # fmt: skip
+
+    def _path(self, number: int) -> str:
+        if number == NO_FILE or number >= len(self._files):
+            return ""
+        return self._files[number].decode("utf-8", "replace")
+
+    def files(self, pattern: str) -> set[int]:
+        """Numbers of the files that a pattern means: a whole path, or its last parts."""
+        test = file_matcher(pattern)
+        return {
+            number
+            for number, path in enumerate(self._files[0 : len(self._files)])
+            if test(path.decode("utf-8", "replace"))
+        }
+
+    def file_names(self) -> list[str]:
+        """Paths of all files with functions, and of those that their units name."""
+        return [path.decode("utf-8", "replace") for path in self._files[0 : len(self._files)]]
+
+    def near(self, name: str) -> Iterator[str]:
+        """Names that begin like one."""
+        low, high = self._names.span(name[:2].encode())
+        for text in self._names[low:high]:
+            yield text.decode("utf-8", "replace")
+
+    # --- other names -----------------------------------------------------
+
+    def things(self, letter: str, name: str) -> list[int]:
+        """Entries of a type (s, u, e, t, b) or of a global variable (v)."""
+        key = (letter + name).encode()
+        found: list[int] = []
+        row = bisect_left(self._things, key)
+        while row < len(self._things) and self._things[row] == key:
+            found.append(self._thing_entry[row])
+            row += 1
+        return found
+
+    # --- addresses -------------------------------------------------------
+
+    def anchor(self, address: int) -> tuple[str, int] | None:
+        """``(symbol, offset)`` with a symbol that is unique in the kernel."""
+        row = bisect_right(self._anchor_address, address) - 1
+        if row < 0:
+            return None
+        name = self._anchors[row].decode("utf-8", "replace")
+        return name, address - self._anchor_address[row]
+
+
+def file_matcher(pattern: str) -> Any:
+    """A test of a path against a pattern as probe points have it."""
+    whole, tail = matcher(pattern), matcher("*/" + pattern)
+    return lambda path: whole(path) or tail(path)

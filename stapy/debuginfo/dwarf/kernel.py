@@ -1,0 +1,225 @@
+"""The DWARF rung of one kernel: functions by file and line, as places relative to symbols."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stapy.cache import Cache, key_of
+from stapy.debuginfo.dwarf import constants as k
+from stapy.debuginfo.dwarf.files import debug_files
+from stapy.debuginfo.dwarf.index import VERSION, FunctionRow, Index, Site, file_matcher
+from stapy.debuginfo.dwarf.lines import LineProgram, LineReader, Row
+from stapy.debuginfo.dwarf.ranges import contains, ranges_of
+from stapy.debuginfo.dwarf.sections import Sections
+from stapy.debuginfo.dwarf.spec import Spec
+from stapy.debuginfo.dwarf.units import Entry, Info
+from stapy.debuginfo.elf import ElfFile, map_file
+from stapy.debuginfo.errors import DebuginfoError
+from stapy.record import Record, new
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from stapy.kernel.target import Kernel
+
+KIND = "debuginfo"
+_MAX_BLOCKS = 64  # blocks in blocks
+
+
+class Place(Record):
+    """One address that can be probed.
+
+    ``symbol`` and ``offset`` say where it is in a kernel that was moved;
+    ``entry`` is the function or inlined instance that it lies in, as an offset
+    of ``.debug_info``.  ``exact`` is True for the first instruction of a
+    function out of line.
+    """
+
+    function: str
+    file: str
+    line: int
+    symbol: str
+    offset: int
+    address: int
+    entry: int
+    inlined: bool
+    exact: bool
+
+
+class Answer(Record):
+    """Places for a pattern; ``near_lines`` when the function has no code at the line asked for."""
+
+    places: list[Place] = new(list)
+    near_lines: list[int] = new(list)
+    functions: int = 0
+
+
+class DwarfKernel:
+    """Debug information of one kernel, its index and, on demand, its entries."""
+
+    def __init__(self, path: Path, index: Index, elf: ElfFile) -> None:
+        self.path = path
+        self.index = index
+        self._elf = elf
+        self._info: Info | None = None
+        self._reader: LineReader | None = None
+        self._programs: dict[int, tuple[LineProgram, list[Row]]] = {}
+
+    @property
+    def info(self) -> Info:
+        """``.debug_info``; its units are listed on first use."""
+        if self._info is None:
+            self._info = Info(Sections(self._elf))
+        return self._info
+
+    # --- places ----------------------------------------------------------
+
+    def find(self, spec: Spec, *, nearest: bool = False) -> Answer:
+        """All places that a pattern means."""
+        answer = Answer()
+        for row in self.index.functions(spec.function, spec.file):
+            answer.functions += 1
+            for site in row.sites:
+                if spec.lines is None:
+                    self._add(answer, row, site, site.pc, row.line)
+                else:
+                    self._at_lines(answer, row, site, spec, nearest)
+        return answer
+
+    def _add(self, answer: Answer, row: FunctionRow, site: Site, address: int, line: int) -> None:
+        anchor = self.index.anchor(address)
+        if anchor is None:
+            return
+        symbol, offset = anchor
+        exact = address == site.pc and not site.inlined
+        answer.places.append(
+            Place(row.name, row.file, line, symbol, offset, address, site.entry,
+                  site.inlined, exact)
+        )  # fmt: skip
+
+    def _at_lines(
+        self, answer: Answer, row: FunctionRow, site: Site, spec: Spec, nearest: bool
+    ) -> None:
+        """The lowest address of each line asked for within one site."""
+        lines = self._lines_of(row, site)
+        assert spec.lines is not None
+        first, last = spec.lines
+        if spec.relative:
+            first, last = row.line + first, row.line + last
+        wanted = sorted(line for line in lines if first <= line <= last)
+        if not wanted and lines:
+            close = sorted(lines, key=lambda line: (abs(line - first), line))
+            answer.near_lines += [line for line in close[:2] if line not in answer.near_lines]
+            # A line outside of the function asks for another one, unless its name is given.
+            if nearest and (spec.named or min(lines) <= first <= max(lines)):
+                wanted = close[:1]
+        for line in wanted:
+            self._add(answer, row, site, lines[line], line)
+
+    def _lines_of(self, row: FunctionRow, site: Site) -> dict[int, int]:
+        """The lines of a site's own code with their lowest addresses."""
+        entry = self.info.entry(site.entry)
+        ranges = ranges_of(entry) or [(site.pc, site.pc + 1)]
+        inside = list(_inlined_ranges(entry))
+        program, rows = self._program(self.info.number_of(site.entry))
+        own = {n for n, path in enumerate(program.files) if path == row.file}
+        found: dict[int, int] = {}
+        for item in rows:
+            if (
+                item.statement
+                and not item.end
+                and item.line >= row.line
+                and item.file in own
+                and contains(ranges, item.address)
+                and not contains(inside, item.address)
+                and item.address < found.get(item.line, 1 << 64)
+            ):
+                found[item.line] = item.address
+        return found
+
+    def _program(self, unit: int) -> tuple[LineProgram, list[Row]]:
+        known = self._programs.get(unit)
+        if known is None:
+            if self._reader is None:
+                self._reader = LineReader(self.info.sections)
+            root = self.info.unit(unit).root
+            folder = root.values.get(k.AT_COMP_DIR, "")
+            program = self._reader.program(
+                root.number(k.AT_STMT_LIST), str(folder), root.name()
+            )
+            known = self._programs[unit] = program, self._reader.rows(program)
+        return known
+
+    def entry(self, offset: int) -> Entry:
+        """The entry at an offset of ``.debug_info``."""
+        return self.info.entry(offset)
+
+    def has_file(self, pattern: str) -> bool:
+        """True when some file with functions matches."""
+        return any(map(file_matcher(pattern), self.index.file_names()))
+
+
+def _inlined_ranges(entry: Entry, depth: int = 0) -> Iterator[tuple[int, int]]:
+    """The code of what is inlined into a function: its lines are another function's."""
+    for child in entry.children():
+        if child.tag == k.INLINED_SUBROUTINE:
+            yield from ranges_of(child)
+        elif child.tag == k.LEXICAL_BLOCK and depth < _MAX_BLOCKS:
+            yield from _inlined_ranges(child, depth + 1)
+
+
+def open_kernel(
+    kernel: Kernel, build_id: str, cache: Cache, notice: Callable[[str], None]
+) -> tuple[DwarfKernel | None, list[str]]:
+    """The debug information of a kernel, None without any; and what is wrong with the files found.
+
+    ``notice`` is told when the index has to be built, which takes seconds.
+    """
+    problems: list[str] = []
+    for path in debug_files(kernel, build_id):
+        try:
+            elf = ElfFile.open(path)
+            own = elf.build_id()
+            if build_id and own and own != build_id:
+                problems.append(f"{path} belongs to another build (build-id {own[:12]}…)")
+                continue
+            if elf.section(".debug_info") is None:
+                continue
+            return DwarfKernel(path, _index(elf, own, path, cache, notice), elf), problems
+        except (DebuginfoError, OSError) as error:
+            problems.append(str(error))
+    return None, problems
+
+
+def _index(
+    elf: ElfFile, build_id: str, path: Path, cache: Cache, notice: Callable[[str], None]
+) -> Index:
+    from stapy.cache import file_identity
+
+    # Stripped and repacked files of one build differ in size.
+    name = (build_id, path.stat().st_size) if build_id else file_identity(path)
+    key = key_of("dwarf", VERSION, *name)
+    found = _cached(cache, key)
+    if found is not None:
+        return found
+    with cache.lock(KIND, key):
+        found = _cached(cache, key)
+        if found is not None:
+            return found
+        notice(f"building the index of {path} (once, some seconds)")
+        from stapy.debuginfo.dwarf.build import build
+
+        content = build(elf)
+        cache.put_bytes(KIND, key, content)
+        return Index(content)
+
+
+def _cached(cache: Cache, key: str) -> Index | None:
+    path = cache.get(KIND, key)
+    if path is None:
+        return None
+    try:
+        return Index(map_file(path))
+    except DebuginfoError:
+        return None

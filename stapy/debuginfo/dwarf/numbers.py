@@ -1,0 +1,49 @@
+"""Variable length numbers and strings."""
+
+from __future__ import annotations
+
+from stapy.debuginfo.elf import Buffer
+
+
+def uleb(data: Buffer, at: int) -> tuple[int, int]:
+    """An unsigned number and the position behind it."""
+    byte = data[at]
+    if byte < 0x80:
+        return byte, at + 1
+    value, shift = byte & 0x7F, 7
+    while True:
+        at += 1
+        byte = data[at]
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at + 1
+        shift += 7
+
+
+def sleb(data: Buffer, at: int) -> tuple[int, int]:
+    """A signed number and the position behind it."""
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            break
+    if byte & 0x40:
+        value -= 1 << shift
+    return value, at
+
+
+def number(data: Buffer, at: int, size: int) -> int:
+    """An unsigned little-endian number of a fixed size."""
+    return int.from_bytes(data[at : at + size], "little")
+
+
+def text(data: Buffer, at: int) -> bytes:
+    """The bytes up to the next NUL."""
+    find = getattr(data, "find", None) or bytes(data).find
+    end = find(b"\0", at)
+    if end < 0:
+        raise IndexError("string without end")
+    return bytes(data[at:end])

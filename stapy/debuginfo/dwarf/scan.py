@@ -1,0 +1,402 @@
+"""The fast walk over all of ``.debug_info``: functions, inlined instances, types, globals.
+
+A kernel has 17 million entries, so the loops below touch as little as they can:
+entries of a fixed size are stepped over with one addition, siblings jump over
+what cannot hold anything of interest, and only bodies with code are entered.
+No entry's parent is needed: what lies before the sibling of a function's entry
+lies in that function.
+"""
+
+from __future__ import annotations
+
+import struct
+from array import array
+
+from stapy.debuginfo.dwarf import constants as k
+from stapy.debuginfo.dwarf.abbrev import SIZED, Plan, skip
+from stapy.debuginfo.dwarf.numbers import uleb
+from stapy.debuginfo.dwarf.units import Header, Info
+from stapy.debuginfo.errors import DebuginfoError
+from stapy.record import Record, new
+
+TYPES = {
+    k.STRUCTURE_TYPE: "struct",
+    k.CLASS_TYPE: "struct",
+    k.UNION_TYPE: "union",
+    k.ENUMERATION_TYPE: "enum",
+    k.TYPEDEF: "typedef",
+    k.BASE_TYPE: "base",
+}
+NO_ORIGIN = 0xFFFFFFFF
+INLINE_NAMES = 0xC0000000  # names that are not in .debug_str get numbers from here on
+_MAX_CODES = 1 << 14
+_JUMP, _EXPRESSION, _VARIES, _LOOK = 0, -1, -2, -3
+_PLAIN = frozenset(
+    (k.STRP, k.REF1, k.REF2, k.REF4, k.ADDR, k.DATA1, k.DATA2, k.DATA4, k.IMPLICIT_CONST)
+)
+_u32 = struct.Struct("<I").unpack_from
+
+
+def _array(code: str) -> array[int]:
+    return array(code)
+
+
+class Found(Record):
+    """What the walk collected; rows are parallel arrays.
+
+    Names are offsets of ``.debug_str``, or from `INLINE_NAMES` on numbers of
+    ``extra``.  ``file`` is the unit's own number of it.  ``pc`` is 0 when an
+    entry has no address of its own, ``origin`` an entry's offset.
+    """
+
+    name: array[int] = new(lambda: _array("I"))
+    unit: array[int] = new(lambda: _array("I"))
+    entry: array[int] = new(lambda: _array("I"))
+    file: array[int] = new(lambda: _array("I"))
+    line: array[int] = new(lambda: _array("I"))
+    pc: array[int] = new(lambda: _array("Q"))
+    origin: array[int] = new(lambda: _array("I"))
+    inlined_origin: array[int] = new(lambda: _array("I"))
+    inlined_entry: array[int] = new(lambda: _array("I"))
+    inlined_pc: array[int] = new(lambda: _array("Q"))
+    types: dict[tuple[int, int], int] = new(dict)  # (tag, name) -> first definition
+    global_name: array[int] = new(lambda: _array("I"))
+    global_entry: array[int] = new(lambda: _array("I"))
+    extra: list[str] = new(list)
+    extra_numbers: dict[str, int] = new(dict)
+
+    def extra_name(self, text: str) -> int:
+        """The number of a name that was stored in place."""
+        found = self.extra_numbers.get(text)
+        if found is None:
+            found = self.extra_numbers[text] = INLINE_NAMES + len(self.extra)
+            self.extra.append(text)
+        return found
+
+
+class _Shape:
+    """How the walk treats entries of one plan."""
+
+    __slots__ = (
+        "code", "constants", "exact", "expression", "has_code", "index", "jump",
+        "late_sibling", "named", "plan", "size",
+    )  # fmt: skip
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        attributes = {attribute: form for attribute, form, _ in plan.attributes}
+        self.constants = {a: v for a, form, v in plan.attributes if form == k.IMPLICIT_CONST}
+        self.index = plan.index
+        self.has_code = k.AT_LOW_PC in attributes or k.AT_RANGES in attributes
+        self.jump = plan.sibling if plan.children else -1
+        self.size = plan.size
+        steps = plan.skips
+        self.expression = (-1, 0)  # entry with one short block: bytes before and behind it
+        if plan.size < 0 and steps.count(SIZED) == 1 and all(s > 0 or s == SIZED for s in steps):
+            where = steps.index(SIZED)
+            self.expression = (sum(steps[:where]), sum(steps[where + 1 :]))
+        # GCC writes four-byte siblings last, behind a frame base of varying size.
+        last = plan.attributes[-1][:2] if plan.attributes else (0, 0)
+        late = last == (k.AT_SIBLING, k.REF4) and plan.size < 0
+        self.late_sibling = _without_last(steps, 4) if late else None
+        if k.AT_SIBLING in attributes and plan.children and self.jump < 0 and not late:
+            raise DebuginfoError(f"siblings of form {attributes[k.AT_SIBLING]:#x}")
+        wanted = _wanted(plan.tag, attributes)
+        self.exact = all(
+            (a in plan.index or a in self.constants) and attributes[a] in _PLAIN for a in wanted
+        )
+        self.code = _kind(plan.tag, attributes)
+        # A type whose name is the first thing in an entry of fixed size.
+        self.named = (
+            self.code == _TYPE
+            and plan.size >= 0
+            and plan.attributes[0][:2] == (k.AT_NAME, k.STRP)
+        )
+
+    def value(self, values: tuple[int, ...], attribute: int, default: int = 0) -> int:
+        """An attribute among the plain numbers of an entry."""
+        at = self.index.get(attribute)
+        if at is not None:
+            return values[at]
+        return self.constants.get(attribute, default)
+
+
+def _without_last(steps: tuple[int, ...], size: int) -> tuple[int, ...]:
+    rest = steps[-1] - size
+    return (*steps[:-1], rest) if rest else steps[:-1]
+
+
+_SKIPPED, _FUNCTION, _INLINED, _TYPE, _GLOBAL = range(5)
+
+
+def _kind(tag: int, attributes: dict[int, int]) -> int:
+    if tag == k.SUBPROGRAM:
+        return _SKIPPED if k.AT_DECLARATION in attributes else _FUNCTION
+    if tag == k.INLINED_SUBROUTINE:
+        return _INLINED
+    if tag in TYPES and k.AT_NAME in attributes and k.AT_DECLARATION not in attributes:
+        return _TYPE
+    if tag == k.VARIABLE and k.AT_LOCATION in attributes:
+        return _GLOBAL
+    return _SKIPPED
+
+
+def _wanted(tag: int, attributes: dict[int, int]) -> list[int]:
+    if tag == k.SUBPROGRAM:
+        names = (k.AT_NAME, k.AT_DECL_FILE, k.AT_DECL_LINE, k.AT_LOW_PC, k.AT_ABSTRACT_ORIGIN,
+                 k.AT_SPECIFICATION)  # fmt: skip
+        ranged = k.AT_LOW_PC not in attributes and k.AT_RANGES in attributes
+        # Functions in pieces have no low_pc: their ranges are read by the slow way.
+        return [*(a for a in names if a in attributes), *([-1] if ranged else [])]
+    if tag == k.INLINED_SUBROUTINE:
+        pc = k.AT_ENTRY_PC if k.AT_ENTRY_PC in attributes else k.AT_LOW_PC
+        plain = attributes.get(pc) == k.ADDR
+        return [k.AT_ABSTRACT_ORIGIN, pc] if plain else [-1]
+    if tag in TYPES:
+        return [k.AT_NAME]
+    if tag == k.VARIABLE:
+        return [a for a in (k.AT_NAME, k.AT_SPECIFICATION) if a in attributes]
+    return []
+
+
+class Scanner:
+    """Walks units one by one into a `Found`."""
+
+    def __init__(self, info: Info) -> None:
+        self.info = info
+        self.found = Found()
+        self._shapes: dict[int, _Shape] = {}
+        tables = sorted({header.abbreviations for header in info.headers})
+        self._limits = dict(zip(tables, [*tables[1:], None]))
+
+    def run(self) -> Found:
+        """Walk everything."""
+        for number, header in enumerate(self.info.headers):
+            self._unit(number, header)
+        return self.found
+
+    def _shape(self, plan: Plan) -> _Shape:
+        shape = self._shapes.get(id(plan))  # plans live as long as the memo
+        if shape is None:
+            shape = self._shapes[id(plan)] = _Shape(plan)
+        return shape
+
+    def _unit(self, number: int, header: Header) -> None:
+        limit = self._limits[header.abbreviations]
+        plans = self.info.abbreviations.table(header.abbreviations, limit)
+        top = max(plans, default=0)
+        if top >= _MAX_CODES:
+            raise DebuginfoError(f"{self.info.name}: {top} abbreviations in one unit")
+        shapes: list[_Shape | None] = [None] * (top + 1)
+        outer = [_LOOK] * (top + 1)
+        inner = [_LOOK] * (top + 1)
+        outer[0] = inner[0] = 1
+        get = self._shapes.get
+        for code, plan in plans.items():
+            shape = get(id(plan)) or self._shape(plan)
+            shapes[code] = shape
+            wide = 1 if code < 0x80 else 2
+            if shape.jump >= 0:
+                step = _JUMP
+            elif shape.size >= 0:
+                step = shape.size + wide
+            else:
+                step = _EXPRESSION if shape.expression[0] >= 0 else _VARIES
+            if shape.code == _SKIPPED:
+                outer[code] = step
+            if shape.code != _INLINED:
+                # Blocks are looked into for more instances.
+                inner[code] = step
+            if shape.plan.tag == k.LEXICAL_BLOCK and step == _JUMP:
+                inner[code] = shape.size + wide if shape.size >= 0 else _VARIES
+        try:
+            self._walk(number, header, shapes, outer, inner)
+        except (IndexError, struct.error):
+            raise DebuginfoError(
+                f"{self.info.name}: damaged unit at {header.offset:#x}"
+            ) from None
+
+    def _walk(
+        self,
+        number: int,
+        header: Header,
+        shapes: list[_Shape | None],
+        outer: list[int],
+        inner: list[int],
+    ) -> None:
+        data = bytes(self.info.data[header.offset : header.end])
+        end = len(data)
+        types = self.found.types
+        # The unit's own entry is stepped over whatever its size is.
+        root, at = uleb(data, header.first - header.offset)
+        if root:
+            at = skip(data, at, _known(shapes, root).plan.skips)
+        while at < end:
+            code = data[at]
+            if code > 0x7F:
+                code = code & 0x7F | data[at + 1] << 7
+            step = outer[code]
+            if step > 0:
+                at += step
+                continue
+            shape = _known(shapes, code)
+            start = at + (1 if code < 0x80 else 2)
+            if shape.named:  # nearly a million types, most of them met before
+                key = shape.plan.tag, _u32(data, start)[0]
+                if key not in types:
+                    types[key] = header.offset + at
+                if shape.jump >= 0:
+                    at = _jump(data, start + shape.jump, start, end)
+                else:
+                    at = start + shape.size
+                continue
+            if step != _LOOK:
+                at = _over(data, start, step, shape, end)
+                continue
+            following = _behind(data, start, shape)
+            if shape.code == _FUNCTION:
+                self._function(number, header, shape, data, start, at)
+                if shape.plan.children:
+                    sibling = _sibling(header, shape, data, start, end)
+                    if shape.has_code:
+                        self._body(header, data, following, sibling, shapes, inner)
+                    following = sibling
+            else:
+                if shape.code == _TYPE:
+                    self._type(header, shape, data, start, at)
+                elif shape.code == _GLOBAL:
+                    self._global(header, shape, data, start, at)
+                if shape.jump >= 0:
+                    following = _jump(data, start + shape.jump, start, end)
+            at = following
+
+    def _body(
+        self,
+        header: Header,
+        data: bytes,
+        at: int,
+        end: int,
+        shapes: list[_Shape | None],
+        steps: list[int],
+    ) -> None:
+        while at < end:
+            code = data[at]
+            if code > 0x7F:
+                code = code & 0x7F | data[at + 1] << 7
+            step = steps[code]
+            if step > 0:
+                at += step
+                continue
+            shape = _known(shapes, code)
+            start = at + (1 if code < 0x80 else 2)
+            if step == _EXPRESSION:
+                before, behind = shape.expression
+                length = data[start + before]
+                if length < 0x80:
+                    at = start + before + 1 + length + behind
+                else:
+                    at = skip(data, start, shape.plan.skips)
+            elif step == _LOOK:
+                self._inlined(header, shape, data, start, at)
+                at = _behind(data, start, shape)
+            else:
+                at = _over(data, start, step, shape, len(data))
+
+    def _function(
+        self, number: int, header: Header, shape: _Shape, data: bytes, start: int, at: int
+    ) -> None:
+        found = self.found
+        offset = header.offset + at
+        if shape.exact:
+            values = shape.plan.unpack.unpack_from(data, start)
+            value = shape.value
+            name = value(values, k.AT_NAME)
+            origin = value(values, k.AT_ABSTRACT_ORIGIN) or value(values, k.AT_SPECIFICATION)
+            origin = origin + header.offset if origin else NO_ORIGIN
+            pc = value(values, k.AT_LOW_PC)
+            file, line = value(values, k.AT_DECL_FILE), value(values, k.AT_DECL_LINE)
+        else:
+            from stapy.debuginfo.dwarf.ranges import entry_address
+
+            entry = self.info.entry(offset)
+            text = entry.values.get(k.AT_NAME)
+            name = found.extra_name(text) if isinstance(text, str) else 0
+            origin = entry.number(k.AT_ABSTRACT_ORIGIN) or entry.number(k.AT_SPECIFICATION)
+            origin = origin or NO_ORIGIN
+            pc = entry_address(entry) or 0
+            file, line = entry.number(k.AT_DECL_FILE), entry.number(k.AT_DECL_LINE)
+        found.name.append(name)
+        found.unit.append(number)
+        found.entry.append(offset)
+        found.file.append(file)
+        found.line.append(line & 0xFFFFFFFF)
+        found.pc.append(pc)
+        found.origin.append(origin)
+
+    def _inlined(self, header: Header, shape: _Shape, data: bytes, start: int, at: int) -> None:
+        found = self.found
+        if shape.exact:
+            values = shape.plan.unpack.unpack_from(data, start)
+            origin = shape.value(values, k.AT_ABSTRACT_ORIGIN) + header.offset
+            pc = shape.value(values, k.AT_ENTRY_PC) or shape.value(values, k.AT_LOW_PC)
+        else:
+            from stapy.debuginfo.dwarf.ranges import entry_address
+
+            entry = self.info.entry(header.offset + at)
+            origin = entry.number(k.AT_ABSTRACT_ORIGIN)
+            pc = entry_address(entry) or 0
+        if pc and origin:
+            found.inlined_origin.append(origin)
+            found.inlined_entry.append(header.offset + at)
+            found.inlined_pc.append(pc)
+
+    def _name(self, header: Header, shape: _Shape, data: bytes, start: int, at: int) -> int:
+        if shape.exact and k.AT_NAME in shape.index:
+            return shape.value(shape.plan.unpack.unpack_from(data, start), k.AT_NAME)
+        text = self.info.entry(header.offset + at).name()
+        return self.found.extra_name(text) if text else 0
+
+    def _type(self, header: Header, shape: _Shape, data: bytes, start: int, at: int) -> None:
+        key = shape.plan.tag, self._name(header, shape, data, start, at)
+        if key not in self.found.types:
+            self.found.types[key] = header.offset + at
+
+    def _global(self, header: Header, shape: _Shape, data: bytes, start: int, at: int) -> None:
+        name = self._name(header, shape, data, start, at)
+        if name:
+            self.found.global_name.append(name)
+            self.found.global_entry.append(header.offset + at)
+
+
+def _known(shapes: list[_Shape | None], code: int) -> _Shape:
+    shape = shapes[code]
+    if shape is None:
+        raise IndexError(code)
+    return shape
+
+
+def _jump(data: bytes, position: int, start: int, end: int) -> int:
+    (target,) = _u32(data, position)
+    if not start < target <= end:
+        raise IndexError(target)
+    return int(target)
+
+
+def _behind(data: bytes, start: int, shape: _Shape) -> int:
+    return start + shape.size if shape.size >= 0 else skip(data, start, shape.plan.skips)
+
+
+def _over(data: bytes, start: int, step: int, shape: _Shape, end: int) -> int:
+    """The position behind an entry and, where its sibling is known, its children."""
+    if step == _JUMP:
+        return _jump(data, start + shape.jump, start, end)
+    return skip(data, start, shape.plan.skips)
+
+
+def _sibling(header: Header, shape: _Shape, data: bytes, start: int, end: int) -> int:
+    """Where a function's entry and its children end; the last child has no sibling."""
+    if shape.jump >= 0:
+        return _jump(data, start + shape.jump, start, end)
+    if shape.late_sibling is None:
+        return end
+    return _jump(data, skip(data, start, shape.late_sibling), start, end)
