@@ -23,12 +23,19 @@ class Access(Record):
     reads: dict[str, p.Global] = new(dict)
     writes: dict[str, p.Global] = new(dict)
     inserts: dict[str, p.Global] = new(dict)  # statistics that only get values added
+    sorts: dict[str, p.Global] = new(dict)  # arrays that a loop puts in order, among the reads
 
     def merge(self, other: Access) -> None:
         """Add what ``other`` does."""
         self.reads.update(other.reads)
         self.writes.update(other.writes)
         self.inserts.update(other.inserts)
+        self.sorts.update(other.sorts)
+
+    @property
+    def size(self) -> int:
+        """Grows when `merge` brought something new."""
+        return sum(map(len, (self.reads, self.writes, self.inserts, self.sorts)))
 
 
 def _var(node: Any) -> p.Global | None:
@@ -65,6 +72,8 @@ def access(node: Any) -> Access:
                 result.reads[item.var.c_name] = item.var
         elif isinstance(item, (p.InArray, p.Foreach)):
             result.reads[item.var.c_name] = item.var
+            if isinstance(item, p.Foreach) and item.sort_by:
+                result.sorts[item.var.c_name] = item.var
     return result
 
 
@@ -202,11 +211,10 @@ class CallGraph:
             changed = False
             for name, below in self.edges.items():
                 mine = self.access[name]
-                size = len(mine.reads) + len(mine.writes) + len(mine.inserts)
+                size = mine.size
                 for other in below:
                     mine.merge(self.access[other])
-                if len(mine.reads) + len(mine.writes) + len(mine.inserts) != size:
-                    changed = True
+                changed = changed or mine.size != size
 
     def recursive(self) -> set[str]:
         """Functions that can call themselves, directly or through others."""
@@ -287,15 +295,17 @@ def locks_of(found: Access, constant: set[str]) -> list[p.Lock]:
     """Locks for a handler, in one order for the whole program.
 
     Adding to a statistic is a reader's business: each CPU has its own part.
-    Reading one merges the parts and needs the writer's lock.  A global that
-    nobody writes needs none.
+    Reading one merges the parts and needs the writer's lock; so does sorting,
+    which happens in the array itself.  A global that nobody writes needs none.
     """
     rows: dict[str, p.Lock] = {}
     for table, write in ((found.inserts, False), (found.reads, False), (found.writes, True)):
         for name, var in table.items():
             if name in constant:
                 continue
-            exclusive = write or (table is found.reads and var.type == p.STATS)
+            exclusive = write or (
+                table is found.reads and (var.type == p.STATS or name in found.sorts)
+            )
             old = rows.get(name)
             rows[name] = p.Lock(var, exclusive or (old is not None and old.write))
     return [rows[name] for name in sorted(rows)]

@@ -47,6 +47,15 @@ def locks(text: str) -> list[list[tuple[str, bool]]]:
             "global a probe begin { foreach (k in a) println(k) } probe end { a[1] = 1 }",
             [[("a", False)], [("a", True)]],
         ),
+        # A loop in order sorts the array itself.
+        (
+            "global a probe begin { foreach (k+ in a) println(k) } probe end { a[1] = 1 }",
+            [[("a", True)], [("a", True)]],
+        ),
+        (
+            "global a probe begin { foreach (k in a- limit 3) println(k) } probe end { a[1] = 1 }",
+            [[("a", True)], [("a", True)]],
+        ),
         (
             "global a probe begin { if (1 in a) println(1) } probe end { a[1] = 1 }",
             [[("a", False)], [("a", True)]],

@@ -224,12 +224,12 @@ out:
 }
 
 static const struct stapy_lock_row locks_end[] = {
-	{ &lock_names, false, "names" },
+	{ &lock_names, true, "names" },
 };
 
 /*
  *   end
- * locks: names (read)
+ * locks: names (write)
  */
 static void h_end(struct stapy_context *c)
 {

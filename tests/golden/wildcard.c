@@ -96,13 +96,13 @@ out:
 }
 
 static const struct stapy_lock_row locks_end[] = {
-	{ &lock_hits, false, "hits" },
+	{ &lock_hits, true, "hits" },
 };
 
 /*
  * probe at wildcard.stp:7:1:
  *   end
- * locks: hits (read)
+ * locks: hits (write)
  */
 static void h_end(struct stapy_context *c)
 {

@@ -163,12 +163,12 @@ static void h_end_2(struct stapy_context *c)
 }
 
 static const struct stapy_lock_row locks_end_3[] = {
-	{ &lock_table, false, "table" },
+	{ &lock_table, true, "table" },
 };
 
 /*
  *   end
- * locks: table (read)
+ * locks: table (write)
  */
 static void h_end_3(struct stapy_context *c)
 {
