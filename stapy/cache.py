@@ -123,13 +123,18 @@ class Cache:
 
         return self._put(kind, key, copy)
 
-    def put_tree(self, kind: str, key: str, source: Path) -> Path | None:
-        """Store a copy of a folder; only its presence is checked by `get`."""
+    def put_tree(self, kind: str, key: str, source: Path, *, link: bool = False) -> Path | None:
+        """Store a copy of a folder; only its presence is checked by `get`.
+
+        ``link`` promises that nobody will change the source's files in place:
+        they are linked where that is possible.
+        """
 
         def copy(temporary: Path) -> None:
-            from shutil import copytree
+            from shutil import copy2, copytree
 
-            copytree(source, temporary, symlinks=True)
+            copy_file = _link_or_copy if link else copy2
+            copytree(source, temporary, symlinks=True, copy_function=copy_file)
 
         return self._put(kind, key, copy)
 
@@ -250,6 +255,15 @@ class Cache:
 
 def _sum_path(path: Path) -> Path:
     return path.with_name(path.name + ".sum")
+
+
+def _link_or_copy(source: str, target: str) -> None:
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except OSError:
+        from shutil import copy2
+
+        copy2(source, target)
 
 
 def _check_sum(path: Path) -> bytes:

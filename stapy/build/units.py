@@ -25,11 +25,13 @@ _TOGETHER = {
         "transport/reader.c",
         "transport/ring.c",
         "probes/begin_end.c",
+        # A session asks these for the memory of all variables.
+        "map_alloc.c",
+        "stat.c",
+        "histogram.c",
     ),
-    # The core asks these for the memory of all variables.
-    "storage": ("map_alloc.c", "stat.c", "histogram.c"),
     "maps": ("map.c", "map_slice.c", "map_sort.c"),
-    "texts": ("text.c", "names.c", "symbols.c"),
+    "texts": ("text.c", "names.c", "symbols.c", "regex.c"),
 }
 
 

@@ -120,6 +120,8 @@ def number_of(component: PointComponent) -> int | None:
 
 def quote(text: str) -> str:
     """A string literal of the language."""
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'  # nearly always; lists have tens of thousands
     table = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
     out = []
     for char in text:
