@@ -43,26 +43,32 @@ bool stapy_rings_filling(void)
 	return false;
 }
 
-/* Everything that was stamped before the time returned is below the limits. */
+/*
+ * Everything that was stamped up to the time returned is below the limits.
+ * A record that is open holds back what was stamped after it.
+ */
 static u64 take_snapshot(void)
 {
-	u64 now = stapy_stamp();
+	u64 before = stapy_stamp(), open;
 	int cpu, tries;
 
 	smp_mb();
 	for_each_possible_cpu(cpu) {
 		struct stapy_ring *r = ring_of(cpu);
 
-		/* Commits take some ten instructions; a stopped virtual CPU is not waited for for ever. */
-		for (tries = 0; smp_load_acquire(&r->committing) && tries < 2000; tries++) {
+		/* Taking a stamp needs some ten instructions; a stopped virtual CPU is not waited for for ever. */
+		for (tries = 0; (open = smp_load_acquire(&r->open)) == STAPY_RING_STAMPING && tries < 2000;
+		     tries++) {
 			if (tries < 1000)
 				cpu_relax();
 			else
 				usleep_range(20, 50);
 		}
+		if (open > STAPY_RING_STAMPING)
+			before = min(before, open - 1);
 		r->limit = smp_load_acquire(&r->head);
 	}
-	return now;
+	return before;
 }
 
 /* The CPU with the oldest record, -1 when there is none; next: the time up to which it stays so. */

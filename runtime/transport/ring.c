@@ -105,6 +105,15 @@ static void record_open(struct stapy_cpu *cpu)
 		r->tail_seen = smp_load_acquire(&r->tail);
 		room = ring_bytes - (r->head - r->tail_seen);
 	}
+	/*
+	 * The reader must not pass over a record that was stamped but is not
+	 * visible yet: it stays below the open one. The barrier keeps the stamp
+	 * behind the announcement. Stamped now, and not when it is closed, the
+	 * record has the order of the locks that the handler holds.
+	 */
+	WRITE_ONCE(r->open, STAPY_RING_STAMPING);
+	smp_mb();
+	WRITE_ONCE(r->open, stapy_stamp());
 	cpu->record = r->base + (r->head & (ring_bytes - 1)) + sizeof(struct stapy_record);
 	o->at = cpu->record;
 	/* Room for the header and for rounding up to the next one. */
@@ -119,22 +128,15 @@ static void record_close(struct stapy_cpu *cpu)
 	struct stapy_record *header;
 
 	cpu->c.out.at = NULL;
-	if (!length)
-		return;
-	/*
-	 * The reader must not pass over a record that was stamped but is not
-	 * visible yet: it waits while this flag is up. The barrier keeps the
-	 * stamp behind the flag.
-	 */
-	WRITE_ONCE(r->committing, true);
-	smp_mb();
-	header = (struct stapy_record *)(cpu->record - sizeof(*header));
-	header->stamp = stapy_stamp();
-	header->length = length;
-	header->lost = min_t(u64, r->lost, U32_MAX);
-	r->lost = 0;
-	smp_store_release(&r->head, r->head + ALIGN(sizeof(*header) + length, 8));
-	smp_store_release(&r->committing, false);
+	if (length) {
+		header = (struct stapy_record *)(cpu->record - sizeof(*header));
+		header->stamp = r->open;
+		header->length = length;
+		header->lost = min_t(u64, r->lost, U32_MAX);
+		r->lost = 0;
+		smp_store_release(&r->head, r->head + ALIGN(sizeof(*header) + length, 8));
+	}
+	smp_store_release(&r->open, 0);
 }
 
 void stapy_ring_commit(struct stapy_context *c)

@@ -15,6 +15,9 @@ struct stapy_record {
 	u32 lost;			/* bytes that were lost before this record */
 };
 
+/* The writer is about to stamp the record that it opens. */
+#define STAPY_RING_STAMPING 1
+
 struct stapy_ring {
 	/* the writer's */
 	char *base;
@@ -22,7 +25,7 @@ struct stapy_ring {
 	u64 tail_seen;			/* an old value of tail, to stay off the reader's cache line */
 	u64 lost;			/* bytes since the last record */
 	u64 failures;			/* prints that did not fit */
-	bool committing;
+	u64 open;			/* stamp of the record being written, 0 when there is none */
 	/* the reader's */
 	u64 tail ____cacheline_aligned_in_smp;
 	u64 limit;			/* records up to here may be read now */

@@ -1,0 +1,94 @@
+"""More output than anybody takes: what is lost is counted and marked, the rest is whole."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from stapy.vm.machine import SHARE, Machine
+from tests.vm.safety.support import LONG, make, shell
+
+pytestmark = [pytest.mark.build, pytest.mark.vm]
+
+LINES = 1_000_000 if LONG else 100_000
+
+# Each system call prints some lines with its own numbers: of the CPU, of the line on that CPU, of
+# all lines (in the order of a lock), and the length that the line must have.
+FLOOD = """
+global lines, on[64], printed[64]
+probe kernel.trace("raw_syscalls:sys_enter") if (lines < %d) {
+    n = on[cpu()]++
+    line = sprintf("%%d %%d %%d %%s", cpu(), n, lines++, substr(@1, 0, 10 + n %% 50))
+    print(line, ";", strlen(line), "\\n")
+    printed[cpu()] += strlen(line) + 4
+    if (lines == %d) exit()
+}
+probe end {
+    foreach (c+ in on) printf("cpu %%d lines %%d bytes %%d\\n", c, on[c], printed[c])
+}
+"""
+TEXT = "abcdefghijklmnopqrstuvwxyz" * 4
+
+
+@pytest.fixture(scope="module")
+def modules(release: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    words = ("-s", "1", "-DSTP_NO_OVERLOAD", "-DMAXSKIPPED=100000000", "-DMAXTRYLOCK=10000",
+             "-e", FLOOD % (LINES, LINES), TEXT)  # fmt: skip
+    return make(release, tmp_path_factory.mktemp("modules"), flood=words)
+
+
+def test_flood(pair: Machine, modules: dict[str, Path]) -> None:
+    text = f"""
+    ($run $flood; echo status=$? >&2) 2>{SHARE}/err | (
+        dd bs=64k count=4 iflag=fullblock 2>/dev/null; sleep 3; dd bs=64k 2>/dev/null
+    ) >{SHARE}/out &
+    wait_for '[ "$(state flood)" = running ]'
+    storm 2; wait_for 'grep -q status= {SHARE}/err'
+    """
+    _, result = shell(pair, modules, text, 1800 if LONG else 120)
+    output = (pair.share / "out").read_text()
+    errors = (pair.share / "err").read_text()
+    assert "status=0" in errors, errors
+    *rows, tail = output.split("\n")
+    assert tail == ""
+    printed: dict[int, tuple[int, int]] = {}  # lines and bytes by CPU, as the script counted
+    got: dict[int, list[int]] = {}
+    got_bytes: dict[int, int] = {}
+    lost: dict[int, int] = {}
+    last = -1
+    for row in rows:
+        if match := re.fullmatch(r"\[lost (\d+) bytes on cpu (\d+)\]", row):
+            lost[int(match[2])] = lost.get(int(match[2]), 0) + int(match[1])
+        elif match := re.fullmatch(r"cpu (\d+) lines (\d+) bytes (\d+)", row):
+            printed[int(match[1])] = int(match[2]), int(match[3])
+        else:
+            match = re.fullmatch(r"((\d+) (\d+) (\d+) ([a-z]+));(\d+)", row)
+            assert match, f"torn: {row!r}"
+            cpu, number = int(match[2]), int(match[3])
+            assert len(match[1]) == int(match[6]), f"torn: {row!r}"
+            assert match[5] == TEXT[: 10 + number % 50], f"torn: {row!r}"
+            assert int(match[4]) > last, f"order over all CPUs: {row!r} after {last}"
+            last = int(match[4])
+            mine = got.setdefault(cpu, [])
+            assert not mine or number > mine[-1], f"order on CPU {cpu}: {row!r}"
+            mine.append(number)
+            got_bytes[cpu] = got_bytes.get(cpu, 0) + len(row) + 1
+    assert len(printed) == 2, "only one CPU had something to print"
+    assert sum(lines for lines, _ in printed.values()) == LINES
+    for cpu, (lines, size) in printed.items():
+        numbers = got.get(cpu, [])
+        assert lost.get(cpu, 0) == size - got_bytes.get(cpu, 0), (
+            f"CPU {cpu}: {len(numbers)} of {lines} lines came, {size} bytes were printed, "
+            f"{got_bytes.get(cpu, 0)} came, {lost.get(cpu, 0)} are marked as lost"
+        )
+    missing = LINES - sum(map(len, got.values()))
+    print(f"\n{LINES} lines, {missing} lost, {sum(lost.values())} bytes, {result.seconds:.0f} s")
+    assert missing > 0, "the reader was not slow enough to test anything"
+    found = re.search(
+        r"^WARNING: There were (\d+) transport failures\. Try stap -s to increase the buffer size "
+        r"from 1\.$", errors, re.M,
+    )  # fmt: skip
+    assert found, errors
+    assert int(found[1]) == missing
