@@ -92,6 +92,10 @@ could be dereferenced. Use `@cast(value, "type")->member`.""",
 `$x->y$` is a string that shows the whole structure; it has no members.""",
     "E0146": """Two sort marks
 A foreach loop is sorted by one thing: one key, the value, the array, or a statistic.""",
+    "E0147": """Nested too deeply
+A script may have a thousand expressions and statements inside each other, and two hundred
+conditionals or macros. A sum of n terms counts as n levels. Give a part of it to a variable or to
+a function.""",
     "E0148": """return outside a function
 A probe's handler has no caller. Use `next` to leave it.""",
     "E0151": """A histogram is not a value

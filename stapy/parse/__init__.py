@@ -62,12 +62,14 @@ def parse_script(
     may hold C code without -g.  The numbers of the script arguments that were
     used are added to ``used_arguments``.
     """
+    from stapy.parse.depth import DEPTH, allow_recursion, check
     from stapy.parse.glue import glue
     from stapy.parse.grammar import parse_tokens
     from stapy.parse.lexer import readable, tokenize
     from stapy.parse.nodes import Script
     from stapy.parse.preprocess import Preprocessor
 
+    allow_recursion()
     before = len(diagnostics.errors)
     first = len(diagnostics.items)
     text = readable(text)
@@ -108,6 +110,8 @@ def parse_script(
         library=library,
         damaged=preprocessor.damaged,
     )
+    if len(ready) > DEPTH and not library:
+        check(decls, diagnostics)
     if len(diagnostics.errors) > before:
         _sort(diagnostics, first, source)
         return None

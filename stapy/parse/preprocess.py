@@ -12,6 +12,7 @@ from collections.abc import Callable
 from stapy.diagnostics import Diagnostics, Label
 from stapy.parse.conditions import BadCondition, ConditionReader
 from stapy.parse.definitions import Definitions, Macro
+from stapy.parse.depth import CONDITIONALS
 from stapy.parse.facts import PreprocessFacts
 from stapy.parse.lexer import as_bytes_text, tokenize
 from stapy.parse.tokens import AT_WORDS, Token
@@ -47,6 +48,7 @@ class Preprocessor(Definitions):
         self.sources = diagnostics.sources
         self.macro_names = macro_names
         self.used_arguments: set[int] = set()
+        self._level = 0
 
     def run(self, tokens: list[Token]) -> list[Token]:
         """The tokens that are left for the grammar."""
@@ -57,6 +59,15 @@ class Preprocessor(Definitions):
     # --- the walk ---------------------------------------------------------
 
     def _expand(self, tokens: list[Token], scope: _Scope, out: list[Token]) -> None:
+        self._level += 1
+        if self._level <= CONDITIONALS:
+            self._walk(tokens, scope, out)
+        elif tokens:
+            where = f"this is inside {CONDITIONALS} others"
+            self._error("E0147", "conditionals nested too deeply", tokens[0], where)
+        self._level -= 1
+
+    def _walk(self, tokens: list[Token], scope: _Scope, out: list[Token]) -> None:
         at, size = 0, len(tokens)
         source = scope.source
         while at < size:

@@ -1,0 +1,126 @@
+"""Whatever a script looks like: messages or a program, never a traceback, never long waiting.
+
+``STAPY_FUZZ_SECONDS=600 pytest tests/elaborate/test_fuzz.py`` searches for longer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from stapy.diagnostics import Stop
+from stapy.elaborate.dump import dump_program
+from tests.elaborate.golden import LIBRARY
+from tests.elaborate.grammar import NOISE, SCRIPT
+from tests.elaborate.support import run
+
+SECONDS = float(os.environ.get("STAPY_FUZZ_SECONDS", "24"))
+LIMIT = 10.0  # seconds of processor time for one small script
+MODES: tuple[dict[str, bool], ...] = ({}, {"guru": True}, {"unoptimized": True})
+
+
+def elaborate(text: str, mode: dict[str, bool]) -> None:
+    begun = time.process_time()
+    try:
+        result = run(text, LIBRARY, **mode)
+    except Stop:
+        return
+    if result.program is None:
+        assert result.diagnostics.errors
+    else:
+        assert not result.diagnostics.errors
+        dump_program(result.program, True)
+    sources = result.services.sources
+    for item in result.diagnostics.items:
+        assert item.message
+        sources.position(item.span)
+        source = sources.source(item.span)
+        assert source is None or 0 <= item.span.start <= item.span.end <= len(source.text)
+    assert time.process_time() - begun < LIMIT
+
+
+def search(strategy: st.SearchStrategy[str], seconds: float) -> None:
+    """Try as many scripts as there is time for."""
+    ends = time.monotonic() + seconds
+
+    @settings(
+        max_examples=10**6 if seconds > 60 else 300,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(strategy, st.sampled_from(MODES))
+    def attempt(text: str, mode: dict[str, bool]) -> None:
+        if time.monotonic() < ends:
+            elaborate(text, mode)
+
+    attempt()
+
+
+def test_scripts_by_the_grammar() -> None:
+    search(SCRIPT, SECONDS / 2)
+
+
+def test_words_in_any_order() -> None:
+    search(NOISE, SECONDS / 4)
+
+
+def test_characters_in_any_order() -> None:
+    search(st.text(max_size=60).map(lambda text: "probe begin { " + text), SECONDS / 4)
+
+
+REPEATED = (
+    ("probe begin { x = ", "(", "1", ")", " println(x) }"),
+    ("probe begin { x = ", "1 + ", "1", "", " println(x) }"),
+    ("probe begin { x = ", "- ", "1", "", " println(x) }"),
+    ("probe begin { x = ", "1 ? 2 : ", "3", "", " println(x) }"),
+    ("probe begin { ", "{", "println(1)", "}", " }"),
+    ("probe begin { ", "if (1) ", "println(1)", "", " }"),
+    ("probe begin { ", "if (x) { println(1) } else ", "println(1)", "", " }"),
+    ("probe begin { ", 'println("a" "b");', "", "", " }"),
+    ("probe begin { ", "x++\n", "println(x)", "", " }"),
+    ("", "probe begin { println(1) }\n", "", "", ""),
+    ("", "global n%d\n", "probe begin { println(1) }", "", ""),
+    ("", "function f%d(x) { return x + 1 }\n", "probe begin { println(1) }", "", ""),
+    ("probe begin", ", end", "{ println(1) }", "", ""),
+    ("probe begin { x = ", "%( 1 == 1 %? ", "1", " %)", " println(x) }"),
+    ("", "# comment\n", "probe begin { println(1) }", "", ""),
+    ("probe begin { ", "] ", "", "", " }"),
+    ('probe begin { println("', "x", "", "", '") }'),
+    ("@define m %( 1 %) probe begin { println(", "@m + ", "1", "", ") }"),
+    ("global a probe begin { a[1] = 1 println(", "a[", "1", "]", ") }"),
+)
+
+
+def repeated(row: tuple[str, str, str, str, str], count: int) -> str:
+    head, part, middle, back, tail = row
+    parts = (part % i if "%d" in part else part for i in range(count))
+    return head + "".join(parts) + middle + back * count + tail
+
+
+def seconds_of(text: str) -> float:
+    best = 1e9
+    for _ in range(3):
+        begun = time.process_time()
+        with contextlib.suppress(Stop):
+            run(text)
+        best = min(best, time.process_time() - begun)
+    return best
+
+
+@pytest.mark.parametrize("row", REPEATED, ids=[row[1].strip() or row[1] for row in REPEATED])
+def test_time_is_linear(row: tuple[str, str, str, str, str]) -> None:
+    # Eight times the text may take sixteen times as long, with room for noise in short times.
+    small, large = seconds_of(repeated(row, 60)), seconds_of(repeated(row, 480))
+    assert large < max(16 * small, 0.05), f"{small:.4f} s and {large:.4f} s"
+
+
+@pytest.mark.parametrize("row", REPEATED, ids=[row[1].strip() or row[1] for row in REPEATED])
+def test_depth_is_no_traceback(row: tuple[str, str, str, str, str]) -> None:
+    elaborate(repeated(row, 1900), {})
+    elaborate(repeated(row, 900), {})
