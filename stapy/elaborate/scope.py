@@ -45,4 +45,5 @@ class TargetScope(Record):
     is_return: bool = False
     missing: str = ""
     hint: str = ""
+    unavailable: dict[str, str] = new(dict)  # known, but nowhere at this place: name -> note
     key: str = ""  # sites with one key have equal variables

@@ -83,6 +83,14 @@ def _variable(low: Lowerer, node: n.Target, variable: TargetVariable) -> p.Expr:
 def _unknown(low: Lowerer, node: n.Target, scope: TargetScope) -> p.Expr:
     from stapy.suggest import nearest
 
+    if node.name in scope.unavailable:
+        return low.pending(
+            "E0241",
+            f"variable '{node.name[1:]}' is not accessible at this address",
+            node.span,
+            where="it has no place here",
+            notes=[scope.unavailable[node.name]],
+        )
     names = list(scope.variables)
     if scope.entry is not None:
         names += list(scope.entry.variables)
@@ -280,17 +288,37 @@ def autocast(low: Lowerer, node: n.AutoCast) -> p.Expr:
     return finish(low, place, node.chain, node.span, node.address_of)
 
 
-def at_var(low: Lowerer, node: n.AtVar) -> p.Expr:
-    """``@var("name")``: a variable of the kernel, where the debug information has it."""
+def _var_place(low: Lowerer, node: n.AtVar) -> Place | p.Expr:
+    from stapy.probes.dwarfvars import global_variable
+
     name = node.name.partition("@")[0]
+    info = low.services.debuginfo
+    kernel = node.module in ("", "kernel", "vmlinux")
+    found = global_variable(node.name, low.services) if kernel else None
+    if found is not None:
+        return Place(found[0], None, found[1], writable=True)
+    if info.dwarf is None or not kernel:
+        notes = ["BTF has no addresses of variables, this needs DWARF"]
+        hint = info.missing_hint("variables")
+    else:
+        notes = [f"no variable '{node.name}' has an address of its own in this kernel"]
+        hint = ""
     return low.pending(
         "E0241",
         f"unable to find global '{name}'",
         node.span,
         where="unknown variable",
-        notes=["BTF has no addresses of variables, this needs DWARF"],
-        hint=low.services.debuginfo.missing_hint("variables"),
+        notes=notes,
+        hint=hint,
     )
+
+
+def at_var(low: Lowerer, node: n.AtVar) -> p.Expr:
+    """``@var("name")``: a variable of the kernel, where the debug information has it."""
+    place = _var_place(low, node)
+    if not isinstance(place, Place):
+        return place
+    return finish(low, place, node.chain, node.span, node.address_of)
 
 
 # --- questions ----------------------------------------------------------------
@@ -412,6 +440,8 @@ def _target_place(low: Lowerer, node: n.Expr) -> Place | p.Expr:
         start = _place(variable)
     elif isinstance(node, n.Cast):
         start = _cast_place(low, node)
+    elif isinstance(node, n.AtVar):
+        start = _var_place(low, node)
     elif isinstance(node, n.AutoCast):
         value = low.expr(node.value)
         type = low.resolver.ctype(value)

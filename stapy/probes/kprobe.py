@@ -217,6 +217,10 @@ class Kprobe:
 
         where = site.module or "kernel"
         type = site.type
+        if type is None and site.place is not None and not site.is_return:
+            from stapy.probes import dwarfvars
+
+            return dwarfvars.scope(site, services)
         if type is None:
             what = f"'{site.symbol}'" if site.symbol else "a plain address"
             return TargetScope(

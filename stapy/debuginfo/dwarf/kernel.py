@@ -6,14 +6,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stapy.cache import Cache, key_of
+from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.dwarf import constants as k
+from stapy.debuginfo.dwarf.expressions import Op
 from stapy.debuginfo.dwarf.files import debug_files
+from stapy.debuginfo.dwarf.frames import Frames
 from stapy.debuginfo.dwarf.index import VERSION, FunctionRow, Index, Site, file_matcher
 from stapy.debuginfo.dwarf.lines import LineProgram, LineReader, Row
 from stapy.debuginfo.dwarf.ranges import contains, ranges_of
 from stapy.debuginfo.dwarf.sections import Sections
 from stapy.debuginfo.dwarf.spec import Spec
+from stapy.debuginfo.dwarf.types import Types
 from stapy.debuginfo.dwarf.units import Entry, Info
+from stapy.debuginfo.dwarf.variables import Variable, frame_base, global_address, in_scope
 from stapy.debuginfo.elf import ElfFile, map_file
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.record import Record, new
@@ -24,6 +29,7 @@ if TYPE_CHECKING:
     from stapy.kernel.target import Kernel
 
 KIND = "debuginfo"
+_AT_ENTRY = (7, 8)  # the return address lies where the stack pointer shows
 _MAX_BLOCKS = 64  # blocks in blocks
 
 
@@ -64,6 +70,8 @@ class DwarfKernel:
         self._elf = elf
         self._info: Info | None = None
         self._reader: LineReader | None = None
+        self._frames: Frames | None = None
+        self._types = Types()
         self._programs: dict[int, tuple[LineProgram, list[Row]]] = {}
 
     @property
@@ -151,13 +159,71 @@ class DwarfKernel:
             known = self._programs[unit] = program, self._reader.rows(program)
         return known
 
-    def entry(self, offset: int) -> Entry:
-        """The entry at an offset of ``.debug_info``."""
-        return self.info.entry(offset)
+    # --- variables -------------------------------------------------------
 
-    def has_file(self, pattern: str) -> bool:
-        """True when some file with functions matches."""
-        return any(map(file_matcher(pattern), self.index.file_names()))
+    def variables(self, place: Place) -> list[Variable]:
+        """Parameters and locals at a place."""
+        return in_scope(self.info.entry(place.entry), place.address, self._types)
+
+    def frame_address(self, place: Place) -> tuple[int, int] | None:
+        """``(register, offset)`` that make the canonical frame address at a place."""
+        if place.exact:
+            return _AT_ENTRY
+        if self._frames is None:
+            self._frames = Frames(self.info.sections)
+        return self._frames.cfa(place.address)
+
+    def frame_base(self, place: Place) -> list[Op]:
+        """What offsets of the frame count from; empty when that is not known."""
+        entry = self.info.entry(place.entry)
+        if entry.tag != k.SUBPROGRAM:
+            for child in entry.unit.root.children():
+                if child.tag == k.SUBPROGRAM and contains(ranges_of(child), place.address):
+                    entry = child
+                    break
+        return frame_base(entry, place.address) or []
+
+    def lines_with(self, place: Place, variable: Variable) -> list[int]:
+        """Lines of a place's function at whose first instruction a variable is somewhere."""
+        row = FunctionRow(place.function, place.file, 0, place.entry, [])
+        site = Site(place.address, place.entry, place.inlined)
+        lines = self._lines_of(row, site)
+        return sorted(
+            line for line, address in lines.items() if contains(variable.ranges, address)
+        )
+
+    def global_variable(self, name: str, file: str = "") -> tuple[c.CType, int] | None:
+        """``(type, address in the file)`` of a global or static variable."""
+        test = file_matcher(file) if file else None
+        found: tuple[c.CType, int] | None = None
+        for offset in self.index.things("v", name):
+            entry = self.info.entry(offset)
+            address = global_address(entry)
+            if address is None:
+                continue
+            if test is not None and not any(map(test, self._homes(entry))):
+                continue
+            found = self._types.of(entry), address
+            if entry.inherited(k.AT_EXTERNAL) or test is not None:
+                break  # of several statics of one name the last will do
+        return found
+
+    def _homes(self, entry: Entry) -> list[str]:
+        """The file that declares a variable, and the one that its unit was made of."""
+        program, _ = self._program(self.info.number_of(entry.offset))
+        number = entry.inherited(k.AT_DECL_FILE)
+        known = isinstance(number, int) and number < len(program.files)
+        declared = [program.files[int(number)]] if known and isinstance(number, int) else []
+        return [*declared, entry.unit.root.name()]
+
+    def type(self, name: str) -> c.CType | None:
+        """``struct x``, ``union x``, ``enum x`` or a typedef or base type."""
+        word, _, tag = name.rpartition(" ")
+        letters = {"struct": "s", "union": "u", "enum": "e"}.get(word, "tb" if not word else "")
+        for letter in letters:
+            for offset in self.index.things(letter, tag):
+                return self._types.type(self.info.entry(offset))
+        return None
 
 
 def _inlined_ranges(entry: Entry, depth: int = 0) -> Iterator[tuple[int, int]]:
