@@ -30,7 +30,7 @@ probes() {{
 }}
 storm() {{ # system calls until killed, by as many processes
     for process in $(seq $1); do
-        while :; do dd if=/dev/zero of=/dev/null bs=1 count=2000 2>/dev/null; done &
+        while :; do nice -n 19 dd if=/dev/zero of=/dev/null bs=1 count=2000 2>/dev/null; done &
     done
 }}
 """

@@ -1,0 +1,126 @@
+"""Modules that come and go under load, and consumers that are killed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stapy.vm.machine import Machine
+from tests.vm.safety.support import LONG, figures, make, shell
+
+pytestmark = [pytest.mark.build, pytest.mark.vm]
+
+ROUNDS = 200 if LONG else 1000  # the short mode ends by time
+SECONDS = 3600 if LONG else 25
+KILLS = 50 if LONG else 12
+
+BUSY = """
+global hits, by[1000], sizes
+probe syscall_any { by[pid(), name] <<< 1; hits++ }
+probe kernel.function("vfs_read") { sizes <<< $count; by[pid(), execname()] <<< $count }
+probe kernel.function("vfs_read").return { printf("%d %d\\n", pid(), $return) }
+probe kernel.trace("sched_switch") { hits++ }
+probe timer.ms(10) { printf("%s\\n", "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx") }
+probe begin { println("begin") }
+probe end { printf("hits %d, mean %d\\n", hits, @count(sizes) ? @avg(sizes) : 0) }
+"""
+MEMORY = """
+memory() { # kB that are not free, but for caches that the kernel gives back
+    echo 3 >/proc/sys/vm/drop_caches
+    awk -v n=$1 '/^(MemFree|Slab|VmallocUsed|Percpu):/ { sub(":", "", $1); print n $1 "=" $2 }' \\
+        /proc/meminfo
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def modules(release: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    words = ("-DMAXSKIPPED=1000000", "-DSTP_NO_OVERLOAD", "-e", BUSY)
+    return make(release, tmp_path_factory.mktemp("modules"), busy=words)
+
+
+def check_memory(found: dict[str, int]) -> None:
+    """Back to where it was, within what a guest's other business needs."""
+    for name, allowed in (("Slab", 6_000), ("VmallocUsed", 1_000), ("Percpu", 500)):
+        grown = found["after" + name] - found["before" + name]
+        assert grown < allowed, f"{name} grew by {grown} kB\n{found}"
+    # One session's buffers are some 17 MB per processor.
+    assert found["beforeMemFree"] - found["afterMemFree"] < 16_000, found
+
+
+def test_loading_and_unloading_under_load(pair: Machine, modules: dict[str, Path]) -> None:
+    text = f"""
+    {MEMORY}
+    storm 2
+    # The first round makes what the kernel keeps: caches, ftrace's pages, this shell's own.
+    insmod $busy && rmmod busy; $run -T 0.2 $busy >/dev/null 2>&1
+    memory before
+    failures=0; rounds=0; end=$(($(date +%s) + {SECONDS}))
+    while [ $rounds -lt {ROUNDS} ] && [ $(date +%s) -lt $end ]; do
+        if [ $((rounds % 4)) = 3 ]; then
+            $run -T 0.05 $busy >out 2>err || {{ failures=$((failures + 1)); cat err; }}
+        else # started and stopped by hand, without the cost of the consumer
+            insmod $busy || failures=$((failures + 1))
+            (echo "start 0" >&3; dd if=/dev/zero of=/dev/null bs=1 count=200; echo stop >&3) \\
+                3>/proc/stapy_busy/control 2>/dev/null || failures=$((failures + 1))
+            rmmod busy || failures=$((failures + 1))
+        fi
+        rounds=$((rounds + 1))
+    done
+    memory after
+    echo rounds=$rounds; echo failures=$failures
+    echo loaded=$(loaded busy); echo folders=$(folders); echo probes=$(probes)
+    """
+    lines, result = shell(pair, modules, text, SECONDS + 120)
+    found = figures(lines)
+    print(f"\n{found['rounds']} rounds, {result.seconds:.0f} s")
+    assert found["rounds"] >= min(ROUNDS, 3), found
+    assert found["failures"] == 0, (lines, result.stderr)
+    assert found["loaded"] == found["folders"] == found["probes"] == 0, found
+    check_memory(found)
+
+
+def test_killed_consumers(pair: Machine, modules: dict[str, Path]) -> None:
+    """kill -9 at random moments: nothing stays but a stopped module, and that goes."""
+    text = f"""
+    {MEMORY}
+    storm 1
+    $run -T 0.2 $busy >/dev/null 2>&1
+    start=$(now); $run -T 0.2 $busy >/dev/null 2>&1; usual=$(($(now) - start))
+    memory before
+    kills=0; left=0; failures=0; start=$(date +%s)
+    while [ $kills -lt {KILLS} ] && [ $(($(date +%s) - start)) -lt {SECONDS + 10} ]; do
+        $run $busy >out 2>err & victim=$!
+        moment=$(($(od -An -N2 -tu2 /dev/urandom) % (usual * 2)))
+        sleep $(printf '%d.%02d' $((moment / 100)) $((moment % 100)))
+        kill -9 $victim; wait $victim 2>/dev/null
+        kills=$((kills + 1))
+        # The last to close the files may be a child that is not reaped yet.
+        wait_for '[ $(loaded busy) = 0 ] || [ "$(cat /sys/module/busy/refcnt)" = 0 ]'
+        if [ $(loaded busy) != 0 ]; then
+            left=$((left + 1))
+            [ $(probes) = 0 ] || failures=$((failures + 1))
+            [ "$(state busy)" != running ] ||
+                failures=$((failures + 1))
+            rmmod busy || failures=$((failures + 1))
+        fi
+        [ $(folders) = 0 ] || failures=$((failures + 1))
+    done
+    # and what stapy-run does with the leavings
+    $run $busy >out 2>err & victim=$!
+    wait_for '[ $(loaded busy) = 1 ] && [ "$(state busy)" = running ]'
+    kill -9 $victim; wait $victim 2>/dev/null
+    $run -d busy || failures=$((failures + 1))
+    memory after
+    echo kills=$kills; echo left=$left; echo failures=$failures
+    echo loaded=$(loaded busy); echo folders=$(folders); echo probes=$(probes)
+    """
+    lines, result = shell(pair, modules, text, SECONDS + 120)
+    found = figures(lines)
+    print(f"\n{found['kills']} kills, {found['left']} modules left, {result.seconds:.0f} s")
+    assert found["kills"] >= min(KILLS, 3)
+    assert found["left"] > 0, found  # or nothing was tested
+    assert found["failures"] == 0, (lines, result.stderr)
+    assert found["loaded"] == found["folders"] == found["probes"] == 0, found
+    check_memory(found)
