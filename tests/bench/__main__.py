@@ -1,12 +1,13 @@
-"""Print the tables that the command line names, or all."""
+"""Print one table of all figures, or of those that the command line names."""
 
 from __future__ import annotations
 
 import sys
+from itertools import chain
 
-from tests.bench import pass4, table
+from tests.bench import commands, pass4, peer, table
 
-_BENCHES = {"pass4": pass4.rows}
+_BENCHES = {"commands": commands.rows, "pass4": pass4.rows, "peer": peer.rows}
 
 
 def main(names: list[str]) -> int:
@@ -15,9 +16,9 @@ def main(names: list[str]) -> int:
     if unknown:
         print(f"no such bench: {', '.join(unknown)}; there are {', '.join(_BENCHES)}")
         return 2
-    for name in names or _BENCHES:
-        for line in table(_BENCHES[name]()):
-            print(line, flush=True)
+    chosen = [_BENCHES[name] for name in names or _BENCHES]
+    for line in table(chain.from_iterable(rows() for rows in chosen)):
+        print(line, flush=True)
     return 0
 
 

@@ -12,29 +12,26 @@ from stapy.cache import Cache
 from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.find import Debuginfo
 from stapy.diagnostics import Diagnostics, SourceMap
-from stapy.kernel import find_kernel, installed_releases
 from stapy.kernel.facts import kernel_facts
 from stapy.kernel.target import Kernel
 from stapy.options import Options
 from stapy.translate.manifest import make_manifest
 from stapy.translate.source import ModuleSource
 from tests.bench import Row, Rows, cpu
+from tests.bench.kernels import kernels, line
 
 HELLO = Path(__file__).parents[1] / "build" / "samples" / "hello.c"
 
 
 def rows() -> Rows:
     """Figures for each kernel whose headers are installed."""
-    for release in installed_releases():
-        kernel = find_kernel(release, Diagnostics(SourceMap()))
-        if kernel.build_dir is not None:
-            yield from _kernel_rows(kernel)
+    for kernel in kernels():
+        yield from _kernel_rows(kernel, line(kernel))
 
 
-def _kernel_rows(kernel: Kernel) -> Rows:
+def _kernel_rows(kernel: Kernel, line: str) -> Rows:
     numbers = itertools.count()
     text = HELLO.read_text()
-    line = ".".join(str(number) for number in kernel.version[:2])
     with tempfile.TemporaryDirectory(prefix="stapy-bench-") as scratch:
         cache = Cache(Path(scratch) / "cache")
 
@@ -46,15 +43,15 @@ def _kernel_rows(kernel: Kernel) -> Rows:
             return make(kernel, script, cache, folder)
 
         seconds, module = cpu(lambda: once(False))
-        yield Row(f"pass 4, {line}, hello, cold (kit)", seconds, "s", 4.0)
+        yield Row(f"{line}, pass 4 alone, hello, no kit yet", seconds, "s", "4", "22-29")
         seconds, module = cpu(lambda: once(True), times=5)
-        yield Row(f"pass 4, {line}, hello, warm", seconds, "s", 0.12)
+        yield Row(f"{line}, pass 4 alone, hello, new script", seconds, "s", "0.5", "2.1-2.7")
         elf = ElfFile.open(module.path)
         seconds, _ = cpu(lambda: once(False), times=5)
-        yield Row(f"pass 4, {line}, hello, cached", seconds, "s", 0.02)
+        yield Row(f"{line}, pass 4 alone, hello, cached", seconds, "s")
         code = sum(s.size for s in elf.sections if s.flags & 6 == 6)
-        yield Row(f"module, {line}, hello, code", code / 1024, "KiB", 40)
-        yield Row(f"module, {line}, hello, file", module.path.stat().st_size / 1024, "KiB")
+        yield Row(f"{line}, hello's module, code", code / 1024, "KiB", "40", "43")
+        yield Row(f"{line}, hello's module, file", module.path.stat().st_size / 1024, "KiB")
 
 
 def make(kernel: Kernel, text: str, cache: Cache, folder: Path) -> Module:
