@@ -38,7 +38,8 @@ def build(unit: Unit, name: str, script: str) -> dict[str, Any]:
             [*program.embedded, *(function.code or "" for function in program.functions)]
         ),
         "limits": unit.limits.fields(),
-        "embedded": [embedded.top_level(unit, code) for code in program.embedded],
+        "embedded": [embedded.top_level(unit, code) for code in program.embedded if not late(code)],
+        "suffixes": [embedded.top_level(unit, code) for code in program.embedded if late(code)],
         "scalars": _scalars(unit),
         "parameters": _parameters(unit),
         "locks": [unit.lock_name(var) for var in _locked(program)],
@@ -59,12 +60,17 @@ def build(unit: Unit, name: str, script: str) -> dict[str, Any]:
         "frame_bytes": frame_bytes(unit),
     }
     for key in (
-        *("embedded", "scalars", "parameters", "locks", "pointers", "storage", "slots"),
+        *("embedded", "suffixes", "scalars", "parameters", "locks", "pointers", "storage", "slots"),
         *("any_tables", "places", "regexes", "prototypes", "functions", "conditions"),
         *("handlers", "probes", "families"),
     ):
         model["has_" + key] = bool(model[key])
     return model
+
+
+def late(code: str) -> bool:
+    """True for a block of embedded C that asks to stand behind the globals."""
+    return "/* pragma:suffix */" in code
 
 
 # --- data ---------------------------------------------------------------------
