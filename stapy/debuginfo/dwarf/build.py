@@ -10,7 +10,7 @@ from stapy.debuginfo import pack
 from stapy.debuginfo.dwarf import constants as k
 from stapy.debuginfo.dwarf.index import NO_FILE
 from stapy.debuginfo.dwarf.lines import LineReader
-from stapy.debuginfo.dwarf.scan import INLINE_NAMES, NO_ORIGIN, TYPES, Found, Scanner
+from stapy.debuginfo.dwarf.scan import INLINE_NAMES, NO_NAME, NO_ORIGIN, TYPES, Found, Scanner
 from stapy.debuginfo.dwarf.sections import Sections
 from stapy.debuginfo.dwarf.units import Info
 from stapy.debuginfo.elf import ElfFile
@@ -81,7 +81,7 @@ def _functions(info: Info, found: Found, parts: dict[str, bytes]) -> None:
         target = rows.get(origin)
         if target is not None:
             home[row] = target
-        elif not found.name[row]:
+        elif found.name[row] == NO_NAME:
             entry = info.entry(found.entry[row])
             numbers = [entry.inherited(a) for a in (k.AT_DECL_FILE, k.AT_DECL_LINE)]
             file, line = (n if isinstance(n, int) else 0 for n in numbers)
@@ -100,7 +100,7 @@ def _functions(info: Info, found: Found, parts: dict[str, bytes]) -> None:
     def name_of(row: int) -> bytes:
         if row in inherited:
             return inherited[row][0]
-        return names.text(found.name[row]) if found.name[row] else b""
+        return b"" if found.name[row] == NO_NAME else names.text(found.name[row])
 
     ordered = sorted((name_of(row), row) for row in used)
     ordered = [item for item in ordered if item[0]]
@@ -175,7 +175,7 @@ def _named(info: Info, found: Found, parts: dict[str, bytes]) -> None:
     rows = [
         (_LETTERS[TYPES[tag]].encode() + names.text(name), entry)
         for (tag, name), entry in found.types.items()
-        if name
+        if name != NO_NAME
     ]
     rows += [
         (b"v" + names.text(name), entry)

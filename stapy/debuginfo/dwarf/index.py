@@ -12,7 +12,7 @@ from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.glob import has_wildcard, literal_prefix, matcher
 from stapy.record import Record
 
-VERSION = 2
+VERSION = 3
 NO_FILE = 0xFFFFFFFF  # file number of what names no file
 
 

@@ -27,7 +27,7 @@ TYPES = {
     k.TYPEDEF: "typedef",
     k.BASE_TYPE: "base",
 }
-NO_ORIGIN = 0xFFFFFFFF
+NO_ORIGIN = NO_NAME = 0xFFFFFFFF  # 0 is the offset of a string
 INLINE_NAMES = 0xC0000000  # names that are not in .debug_str get numbers from here on
 _MAX_CODES = 1 << 14
 _JUMP, _EXPRESSION, _VARIES, _LOOK = 0, -1, -2, -3
@@ -310,7 +310,7 @@ class Scanner:
         if shape.exact:
             values = shape.plan.unpack.unpack_from(data, start)
             value = shape.value
-            name = value(values, k.AT_NAME)
+            name = value(values, k.AT_NAME, NO_NAME)
             origin = value(values, k.AT_ABSTRACT_ORIGIN) or value(values, k.AT_SPECIFICATION)
             origin = origin + header.offset if origin else NO_ORIGIN
             pc = value(values, k.AT_LOW_PC)
@@ -320,7 +320,7 @@ class Scanner:
 
             entry = self.info.entry(offset)
             text = entry.values.get(k.AT_NAME)
-            name = found.extra_name(text) if isinstance(text, str) else 0
+            name = found.extra_name(text) if isinstance(text, str) else NO_NAME
             origin = entry.number(k.AT_ABSTRACT_ORIGIN) or entry.number(k.AT_SPECIFICATION)
             origin = origin or NO_ORIGIN
             pc = entry_address(entry) or 0
@@ -354,7 +354,7 @@ class Scanner:
         if shape.exact and k.AT_NAME in shape.index:
             return shape.value(shape.plan.unpack.unpack_from(data, start), k.AT_NAME)
         text = self.info.entry(header.offset + at).name()
-        return self.found.extra_name(text) if text else 0
+        return self.found.extra_name(text) if text else NO_NAME
 
     def _type(self, header: Header, shape: _Shape, data: bytes, start: int, at: int) -> None:
         key = shape.plan.tag, self._name(header, shape, data, start, at)
@@ -363,7 +363,7 @@ class Scanner:
 
     def _global(self, header: Header, shape: _Shape, data: bytes, start: int, at: int) -> None:
         name = self._name(header, shape, data, start, at)
-        if name:
+        if name != NO_NAME:
             self.found.global_name.append(name)
             self.found.global_entry.append(header.offset + at)
 

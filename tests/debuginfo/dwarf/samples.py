@@ -1,0 +1,107 @@
+"""Small programs that gcc compiles at test time, with all that stapy reads of DWARF in them."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+SOURCE = r"""
+#include "inlined.h"
+enum colour { RED = 1, GREEN = -2 };
+typedef unsigned char byte;
+union both { int i; char c[4]; };
+struct point {
+	int x, y;
+	struct point *next;
+	unsigned low : 3, high : 5;
+	byte name[2][8];
+	union both u;
+	int (*call)(struct point *p, ...);
+};
+struct point origin = { 1, 2 };
+static volatile int hidden = 7;
+volatile int sink;
+
+__attribute__((noinline)) int leaf(int value)
+{
+	sink = value;
+	return value * 3;
+}
+
+__attribute__((noipa)) static int looped(struct point *p, int count)
+{
+	int total = 0;
+
+	for (int i = 0; i < count; i++) {
+		int step = leaf(i);
+
+		total += step + twice(p->x);
+	}
+	return total;
+}
+
+__attribute__((noinline)) int framed(int n)
+{
+	volatile char text[64];
+
+	text[n & 63] = 1;
+	sink = leaf(n);
+	return text[(n + 1) & 63];
+}
+
+int first(void)
+{
+	enum colour c = GREEN;
+
+	return looped(&origin, 5) + twice(hidden) + framed(c);
+}
+
+void _start(void)
+{
+	first();
+}
+"""
+HEADER = r"""
+extern volatile int sink;
+
+static inline int twice(int what)
+{
+	int doubled = what * 2;
+
+	sink = doubled;
+	return doubled + sink;
+}
+"""
+SECOND = r"""
+#include "inlined.h"
+int other(int a);
+int other(int a)
+{
+	return twice(a) + twice(a + 1);
+}
+"""
+STYLES = ("-gdwarf-4", "-gdwarf-5", "-gdwarf-5 -gz=zlib", "-gdwarf-4 -O0")
+
+
+def make(folder: Path, style: str) -> Path:
+    """Compile and link the sample; skips without a compiler."""
+    if shutil.which("gcc") is None:
+        pytest.skip("gcc is not installed")
+    source = folder / "src"
+    source.mkdir(parents=True)
+    (source / "sample.c").write_text(SOURCE)
+    (source / "inlined.h").write_text(HEADER)
+    (source / "second.c").write_text(SECOND)
+    flags = ["-O2", *style.split(), "-fno-asynchronous-unwind-tables", "-ffreestanding"]
+    command = ["gcc", *flags, "-nostdlib", "-static", "-no-pie", "-Wl,--build-id=sha1",
+               "-fno-stack-protector", "-o", "../sample", "sample.c", "second.c"]  # fmt: skip
+    subprocess.run(command, cwd=source, check=True, capture_output=True)
+    return folder / "sample"
+
+
+def line_of(text: str) -> int:
+    """The number of the first line of the sample that has a text."""
+    return next(n for n, line in enumerate(SOURCE.split("\n"), 1) if text in line)

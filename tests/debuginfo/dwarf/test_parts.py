@@ -1,0 +1,120 @@
+"""Patterns, expressions, abbreviations and where debug files are looked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stapy.debuginfo.dwarf import constants as k
+from stapy.debuginfo.dwarf import files
+from stapy.debuginfo.dwarf.abbrev import Abbreviations, skip
+from stapy.debuginfo.dwarf.expressions import Op, decode
+from stapy.debuginfo.dwarf.spec import parse
+from stapy.debuginfo.errors import DebuginfoError
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("vfs_read", ("vfs_read", "", None, False)),
+        ("*@fs/open.c", ("*", "fs/open.c", None, False)),
+        ("f@a.c:12", ("f", "a.c", (12, 12), False)),
+        ("f@a.c:12-15", ("f", "a.c", (12, 15), False)),
+        ("f@a.c+3", ("f", "a.c", (3, 3), True)),
+        ("f@a.c:*", ("f", "a.c", (1, 2**31), False)),
+        ("f+3", ("f", "", (3, 3), True)),
+        ("f@a-b.c", ("f", "a-b.c", None, False)),
+        ("f@a.c:15-12", None),
+        ("@a.c", None),
+        ("f@", None),
+        ("f@:3", None),
+        ("f@a.c:*-3", None),
+        ("", None),
+    ],
+)
+def test_patterns(text: str, parts: Any) -> None:
+    spec = parse(text)
+    found = spec and (spec.function, spec.file, spec.lines, spec.relative)
+    assert found == parts
+
+
+class FakeUnit:
+    """As much of a unit as expressions need."""
+
+    class info:
+        name = "test"
+
+    def indexed_address(self, index: int) -> int:
+        return 0x1000 + index
+
+
+@pytest.mark.parametrize(
+    ("code", "ops"),
+    [
+        ("55", [Op("register", 5)]),
+        ("9010", [Op("register", 16)]),
+        ("7778", [Op("address_in", 7, -8)]),
+        ("920708", [Op("address_in", 7, 8)]),
+        ("9170", [Op("frame", -16)]),
+        ("9c", [Op("cfa")]),
+        ("3a9f", [Op("const", 10), Op("value")]),
+        ("09ff9f", [Op("const", -1), Op("value")]),
+        ("0bfeff", [Op("const", -2)]),
+        ("10e507", [Op("const", 997)]),
+        ("117f", [Op("const", -1)]),
+        ("038877665544332211", [Op("address", 0x1122334455667788)]),
+        ("a102", [Op("address", 0x1002)]),
+        ("5593085493" + "08", [Op("register", 5), Op("piece", 8), Op("register", 4),
+                               Op("piece", 8)]),
+        ("7500069404", [Op("address_in", 5, 0), Op("read", 8), Op("read", 4)]),
+        ("75002304221c", [Op("address_in", 5, 0), Op("add", 4), Op("+"), Op("-")]),
+        ("9e02feff", [Op("bytes", 0xFFFE, 2)]),
+        # What a caller passed is not known in the middle of a function.
+        ("a301559f", [Op("unknown", 0xA3)]),
+        ("f2", [Op("unknown", 0xF2)]),
+    ],
+)  # fmt: skip
+def test_expressions(code: str, ops: list[Op]) -> None:
+    assert decode(bytes.fromhex(code), FakeUnit()) == ops  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("code", ["03", "0b01", "77", "92"])
+def test_damaged_expressions(code: str) -> None:
+    data = bytes.fromhex(code)
+    if code in ("03", "0b01"):  # numbers that are cut off read as shorter ones
+        assert len(decode(data, FakeUnit())) == 1  # type: ignore[arg-type]
+        return
+    with pytest.raises(DebuginfoError):
+        decode(data, FakeUnit())  # type: ignore[arg-type]
+
+
+def test_plans() -> None:
+    # name:strp line:data1 file:implicit_const(-1) sibling:ref4 | location:exprloc sibling:ref4
+    data = bytes.fromhex(
+        "012e01" "030e" "3b0b" "3a217f" "0113" "0000" "8101" "3400" "0218" "0113" "0000" "00"
+    )
+    table = Abbreviations(data, "test").table(0)
+    assert sorted(table) == [1, 129]
+    function, variable = table[1], table[129]
+    assert (function.tag, function.children, function.size, function.sibling) == (
+        k.SUBPROGRAM, True, 9, 5,
+    )  # fmt: skip
+    assert function.attributes[2] == (k.AT_DECL_FILE, k.IMPLICIT_CONST, -1)
+    assert function.index == {k.AT_NAME: 0, k.AT_DECL_LINE: 1, k.AT_SIBLING: 2}
+    assert (variable.size, variable.sibling) == (-1, -1)
+    assert skip(bytes.fromhex("02aabb" "11223344" "ff"), 0, variable.skips) == 7
+
+
+@pytest.mark.parametrize("data", [b"", b"\x01\x2e\x00\x03", b"\x01\x2e\x00\x03\x7f\x00\x00\x00"])
+def test_damaged_abbreviations(data: bytes) -> None:
+    with pytest.raises(DebuginfoError):
+        Abbreviations(data, "test").table(0)
+
+
+def test_folders(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SYSTEMTAP_DEBUGINFO_PATH", "+:.debug:-/a/b:/c:build")
+    assert files.folders() == [Path("/a/b"), Path("/c"), Path("/usr/lib/debug")]
+    monkeypatch.delenv("SYSTEMTAP_DEBUGINFO_PATH")
+    assert files.folders() == [Path("/usr/lib/debug")]

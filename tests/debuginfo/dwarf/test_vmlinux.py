@@ -1,0 +1,122 @@
+"""The debug file of a real kernel, installed or below ``$SYSTEMTAP_DEBUGINFO_PATH``."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from stapy.cache import Cache
+from stapy.debuginfo.dwarf import constants as k
+from stapy.debuginfo.dwarf.files import debug_files
+from stapy.debuginfo.dwarf.ranges import entry_address
+from stapy.debuginfo.dwarf.spec import parse
+from stapy.debuginfo.find import Debuginfo
+from stapy.diagnostics import Diagnostics, SourceMap
+from stapy.kernel import Kernel, find_kernel, installed_releases
+
+from .oracle import opened, text
+
+pytestmark = pytest.mark.build
+
+
+@pytest.fixture(scope="module")
+def kernel() -> Kernel:
+    for release in installed_releases():
+        found = find_kernel(release, Diagnostics(SourceMap()))
+        if debug_files(found, ""):
+            return found
+    pytest.skip("no kernel's debug file is installed or below $SYSTEMTAP_DEBUGINFO_PATH")
+
+
+@pytest.fixture(scope="module")
+def info(kernel: Kernel, tmp_path_factory: pytest.TempPathFactory) -> Debuginfo:
+    cache = Cache(tmp_path_factory.mktemp("cache"))
+    start = time.process_time()
+    made = Debuginfo(kernel, cache, Diagnostics(SourceMap()))
+    assert made.dwarf is not None
+    assert time.process_time() - start < 15
+    # Again from the cache, which has to be quick.
+    made = Debuginfo(kernel, cache, Diagnostics(SourceMap()))
+    assert made.loaded.build_id
+    start = time.process_time()
+    assert made.dwarf is not None
+    assert time.process_time() - start < 0.1
+    return made
+
+
+def test_functions_of_some_units(kernel: Kernel, info: Debuginfo) -> None:
+    """Every function and inlined instance of some units, as pyelftools sees them."""
+    dwarf = info.dwarf
+    assert dwarf is not None
+    known = {s.entry: s for row in dwarf.index.functions("*") for s in row.sites}
+    seen = 0
+    with opened(Path(dwarf.path)) as oracle:
+        for name in ("fs/read_write.c", "lib/sort.c", "kernel/events/core.c"):
+            row = next(r for r in dwarf.index.functions("*", name) if r.sites)
+            unit = dwarf.info.headers[dwarf.info.number_of(row.entry)]
+            for die in oracle.get_CU_at(unit.offset).iter_DIEs():
+                if die.is_null() or die.tag not in (
+                    "DW_TAG_subprogram",
+                    "DW_TAG_inlined_subroutine",
+                ):
+                    continue
+                if not {"DW_AT_low_pc", "DW_AT_ranges", "DW_AT_entry_pc"} & set(die.attributes):
+                    assert die.offset not in known
+                    continue
+                seen += 1
+                entry = dwarf.info.entry(die.offset)
+                assert known[die.offset].pc == entry_address(entry)
+                assert known[die.offset].inlined == (entry.tag == k.INLINED_SUBROUTINE)
+                if "DW_AT_name" in die.attributes:
+                    assert entry.name() == text(die.attributes["DW_AT_name"].value)
+    assert seen > 500
+
+
+def test_lookups_are_quick(info: Debuginfo) -> None:
+    dwarf = info.dwarf
+    assert dwarf is not None
+    list(dwarf.index.functions("vfs_write"))
+    best = 1.0
+    for _ in range(5):
+        start = time.perf_counter()
+        (row,) = dwarf.index.functions("vfs_read")
+        best = min(best, time.perf_counter() - start)
+    assert row.file == "fs/read_write.c"
+    assert best < 0.001
+
+
+def test_places(info: Debuginfo) -> None:
+    (site,) = info.functions("vfs_read@fs/read_write.c")
+    assert (site.rung, site.place.symbol, site.place.offset) == ("DWARF", "vfs_read", 0)  # type: ignore[union-attr]
+    assert site.type is not None  # by BTF
+    assert [p.name for p in site.type.params] == ["file", "buf", "count", "pos"]
+    assert info.places("vfs_read@fs/open.c").sites == []
+    all_of_open = info.functions("*@fs/open.c")
+    assert {"vfs_open", "do_sys_openat2"} <= {s.name for s in all_of_open}
+    assert any(s.place is not None and s.place.inlined for s in all_of_open)
+
+
+def test_every_statement_of_a_function_has_its_parameters_somewhere(info: Debuginfo) -> None:
+    dwarf = info.dwarf
+    spec = parse("vfs_read@fs/read_write.c:*")
+    assert dwarf is not None and spec is not None
+    places = dwarf.find(spec).places
+    assert len(places) > 5
+    for place in places:
+        names = [v.name for v in dwarf.variables(place)]
+        assert names[:5] == ["file", "buf", "count", "pos", "ret"]
+        assert dwarf.frame_address(place) is not None
+    first = {v.name: v for v in dwarf.variables(places[0])}
+    assert first["file"].ops is not None
+
+
+def test_globals(info: Debuginfo) -> None:
+    dwarf = info.dwarf
+    assert dwarf is not None
+    found = dwarf.global_variable("linux_banner", "init/version.c") or dwarf.global_variable(
+        "linux_banner"
+    )
+    assert found is not None
+    assert dwarf.index.anchor(found[1]) is not None
