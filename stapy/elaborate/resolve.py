@@ -193,12 +193,25 @@ class Resolver:
     ) -> p.Function:
         first, rest = sources[0], sources[1:]
         function = self._function(first, body, args)
-        if rest and function.next is None and syntax.has_next(first.decl):
+        if rest and not syntax.has_next(first.decl):
+            self._warn_unreachable(rest[0], first)
+        elif rest and function.next is None:
             function.next = self._chain(rest, body, args)
             self.types.unify(function.type, function.next.type, function.span)
             for mine, other in zip(function.params, function.next.params, strict=True):
                 self.types.unify(mine.type, other.type, function.span)
         return function
+
+    def _warn_unreachable(self, later: FunctionSource, first: FunctionSource) -> None:
+        if later.file.script.library:
+            return
+        self.services.diagnostics.warning(
+            "W0608",
+            f"unreachable overload of function '{later.decl.name}'",
+            later.decl.span,
+            where="no call gets here",
+            labels=[Label(first.decl.span, "this one takes every call: it has no 'next'")],
+        )
 
     def _function(
         self, source: FunctionSource, body: Body, args: list[p.Expr]

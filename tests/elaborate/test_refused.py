@@ -34,3 +34,18 @@ def test_refused(options: str, text: str, code: str, line: int, column: int) -> 
 def test_writes_to_what_is_not_there_may_stand_behind_defined(text: str) -> None:
     result = run(text, LIBRARY, guru=True)
     assert result.program is not None, result.shown()
+
+
+@pytest.mark.parametrize(
+    ("text", "warned"),
+    [
+        ("function f(x) { return 1 } function f(x) { return 2 }", True),
+        ("function f(x) : 2 { return 1 } function f(x) : 1 { return 2 }", True),
+        ("function f(x) { if (x) next; return 1 } function f(x) { return 2 }", False),
+        ("function f(x) { return 1 } function f(x, y) { return 2 }", False),
+    ],
+)
+def test_overloads_that_no_call_reaches(text: str, warned: bool) -> None:
+    result = run(text + " probe begin { println(f(1)) }", LIBRARY)
+    assert result.program is not None
+    assert ("W0608" in result.codes) == warned
