@@ -53,6 +53,22 @@ def resolve(point: ProbePoint, asking: PointComponent, services: Any) -> list[Ma
     return _matches(point, text, answer, found, services)
 
 
+def inlined_only(point: ProbePoint, services: Any) -> list[Match]:
+    """The instances of a function that the kernel has no copy of out of line; none without DWARF.
+
+    The cheaper sources of names are asked first, so this is for what they do not know.
+    """
+    found = {component.name: component for component in point.components}
+    if point.components[0].name != "kernel" or "module" in found or "exported" in found:
+        return []
+    text = text_of(found["function"])
+    answer = services.debuginfo.places(text)
+    try:
+        return _matches(point, text, answer, found, services)
+    except PointError:
+        return []
+
+
 def _what(component: PointComponent) -> str:
     if component.name == "function":
         return "a pattern with '@file'"

@@ -1,0 +1,228 @@
+"""Points that DWARF places, over debug information made by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from stapy.debuginfo import ctypes as c
+from stapy.debuginfo.dwarf.expressions import Op
+from stapy.debuginfo.dwarf.index import FunctionRow, Site
+from stapy.debuginfo.dwarf.kernel import Place
+from stapy.debuginfo.dwarf.variables import Variable
+from stapy.debuginfo.find import FunctionSite, Places
+from stapy.elaborate.program import BinaryOp, Const, ContextValue, EmbeddedValue, Expr, MemoryRead
+from tests.elaborate import support as s
+
+
+def place(name: str, **changes: Any) -> Place:
+    values: dict[str, Any] = {
+        "function": name, "file": "fs/a.c", "line": 10, "symbol": name, "offset": 0,
+        "address": 0x1000, "entry": 1, "inlined": False, "exact": True,
+    }  # fmt: skip
+    return Place(**{**values, **changes})
+
+
+OUTSIDE = place("vfs_read")
+INSIDE = place("helper", symbol="vfs_read", offset=0x24, inlined=True, exact=False)
+REFUSED = place("copy", symbol="register_kprobe", offset=4, inlined=True, exact=False)
+
+
+class Dwarf:
+    """What places are asked about."""
+
+    def __init__(self, variables: list[Variable]) -> None:
+        self.index = self
+        self._variables = variables
+
+    def functions(self, name: str) -> list[FunctionRow]:
+        return [FunctionRow(name, "kernel/kprobes.c", 1, 1, [Site(0x5000, 1, False)])]
+
+    def variables(self, _: Place) -> list[Variable]:
+        return self._variables
+
+    def frame_address(self, _: Place) -> tuple[int, int]:
+        return 7, 48
+
+    def frame_base(self, _: Place) -> list[Op]:
+        return [Op("cfa")]
+
+    def lines_with(self, _: Place, variable: Variable) -> list[int]:
+        return [start for start, _ in variable.ranges]
+
+    def global_variable(self, name: str, file: str) -> tuple[c.CType, int] | None:
+        return (s.INT, 0x5100) if (name, file) in (("jiffies", ""), ("mode", "fs/a.c")) else None
+
+
+class Info(s.FakeDebuginfo):
+    """Debug information with some places, whatever is asked."""
+
+    def __init__(
+        self,
+        places: list[Place],
+        near: list[int] | None = None,
+        functions: int | None = None,
+        variables: list[Variable] | None = None,
+    ) -> None:
+        self.dwarf: Any = Dwarf(variables or [])
+        self.asked: list[tuple[str, bool]] = []
+        sites = [FunctionSite(p.function, None, None, "DWARF", place=p) for p in places]
+        count = len(places) if functions is None else functions
+        self._answer = Places(sites, True, True, near or [], count)
+
+    def places(self, text: str, module: str | None = None, *, nearest: bool = False) -> Places:
+        self.asked.append((text, nearest))
+        return self._answer
+
+
+def sites(text: str, info: Info) -> list[tuple[str, str, int]]:
+    """``(point, symbol, offset)`` of all places."""
+    program = s.run(f"probe {text} {{ println(1) }}", debuginfo=info).program
+    assert program is not None
+    return [
+        (point, site.symbol, site.offset)
+        for probe in program.probes
+        for point, site in zip(probe.points, probe.sites, strict=True)
+    ]
+
+
+OUT = ('kernel.function("vfs_read@fs/a.c:10")', "vfs_read", 0)
+IN = ('kernel.function("helper@fs/a.c:10")', "vfs_read", 0x24)
+
+
+@pytest.mark.parametrize(
+    ("point", "expected"),
+    [
+        ('kernel.function("*@fs/a.c")', [OUT, IN]),
+        ('kernel.function("*@fs/a.c").call', [(OUT[0] + ".call", "vfs_read", 0)]),
+        ('kernel.function("*@fs/a.c").inline', [(IN[0] + ".inline", "vfs_read", 0x24)]),
+        ('kernel.function("*@fs/a.c").return', [(OUT[0] + ".return", "vfs_read", 0)]),
+        ('kernel.function("*@fs/a.c").exported', [(OUT[0] + ".exported", "vfs_read", 0)]),
+        # Without a file the cheaper sources come first.
+        ('kernel.function("vfs_write")', None),
+        ('kernel.function("helper")', [OUT, IN]),
+    ],
+)
+def test_functions(point: str, expected: list[tuple[str, str, int]] | None) -> None:
+    info = Info([OUTSIDE, INSIDE])
+    found = sites(point, info)
+    if expected is None:
+        assert [row[1:] for row in found] == [("vfs_write", 0)]
+        assert not info.asked
+    else:
+        assert sorted(found) == sorted(expected)
+
+
+@pytest.mark.parametrize(("tail", "nearest"), [("", False), (".nearest", True)])
+def test_statements(tail: str, nearest: bool) -> None:
+    info = Info([INSIDE])
+    found = sites(f'kernel.statement("helper@fs/a.c:10"){tail}', info)
+    assert found == [(f'kernel.statement("helper@fs/a.c:10"){tail}', "vfs_read", 0x24)]
+    assert info.asked == [("helper@fs/a.c:10", nearest)]
+
+
+@pytest.mark.parametrize(
+    ("point", "info", "code", "note"),
+    [
+        ('kernel.statement("f@a.c:3")', Info([], [5, 9], 1), "E0231", "no line records"),
+        ('kernel.function("f@a.c")', Info([], [], 0), "E0231", "no function with code"),
+        ('kernel.function("f@a.c").inline', Info([OUTSIDE]), "E0231", "is inlined anywhere"),
+        ('kernel.function("f@a.c").call', Info([INSIDE]), "E0231", "is inlined; .inline"),
+        ('kernel.function("f@a.c")', Info([REFUSED]), "E0231", "must not be probed"),
+        ('kernel.function("f").label("x")', Info([]), "E0233", "not supported yet"),
+        ('module("ext").function("f@a.c")', Info([]), "E0233", "not supported yet"),
+        ('kernel.function("f@a.c")', s.FakeDebuginfo(), "E0233", "needs DWARF"),
+        ('kernel.statement("f@")', s.FakeDebuginfo(), "E0231", ""),
+    ],
+)
+def test_refusals(point: str, info: s.FakeDebuginfo, code: str, note: str) -> None:
+    result = s.run(f"probe {point} {{ println(1) }}", debuginfo=info)
+    assert result.codes == [code]
+    assert note in " ".join(result.diagnostics.items[0].notes)
+
+
+def shown(value: Expr | None) -> str:
+    """An expression as a short text."""
+    if isinstance(value, ContextValue):
+        return f"r{value.index}:{value.size}{'s' if value.signed else ''}"
+    if isinstance(value, Const):
+        return str(value.value)
+    if isinstance(value, BinaryOp):
+        return f"({shown(value.left)} {value.op} {shown(value.right)})"
+    if isinstance(value, MemoryRead):
+        return f"[{shown(value.address)}]{value.size}"
+    if isinstance(value, EmbeddedValue):
+        return value.code.replace("(int64_t)((unsigned long)", "(")
+    return "?"
+
+
+EIGHT = s.struct("eight", 8, ("a", s.INT, 0), ("b", s.INT, 4))
+BYTE = c.Int("unsigned char", 1, False)
+
+
+@pytest.mark.parametrize(
+    ("type", "ops", "expected"),
+    [
+        (s.INT, [Op("register", 5)], "r5:4s"),
+        (BYTE, [Op("register", 3)], "r3:1"),
+        (EIGHT, [Op("register", 3)], "parts r3:8"),
+        (s.SMALL, [Op("register", 3)], None),
+        (
+            s.SMALL,
+            [Op("register", 3), Op("piece", 8), Op("register", 4), Op("piece", 8)],
+            "parts r3:8 r4:8",
+        ),
+        (s.LONG, [Op("address_in", 3, 8)], "at (r3:8 + 8)"),
+        (s.LONG, [Op("frame", -16)], "at ((r7:8 + 48) + -16)"),
+        (s.LONG, [Op("const", -1), Op("value")], "-1"),
+        (BYTE, [Op("const", 511), Op("value")], "255"),
+        (s.INT, [Op("const", 2**32 - 2), Op("value")], "-2"),
+        (s.LONG, [Op("address_in", 0, 4), Op("value")], "(r0:8 + 4)"),
+        (BYTE, [Op("address_in", 0, 0), Op("value")], "(r0:8 & 255)"),
+        (s.LONG, [Op("address_in", 0, 8), Op("read", 8), Op("value")], "[(r0:8 + 8)]8"),
+        (s.LONG, [Op("address_in", 0, 0), Op("dup"), Op("*"), Op("value")], "(r0:8 * r0:8)"),
+        (s.LONG, [Op("const", 1), Op("const", 2), Op("swap"), Op("-"), Op("value")], "(2 - 1)"),
+        (s.LONG, [Op("address", 0x5010)], "at (register_kprobe + (16L))"),
+        (s.BIG, [Op("register", 1), Op("piece", 8)], None),  # larger than its pieces
+        (s.LONG, [Op("unknown", 0xA3)], None),
+        (s.LONG, [Op("register", 30)], None),
+        (s.LONG, [Op("drop"), Op("value")], None),
+        (s.LONG, None, None),
+    ],
+)
+def test_locations(type: c.CType, ops: list[Op] | None, expected: str | None) -> None:
+    from stapy.probes.kprobe import FAMILY, KprobeSite
+
+    info = Info([], variables=[Variable("x", type, False, ops, [(7, 9)] if ops is None else [])])
+    services = s.run("probe begin { println(1) }", debuginfo=info).services
+    site = KprobeSite("vfs_read", None, 0, 36, False, False, 0, None, "DWARF", INSIDE)
+    scope = FAMILY.scope(site, services)
+    assert scope is not None
+    found = scope.variables.get("$x")
+    assert scope.groups["$$locals"] == scope.groups["$$vars"] == (["$x"] if found else [])
+    if found is None:
+        assert expected is None
+        note = "it is available at fs/a.c:7" if ops is None else "optimised it out"
+        assert note in scope.unavailable["$x"]
+    elif found.parts:
+        assert "parts " + " ".join(shown(part) for part in found.parts) == expected
+    elif found.address is not None:
+        assert "at " + shown(found.address) == expected
+    else:
+        assert shown(found.value) == expected
+
+
+def test_a_variable_that_is_nowhere_says_where_it_is() -> None:
+    info = Info([INSIDE], variables=[Variable("x", s.INT, False, None, [(12, 14)])])
+    result = s.run('probe kernel.function("*@fs/a.c") { println($x) }', debuginfo=info)
+    assert result.codes == ["E0241"]
+    assert result.diagnostics.items[0].notes == ["it is available at fs/a.c:12"]
+
+
+@pytest.mark.parametrize(
+    ("name", "codes"), [("jiffies", []), ("mode@fs/a.c", []), ("mode", ["E0241"])]
+)
+def test_global_variables(name: str, codes: list[str]) -> None:
+    result = s.run(f'probe begin {{ println(@var("{name}")) }}', debuginfo=Info([]))
+    assert result.codes == codes
