@@ -94,7 +94,7 @@ def handler_text(unit: Unit, handler: p.Handler, points: list[str], slots: str) 
     rows = unit.lock_rows(handler)
     after: list[str] = []
     if rows:
-        table = f"locks_{name.removeprefix('h_')}"
+        table, _ = unit.lock_table(handler)
         before += [f"if (!stapy_lock(c, {table}, ARRAY_SIZE({table})))", "\treturn;"]
         after = [f"stapy_unlock(c, {table}, ARRAY_SIZE({table}));"]
     _assemble(out, body, before, after, "")

@@ -213,12 +213,13 @@ def _handlers(unit: Unit) -> list[dict[str, Any]]:
     rows = []
     for key, handler in known.items():
         text = functions.handler_text(unit, handler, points.get(key, []), slots.get(key, ""))
+        table, own = unit.lock_table(handler)
         rows.append(
             {
                 "text": text,
                 "locks": unit.lock_rows(handler),
-                "has_locks": bool(handler.locks),
-                "lock_table": "locks_" + unit.handler_name(handler).removeprefix("h_"),
+                "has_locks": bool(handler.locks) and own,
+                "lock_table": table,
             }
         )
     return rows

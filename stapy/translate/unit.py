@@ -40,6 +40,7 @@ class Unit:
         self.costs = Costs()
         self.here = HERE
         self.frames: dict[str, int] = {}
+        self._lock_tables: dict[tuple[str, ...], str] = {}
         self.any_tables: dict[tuple[bool, ...], str] = {}
         self.regexes: dict[str, tuple[str, Automaton]] = {}
         self.slot_types: dict[tuple[str, ...], str] = {}
@@ -150,6 +151,16 @@ class Unit:
             }
             for lock in handler.locks
         ]
+
+    def lock_table(self, handler: p.Handler) -> tuple[str, bool]:
+        """The C name of that table, and whether it is this handler's own.
+
+        Handlers that want the same locks share the table of the first of them.
+        """
+        own = "locks_" + self.handler_name(handler).removeprefix("h_")
+        rows = tuple(f"{row['lock']} {row['mode']}" for row in self.lock_rows(handler))
+        table = self._lock_tables.setdefault(rows, own)
+        return table, table == own
 
     # --- functions ---------------------------------------------------------
 

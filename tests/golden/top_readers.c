@@ -133,11 +133,6 @@ out:
 	stapy_unlock(c, locks_vfs_read, ARRAY_SIZE(locks_vfs_read));
 }
 
-static const struct stapy_lock_row locks_timer_s_5[] = {
-	{ &lock_bytes, true, "bytes" },
-	{ &lock_reads, true, "reads" },
-};
-
 /*
  * probe at top_readers.stp:8:1:
  *   timer.s(5)
@@ -154,7 +149,7 @@ static void h_timer_s_5(struct stapy_context *c)
 	s64 id = 0, reads_, bytes;
 
 	l->name[0] = '\0';
-	if (!stapy_lock(c, locks_timer_s_5, ARRAY_SIZE(locks_timer_s_5)))
+	if (!stapy_lock(c, locks_vfs_read, ARRAY_SIZE(locks_vfs_read)))
 		return;
 
 	/* top_readers.stp:9: foreach ([name, id] in reads- limit 10) */
@@ -194,7 +189,7 @@ static void h_timer_s_5(struct stapy_context *c)
 	/* top_readers.stp:12: delete bytes */
 	stapy_map_clear(g_bytes);
 out:
-	stapy_unlock(c, locks_timer_s_5, ARRAY_SIZE(locks_timer_s_5));
+	stapy_unlock(c, locks_vfs_read, ARRAY_SIZE(locks_vfs_read));
 }
 
 /* --- probes --- */

@@ -95,10 +95,6 @@ out:
 	stapy_unlock(c, locks_kernel_function_vfs_call, ARRAY_SIZE(locks_kernel_function_vfs_call));
 }
 
-static const struct stapy_lock_row locks_end[] = {
-	{ &lock_hits, true, "hits" },
-};
-
 /*
  * probe at wildcard.stp:7:1:
  *   end
@@ -111,7 +107,8 @@ static void h_end(struct stapy_context *c)
 	struct stapy_out *out;
 	s64 id = 0, hits;
 
-	if (!stapy_lock(c, locks_end, ARRAY_SIZE(locks_end)))
+	if (!stapy_lock(c, locks_kernel_function_vfs_call,
+			ARRAY_SIZE(locks_kernel_function_vfs_call)))
 		return;
 
 	/* wildcard.stp:8: foreach (id in hits+) */
@@ -134,7 +131,7 @@ static void h_end(struct stapy_context *c)
 		stapy_print_end(c);
 	}
 out:
-	stapy_unlock(c, locks_end, ARRAY_SIZE(locks_end));
+	stapy_unlock(c, locks_kernel_function_vfs_call, ARRAY_SIZE(locks_kernel_function_vfs_call));
 }
 
 /* --- probes --- */
