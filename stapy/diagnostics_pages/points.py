@@ -33,7 +33,8 @@ The kernel has no tracepoint of this name. `stapy -l 'kernel.trace("*")'` lists 
 those of modules are found when the module's types are installed.""",
     "E0233": """This probe point needs debug information
 Source lines, statements, labels and inlined functions are known to DWARF only. Install the
-kernel's debug package (the hint names it), or probe a whole function instead.""",
+kernel's debug package (the hint names it), or probe a whole function instead. Debug files that lie
+elsewhere are found below the folders that `SYSTEMTAP_DEBUGINFO_PATH` lists.""",
     "E0235": """An alias that stands for itself
 Expanding the alias leads back to it, so it would never end.""",
     "E0236": """The suffix fits nowhere

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stapy.debuginfo import ctypes
+from stapy.debuginfo.errors import DebuginfoError
 from stapy.diagnostics import NOWHERE
 from stapy.elaborate.program import (
     LONG,
@@ -44,19 +45,23 @@ def scope(site: Any, services: Any) -> TargetScope:
     parameters: list[str] = []
     locals_: list[str] = []
     unavailable: dict[str, str] = {}
-    for variable in dwarf.variables(place):
-        name = "$" + variable.name
-        try:
-            found[name] = _target(variable, place, dwarf)
-        except _Unavailable:
-            unavailable[name] = _where_else(variable, place, dwarf)
-            continue
-        (parameters if variable.parameter else locals_).append(name)
+    missing = f"these are the variables of '{place.function}'"
+    try:
+        for variable in dwarf.variables(place):
+            name = "$" + variable.name
+            try:
+                found[name] = _target(variable, place, dwarf)
+            except _Unavailable:
+                unavailable[name] = _where_else(variable, place, dwarf)
+                continue
+            (parameters if variable.parameter else locals_).append(name)
+    except DebuginfoError as error:  # what was read before the damage is good
+        missing = str(error)
     return TargetScope(
         "kernel",
         found,
         {"$$parms": parameters, "$$locals": locals_, "$$vars": parameters + locals_},
-        missing=f"these are the variables of '{place.function}'",
+        missing=missing,
         key=f"dwarf:{place.address:#x}:{place.entry:#x}",
         unavailable=unavailable,
     )
@@ -169,12 +174,10 @@ def global_variable(name: str, services: Any) -> tuple[ctypes.CType, Expr] | Non
     if dwarf is None:
         return None
     plain, _, file = name.partition("@")
-    found = dwarf.global_variable(plain, file)
-    if found is None:
-        return None
     try:
-        return found[0], kernel_address(found[1], dwarf)
-    except _Unavailable:
+        found = dwarf.global_variable(plain, file)
+        return None if found is None else (found[0], kernel_address(found[1], dwarf))
+    except (_Unavailable, DebuginfoError):
         return None
 
 

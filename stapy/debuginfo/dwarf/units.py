@@ -15,7 +15,7 @@ from stapy.debuginfo.errors import DebuginfoError
 from stapy.record import Record
 
 Value = int | bytes | str
-_MAX_DEPTH = 512
+_MAX_DEPTH = 200
 
 
 class Header(Record):
