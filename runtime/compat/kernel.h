@@ -78,6 +78,7 @@
 #include "linux/ftrace.h"
 #include "linux/hrtimer.h"
 #include "linux/stacktrace.h"
+#include "linux/string.h"
 #include "linux/timer.h"
 #include "linux/uaccess.h"
 
