@@ -53,19 +53,23 @@ def resolve(point: ProbePoint, asking: PointComponent, services: Any) -> list[Ma
     return _matches(point, text, answer, found, services)
 
 
-def inlined_only(point: ProbePoint, services: Any) -> list[Match]:
-    """The instances of a function that the kernel has no copy of out of line; none without DWARF.
+def inlined(point: ProbePoint, services: Any) -> list[Match]:
+    """The inlined instances of functions that are named without a file; none without DWARF.
 
-    The cheaper sources of names are asked first, so this is for what they do not know.
+    Functions out of line come from the cheaper sources of names.
     """
     found = {component.name: component for component in point.components}
-    if point.components[0].name != "kernel" or "module" in found or "exported" in found:
+    only_outside = {"call", "return", "exported", "module"} & set(found)
+    if point.components[0].name != "kernel" or only_outside:
         return []
     text = text_of(found["function"])
     answer = services.debuginfo.places(text)
+    answer.sites = [site for site in answer.sites if site.place and site.place.inlined]
+    if not answer.sites:
+        return []
     try:
         return _matches(point, text, answer, found, services)
-    except PointError:
+    except PointError:  # all of them are refused
         return []
 
 

@@ -146,8 +146,9 @@ class Kprobe:
                 item.name, item.module, 0, 0, optional, is_return, maxactive, item.type, item.rung
             )
             matches.append(Match(self._print(point, item.name, item.module), site))
-        if not matches and not refused:
-            matches = dwarfpoints.inlined_only(point, services)
+        # Without .call a function is probed where it is inlined as well, if that can be known.
+        if matches or not refused:
+            matches += dwarfpoints.inlined(point, services)
         if not matches:
             raise self._no_match(point, pattern, wild, refused, services)
         return matches

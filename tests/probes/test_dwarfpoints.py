@@ -88,6 +88,7 @@ def sites(text: str, info: Info) -> list[tuple[str, str, int]]:
 
 
 OUT = ('kernel.function("vfs_read@fs/a.c:10")', "vfs_read", 0)
+BTF_WRITE = ('kernel.function("vfs_write").call', "vfs_write", 0)
 IN = ('kernel.function("helper@fs/a.c:10")', "vfs_read", 0x24)
 
 
@@ -99,19 +100,21 @@ IN = ('kernel.function("helper@fs/a.c:10")', "vfs_read", 0x24)
         ('kernel.function("*@fs/a.c").inline', [(IN[0] + ".inline", "vfs_read", 0x24)]),
         ('kernel.function("*@fs/a.c").return', [(OUT[0] + ".return", "vfs_read", 0)]),
         ('kernel.function("*@fs/a.c").exported', [(OUT[0] + ".exported", "vfs_read", 0)]),
-        # Without a file the cheaper sources come first.
-        ('kernel.function("vfs_write")', None),
-        ('kernel.function("helper")', [OUT, IN]),
+        # Without a file the cheaper sources tell what is out of line.
+        ('kernel.function("vfs_write").call', [BTF_WRITE]),
+        ('kernel.function("vfs_write")', [('kernel.function("vfs_write")', "vfs_write", 0), IN]),
+        ('kernel.function("helper")', [IN]),
     ],
 )
-def test_functions(point: str, expected: list[tuple[str, str, int]] | None) -> None:
-    info = Info([OUTSIDE, INSIDE])
-    found = sites(point, info)
-    if expected is None:
-        assert [row[1:] for row in found] == [("vfs_write", 0)]
-        assert not info.asked
-    else:
-        assert sorted(found) == sorted(expected)
+def test_functions(point: str, expected: list[tuple[str, str, int]]) -> None:
+    assert sorted(sites(point, Info([OUTSIDE, INSIDE]))) == sorted(expected)
+
+
+def test_calls_by_name_ask_no_dwarf() -> None:
+    info = Info([INSIDE])
+    sites('kernel.function("vfs_write").call', info)
+    sites('kernel.function("vfs_write").return', info)
+    assert not info.asked
 
 
 @pytest.mark.parametrize(("tail", "nearest"), [("", False), (".nearest", True)])
