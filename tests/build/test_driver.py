@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -170,6 +171,16 @@ def test_runtime_file_that_a_kernel_refuses(newest: Builder, tmp_path: Path) -> 
     run = newest(needs, runtime=runtime)
     assert run.codes == ["E0405"]
     assert "(family unused)" in run.diagnostics.errors[0].message
+
+
+def test_refused_file_leaves_its_unit_alone(newest: Builder, tmp_path: Path) -> None:
+    runtime = small.write_runtime(tmp_path / "runtime")
+    (runtime / "report.c").write_text("#error not on this kernel\n")  # of one unit with session.c
+    cache = Cache(tmp_path / "cache")
+    assert newest(runtime=runtime, cache=cache).made.origin == "kit"
+    (library,) = cache.root.glob("kit/*/*/libstapy.a")
+    members = subprocess.run(["ar", "t", library], capture_output=True, text=True, check=True)
+    assert sorted(members.stdout.split()) == ["helper.o", "probes_unused.o", "session.o"]
 
 
 @pytest.mark.parametrize("flags", [[], ["V=0"]])

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from stapy.build.units import Unit, alone, units
 from stapy.paths import data_dir
+
+
+# What a line that begins with "static" defines.
+_STATIC = re.compile(
+    r"^static (?:(?:DEFINE|DECLARE)_\w+\()?(?:__printf\([^)]*\) )?[^;={(]*?(\w+)(?:\)|\(|\[| =|;)",
+    re.MULTILINE,
+)
 
 
 def runtime_members() -> list[str]:
@@ -40,6 +49,22 @@ def test_what_only_some_scripts_use_is_not_in_the_core() -> None:
     core = next(unit for unit in units(runtime_members()) if unit.name == "core")
     optional = ("map.c", "regex.c", "symbols.c", "probes/kprobe.c", "probes/timer.c")
     assert not set(core.members) & set(optional)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [unit for unit in units(runtime_members()) if len(unit.members) > 1],
+    ids=lambda u: u.name,
+)
+def test_files_of_a_unit_can_be_compiled_together(unit: Unit) -> None:
+    # A name used twice would not break anything, but make the kit slower without a word.
+    names: Counter[str] = Counter()
+    for member in unit.members:
+        text = (data_dir("runtime") / member).read_text()
+        found = _STATIC.findall(text)
+        names.update(set(found) | set(re.findall(r"^#define (\w+)", text, re.MULTILINE)))
+    assert len(names) > len(unit.members)
+    assert not [name for name, times in names.items() if times > 1]
 
 
 def test_source_of_one_file_is_that_file(tmp_path: Path) -> None:
