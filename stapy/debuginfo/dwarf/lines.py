@@ -14,6 +14,9 @@ from stapy.debuginfo.errors import DebuginfoError
 from stapy.record import Record
 
 _PATH, _DIRECTORY = 1, 2
+# Two columns: the path as an offset of .debug_line_str, the folder as a number.
+_USUAL = bytes((2, _PATH, k.LINE_STRP, _DIRECTORY, k.UDATA))
+_u32 = struct.Struct("<I").unpack_from
 
 
 class Row(NamedTuple):
@@ -48,6 +51,7 @@ class LineReader:
         self._data = sections.section("line")
         self._strings: dict[tuple[str, int], str] = {}
         self._paths: dict[tuple[str, str], str] = {}
+        self._known: dict[tuple[int, str, str], str] = {}
 
     def program(self, offset: int, comp_dir: str, unit_name: str) -> LineProgram:
         """The header of the program at an offset."""
@@ -121,14 +125,35 @@ class LineReader:
             path = str(row.get(_PATH, ""))
             # The first one is the folder of the compilation itself.
             folders.append(self._join(folders[0], path) if folders else path or comp_dir)
+        top = folders[0] if folders else comp_dir
+        if data[at : at + len(_USUAL)] == _USUAL:
+            return self._usual_files(data, at + len(_USUAL), folders, top)
         rows, at = self._table5(data, at)
         files: list[str] = []
         for row in rows:
             folder = row.get(_DIRECTORY, 0)
             known = isinstance(folder, int) and folder < len(folders)
             base = folders[int(folder)] if known else comp_dir
-            top = folders[0] if folders else comp_dir
             files.append(self._shown(top, base, str(row.get(_PATH, ""))))
+        return files
+
+    def _usual_files(self, data: bytes, at: int, folders: list[str], top: str) -> list[str]:
+        """The files as GCC writes them; a kernel has 300 000 rows, nearly all seen before."""
+        known, files = self._known, []
+        total, at = uleb(data, at)
+        for _ in range(total):
+            (offset,) = _u32(data, at)
+            folder = data[at + 4]
+            at += 5
+            if folder > 0x7F:
+                folder, at = uleb(data, at - 1)
+            base = folders[folder] if folder < len(folders) else top
+            key = offset, base, top
+            path = known.get(key)
+            if path is None:
+                name = self._sections.string("line_str", offset)
+                path = known[key] = self._shown(top, base, name)
+            files.append(path)
         return files
 
     def _table5(self, data: bytes, at: int) -> tuple[list[dict[int, int | str]], int]:
