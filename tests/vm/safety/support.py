@@ -31,7 +31,11 @@ probes() {{
 storm() {{ # system calls until killed, by as many processes
     for process in $(seq $1); do
         while :; do nice -n 19 dd if=/dev/zero of=/dev/null bs=1 count=2000 2>/dev/null; done &
+        storms="$storms $!"
     done
+}}
+calm() {{ # end the storm; what dies frees its memory some time later
+    kill $storms; wait $storms 2>/dev/null; storms=; sleep 1
 }}
 """
 

@@ -52,10 +52,9 @@ def check_memory(found: dict[str, int]) -> None:
 def test_loading_and_unloading_under_load(pair: Machine, modules: dict[str, Path]) -> None:
     text = f"""
     {MEMORY}
-    storm 2
     # The first round makes what the kernel keeps: caches, ftrace's pages, this shell's own.
     insmod $busy && rmmod busy; $run -T 0.2 $busy >/dev/null 2>&1
-    memory before
+    sleep 1; memory before; storm 2
     failures=0; rounds=0; end=$(($(date +%s) + {SECONDS}))
     while [ $rounds -lt {ROUNDS} ] && [ $(date +%s) -lt $end ]; do
         if [ $((rounds % 4)) = 3 ]; then
@@ -68,7 +67,7 @@ def test_loading_and_unloading_under_load(pair: Machine, modules: dict[str, Path
         fi
         rounds=$((rounds + 1))
     done
-    memory after
+    calm; memory after
     echo rounds=$rounds; echo failures=$failures
     echo loaded=$(loaded busy); echo folders=$(folders); echo probes=$(probes)
     """
@@ -85,10 +84,9 @@ def test_killed_consumers(pair: Machine, modules: dict[str, Path]) -> None:
     """kill -9 at random moments: nothing stays but a stopped module, and that goes."""
     text = f"""
     {MEMORY}
-    storm 1
     $run -T 0.2 $busy >/dev/null 2>&1
     start=$(now); $run -T 0.2 $busy >/dev/null 2>&1; usual=$(($(now) - start))
-    memory before
+    sleep 1; memory before; storm 1
     kills=0; left=0; failures=0; start=$(date +%s)
     while [ $kills -lt {KILLS} ] && [ $(($(date +%s) - start)) -lt {SECONDS + 10} ]; do
         $run $busy >out 2>err & victim=$!
@@ -112,14 +110,14 @@ def test_killed_consumers(pair: Machine, modules: dict[str, Path]) -> None:
     wait_for '[ $(loaded busy) = 1 ] && [ "$(state busy)" = running ]'
     kill -9 $victim; wait $victim 2>/dev/null
     $run -d busy || failures=$((failures + 1))
-    memory after
+    calm; memory after
     echo kills=$kills; echo left=$left; echo failures=$failures
     echo loaded=$(loaded busy); echo folders=$(folders); echo probes=$(probes)
     """
     lines, result = shell(pair, modules, text, SECONDS + 120)
     found = figures(lines)
     print(f"\n{found['kills']} kills, {found['left']} modules left, {result.seconds:.0f} s")
-    assert found["kills"] >= min(KILLS, 3)
+    assert found["kills"] >= min(KILLS, 2)
     assert found["left"] > 0, found  # or nothing was tested
     assert found["failures"] == 0, (lines, result.stderr)
     assert found["loaded"] == found["folders"] == found["probes"] == 0, found
