@@ -11,7 +11,6 @@ import pytest
 from stapy.build.units import Unit, alone, units
 from stapy.paths import data_dir
 
-
 # What a line that begins with "static" defines.
 _STATIC = re.compile(
     r"^static (?:(?:DEFINE|DECLARE)_\w+\()?(?:__printf\([^)]*\) )?[^;={(]*?(\w+)(?:\)|\(|\[| =|;)",
