@@ -15,7 +15,7 @@ ROOT = Path(stapy.__file__).parent
 CODE = re.compile(r'"([EW]0[1-6]\d\d)"')
 
 # Codes that no single small script can bring about; each has a test of its own.
-ELSEWHERE = {"E0170", "E0171"}
+ELSEWHERE = {"E0147", "E0170", "E0171"}
 
 
 def used_in(folder: Path) -> set[str]:
