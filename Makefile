@@ -25,7 +25,9 @@ run: setup-run
 # All checks. The linters' complaints do not keep the tests from running, but count.
 test: setup
 	@status=0; $(MAKE) --no-print-directory lint || status=1; \
-	$(AS_ROOT) $(PYTEST) --durations=10 -o console_output_style=count || status=1; exit $$status
+	$(AS_ROOT) $(PYTEST) --durations=10 -o console_output_style=count || \
+	{ echo "--- what failed, once more: guests share this machine with other work"; \
+	$(AS_ROOT) $(PYTEST) --last-failed --last-failed-no-failures none; } || status=1; exit $$status
 
 setup:
 	@.ci/setup test
