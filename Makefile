@@ -3,6 +3,8 @@
 PYTHON = $(shell .ci/python)
 RUN_PYTHON = $(shell PACKAGES="ply jinja2 elftools" .ci/python)
 PYTEST = $(PYTHON) -m pytest
+# One worker per kernel line: each has its own machines.
+WORKERS = -n 2 --dist loadgroup
 AS_ROOT = $(shell [ "$$(id -u)" = 0 ] || echo sudo -E)
 
 LINT_IMPORTS = from importlinter.cli import lint_imports_command as run; run()
@@ -25,7 +27,7 @@ run: setup-run
 # All checks. The linters' complaints do not keep the tests from running, but count.
 test: setup
 	@status=0; $(MAKE) --no-print-directory lint || status=1; \
-	$(AS_ROOT) $(PYTEST) --durations=10 -o console_output_style=count || \
+	$(AS_ROOT) $(PYTEST) $(WORKERS) --durations=25 -o console_output_style=count || \
 	{ echo "--- what failed, once more: guests share this machine with other work"; \
 	$(AS_ROOT) $(PYTEST) --last-failed --last-failed-no-failures none; } || status=1; exit $$status
 

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
+from tests import debugpackage
+
+_RELEASE = re.compile(r"\d+\.\d+\.\d+.*-\w+")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
@@ -11,3 +17,33 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write the golden files anew instead of comparing with them",
     )
+
+
+@pytest.fixture(scope="session")
+def debug_root() -> Path:
+    """The debug files of the kernel of line 6.1: what takes the place of /usr/lib/debug."""
+    for release in sorted(path.name for path in Path("/lib/modules").glob("6.1.*-cloud-amd64")):
+        try:
+            return debugpackage.debug_root(release)
+        except debugpackage.NoPackage as error:
+            pytest.skip(str(error))
+    pytest.skip("no kernel of line 6.1 is installed")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All tests of one kernel go to one worker: they share its machine and its build kit."""
+    for item in items:
+        release = _release(item)
+        if release:
+            item.add_marker(pytest.mark.xdist_group(release))
+
+
+def _release(item: pytest.Item) -> str:
+    """The kernel that a test is for, "" when for none or all."""
+    callspec = getattr(item, "callspec", None)
+    for value in callspec.params.values() if callspec else ():
+        name = getattr(value, "release", value)
+        if isinstance(name, str) and _RELEASE.fullmatch(name):
+            return name
+    return ""

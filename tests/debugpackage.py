@@ -1,0 +1,60 @@
+"""The distribution's debug package of a kernel, extracted and never installed.
+
+Tests must see a machine without debuginfo; those that want it ask for the fixture
+``debug_root`` and hand the folder to stapy in ``SYSTEMTAP_DEBUGINFO_PATH``.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "stapy-tests"
+
+
+class NoPackage(Exception):
+    """The package cannot be had here; the text says why."""
+
+
+def debug_root(release: str) -> Path:
+    """The folder that takes the place of ``/usr/lib/debug`` for a kernel.
+
+    ``STAPY_TEST_DEBUG`` names a folder where packages were extracted by hand; otherwise
+    the package is fetched once (some 300 MB) and kept extracted (1.7 GB).
+    Raises NoPackage.
+    """
+    for root in (Path(os.environ.get("STAPY_TEST_DEBUG", "/nowhere")), CACHE / release):
+        if (root / "usr/lib/debug/boot" / f"vmlinux-{release}").exists():
+            return root / "usr/lib/debug"
+    CACHE.mkdir(parents=True, exist_ok=True)
+    fresh = Path(tempfile.mkdtemp(dir=CACHE, prefix="fetch-"))
+    try:
+        _fetch(f"linux-image-{release}-dbg", fresh)
+        fresh.rename(CACHE / release)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    return CACHE / release / "usr/lib/debug"
+
+
+def _fetch(package: str, folder: Path) -> None:
+    """Download a package and extract it into a folder."""
+    if not shutil.which("apt-get") or not shutil.which("dpkg"):
+        raise NoPackage("only Debian's tools can fetch a debug package")
+    folder.chmod(0o755)
+    _run(["apt-get", "-q", "download", package], folder)
+    found = list(folder.glob("*.deb"))
+    if not found:
+        raise NoPackage(f"apt-get fetched no {package}")
+    _run(["dpkg", "-x", found[0].name, "."], folder)
+    found[0].unlink()
+
+
+def _run(command: list[str], folder: Path) -> None:
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False, timeout=900
+    )
+    if done.returncode != 0:
+        raise NoPackage(f"{' '.join(command)}: {(done.stderr or done.stdout).strip()[-300:]}")
