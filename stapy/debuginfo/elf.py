@@ -18,7 +18,8 @@ Buffer = bytes | bytearray | mmap.mmap | memoryview
 
 EM_NAMES = {62: "x86_64", 183: "arm64", 243: "riscv", 21: "powerpc", 22: "s390", 258: "loongarch"}
 
-SHT_SYMTAB, SHT_NOTE, SHT_NOBITS = 2, 7, 8
+ET_REL = 1
+SHT_SYMTAB, SHT_RELA, SHT_NOTE, SHT_NOBITS, SHT_REL = 2, 4, 7, 8, 9
 SHF_COMPRESSED = 0x800
 STT_FUNC = 2
 _MAX_INFLATED = 4 << 30  # no section of a real file inflates beyond this
@@ -42,6 +43,8 @@ class Section(Record):
     offset: int
     size: int
     link: int
+    info: int
+    alignment: int
     entry_size: int
 
 
@@ -106,9 +109,7 @@ class ElfFile:
             raise self._fail("no section names")
         names = self._range(rows[name_index][4], rows[name_index][5], "section names")
         for row in rows:
-            section = Section(
-                _string(names, row[0]), row[1], row[2], row[3], row[4], row[5], row[6], row[9]
-            )
+            section = Section(_string(names, row[0]), *row[1:])
             self.sections.append(section)
             self._by_name.setdefault(section.name, section)
 
@@ -125,6 +126,10 @@ class ElfFile:
         if found is None and name.startswith(".debug_"):
             found = self._by_name.get(".z" + name[1:])
         return found
+
+    def number(self, section: Section) -> int:
+        """A section's number in the file."""
+        return next(n for n, row in enumerate(self.sections) if row is section)
 
     def content(self, section: Section) -> bytes:
         """A section's bytes, inflated when it is compressed; empty for NOBITS."""

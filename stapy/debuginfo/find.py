@@ -23,59 +23,21 @@ from stapy.debuginfo.btf import Btf
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.glob import has_wildcard, literal_prefix, matcher
 from stapy.debuginfo.modulepoints import module_tracepoints
+from stapy.debuginfo.sites import BTF, EXPORTS, SYMBOLS, FunctionSite, Places
 from stapy.debuginfo.sources import Loaded, load_kernel, load_module
 from stapy.debuginfo.symbols import MARKS, is_function, section_of
 from stapy.debuginfo.tracesystems import trace_systems
 from stapy.diagnostics import Diagnostics
 from stapy.kernel.release import install_command
 from stapy.kernel.target import Kernel
-from stapy.record import Record, new
+from stapy.record import Record
 
 if TYPE_CHECKING:
-    from stapy.debuginfo.dwarf.kernel import DwarfKernel, Place
+    from stapy.debuginfo.dwarf.kernel import DwarfFile
 
-BTF = "BTF"
-SYMBOLS = "symbol table"
-DWARF = "DWARF"
-EXPORTS = "exports"
 _PADDING = "__pfx_"  # a symbol at the padding before each function, since 6.2
 
 T = TypeVar("T")
-
-
-class FunctionSite(Record):
-    """One function out of line.
-
-    ``type`` is None when only its name is known.  ``section`` is "" or says why
-    the kernel refuses to probe it (a value of `symbols.MARKS`; ".init.text" is
-    gone after boot).  ``copies`` counts the functions of this name.
-
-    ``place`` is set when DWARF tells the address: then the site is that place,
-    an inlined instance or a statement perhaps.
-    """
-
-    name: str
-    module: str | None
-    type: c.Function | None
-    rung: str
-    section: str = ""
-    copies: int = 1
-    place: Place | None = None
-
-
-class Places(Record):
-    """What DWARF answered.
-
-    ``available`` is False without debug information, ``valid`` for a pattern
-    that is malformed.  ``near_lines`` have code where the line asked for has
-    none; ``functions`` counts those that the pattern names.
-    """
-
-    sites: list[FunctionSite]
-    available: bool
-    valid: bool
-    near_lines: list[int] = new(list)
-    functions: int = 0
 
 
 class Tracepoint(Record):
@@ -97,8 +59,7 @@ class Debuginfo:
         self._kernel: Loaded | None = None
         self._modules: dict[str, Loaded | None] = {}
         self._systems: dict[str, str] | None = None
-        self._dwarf: DwarfKernel | None = None
-        self._dwarf_looked_for = False
+        self._dwarf: dict[str | None, DwarfFile | None] = {}
 
     # --- opening ---------------------------------------------------------
 
@@ -118,18 +79,25 @@ class Debuginfo:
         return self.loaded.btf
 
     @property
-    def dwarf(self) -> DwarfKernel | None:
+    def dwarf(self) -> DwarfFile | None:
         """The kernel's DWARF, None when its debug file is not installed."""
-        if not self._dwarf_looked_for:
-            from stapy.debuginfo.dwarf.kernel import open_kernel
+        return self.dwarf_of(None)
 
-            self._dwarf_looked_for = True
-            self._dwarf, problems = open_kernel(
-                self.kernel, self.loaded.build_id, self._cache, _notice
-            )
+    def dwarf_of(self, module: str | None) -> DwarfFile | None:
+        """The DWARF of the kernel (None) or of a module; None when there is none installed.
+
+        What a `Place` says is to be asked of the file of its ``module``.
+        """
+        module = module and module.replace("-", "_")
+        if module in ("kernel", "vmlinux"):
+            module = None
+        if module not in self._dwarf:
+            from stapy.debuginfo.dwarfrung import open_dwarf
+
+            self._dwarf[module], problems = open_dwarf(self, module, self._cache)
             for problem in problems:
                 self._warn(problem)
-        return self._dwarf
+        return self._dwarf[module]
 
     def module(self, name: str) -> Loaded | None:
         """A module's data, None when the kernel has no such module."""
@@ -153,14 +121,16 @@ class Debuginfo:
     def _warn(self, text: str) -> None:
         self._diagnostics.warning("W0680", f"debug information left out: {text}")
 
-    def _safe(self, otherwise: T, question: Callable[..., T], *arguments: object) -> T:
+    def safe(self, otherwise: T, question: Callable[..., T], *arguments: object) -> T:
+        """An answer, or ``otherwise`` and a warning when the file turns out to be damaged."""
         try:
             return question(*arguments)
         except DebuginfoError as error:
             self._warn(str(error))
             return otherwise
 
-    def _units(self, module: str | None) -> Iterator[tuple[str | None, Loaded]]:
+    def units(self, module: str | None) -> Iterator[tuple[str | None, Loaded]]:
+        """The kernel (None), or the modules of a name that may have wildcards."""
         if module is None:
             yield None, self.loaded
             return
@@ -182,22 +152,22 @@ class Debuginfo:
         if "@" in pattern:
             return self.places(pattern, module).sites
         sites: list[FunctionSite] = []
-        for name, loaded in self._units(module):
+        for name, loaded in self.units(module):
             found: list[FunctionSite] = []
-            sites += self._safe(found, self._matching, pattern, name, loaded)
+            sites += self.safe(found, self._matching, pattern, name, loaded)
         return sites
 
     def function(self, name: str, module: str | None = None) -> FunctionSite | None:
         """The function of exactly this name, wherever it lies."""
-        for unit, loaded in self._units(module):
-            site = self._safe(None, self._exact, name, unit, loaded)
+        for unit, loaded in self.units(module):
+            site = self.safe(None, self.exact, name, unit, loaded)
             if site is not None:
                 return site
         return None
 
     def _matching(self, pattern: str, module: str | None, loaded: Loaded) -> list[FunctionSite]:
         if not has_wildcard(pattern):
-            site = self._exact(pattern, module, loaded)
+            site = self.exact(pattern, module, loaded)
             return [site] if site is not None else []
         prefix, match = literal_prefix(pattern), matcher(pattern)
         kinds: dict[str, list[str]] = {}
@@ -228,7 +198,8 @@ class Debuginfo:
             return True
         return is_function(kinds) and not section_of(kinds)
 
-    def _exact(self, name: str, module: str | None, loaded: Loaded) -> FunctionSite | None:
+    def exact(self, name: str, module: str | None, loaded: Loaded) -> FunctionSite | None:
+        """The function of exactly this name in one kernel or module."""
         kinds = loaded.symbols.kinds(name) if loaded.symbols is not None else []
         known = loaded.btf is not None and loaded.btf.has_function(name)
         if loaded.symbols is not None:
@@ -254,39 +225,16 @@ class Debuginfo:
     def places(self, text: str, module: str | None = None, *, nearest: bool = False) -> Places:
         """What DWARF knows about ``name[@file[:line|:first-last|:*|+offset]]``.
 
-        Out of line functions and inlined instances, or the statements at lines.
-        Only for the kernel itself: debug files of modules are not read.
+        Out of line functions and inlined instances, or the statements at lines,
+        in the kernel or in the modules of a name that may have wildcards.
         """
-        from stapy.debuginfo.dwarf.kernel import Answer
-        from stapy.debuginfo.dwarf.spec import parse
+        from stapy.debuginfo.dwarfrung import places
 
-        spec = parse(text)
-        dwarf = self.dwarf if module is None else None
-        if dwarf is None or spec is None:
-            return Places([], dwarf is not None, spec is not None)
-        found: Answer = self._safe(Answer(), lambda: dwarf.find(spec, nearest=nearest))
-        result = Places([], True, True, found.near_lines, found.functions)
-        seen: set[int] = set()
-        for place in found.places:
-            if place.address not in seen:
-                seen.add(place.address)
-                result.sites.append(self._at(place))
-        return result
-
-    def _at(self, place: Place) -> FunctionSite:
-        loaded = self.loaded
-        kinds = loaded.symbols.kinds(place.symbol) if loaded.symbols is not None else []
-        type: c.Function | None = None
-        if place.exact and loaded.btf is not None and loaded.btf.has_function(place.function):
-            known = self._safe(None, self._exact, place.function, None, loaded)
-            # Of two functions of one name BTF does not say which one it describes.
-            if known is not None and known.copies == 1:
-                type = known.type
-        return FunctionSite(place.function, None, type, DWARF, section_of(kinds), 1, place)
+        return places(self, text, module, nearest)
 
     def symbol_exists(self, name: str, module: str | None = None) -> bool:
         """True when a symbol, function or not, of this name is in the kernel or the module."""
-        for _, loaded in self._units(module):
+        for _, loaded in self.units(module):
             if loaded.symbols is not None and loaded.symbols.kinds(name):
                 return True
             if loaded.symbols is None and loaded.btf is not None and loaded.btf.has_function(name):
@@ -311,7 +259,7 @@ class Debuginfo:
         """``struct x``, ``union x``, ``enum x`` or ``x``; a full definition before a mere name."""
         declared: c.CType | None = None
         for btf in self._btfs(modules):
-            found: c.CType | None = self._safe(None, btf.type, name)
+            found: c.CType | None = self.safe(None, btf.type, name)
             if isinstance(found, c.Struct) and found.declaration:
                 declared = declared or found
             elif found is not None:
@@ -327,7 +275,7 @@ class Debuginfo:
     def enumerator(self, name: str, modules: Iterable[str] = ()) -> int | None:
         """The value of an enumeration constant."""
         for btf in self._btfs(modules):
-            value: int | None = self._safe(None, btf.enumerator, name)
+            value: int | None = self.safe(None, btf.enumerator, name)
             if value is not None:
                 return value
         return None
@@ -335,7 +283,7 @@ class Debuginfo:
     def variable(self, name: str, modules: Iterable[str] = ()) -> c.CType | None:
         """The type of a global variable, where BTF knows it (per-CPU variables)."""
         for btf in self._btfs(modules):
-            found: c.CType | None = self._safe(None, btf.variable, name)
+            found: c.CType | None = self.safe(None, btf.variable, name)
             if found is not None:
                 return found
         return None
@@ -351,7 +299,7 @@ class Debuginfo:
         system, _, name = pattern.rpartition(":")
         found = [
             point
-            for unit, loaded in self._units(module)
+            for unit, loaded in self.units(module)
             for point in self._tracepoints(system, name, unit, loaded)
         ]
         if found or module is not None:
@@ -362,7 +310,7 @@ class Debuginfo:
         return [
             point
             for owner in sorted(owners)
-            for unit, loaded in self._units(owner)
+            for unit, loaded in self.units(owner)
             for point in self._tracepoints(system, name, unit, loaded)
         ]
 
@@ -384,7 +332,7 @@ class Debuginfo:
             owner = self._system(point)
             if system and not self._in_system(system, owner, point, module):
                 continue
-            params: list[c.Parameter] | None = self._safe(None, btf.tracepoint, point)
+            params: list[c.Parameter] | None = self.safe(None, btf.tracepoint, point)
             if params is not None:
                 found.append(Tracepoint(owner, point, module, params))
         return found
@@ -409,7 +357,7 @@ class Debuginfo:
 
         names = (
             candidate
-            for _, loaded in self._units(module)
+            for _, loaded in self.units(module)
             if loaded.btf is not None
             for candidate in loaded.btf.functions("*")
             if _may_be_near(name, candidate)
@@ -451,13 +399,6 @@ class Debuginfo:
         if not command:
             return f"the kernel's debug package for {release} has them"
         return f"the kernel's debug package has them: {command}"
-
-
-def _notice(text: str) -> None:
-    """Something that takes a while begins: tell it now, not with the other messages."""
-    import sys
-
-    print(f"stapy: {text}", file=sys.stderr, flush=True)
 
 
 def _may_be_near(name: str, candidate: str) -> bool:

@@ -12,11 +12,11 @@ class ElfWriter:
         self.rows: list[tuple[str, int, int, int, int, int]] = []
 
     def section(
-        self, name: str, data: bytes, *, type: int = 1, flags: int = 0, link: int = 0
+        self, name: str, data: bytes, *, type: int = 1, flags: int = 0, link: int = 0, info: int = 0
     ) -> int:
         """Add a section, give its number."""
         self.sections.append(
-            {"name": name, "data": data, "type": type, "flags": flags, "link": link}
+            {"name": name, "data": data, "type": type, "flags": flags, "link": link, "info": info}
         )
         return len(self.sections)
 
@@ -67,7 +67,7 @@ class ElfWriter:
                     64 + len(body),
                     len(content),
                     row["link"],
-                    0,
+                    row.get("info", 0),
                     8,
                     24 if row["type"] == 2 else 0,
                 )

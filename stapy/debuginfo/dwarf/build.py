@@ -10,10 +10,11 @@ from stapy.debuginfo import pack
 from stapy.debuginfo.dwarf import constants as k
 from stapy.debuginfo.dwarf.index import NO_FILE
 from stapy.debuginfo.dwarf.lines import LineReader
+from stapy.debuginfo.dwarf.relocate import layout
 from stapy.debuginfo.dwarf.scan import INLINE_NAMES, NO_NAME, NO_ORIGIN, TYPES, Found, Scanner
 from stapy.debuginfo.dwarf.sections import Sections
 from stapy.debuginfo.dwarf.units import Info
-from stapy.debuginfo.elf import ElfFile
+from stapy.debuginfo.elf import ET_REL, ElfFile
 
 _LETTERS = {"struct": "s", "union": "u", "enum": "e", "typedef": "t", "base": "b"}
 _SHF_ALLOC, _SHF_EXECINSTR = 2, 4
@@ -31,6 +32,7 @@ def build(elf: ElfFile) -> bytes:
         _functions(info, found, parts)
         _named(info, found, parts)
         _anchors(elf, parts)
+        parts["in_parts"] = b"1" if info.sections.sorted() else b"0"
         return pack.encode(parts)
     finally:
         if enabled:
@@ -187,11 +189,18 @@ def _named(info: Info, found: Found, parts: dict[str, bytes]) -> None:
 
 
 def _anchors(elf: ElfFile, parts: dict[str, bytes]) -> None:
-    """Names that stand for one address only: what addresses are expressed by."""
-    code = {
+    """Names that stand for one address only: what addresses are expressed by.
+
+    The kernel moves as one piece, and its code is enough.  Of a module each
+    section goes elsewhere, so its data needs names, too, and a name is good up
+    to the end of its section only: there comes one without text.
+    """
+    addresses = layout(elf)
+    whole = elf.type == ET_REL
+    wanted = {
         number
         for number, row in enumerate(elf.sections)
-        if row.flags & _SHF_EXECINSTR and row.flags & _SHF_ALLOC
+        if row.flags & _SHF_ALLOC and (whole or row.flags & _SHF_EXECINSTR)
     }
     counts: dict[str, int] = {}
     places: dict[int, str] = {}
@@ -201,14 +210,19 @@ def _anchors(elf: ElfFile, parts: dict[str, bytes]) -> None:
             continue
         counts[symbol.name] = counts.get(symbol.name, 0) + 1
         plain = symbol.kind <= 2 and not symbol.name.startswith(("__pfx_", "."))
-        if symbol.section not in code or not plain:
+        if symbol.section not in wanted or not plain:
             continue
+        address = symbol.value + addresses[symbol.section]
         # The name of a function is better than a label at the same address.
-        if symbol.kind == 2 and symbol.value not in functions:
-            functions.add(symbol.value)
-            places[symbol.value] = symbol.name
+        if symbol.kind == 2 and address not in functions:
+            functions.add(address)
+            places[address] = symbol.name
         else:
-            places.setdefault(symbol.value, symbol.name)
-    unique = sorted((value, name) for value, name in places.items() if counts[name] == 1)
-    parts["anchor_address"] = array("Q", [value for value, _ in unique]).tobytes()
-    _text_table(parts, "anchor", (name.encode() for _, name in unique))
+            places.setdefault(address, symbol.name)
+    unique = {value: name for value, name in places.items() if counts[name] == 1}
+    if whole:
+        for number in wanted:
+            unique.setdefault(addresses[number], "")
+    rows = sorted(unique.items())
+    parts["anchor_address"] = array("Q", [value for value, _ in rows]).tobytes()
+    _text_table(parts, "anchor", (name.encode() for _, name in rows))

@@ -1,9 +1,9 @@
-"""Finds the file with the debug information of a kernel."""
+"""Finds the files with the debug information of a kernel and of its modules."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from stapy.kernel.target import Kernel
@@ -16,6 +16,12 @@ _BELOW = (
     "lib/modules/{r}/vmlinux.debug",
     "vmlinux-{r}",
     "vmlinux",
+)
+_MODULE_FILES = (
+    "lib/modules/{r}/{m}",
+    "lib/modules/{r}/{m}.debug",
+    "usr/lib/modules/{r}/{m}",
+    "usr/lib/modules/{r}/{m}.debug",
 )
 
 
@@ -31,11 +37,10 @@ def folders() -> list[Path]:
     return list(dict.fromkeys([*found, _USUAL]))
 
 
-def candidates(kernel: Kernel, build_id: str) -> Iterator[Path]:
-    """Files that may be the one, the surest first."""
+def kernel_files(kernel: Kernel, build_id: str) -> Iterator[Path]:
+    """Files that may be the kernel's, the surest first, whether they exist or not."""
     for folder in folders():
-        if len(build_id) > 2:
-            yield folder / ".build-id" / build_id[:2] / f"{build_id[2:]}.debug"
+        yield from _by_build_id(folder, build_id)
         for name in _BELOW:
             if name == "vmlinux" and folder == _USUAL:
                 continue  # of no kernel in particular
@@ -45,15 +50,55 @@ def candidates(kernel: Kernel, build_id: str) -> Iterator[Path]:
             yield tree / "vmlinux"
 
 
-def debug_files(kernel: Kernel, build_id: str) -> list[Path]:
-    """The candidates that exist."""
-    return [path for path in candidates(kernel, build_id) if path.is_file()]
+def module_files(kernel: Kernel, path: Path | None, build_id: str) -> Iterator[Path]:
+    """The same for a module whose own file is ``path``, which may hold it all."""
+    below = _below(kernel, path)
+    for folder in folders():
+        yield from _by_build_id(folder, build_id)
+        for name in _MODULE_FILES if below else ():
+            yield folder / name.format(r=kernel.release, m=below)
+    if path is not None:
+        yield path.with_name(_plain(path.name) + ".debug")
+        yield path
+
+
+def _by_build_id(folder: Path, build_id: str) -> Iterator[Path]:
+    if len(build_id) > 2:
+        yield folder / ".build-id" / build_id[:2] / f"{build_id[2:]}.debug"
+
+
+def _below(kernel: Kernel, path: Path | None) -> str:
+    """Where a module lies below the folder of its kernel, "" when it lies elsewhere."""
+    if path is None or kernel.modules_dir is None:
+        return ""
+    try:
+        below = path.relative_to(kernel.modules_dir)
+    except ValueError:
+        return ""
+    return _plain(str(below))
+
+
+def _plain(name: str) -> str:
+    for suffix in (".xz", ".zst", ".gz"):
+        name = name.removesuffix(suffix)
+    return name
+
+
+def existing(paths: Iterable[Path]) -> list[Path]:
+    """Those of some candidates that are files, each once."""
+    return [path for path in dict.fromkeys(paths) if path.is_file()]
 
 
 def fingerprint(kernel: Kernel) -> list[str]:
     """What tells one state of the machine's debug files from another, for cache keys."""
     found: list[str] = []
-    for path in candidates(kernel, ""):
+    # The folders of modules stand for the files in them.
+    trees = [
+        folder / name.format(r=kernel.release, m="kernel")
+        for folder in folders()
+        for name in _MODULE_FILES[::2]
+    ]
+    for path in [*kernel_files(kernel, ""), *trees]:
         try:
             status = path.stat()
         except OSError:

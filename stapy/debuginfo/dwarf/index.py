@@ -12,7 +12,7 @@ from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.glob import has_wildcard, literal_prefix, matcher
 from stapy.record import Record
 
-VERSION = 3
+VERSION = 4
 NO_FILE = 0xFFFFFFFF  # file number of what names no file
 
 
@@ -79,7 +79,10 @@ class _Texts(Sequence[bytes]):
 
 
 class Index:
-    """One index file."""
+    """One index file.
+
+    ``in_parts`` is True when the debug file can be relocated part by part.
+    """
 
     def __init__(self, data: Buffer) -> None:
         parts = pack.decode(data)
@@ -108,6 +111,7 @@ class Index:
         self._thing_entry = part("thing_entry", "I")
         self._anchors = texts("anchor")
         self._anchor_address = part("anchor_address", "Q")
+        self.in_parts = bytes(part("in_parts")) == b"1"
 
     # --- functions -------------------------------------------------------
 
@@ -166,12 +170,12 @@ class Index:
     # --- addresses -------------------------------------------------------
 
     def anchor(self, address: int) -> tuple[str, int] | None:
-        """``(symbol, offset)`` with a symbol that is unique in the kernel."""
+        """``(symbol, offset)`` with a symbol that is unique in the kernel or module."""
         row = bisect_right(self._anchor_address, address) - 1
         if row < 0:
             return None
         name = self._anchors[row].decode("utf-8", "replace")
-        return name, address - self._anchor_address[row]
+        return (name, address - self._anchor_address[row]) if name else None
 
 
 def file_matcher(pattern: str) -> Any:

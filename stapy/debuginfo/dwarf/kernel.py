@@ -1,17 +1,15 @@
-"""The DWARF rung of one kernel: functions by file and line, as places relative to symbols."""
+"""The DWARF rung of a kernel or module: functions by file and line, relative to symbols."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stapy.cache import Cache, key_of
 from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.dwarf import constants as k
 from stapy.debuginfo.dwarf.expressions import Op
-from stapy.debuginfo.dwarf.files import debug_files
 from stapy.debuginfo.dwarf.frames import Frames
-from stapy.debuginfo.dwarf.index import VERSION, FunctionRow, Index, Site, file_matcher
+from stapy.debuginfo.dwarf.index import FunctionRow, Index, Site, file_matcher
 from stapy.debuginfo.dwarf.lines import LineProgram, LineReader, Row
 from stapy.debuginfo.dwarf.ranges import contains, ranges_of
 from stapy.debuginfo.dwarf.sections import Sections
@@ -19,16 +17,12 @@ from stapy.debuginfo.dwarf.spec import Spec
 from stapy.debuginfo.dwarf.types import Types
 from stapy.debuginfo.dwarf.units import Entry, Info
 from stapy.debuginfo.dwarf.variables import Variable, frame_base, global_address, in_scope
-from stapy.debuginfo.elf import ElfFile, map_file
-from stapy.debuginfo.errors import DebuginfoError
+from stapy.debuginfo.elf import ElfFile
 from stapy.record import Record, new
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from stapy.kernel.target import Kernel
-
-KIND = "debuginfo"
 _AT_ENTRY = (7, 8)  # the return address lies where the stack pointer shows
 _MAX_BLOCKS = 64  # blocks in blocks
 
@@ -36,7 +30,9 @@ _MAX_BLOCKS = 64  # blocks in blocks
 class Place(Record):
     """One address that can be probed.
 
-    ``symbol`` and ``offset`` say where it is in a kernel that was moved;
+    ``symbol`` and ``offset`` say where it is in a kernel that was moved, and in
+    a ``module`` (None: the kernel itself) wherever that was loaded; ``address``
+    is that of the debug file, good for questions to its `DwarfFile` only.
     ``entry`` is the function or inlined instance that it lies in, as an offset
     of ``.debug_info``.  ``exact`` is True for the first instruction of a
     function out of line.
@@ -51,6 +47,7 @@ class Place(Record):
     entry: int
     inlined: bool
     exact: bool
+    module: str | None = None
 
 
 class Answer(Record):
@@ -61,12 +58,15 @@ class Answer(Record):
     functions: int = 0
 
 
-class DwarfKernel:
-    """Debug information of one kernel, its index and, on demand, its entries."""
+class DwarfFile:
+    """Debug information of one kernel or module, its index and, on demand, its entries."""
 
-    def __init__(self, path: Path, index: Index, elf: ElfFile) -> None:
+    def __init__(
+        self, path: Path, index: Index, elf: ElfFile, module: str | None = None
+    ) -> None:
         self.path = path
         self.index = index
+        self.module = module
         self._elf = elf
         self._info: Info | None = None
         self._reader: LineReader | None = None
@@ -78,7 +78,7 @@ class DwarfKernel:
     def info(self) -> Info:
         """``.debug_info``; its units are listed on first use."""
         if self._info is None:
-            self._info = Info(Sections(self._elf))
+            self._info = Info(Sections(self._elf, in_parts=self.index.in_parts))
         return self._info
 
     # --- places ----------------------------------------------------------
@@ -103,7 +103,7 @@ class DwarfKernel:
         exact = address == site.pc and not site.inlined
         answer.places.append(
             Place(row.name, row.file, line, symbol, offset, address, site.entry,
-                  site.inlined, exact)
+                  site.inlined, exact, self.module)
         )  # fmt: skip
 
     def _at_lines(
@@ -193,7 +193,10 @@ class DwarfKernel:
         )
 
     def global_variable(self, name: str, file: str = "") -> tuple[c.CType, int] | None:
-        """``(type, address in the file)`` of a global or static variable."""
+        """``(type, address in the file)`` of a global or static variable.
+
+        `Index.anchor` tells such an address of a module as symbol plus offset.
+        """
         test = file_matcher(file) if file else None
         found: tuple[c.CType, int] | None = None
         for offset in self.index.things("v", name):
@@ -235,57 +238,4 @@ def _inlined_ranges(entry: Entry, depth: int = 0) -> Iterator[tuple[int, int]]:
             yield from _inlined_ranges(child, depth + 1)
 
 
-def open_kernel(
-    kernel: Kernel, build_id: str, cache: Cache, notice: Callable[[str], None]
-) -> tuple[DwarfKernel | None, list[str]]:
-    """The debug information of a kernel, None without any; and what is wrong with the files found.
-
-    ``notice`` is told when the index has to be built, which takes seconds.
-    """
-    problems: list[str] = []
-    for path in debug_files(kernel, build_id):
-        try:
-            elf = ElfFile.open(path)
-            own = elf.build_id()
-            if build_id and own and own != build_id:
-                problems.append(f"{path} belongs to another build (build-id {own[:12]}…)")
-                continue
-            if elf.section(".debug_info") is None:
-                continue
-            return DwarfKernel(path, _index(elf, own, path, cache, notice), elf), problems
-        except (DebuginfoError, OSError) as error:
-            problems.append(str(error))
-    return None, problems
-
-
-def _index(
-    elf: ElfFile, build_id: str, path: Path, cache: Cache, notice: Callable[[str], None]
-) -> Index:
-    from stapy.cache import file_identity
-
-    # Stripped and repacked files of one build differ in size.
-    name = (build_id, path.stat().st_size) if build_id else file_identity(path)
-    key = key_of("dwarf", VERSION, *name)
-    found = _cached(cache, key)
-    if found is not None:
-        return found
-    with cache.lock(KIND, key):
-        found = _cached(cache, key)
-        if found is not None:
-            return found
-        notice(f"building the index of {path} (once, some seconds)")
-        from stapy.debuginfo.dwarf.build import build
-
-        content = build(elf)
-        cache.put_bytes(KIND, key, content)
-        return Index(content)
-
-
-def _cached(cache: Cache, key: str) -> Index | None:
-    path = cache.get(KIND, key)
-    if path is None:
-        return None
-    try:
-        return Index(map_file(path))
-    except DebuginfoError:
-        return None
+DwarfKernel = DwarfFile

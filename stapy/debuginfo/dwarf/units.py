@@ -256,6 +256,7 @@ class Info:
             end = at + 4 + length
             if length >= 0xFFFFFFF0 or end > size or length < 8:
                 raise DebuginfoError(f"{self.name}: 64-bit or damaged DWARF at {at:#x}")
+            self.sections.prepare(at, min(at + 24, end))
             (version,) = struct.unpack_from("<H", data, at + 4)
             if version == 5:
                 kind = data[at + 6]
@@ -287,7 +288,9 @@ class Info:
         if found is None:
             if not 0 <= index < len(self.headers):
                 raise DebuginfoError(f"{self.name}: no unit {index}")
-            found = self._units[index] = Unit(self, self.headers[index])
+            header = self.headers[index]
+            self.sections.prepare(header.offset, header.end)
+            found = self._units[index] = Unit(self, header)
         return found
 
     def entry(self, offset: int) -> Entry:

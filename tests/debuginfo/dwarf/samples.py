@@ -86,17 +86,21 @@ int other(int a)
 STYLES = ("-gdwarf-4", "-gdwarf-5", "-gdwarf-5 -gz=zlib", "-gdwarf-4 -O0")
 
 
-def make(folder: Path, style: str) -> Path:
+LINKED = ("-static", "-no-pie")
+RELOCATABLE = ("-r",)
+
+
+def make(folder: Path, style: str, link: tuple[str, ...] = LINKED) -> Path:
     """Compile and link the sample; skips without a compiler."""
     if shutil.which("gcc") is None:
         pytest.skip("gcc is not installed")
     source = folder / "src"
-    source.mkdir(parents=True)
+    source.mkdir(parents=True, exist_ok=True)
     (source / "sample.c").write_text(SOURCE)
     (source / "inlined.h").write_text(HEADER)
     (source / "second.c").write_text(SECOND)
     flags = ["-O2", *style.split(), "-fno-asynchronous-unwind-tables", "-ffreestanding"]
-    command = ["gcc", *flags, "-nostdlib", "-static", "-no-pie", "-Wl,--build-id=sha1",
+    command = ["gcc", *flags, "-nostdlib", *link, "-Wl,--build-id=sha1",
                "-fno-stack-protector", "-o", "../sample", "sample.c", "second.c"]  # fmt: skip
     subprocess.run(command, cwd=source, check=True, capture_output=True)
     return folder / "sample"

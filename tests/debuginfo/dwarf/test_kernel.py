@@ -11,7 +11,7 @@ from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.dwarf import constants as k
 from stapy.debuginfo.dwarf.build import build
 from stapy.debuginfo.dwarf.index import Index
-from stapy.debuginfo.dwarf.kernel import DwarfKernel
+from stapy.debuginfo.dwarf.kernel import DwarfFile
 from stapy.debuginfo.dwarf.ranges import contains, entry_address, ranges_of
 from stapy.debuginfo.dwarf.spec import parse
 from stapy.debuginfo.elf import ElfFile
@@ -21,16 +21,16 @@ from .samples import line_of
 from .test_reader import all_entries, read
 
 
-def opened(path: Path) -> DwarfKernel:
+def opened(path: Path) -> DwarfFile:
     elf = ElfFile.open(path)
-    return DwarfKernel(path, Index(build(elf)), elf)
+    return DwarfFile(path, Index(build(elf)), elf)
 
 
-def optimised(dwarf: DwarfKernel) -> bool:
+def optimised(dwarf: DwarfFile) -> bool:
     return "-O0" not in str(dwarf.info.unit(0).root.values[0x25])
 
 
-def lines(dwarf: DwarfKernel, text: str, nearest: bool = False) -> list[int]:
+def lines(dwarf: DwarfFile, text: str, nearest: bool = False) -> list[int]:
     spec = parse(text)
     assert spec is not None
     return sorted({place.line for place in dwarf.find(spec, nearest=nearest).places})
@@ -191,7 +191,7 @@ def test_damage_is_an_error_and_no_crash(sample: Path) -> None:
         data[section.offset + chance.randrange(section.size)] = chance.randrange(256)
         try:
             elf = ElfFile(bytes(data), "damaged")
-            dwarf = DwarfKernel(sample, Index(build(elf)), elf)
+            dwarf = DwarfFile(sample, Index(build(elf)), elf)
             spec = parse("*@*:*")
             assert spec is not None
             for place in dwarf.find(spec).places:

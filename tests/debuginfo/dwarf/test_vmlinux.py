@@ -9,7 +9,7 @@ import pytest
 
 from stapy.cache import Cache
 from stapy.debuginfo.dwarf import constants as k
-from stapy.debuginfo.dwarf.files import debug_files
+from stapy.debuginfo.dwarf.files import existing, kernel_files
 from stapy.debuginfo.dwarf.ranges import entry_address
 from stapy.debuginfo.dwarf.spec import parse
 from stapy.debuginfo.elf import ElfFile
@@ -27,7 +27,8 @@ def kernel() -> Kernel:
     for release in installed_releases():
         found = find_kernel(release, Diagnostics(SourceMap()))
         # Header packages bring a vmlinux, too, with nothing but BTF in it.
-        if any(ElfFile.open(path).section(".debug_info") for path in debug_files(found, "")):
+        paths = existing(kernel_files(found, ""))
+        if any(ElfFile.open(path).section(".debug_info") for path in paths):
             return found
     pytest.skip("no kernel's debug file is installed or below $SYSTEMTAP_DEBUGINFO_PATH")
 

@@ -1,0 +1,81 @@
+"""The DWARF rung of the ladder: which file, and what it knows of a pattern."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stapy.cache import Cache
+from stapy.debuginfo import ctypes as c
+from stapy.debuginfo.dwarf.files import existing, kernel_files, module_files
+from stapy.debuginfo.dwarf.kernel import Answer, DwarfFile, Place
+from stapy.debuginfo.dwarf.opener import open_first
+from stapy.debuginfo.dwarf.spec import Spec, parse
+from stapy.debuginfo.sites import DWARF, FunctionSite, Places
+from stapy.debuginfo.sources import Loaded
+from stapy.debuginfo.symbols import section_of
+
+if TYPE_CHECKING:
+    from stapy.debuginfo.find import Debuginfo
+
+
+def open_dwarf(
+    info: Debuginfo, module: str | None, cache: Cache
+) -> tuple[DwarfFile | None, list[str]]:
+    """The debug file of the kernel or of a module, None without one; and what is wrong."""
+    if module is None:
+        build_id = info.loaded.build_id
+        paths = kernel_files(info.kernel, build_id)
+    else:
+        loaded = info.module(module)
+        if loaded is None:
+            return None, []
+        build_id = loaded.build_id
+        paths = module_files(info.kernel, info.kernel.modules.path(module), build_id)
+    return open_first(existing(paths), build_id, module, cache, _notice)
+
+
+def _notice(text: str) -> None:
+    """Something that takes a while begins: tell it now, not with the other messages."""
+    import sys
+
+    print(f"stapy: {text}", file=sys.stderr, flush=True)
+
+
+def places(info: Debuginfo, text: str, module: str | None, nearest: bool) -> Places:
+    """See `Debuginfo.places`."""
+    spec = parse(text)
+    result = Places([], False, spec is not None)
+    if spec is None:
+        result.available = module is not None or info.dwarf is not None
+        return result
+    for name, loaded in info.units(module):
+        dwarf = info.dwarf_of(name)
+        if dwarf is not None:
+            result.available = True
+            _add(result, info, dwarf, loaded, spec, nearest)
+    return result
+
+
+def _add(
+    result: Places, info: Debuginfo, dwarf: DwarfFile, loaded: Loaded, spec: Spec, nearest: bool
+) -> None:
+    found: Answer = info.safe(Answer(), lambda: dwarf.find(spec, nearest=nearest))
+    result.near_lines += [line for line in found.near_lines if line not in result.near_lines]
+    result.functions += found.functions
+    seen: set[int] = set()
+    for place in found.places:
+        if place.address not in seen:
+            seen.add(place.address)
+            result.sites.append(_at(info, place, loaded))
+
+
+def _at(info: Debuginfo, place: Place, loaded: Loaded) -> FunctionSite:
+    kinds = loaded.symbols.kinds(place.symbol) if loaded.symbols is not None else []
+    type: c.Function | None = None
+    if place.exact and loaded.btf is not None and loaded.btf.has_function(place.function):
+        known = info.safe(None, info.exact, place.function, place.module, loaded)
+        # Of two functions of one name BTF does not say which one it describes.
+        if known is not None and known.copies == 1:
+            type = known.type
+    section = section_of(kinds)
+    return FunctionSite(place.function, place.module, type, DWARF, section, 1, place)
