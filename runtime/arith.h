@@ -37,13 +37,21 @@ static inline bool stapy_modulo(struct stapy_context *c, s64 a, s64 b, s64 *resu
  * MAXNESTING may be set to anything.
  */
 #define STAPY_STACK_RESERVE 3072
+#define STAPY_SMALL_STACK_ROOM 2048	/* of the 8 KiB that an exception of its own stack has */
+
+/* For c->stack_floor in the handler of such an exception. */
+static inline unsigned long stapy_small_stack_floor(void)
+{
+	return current_stack_pointer - STAPY_SMALL_STACK_ROOM;
+}
 
 static inline bool stapy_nest(struct stapy_context *c, const char *place)
 {
-	unsigned long left = current_stack_pointer - (unsigned long)task_stack_page(current);
+	unsigned long at = current_stack_pointer;
+	unsigned long left = at - (unsigned long)task_stack_page(current);
 
-	/* On an interrupt's stack "left" is a huge number. */
-	if (likely(c->nesting-- > 0 && left >= STAPY_STACK_RESERVE))
+	/* On the stack of an interrupt or exception "left" is a huge number. */
+	if (likely(c->nesting-- > 0 && left >= STAPY_STACK_RESERVE && at >= c->stack_floor))
 		return true;
 	return stapy_error(c, place, "MAXNESTING exceeded");
 }

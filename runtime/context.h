@@ -43,6 +43,7 @@ struct stapy_context {
 	struct stapy_out out;		/* what this run printed so far */
 	u64 entered;			/* cycle count */
 	void *regex;			/* captures of the last match, for matched() */
+	unsigned long stack_floor;	/* lowest stack pointer for recursion on a small stack, else 0 */
 	char error_text[STAPY_ERROR_BYTES];
 };
 

@@ -72,3 +72,17 @@ void stapy_module_name(char *to, size_t bytes, unsigned long address)
 	bracket[strcspn(bracket, " ]")] = '\0';
 	stapy_copy(to, bracket, bytes);
 }
+
+/*
+ * The kernel's table of names is not open to modules, but registering a kprobe
+ * looks a name up and leaves the address behind, also when it then refuses to
+ * have a probe there because the symbol is no code.
+ */
+unsigned long stapy_symbol_address(const char *name)
+{
+	struct kprobe kp = { .symbol_name = name, .flags = KPROBE_FLAG_DISABLED };
+
+	if (!register_kprobe(&kp))
+		unregister_kprobe(&kp);
+	return (unsigned long)kp.addr;
+}

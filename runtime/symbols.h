@@ -12,4 +12,7 @@ void stapy_symbol_data(char *to, size_t bytes, unsigned long address);
 /* "kernel" or the module's name; "" when the address belongs to neither. */
 void stapy_module_name(char *to, size_t bytes, unsigned long address);
 
+/* Where a symbol of the kernel, code or data, is in memory; 0 when there is none. May sleep. */
+unsigned long stapy_symbol_address(const char *name);
+
 #endif

@@ -18,5 +18,6 @@ struct stapy_family {
 #include "timer.h"
 #include "kprobe.h"
 #include "tracepoint.h"
+#include "watchpoint.h"
 
 #endif

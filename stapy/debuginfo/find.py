@@ -241,6 +241,26 @@ class Debuginfo:
                 return True
         return module is None and name in self.kernel.exports
 
+    def symbol_kinds(self, name: str) -> list[str] | None:
+        """Kinds (nm's letters) of the kernel's symbols of a name; None without a full table.
+
+        Symbols of data are in the kernel's own table and in ``/proc/kallsyms``,
+        not in what is kept of an unpacked ``vmlinux``.
+        """
+        symbols = self.loaded.symbols
+        if symbols is None or not symbols.kinds("jiffies"):
+            return None
+        return symbols.kinds(name)
+
+    def near_symbols(self, name: str, limit: int = 3) -> list[str]:
+        """Symbols of the kernel, code or data, whose names are like a wrong one."""
+        from stapy.suggest import nearest
+
+        symbols = self.loaded.symbols
+        if symbols is None:
+            return []
+        return nearest(name, (row for row, _ in symbols.rows("") if _may_be_near(name, row)), limit)
+
     def exported(self, name: str) -> bool:
         """True when modules can link to this name."""
         return name in self.kernel.exports

@@ -62,6 +62,8 @@ It is read but never written, so it is always 0 or "". A misspelt name?""",
     "W0608": """A function that no call reaches
 Of several functions with one name and one number of arguments the first is called, or the one with
 the lowest priority; the others have their turn when it says `next`. The first one never does.""",
+    "W0609": """More watched data than debug registers
+The hardware watches four places, whatever asks for them: what comes too late is not armed.""",
     "W0640": """Something in the script has no effect here
 The message says what, and why it is ignored.""",
     "W0641": """A parameter in a return probe

@@ -80,8 +80,18 @@ class Finisher:
                 hint="a script needs at least one probe that does something",
             )
             return None
+        self._review(probes)
         probes += self._autoprint(probes, functions)
         return self._program(probes, functions, graph)
+
+    def _review(self, probes: list[_Probe]) -> None:
+        """Each family sees its probes together."""
+        from stapy.probes import by_name
+        from stapy.probes.family import review
+
+        for name in dict.fromkeys(probe.family for probe in probes):
+            mine = [probe for probe in probes if probe.family == name]
+            review(by_name(name), mine, self.services)
 
     # --- types and checks ------------------------------------------------------
 

@@ -65,6 +65,15 @@ class DebuginfoLike(Protocol):
     def places(self, text: str, module: str | None = None, *, nearest: bool = False) -> Places:
         """What DWARF knows about ``name@file:line``."""
 
+    def symbol_kinds(self, name: str) -> list[str] | None:
+        """Kinds of the kernel's symbols of a name; None when that cannot be known."""
+
+    def near_symbols(self, name: str, limit: int = 3) -> list[str]:
+        """Symbols with similar names."""
+
+    def variable(self, name: str) -> CType | None:
+        """Type of a per-CPU variable."""
+
     def exported(self, name: str) -> bool:
         """True for a function that modules may call."""
 

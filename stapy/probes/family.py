@@ -106,6 +106,17 @@ class Family(Protocol):
         """
 
 
+def review(family: Family, probes: list[Any], services: Any) -> None:
+    """Let a family look at all of its probes in a program, to warn of what they are together.
+
+    Only families with something to say have a method ``review(probes, services)``;
+    a probe has ``sites``, ``points`` and ``span``.
+    """
+    look = getattr(family, "review", None)
+    if look is not None:
+        look(probes, services)
+
+
 def text_of(component: PointComponent) -> str:
     """The string argument of a component, "" when there is none."""
     value = getattr(component.arg, "value", "")
@@ -162,5 +173,6 @@ __all__ = [
     "print_component",
     "print_point",
     "quote",
+    "review",
     "text_of",
 ]

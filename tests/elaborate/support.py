@@ -137,6 +137,15 @@ class FakeDebuginfo:
             and (owner is None if module is None else owner and fnmatchcase(owner, module))
         ]
 
+    def symbol_kinds(self, name: str) -> list[str] | None:
+        return {"pid_max": ["D"], "current_task": ["A"]}.get(name, [])
+
+    def near_symbols(self, name: str, limit: int = 3) -> list[str]:
+        return ["pid_max"]
+
+    def variable(self, name: str) -> c.CType | None:
+        return LONG if name == "current_task" else None
+
     def exported(self, name: str) -> bool:
         return name in ("vfs_read", "mutex_lock")
 

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* kernel.data: the CPU's debug registers watch up to eight bytes of kernel memory each. */
+#ifndef STAPY_WATCHPOINT_H
+#define STAPY_WATCHPOINT_H
+
+struct perf_event;
+
+struct stapy_watchpoint_row {
+	struct stapy_site site;
+	const char *symbol;		/* or NULL: address */
+	unsigned long address;
+	u8 length;			/* bytes: 1, 2, 4, 8 */
+	bool reads;			/* hit by reads as well as by writes */
+	/* run-time state below */
+	struct perf_event * __percpu *events;
+};
+
+extern const struct stapy_family stapy_watchpoint;
+
+#endif

@@ -1,0 +1,139 @@
+"""``kernel.data(ADDRESS or "SYMBOL").write`` and ``.rw``: memory watched by debug registers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from stapy.diagnostics import Label
+from stapy.probes.family import Form, Match, PointError, forms, number_of, print_point, text_of
+from stapy.record import Record
+
+if TYPE_CHECKING:
+    from stapy.elaborate.scope import TargetScope
+    from stapy.parse.nodes import PointComponent, ProbePoint
+
+REGISTERS = 4  # debug registers of x86; each watches one place
+LENGTHS = (1, 2, 4, 8)
+_MASK = 2**64 - 1
+
+
+class WatchSite(Record):
+    """``length`` bytes at a symbol of the kernel, or at an address when that is None."""
+
+    symbol: str | None
+    address: int
+    length: int
+    reads: bool
+
+
+class Watchpoint:
+    """The family of watched data."""
+
+    name = "watchpoint"
+    forms: list[Form] = forms(
+        "kernel.data(number).write",
+        "kernel.data(number).rw",
+        "kernel.data(number).length(number).write",
+        "kernel.data(number).length(number).rw",
+        "kernel.data(string).write",
+        "kernel.data(string).rw",
+    )
+
+    def resolve(self, point: ProbePoint, services: Any) -> list[Match]:
+        """One site; without a length it is one byte, as in SystemTap."""
+        found = {c.name: c for c in point.components}
+        data = found["data"]
+        length = self._length(found.get("length"))
+        address = number_of(data)
+        symbol = None
+        if address is None:
+            symbol = text_of(data)
+            self._check_symbol(symbol, data, services)
+        elif address & _MASK & (length - 1):
+            raise PointError(
+                "E0234",
+                f"{length} bytes at 0x{address & _MASK:x} cannot be watched",
+                data.span,
+                notes=[f"the hardware watches {length} bytes at a multiple of {length} only"],
+                hint="watch fewer bytes, or parts of them with a probe each",
+            )
+        site = WatchSite(symbol, (address or 0) & _MASK, length, "rw" in found)
+        return [Match(print_point(point), site)]
+
+    @staticmethod
+    def _length(component: PointComponent | None) -> int:
+        """The number of bytes, rounded up to what the hardware can do."""
+        if component is None:
+            return 1
+        wanted = number_of(component) or 0
+        if not 1 <= wanted <= LENGTHS[-1]:
+            raise PointError(
+                "E0212",
+                f"length value out of range (1, {LENGTHS[-1]})",
+                component.span,
+                notes=[f"{wanted} was written; a debug register watches {LENGTHS[-1]} bytes"],
+                hint="watch larger data in parts, with a probe each",
+            )
+        return next(length for length in LENGTHS if length >= wanted)
+
+    @staticmethod
+    def _check_symbol(symbol: str, component: PointComponent, services: Any) -> None:
+        info = services.debuginfo
+        kinds = info.symbol_kinds(symbol)
+        if kinds is None:
+            return  # no table of symbols: the kernel will tell
+        if not kinds:
+
+            def similar(error: PointError) -> None:
+                near = info.near_symbols(symbol)
+                if near:
+                    error.message = f"no match (similar symbols: {', '.join(near)})"
+                    error.hint = f"did you mean '{near[0]}'?"
+
+            notes = [f"this kernel has no symbol '{symbol}'"]
+            raise PointError("E0231", "no match", component.span, notes=notes, explain=similar)
+        if all(kind[:1] in "aA" for kind in kinds) or info.variable(symbol) is not None:
+            raise PointError(
+                "E0234",
+                f"'{symbol}' has no address of its own",
+                component.span,
+                notes=["each CPU has its own copy of a per-CPU variable"],
+                hint="watch the copy of one CPU, by its address",
+            )
+
+    @staticmethod
+    def review(probes: list[Any], services: Any) -> None:
+        """Warn of more probes than there are registers."""
+        number = 0
+        for probe in probes:
+            number += len(probe.sites)
+            if number > REGISTERS:
+                services.diagnostics.warning(
+                    "W0609",
+                    f"too many hardware breakpoint probes: {REGISTERS} debug registers, "
+                    f"{sum(len(one.sites) for one in probes)} probes",
+                    probe.span,
+                    where="no register is left for this one",
+                    labels=[Label(probes[0].span, "the first one")],
+                )
+                return
+
+    def scope(self, site: Any, services: Any) -> TargetScope | None:
+        """No context variables: the access has happened already."""
+        return None
+
+    def rows(self, probe: Any, first_site: int) -> list[dict[str, Any]]:
+        """Rows of ``struct stapy_watchpoint_row``."""
+        return [
+            {
+                "point": point,
+                "symbol": site.symbol,
+                "address": site.address,
+                "length": site.length,
+                "reads": site.reads,
+            }
+            for site, point in zip(probe.sites, probe.points, strict=True)
+        ]
+
+
+FAMILY = Watchpoint()
