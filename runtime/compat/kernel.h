@@ -19,6 +19,7 @@
 #include <linux/dcache.h>
 #include <linux/delay.h>
 #include <linux/err.h>
+#include <linux/fdtable.h>
 #include <linux/fs.h>
 #include <linux/ftrace.h>
 #include <linux/hardirq.h>
@@ -75,6 +76,7 @@
 #define __no_stack_protector
 #endif
 
+#include "linux/fdtable.h"
 #include "linux/ftrace.h"
 #include "linux/hrtimer.h"
 #include "linux/stacktrace.h"

@@ -15,6 +15,7 @@ from stapy.parse import nodes as n
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from stapy.diagnostics import Span
     from stapy.elaborate.lower import Lowerer
 
 COMPARE = {"<", ">", "<=", ">=", "==", "!="}
@@ -210,7 +211,23 @@ def embedded(low: Lowerer, node: n.EmbeddedExpr) -> p.Expr:
     marks = markers(node.code)
     kind = p.STRING if "string" in marks else p.LONG
     reads, writes = pragma_globals(low, marks)
-    return p.EmbeddedValue(node.span, kind, node.code, marks, reads, writes)
+    arguments = embedded_arguments(low, node.code, node.span)
+    return p.EmbeddedValue(node.span, kind, node.code, marks, reads, writes, arguments)
+
+
+def embedded_arguments(low: Lowerer, code: str, span: Span) -> list[p.Expr]:
+    """The parameters of the function at hand that embedded C calls STAP_ARG_name."""
+    function = low.body.function
+    if function is None or "STAP_ARG_" not in code:
+        return []
+    import re
+
+    words = set(re.findall(r"\bSTAP_ARG_(\w+)", code))
+    return [
+        p.LocalRef(span, low.local(param.name).type, param.name)
+        for param in function.params
+        if param.name in words
+    ]
 
 
 def pragma_globals(low: Lowerer, marks: set[str]) -> tuple[list[p.Global], list[p.Global]]:

@@ -396,10 +396,12 @@ class Lowerer:
 
     def embedded(self, node: n.EmbeddedStmt) -> p.Stmt:
         """``%{ C %}``."""
-        from stapy.elaborate.expressions import pragma_globals
+        from stapy.elaborate.expressions import embedded_arguments, pragma_globals
         from stapy.elaborate.syntax import markers
 
-        return p.EmbeddedC(node.span, node.code, *pragma_globals(self, markers(node.code)))
+        reads, writes = pragma_globals(self, markers(node.code))
+        arguments = embedded_arguments(self, node.code, node.span)
+        return p.EmbeddedC(node.span, node.code, reads, writes, arguments)
 
 
 _STATEMENTS: dict[type, Any] = {

@@ -314,12 +314,17 @@ class SavedEntry(Expr):
 
 
 class EmbeddedValue(Expr):
-    """``%{ C expression %}``; its pragmas name the globals that it uses."""
+    """``%{ C expression %}``; its pragmas name the globals that it uses.
+
+    ``arguments`` are the parameters of the script function around it that the C
+    calls STAP_ARG_name.
+    """
 
     code: str
     markers: set[str] = new(set)
     reads: list[Global] = new(list)
     writes: list[Global] = new(list)
+    arguments: list[Expr] = new(list)
 
 
 class PrettyPrint(Expr):
@@ -433,11 +438,12 @@ class Try(Stmt):
 
 
 class EmbeddedC(Stmt):
-    """``%{ C %}`` as a statement; its pragmas name the globals that it uses."""
+    """``%{ C %}`` as a statement; fields as in `EmbeddedValue`."""
 
     code: str
     reads: list[Global] = new(list)
     writes: list[Global] = new(list)
+    arguments: list[Expr] = new(list)
 
 
 class SaveEntry(Stmt):

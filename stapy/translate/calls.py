@@ -63,7 +63,7 @@ def _call(body: Body, expr: p.CallOp) -> Value:
 def _embedded_value(body: Body, expr: p.EmbeddedValue) -> Value:
     string = expr.type == p.STRING
     simple = "\n" not in expr.code and not any(
-        word in expr.code for word in ("goto", "STAP_", "kread", "uread", "deref", "/*", "//")
+        word in expr.code for word in ("goto", "STAP_", "kread", "uread", "write(", "deref", "/*", "//")
     )
     if simple and not string and "pure" in expr.markers:
         return Value(f"((s64)({expr.code.strip()}))", fleeting=True)
@@ -84,7 +84,7 @@ def embedded_block(body: Body, node: p.Expr | p.Stmt, before: str, code: str, af
     """Verbatim C in a block of its own, whose errors leave the way that script errors do."""
     out = body.out
     jumps = may_jump(code, body.unit.failures.macros)
-    macros = _global_macros(body, node)
+    macros = _macros(body, node)
     out.open("")
     if jumps:
         out.line("__label__ out, deref_fault;")
@@ -104,9 +104,15 @@ def embedded_block(body: Body, node: p.Expr | p.Stmt, before: str, code: str, af
         body.check_error()
 
 
-def _global_macros(body: Body, node: p.Expr | p.Stmt) -> list[tuple[str, str]]:
+def _macros(body: Body, node: p.Expr | p.Stmt) -> list[tuple[str, str]]:
+    """SystemTap's names for globals and for the parameters of the function around."""
     if not isinstance(node, (p.EmbeddedValue, p.EmbeddedC)):
         return []
+    arguments = [
+        (f"STAP_ARG_{argument.name}", f"({body.local(argument.name).text})")
+        for argument in node.arguments
+        if isinstance(argument, p.LocalRef)
+    ]
     writes = {var.c_name for var in node.writes}
     rows = {var.c_name: var for var in (*node.reads, *node.writes)}
-    return global_macros(body.unit, [rows[name] for name in sorted(rows)], writes)
+    return arguments + global_macros(body.unit, [rows[name] for name in sorted(rows)], writes)

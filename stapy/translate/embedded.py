@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from stapy.translate.unit import Unit
 
 _JUMPS = re.compile(
-    r"\b(?:STAP_ERROR|STAP_RETURN|STAP_NEXT|STAP_GLOBAL_SET_|goto|\w*deref\w*|kread|uread|CATCH_)"
+    r"\b(?:STAP_ERROR|STAP_RETURN|STAP_NEXT|STAP_GLOBAL_SET_|goto|\w*deref\w*|[ku]read|[ku]write|CATCH_)"
 )
 _FAILS = re.compile(
-    r"\b(?:STAP_ERROR|STAP_NEXT|STAP_GLOBAL_SET_|kread|uread|\w*deref\w*)"
+    r"\b(?:STAP_ERROR|STAP_NEXT|STAP_GLOBAL_SET_|[ku]read|[ku]write|\w*deref\w*)"
     r"|\bCONTEXT\b|\bc\s*->\s*error\b|[(,]\s*c\s*[,)]"
 )
 _DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.M)
