@@ -11,7 +11,6 @@ from stapy.debuginfo.dwarf.kernel import Answer, DwarfFile, Place
 from stapy.debuginfo.dwarf.opener import open_first
 from stapy.debuginfo.dwarf.spec import Spec, parse
 from stapy.debuginfo.sites import DWARF, FunctionSite, Places
-from stapy.debuginfo.sources import Loaded
 from stapy.debuginfo.symbols import section_of
 
 if TYPE_CHECKING:
@@ -48,16 +47,16 @@ def places(info: Debuginfo, text: str, module: str | None, nearest: bool) -> Pla
     if spec is None:
         result.available = module is not None or info.dwarf is not None
         return result
-    for name, loaded in info.units(module):
+    for name, _ in info.units(module):
         dwarf = info.dwarf_of(name)
         if dwarf is not None:
             result.available = True
-            _add(result, info, dwarf, loaded, spec, nearest)
+            _add(result, info, dwarf, spec, nearest)
     return result
 
 
 def _add(
-    result: Places, info: Debuginfo, dwarf: DwarfFile, loaded: Loaded, spec: Spec, nearest: bool
+    result: Places, info: Debuginfo, dwarf: DwarfFile, spec: Spec, nearest: bool
 ) -> None:
     found: Answer = info.safe(Answer(), lambda: dwarf.find(spec, nearest=nearest))
     result.near_lines += [line for line in found.near_lines if line not in result.near_lines]
@@ -66,10 +65,14 @@ def _add(
     for place in found.places:
         if place.address not in seen:
             seen.add(place.address)
-            result.sites.append(_at(info, place, loaded))
+            result.sites.append(site_at(info, place))
 
 
-def _at(info: Debuginfo, place: Place, loaded: Loaded) -> FunctionSite:
+def site_at(info: Debuginfo, place: Place) -> FunctionSite:
+    """See `Debuginfo.site_at`."""
+    loaded = info.module(place.module) if place.module is not None else info.loaded
+    if loaded is None:
+        return FunctionSite(place.function, place.module, None, DWARF, "", 1, place)
     kinds = loaded.symbols.kinds(place.symbol) if loaded.symbols is not None else []
     type: c.Function | None = None
     if place.exact and loaded.btf is not None and loaded.btf.has_function(place.function):

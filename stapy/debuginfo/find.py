@@ -33,7 +33,7 @@ from stapy.kernel.target import Kernel
 from stapy.record import Record
 
 if TYPE_CHECKING:
-    from stapy.debuginfo.dwarf.kernel import DwarfFile
+    from stapy.debuginfo.dwarf.kernel import DwarfFile, Place
 
 _PADDING = "__pfx_"  # a symbol at the padding before each function, since 6.2
 
@@ -232,6 +232,32 @@ class Debuginfo:
 
         return places(self, text, module, nearest)
 
+    def site_at(self, place: Place) -> FunctionSite:
+        """A place of DWARF with what the cheaper rungs know about it."""
+        from stapy.debuginfo.dwarfrung import site_at
+
+        return site_at(self, place)
+
+    def place_of(self, symbol: str, module: str | None = None) -> Place | None:
+        """The first instruction of a symbol's function by DWARF; None without, or with several.
+
+        For functions that BTF does not describe, such as ``f.isra.0``: their
+        parameters are where DWARF says, if anywhere.
+        """
+        dwarf = self.dwarf_of(module)
+        return None if dwarf is None else self.safe(None, dwarf.place_of, symbol)
+
+    def prototype(self, symbol: str, module: str | None = None) -> c.Function | None:
+        """A function's parameters and result by BTF or else by DWARF."""
+        known = self.function(symbol, module)
+        if known is not None and known.type is not None:
+            return known.type
+        place, dwarf = self.place_of(symbol, module), self.dwarf_of(module)
+        if place is None or dwarf is None:
+            return None
+        found: c.Function | None = self.safe(None, dwarf.prototype, place)
+        return found
+
     def symbol_exists(self, name: str, module: str | None = None) -> bool:
         """True when a symbol, function or not, of this name is in the kernel or the module."""
         for _, loaded in self.units(module):
@@ -276,13 +302,21 @@ class Debuginfo:
                 yield found.btf
 
     def type(self, name: str, modules: Iterable[str] = ()) -> c.CType | None:
-        """``struct x``, ``union x``, ``enum x`` or ``x``; a full definition before a mere name."""
+        """``struct x``, ``union x``, ``enum x`` or ``x``; a full definition before a mere name.
+
+        What BTF does not have is looked for by DWARF, where that is installed.
+        """
         declared: c.CType | None = None
         for btf in self._btfs(modules):
             found: c.CType | None = self.safe(None, btf.type, name)
             if isinstance(found, c.Struct) and found.declaration:
                 declared = declared or found
             elif found is not None:
+                return found
+        for unit in dict.fromkeys((*modules, None)):
+            dwarf = self.dwarf_of(unit)
+            found = self.safe(None, dwarf.type, name) if dwarf is not None else None
+            if found is not None:
                 return found
         return declared
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from stapy.debuginfo.ctypes import CType, Function, Parameter
+    from stapy.debuginfo.dwarf.kernel import DwarfFile, Place
     from stapy.debuginfo.find import Places
     from stapy.parse.nodes import Script
 
@@ -73,6 +74,12 @@ class DebuginfoLike(Protocol):
 
     def variable(self, name: str) -> CType | None:
         """Type of a per-CPU variable."""
+
+    def dwarf_of(self, module: str | None) -> DwarfFile | None:
+        """The debug file of the kernel (None) or of a module."""
+
+    def place_of(self, symbol: str, module: str | None = None) -> Place | None:
+        """The first instruction of a symbol's function by DWARF."""
 
     def exported(self, name: str) -> bool:
         """True for a function that modules may call."""

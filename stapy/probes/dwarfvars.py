@@ -17,10 +17,11 @@ from stapy.elaborate.program import (
     MemoryRead,
 )
 from stapy.elaborate.scope import TargetScope, TargetVariable
+from stapy.probes import abi
 
 if TYPE_CHECKING:
     from stapy.debuginfo.dwarf.expressions import Op
-    from stapy.debuginfo.dwarf.kernel import DwarfKernel, Place
+    from stapy.debuginfo.dwarf.kernel import DwarfFile, Place
     from stapy.debuginfo.dwarf.variables import Variable
 
 WORD = 8
@@ -40,7 +41,7 @@ class _Unavailable(Exception):
 def scope(site: Any, services: Any) -> TargetScope:
     """Parameters and locals at a place."""
     place: Place = site.place
-    dwarf: DwarfKernel = services.debuginfo.dwarf
+    dwarf: DwarfFile = services.debuginfo.dwarf_of(place.module)
     found: dict[str, TargetVariable] = {}
     parameters: list[str] = []
     locals_: list[str] = []
@@ -58,16 +59,40 @@ def scope(site: Any, services: Any) -> TargetScope:
     except DebuginfoError as error:  # what was read before the damage is good
         missing = str(error)
     return TargetScope(
-        "kernel",
+        place.module or "kernel",
         found,
         {"$$parms": parameters, "$$locals": locals_, "$$vars": parameters + locals_},
         missing=missing,
-        key=f"dwarf:{place.address:#x}:{place.entry:#x}",
+        key=f"dwarf:{place.module}:{place.address:#x}:{place.entry:#x}",
         unavailable=unavailable,
     )
 
 
-def _where_else(variable: Variable, place: Place, dwarf: DwarfKernel) -> str:
+def return_scope(site: Any, entry: TargetScope, services: Any) -> TargetScope:
+    """The result of a function that only DWARF describes; parameters are saved at its entry."""
+    place: Place = site.place
+    debuginfo = services.debuginfo
+    own: dict[str, TargetVariable] = {}
+    dwarf = debuginfo.dwarf_of(place.module)
+    prototype = debuginfo.safe(None, dwarf.prototype, place)
+    result = abi.result(prototype) if prototype is not None else None
+    if result is not None:
+        own["$return"] = result
+    names = entry.groups["$$parms"]
+    groups = {"$$return": list(own), "$$vars": [*names, *own], "$$parms": names, "$$locals": []}
+    return TargetScope(
+        entry.module,
+        own,
+        groups,
+        entry=entry,
+        is_return=True,
+        missing=entry.missing,
+        key=f"{entry.key}:return",
+        unavailable=entry.unavailable,
+    )
+
+
+def _where_else(variable: Variable, place: Place, dwarf: DwarfFile) -> str:
     lines = dwarf.lines_with(place, variable) if variable.ranges else []
     if not lines:
         return "the compiler has optimised it out"
@@ -76,7 +101,7 @@ def _where_else(variable: Variable, place: Place, dwarf: DwarfKernel) -> str:
     return f"it is available at {place.file}:{shown}{more}"
 
 
-def _target(variable: Variable, place: Place, dwarf: DwarfKernel) -> TargetVariable:
+def _target(variable: Variable, place: Place, dwarf: DwarfFile) -> TargetVariable:
     name, type, ops = "$" + variable.name, variable.type, variable.ops
     if not ops:
         raise _Unavailable
@@ -150,8 +175,10 @@ def _cut(value: Expr, type: ctypes.CType) -> Expr:
     return _binary("&", value, _const((1 << bits) - 1))
 
 
-def kernel_address(address: int, dwarf: DwarfKernel) -> Expr:
+def kernel_address(address: int, dwarf: DwarfFile) -> Expr:
     """An address of the kernel's file in the kernel that runs, wherever that was moved to."""
+    if dwarf.module is not None:  # each of its sections lies elsewhere
+        raise _Unavailable
     base = next(
         (
             site.pc
@@ -184,7 +211,7 @@ def global_variable(name: str, services: Any) -> tuple[ctypes.CType, Expr] | Non
 class _Machine:
     """Runs the operations on expressions instead of numbers."""
 
-    def __init__(self, place: Place, dwarf: DwarfKernel) -> None:
+    def __init__(self, place: Place, dwarf: DwarfFile) -> None:
         self._place = place
         self._dwarf = dwarf
         self._stack: list[Expr] = []

@@ -19,7 +19,7 @@ from stapy.probes.family import (
     quote,
     text_of,
 )
-from stapy.record import Record
+from stapy.record import Record, replace
 
 if TYPE_CHECKING:
     from stapy.debuginfo.ctypes import Function
@@ -220,10 +220,15 @@ class Kprobe:
 
         where = site.module or "kernel"
         type = site.type
-        if type is None and site.place is not None and not site.is_return:
+        if type is None and site.place is None and site.symbol:
+            # BTF does not describe it: perhaps DWARF does.
+            place = services.debuginfo.place_of(site.symbol, site.module)
+            site = replace(site, place=place) if place is not None else site
+        if type is None and site.place is not None:
             from stapy.probes import dwarfvars
 
-            return dwarfvars.scope(site, services)
+            entry = dwarfvars.scope(site, services)
+            return dwarfvars.return_scope(site, entry, services) if site.is_return else entry
         if type is None:
             what = f"'{site.symbol}'" if site.symbol else "a plain address"
             return TargetScope(

@@ -124,7 +124,13 @@ TRACEPOINTS = [
 class FakeDebuginfo:
     """Functions, types and tracepoints from the tables above."""
 
-    dwarf = None  # a kernel without debug files
+    dwarf: Any = None  # a kernel without debug files
+
+    def dwarf_of(self, module: str | None) -> Any:
+        return self.dwarf
+
+    def place_of(self, symbol: str, module: str | None = None) -> None:
+        return None
 
     def places(self, text: str, module: str | None = None, *, nearest: bool = False) -> Places:
         return Places([], False, parse_spec(text) is not None)

@@ -32,6 +32,8 @@ REFUSED = place("copy", symbol="register_kprobe", offset=4, inlined=True, exact=
 class Dwarf:
     """What places are asked about."""
 
+    module = None
+
     def __init__(self, variables: list[Variable]) -> None:
         self.index = self
         self._variables = variables

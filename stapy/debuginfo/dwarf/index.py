@@ -123,6 +123,20 @@ class Index:
                 if wanted is None or self._file[row] in wanted:
                     yield self._row(row, self._names[number].decode("utf-8", "replace"))
 
+    def function_at(self, address: int) -> FunctionRow | None:
+        """The function whose code out of line begins at an address."""
+        wanted, at = address.to_bytes(8, "little"), -1
+        pcs = bytes(self._pc.cast("B"))
+        while True:
+            at = pcs.find(wanted, at + 1)
+            if at < 0:
+                return None
+            site = at // 8
+            row = bisect_right(self._site, site) - 1
+            if at % 8 == 0 and 0 <= row < len(self._entry) and site < self._inline[row]:
+                name = bisect_right(self._first, row) - 1
+                return self._row(row, self._names[name].decode("utf-8", "replace"))
+
     def _row(self, row: int, name: str) -> FunctionRow:
         start, middle, end = self._site[row], self._inline[row], self._site[row + 1]
         sites = [

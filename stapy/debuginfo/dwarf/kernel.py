@@ -14,6 +14,7 @@ from stapy.debuginfo.dwarf.lines import LineProgram, LineReader, Row
 from stapy.debuginfo.dwarf.ranges import contains, ranges_of
 from stapy.debuginfo.dwarf.sections import Sections
 from stapy.debuginfo.dwarf.spec import Spec
+from stapy.debuginfo.dwarf.symboltable import SymbolTable
 from stapy.debuginfo.dwarf.types import Types
 from stapy.debuginfo.dwarf.units import Entry, Info
 from stapy.debuginfo.dwarf.variables import Variable, frame_base, global_address, in_scope
@@ -72,6 +73,7 @@ class DwarfFile:
         self._reader: LineReader | None = None
         self._frames: Frames | None = None
         self._types = Types()
+        self._symbols = SymbolTable(elf)
         self._programs: dict[int, tuple[LineProgram, list[Row]]] = {}
 
     @property
@@ -94,6 +96,29 @@ class DwarfFile:
                 else:
                     self._at_lines(answer, row, site, spec, nearest)
         return answer
+
+    def place_of(self, symbol: str) -> Place | None:
+        """The first instruction of the function that a symbol stands for.
+
+        ``f.isra.0`` and other names that only the compiler gave, and aliases, too;
+        None when several symbols have this name.
+        """
+        answer = Answer()
+        for row in self.index.functions(symbol.partition(".")[0]):
+            for site in row.sites:
+                if not site.inlined and self.index.anchor(site.pc) == (symbol, 0):
+                    self._add(answer, row, site, site.pc, row.line)
+        if not answer.places:
+            address = self._symbols.address(symbol)
+            found = self.index.function_at(address) if address is not None else None
+            for site in found.sites if found is not None else ():
+                if found is not None and site.pc == address and not site.inlined:
+                    self._add(answer, found, site, site.pc, found.line)
+        return answer.places[0] if len(answer.places) == 1 else None
+
+    def prototype(self, place: Place) -> c.Function:
+        """Parameters and result of a place's function as its source has them."""
+        return self._types.function(self.info.entry(place.entry))
 
     def _add(self, answer: Answer, row: FunctionRow, site: Site, address: int, line: int) -> None:
         anchor = self.index.anchor(address)

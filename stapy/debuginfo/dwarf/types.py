@@ -55,13 +55,25 @@ class Types:
         if tag == k.ENUMERATION_TYPE:
             return _enumeration(entry, name, size)
         if tag == k.SUBROUTINE_TYPE:
-            params = [
-                c.Parameter(child.name(), self.of(child, depth))
-                for child in entry.children()
-                if child.tag == k.FORMAL_PARAMETER
-            ]
-            return c.Function(self.of(entry, depth), params)
+            return self._function(entry, depth)
         return c.Unknown(name)
+
+    def function(self, entry: Entry) -> c.Function:
+        """The prototype of a function, out of line or inlined.
+
+        A copy may lack parameters that the compiler dropped: the function's own
+        description has them all.
+        """
+        origin = entry.origin() if k.AT_ABSTRACT_ORIGIN in entry.values else None
+        return self._function(origin or entry, 0)
+
+    def _function(self, entry: Entry, depth: int) -> c.Function:
+        params = [
+            c.Parameter(child.name(), self.of(child, depth))
+            for child in entry.children()
+            if child.tag == k.FORMAL_PARAMETER
+        ]
+        return c.Function(self.of(entry, depth), params)
 
     def _array(self, entry: Entry, depth: int) -> c.CType:
         counts: list[int] = []
@@ -114,4 +126,3 @@ def _enumeration(entry: Entry, name: str, size: int) -> c.CType:
         if child.tag == k.ENUMERATOR
     ]
     return c.Enum(name, size or 4, any(item.value < 0 for item in values), values)
-

@@ -106,6 +106,19 @@ def make(folder: Path, style: str, link: tuple[str, ...] = LINKED) -> Path:
     return folder / "sample"
 
 
+def compiled(folder: Path, name: str, text: str, *flags: str) -> Path:
+    """One source, compiled and linked with ``flags``; C++ by its suffix. Skips without it."""
+    compiler = "g++" if name.endswith(".cc") else "gcc"
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not installed")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(text)
+    command = [compiler, "-nostdlib", "-fno-stack-protector", "-fno-asynchronous-unwind-tables",
+               *flags, "-o", "program", name]  # fmt: skip
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    return folder / "program"
+
+
 def line_of(text: str) -> int:
     """The number of the first line of the sample that has a text."""
     return next(n for n, line in enumerate(SOURCE.split("\n"), 1) if text in line)
