@@ -45,8 +45,8 @@ def check_memory(found: dict[str, int]) -> None:
     for name, allowed in (("Slab", 6_000), ("VmallocUsed", 1_000), ("Percpu", 500)):
         grown = found["after" + name] - found["before" + name]
         assert grown < allowed, f"{name} grew by {grown} kB\n{found}"
-    # One session's buffers are some 17 MB per processor.
-    assert found["beforeMemFree"] - found["afterMemFree"] < 16_000, found
+    # One session with its two processors has some 34 MB of buffers; lists of free pages vary.
+    assert found["beforeMemFree"] - found["afterMemFree"] < 30_000, found
 
 
 def test_loading_and_unloading_under_load(pair: Machine, modules: dict[str, Path]) -> None:
