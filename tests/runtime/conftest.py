@@ -58,7 +58,7 @@ def modules(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return build(str(request.param), folder)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def bench(modules: Path) -> Iterator[Bench]:
     """A guest with two CPUs."""
     with Machine(modules.name, cpus=2) as machine:
