@@ -62,9 +62,8 @@ def _call(body: Body, expr: p.CallOp) -> Value:
 @lowers(p.EmbeddedValue)
 def _embedded_value(body: Body, expr: p.EmbeddedValue) -> Value:
     string = expr.type == p.STRING
-    simple = "\n" not in expr.code and not any(
-        word in expr.code for word in ("goto", "STAP_", "kread", "uread", "write(", "deref", "/*", "//")
-    )
+    words = ("\n", "goto", "STAP_", "kread", "uread", "write(", "deref", "/*", "//")
+    simple = not any(word in expr.code for word in words)
     if simple and not string and "pure" in expr.markers:
         return Value(f"((s64)({expr.code.strip()}))", fleeting=True)
     result = body.temp("const char *" if string else "s64", "embedded")
