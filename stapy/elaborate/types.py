@@ -38,7 +38,11 @@ class Inference:
         if found == p.VOID:
             self._void(value)
         elif not self.types.unify(value.type, kind, value.span):
-            self._mismatch(self.types.find(kind), found, value.span, self.types.origin(value.type))
+            expected, origin = self.types.find(kind), self.types.origin(value.type)
+            if origin in (NOWHERE, value.span):
+                self._mismatch(expected, found, value.span, self.types.origin(kind), expected)
+            else:
+                self._mismatch(expected, found, value.span, origin)
 
     def same(self, a: p.Expr, b: p.Expr, span: Span) -> None:
         """Both values must have one type; the second is the one to blame."""

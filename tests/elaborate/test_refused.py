@@ -49,3 +49,23 @@ def test_overloads_that_no_call_reaches(text: str, warned: bool) -> None:
     result = run(text + " probe begin { println(f(1)) }", LIBRARY)
     assert result.program is not None
     assert ("W0608" in result.codes) == warned
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ('global a\nprobe begin {\na["x"] = 1\na[1] = 2; println(a["y"]) }', [(4, 3), (3, 3)]),
+        ('probe begin {\nx = "s"\nx = 1; println(x) }', [(3, 5), (2, 5)]),
+        (
+            'function f:long(\na:long) { return a }\nprobe begin { println(f("x")) }',
+            [(3, 25), (2, 1)],
+        ),
+        ('function f(a) {\nreturn a + 1 }\nprobe begin { println(f("x")) }', [(2, 8), (3, 25)]),
+    ],
+)
+def test_a_type_conflict_shows_both_places(text: str, places: list[tuple[int, int]]) -> None:
+    result = run(text)
+    error = result.diagnostics.errors[0]
+    spans = [error.span, *(label.span for label in error.labels)]
+    positions = [result.diagnostics.sources.position(span) for span in spans]
+    assert (error.code, [position[1:] for position in positions]) == ("E0301", places)
