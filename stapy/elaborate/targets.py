@@ -288,6 +288,17 @@ def autocast(low: Lowerer, node: n.AutoCast) -> p.Expr:
     return finish(low, place, node.chain, node.span, node.address_of)
 
 
+def _local_of(low: Lowerer, node: n.AtVar) -> n.Target | None:
+    """``@var("x")`` that names no unit is ``$x`` where the probe has one."""
+    scope = current_scope(low)
+    if scope is None or "@" in node.name or node.module not in ("", scope.module):
+        return None
+    name = "$" + node.name
+    if name in scope.variables or (scope.entry is not None and name in scope.entry.variables):
+        return n.Target(node.span, name, node.chain, node.address_of)
+    return None
+
+
 def _var_place(low: Lowerer, node: n.AtVar) -> Place | p.Expr:
     from stapy.probes.dwarfvars import global_variable
 
@@ -314,7 +325,10 @@ def _var_place(low: Lowerer, node: n.AtVar) -> Place | p.Expr:
 
 
 def at_var(low: Lowerer, node: n.AtVar) -> p.Expr:
-    """``@var("name")``: a variable of the kernel, where the debug information has it."""
+    """``@var("name")``: one of the probe, or of the kernel where debug information has it."""
+    local = _local_of(low, node)
+    if local is not None:
+        return target(low, local)
     place = _var_place(low, node)
     if not isinstance(place, Place):
         return place
@@ -432,6 +446,8 @@ def at_enum_name(low: Lowerer, node: n.AtEnumName) -> p.Expr:
 def _target_place(low: Lowerer, node: n.Expr) -> Place | p.Expr:
     """The place behind a target expression, without reading it."""
     start: Place | p.Expr
+    if isinstance(node, n.AtVar):
+        node = _local_of(low, node) or node
     if isinstance(node, n.Target):
         scope = current_scope(low)
         variable = scope.variables.get(node.name) if scope is not None else None

@@ -105,7 +105,8 @@ class Kprobe:
         maxactive = self.maxactive(found.get("maxactive"))
         address = number_of(function)
         if address is not None:
-            site = KprobeSite(None, module, address, 0, False, is_return, maxactive)
+            optional = point.optional or point.sufficient
+            site = KprobeSite(None, module, address, 0, optional, is_return, maxactive)
             return [Match(".".join(print_component(c) for c in point.components), site)]
         pattern = text_of(function)
         return self._functions(point, pattern, module, is_return, maxactive, services)
@@ -210,7 +211,8 @@ class Kprobe:
                 hint="add -g when you are sure about the address",
             )
         address = number_of(statement) or 0
-        site = KprobeSite(None, None, address & (2**64 - 1), 0, False, False, 0)
+        optional = point.optional or point.sufficient
+        site = KprobeSite(None, None, address & (2**64 - 1), 0, optional, False, 0)
         return Match(".".join(print_component(c) for c in point.components), site)
 
     def scope(self, site: Any, services: Any) -> TargetScope | None:

@@ -46,7 +46,7 @@ class Body:
     def __init__(self, unit: Unit, *, charged: bool = False) -> None:
         self.unit = unit
         self.out = CWriter()
-        self.names = Names()
+        self.names = Names(unit.words_of_c)
         self.locals: dict[str, Local] = {}
         self.charged = charged
         self.loops: list[Loop] = []

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from stapy.elaborate import program as p
 from stapy.translate.ctext import comment, verbatim
 from stapy.translate.cwriter import CWriter
+from stapy.translate.effects import walk
 
 if TYPE_CHECKING:
     from stapy.translate.unit import Unit
@@ -29,6 +30,23 @@ def macros_of(program: p.Program) -> frozenset[str]:
     return frozenset(name for code in program.embedded for name in _DEFINED.findall(code))
 
 
+def words_of(program: p.Program) -> frozenset[str]:
+    """Words of the script's C: none of them may mean one of our locals where it stands."""
+    words = {name for code in program.embedded for name in _DEFINED.findall(code)}
+    bodies: list[p.Stmt] = [handler.body for handler in program.handlers]
+    bodies += [one.body for one in program.functions if one.body is not None]
+    for body in bodies:
+        for node in walk(body):
+            if isinstance(node, (p.EmbeddedValue, p.EmbeddedC)):
+                words.update(words_in(node.code))
+    return frozenset(words)
+
+
+def words_in(code: str) -> list[str]:
+    """Every word of a piece of C."""
+    return _WORD.findall(code)
+
+
 def can_fail(function: p.Function, macros: frozenset[str]) -> bool:
     """True when the C of a function may set the error of the run."""
     code = function.code or ""
@@ -37,7 +55,7 @@ def can_fail(function: p.Function, macros: frozenset[str]) -> bool:
 
 def hides(code: str, macros: frozenset[str]) -> bool:
     """True when a macro is used that may itself use any of the names below."""
-    return _RUNTIME_MACRO.search(code) is not None or not macros.isdisjoint(_WORD.findall(code))
+    return _RUNTIME_MACRO.search(code) is not None or not macros.isdisjoint(words_in(code))
 
 
 def may_jump(code: str, macros: frozenset[str]) -> bool:
@@ -62,14 +80,14 @@ def embedded_function(unit: Unit, function: p.Function) -> str:
     _frame(unit, out, function, copies)
     if function.type == p.LONG and _result(function, code)[0][1] == "ret":
         out.line("s64 ret = 0;")
-    _old_names(out, function, code)
+    _old_names(unit, out, function, code)
     out.blank()
     if function.type == p.STRING:
         out.line("ret[0] = '\\0';")
-    macros = _arguments(out, function, copies)
+    macros = _arguments(unit, out, function, copies)
     macros += _result(function, code)
     macros += _globals(unit, function)
-    words = set(_WORD.findall(code))
+    words = set(words_in(code))
     if "STAP_NEXT" in words or hides(code, hidden):
         macros += _next(unit, function)
     if not hides(code, hidden):
@@ -100,27 +118,28 @@ def _copied_arguments(unit: Unit, function: p.Function) -> list[str]:
     return [param.name for param in function.params if param.type == p.STRING]
 
 
-def _names(function: p.Function) -> dict[str, str]:
+def _names(unit: Unit, function: p.Function) -> dict[str, str]:
     from stapy.translate.functions import parameter_names
 
-    return {param.name: name for param, name in zip(function.params, parameter_names(function))}
+    names = parameter_names(unit, function)
+    return {param.name: name for param, name in zip(function.params, names)}
 
 
 def _frame(unit: Unit, out: CWriter, function: p.Function, copies: list[str]) -> None:
     if not copies:
         return
-    names = _names(function)
+    names = _names(unit, function)
     out.open("struct")
     for name in copies:
         out.line(f"char {names[name]}[MAXSTRINGLEN];")
     out.close(" *l = stapy_frame(c, sizeof(*l));")
 
 
-def _old_names(out: CWriter, function: p.Function, code: str) -> None:
+def _old_names(unit: Unit, out: CWriter, function: p.Function, code: str) -> None:
     """``THIS->x``, as scripts for SystemTap before 1.8 have it."""
     if "THIS" not in code:
         return
-    names = _names(function)
+    names = _names(unit, function)
     out.open("struct")
     if "unmangled" in function.markers:
         for param in function.params:
@@ -137,8 +156,10 @@ def _old_names(out: CWriter, function: p.Function, code: str) -> None:
     out.line("typeof(this_one) *THIS __maybe_unused = &this_one;")
 
 
-def _arguments(out: CWriter, function: p.Function, copies: list[str]) -> list[tuple[str, str]]:
-    names = _names(function)
+def _arguments(
+    unit: Unit, out: CWriter, function: p.Function, copies: list[str]
+) -> list[tuple[str, str]]:
+    names = _names(unit, function)
     macros = []
     for param in function.params:
         name = names[param.name]
@@ -176,7 +197,7 @@ def _next(unit: Unit, function: p.Function) -> list[tuple[str, str]]:
         return [("STAP_NEXT", "goto out")]  # no string for the message of a failure that cannot be
     if following is None:
         return [("STAP_NEXT", f"do {{ {exhausted(unit, function)} goto out; }} while (0)")]
-    names = list(_names(function).values())[: len(following.params)]
+    names = list(_names(unit, function).values())[: len(following.params)]
     args = ["c", *(["ret"] if following.type == p.STRING else []), *names]
     call = f"{unit.function_name(following)}({', '.join(args)})"
     if following.type == p.LONG:

@@ -21,17 +21,20 @@ def signature(unit: Unit, function: p.Function) -> str:
     params = ["struct stapy_context *c"]
     if function.type == p.STRING:
         params.append("char *ret")
-    names = parameter_names(function)
+    names = parameter_names(unit, function)
     params += [C_TYPES[param.type] + name for param, name in zip(function.params, names)]
     result = "s64" if function.type == p.LONG else "void"
     return f"static {result} {unit.function_name(function)}({', '.join(params)})"
 
 
-def parameter_names(function: p.Function) -> list[str]:
+def parameter_names(unit: Unit, function: p.Function) -> list[str]:
     """The C names of a function's parameters."""
+    from stapy.translate.embedded import words_in
     from stapy.translate.names import Names
 
-    names = Names()
+    names = Names(unit.words_of_c)
+    if unit.options.guru and function.code:
+        names.take(words_in(function.code))
     made = [names.make(param.name) for param in function.params]
     kept = _copied(function)
     return [
@@ -140,7 +143,7 @@ def function_text(unit: Unit, function: p.Function) -> str:
     body = Body(unit, charged=charged)
     body.returns = function.type
     copies = _copied(function)
-    names = parameter_names(function)
+    names = parameter_names(unit, function)
     for name in names:
         body.names.make(name)
     before: list[str] = []

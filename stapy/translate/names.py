@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from stapy.translate.ctext import identifier
 
@@ -42,8 +43,12 @@ def usable(name: str) -> str:
 class Names:
     """Names that are taken in one scope."""
 
-    def __init__(self) -> None:
-        self._taken: set[str] = set()
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._taken: set[str] = set(taken)
+
+    def take(self, names: Iterable[str]) -> None:
+        """Let none of these be made."""
+        self._taken.update(names)
 
     def make(self, wish: str, default: str = "value") -> str:
         """A free name as near to the wish as possible."""

@@ -10,6 +10,7 @@ from stapy.elaborate import program as p
 from stapy.translate.costs import Costs
 from stapy.translate.ctext import string_literal, verbatim
 from stapy.translate.effects import walk
+from stapy.translate.embedded import words_of
 from stapy.translate.failures import Failures
 from stapy.translate.limits import Limits
 from stapy.translate.places import Places
@@ -45,6 +46,8 @@ class Unit:
         self.regexes: dict[str, tuple[str, Automaton]] = {}
         self.slot_types: dict[tuple[str, ...], str] = {}
         self.failures = Failures(program, self._watches_actions)
+        # Only scripts with -g have C that was not written for this translator.
+        self.words_of_c = words_of(program) if options.guru else frozenset()
         self._captures = any(one.name in CAPTURE_READERS for one in program.functions)
         self._by_name = {var.c_name: var for var in program.globals}
         self._storage = [var for var in program.globals if var.keys or var.type == p.STATS]

@@ -64,7 +64,7 @@ static const char at_15_10[] = "near identifier 'join' at embedded.stp:15:10";
 static void f_count(struct stapy_context *c);
 static s64 f_two(struct stapy_context *c, s64 x);
 static void f_join(struct stapy_context *c, char *ret, const char *a, const char *b);
-static s64 f_old(struct stapy_context *c, s64 v);
+static s64 f_old(struct stapy_context *c, s64 v_2);
 
 /* function count at embedded.stp:21:10 */
 static void f_count(struct stapy_context *c)
@@ -139,12 +139,12 @@ out: __maybe_unused;
 }
 
 /* function old at embedded.stp:25:10 */
-static s64 f_old(struct stapy_context *c, s64 v)
+static s64 f_old(struct stapy_context *c, s64 v_2)
 {
 	struct {
 		s64 v;
 		s64 __retvalue;
-	} this_one = { .v = v };
+	} this_one = { .v = v_2 };
 	typeof(this_one) *THIS __maybe_unused = &this_one;
 
 	{
