@@ -24,7 +24,8 @@ class Place(Record):
 
     One of ``value`` (a scalar at hand), ``address`` (in memory) and ``parts``
     (a small struct in registers) is set.  ``bit_offset`` counts from the
-    address; ``bit_size`` is 0 when it is no bit field.
+    address; ``bit_size`` is 0 when it is no bit field.  The bits of ``parts``
+    in ``gaps`` (start, end) are nowhere.
     """
 
     type: ctypes.CType
@@ -35,6 +36,7 @@ class Place(Record):
     bit_size: int = 0
     user: bool = False
     writable: bool = False
+    gaps: list[tuple[int, int]] = new(list)
 
 
 def add(address: p.Expr, offset: int) -> p.Expr:
@@ -103,6 +105,10 @@ def rvalue(low: Lowerer, place: Place, span: Span) -> p.Expr:
         low.resolver.remember(place.value, place.type)
         return place.value
     if place.parts:
+        if _in_gap(place):
+            note = "the compiler has optimised this part of it out"
+            text = "value is not accessible at this address"
+            return low.pending("E0241", text, span, notes=[note])
         result = _from_parts(place, span)
     else:
         assert place.address is not None
@@ -134,6 +140,12 @@ def _load(place: Place, type: ctypes.CType, span: Span) -> p.Expr:
         )
     address = add(place.address, place.bit_offset // 8)
     return p.MemoryRead(span, p.LONG, address, size, signed, place.user)
+
+
+def _in_gap(place: Place) -> bool:
+    start = place.bit_offset
+    end = start + (place.bit_size or 8 * ctypes.size_of(place.type))
+    return any(low < end and start < high for low, high in place.gaps)
 
 
 def _from_parts(place: Place, span: Span) -> p.Expr:
@@ -202,6 +214,7 @@ def member(low: Lowerer, place: Place, step: n.Member) -> Place | Pending:
         item.bit_size,
         place.user,
         place.writable,
+        place.gaps,
     )
 
 

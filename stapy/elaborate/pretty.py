@@ -109,6 +109,7 @@ class _Writer:
                 place.bit_offset + item.bit_offset,
                 item.bit_size,
                 place.user,
+                gaps=place.gaps,
             )
             if item.name:
                 self.text(f".{item.name}=")

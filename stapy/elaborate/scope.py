@@ -16,7 +16,8 @@ class TargetVariable(Record):
 
     ``value`` gives a scalar as 64 bits; ``address`` the place in memory (an
     aggregate passed on the stack); ``parts`` the eight-byte pieces of a small
-    struct that is passed in registers.  ``string`` marks a value that is text.
+    struct that is passed in registers, of which the bits in ``gaps`` (start, end)
+    are nowhere.  ``string`` marks a value that is text.
     """
 
     name: str  # with the dollar
@@ -26,6 +27,7 @@ class TargetVariable(Record):
     parts: list[Expr] = new(list)
     string: bool = False
     writable: bool = False
+    gaps: list[tuple[int, int]] = new(list)
 
 
 class TargetScope(Record):

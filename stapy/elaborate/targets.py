@@ -29,6 +29,7 @@ def _place(variable: TargetVariable) -> Place:
         variable.address,
         variable.parts,
         writable=variable.writable or variable.address is not None,
+        gaps=variable.gaps,
     )
 
 

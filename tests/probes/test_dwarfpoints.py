@@ -12,7 +12,6 @@ from stapy.debuginfo.dwarf.index import FunctionRow, Site
 from stapy.debuginfo.dwarf.kernel import Place
 from stapy.debuginfo.dwarf.variables import Variable
 from stapy.debuginfo.find import FunctionSite, Places
-from stapy.elaborate.program import BinaryOp, Const, ContextValue, EmbeddedValue, Expr, MemoryRead
 from tests.elaborate import support as s
 
 
@@ -145,77 +144,6 @@ def test_refusals(point: str, info: s.FakeDebuginfo, code: str, note: str) -> No
     result = s.run(f"probe {point} {{ println(1) }}", debuginfo=info)
     assert result.codes == [code]
     assert note in " ".join(result.diagnostics.items[0].notes)
-
-
-def shown(value: Expr | None) -> str:
-    """An expression as a short text."""
-    if isinstance(value, ContextValue):
-        return f"r{value.index}:{value.size}{'s' if value.signed else ''}"
-    if isinstance(value, Const):
-        return str(value.value)
-    if isinstance(value, BinaryOp):
-        return f"({shown(value.left)} {value.op} {shown(value.right)})"
-    if isinstance(value, MemoryRead):
-        return f"[{shown(value.address)}]{value.size}"
-    if isinstance(value, EmbeddedValue):
-        return value.code.replace("(int64_t)((unsigned long)", "(")
-    return "?"
-
-
-EIGHT = s.struct("eight", 8, ("a", s.INT, 0), ("b", s.INT, 4))
-BYTE = c.Int("unsigned char", 1, False)
-
-
-@pytest.mark.parametrize(
-    ("type", "ops", "expected"),
-    [
-        (s.INT, [Op("register", 5)], "r5:4s"),
-        (BYTE, [Op("register", 3)], "r3:1"),
-        (EIGHT, [Op("register", 3)], "parts r3:8"),
-        (s.SMALL, [Op("register", 3)], None),
-        (
-            s.SMALL,
-            [Op("register", 3), Op("piece", 8), Op("register", 4), Op("piece", 8)],
-            "parts r3:8 r4:8",
-        ),
-        (s.LONG, [Op("address_in", 3, 8)], "at (r3:8 + 8)"),
-        (s.LONG, [Op("frame", -16)], "at ((r7:8 + 48) + -16)"),
-        (s.LONG, [Op("const", -1), Op("value")], "-1"),
-        (BYTE, [Op("const", 511), Op("value")], "255"),
-        (s.INT, [Op("const", 2**32 - 2), Op("value")], "-2"),
-        (s.LONG, [Op("address_in", 0, 4), Op("value")], "(r0:8 + 4)"),
-        (BYTE, [Op("address_in", 0, 0), Op("value")], "(r0:8 & 255)"),
-        (s.LONG, [Op("address_in", 0, 8), Op("read", 8), Op("value")], "[(r0:8 + 8)]8"),
-        (s.LONG, [Op("address_in", 0, 0), Op("dup"), Op("*"), Op("value")], "(r0:8 * r0:8)"),
-        (s.LONG, [Op("const", 1), Op("const", 2), Op("swap"), Op("-"), Op("value")], "(2 - 1)"),
-        (s.LONG, [Op("address", 0x5010)], "at (register_kprobe + (16L))"),
-        (s.BIG, [Op("register", 1), Op("piece", 8)], None),  # larger than its pieces
-        (s.LONG, [Op("unknown", 0xA3)], None),
-        (s.LONG, [Op("register", 30)], None),
-        (s.LONG, [Op("drop"), Op("value")], None),
-        (s.LONG, None, None),
-    ],
-)
-def test_locations(type: c.CType, ops: list[Op] | None, expected: str | None) -> None:
-    from stapy.probes.kprobe import FAMILY, KprobeSite
-
-    info = Info([], variables=[Variable("x", type, False, ops, [(7, 9)] if ops is None else [])])
-    services = s.run("probe begin { println(1) }", debuginfo=info).services
-    site = KprobeSite("vfs_read", None, 0, 36, False, False, 0, None, "DWARF", INSIDE)
-    scope = FAMILY.scope(site, services)
-    assert scope is not None
-    found = scope.variables.get("$x")
-    assert scope.groups["$$locals"] == scope.groups["$$vars"] == (["$x"] if found else [])
-    if found is None:
-        assert expected is None
-        note = "it is available at fs/a.c:7" if ops is None else "optimised it out"
-        assert note in scope.unavailable["$x"]
-    elif found.parts:
-        assert "parts " + " ".join(shown(part) for part in found.parts) == expected
-    elif found.address is not None:
-        assert "at " + shown(found.address) == expected
-    else:
-        assert shown(found.value) == expected
 
 
 def test_a_variable_that_is_nowhere_says_where_it_is() -> None:

@@ -18,9 +18,14 @@ class Op(NamedTuple):
     ``register n``, ``address_in n offset`` (register plus offset), ``frame
     offset`` (from the frame base), ``cfa``, ``const n``, ``address n`` (of the
     file, before the kernel moved), ``read size``, ``value`` (the stack's top is
-    the value itself), ``piece size``, ``bytes n size``, arithmetic by its C
-    operator, ``dup``, ``drop``, ``swap``, ``over``, ``pick n``, and ``unknown
-    code`` for what stapy does not evaluate.
+    the value itself), ``piece bits offset`` (both in bits), ``bytes n size``,
+    arithmetic by its C operator (``>>>`` shifts in zeros), ``dup``, ``drop``,
+    ``swap``, ``over``, ``rotate``, ``pick n``; ``branch n`` (when the top, which it
+    takes, is not 0) and ``skip n`` go on at operation n, always a later one;
+    ``entry_register n`` is what register n had when the function was entered;
+    ``convert size signed`` makes the top a number of that type, of size 0 a plain
+    one; ``implicit_pointer entry offset`` points into a variable that has no
+    address; ``unknown code`` is what stapy does not evaluate.
     """
 
     name: str
@@ -29,30 +34,106 @@ class Op(NamedTuple):
 
 
 _PLAIN = {
-    0x12: "dup", 0x13: "drop", 0x14: "over", 0x16: "swap", 0x1A: "&", 0x1C: "-", 0x1E: "*",
-    0x1F: "neg", 0x20: "~", 0x21: "|", 0x22: "+", 0x24: "<<", 0x25: ">>>", 0x26: ">>", 0x27: "^",
-    0x29: "==", 0x2A: ">=", 0x2B: ">", 0x2C: "<=", 0x2D: "<", 0x2E: "!=", 0x9C: "cfa",
-    0x9F: "value",
+    0x12: "dup", 0x13: "drop", 0x14: "over", 0x16: "swap", 0x17: "rotate", 0x1A: "&",
+    0x1B: "/", 0x1C: "-", 0x1D: "%", 0x1E: "*", 0x1F: "neg", 0x20: "~", 0x21: "|", 0x22: "+",
+    0x24: "<<", 0x25: ">>>", 0x26: ">>", 0x27: "^", 0x29: "==", 0x2A: ">=", 0x2B: ">",
+    0x2C: "<=", 0x2D: "<", 0x2E: "!=", 0x9C: "cfa", 0x9F: "value",
 }  # fmt: skip
 _FIXED = {
     0x08: (1, False), 0x09: (1, True), 0x0A: (2, False), 0x0B: (2, True), 0x0C: (4, False),
     0x0D: (4, True), 0x0E: (8, False), 0x0F: (8, True),
 }  # fmt: skip
+_NOTHING = (0x96, 0xF0)  # nop, and GNU's mark of what is not initialised yet
+_PIECE, _BIT_PIECE, _BRANCH, _SKIP, _BYTES = 0x93, 0x9D, 0x28, 0x2F, 0x9E
+_IMPLICIT_POINTER = (0xA0, 0xF2)
+_ENTRY_VALUE = (0xA3, 0xF3)
+_CONST_TYPE, _REGVAL_TYPE = (0xA4, 0xF4), (0xA5, 0xF5)
+_DEREF_TYPE = (0xA6, 0xF6)
+_CONVERT, _REINTERPRET = (0xA8, 0xF7), (0xA9, 0xF9)
+# What has no value at a place: nothing in the kernel has it any more, or stapy cannot get it.
+NOT_HERE = frozenset(("unknown", "entry_register", "implicit_pointer"))
 
 
 def decode(data: bytes, unit: Unit) -> list[Op]:
     """The operations of one expression; decoding ends at the first unknown one."""
     ops: list[Op] = []
+    numbers: dict[int, int] = {}  # position in the bytes -> number of the operation
     at = 0
     try:
         while at < len(data):
-            op, at = _one(data, at, unit)
-            ops.append(op)
-            if op.name == "unknown":
+            numbers[at] = len(ops)
+            found, at = _step(data, at, unit)
+            ops += found
+            if ops and ops[-1].name == "unknown":
                 break
     except (IndexError, struct.error):
         raise DebuginfoError(f"{unit.info.name}: damaged expression {data.hex()}") from None
-    return ops
+    numbers[len(data)] = len(ops)
+    return [_aimed(op, number, numbers) for number, op in enumerate(ops)]
+
+
+def _aimed(op: Op, number: int, numbers: dict[int, int]) -> Op:
+    """A branch with the number of the operation that it leads to; loops are unknown."""
+    if op.name not in ("branch", "skip"):
+        return op
+    target = numbers.get(op.first, 0)
+    return Op(op.name, target) if target > number else Op("unknown", _BRANCH)
+
+
+def _step(data: bytes, at: int, unit: Unit) -> tuple[list[Op], int]:
+    """What one operation means, in one or two of ours or in none, and where the next one is."""
+    code = data[at]
+    if code in _NOTHING:
+        return [], at + 1
+    if code in _ENTRY_VALUE:
+        size, at = uleb(data, at + 1)
+        if at + size > len(data):
+            raise IndexError(size)
+        return _entry_value(decode(data[at : at + size], unit), code), at + size
+    if code in _CONST_TYPE:
+        type, at = uleb(data, at + 1)
+        size = data[at]
+        value = Op("const", number(data, at + 1, size))
+        return [value, _convert(unit, type)] if size <= 8 else [_unknown(code)], at + 1 + size
+    if code in _REGVAL_TYPE:
+        register, at = uleb(data, at + 1)
+        type, at = uleb(data, at)
+        return [Op("address_in", register), _convert(unit, type)], at
+    if code in _DEREF_TYPE:
+        size = data[at + 1]
+        type, at = uleb(data, at + 2)
+        return [Op("read", size), _convert(unit, type)], at
+    if code in _CONVERT or code in _REINTERPRET:
+        type, at = uleb(data, at + 1)
+        return [_convert(unit, type)], at
+    op, at = _one(data, at, unit)
+    return [op], at
+
+
+def _unknown(code: int) -> Op:
+    return Op("unknown", code)
+
+
+def _entry_value(ops: list[Op], code: int) -> list[Op]:
+    """What a register had on entry, plus a number perhaps; memory may have changed since."""
+    if len(ops) == 1 and ops[0].name == "register":
+        return [Op("entry_register", ops[0].first)]
+    if len(ops) == 1 and ops[0].name == "address_in":
+        return [Op("entry_register", ops[0].first), Op("add", ops[0].second)]
+    return [_unknown(code)]
+
+
+def _convert(unit: Unit, type: int) -> Op:
+    """To a base type, told as an offset in the unit; 0 is the type of plain numbers."""
+    if not type:
+        return Op("convert")
+    entry = unit.entry_at(unit.header.offset + type)
+    if entry is None or entry.tag != k.BASE_TYPE:
+        return _unknown(_CONVERT[0])
+    size, encoding = entry.number(k.AT_BYTE_SIZE), entry.number(k.AT_ENCODING)
+    if encoding == k.ATE_FLOAT or not 0 < size <= 8:
+        return _unknown(_CONVERT[0])
+    return Op("convert", size, int(encoding in (k.ATE_SIGNED, k.ATE_SIGNED_CHAR)))
 
 
 def _one(data: bytes, at: int, unit: Unit) -> tuple[Op, int]:
@@ -73,13 +154,22 @@ def _one(data: bytes, at: int, unit: Unit) -> tuple[Op, int]:
         return Op("address_in", code - 0x70, offset), at
     if code == 0x03:
         return Op("address", number(data, at, 8)), at + 8
-    if code == 0xA1:
+    if code in (0xA1, 0xA2):
         index, at = uleb(data, at)
-        return Op("address", unit.indexed_address(index)), at
-    if code in (0x10, 0x23, 0x90, 0x93):
+        return Op("address" if code == 0xA1 else "const", unit.indexed_address(index)), at
+    if code in (0x10, 0x23, 0x90):
         value, at = uleb(data, at)
-        name = {0x10: "const", 0x23: "add", 0x90: "register", 0x93: "piece"}[code]
-        return Op(name, value), at
+        return Op({0x10: "const", 0x23: "add", 0x90: "register"}[code], value), at
+    if code == _PIECE:
+        value, at = uleb(data, at)
+        return Op("piece", 8 * value), at
+    if code == _BIT_PIECE:
+        value, at = uleb(data, at)
+        offset, at = uleb(data, at)
+        return Op("piece", value, offset), at
+    if code in (_BRANCH, _SKIP):
+        (distance,) = struct.unpack_from("<h", data, at)
+        return Op("branch" if code == _BRANCH else "skip", at + 2 + int(distance)), at + 2
     if code in (0x11, 0x91):
         value, at = sleb(data, at)
         return Op("const" if code == 0x11 else "frame", value), at
@@ -93,17 +183,20 @@ def _one(data: bytes, at: int, unit: Unit) -> tuple[Op, int]:
         return Op("read", data[at]), at + 1
     if code == 0x15:
         return Op("pick", data[at]), at + 1
-    if code == 0x96:
-        return Op("add", 0), at
-    if code == 0x9E:
+    if code == _BYTES:
         size, at = uleb(data, at)
-        if size <= 8:
-            return Op("bytes", number(data, at, size), size), at + size
-    return Op("unknown", code), at
+        if at + size > len(data):
+            raise IndexError(size)
+        return Op("bytes", number(data, at, size), size), at + size
+    if code in _IMPLICIT_POINTER:
+        entry = number(data, at, 4)
+        offset, at = sleb(data, at + 4)
+        return Op("implicit_pointer", entry, offset), at
+    return _unknown(code), at
 
 
 def location(entry: Entry, attribute: int, address: int) -> tuple[list[Op] | None, list[Range]]:
-    """Where something is at an address, None when nowhere; and where else it is somewhere.
+    """Where something is at an address, None when nowhere; and where else it can be had.
 
     A location that holds everywhere has no ranges.
     """
@@ -117,7 +210,17 @@ def location(entry: Entry, attribute: int, address: int) -> tuple[list[Op] | Non
     for start, end, expression in rows:
         if start <= address < end and expression and found is None:
             found = decode(expression, entry.unit)
-    return found, [(start, end) for start, end, expression in rows if expression and start < end]
+    ranges = [
+        (start, end)
+        for start, end, expression in rows
+        if start < end and available(decode(expression, entry.unit))
+    ]
+    return found, ranges
+
+
+def available(ops: list[Op]) -> bool:
+    """True when what a location says can be had where it holds."""
+    return bool(ops) and not any(op.name in NOT_HERE for op in ops)
 
 
 def location_list(entry: Entry, attribute: int) -> list[tuple[int, int, bytes]]:

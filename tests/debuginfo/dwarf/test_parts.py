@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -46,6 +47,16 @@ class FakeUnit:
     class info:
         name = "test"
 
+    class header:
+        offset = 0x100
+
+    def entry_at(self, offset: int) -> Any:
+        """Base types: int, float and unsigned long."""
+        rows = {0x104: (4, k.ATE_SIGNED), 0x105: (8, k.ATE_FLOAT), 0x106: (8, k.ATE_UNSIGNED)}
+        size, encoding = rows[offset]
+        numbers = {k.AT_BYTE_SIZE: size, k.AT_ENCODING: encoding}
+        return SimpleNamespace(tag=k.BASE_TYPE, number=numbers.__getitem__)
+
     def indexed_address(self, index: int) -> int:
         return 0x1000 + index
 
@@ -66,21 +77,42 @@ class FakeUnit:
         ("117f", [Op("const", -1)]),
         ("038877665544332211", [Op("address", 0x1122334455667788)]),
         ("a102", [Op("address", 0x1002)]),
-        ("5593085493" + "08", [Op("register", 5), Op("piece", 8), Op("register", 4),
-                               Op("piece", 8)]),
+        ("5593085493" + "08", [Op("register", 5), Op("piece", 64), Op("register", 4),
+                               Op("piece", 64)]),
+        ("93045f9d01009d3f03", [Op("piece", 32), Op("register", 15), Op("piece", 1),
+                                Op("piece", 63, 3)]),
         ("7500069404", [Op("address_in", 5, 0), Op("read", 8), Op("read", 4)]),
         ("75002304221c", [Op("address_in", 5, 0), Op("add", 4), Op("+"), Op("-")]),
         ("9e02feff", [Op("bytes", 0xFFFE, 2)]),
-        # What a caller passed is not known in the middle of a function.
-        ("a301559f", [Op("unknown", 0xA3)]),
-        ("f2", [Op("unknown", 0xF2)]),
+        ("a301559f", [Op("entry_register", 5), Op("value")]),
+        ("f30275089f", [Op("entry_register", 5), Op("add", 8), Op("value")]),
+        ("a303750806", [Op("unknown", 0xA3)]),  # memory may have changed since
+        ("a00102030405", [Op("implicit_pointer", 0x04030201, 5)]),
+        ("f20102030405", [Op("implicit_pointer", 0x04030201, 5)]),
+        ("31329617f0", [Op("const", 1), Op("const", 2), Op("rotate")]),
+        ("2e2801001613", [Op("!="), Op("branch", 3), Op("swap"), Op("drop")]),
+        ("2f010016", [Op("skip", 2), Op("swap")]),
+        ("302ffdff", [Op("const", 0), Op("unknown", 0x28)]),  # a loop
+        ("302f0100" "0801", [Op("const", 0), Op("unknown", 0x28), Op("const", 1)]),
+        ("a20a", [Op("const", 0x100A)]),
+        ("a800", [Op("convert")]),
+        ("a904", [Op("convert", 4, 1)]),
+        ("a504059f", [Op("address_in", 4), Op("unknown", 0xA8)]),
+        ("a40402feff", [Op("const", 0xFFFE), Op("convert", 4, 1)]),
+        ("a806", [Op("convert", 8, 0)]),
+        ("a60404", [Op("read", 4), Op("convert", 4, 1)]),
+        ("1b1d", [Op("/"), Op("%")]),
+        ("9e0a" + "01" * 10, [Op("bytes", 0x01010101010101010101, 10)]),
+        ("fa00000000", [Op("unknown", 0xFA)]),
     ],
 )  # fmt: skip
 def test_expressions(code: str, ops: list[Op]) -> None:
     assert decode(bytes.fromhex(code), FakeUnit()) == ops  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("code", ["03", "0b01", "77", "92"])
+@pytest.mark.parametrize(
+    "code", ["03", "0b01", "77", "92", "a305", "9e0401", "2801", "9d01", "a5"]
+)
 def test_damaged_expressions(code: str) -> None:
     data = bytes.fromhex(code)
     if code in ("03", "0b01"):  # numbers that are cut off read as shorter ones
