@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Kernel functions and statements: kprobes and kretprobes, one for each row. */
 #include "../hit.h"
+#include "callers.h"
 #include "fentry.h"
 
 #define NAME_BYTES (MODULE_NAME_LEN + KSYM_NAME_LEN + 2)
@@ -11,13 +12,21 @@ static unsigned int nr_rows;
 static bool arming;			/* rows may be armed; under the mutex */
 static DEFINE_MUTEX(mutex);
 
+/* False for a call from a place that the probe does not ask for. */
+static __always_inline bool is_meant(const struct stapy_kprobe_row *row, const struct kprobe *kp,
+				     struct pt_regs *regs)
+{
+	return likely(!row->callers) ||
+	       stapy_called_by(row->callers, (unsigned long)kp->addr, regs);
+}
+
 static int STAPY_CALLBACK on_entry(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct stapy_kprobe_row *row = container_of(kp, struct stapy_kprobe_row, kp);
 	struct stapy_probe *probe = row->site.probe;
 	struct stapy_context *c;
 
-	if (!stapy_hit_enter(&row->site, probe, STAPY_RUNNING, &c))
+	if (!is_meant(row, kp, regs) || !stapy_hit_enter(&row->site, probe, STAPY_RUNNING, &c))
 		return 0;
 	c->regs = regs;
 	c->address = (unsigned long)kp->addr;
@@ -34,6 +43,10 @@ static int STAPY_CALLBACK on_call(struct kretprobe_instance *ri, struct pt_regs 
 	struct stapy_context *c;
 	bool failed;
 
+	if (!is_meant(row, &row->rp.kp, regs))
+		return 1;
+	if (!probe->entry)
+		return 0;
 	if (!stapy_hit_enter(&row->site, probe, STAPY_RUNNING, &c))
 		return 1;
 	c->regs = regs;
@@ -71,7 +84,7 @@ static int STAPY_CALLBACK on_return(struct kretprobe_instance *ri, struct pt_reg
 /* ftrace does not tell about modules that come and go. */
 static bool may_be_fentry(const struct stapy_kprobe_row *row)
 {
-	return !row->is_return && !row->offset && !row->module;
+	return !row->is_return && !row->offset && !row->module && !row->callers;
 }
 
 /* Give the kernel a fresh structure: a probe that was registered once leaves traces in it. */
@@ -82,7 +95,7 @@ static void prepare(struct stapy_kprobe_row *row, const char *name)
 	if (row->is_return) {
 		memset(&row->rp, 0, sizeof(row->rp));
 		row->rp.handler = on_return;
-		row->rp.entry_handler = row->site.probe->entry ? on_call : NULL;
+		row->rp.entry_handler = row->site.probe->entry || row->callers ? on_call : NULL;
 		row->rp.data_size = row->slot_bytes;
 		row->rp.maxactive = row->maxactive > 0 ? row->maxactive :
 				    max_t(int, 15, 6 * num_possible_cpus());

@@ -13,6 +13,7 @@ struct stapy_kprobe_row {
 	bool is_return;
 	int maxactive;			/* return probes: 0 is KRETACTIVE's default */
 	size_t slot_bytes;		/* saved entry values; the entry side is site.probe->entry */
+	const int *callers;		/* who must have called, see callers.h; NULL: anybody */
 	/* run-time state below */
 	bool armed;			/* registered with the kernel, perhaps by ftrace */
 	bool fentry;			/* hit through ftrace; the kprobe stays disabled */

@@ -40,7 +40,9 @@ def _notice(text: str) -> None:
     print(f"stapy: {text}", file=sys.stderr, flush=True)
 
 
-def places(info: Debuginfo, text: str, module: str | None, nearest: bool) -> Places:
+def places(
+    info: Debuginfo, text: str, module: str | None, *, nearest: bool, entries: bool
+) -> Places:
     """See `Debuginfo.places`."""
     spec = parse(text)
     result = Places([], False, spec is not None)
@@ -51,14 +53,16 @@ def places(info: Debuginfo, text: str, module: str | None, nearest: bool) -> Pla
         dwarf = info.dwarf_of(name)
         if dwarf is not None:
             result.available = True
-            _add(result, info, dwarf, spec, nearest)
+            found: Answer = info.safe(Answer(), _find, dwarf, spec, nearest, entries)
+            _add(result, info, found)
     return result
 
 
-def _add(
-    result: Places, info: Debuginfo, dwarf: DwarfFile, spec: Spec, nearest: bool
-) -> None:
-    found: Answer = info.safe(Answer(), lambda: dwarf.find(spec, nearest=nearest))
+def _find(dwarf: DwarfFile, spec: Spec, nearest: bool, entries: bool) -> Answer:
+    return dwarf.find(spec, nearest=nearest, entries=entries)
+
+
+def _add(result: Places, info: Debuginfo, found: Answer) -> None:
     result.near_lines += [line for line in found.near_lines if line not in result.near_lines]
     result.functions += found.functions
     seen: set[int] = set()

@@ -222,15 +222,23 @@ class Debuginfo:
         copies = sum(1 for kind in kinds if is_function([kind]))
         return FunctionSite(name, module, type, rung, section_of(kinds), max(1, copies))
 
-    def places(self, text: str, module: str | None = None, *, nearest: bool = False) -> Places:
+    def places(
+        self,
+        text: str,
+        module: str | None = None,
+        *,
+        nearest: bool = False,
+        entries: bool = False,
+    ) -> Places:
         """What DWARF knows about ``name[@file[:line|:first-last|:*|+offset]]``.
 
+        With ``entries`` lines stand for the functions that they are in.
         Out of line functions and inlined instances, or the statements at lines,
         in the kernel or in the modules of a name that may have wildcards.
         """
         from stapy.debuginfo.dwarfrung import places
 
-        return places(self, text, module, nearest)
+        return places(self, text, module, nearest=nearest, entries=entries)
 
     def site_at(self, place: Place) -> FunctionSite:
         """A place of DWARF with what the cheaper rungs know about it."""

@@ -63,7 +63,14 @@ class DebuginfoLike(Protocol):
     def functions(self, pattern: str, module: str | None = None) -> Sequence[FunctionSiteLike]:
         """Functions by wildcard."""
 
-    def places(self, text: str, module: str | None = None, *, nearest: bool = False) -> Places:
+    def places(
+        self,
+        text: str,
+        module: str | None = None,
+        *,
+        nearest: bool = False,
+        entries: bool = False,
+    ) -> Places:
         """What DWARF knows about ``name@file:line``."""
 
     def symbol_kinds(self, name: str) -> list[str] | None:

@@ -11,18 +11,20 @@ from stapy.probes import blacklist
 from stapy.probes.family import Match, PointError, number_of, print_component, quote, text_of
 
 if TYPE_CHECKING:
-    from stapy.debuginfo.find import FunctionSite, Places
+    from stapy.debuginfo.dwarf.kernel import DwarfFile
+    from stapy.debuginfo.sites import FunctionSite, Places
     from stapy.diagnostics import Span
     from stapy.parse.nodes import PointComponent, ProbePoint
+    from stapy.probes.kprobe import KprobeSite
 
-_UNKNOWN_YET = ("label", "callee", "callees")
+_INSIDES = ("label", "callee", "callees")
 _LINES_OF = 2  # how many other lines a message names
 
 
 def needs_dwarf(point: ProbePoint) -> PointComponent | None:
     """The component that asks for DWARF, None when BTF will do."""
     for component in point.components:
-        if component.name in ("inline", "statement", "nearest", *_UNKNOWN_YET):
+        if component.name in ("inline", "statement", "nearest", *_INSIDES):
             return component
         if component.name == "function" and "@" in text_of(component):
             return component
@@ -32,24 +34,26 @@ def needs_dwarf(point: ProbePoint) -> PointComponent | None:
 def resolve(point: ProbePoint, asking: PointComponent, services: Any) -> list[Match]:
     """The places that a point means; `PointError` when there is none."""
     found = {component.name: component for component in point.components}
-    for name in _UNKNOWN_YET:
-        if name in found:
-            raise _without(f".{name}", found[name].span, services)
     target = found.get("statement") or found["function"]
     what = _what(asking)
-    if "module" in found:
-        raise _without(f"{what} in a module", asking.span, services)
-    if number_of(target) is not None:
-        raise _without("a statement probe at a plain address", target.span, services)
+    module = module_of(found, services)
+    if number_of(target) is not None or any(name in found for name in _INSIDES):
+        from stapy.probes import dwarfinsides
+
+        files = dwarf_files(module, services)
+        if not files:
+            raise missing(what, asking.span, services)
+        return dwarfinsides.resolve(point, found, files, services)
     text = text_of(target)
     nearest = "nearest" in found
-    answer = services.debuginfo.places(text, None, nearest=nearest)
+    entries = "function" in found
+    answer = services.debuginfo.places(text, module, nearest=nearest, entries=entries)
     if not answer.valid:
         message = f"malformed specification '{text}'"
         hint = "write name@file:line, name@file:first-last, name@file:* or name@file+offset"
         raise PointError("E0231", message, target.span, hint=hint)
     if not answer.available:
-        raise _missing(what, asking.span, services)
+        raise missing(what, asking.span, services)
     return _matches(point, text, answer, found, services)
 
 
@@ -59,11 +63,12 @@ def inlined(point: ProbePoint, services: Any) -> list[Match]:
     Functions out of line come from the cheaper sources of names.
     """
     found = {component.name: component for component in point.components}
-    only_outside = {"call", "return", "exported", "module"} & set(found)
-    if point.components[0].name != "kernel" or only_outside:
+    only_outside = {"call", "return", "exported"} & set(found)
+    if point.components[0].name not in ("kernel", "module") or only_outside:
         return []
     text = text_of(found["function"])
-    answer = services.debuginfo.places(text)
+    module = text_of(found["module"]) if "module" in found else None
+    answer = services.debuginfo.places(text, module)
     answer.sites = [site for site in answer.sites if site.place and site.place.inlined]
     if not answer.sites:
         return []
@@ -79,17 +84,30 @@ def _what(component: PointComponent) -> str:
     return "a statement probe" if component.name == "statement" else f".{component.name}"
 
 
-def _missing(what: str, span: Span, services: Any) -> PointError:
+def missing(what: str, span: Span, services: Any) -> PointError:
+    """What is asked for cannot be had without DWARF, and there is none."""
     notes = [f"{what} needs DWARF debug information, which BTF does not replace"]
     hint = services.debuginfo.missing_hint("lines")
     return PointError("E0233", "no match", span, notes=notes, hint=hint)
 
 
-def _without(what: str, span: Span, services: Any) -> PointError:
-    """What is known to need DWARF, and what stapy cannot do with it yet."""
-    if services.debuginfo.dwarf is None:
-        return _missing(what, span, services)
-    return PointError("E0233", "no match", span, notes=[f"{what} is not supported yet"])
+def module_of(found: dict[str, PointComponent], services: Any) -> str | None:
+    """The pattern of modules, None for the kernel; `PointError` when it matches no module."""
+    if "module" not in found:
+        return None
+    component = found["module"]
+    name = text_of(component)
+    if not services.debuginfo.module_names(name):
+        notes = [f"this kernel has no module '{name}'"]
+        raise PointError("E0231", "no match", component.span, notes=notes)
+    return name
+
+
+def dwarf_files(module: str | None, services: Any) -> list[DwarfFile]:
+    """The debug files of the kernel or of the modules that a pattern means."""
+    info = services.debuginfo
+    names = [None] if module is None else info.module_names(module)
+    return [dwarf for dwarf in map(info.dwarf_of, names) if dwarf is not None]
 
 
 def _matches(
@@ -105,11 +123,11 @@ def _matches(
     for site in answer.sites:
         if not _wanted(site, found, services):
             continue
-        why = _refusal(site, is_return, services)
+        why = refusal(site, is_return, services)
         if why:
             refused.append(f"'{site.name}' must not be probed: {why}")
             continue
-        matches.append(Match(_print(point, site), _kprobe_site(point, text, site, found)))
+        matches.append(Match(_print(point, site), kprobe_site(point, text, site, found)))
     if not matches:
         raise _no_match(text, answer, found, refused)
     return matches
@@ -126,7 +144,8 @@ def _wanted(site: FunctionSite, found: dict[str, PointComponent], services: Any)
     return True
 
 
-def _refusal(site: FunctionSite, is_return: bool, services: Any) -> str:
+def refusal(site: FunctionSite, is_return: bool, services: Any) -> str:
+    """Why a place must not be probed, "" when it may."""
     assert site.place is not None
     if site.section == ".init.text":
         return "its code is gone once the kernel has booted"
@@ -138,16 +157,19 @@ def _refusal(site: FunctionSite, is_return: bool, services: Any) -> str:
     return blacklist.reason(site.name, is_return) or blacklist.reason(site.place.symbol, is_return)
 
 
-def _kprobe_site(
+def kprobe_site(
     point: ProbePoint, text: str, site: FunctionSite, found: dict[str, PointComponent]
-) -> Any:
+) -> KprobeSite:
+    """A place as the family's record."""
     from stapy.probes.kprobe import WILDCARDS, Kprobe, KprobeSite
 
     assert site.place is not None
-    many = any(char in text for char in WILDCARDS) or "-" in text.rpartition(":")[2]
+    many = any(char in text for char in WILDCARDS) or any(
+        char in text.rpartition(":")[2] for char in "-,"
+    )
     return KprobeSite(
         site.place.symbol,
-        None,
+        site.module,
         0,
         site.place.offset,
         many or point.optional or point.sufficient,
@@ -159,14 +181,21 @@ def _kprobe_site(
     )
 
 
+def place_text(place: Any) -> str:
+    """``name@file:line`` of a place, or of a function of the index."""
+    function = getattr(place, "function", "") or place.name
+    return f"{function}@{place.file}:{place.line}" if place.file else str(function)
+
+
 def _print(point: ProbePoint, site: FunctionSite) -> str:
     place = site.place
     assert place is not None
     parts = []
     for component in point.components:
         if component.name in ("function", "statement"):
-            text = f"{place.function}@{place.file}:{place.line}" if place.file else place.function
-            parts.append(f"{component.name}({quote(text)})")
+            parts.append(f"{component.name}({quote(place_text(place))})")
+        elif component.name == "module":
+            parts.append(f"module({quote(site.module or text_of(component))})")
         else:
             parts.append(print_component(component))
     return ".".join(parts)
@@ -187,7 +216,9 @@ def _no_match(
         return PointError("E0231", "no match", target.span, notes=notes, hint=hint)
     if answer.functions:
         notes = [f"'{text}' names functions, but not of the kind that is asked for"]
-        if "inline" in found:
+        if not answer.sites:
+            notes = [f"no function that matches has code there: '{text}'"]
+        elif "inline" in found:
             notes = [f"no function that matches '{text}' is inlined anywhere"]
         elif "statement" not in found:
             notes = [f"every function that matches '{text}' is inlined; .inline probes those"]

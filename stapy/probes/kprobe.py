@@ -19,7 +19,7 @@ from stapy.probes.family import (
     quote,
     text_of,
 )
-from stapy.record import Record, replace
+from stapy.record import Record, new, replace
 
 if TYPE_CHECKING:
     from stapy.debuginfo.ctypes import Function
@@ -34,7 +34,9 @@ MAX_ACTIVE = 65_535
 class KprobeSite(Record):
     """One function or address; ``type`` is the prototype when the debug information has it.
 
-    ``place`` is set when DWARF told the address.
+    ``place`` is set when DWARF told the address.  ``callers`` are the return
+    addresses that must be on the stack, relative to the place: a list of
+    alternatives for each frame, the innermost first.
     """
 
     symbol: str | None
@@ -47,6 +49,7 @@ class KprobeSite(Record):
     type: Function | None = None
     rung: str = ""
     place: Place | None = None
+    callers: list[list[int]] = new(list)
 
 
 def _function_forms(prefix: str) -> list[str]:
@@ -280,9 +283,21 @@ class Kprobe:
                 "is_return": site.is_return,
                 "maxactive": site.maxactive,
                 "slot_bytes": 0,
+                "callers": _frames(site),
             }
             for site, point in zip(probe.sites, probe.points, strict=True)
         ]
+
+
+def _frames(site: KprobeSite) -> list[int] | None:
+    """Frames as ``runtime/probes/callers.h`` has them."""
+    if not site.callers:
+        return None
+    at_entry = site.place is not None and site.place.exact
+    numbers = [len(site.callers), int(at_entry)]
+    for frame in site.callers:
+        numbers += [len(frame), *frame]
+    return numbers
 
 
 FAMILY = Kprobe()

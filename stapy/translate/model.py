@@ -304,6 +304,8 @@ def c_value(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, int):
         return number(value) if value < 1 << 63 else f"{value:#x}ULL"
+    if isinstance(value, list):
+        return f"(const int []){{ {', '.join(map(str, value))} }}"
     if isinstance(value, str) and value.startswith("STAPY_"):
         return value
     return string_literal(str(value))

@@ -132,7 +132,18 @@ class FakeDebuginfo:
     def place_of(self, symbol: str, module: str | None = None) -> None:
         return None
 
-    def places(self, text: str, module: str | None = None, *, nearest: bool = False) -> Places:
+    def module_names(self, pattern: str) -> list[str]:
+        names = {owner for _, owner in FUNCTIONS if owner is not None}
+        return sorted(name for name in names if fnmatchcase(name, pattern))
+
+    def places(
+        self,
+        text: str,
+        module: str | None = None,
+        *,
+        nearest: bool = False,
+        entries: bool = False,
+    ) -> Places:
         return Places([], False, parse_spec(text) is not None)
 
     def functions(self, pattern: str, module: str | None = None) -> list[Site]:

@@ -66,13 +66,20 @@ class Info(s.FakeDebuginfo):
         functions: int | None = None,
         variables: list[Variable] | None = None,
     ) -> None:
-        self.dwarf: Any = Dwarf(variables or [])
+        self.dwarf = Dwarf(variables or [])
         self.asked: list[tuple[str, bool]] = []
         sites = [FunctionSite(p.function, None, None, "DWARF", place=p) for p in places]
         count = len(places) if functions is None else functions
         self._answer = Places(sites, True, True, near or [], count)
 
-    def places(self, text: str, module: str | None = None, *, nearest: bool = False) -> Places:
+    def places(
+        self,
+        text: str,
+        module: str | None = None,
+        *,
+        nearest: bool = False,
+        entries: bool = False,
+    ) -> Places:
         self.asked.append((text, nearest))
         return self._answer
 
@@ -134,8 +141,9 @@ def test_statements(tail: str, nearest: bool) -> None:
         ('kernel.function("f@a.c").inline', Info([OUTSIDE]), "E0231", "is inlined anywhere"),
         ('kernel.function("f@a.c").call', Info([INSIDE]), "E0231", "is inlined; .inline"),
         ('kernel.function("f@a.c")', Info([REFUSED]), "E0231", "must not be probed"),
-        ('kernel.function("f").label("x")', Info([]), "E0233", "not supported yet"),
-        ('module("ext").function("f@a.c")', Info([]), "E0233", "not supported yet"),
+        ('module("absent").function("f@a.c")', Info([]), "E0231", "no module 'absent'"),
+        ('module("ext").function("f").label("x")', s.FakeDebuginfo(), "E0233", "needs DWARF"),
+        ("kernel.statement(12)", s.FakeDebuginfo(), "E0233", "needs DWARF"),
         ('kernel.function("f@a.c")', s.FakeDebuginfo(), "E0233", "needs DWARF"),
         ('kernel.statement("f@")', s.FakeDebuginfo(), "E0231", ""),
     ],

@@ -22,6 +22,7 @@ def test_row_of_a_function() -> None:
             "is_return": False,
             "maxactive": 0,
             "slot_bytes": 0,
+            "callers": None,
         }
     ]
 

@@ -75,6 +75,7 @@ class DwarfFile:
         self._types = Types()
         self._symbols = SymbolTable(elf)
         self._programs: dict[int, tuple[LineProgram, list[Row]]] = {}
+        self._first_lines: dict[str, list[int]] = {}
 
     @property
     def info(self) -> Info:
@@ -85,15 +86,18 @@ class DwarfFile:
 
     # --- places ----------------------------------------------------------
 
-    def find(self, spec: Spec, *, nearest: bool = False) -> Answer:
-        """All places that a pattern means."""
+    def find(self, spec: Spec, *, nearest: bool = False, entries: bool = False) -> Answer:
+        """All places that a pattern means.
+
+        With ``entries`` a line names the functions that it is in.
+        """
         answer = Answer()
         for row in self.index.functions(spec.function, spec.file):
             answer.functions += 1
             for site in row.sites:
-                if spec.lines is None:
+                if spec.lines is None or (entries and self._covers(row, site, spec)):
                     self._add(answer, row, site, site.pc, row.line)
-                else:
+                elif not entries:
                     self._at_lines(answer, row, site, spec, nearest)
         return answer
 
@@ -120,6 +124,28 @@ class DwarfFile:
         """Parameters and result of a place's function as its source has them."""
         return self._types.function(self.info.entry(place.entry))
 
+    def _covers(self, row: FunctionRow, site: Site, spec: Spec) -> bool:
+        """True when one of the lines asked for is between a function's first and last line."""
+        base = row.line if spec.relative else 0
+        wanted = [(low + base, high + base) for low, high in spec.lines or ()]
+        if any(low <= row.line <= high for low, high in wanted):
+            return True
+        if not any(low > row.line for low, _ in wanted):
+            return False
+        # Rows of what the compiler moved in from around an instance may have any line.
+        following = next((n for n in self._starts(row.file) if n > row.line), 1 << 32)
+        last = max((n for n in self._lines_of(row, site) if n < following), default=row.line)
+        return any(low <= last and high >= row.line for low, high in wanted)
+
+    def _starts(self, file: str) -> list[int]:
+        """Lines at which the functions of a file begin."""
+        known = self._first_lines.get(file)
+        if known is None:
+            rows = self.index.functions("*", file)
+            known = sorted({row.line for row in rows if row.file == file})
+            self._first_lines[file] = known
+        return known
+
     def _add(self, answer: Answer, row: FunctionRow, site: Site, address: int, line: int) -> None:
         anchor = self.index.anchor(address)
         if anchor is None:
@@ -136,18 +162,19 @@ class DwarfFile:
     ) -> None:
         """The lowest address of each line asked for within one site."""
         lines = self._lines_of(row, site)
-        assert spec.lines is not None
-        first, last = spec.lines
-        if spec.relative:
-            first, last = row.line + first, row.line + last
-        wanted = sorted(line for line in lines if first <= line <= last)
-        if not wanted and lines:
-            close = sorted(lines, key=lambda line: (abs(line - first), line))
-            answer.near_lines += [line for line in close[:2] if line not in answer.near_lines]
-            # A line outside of the function asks for another one, unless its name is given.
-            if nearest and (spec.named or min(lines) <= first <= max(lines)):
-                wanted = close[:1]
-        for line in wanted:
+        base = row.line if spec.relative else 0
+        wanted: set[int] = set()
+        for low, high in spec.lines or ():
+            first, last = base + low, base + high
+            found = [line for line in lines if first <= line <= last]
+            if not found and lines:
+                close = sorted(lines, key=lambda line: (abs(line - first), line))
+                answer.near_lines += [n for n in close[:2] if n not in answer.near_lines]
+                # A line outside of the function asks for another one, unless its name is given.
+                if nearest and (spec.named or min(lines) <= first <= max(lines)):
+                    found = close[:1]
+            wanted.update(found)
+        for line in sorted(wanted):
             self._add(answer, row, site, lines[line], line)
 
     def _lines_of(self, row: FunctionRow, site: Site) -> dict[int, int]:
@@ -170,6 +197,11 @@ class DwarfFile:
             ):
                 found[item.line] = item.address
         return found
+
+    def line_table(self, unit: int) -> tuple[list[str], list[Row]]:
+        """Files and rows of a unit's line table."""
+        program, rows = self._program(unit)
+        return program.files, rows
 
     def _program(self, unit: int) -> tuple[LineProgram, list[Row]]:
         known = self._programs.get(unit)

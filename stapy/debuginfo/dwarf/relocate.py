@@ -99,7 +99,7 @@ class Relocations:
             table = table[low * _ROW : high * _ROW]
         try:
             self._run(table, data)
-        except struct.error:
+        except (struct.error, IndexError):
             name = self._elf.sections[section].name
             raise DebuginfoError(f"{self._elf.name}: damaged relocations of {name}") from None
 

@@ -7,17 +7,17 @@ import re
 from stapy.record import Record
 
 _EVERY = (1, 2**31)
-_LINES = re.compile(r"(?P<mark>[:+])(?P<first>\d+|\*)(?:-(?P<last>\d+))?$")
+_CUT = re.compile(r"[:+][\d*,-]+$")
+_LINES = re.compile(r"(?P<mark>[:+])(?P<lines>\*|\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)$")
 
 
 class Spec(Record):
-    """A pattern in parts; ``lines`` is None for the function's entry, both ends included."""
+    """A pattern in parts; ``lines`` are ranges with both ends, None for the function's entry."""
 
     function: str
     file: str = ""
-    lines: tuple[int, int] | None = None
+    lines: list[tuple[int, int]] | None = None
     relative: bool = False
-    many: bool = False
 
     @property
     def named(self) -> bool:
@@ -26,7 +26,10 @@ class Spec(Record):
 
 
 def parse(text: str) -> Spec | None:
-    """The parts of ``name[@file[:line|:first-last|:*|+offset]]``; None when it is malformed."""
+    """The parts of ``name[@file[:lines|+lines]]``; None when it is malformed.
+
+    Lines are ``*`` or numbers and ranges with commas in between.
+    """
     function, at, rest = text.partition("@")
     if not at:
         # SystemTap takes lines without a file as well: "name+3".
@@ -36,14 +39,16 @@ def parse(text: str) -> Spec | None:
         rest, function = found.group(), function[: found.start()]
     found = _LINES.search(rest)
     file = rest[: found.start()] if found else rest
-    if not function or (at and not file):
+    if not function or (at and not file) or _CUT.search(file):
         return None
     if found is None:
         return Spec(function, file)
-    if found["first"] == "*":
-        return None if found["last"] else Spec(function, file, _EVERY, False, True)
-    first = int(found["first"])
-    last = int(found["last"]) if found["last"] else first
-    if last < first:
+    ranges = [_EVERY] if found["lines"] == "*" else list(map(_range, found["lines"].split(",")))
+    if any(last < first for first, last in ranges):
         return None
-    return Spec(function, file, (first, last), found["mark"] == "+", last > first)
+    return Spec(function, file, ranges, found["mark"] == "+")
+
+
+def _range(text: str) -> tuple[int, int]:
+    first, _, last = text.partition("-")
+    return int(first), int(last or first)

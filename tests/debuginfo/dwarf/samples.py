@@ -52,11 +52,22 @@ __attribute__((noinline)) int framed(int n)
 	return text[(n + 1) & 63];
 }
 
+__attribute__((noinline)) int jumping(int n)
+{
+	if (n > 3)
+		goto out;
+	sink = framed(n);
+	sink = twice(n);
+out:
+	sink = 0;
+	return leaf(n) + 1;
+}
+
 int first(void)
 {
 	enum colour c = GREEN;
 
-	return looped(&origin, 5) + twice(hidden) + framed(c);
+	return looped(&origin, 5) + twice(hidden) + framed(c) + jumping(c);
 }
 
 void _start(void)

@@ -49,7 +49,9 @@ def test_index_finds_every_function_and_instance(sample: Path) -> None:
     assert {(s.entry, s.pc, s.inlined) for row in rows for s in row.sites} == expected
     assert sum(len(row.sites) for row in rows) == len(expected)
     names = {row.name for row in rows}
-    assert names == {"leaf", "looped", "framed", "first", "_start", "twice", "other"}
+    assert names == {
+        "leaf", "looped", "framed", "jumping", "first", "_start", "twice", "other",
+    }  # fmt: skip
     for row in rows:
         assert row.file == {"twice": "inlined.h", "other": "second.c"}.get(row.name, "sample.c")
         if row.file == "sample.c":
@@ -62,7 +64,7 @@ def test_index_finds_every_function_and_instance(sample: Path) -> None:
         ("f*", "", {"framed", "first"}),
         ("*", "second.c", {"other"}),
         ("*", "inlined.h", {"twice"}),
-        ("*", "s*.c", {"leaf", "looped", "framed", "first", "_start", "other"}),
+        ("*", "s*.c", {"leaf", "looped", "framed", "jumping", "first", "_start", "other"}),
         ("first", "second.c", set()),
         ("*irs[st]", "", {"first"}),
     ],
@@ -94,6 +96,21 @@ def test_statements(sample: Path) -> None:
         assert place.symbol == "leaf"
         assert place.exact == (place.offset == 0)
         assert contains(ranges_of(dwarf.info.entry(place.entry)), place.address)
+
+
+def test_a_line_names_the_function_that_it_is_in(sample: Path) -> None:
+    dwarf = opened(sample)
+    sink = line_of("sink = value;")
+    start = line_of("int leaf(")
+    for text in (f"*@sample.c:{sink}", f"leaf@sample.c:{start}", "leaf@sample.c+1",
+                 f"leaf@*.c:1,{sink}"):  # fmt: skip
+        spec = parse(text)
+        assert spec is not None
+        (place,) = dwarf.find(spec, entries=True).places
+        assert (place.function, place.line, place.exact) == ("leaf", start, True)
+    outside = parse("leaf@sample.c:1")
+    assert outside is not None
+    assert not dwarf.find(outside, entries=True).places
 
 
 def test_lines_of_inlined_code_are_the_inlined_functions(sample: Path) -> None:

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Where the kernel puts a kprobe that was asked for at the start of a function. */
+#ifndef STAPY_COMPAT_KPROBES_H
+#define STAPY_COMPAT_KPROBES_H
+
+#if defined(CONFIG_X86_64) && __has_include(<asm/ibt.h>)
+#include <asm/ibt.h>
+
+#define STAPY_ENDBR_BYTES 4
+
+/* Behind the landing mark of indirect branches, when the function has one. */
+static inline unsigned long stapy_function_start(unsigned long address)
+{
+	u32 before;
+
+	if (!stapy_peek_kernel(&before, address - STAPY_ENDBR_BYTES, sizeof(before)) &&
+	    is_endbr(before))
+		return address - STAPY_ENDBR_BYTES;
+	return address;
+}
+#else
+static inline unsigned long stapy_function_start(unsigned long address)
+{
+	return address;
+}
+#endif
+
+#endif

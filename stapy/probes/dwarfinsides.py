@@ -1,0 +1,249 @@
+"""Points inside of functions: labels, functions that a function calls, plain addresses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from stapy.debuginfo.dwarf import insides
+from stapy.debuginfo.dwarf.spec import Spec, parse
+from stapy.debuginfo.errors import DebuginfoError
+from stapy.probes import dwarfpoints
+from stapy.probes.family import Match, PointError, number_of, print_component, quote, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from stapy.debuginfo.dwarf.kernel import DwarfFile, Place
+    from stapy.parse.nodes import PointComponent, ProbePoint
+
+MAX_DEPTH = 32  # frames that the runtime looks at
+_INT = 1 << 31  # callers are told by 32-bit distances
+_MATCH_ALL = "STAP_CALLEE_MATCHALL"
+_SHOWN = 8  # names in a message
+Found = dict[str, "PointComponent"]
+
+
+def resolve(
+    point: ProbePoint, found: Found, files: list[DwarfFile], services: Any
+) -> list[Match]:
+    """The places of ``.label``, ``.callee``, ``.callees`` and ``.statement(ADDRESS)``."""
+    result = _Matches(point, found, services)
+    try:
+        if "statement" in found:
+            failure = _statement(result, found["statement"], files)
+        else:
+            spec = _spec(found["function"])
+            how = _labels if "label" in found else _callees
+            failure = how(result, spec, files)
+    except DebuginfoError as error:
+        notes = [str(error)]
+        raise PointError("E0231", "no match", point.span, notes=notes) from None
+    return result.checked(failure)
+
+
+def _spec(component: PointComponent) -> Spec:
+    text = text_of(component)
+    spec = parse(text)
+    if spec is None or spec.lines is not None:
+        message = f"malformed specification '{text}'"
+        hint = "write name or name@file: a line has no labels and calls nothing"
+        raise PointError("E0231", message, component.span, hint=hint)
+    return spec
+
+
+def _nothing(
+    component: PointComponent, note: str, names: Callable[[], Iterable[str]]
+) -> PointError:
+    """No match; which names there are is only looked up when the message is shown."""
+
+    def explain(error: PointError) -> None:
+        from stapy.suggest import nearest
+
+        known = sorted(set(names()))
+        near = nearest(text_of(component), known, 2)
+        if near:
+            error.hint = "did you mean " + " or ".join(f"'{name}'" for name in near) + "?"
+        elif known:
+            more = " …" if len(known) > _SHOWN else ""
+            error.notes = [*error.notes, f"there are {', '.join(known[:_SHOWN])}{more}"]
+
+    return PointError("E0231", "no match", component.span, notes=[note], explain=explain)
+
+
+class _Matches:
+    """Collects places that may be probed."""
+
+    def __init__(self, point: ProbePoint, found: Found, services: Any) -> None:
+        self.point = point
+        self.found = found
+        self.services = services
+        self._seen: set[tuple[int, str, str]] = set()
+        self.matches: list[Match] = []
+        self.refused = ""
+
+    def add(
+        self, place: Place, texts: dict[str, str], many: bool, callers: list[list[int]]
+    ) -> None:
+        """One place; ``texts`` are printed for the components of those names."""
+        if place.module is not None:
+            texts["module"] = f"module({quote(place.module)})"
+        text = ".".join(texts.get(c.name) or print_component(c) for c in self.point.components)
+        key = place.address, text, str(callers)
+        if key in self._seen:
+            return
+        self._seen.add(key)
+        site = self.services.debuginfo.site_at(place)
+        why = dwarfpoints.refusal(site, "return" in self.found, self.services)
+        if why:
+            self.refused = f"'{site.name}' must not be probed: {why}"
+            return
+        made = dwarfpoints.kprobe_site(self.point, "*" if many else "", site, self.found)
+        made.callers = callers
+        self.matches.append(Match(text, made))
+
+    def checked(self, otherwise: PointError) -> list[Match]:
+        """All of them; the error when there are none."""
+        if not self.matches:
+            if self.refused:
+                otherwise.notes = [self.refused]
+                otherwise.hint = "-g lifts the list of functions that must not be probed"
+                otherwise.explain = None
+            raise otherwise
+        return self.matches
+
+
+def _wild(text: str) -> bool:
+    return any(char in text for char in "*?[")
+
+
+def _no_function(result: _Matches, spec: Spec, files: list[DwarfFile]) -> PointError | None:
+    """The error for a pattern that names no function with code; None when it names some."""
+    if any(any(True for _ in f.index.functions(spec.function, spec.file)) for f in files):
+        return None
+    name = f"{spec.function}@{spec.file}" if spec.file else spec.function
+    component = result.found["function"]
+
+    def explain(error: PointError) -> None:
+        near = result.services.debuginfo.near(spec.function, 2, files[0].module)
+        if near:
+            error.hint = "did you mean " + " or ".join(f"'{name}'" for name in near) + "?"
+
+    notes = [f"no function with code matches '{name}'"]
+    return PointError("E0231", "no match", component.span, notes=notes, explain=explain)
+
+
+# --- labels -------------------------------------------------------------------
+
+
+def _labels(result: _Matches, spec: Spec, files: list[DwarfFile]) -> PointError:
+    component = result.found["label"]
+    pattern = text_of(component)
+    many = _wild(spec.function) or _wild(pattern)
+    for file in files:
+        for label in insides.labels(file, spec, pattern):
+            texts = {
+                "function": f"function({quote(dwarfpoints.place_text(label.place))})",
+                "label": f"label({quote(label.name)})",
+            }
+            result.add(label.place, texts, many, [])
+
+    def names() -> Iterable[str]:
+        return (label.name for file in files for label in insides.labels(file, spec, "*"))
+
+    note = f"no code was kept at a label '{pattern}' of '{spec.function}'"
+    return _no_function(result, spec, files) or _nothing(component, note, names)
+
+
+# --- callees ------------------------------------------------------------------
+
+
+def _callees(result: _Matches, spec: Spec, files: list[DwarfFile]) -> PointError:
+    found = result.found
+    component = found.get("callee") or found["callees"]
+    depth = _depth(component)
+    wanted = _spec(component) if "callee" in found else Spec("*")
+    everything = _MATCH_ALL in result.services.options.defines
+    only_calls = any(name in found for name in ("call", "return"))
+    many = "callees" in found or _wild(spec.function) or _wild(wanted.function)
+    for file in files:
+        for call in _calls(file, spec, wanted, depth, everything, component):
+            if call.place.inlined and only_calls:
+                continue
+            callee = f"callee({quote(dwarfpoints.place_text(call.place))})"
+            function = f"function({quote(dwarfpoints.place_text(call.caller))})"
+            texts = {"function": function, "callee": callee, "callees": callee}
+            frames = [] if everything else _distances(call)
+            if frames is not None:
+                result.add(call.place, texts, many, frames)
+
+    def names() -> Iterable[str]:
+        return (c.place.function for f in files for c in insides.callees(f, spec, Spec("*")))
+
+    note = f"'{spec.function}' has no call of '{wanted.function}' that comes back to it"
+    if only_calls:
+        note += " and is not inlined"
+    return _no_function(result, spec, files) or _nothing(component, note, names)
+
+
+def _calls(
+    file: DwarfFile,
+    spec: Spec,
+    wanted: Spec,
+    depth: int,
+    everything: bool,
+    component: PointComponent,
+) -> list[insides.Callee]:
+    try:
+        return insides.callees(file, spec, wanted, depth, tails=everything)
+    except insides.TooManyCallees as error:
+        hint = f"ask for fewer levels than {depth}"
+        raise PointError("E0231", str(error), component.span, hint=hint) from None
+
+
+def _depth(component: PointComponent) -> int:
+    depth = number_of(component)
+    if depth is None:
+        return 1
+    if not 1 <= depth <= MAX_DEPTH:
+        message = f"depth of callees out of range [1,{MAX_DEPTH}]"
+        raise PointError("E0212", message, component.span)
+    return depth
+
+
+def _distances(call: insides.Callee) -> list[list[int]] | None:
+    """Return addresses relative to the callee; None when they are too far away to be told."""
+    frames = [[address - call.place.address for address in frame] for frame in call.frames]
+    far = any(not -_INT <= distance < _INT for frame in frames for distance in frame)
+    return None if far else frames
+
+
+# --- addresses ----------------------------------------------------------------
+
+
+def _statement(
+    result: _Matches, component: PointComponent, files: list[DwarfFile]
+) -> PointError:
+    address = (number_of(component) or 0) & (2**64 - 1)
+    nearest = "nearest" in result.found
+    failure: PointError | None = None
+    for file in files:
+        statement = insides.at_address(file, address)
+        if statement is None:
+            continue
+        if statement.start == address or nearest:
+            result.add(statement.place, {}, False, [])
+            continue
+        where = dwarfpoints.place_text(statement.place)
+        message = f"address {address:#x} does not match the beginning of a statement"
+        failure = PointError(
+            "E0231",
+            f"{message} (try {statement.start:#x})",
+            component.span,
+            notes=[f"{statement.start:#x} is where '{where}' begins"],
+            hint="write that address, or add .nearest",
+        )
+    if failure is None:
+        notes = [f"{address:#x} lies in no function that the debug information knows"]
+        hint = "addresses are those of the debug file; -g and .absolute take any other"
+        failure = PointError("E0231", "no match", component.span, notes=notes, hint=hint)
+    return failure
