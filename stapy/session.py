@@ -19,6 +19,7 @@ from stapy.diagnostics import Bug, Diagnostics, SourceMap, Stop
 from stapy.timing import PassTimer, memory
 
 if TYPE_CHECKING:
+    from stapy.build.ahead import Ahead
     from stapy.build.module import Module
     from stapy.debuginfo.find import Debuginfo
     from stapy.elaborate.program import Program
@@ -46,6 +47,7 @@ class Session:
         self.at_pass = 0
         self.folder: Path | None = None
         self.machine: Machine | None = None
+        self.kit: Ahead | None = None
 
     # --- the whole -------------------------------------------------------
 
@@ -100,6 +102,7 @@ class Session:
                 self.say(said)
                 self.check_host(kernel)
                 return self.finish(module, kernel, cached=True)
+            self.prepare_kit(kernel)
         scripts = self.parse(kernel)
         if options.last_pass == 1 and options.listing is None and not options.dump:
             from stapy.parse.printer import dump
@@ -382,6 +385,19 @@ class Session:
             self.note("Pass 5: run failed.  [man error::pass5]")
         return status
 
+    def prepare_kit(self, kernel: Kernel) -> None:
+        """Let the build kit be made meanwhile, unless pass 5 is known to refuse."""
+        from stapy.build.ahead import prepare
+        from stapy.debuginfo.find import Debuginfo
+        from stapy.kernel.facts import kernel_facts
+
+        def facts() -> str:
+            btf = Debuginfo(kernel, self.cache, Diagnostics(SourceMap())).btf
+            return kernel_facts(kernel, btf, kernel.exports)
+
+        if not self.obstacles(kernel):
+            self.kit = prepare(kernel, self.options, self.cache, facts)
+
     def boot_ahead(self) -> None:
         """Let the virtual machine boot while the module is made."""
         from stapy.vm import VmError, prepare
@@ -394,11 +410,7 @@ class Session:
 
     def check_host(self, kernel: Kernel) -> None:
         """Say in one line why this host cannot load modules, and offer the machine."""
-        from stapy.kernel.host import obstacles
-
-        if self.options.vm or self.options.last_pass < 5:
-            return
-        reasons = obstacles(kernel)
+        reasons = self.obstacles(kernel)
         if reasons:
             self.at_pass = 5
             self.refuse(
@@ -407,6 +419,12 @@ class Session:
                 kind="run error",
                 hint="run it in a throw-away virtual machine: stapy --vm …",
             )
+
+    def obstacles(self, kernel: Kernel) -> list[str]:
+        """Why this host cannot load the module; nothing when it will not be asked to."""
+        from stapy.kernel.host import obstacles
+
+        return [] if self.options.vm or self.options.last_pass < 5 else obstacles(kernel)
 
     # --- talking ---------------------------------------------------------
 
@@ -480,6 +498,8 @@ class Session:
 
     def clean_up(self) -> None:
         """Remove the temporary folder, or say where it is kept; switch the machine off."""
+        if self.kit:
+            self.kit.close()
         if self.machine:
             self.machine.close()
         if self.folder is None or self.options.tmpdir:

@@ -5,6 +5,7 @@ Everything here may give up with `NoShortWay`; the caller then lets kbuild do it
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,12 +13,15 @@ from typing import TYPE_CHECKING
 from stapy.build import modpost
 from stapy.build.commands import fill
 from stapy.build.process import Result, run, run_many
+from stapy.debuginfo.elf import ElfFile
+from stapy.debuginfo.errors import DebuginfoError
 from stapy.record import Record
 from stapy.translate.manifest import assembly as manifest_assembly
 from stapy.translate.manifest import encode
 
 if TYPE_CHECKING:
     from stapy.build.kit import Kit
+    from stapy.build.library import Library
     from stapy.kernel.exports import Exports
     from stapy.translate.source import ModuleSource
 
@@ -51,6 +55,7 @@ class Job(Record):
 
     source: ModuleSource
     kit: Kit
+    library: Library
     runtime: Path
     exports: Exports
     folder: Path
@@ -70,7 +75,15 @@ class ShortWay:
         """The path of the module."""
         objects = self.compile()
         linked = self.link(objects)
-        tables = self.tables(linked)
+        try:
+            tables = self.tables(linked)
+        except ImportsRefused as refused:
+            if not refused.imports.missing:
+                raise
+            # Perhaps a name whose definition looks like none.
+            self.job.library.provide_all()
+            linked = self.link(objects)
+            tables = self.tables(linked)
         return self.finish(linked, tables)
 
     # --- steps -----------------------------------------------------------
@@ -95,11 +108,26 @@ class ShortWay:
                 commands.append(fill(own, SOURCE=str(path), OBJECT=objects[-1]))
         if not objects:
             raise NoShortWay("there is no C file")
-        self.take(lambda: run_many(commands, self.environment, 2), "the compiler failed", True)
+        self.run_compilers(commands)
         for step in self.job.kit.commands.after_compile:
             for path_ in objects:
                 self.run(fill(step, OBJECT=path_))
         return objects
+
+    def run_compilers(self, commands: list[list[str]]) -> None:
+        """The script's files, and beside them the units of the runtime that they mention."""
+        library = self.job.library
+        units = library.mentioned("".join(self.job.source.files.values()))
+        ours = [library.command(unit) for unit in units]
+
+        def start() -> list[Result]:
+            # The first unit takes longer than anything of a small script.
+            words = [*ours[:1], *commands, *ours[1:]]
+            done = run_many(words, self.environment, min(len(os.sched_getaffinity(0)), 4))
+            library.take(units, [*done[: len(ours[:1])], *done[len(ours[:1]) + len(commands) :]])
+            return done[len(ours[:1]) :][: len(commands)]
+
+        self.take(start, "the compiler failed", True)
 
     def unit(self, script: Path) -> Path:
         """The script's file together with the module's description: one run of the compiler."""
@@ -112,20 +140,20 @@ class ShortWay:
         return path
 
     def link(self, objects: list[str]) -> str:
-        """Script and the members of the runtime that it needs."""
+        """Script and the units of the runtime that it needs."""
         linked = str(self.job.folder / f"{self.job.source.name}.o")
-        library = str(self.job.kit.folder / "libstapy.a")
         commands = self.job.kit.commands
-        self.run(fill(commands.link, OUTPUT=linked, INPUTS=[*objects, library]))
+        try:
+            library = self.job.library.close(objects)
+        except (DebuginfoError, OSError) as error:
+            raise NoShortWay(f"the runtime could not be linked: {error}") from error
+        self.run(fill(commands.link, OUTPUT=linked, INPUTS=[*objects, *library]))
         for step in commands.after_link:
             self.run(fill(step, OUTPUT=linked))
         return linked
 
     def tables(self, linked: str) -> str:
         """The object with CRCs, dependencies and the manifest."""
-        from stapy.debuginfo.elf import ElfFile
-        from stapy.debuginfo.errors import DebuginfoError
-
         exports = self.job.exports
         if not exports.known:
             raise NoShortWay("the kernel's headers have no Module.symvers")

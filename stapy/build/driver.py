@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -11,10 +12,12 @@ from stapy.build import kbuild
 from stapy.build.compile import ImportsRefused, Job, NoShortWay, ShortWay
 from stapy.build.container import VARIABLE, Container, ContainerError
 from stapy.build.folder import scratch_root
-from stapy.build.kit import BuildKernel, Kit, KitError, kit_key, open_kit
+from stapy.build.kit import BuildKernel, KitError, kit_key, open_kit
+from stapy.build.library import Library
 from stapy.build.messages import Reporter, missing_program
 from stapy.build.module import Module
 from stapy.cache import Cache, key_of
+from stapy.debuginfo.errors import DebuginfoError
 from stapy.paths import data_dir
 
 if TYPE_CHECKING:
@@ -24,6 +27,11 @@ if TYPE_CHECKING:
     from stapy.translate.source import ModuleSource
 
 KIND = "module"
+
+
+def kbuild_wanted(options: Options) -> bool:
+    """Whether the user asked for the long way."""
+    return bool(options.kbuild_flags) or os.environ.get("STAPY_BUILD") == "kbuild"
 
 
 class Build:
@@ -55,7 +63,7 @@ class Build:
         self.report = Reporter(diagnostics, kernel.release, source)
         self.flags = [*options.kbuild_flags, *source.kbuild_flags]
         self.cpu = 0.0
-        self.kit: Kit | None = None
+        self.library: Library | None = None
 
     def run(self) -> Module | None:
         """The module, or None with the reasons in the collector."""
@@ -66,7 +74,7 @@ class Build:
         if build_dir is None or not (build_dir / "Makefile").exists():
             self.report.no_headers(build_dir)
             return None
-        long_way = bool(self.flags) or os.environ.get("STAPY_BUILD") == "kbuild"
+        long_way = bool(self.flags) or kbuild_wanted(self.options)
         key = self.key("kbuild" if long_way else "kit")
         if self.options.keep:
             self.keep_tree(build_dir, key)
@@ -78,7 +86,7 @@ class Build:
             try:
                 return self.short_way(key)
             except ImportsRefused as error:
-                broken = self.kit.broken if self.kit else {}
+                broken = self.library.broken if self.library else {}
                 kept = self.kept("".join(broken.values())) if broken else ""
                 self.report.imports(error.imports, broken, kept)
                 return None
@@ -122,15 +130,16 @@ class Build:
 
     def short_way(self, key: str) -> Module:
         """By the kit; `NoShortWay` and others when that does not work."""
-        self.kit = open_kit(self.kernel, self.runtime, self.cache, self.folder, self.facts)
+        kit = open_kit(self.kernel, self.runtime, self.cache, self.folder, self.facts)
         work = self.folder / "build"
         work.mkdir(exist_ok=True)
-        job = Job(self.source, self.kit, self.runtime, self.kernel.exports, work, key[:16])
+        self.library = library = Library(kit, self.runtime, self.cache, work)
+        job = Job(self.source, kit, library, self.runtime, self.kernel.exports, work, key[:16])
         way = ShortWay(job)
         try:
             path = way.make()
         finally:
-            self.cpu += way.cpu + self.kit.cpu
+            self.cpu += way.cpu + library.cpu + kit.cpu
         return self.done(path, "".join(way.log), key, "kit", "")
 
     def long_way(self, build_dir: Path, key: str, reason: str) -> Module | None:
@@ -187,7 +196,10 @@ class Build:
     def write_tree(self, build_dir: Path, tree: Path, key: str) -> None:
         """Fill that folder."""
         tree.mkdir(parents=True, exist_ok=True)
-        without = set(self.kit.broken) if self.kit else set()
+        if self.library:
+            with contextlib.suppress(OSError, DebuginfoError):
+                self.library.provide_all()
+        without = set(self.library.broken) if self.library else set()
         kbuild.write_tree(
             self.source, self.runtime, build_dir, tree, self.facts(), key[:16], without
         )

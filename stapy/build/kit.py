@@ -2,20 +2,19 @@
 
 A folder in the cache with
 
-- ``kit.json``      the kernel's own commands (see `commands`), and members that failed
+- ``kit.json``      the kernel's own commands (see `commands`), and which file defines what
 - ``prefix.h(.gch)``  the precompiled ``stapy.h``
 - ``kernel_facts.h``  what the runtime asks about this kernel
-- ``libstapy.a``    every ``.c`` of the runtime
 - ``module.c``      the C of the module description
 - ``common.o``      the object of newer kernels that goes into every module
 
-It is keyed by the kernel's build tree, the runtime's text and our own; the
-compiler is compared when the kit is opened.
+The runtime's objects are made when they are needed, see `library`.  The kit is
+keyed by the kernel's build tree, the runtime's text and our own; the compiler
+is compared when the kit is opened.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -23,8 +22,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from stapy import __version__
 from stapy.build.commands import CaptureError, Commands, capture, fill, load
-from stapy.build.process import run, run_many
-from stapy.build.units import Unit, units
+from stapy.build.library import owners
+from stapy.build.process import run
 from stapy.cache import Cache, file_identity, key_of
 from stapy.record import Record
 
@@ -68,12 +67,18 @@ class KitError(Exception):
 
 
 class Kit(Record):
-    """An opened kit.  ``broken`` maps runtime files that did not compile to its words."""
+    """An opened kit.
+
+    ``seal`` names what its objects are made with; ``members`` are the runtime's C
+    files, ``owners`` those that may define a name, see `library.owners`.
+    """
 
     folder: Path
     key: str
     commands: Commands
-    broken: dict[str, str]
+    seal: str
+    members: list[str]
+    owners: dict[str, list[str]]
     cpu: float = 0.0
 
     def compile_words(self, runtime: Path) -> list[str]:
@@ -115,8 +120,21 @@ def runtime_files(runtime: Path) -> list[Path]:
     return sorted(path for path in runtime.rglob("*") if path.suffix in (".c", ".h", ".S"))
 
 
+_keys: dict[tuple[str, Path], str] = {}
+
+
 def kit_key(kernel: BuildKernel, runtime: Path) -> str:
-    """Names the content of the kit for this kernel, this runtime and this stapy."""
+    """Names the content of the kit for this kernel, this runtime and this stapy.
+
+    Asked for several times by each session, made once.
+    """
+    name = (f"{kernel.build_dir} {kernel.release} {kernel.image}", runtime)
+    if name not in _keys:
+        _keys[name] = _make_key(kernel, runtime)
+    return _keys[name]
+
+
+def _make_key(kernel: BuildKernel, runtime: Path) -> str:
     parts: list[object] = [__version__, kernel.release, kernel.arch]
     tree = kernel.build_dir
     files = [tree / name for name in _TREE_FILES] if tree else []
@@ -134,6 +152,7 @@ def kit_key(kernel: BuildKernel, runtime: Path) -> str:
         here / "kit.py",
         here / "commands.py",
         here / "units.py",
+        here / "library.py",
         here.parent / "kernel" / "facts.py",
     ):
         if own.exists():
@@ -167,7 +186,7 @@ def open_kit(
             flush=True,
         )
         fresh = scratch / f"kit-{key[:8]}"
-        cpu = _Maker(kernel, runtime, fresh, facts()).make()
+        cpu = _Maker(kernel, runtime, fresh, facts).make()
         stored = cache.put_tree(KIND, key, fresh, link=True)
         kit = _load(stored or fresh, key)
         if kit is None:
@@ -188,9 +207,9 @@ def _load(folder: Path | None, key: str) -> Kit | None:
         commands = load(data["commands"], common.read_bytes() if common.exists() else b"")
         if data["compiler"] != list(_identity(commands.compile[0])):
             return None
-        if not all((folder / name).exists() for name in ("prefix.h.gch", "libstapy.a", "module.c")):
+        if not all((folder / name).exists() for name in ("prefix.h.gch", "module.c")):
             return None
-        return Kit(folder, key, commands, data["broken"])
+        return Kit(folder, key, commands, data["seal"], data["members"], data["owners"])
     except (OSError, ValueError, KeyError, TypeError, IndexError):
         return None
 
@@ -202,11 +221,13 @@ def _identity(program: str) -> tuple[str, int, int]:
 class _Maker:
     """Makes one kit in ``folder``."""
 
-    def __init__(self, kernel: BuildKernel, runtime: Path, folder: Path, facts: str) -> None:
+    def __init__(
+        self, kernel: BuildKernel, runtime: Path, folder: Path, facts: Callable[[], str]
+    ) -> None:
         self.kernel = kernel
         self.runtime = runtime
         self.folder = folder
-        self.facts = facts
+        self.ask_facts = facts
         self.cpu = 0.0
 
     def make(self) -> float:
@@ -224,11 +245,12 @@ class _Maker:
 
             rmtree(self.folder)
         self.folder.mkdir(parents=True)
+        # Not before: meanwhile pass 2 has perhaps read what they are taken from.
+        self.facts = self.ask_facts()
         self.write_texts()
         self.precompile()
         self.compile_common()
-        broken = self.compile_runtime()
-        self.write_description(broken)
+        self.write_description()
         return self.cpu
 
     def run(self, words: list[str]) -> Result:
@@ -259,55 +281,6 @@ class _Maker:
         if done.status:
             raise KitError("headers", "stapy.h does not compile", done.output)
 
-    def compile_runtime(self) -> dict[str, str]:
-        """``libstapy.a``; what failed is left out of it and returned."""
-        files = [path for path in runtime_files(self.runtime) if path.suffix == ".c"]
-        wanted = units([path.relative_to(self.runtime).as_posix() for path in files])
-        objects: list[str] = []
-        again: list[Unit] = []
-        for unit, done in zip(wanted, self.compile_units(wanted)):
-            if done.status == 0:
-                objects.append(self.object(unit))
-            else:
-                again += unit.apart()
-        # One file that this kernel refuses must not take its neighbours along.
-        broken: dict[str, str] = {}
-        for unit, done in zip(again, self.compile_units(again)):
-            if done.status == 0:
-                objects.append(self.object(unit))
-            else:
-                broken[unit.members[0]] = done.output
-        library = str(self.folder / "libstapy.a")
-        archive = self.run([self.archiver(), "rcsD", library, *objects])
-        if archive.status:
-            raise KitError("tools", "the runtime's archive could not be made", archive.output)
-        for path in objects:
-            Path(path).unlink(missing_ok=True)
-        return broken
-
-    def compile_units(self, wanted: list[Unit]) -> list[Result]:
-        """Compile, then whatever kbuild does to each object."""
-        words = compile_words(self.commands, self.folder, self.runtime)
-        commands = [
-            fill(
-                words,
-                SOURCE=str(unit.source(self.runtime, self.folder)),
-                OBJECT=self.object(unit),
-            )
-            for unit in wanted
-        ]
-        width = min(len(os.sched_getaffinity(0)), 4)
-        results = run_many(commands, self.commands.environment, width)
-        for number, unit in enumerate(wanted):
-            self.cpu += results[number].cpu
-            for step in self.commands.after_compile:
-                if results[number].status == 0:
-                    results[number] = self.run(fill(step, OBJECT=self.object(unit)))
-        return results
-
-    def object(self, unit: Unit) -> str:
-        return str(self.folder / f"{unit.name}.o")
-
     def compile_common(self) -> None:
         """The object that goes into every module, when kbuild did not make it for us."""
         source = self.commands.common_source
@@ -318,18 +291,21 @@ class _Maker:
         if done.status:
             raise KitError("common", f"{source} does not compile", done.output)
 
-    def archiver(self) -> str:
-        """``ar`` of the same chain as the linker."""
-        linker = self.commands.link[0]
-        folder, _, name = linker.rpartition("/")
-        return f"{folder}/{name.replace('ld.lld', 'llvm-ar').replace('ld', 'ar', 1)}"
-
-    def write_description(self, broken: dict[str, str]) -> None:
+    def write_description(self) -> None:
         import json
 
+        members = [
+            path.relative_to(self.runtime).as_posix()
+            for path in runtime_files(self.runtime)
+            if path.suffix == ".c"
+        ]
+        commands = self.commands.as_data()
+        compiler = _identity(self.commands.compile[0])
         data: dict[str, Any] = {
-            "commands": self.commands.as_data(),
-            "compiler": _identity(self.commands.compile[0]),
-            "broken": broken,
+            "commands": commands,
+            "compiler": compiler,
+            "seal": key_of(json.dumps(commands), *compiler, self.facts),
+            "members": members,
+            "owners": owners(self.runtime, members),
         }
         (self.folder / "kit.json").write_text(json.dumps(data))

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from stapy.debuginfo.elf import ElfFile
     from stapy.kernel.exports import Export, Exports
 
+_GLOBAL = 1  # binding of a symbol
 _NAME_BYTES = 56  # of a row of __versions, with the NUL
 _GPL = frozenset(
     (
@@ -47,9 +48,22 @@ def modinfo(elf: ElfFile) -> list[tuple[str, str]]:
     return pairs
 
 
-def undefined(elf: ElfFile) -> list[str]:
-    """Names that must come from elsewhere, sorted; weak ones may stay open."""
-    return sorted({s.name for s in elf.symbols() if s.section == 0 and s.binding == 1 and s.name})
+class Names(Record):
+    """What an object gives to others, and what must come from elsewhere (weak names need not)."""
+
+    defined: set[str]
+    undefined: set[str]
+
+
+def global_names(elf: ElfFile) -> Names:
+    """An object's names that others can see."""
+    names = Names(set(), set())
+    for symbol in elf.symbols(local=False):
+        if symbol.section:
+            names.defined.add(symbol.name)
+        elif symbol.binding == _GLOBAL and symbol.name:
+            names.undefined.add(symbol.name)
+    return names
 
 
 def refusal(namespace: str) -> str:
@@ -65,7 +79,7 @@ def resolve(elf: ElfFile, exports: Exports) -> Imports:
     licensed = any(name == "license" and value in _GPL for name, value in info)
     namespaces = {value for name, value in info if name == "import_ns"}
     imports = Imports([])
-    for name in undefined(elf):
+    for name in sorted(global_names(elf).undefined):
         export = exports.get(name)
         if export is None or export.name != name:
             imports.missing.append(name)

@@ -68,14 +68,19 @@ class Process:
             raise
         finally:
             os.close(writer)
-        self._reader = reader
+        self.reader = reader
+        self._chunks: list[bytes] = []
+
+    def read(self) -> bool:
+        """Wait for the next piece of what it prints; false at the end."""
+        self._chunks.append(os.read(self.reader, 65536))
+        return bool(self._chunks[-1])
 
     def wait(self) -> Result:
         """Read what it prints, wait for its end.  When we are interrupted it is ended too."""
-        chunks = []
         try:
-            while chunk := os.read(self._reader, 65536):
-                chunks.append(chunk)
+            while self.read():
+                pass
             _, status, usage = os.wait4(self.pid, 0)
         except BaseException:
             with contextlib.suppress(OSError):
@@ -84,11 +89,11 @@ class Process:
                 os.waitpid(self.pid, 0)
             raise
         finally:
-            os.close(self._reader)
+            os.close(self.reader)
         return Result(
             self.argv,
             os.waitstatus_to_exitcode(status),
-            b"".join(chunks).decode("utf-8", "replace"),
+            b"".join(self._chunks).decode("utf-8", "replace"),
             usage.ru_utime + usage.ru_stime,
         )
 
@@ -112,22 +117,25 @@ def run(argv: list[str], environment: dict[str, str] | None = None) -> Result:
 
 def run_many(commands: list[list[str]], environment: dict[str, str], width: int) -> list[Result]:
     """Run tools, at most ``width`` at a time; results are in the order of ``commands``."""
-    results: list[Result] = []
-    waiting: list[Process] = []
+    from select import select
+
+    results: dict[int, Result] = {}
+    running: dict[int, Process] = {}
     try:
-        for argv in commands:
-            if len(waiting) >= width:
-                results.append(waiting.pop(0).wait())
-            waiting.append(Process(argv, environment))
-        while waiting:
-            results.append(waiting.pop(0).wait())
+        for number, argv in enumerate(commands):
+            running[number] = Process(argv, environment)
+            while len(running) >= width or (running and number + 1 == len(commands)):
+                ready = select([process.reader for process in running.values()], [], [])[0]
+                for at, process in list(running.items()):
+                    if process.reader in ready and not process.read():
+                        results[at] = running.pop(at).wait()
     except BaseException:
-        for process in waiting:
+        for process in running.values():
             with contextlib.suppress(OSError):
                 os.kill(process.pid, signal.SIGTERM)
                 process.wait()
         raise
-    return results
+    return [results[number] for number in range(len(commands))]
 
 
 def find_program(name: str) -> str | None:

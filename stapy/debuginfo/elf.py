@@ -168,8 +168,11 @@ class ElfFile:
         section = self.section(name)
         return None if section is None else self.content(section)
 
-    def symbols(self, table: str = ".symtab") -> Iterator[Symbol]:
-        """The symbols of a table in file order; none when it is absent."""
+    def symbols(self, table: str = ".symtab", *, local: bool = True) -> Iterator[Symbol]:
+        """The symbols of a table in file order, without ``local`` ones on demand.
+
+        None when the table is absent.
+        """
         section = self.section(table)
         if section is None:
             return
@@ -179,7 +182,8 @@ class ElfFile:
         names = self.content(self.sections[section.link])
         whole = len(data) - len(data) % 24
         for name, info, _, index, value, size in struct.iter_unpack("<IBBHQQ", data[:whole]):
-            yield Symbol(_string(names, name), value, size, info & 15, info >> 4, index)
+            if local or info >> 4:
+                yield Symbol(_string(names, name), value, size, info & 15, info >> 4, index)
 
     def notes(self) -> Iterator[tuple[str, int, bytes]]:
         """``(owner, type, description)`` of each note."""

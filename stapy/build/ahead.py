@@ -1,0 +1,72 @@
+"""A kit that is made beside passes 1 to 3: a process of its own, since both take a second or two.
+
+The cache's lock is all that ties them: pass 4 asks for the kit as always, and
+waits where another session's kit would make it wait.  When the child fails,
+pass 4 tries again and reports.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from stapy.build.container import VARIABLE
+from stapy.build.driver import kbuild_wanted
+from stapy.build.folder import temporary_folder
+from stapy.build.kit import KIND, BuildKernel, kit_key, open_kit
+from stapy.cache import Cache
+from stapy.options import Options
+from stapy.paths import data_dir
+
+
+class Ahead:
+    """A started child."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+
+    def close(self) -> None:
+        """End it, unless it has done its work, and wait for it."""
+        with contextlib.suppress(OSError):
+            os.kill(self.pid, signal.SIGTERM)
+        with contextlib.suppress(OSError):
+            os.waitpid(self.pid, 0)
+
+
+def prepare(
+    kernel: BuildKernel, options: Options, cache: Cache, facts: Callable[[], str]
+) -> Ahead | None:
+    """Start making the kit that pass 4 will ask for; None when it will not, or has it."""
+    tree = kernel.build_dir
+    if not cache.enabled or cache.poisoned or os.environ.get(VARIABLE) or kbuild_wanted(options):
+        return None
+    if tree is None or not (tree / "Makefile").exists() or len(os.sched_getaffinity(0)) < 2:
+        return None
+    runtime = Path(options.runtime_dir) if options.runtime_dir else data_dir("runtime")
+    if cache.get(KIND, kit_key(kernel, runtime)) is not None:
+        return None
+    pid = os.fork()
+    return Ahead(pid) if pid else _child(kernel, runtime, cache, facts)
+
+
+def _child(kernel: BuildKernel, runtime: Path, cache: Cache, facts: Callable[[], str]) -> NoReturn:
+    """Make the kit; the same way out for an interrupt and for the end that `Ahead.close` sends."""
+    try:
+        signal.signal(signal.SIGTERM, _interrupted)
+        with temporary_folder("kit") as scratch:
+            # Compilers that are killed leave their files there, too.
+            os.environ["TMPDIR"] = str(scratch)
+            open_kit(kernel, runtime, cache, scratch, facts)
+    except BaseException:
+        os._exit(1)
+    os._exit(0)
+
+
+def _interrupted(number: int, frame: FrameType | None) -> NoReturn:
+    signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
