@@ -64,6 +64,13 @@ Of several functions with one name and one number of arguments the first is call
 the lowest priority; the others have their turn when it says `next`. The first one never does.""",
     "W0609": """More watched data than debug registers
 The hardware watches four places, whatever asks for them: what comes too late is not armed.""",
+    "W0611": """A function that nobody calls was dropped
+It was checked all the same. Option -u keeps it.""",
+    "W0612": """A global that nobody uses was dropped
+No probe and no function that runs reads or writes it.""",
+    "W0613": """A mistake of types in code that was dropped
+Its value is not used, its condition is never true, or nobody calls it: the script runs without it.
+Option -u keeps such code and makes this an error, and so does -W.""",
     "W0640": """Something in the script has no effect here
 The message says what, and why it is ignored.""",
     "W0641": """A parameter in a return probe

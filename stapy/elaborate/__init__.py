@@ -26,8 +26,9 @@ def elaborate(scripts: list[Script], services: Services) -> Program | None:
 
     resolver = Resolver(services)
     resolver.run(scripts)
-    Optimiser(resolver).run()
-    return Finisher(resolver).run()
+    optimiser = Optimiser(resolver)
+    optimiser.run()
+    return Finisher(resolver, optimiser.dropped).run()
 
 
 __all__ = ["elaborate"]

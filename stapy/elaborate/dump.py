@@ -68,7 +68,10 @@ def _function(function: p.Function, bodies: bool) -> list[str]:
 def _probe(probe: p.DerivedProbe, bodies: bool) -> list[str]:
     lines: list[str] = []
     condition = f" if ({expression(probe.condition)})" if probe.condition is not None else ""
-    trail = " <- ".join([*reversed(probe.chain), probe.written])
+    names = [*reversed(probe.chain), probe.written]
+    if len(names) > 1 and names[-1] == names[-2]:  # the script names the alias itself
+        names.pop()
+    trail = " <- ".join(names)
     for point in probe.points:
         lines.append(f"{point}{condition} /* <- {trail} */")
         if probe.handler.locals:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stapy.diagnostics import NOWHERE
-from stapy.elaborate import check
+from stapy.elaborate import check, unused
 from stapy.elaborate import program as p
 from stapy.elaborate.autoprint import handler_body
 from stapy.elaborate.effects import (
@@ -24,6 +24,7 @@ from stapy.record import Record
 
 if TYPE_CHECKING:
     from stapy.elaborate.resolve import Raw, Resolver
+    from stapy.elaborate.unused import Dropped
 
 FEATURE_PRAGMAS = "pragma:"
 
@@ -49,8 +50,9 @@ class _Probe(Record):
 class Finisher:
     """Makes a `Program` of what the resolver and the optimiser left."""
 
-    def __init__(self, resolver: Resolver) -> None:
+    def __init__(self, resolver: Resolver, dropped: Dropped) -> None:
         self.resolver = resolver
+        self.dropped = dropped
         self.services = resolver.services
         self.diagnostics = resolver.services.diagnostics
         self.inference = Inference(resolver.types, resolver.services.diagnostics)
@@ -63,6 +65,7 @@ class Finisher:
         if self.diagnostics.errors:
             return None
         self._settle()
+        unused.type_errors(self.dropped, self.resolver.types, self.diagnostics)
         functions = [f.function for f in self.resolver.functions]
         globals_ = self._globals_by_name()
         graph = CallGraph(functions, globals_)
@@ -284,15 +287,9 @@ class Finisher:
                     item, item.entry, item.entry_locals, handlers, graph, constant, "_entry"
                 )
             self._join(derived, item, handler, entry)
-        self._warn_unassigned(used, written)
-        self._warn_locals()
-        order = list(self.resolver.names.infos)
-        settable = {i.var.c_name for i in self.resolver.names.infos.values() if i.var.settable}
-        globals_ = [
-            self.resolver.names.infos[name].var
-            for name in order
-            if name in used or name in settable
-        ]
+        unused.never_assigned_globals(self.resolver, used, written)
+        unused.never_assigned_locals(self.resolver)
+        globals_ = unused.globals_in_use(self.resolver, used)
         roots = {name for x in probes for name in _called(x.body)}
         program = p.Program(
             globals_,
@@ -399,38 +396,6 @@ class Finisher:
                 item.span,
             )
         )
-
-    def _warn_locals(self) -> None:
-        """Locals that are read, but never set."""
-        bodies = [(raw.body, set(raw.locals)) for raw in self.resolver.probes]
-        bodies += [
-            (f.function.body, set(f.locals) - {v.name for v in f.function.params})
-            for f in self.resolver.functions
-            if f.function.body is not None
-        ]
-        for body, names in bodies:
-            for ref in check.unassigned(body, names):
-                source = self.services.sources.source(ref.span)
-                if source is None or not source.library:
-                    self.diagnostics.warning(
-                        "W0607",
-                        f"never-assigned local variable '{ref.name}'",
-                        ref.span,
-                        where="nothing gives it a value",
-                        hint=f"add 'global {ref.name}' when another probe sets it",
-                    )
-
-    def _warn_unassigned(self, used: dict[str, p.Global], written: set[str]) -> None:
-        for name, var in used.items():
-            info = self.resolver.names.infos[name]
-            if name in written or info.library or var.init is not None or var.settable:
-                continue
-            self.diagnostics.warning(
-                "W0603",
-                f"never-assigned global variable '{var.name}'",
-                var.span,
-                where="nothing gives it a value",
-            )
 
 
 def _fold(node: Any) -> Any:

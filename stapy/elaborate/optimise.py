@@ -12,6 +12,7 @@ from stapy.elaborate.walk import transform, walk
 if TYPE_CHECKING:
     from stapy.diagnostics import Span
     from stapy.elaborate.resolve import FunctionBody, Raw, Resolver
+    from stapy.elaborate.unused import Dropped
 
 MAX_ROUNDS = 50
 
@@ -26,6 +27,8 @@ class Optimiser:
         self._changed = False
         self._quiet = False
         self._used: set[str] = set()  # locals of the body at hand that are read somewhere
+        self._function: p.Function | None = None  # the one whose body is at hand
+        self.dropped: Dropped = []  # of the user's code
 
     # --- messages -----------------------------------------------------------
 
@@ -36,6 +39,11 @@ class Optimiser:
     def _warn(self, code: str, text: str, span: Span, hint: str = "") -> None:
         if not self._quiet and not self.services.diagnostics.errors and self._user(span):
             self.services.diagnostics.warning(code, text, span, hint=hint)
+
+    def _drop(self, node: Any) -> None:
+        """Note a piece that is left out, so that its types can be checked all the same."""
+        if node is not None and self._user(node.span):
+            self.dropped.append((node, self._function))
 
     # --- the whole program ----------------------------------------------------
 
@@ -50,7 +58,9 @@ class Optimiser:
             self.impure = function_effects(functions)
             for function in resolver.functions:
                 if function.function.body is not None:
+                    self._function = function.function
                     function.function.body = self._body(function.function.body, function.locals)
+            self._function = None
             for raw in resolver.probes:
                 self._probe(raw)
             self._prune_functions()
@@ -78,9 +88,24 @@ class Optimiser:
                     if function.body is not None:
                         stack.append(function.body)
         kept = [f for f in self.resolver.functions if f.function.c_name in reached]
-        if len(kept) != len(self.resolver.functions):
-            self._changed = True
-            self.resolver.functions = kept
+        if len(kept) == len(self.resolver.functions):
+            return
+        self._changed = True
+        used = {id(f.source.decl) for f in kept}
+        for item in self.resolver.functions:
+            if item.function.c_name not in reached and id(item.source.decl) not in used:
+                self._unused(item)
+        self.resolver.functions = kept
+
+    def _unused(self, item: FunctionBody) -> None:
+        function = item.function
+        if item.source.file.script.library:
+            return
+        if id(item.source.decl) not in self.resolver.unreachable:
+            text = f"Eliding unused function '{function.name}'"
+            self._warn("W0611", text, function.span, hint="-u keeps it")
+        if function.body is not None:
+            self.dropped.append((function.body, function))
 
     def _idle_function(self, item: FunctionBody) -> None:
         function = item.function
@@ -126,6 +151,7 @@ class Optimiser:
         if isinstance(node, p.AssignOp) and node.op == "=":
             target = node.target
             if isinstance(target, p.LocalRef) and target.name in unread:
+                self._drop(node)
                 if not target.name.startswith("__"):
                     self._warn("W0602", f"Eliding assignment to '{target.name}'", node.span)
                 self._changed = True
@@ -134,7 +160,10 @@ class Optimiser:
 
     def _change(self, node: Any) -> Any:
         if isinstance(node, p.Expr):
-            return fold(node)
+            folded = fold(node)
+            if isinstance(node, p.LogicalOp) and isinstance(folded, p.Const):
+                self._drop(node)
+            return folded
         change = _STATEMENTS.get(type(node))
         return change(self, node) if change is not None else node
 
@@ -147,6 +176,7 @@ class Optimiser:
         if has_effect(node.expr, self.impure):
             return node
         self._warn("W0604", "Eliding side-effect-free expression ", node.expr.span)
+        self._drop(node.expr)
         return self._nothing(node)
 
     def block(self, node: p.Block) -> p.Stmt:
@@ -159,6 +189,8 @@ class Optimiser:
                 flat.append(item)
         for number, item in enumerate(flat):
             if isinstance(item, (p.Next, p.Return, p.Break, p.Continue)):
+                for unreached in flat[number + 1 :]:
+                    self._drop(unreached)
                 del flat[number + 1 :]
                 break
         node.body = flat
@@ -170,6 +202,7 @@ class Optimiser:
         if isinstance(known, int):
             self._changed = True
             chosen = node.then if known else node.otherwise
+            self._drop(node.otherwise if known else node.then)
             return chosen if chosen is not None else p.Block(node.span, [])
         if node.otherwise is not None and _is_empty(node.otherwise):
             node.otherwise = None
@@ -177,6 +210,7 @@ class Optimiser:
             self._changed = True
             if node.otherwise is None:
                 if not has_effect(node.cond, self.impure):
+                    self._drop(node.cond)
                     return p.Block(node.span, [])
                 return p.Evaluate(node.cond.span, node.cond)
             node.cond = fold(p.UnaryOp(node.cond.span, p.LONG, "!", node.cond))
@@ -187,13 +221,17 @@ class Optimiser:
         """Drop loops that never run, and empty ones without effect."""
         known = constant(node.cond) if node.cond is not None else 1
         if known == 0:
+            self._drop(node)
             return self._nothing(node)
         if known is not None or not _is_empty(node.body):
             return node
         effect = has_effect(node.cond, self.impure) if node.cond is not None else False
         if node.step is not None:
             effect = effect or has_effect(node.step, self.impure)
-        return node if effect else self._nothing(node)
+        if effect:
+            return node
+        self._drop(node)
+        return self._nothing(node)
 
     def foreach(self, node: p.Foreach) -> p.Stmt:
         """Drop an empty loop over an array, unless its variables are used after it."""
@@ -206,7 +244,10 @@ class Optimiser:
 
     def try_(self, node: p.Try) -> p.Stmt:
         """Nothing to try is nothing."""
-        return self._nothing(node) if _is_empty(node.body) else node
+        if not _is_empty(node.body):
+            return node
+        self._drop(node.handler)
+        return self._nothing(node)
 
 
 def _fold_expr(node: Any) -> Any:

@@ -144,7 +144,8 @@ class Points:
         hits, mismatch = self.tree.match(point.components)
         if mismatch is not None:
             raise self._mismatch(point, mismatch)
-        way = replace(way, optional=way.optional or point.optional)
+        # `!` is optional too, and what is optional stays so in what an alias stands for.
+        way = replace(way, optional=way.optional or point.optional or point.sufficient)
         if point.condition is not None:
             piece = ConditionPiece(point.condition, file)
             way = replace(way, conditions=[*way.conditions, piece])

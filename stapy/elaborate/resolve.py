@@ -66,6 +66,7 @@ class Resolver:
         self._made: dict[Any, p.Function] = {}
         self._bodies: dict[str, FunctionBody] = {}
         self._traits: dict[int, Traits] = {}
+        self.unreachable: set[int] = set()  # overloads that were warned of, by id(decl)
         # Before 1.8 embedded C had the arguments under the names that the script gives them.
         compatible = services.options.compatible
         self._plain_names = bool(compatible) and compare_versions(compatible, "1.8") < 0
@@ -84,11 +85,15 @@ class Resolver:
             at += 1
             for derived in self.points.derive(source):
                 self._derive(derived)
-        if self.services.options.unoptimized:
-            for functions in list(self.names.functions.values()):
-                for function in functions:
-                    if not function.file.script.library:
-                        self._function(function, Body(function.file, None, {}), [])
+        self._uncalled()
+
+    def _uncalled(self) -> None:
+        """The user's functions that nobody calls are looked at too."""
+        lowered = {id(item.source.decl) for item in self.functions}
+        tables = [self.names.functions, *(file.functions for file in self.names.files)]
+        for function in [source for table in tables for row in table.values() for source in row]:
+            if id(function.decl) not in lowered and not function.file.script.library:
+                self._function(function, Body(function.file, None, {}), [])
 
     def _derive(self, derived: Derived) -> None:
         context = self._needs_context(derived)
@@ -205,6 +210,7 @@ class Resolver:
     def _warn_unreachable(self, later: FunctionSource, first: FunctionSource) -> None:
         if later.file.script.library:
             return
+        self.unreachable.add(id(later.decl))
         self.services.diagnostics.warning(
             "W0608",
             f"unreachable overload of function '{later.decl.name}'",

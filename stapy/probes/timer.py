@@ -22,7 +22,8 @@ UNITS = {
     "ns": (1, 86_400_000_000_000),
     "nsec": (1, 86_400_000_000_000),
 }
-MAX_HZ = 1_000_000
+SHORTEST = 100_000  # ns; SystemTap's bound: faster ones leave a processor no time for anything else
+MAX_HZ = 1_000_000_000 // SHORTEST
 MAX_JIFFIES = 1_000_000
 
 
@@ -56,15 +57,26 @@ class Timer:
             self._check(count, MAX_HZ, "frequency", unit.span)
             site = TimerSite(1_000_000_000 // count, 0, False)
             return [Match(print_point(point), site)]
-        scale, limit = UNITS.get(unit.name, (1, MAX_JIFFIES))
-        self._check(count, limit, "interval", unit.span)
+        jiffies = unit.name == "jiffies"
+        scale, limit = UNITS.get(unit.name, (SHORTEST, MAX_JIFFIES))
+        self._check(count, limit, "interval", unit.span, max(SHORTEST // scale, 1))
         if len(point.components) > 2:
             last = point.components[2]
             randomize = number_of(last) or 0
-            self._check(randomize, limit, "randomize", last.span, 0)
-            if randomize >= count:
+            if not 0 <= randomize <= count:
+                raise PointError(
+                    "E0212",
+                    "invalid randomize for jiffies timer"
+                    if jiffies
+                    else "randomization value out of range",
+                    last.span,
+                    notes=[f"the time between two hits is {count} give or take this value"],
+                    hint=f"use a number from 0 to {count}",
+                )
+            if randomize == count:  # two hits at one time would be one
                 randomize = count - 1
-        site = TimerSite(count * scale, randomize * scale, unit.name == "jiffies")
+        scale = 1 if jiffies else scale
+        site = TimerSite(count * scale, randomize * scale, jiffies)
         return [Match(print_point(point), site)]
 
     @staticmethod

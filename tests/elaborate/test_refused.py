@@ -69,3 +69,35 @@ def test_a_type_conflict_shows_both_places(text: str, places: list[tuple[int, in
     spans = [error.span, *(label.span for label in error.labels)]
     positions = [result.diagnostics.sources.position(span) for span in spans]
     assert (error.code, [position[1:] for position in positions]) == ("E0301", places)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'function f() { x = 1; x = "a"; return x } probe begin { println(1) }',
+        'private function f() { x = 1; x = "a"; return x } probe begin { println(1) }',
+        'function f(x:long) { return x } probe begin { if (0) f("a"); println(1) }',
+        'probe begin { if (1 || "a") println(1) }',
+        'probe begin { if (0 && "a") println(1) else println(2) }',
+        'probe begin { if (0) { x = 1; x = "a"; println(x) } println(1) }',
+        'probe begin { if (1) println(2) else println("a" * 2) }',
+        'probe begin { while (0) println("a" * 2); println(1) }',
+        'probe begin { println(1); next; println("a" * 2) }',
+        'probe begin { x = 1; x = "a"; println(1) }',
+        'probe begin { "a" + 1; println(1) }',
+        'probe begin { try { } catch { println("a" * 2) } println(1) }',
+    ],
+)
+def test_type_errors_in_dropped_code_are_warnings(text: str) -> None:
+    result = run(text, LIBRARY)
+    assert result.program is not None
+    assert "W0613" in result.codes
+    assert "E0301" in run(text, LIBRARY, unoptimized=True).codes
+
+
+def test_unused_functions_and_globals_are_told() -> None:
+    text = """global a, b = 1, c[3]
+        function f() { return g() } function g() { return 1 } private function h() { }
+        probe begin { println(1); if (0) println(b) }"""
+    assert run(text, LIBRARY).codes == ["W0611"] * 3 + ["W0612"] * 3
+    assert run(text, LIBRARY, unoptimized=True).codes == []

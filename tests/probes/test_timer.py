@@ -15,8 +15,8 @@ from tests.probes.test_begin_end import rows
         ("timer.sec(1)", 1_000_000_000, 0, False),
         ("timer.ms(5)", 5_000_000, 0, False),
         ("timer.msec(5).randomize(2)", 5_000_000, 2_000_000, False),
-        ("timer.us(7)", 7_000, 0, False),
-        ("timer.ns(100)", 100, 0, False),
+        ("timer.us(700)", 700_000, 0, False),
+        ("timer.ns(100000)", 100_000, 0, False),
         ("timer.hz(100)", 10_000_000, 0, False),
         ("timer.hz(3)", 333_333_333, 0, False),
         ("timer.jiffies(4)", 4, 0, True),
@@ -36,7 +36,19 @@ def test_rows(point: str, interval: int, randomize: int, in_jiffies: bool) -> No
 
 @pytest.mark.parametrize(
     "point",
-    ["timer.s(0)", "timer.s(-1)", "timer.s(86401)", "timer.hz(0)", "timer.ms(1).randomize(-1)"],
+    [
+        "timer.s(0)",
+        "timer.s(-1)",
+        "timer.s(86401)",
+        "timer.us(99)",
+        "timer.ns(99999)",
+        "timer.hz(0)",
+        "timer.hz(10001)",
+        "timer.jiffies(0)",
+        "timer.ms(1).randomize(-1)",
+        "timer.ms(5).randomize(6)",
+        "timer.jiffies(3).randomize(4)",
+    ],
 )
 def test_out_of_range(point: str) -> None:
     assert run(f"probe {point} {{ println(1) }}").codes == ["E0212"]
