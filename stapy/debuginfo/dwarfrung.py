@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from stapy.cache import Cache
@@ -9,7 +10,9 @@ from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.dwarf.files import existing, kernel_files, module_files
 from stapy.debuginfo.dwarf.kernel import Answer, DwarfFile, Place
 from stapy.debuginfo.dwarf.opener import open_first
+from stapy.debuginfo.dwarf.separate import separate_files
 from stapy.debuginfo.dwarf.spec import Spec, parse
+from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.sites import DWARF, FunctionSite, Places
 from stapy.debuginfo.symbols import section_of
 
@@ -29,7 +32,10 @@ def open_dwarf(
         if loaded is None:
             return None, []
         build_id = loaded.build_id
-        paths = module_files(info.kernel, info.kernel.modules.path(module), build_id)
+        own = info.kernel.modules.path(module)
+        paths = module_files(info.kernel, own, build_id)
+        if own is not None and not build_id:
+            paths = chain(info.safe([], lambda: separate_files(ElfFile.open(own), own)), paths)
     return open_first(existing(paths), build_id, module, cache, _notice)
 
 

@@ -76,7 +76,7 @@ def _functions(info: Info, found: Found, parts: dict[str, bytes]) -> None:
     total = len(found.entry)
     # A copy out of line belongs to the row of what it is a copy of.
     home = list(range(total))
-    inherited: dict[int, tuple[bytes, int, int]] = {}
+    inherited: dict[int, tuple[bytes, int, int, int]] = {}
     for row, origin in enumerate(found.origin):
         if origin == NO_ORIGIN:
             continue
@@ -87,7 +87,8 @@ def _functions(info: Info, found: Found, parts: dict[str, bytes]) -> None:
             entry = info.entry(found.entry[row])
             numbers = [entry.inherited(a) for a in (k.AT_DECL_FILE, k.AT_DECL_LINE)]
             file, line = (n if isinstance(n, int) else 0 for n in numbers)
-            inherited[row] = entry.name().encode(), file, line
+            holder = entry.holder(k.AT_DECL_FILE) or entry
+            inherited[row] = entry.name().encode(), info.number_of(holder.offset), file, line
     outside: dict[int, list[int]] = {}
     inlined: dict[int, list[int]] = {}
     for row, pc in enumerate(found.pc):
@@ -114,9 +115,10 @@ def _functions(info: Info, found: Found, parts: dict[str, bytes]) -> None:
         if not texts or texts[-1] != text:
             texts.append(text)
             first.append(len(out["entry"]))
-        _, file, line = inherited.get(row, (b"", found.file[row], found.line[row]))
+        known = b"", found.unit[row], found.file[row], found.line[row]
+        _, unit, file, line = inherited.get(row, known)
         out["entry"].append(found.entry[row])
-        out["file"].append(files.number(found.unit[row], file))
+        out["file"].append(files.number(unit, file))
         out["line"].append(line)
         out["site"].append(len(pcs))
         for item in outside.get(row, ()):
@@ -142,26 +144,42 @@ class _Files:
 
     def __init__(self, info: Info) -> None:
         self._info = info
-        self._reader = LineReader(info.sections)
+        self._readers: dict[int, LineReader] = {}
         self._units: dict[int, list[int]] = {}
         self._numbers: dict[str, int] = {}
+        self._folders: list[str] | None = None  # of all compilations
         self.paths: list[str] = []
 
     def _unit(self, unit: int) -> list[int]:
         root = self._info.unit(unit).root
+        home = root.unit.info
+        reader = self._readers.get(home.base)
+        if reader is None:
+            reader = self._readers[home.base] = LineReader(home.sections)
         if k.AT_STMT_LIST not in root.values:
             return []
         directory = root.values.get(k.AT_COMP_DIR, "")
         offset, folder = root.number(k.AT_STMT_LIST), str(directory)
-        program = self._reader.program(offset, folder, root.name())
+        program = reader.program(offset, folder, root.name())
+        paths = program.files
+        if k.AT_COMP_DIR not in root.values:
+            paths = [self._shortened(path) for path in paths]
         found: list[int] = []
-        for path in program.files:
+        for path in paths:
             number = self._numbers.get(path)
             if number is None:
                 number = self._numbers[path] = len(self.paths)
                 self.paths.append(path)
             found.append(number)
         return found
+
+    def _shortened(self, path: str) -> str:
+        """A path that dwz moved to a unit of its own, as the units have it that use it."""
+        if self._folders is None:
+            roots = (self._info.unit(number).root for number in range(len(self._info.headers)))
+            names = {str(root.values.get(k.AT_COMP_DIR, "")).rstrip("/") + "/" for root in roots}
+            self._folders = sorted(names - {"/"}, key=len, reverse=True)
+        return next((path[len(f) :] for f in self._folders if path.startswith(f)), path)
 
     def number(self, unit: int, file: int) -> int:
         """The number of a unit's file."""

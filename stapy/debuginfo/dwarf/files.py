@@ -40,7 +40,7 @@ def folders() -> list[Path]:
 def kernel_files(kernel: Kernel, build_id: str) -> Iterator[Path]:
     """Files that may be the kernel's, the surest first, whether they exist or not."""
     for folder in folders():
-        yield from _by_build_id(folder, build_id)
+        yield from by_build_id(folder, build_id)
         for name in _BELOW:
             if name == "vmlinux" and folder == _USUAL:
                 continue  # of no kernel in particular
@@ -54,7 +54,7 @@ def module_files(kernel: Kernel, path: Path | None, build_id: str) -> Iterator[P
     """The same for a module whose own file is ``path``, which may hold it all."""
     below = _below(kernel, path)
     for folder in folders():
-        yield from _by_build_id(folder, build_id)
+        yield from by_build_id(folder, build_id)
         for name in _MODULE_FILES if below else ():
             yield folder / name.format(r=kernel.release, m=below)
     if path is not None:
@@ -62,7 +62,8 @@ def module_files(kernel: Kernel, path: Path | None, build_id: str) -> Iterator[P
         yield path
 
 
-def _by_build_id(folder: Path, build_id: str) -> Iterator[Path]:
+def by_build_id(folder: Path, build_id: str) -> Iterator[Path]:
+    """Where a folder has the debug file of a build-id."""
     if len(build_id) > 2:
         yield folder / ".build-id" / build_id[:2] / f"{build_id[2:]}.debug"
 

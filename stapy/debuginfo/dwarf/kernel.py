@@ -19,6 +19,7 @@ from stapy.debuginfo.dwarf.types import Types
 from stapy.debuginfo.dwarf.units import Entry, Info
 from stapy.debuginfo.dwarf.variables import Variable, frame_base, global_address, in_scope
 from stapy.debuginfo.elf import ElfFile
+from stapy.debuginfo.errors import DebuginfoError
 from stapy.record import Record, new
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class DwarfFile:
         self.module = module
         self._elf = elf
         self._info: Info | None = None
-        self._reader: LineReader | None = None
+        self._readers: dict[int, LineReader] = {}
         self._frames: Frames | None = None
         self._types = Types()
         self._symbols = SymbolTable(elf)
@@ -206,14 +207,18 @@ class DwarfFile:
     def _program(self, unit: int) -> tuple[LineProgram, list[Row]]:
         known = self._programs.get(unit)
         if known is None:
-            if self._reader is None:
-                self._reader = LineReader(self.info.sections)
             root = self.info.unit(unit).root
+            if k.AT_STMT_LIST not in root.values:
+                raise DebuginfoError(f"{self.path}: unit {unit} has no line table")
+            home = root.unit.info
+            reader = self._readers.get(home.base)
+            if reader is None:
+                reader = self._readers[home.base] = LineReader(home.sections)
             folder = root.values.get(k.AT_COMP_DIR, "")
-            program = self._reader.program(
+            program = reader.program(
                 root.number(k.AT_STMT_LIST), str(folder), root.name()
             )
-            known = self._programs[unit] = program, self._reader.rows(program)
+            known = self._programs[unit] = program, reader.rows(program)
         return known
 
     # --- variables -------------------------------------------------------
@@ -270,10 +275,12 @@ class DwarfFile:
 
     def _homes(self, entry: Entry) -> list[str]:
         """The file that declares a variable, and the one that its unit was made of."""
-        program, _ = self._program(self.info.number_of(entry.offset))
-        number = entry.inherited(k.AT_DECL_FILE)
-        known = isinstance(number, int) and number < len(program.files)
-        declared = [program.files[int(number)]] if known and isinstance(number, int) else []
+        holder = entry.holder(k.AT_DECL_FILE)
+        declared: list[str] = []
+        if holder is not None:
+            program, _ = self._program(self.info.number_of(holder.offset))
+            number = holder.number(k.AT_DECL_FILE)
+            declared = program.files[number : number + 1]
         return [*declared, entry.unit.root.name()]
 
     def type(self, name: str) -> c.CType | None:

@@ -14,6 +14,7 @@ from array import array
 
 from stapy.debuginfo.dwarf import constants as k
 from stapy.debuginfo.dwarf.abbrev import SIZED, Plan, skip
+from stapy.debuginfo.dwarf.alternate import link_of
 from stapy.debuginfo.dwarf.numbers import uleb
 from stapy.debuginfo.dwarf.units import Header, Info
 from stapy.debuginfo.errors import DebuginfoError
@@ -74,6 +75,32 @@ class Found(Record):
         return found
 
 
+    def add(self, other: Found, units: int, strings: bytes) -> None:
+        """Take what was found in another file, whose units are numbered from ``units`` on."""
+
+        def renamed(number: int) -> int:
+            if number == NO_NAME:
+                return NO_NAME
+            if number >= INLINE_NAMES:
+                return self.extra_name(other.extra[number - INLINE_NAMES])
+            text = strings[number : strings.find(b"\0", number)]
+            return self.extra_name(text.decode("utf-8", "replace"))
+
+        self.name.extend(map(renamed, other.name))
+        self.unit.extend(number + units for number in other.unit)
+        self.global_name.extend(map(renamed, other.global_name))
+        for field in _SAME_EVERYWHERE:
+            getattr(self, field).extend(getattr(other, field))
+        for (tag, name), entry in other.types.items():
+            self.types.setdefault((tag, renamed(name)), entry)
+
+
+_SAME_EVERYWHERE = (
+    "entry", "file", "line", "pc", "origin", "inlined_origin", "inlined_entry", "inlined_pc",
+    "global_entry",
+)  # fmt: skip
+
+
 class _Shape:
     """How the walk treats entries of one plan."""
 
@@ -99,8 +126,6 @@ class _Shape:
         last = plan.attributes[-1][:2] if plan.attributes else (0, 0)
         late = last == (k.AT_SIBLING, k.REF4) and plan.size < 0
         self.late_sibling = _without_last(steps, 4) if late else None
-        if k.AT_SIBLING in attributes and plan.children and self.jump < 0 and not late:
-            raise DebuginfoError(f"siblings of form {attributes[k.AT_SIBLING]:#x}")
         wanted = _wanted(plan.tag, attributes)
         self.exact = all(
             (a in plan.index or a in self.constants) and attributes[a] in _PLAIN for a in wanted
@@ -170,9 +195,13 @@ class Scanner:
         self._limits = dict(zip(tables, [*tables[1:], None]))
 
     def run(self) -> Found:
-        """Walk everything."""
+        """Walk everything, the alternate file too."""
         for number, header in enumerate(self.info.headers):
             self._unit(number, header)
+        if link_of(self.info.sections.elf) is not None:
+            alternate = self.info.alternate
+            other = Scanner(alternate).run()
+            self.found.add(other, len(self.info.headers), bytes(alternate.sections.section("str")))
         return self.found
 
     def _shape(self, plan: Plan) -> _Shape:
@@ -244,7 +273,7 @@ class Scanner:
             if shape.named:  # nearly a million types, most of them met before
                 key = shape.plan.tag, _u32(data, start)[0]
                 if key not in types:
-                    types[key] = header.offset + at
+                    types[key] = header.shift + at
                 if shape.jump >= 0:
                     at = _jump(data, start + shape.jump, start, end)
                 else:
@@ -257,8 +286,10 @@ class Scanner:
             if shape.code == _FUNCTION:
                 self._function(number, header, shape, data, start, at)
                 if shape.plan.children:
-                    sibling = _sibling(header, shape, data, start, end)
-                    if shape.has_code:
+                    sibling = _sibling(shape, data, start, end)
+                    if sibling < 0:
+                        sibling = self._deep(header, data, following, shapes, shape.has_code)
+                    elif shape.has_code:
                         self._body(header, data, following, sibling, shapes, inner)
                     following = sibling
             else:
@@ -302,17 +333,35 @@ class Scanner:
             else:
                 at = _over(data, start, step, shape, len(data))
 
+    def _deep(
+        self, header: Header, data: bytes, at: int, shapes: list[_Shape | None], code: bool
+    ) -> int:
+        """A function's children without help: clang tells no siblings. Where they end."""
+        depth = 1
+        while depth:
+            number, start = uleb(data, at)
+            if not number:
+                depth -= 1
+                at = start
+                continue
+            shape = _known(shapes, number)
+            if code and shape.code == _INLINED:
+                self._inlined(header, shape, data, start, at)
+            depth += shape.plan.children
+            at = _behind(data, start, shape)
+        return at
+
     def _function(
         self, number: int, header: Header, shape: _Shape, data: bytes, start: int, at: int
     ) -> None:
         found = self.found
-        offset = header.offset + at
+        offset = header.shift + at
         if shape.exact:
             values = shape.plan.unpack.unpack_from(data, start)
             value = shape.value
             name = value(values, k.AT_NAME, NO_NAME)
             origin = value(values, k.AT_ABSTRACT_ORIGIN) or value(values, k.AT_SPECIFICATION)
-            origin = origin + header.offset if origin else NO_ORIGIN
+            origin = origin + header.shift if origin else NO_ORIGIN
             pc = value(values, k.AT_LOW_PC)
             file, line = value(values, k.AT_DECL_FILE), value(values, k.AT_DECL_LINE)
         else:
@@ -337,35 +386,35 @@ class Scanner:
         found = self.found
         if shape.exact:
             values = shape.plan.unpack.unpack_from(data, start)
-            origin = shape.value(values, k.AT_ABSTRACT_ORIGIN) + header.offset
+            origin = shape.value(values, k.AT_ABSTRACT_ORIGIN) + header.shift
             pc = shape.value(values, k.AT_ENTRY_PC) or shape.value(values, k.AT_LOW_PC)
         else:
             from stapy.debuginfo.dwarf.ranges import entry_address
 
-            entry = self.info.entry(header.offset + at)
+            entry = self.info.entry(header.shift + at)
             origin = entry.number(k.AT_ABSTRACT_ORIGIN)
             pc = entry_address(entry) or 0
         if pc and origin:
             found.inlined_origin.append(origin)
-            found.inlined_entry.append(header.offset + at)
+            found.inlined_entry.append(header.shift + at)
             found.inlined_pc.append(pc)
 
     def _name(self, header: Header, shape: _Shape, data: bytes, start: int, at: int) -> int:
         if shape.exact and k.AT_NAME in shape.index:
             return shape.value(shape.plan.unpack.unpack_from(data, start), k.AT_NAME)
-        text = self.info.entry(header.offset + at).name()
+        text = self.info.entry(header.shift + at).name()
         return self.found.extra_name(text) if text else NO_NAME
 
     def _type(self, header: Header, shape: _Shape, data: bytes, start: int, at: int) -> None:
         key = shape.plan.tag, self._name(header, shape, data, start, at)
         if key not in self.found.types:
-            self.found.types[key] = header.offset + at
+            self.found.types[key] = header.shift + at
 
     def _global(self, header: Header, shape: _Shape, data: bytes, start: int, at: int) -> None:
         name = self._name(header, shape, data, start, at)
         if name != NO_NAME:
             self.found.global_name.append(name)
-            self.found.global_entry.append(header.offset + at)
+            self.found.global_entry.append(header.shift + at)
 
 
 def _known(shapes: list[_Shape | None], code: int) -> _Shape:
@@ -393,10 +442,10 @@ def _over(data: bytes, start: int, step: int, shape: _Shape, end: int) -> int:
     return skip(data, start, shape.plan.skips)
 
 
-def _sibling(header: Header, shape: _Shape, data: bytes, start: int, end: int) -> int:
-    """Where a function's entry and its children end; the last child has no sibling."""
+def _sibling(shape: _Shape, data: bytes, start: int, end: int) -> int:
+    """Where a function's entry and its children end; -1 when it does not tell."""
     if shape.jump >= 0:
         return _jump(data, start + shape.jump, start, end)
     if shape.late_sibling is None:
-        return end
+        return -1
     return _jump(data, skip(data, start, shape.late_sibling), start, end)

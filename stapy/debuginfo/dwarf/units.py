@@ -15,21 +15,29 @@ from stapy.debuginfo.errors import DebuginfoError
 from stapy.record import Record
 
 Value = int | bytes | str
+ALTERNATE = 1 << 31  # offsets of the alternate file's entries begin here
 _MAX_DEPTH = 200
 
 
 class Header(Record):
-    """Where a unit lies: offset of its header, of its first entry, and its end."""
+    """Where a unit lies: offset of its header, of its first entry, and its end.
+
+    ``shift`` makes offsets in the unit those of all entries, see `Info`.
+    """
 
     offset: int
     first: int
     end: int
     version: int
     abbreviations: int
+    shift: int
 
 
 class Entry:
-    """One entry; attributes are decoded when it is made, ``forms`` keeps how they were stored."""
+    """One entry; attributes are decoded when it is made, ``forms`` keeps how they were stored.
+
+    ``offset`` and the references among the values are of all entries, see `Info`.
+    """
 
     __slots__ = ("after", "forms", "offset", "plan", "unit", "values")
 
@@ -64,16 +72,19 @@ class Entry:
         value = self.inherited(k.AT_NAME)
         return value if isinstance(value, str) else ""
 
-    def inherited(self, attribute: int) -> Value | None:
-        """An attribute of the entry or of what it completes."""
+    def holder(self, attribute: int) -> Entry | None:
+        """The entry that has an attribute: this one, or one that it completes."""
         entry: Entry | None = self
         for _ in range(4):
-            if entry is None:
-                return None
-            if attribute in entry.values:
-                return entry.values[attribute]
+            if entry is None or attribute in entry.values:
+                return entry
             entry = entry.origin()
         return None
+
+    def inherited(self, attribute: int) -> Value | None:
+        """An attribute of the entry or of what it completes."""
+        entry = self.holder(attribute)
+        return None if entry is None else entry.values[attribute]
 
     def origin(self) -> Entry | None:
         """The abstract origin or the declaration that this entry completes."""
@@ -87,7 +98,7 @@ class Entry:
         value = self.values.get(attribute)
         if not isinstance(value, int):
             return None
-        if self.forms[attribute] in (k.REF_SIG8, k.REF_SUP4, k.REF_SUP8, k.GNU_REF_ALT):
+        if self.forms[attribute] == k.REF_SIG8:
             return None
         return self.unit.info.entry(value)
 
@@ -108,8 +119,10 @@ class Entry:
         if not self.plan.children:
             return self.after
         sibling = self.values.get(k.AT_SIBLING)
-        if isinstance(sibling, int) and self.after < sibling <= self.unit.header.end:
-            return sibling
+        if isinstance(sibling, int):
+            sibling -= self.unit.info.base
+            if self.after < sibling <= self.unit.header.end:
+                return sibling
         if depth > _MAX_DEPTH:
             raise DebuginfoError(f"{self.unit.info.name}: entries are nested too deep")
         at = self.after
@@ -147,7 +160,7 @@ class Unit:
         return self._root.number(attribute, default) if self._root is not None else default
 
     def entry_at(self, offset: int) -> Entry | None:
-        """The entry at an offset of ``.debug_info``; None for the end of a list."""
+        """The entry at an offset of the section itself; None for the end of a list."""
         if not self.header.first <= offset < self.header.end:
             return None
         try:
@@ -173,7 +186,7 @@ class Unit:
             else:
                 values[attribute], at = self._value(data, at, form)
             forms[attribute] = form
-        return Entry(self, offset, plan, values, forms, at)
+        return Entry(self, offset + self.info.base, plan, values, forms, at)
 
     def _value(self, data: Buffer, at: int, form: int) -> tuple[Value, int]:
         size = k.FIXED.get(form)
@@ -182,9 +195,15 @@ class Unit:
             value = number(data, at, size)
             at += size
             if form in k.REFERENCES:
-                return value + self.header.offset, at
+                return value + self.header.shift, at
+            if form == k.REF_ADDR:
+                return value + self.info.base, at
             if form == k.STRP:
                 return self.info.sections.string("str", value), at
+            if form in k.ALTERNATE:
+                return value + ALTERNATE, at
+            if form in k.ALTERNATE_STRINGS:
+                return self.info.alternate.sections.string("str", value), at
             if form == k.LINE_STRP:
                 return self.info.sections.string("line_str", value), at
             if form in (k.STRX1, k.STRX2, k.STRX3, k.STRX4):
@@ -202,7 +221,7 @@ class Unit:
             return uleb(data, at)
         if form == k.REF_UDATA:
             value, at = uleb(data, at)
-            return value + self.header.offset, at
+            return value + self.header.shift, at
         if form == k.STRX:
             value, at = uleb(data, at)
             return self._indexed_string(value), at
@@ -238,16 +257,35 @@ class Unit:
 
 
 class Info:
-    """``.debug_info`` of one file."""
+    """``.debug_info`` of one file, and of the alternate file that it shares with others.
 
-    def __init__(self, sections: Sections) -> None:
+    Offsets from `ALTERNATE` on mean entries of that file; ``base`` is what is
+    added to those of this section.  Units are numbered over both.
+    """
+
+    def __init__(self, sections: Sections, base: int = 0) -> None:
         self.sections = sections
+        self.base = base
         self.name = sections.elf.name
         self.data = sections.section("info")
+        if len(self.data) > ALTERNATE:
+            raise DebuginfoError(f"{self.name}: more than 2 GB of entries")
         self.abbreviations = Abbreviations(sections.section("abbrev"), self.name)
         self.headers = list(self._headers())
         self._starts = [header.offset for header in self.headers]
         self._units: dict[int, Unit] = {}
+        self._alternate: Info | None = None
+
+    @property
+    def alternate(self) -> Info:
+        """The entries of the alternate file; `DebuginfoError` when it cannot be read."""
+        if self._alternate is None:
+            if self.base:
+                raise DebuginfoError(f"{self.name}: an alternate file has none itself")
+            from stapy.debuginfo.dwarf.alternate import open_alternate
+
+            self._alternate = Info(Sections(open_alternate(self.sections.elf)), ALTERNATE)
+        return self._alternate
 
     def _headers(self) -> Iterator[Header]:
         data, at, size = self.data, 0, len(self.data)
@@ -275,17 +313,21 @@ class Info:
                 raise DebuginfoError(f"{self.name}: DWARF version {version} is not supported")
             if address_size != 8:
                 raise DebuginfoError(f"{self.name}: addresses of {address_size} bytes")
-            yield Header(at, first, end, version, table)
+            yield Header(at, first, end, version, table, at + self.base)
             at = end
 
     def number_of(self, offset: int) -> int:
         """The number of the unit that an offset lies in."""
-        return bisect_right(self._starts, offset) - 1
+        if offset >= ALTERNATE and not self.base:
+            return len(self.headers) + self.alternate.number_of(offset)
+        return bisect_right(self._starts, offset - self.base) - 1
 
     def unit(self, index: int) -> Unit:
         """A unit by its number."""
         found = self._units.get(index)
         if found is None:
+            if index >= len(self.headers) and not self.base:
+                return self.alternate.unit(index - len(self.headers))
             if not 0 <= index < len(self.headers):
                 raise DebuginfoError(f"{self.name}: no unit {index}")
             header = self.headers[index]
@@ -294,11 +336,13 @@ class Info:
         return found
 
     def entry(self, offset: int) -> Entry:
-        """The entry at an offset of the section."""
-        found = self.unit(self.number_of(offset)).entry_at(offset)
+        """The entry at an offset."""
+        if offset >= ALTERNATE and not self.base:
+            return self.alternate.entry(offset)
+        found = self.unit(self.number_of(offset)).entry_at(offset - self.base)
         if found is None:
             raise DebuginfoError(f"{self.name}: no entry at {offset:#x}")
         return found
 
 
-__all__ = ["Entry", "Header", "Info", "Unit", "Value"]
+__all__ = ["ALTERNATE", "Entry", "Header", "Info", "Unit", "Value"]
