@@ -130,8 +130,18 @@ def _new(unit: Unit, offset: int, base: int) -> list[Range]:
 
 
 def arange_units(info: Info) -> list[tuple[int, int, int]]:
-    """``(start, end, offset of the unit)`` of ``.debug_aranges``, sorted."""
+    """``(start, end, offset of the unit)`` of all code, sorted.
+
+    By ``.debug_aranges``, or by the units' own ranges when there is none: clang
+    leaves it out.
+    """
     data = info.sections.section("aranges")
+    if not len(data):
+        return sorted(
+            (start, end, header.offset)
+            for number, header in enumerate(info.headers)
+            for start, end in ranges_of(info.unit(number).root)
+        )
     found: list[tuple[int, int, int]] = []
     at = 0
     while at + 12 <= len(data):

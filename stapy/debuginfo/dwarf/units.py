@@ -141,12 +141,14 @@ class Unit:
         self.header = header
         self.plans = info.abbreviations.table(header.abbreviations)
         self._root: Entry | None = None
+        self._reading_root = False
 
     @property
     def root(self) -> Entry:
         """The unit's own entry."""
         if self._root is None:
             # Indexed strings and addresses in it need bases that it holds itself.
+            self._reading_root = True
             entry = self.entry_at(self.header.first)
             if entry is None:
                 raise DebuginfoError(f"{self.info.name}: empty unit")
@@ -157,7 +159,9 @@ class Unit:
 
     def base(self, attribute: int, default: int) -> int:
         """A base for indexed forms."""
-        return self._root.number(attribute, default) if self._root is not None else default
+        if self._root is None and self._reading_root:
+            return default
+        return self.root.number(attribute, default)
 
     def entry_at(self, offset: int) -> Entry | None:
         """The entry at an offset of the section itself; None for the end of a list."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,10 @@ int other(int a)
 STYLES = ("-gdwarf-4", "-gdwarf-5", "-gdwarf-5 -gz=zlib", "-gdwarf-4 -O0")
 
 
+# The same by clang 14, whose DWARF 5 has indexed strings, addresses and lists: no compiler
+# of this kind is needed to run the tests, so the files are kept (and to be made anew when
+# the sources above change).
+CLANG = {"clang -gdwarf-4": "gdwarf-4", "clang -gdwarf-5": "gdwarf-5"}
 LINKED = ("-static", "-no-pie")
 RELOCATABLE = ("-r",)
 
@@ -115,6 +120,12 @@ def make(folder: Path, style: str, link: tuple[str, ...] = LINKED) -> Path:
                "-fno-stack-protector", "-o", "../sample", "sample.c", "second.c"]  # fmt: skip
     subprocess.run(command, cwd=source, check=True, capture_output=True)
     return folder / "sample"
+
+
+def extracted(name: str, folder: Path) -> None:
+    """Put the kept files of a name into a folder."""
+    with tarfile.open(Path(__file__).parent / "fixtures" / f"{name}.tar.xz") as archive:
+        archive.extractall(folder, filter="data")
 
 
 def compiled(folder: Path, name: str, text: str, *flags: str) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-import tarfile
 import zlib
 from pathlib import Path
 
@@ -16,19 +15,18 @@ from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.errors import DebuginfoError
 
 from ..elfwriter import ElfWriter
+from .samples import extracted
 from .test_kernel import opened
 from .test_relocatable import told
 
 # The sample before (plain) and after (one, common) dwz 0.15 -m; by DWARF version and, for
 # the last one, with the standard's own way of linking the two files.
-FIXTURES = Path(__file__).parent / "fixtures" / "dwz.tar.xz"
 STYLES = ("gdwarf-4", "gdwarf-5", "gdwarf-5--dwarf-5")
 
 
 @pytest.fixture(params=STYLES)
 def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    with tarfile.open(FIXTURES) as archive:
-        archive.extractall(tmp_path, filter="data")
+    extracted("dwz", tmp_path)
     return tmp_path / str(request.param)
 
 
