@@ -2,8 +2,11 @@
 /* Contexts: taking one for a hit, running the handler, accounting. */
 #include "hit.h"
 
+#define MAX_FRAMES 20			/* of a backtrace, without -D MAXBACKTRACE */
+
 struct stapy_cpu __percpu *stapy_cpus;
 unsigned long stapy_stack_space;
+unsigned int stapy_stack_frames;
 
 int stapy_contexts_alloc(void)
 {
@@ -13,9 +16,14 @@ int stapy_contexts_alloc(void)
 	if (!stapy_cpus)
 		return -ENOMEM;
 	stapy_stack_space = max(stapy_session.limits.minstackspace, 0);
+	stapy_stack_frames = max(stapy_session.limits.maxbacktrace ?: MAX_FRAMES, 0);
 	for_each_possible_cpu(cpu) {
 		struct stapy_cpu *own = per_cpu_ptr(stapy_cpus, cpu);
 		struct stapy_context *c = &own->c;
+
+		own->stack = kvcalloc(stapy_stack_frames, sizeof(*own->stack), GFP_KERNEL);
+		if (!own->stack)
+			return -ENOMEM;
 
 		c->actions = stapy_session.limits.maxaction;
 		c->nesting = stapy_session.limits.maxnesting;
@@ -37,8 +45,10 @@ void stapy_contexts_free(void)
 
 	if (!stapy_cpus)
 		return;
-	for_each_possible_cpu(cpu)
+	for_each_possible_cpu(cpu) {
 		vfree(per_cpu_ptr(stapy_cpus, cpu)->c.frame_start);
+		kvfree(per_cpu_ptr(stapy_cpus, cpu)->stack);
+	}
 	free_percpu(stapy_cpus);
 	stapy_cpus = NULL;
 }

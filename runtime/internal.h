@@ -28,10 +28,15 @@ struct stapy_cpu {
 	u64 overload_start;
 	u64 overload_cycles;
 	struct stapy_ring ring;
+	unsigned long *stack;		/* stapy_stack_frames addresses, of the hit that entered at */
+	u64 stack_of;
+	unsigned int stack_depth;	/* how many there are */
+	unsigned int stack_wanted;	/* how many were asked for */
 	char scratch[KSYM_SYMBOL_LEN];	/* for the holder of the context */
 };
 
 extern struct stapy_cpu __percpu *stapy_cpus;
+extern unsigned int stapy_stack_frames;		/* limits.maxbacktrace */
 extern bool stapy_failed;			/* error probes run instead of end probes */
 
 int stapy_contexts_alloc(void);

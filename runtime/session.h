@@ -19,6 +19,7 @@ struct stapy_limits {
 	int maxstringlen;		/* bytes with the NUL */
 	int maxnesting;			/* c->nesting at the start of a hit */
 	int maxmapentries;
+	int maxbacktrace;		/* frames of a backtrace; 0: 20 */
 	int no_overload;		/* true: the overload rule is off */
 	int interruptible;
 	int suppress_handler_errors;

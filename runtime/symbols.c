@@ -1,25 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Kernel stacks and symbols, by the kernel's own unwinder and kallsyms. */
+/* Symbols of the kernel, by its own kallsyms. */
 #include "internal.h"
-
-unsigned int stapy_kernel_stack(struct stapy_context *c, unsigned long *to, unsigned int max)
-{
-	unsigned int n, i;
-
-	if (!max)
-		return 0;
-	if (c->regs) {
-		/* A breakpoint leaves the registers one byte behind the probed place. */
-		to[0] = c->address && !c->is_return ? c->address : instruction_pointer(c->regs);
-		return 1 + stapy_unwind(c->regs, to + 1, max - 1);
-	}
-	/* No registers: from here, without the frames of this module. */
-	n = stack_trace_save(to, max, 0);
-	for (i = 0; i < n && within_module(to[i], THIS_MODULE); i++)
-		;
-	memmove(to, to + i, (n - i) * sizeof(*to));
-	return n - i;
-}
 
 /* kallsyms writes up to KSYM_SYMBOL_LEN bytes, more than a stack should give. */
 static char *scratch(void)
@@ -51,6 +32,16 @@ void stapy_symbol_data(char *to, size_t bytes, unsigned long address)
 	stapy_copy(to, text, bytes);
 	if (!unknown(to) && !strchr(to, '['))
 		stapy_concat(to, to, " [kernel]", bytes);
+}
+
+void stapy_symbol_offset(char *to, size_t bytes, unsigned long address)
+{
+	char *size;
+
+	stapy_symbol_data(to, bytes, address);
+	size = unknown(to) ? NULL : strchr(to, '/');
+	if (size)
+		memmove(size, size + strcspn(size, " "), strlen(size + strcspn(size, " ")) + 1);
 }
 
 void stapy_module_name(char *to, size_t bytes, unsigned long address)

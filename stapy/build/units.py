@@ -31,7 +31,7 @@ _TOGETHER = {
         "histogram.c",
     ),
     "maps": ("map.c", "map_slice.c", "map_sort.c"),
-    "texts": ("text.c", "names.c", "symbols.c", "regex.c"),
+    "texts": ("text.c", "names.c", "symbols.c", "stack.c", "regex.c"),
 }
 
 

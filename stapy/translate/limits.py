@@ -33,7 +33,7 @@ LIMITS = (
     Limit("TRYLOCKDELAY", "trylockdelay", "10"),
     Limit("MINSTACKSPACE", "minstackspace", "1024"),
     Limit("MAXMAPENTRIES", "maxmapentries", "2048"),
-    Limit("MAXBACKTRACE", "", "20"),
+    Limit("MAXBACKTRACE", "maxbacktrace", "20"),
     Limit("INTERRUPTIBLE", "interruptible", "1"),
     Limit("STP_OVERLOAD_THRESHOLD", "overload_threshold", "500000000"),
     Limit("STP_OVERLOAD_INTERVAL", "overload_interval", "1000000000"),
@@ -128,7 +128,13 @@ class Limits:
 
     def fields(self) -> list[dict[str, str]]:
         """``name`` and ``value`` of the members of ``struct stapy_limits``."""
-        rows = [{"name": row.field, "value": row.name} for row in self.rows if row.field]
+        # Few scripts change this one, and the runtime knows its default.
+        rare = set() if "MAXBACKTRACE" in self.given else {"maxbacktrace"}
+        rows = [
+            {"name": row.field, "value": row.name}
+            for row in self.rows
+            if row.field and row.field not in rare
+        ]
         on = dict.fromkeys(field for macro, field in SWITCHES.items() if macro in self.given)
         rows += [{"name": field, "value": "1"} for field in on]
         rows.append({"name": "buffer_bytes", "value": str(self.buffer_bytes)})

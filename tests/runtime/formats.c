@@ -114,9 +114,9 @@ static void check_memory(struct stapy_context *c)
 
 static void check_symbols(struct stapy_context *c)
 {
-	unsigned long stack[16];
+	const unsigned long *stack;
 	char text[80];
-	unsigned int n = stapy_kernel_stack(c, stack, 16);
+	unsigned int n = stapy_kernel_stack(c, &stack, 16);
 
 	stapy_symbol_name(text, sizeof(text), (unsigned long)vfree);
 	say(c, "%s ", text);

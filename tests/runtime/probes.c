@@ -13,12 +13,12 @@ static const struct stapy_lock_row locks[] = { { &lock, true, "counters" } };
 
 static void h_read(struct stapy_context *c)
 {
-	unsigned long stack[8];
+	const unsigned long *stack;
 
 	if (!stapy_lock(c, locks, 1))
 		return;
 	entries++;
-	if (stapy_kernel_stack(c, stack, 8) < 4 || stack[0] != c->address)
+	if (stapy_kernel_stack(c, &stack, 8) < 4 || stack[0] != c->address)
 		bad_stacks++;
 	stapy_unlock(c, locks, 1);
 }

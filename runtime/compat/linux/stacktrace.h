@@ -9,32 +9,43 @@
 #ifdef CONFIG_X86_64
 #include <asm/unwind.h>
 
-/* The callers of the place where the registers were taken. */
-static inline unsigned int stapy_unwind(struct pt_regs *regs, unsigned long *to, unsigned int max)
+/*
+ * Return addresses of a stack: behind the place where `regs` were taken, or of a
+ * task that sleeps; of the caller itself without either.
+ */
+static inline unsigned int stapy_unwind(struct task_struct *task, struct pt_regs *regs,
+					unsigned long *to, unsigned int max)
 {
+	unsigned long *first = regs || task != current ? NULL : __builtin_frame_address(0);
 	struct unwind_state state;
 	unsigned int n = 0;
 
-	for (unwind_start(&state, current, regs, NULL); n < max && !unwind_done(&state);
+	for (unwind_start(&state, task, regs, first); n < max && !unwind_done(&state);
 	     unwind_next_frame(&state)) {
 		unsigned long address = unwind_get_return_address(&state);
 
 		if (!address)
 			break;
+		/* Of the way into a handler, this module's part is of no interest. */
+		if (first && !n && within_module(address, THIS_MODULE))
+			continue;
 		to[n++] = address;
 	}
 	return n;
 }
 #else
 /* Without registers the trace starts in here: leave out what is deeper than the probed place. */
-static inline unsigned int stapy_unwind(struct pt_regs *regs, unsigned long *to, unsigned int max)
+static inline unsigned int stapy_unwind(struct task_struct *task, struct pt_regs *regs,
+					unsigned long *to, unsigned int max)
 {
-	unsigned int n = stack_trace_save(to, max, 0), i;
+	unsigned int n = task == current ? stack_trace_save(to, max, 0) : 0, i;
 
 	for (i = 0; i < n; i++) {
-		if (to[i] == instruction_pointer(regs)) {
-			memmove(to, to + i + 1, (n - i - 1) * sizeof(*to));
-			return n - i - 1;
+		if (regs ? to[i] == instruction_pointer(regs) :
+		    !within_module(to[i], THIS_MODULE)) {
+			i += !!regs;
+			memmove(to, to + i, (n - i) * sizeof(*to));
+			return n - i;
 		}
 	}
 	return n;

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Kernel stacks, by the kernel's own unwinder. */
+#include "internal.h"
+
+static unsigned int walk(struct stapy_context *c, unsigned long *to, unsigned int max)
+{
+	if (!c->regs)
+		return stapy_unwind(current, NULL, to, max);
+	/* A breakpoint leaves the registers one byte behind the probed place. */
+	to[0] = c->address && !c->is_return ? c->address : instruction_pointer(c->regs);
+	return 1 + stapy_unwind(current, c->regs, to + 1, max - 1);
+}
+
+unsigned int stapy_kernel_stack(struct stapy_context *c, const unsigned long **to,
+				unsigned int max)
+{
+	struct stapy_cpu *cpu = container_of(c, struct stapy_cpu, c);
+
+	*to = cpu->stack;
+	max = min(max, stapy_stack_frames);
+	if (!max)
+		return 0;
+	/* No two hits of one CPU begin at the same cycle. */
+	if (cpu->stack_of != c->entered) {
+		cpu->stack_of = c->entered;
+		cpu->stack_depth = 0;
+		cpu->stack_wanted = 0;
+	}
+	if (cpu->stack_wanted < max) {
+		/* A walk that gave less than was wanted has seen everything. */
+		if (cpu->stack_depth == cpu->stack_wanted)
+			cpu->stack_depth = walk(c, cpu->stack, max);
+		cpu->stack_wanted = max;
+	}
+	return min(max, cpu->stack_depth);
+}
+
+/*
+ * The stack cannot be pinned, since giving it back is not for modules; but what
+ * dies during the walk is freed after this RCU section only.
+ */
+unsigned int stapy_task_stack(struct stapy_context *c, unsigned long task,
+			      const unsigned long **to, unsigned int max)
+{
+	struct stapy_cpu *cpu = container_of(c, struct stapy_cpu, c);
+	struct task_struct *known, *wanted = (struct task_struct *)task;
+	unsigned int n = 0;
+	pid_t pid;
+
+	if (wanted == current)
+		return stapy_kernel_stack(c, to, max);
+	*to = cpu->stack;
+	cpu->stack_of = 0;
+	if (in_nmi() || stapy_peek_kernel(&pid, (unsigned long)&wanted->pid, sizeof(pid)))
+		return 0;
+	rcu_read_lock();
+	known = pid_task(find_pid_ns(pid, &init_pid_ns), PIDTYPE_PID);
+	if (known == wanted && task_stack_page(known) && refcount_read(&known->stack_refcount))
+		n = stapy_unwind(known, NULL, cpu->stack, min(max, stapy_stack_frames));
+	rcu_read_unlock();
+	return n;
+}
