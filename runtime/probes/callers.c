@@ -32,7 +32,7 @@ bool notrace stapy_called_by(const int *callers, unsigned long address, struct p
 			return true;
 	}
 	/* A return probe may have put another address there, which the unwinder knows. */
-	if (stapy_unwind(regs, stack, frames) < frames)
+	if (stapy_unwind(current, regs, stack, frames) < frames)
 		return false;
 	for (i = 0; i < frames; i++, frame += frame[0] + 1)
 		if (!one_of(frame, address, stack[i]))
