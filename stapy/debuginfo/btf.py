@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from mmap import mmap
 
 from stapy.debuginfo import ctypes as c
-from stapy.debuginfo.btfindex import KIND_LETTERS, build_index, kind_of
+from stapy.debuginfo.btfindex import DATASEC, KIND_LETTERS, build_index, kind_of
 from stapy.debuginfo.btftypes import TypeFactory
 from stapy.debuginfo.elf import Buffer
 from stapy.debuginfo.errors import DebuginfoError
@@ -23,6 +23,7 @@ from stapy.debuginfo.lines import SortedLines
 from stapy.record import Record
 
 TRACEITER = "__traceiter_"
+_SECTIONS = 64  # how many types at the end may be sections
 
 
 class Index(Record):
@@ -199,6 +200,21 @@ class Btf:
         """The type of a global variable (BTF knows the per-CPU ones)."""
         for number in self._numbers("v", name):
             return self.type_by_number(self.header(number)[2])
+        return None
+
+    def per_cpu(self, name: str) -> tuple[c.CType, int] | None:
+        """Type and offset of a variable in the section of per-CPU variables."""
+        wanted = set(self._numbers("v", name))
+        last = self.first + len(self.index.positions) - 1
+        # Sections are the last types of all.
+        for number in range(last, max(self.first, last - _SECTIONS) - 1, -1) if wanted else ():
+            text, info, _, body = self.header(number)
+            if kind_of(info) != DATASEC or self.string(text) != b".data..percpu":
+                continue
+            rows = self.words(body, 3 * (info & 0xFFFF))
+            for variable, offset in zip(rows[::3], rows[1::3]):
+                if variable in wanted:
+                    return self.type_by_number(self.header(variable)[2]), offset
         return None
 
     def enumerator(self, name: str) -> int | None:

@@ -350,6 +350,11 @@ class Debuginfo:
                 return found
         return None
 
+    def per_cpu(self, name: str) -> tuple[c.CType, int] | None:
+        """Type of a per-CPU variable of the kernel and its offset in each CPU's area, by BTF."""
+        btf = self.loaded.btf
+        return None if btf is None else self.safe(None, btf.per_cpu, name)
+
     # --- tracepoints -----------------------------------------------------
 
     def tracepoints(self, pattern: str, module: str | None = None) -> list[Tracepoint]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from stapy.elaborate import globalvars, stats, targets
 from stapy.elaborate import program as p
-from stapy.elaborate import stats, targets
 from stapy.elaborate.effects import PRAGMA_READ, PRAGMA_WRITE
 from stapy.elaborate.fold import constant
 from stapy.elaborate.printing import print_
@@ -294,7 +294,7 @@ _EXPRESSIONS: dict[type, Callable[[Lowerer, Any], p.Expr]] = {
     n.Histogram: stats.histogram_value,
     n.StatOp: stats.stat_read,
     n.Target: targets.target,
-    n.AtVar: targets.at_var,
+    n.AtVar: globalvars.at_var,
     n.Cast: targets.cast,
     n.AutoCast: targets.autocast,
     n.Defined: targets.defined,

@@ -6,6 +6,8 @@ Plain data: a family says where each value is (an expression of
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 from stapy.debuginfo.ctypes import CType
 from stapy.elaborate.program import Expr
 from stapy.record import Record, new
@@ -37,6 +39,10 @@ class TargetScope(Record):
     ``$$return``; ``texts`` fixed strings such as ``$$name``.  ``entry`` is the
     scope at function entry for a return probe.  ``missing`` says why other
     variables cannot be had ("…needs debuginfo") and ``hint`` what to do.
+
+    ``deeper`` gives the scope of the same place by a rung that costs more;
+    ``outside``, which only the deepest has, gives type and address of a variable
+    that the function's source sees outside of it.
     """
 
     module: str
@@ -49,3 +55,28 @@ class TargetScope(Record):
     hint: str = ""
     unavailable: dict[str, str] = new(dict)  # known, but nowhere at this place: name -> note
     key: str = ""  # sites with one key have equal variables
+    deeper: Callable[[], TargetScope | None] | None = None
+    outside: Callable[[str], tuple[CType, Expr] | None] | None = None
+
+    def whole(self) -> TargetScope:
+        """What the deepest rung knows of this place, this scope itself when it is that."""
+        found = self.deeper() if self.deeper is not None else None
+        return found if found is not None else self
+
+    def find(self, name: str) -> TargetVariable | None:
+        """A variable by its name, asking every rung."""
+        found = self.variables.get(name)
+        if found is None and self.deeper is not None and not self.is_return:
+            found = self.whole().variables.get(name)
+        return found
+
+    def members(self, group: str) -> Iterator[tuple[str, TargetVariable | None]]:
+        """The variables of a group; None for one that is nowhere here."""
+        names = list(self.groups[group])
+        rest: dict[str, TargetVariable] = {}
+        if self.deeper is not None and not self.is_return:
+            deeper = self.whole()
+            rest = deeper.variables
+            names += [name for name in deeper.groups.get(group, ()) if name not in names]
+        for name in names:
+            yield name, self.variables.get(name) or rest.get(name)

@@ -22,7 +22,7 @@ GROUPS = ("$$vars", "$$parms", "$$locals", "$$return")
 __all__ = ["TargetScope", "TargetVariable"]
 
 
-def _place(variable: TargetVariable) -> Place:
+def place_of(variable: TargetVariable) -> Place:
     return Place(
         variable.type,
         variable.value,
@@ -55,11 +55,13 @@ def target(low: Lowerer, node: n.Target) -> p.Expr:
     if node.name in scope.texts:
         return p.Text(node.span, p.STRING, scope.texts[node.name])
     if node.name in GROUPS:
-        return _group(low, node, scope)
+        from stapy.elaborate.groups import group
+
+        return group(low, node, scope)
     variable = scope.variables.get(node.name)
     if variable is not None:
         return _variable(low, node, variable)
-    if scope.entry is not None and node.name in scope.entry.variables:
+    if scope.entry is not None and scope.entry.find(node.name) is not None:
         if not low.body.file.script.library:
             low.services.diagnostics.warning(
                 "W0641",
@@ -68,86 +70,58 @@ def target(low: Lowerer, node: n.Target) -> p.Expr:
                 where="the value that the parameter had at function entry is used",
             )
         return saved(low, node, node.span)
+    variable = scope.find(node.name)
+    if variable is not None:
+        return _variable(low, node, variable)
     value = low.services.debuginfo.enumerator(node.name[1:]) if not node.chain else None
     if value is not None:
         return p.Const(node.span, p.LONG, value)
-    return _unknown(low, node, scope)
+    whole = (scope.entry or scope).whole()
+    if node.name not in whole.unavailable:
+        from stapy.elaborate.globalvars import of_unit
+
+        place = of_unit(whole, node.name[1:])
+        if place is not None:
+            return finish(low, place, node.chain, node.span, node.address_of)
+    return _unknown(low, node, scope, whole)
 
 
 def _variable(low: Lowerer, node: n.Target, variable: TargetVariable) -> p.Expr:
     if variable.string:
         assert variable.value is not None
         return variable.value
-    return finish(low, _place(variable), node.chain, node.span, node.address_of)
+    return finish(low, place_of(variable), node.chain, node.span, node.address_of)
 
 
-def _unknown(low: Lowerer, node: n.Target, scope: TargetScope) -> p.Expr:
+def _unknown(low: Lowerer, node: n.Target, scope: TargetScope, whole: TargetScope) -> p.Expr:
+    """``whole`` is what the deepest rung knows, at the function's entry for a return probe."""
     from stapy.suggest import nearest
 
-    if node.name in scope.unavailable:
+    if node.name in whole.unavailable:
         return low.pending(
             "E0241",
             f"variable '{node.name[1:]}' is not accessible at this address",
             node.span,
             where="it has no place here",
-            notes=[scope.unavailable[node.name]],
+            notes=[whole.unavailable[node.name]],
         )
-    names = list(scope.variables)
-    if scope.entry is not None:
-        names += list(scope.entry.variables)
+    names = list(dict.fromkeys([*scope.variables, *whole.variables]))
     near = nearest(node.name, names, 3)
     shown = near or names[:8]
     text = f"unable to find local '{node.name[1:]}'"
     if shown:
         text += f" (alternatives: {' '.join(shown)})"
-    hint = f"did you mean '{near[0]}'?" if near else scope.hint
-    notes = [scope.missing] if scope.missing else []
+    hint = f"did you mean '{near[0]}'?" if near else whole.hint
+    notes = [whole.missing] if whole.missing else []
     return low.pending(
         "E0241", text, node.span, where="unknown target variable", notes=notes, hint=hint
     )
 
 
-def _group(low: Lowerer, node: n.Target, scope: TargetScope) -> p.Expr:
-    """``$$vars`` and its kin; parameters of a return probe are taken at entry."""
-    from stapy.elaborate.pretty import listing
-
-    depth = 0
-    if node.chain and isinstance(node.chain[-1], n.Pretty):
-        depth = node.chain[-1].depth
-    if node.name not in scope.groups:
-        return low.pending("E0241", f"unable to find '{node.name}' here", node.span)
-    here: list[tuple[str, Place | None]] = []
-    parts: list[p.Expr] = []
-    for name in scope.groups[node.name]:
-        variable = scope.variables.get(name)
-        if variable is not None:
-            here.append((name[1:], _place(variable)))
-    entry_names = [
-        name
-        for name in scope.groups[node.name]
-        if name not in scope.variables and scope.entry and name in scope.entry.variables
-    ]
-    if entry_names and scope.entry is not None:
-        listed: list[tuple[str, Place | None]] = [
-            (name[1:], _place(scope.entry.variables[name])) for name in entry_names
-        ]
-        parts.append(_save(low, listing(low, listed, depth, node.span), node.span))
-    if here:
-        parts.append(listing(low, here, depth, node.span))
-    if not parts:
-        return p.Text(node.span, p.STRING, "")
-    result = parts[0]
-    for part in parts[1:]:
-        space = p.Text(node.span, p.STRING, " ")
-        result = p.BinaryOp(node.span, p.STRING, ".", result, space)
-        result = p.BinaryOp(node.span, p.STRING, ".", result, part)
-    return result
-
-
 # --- values of function entry ------------------------------------------------
 
 
-def _save(low: Lowerer, value: p.Expr, span: Span) -> p.Expr:
+def save(low: Lowerer, value: p.Expr, span: Span) -> p.Expr:
     """Let the entry side compute ``value``; the result reads the slot."""
     if isinstance(value, Pending):
         return value
@@ -179,7 +153,7 @@ def saved(low: Lowerer, operand: n.Expr, span: Span) -> p.Expr:
     finally:
         body.at_entry = False
         body.locals = mine
-    return _save(low, value, span)
+    return save(low, value, span)
 
 
 def entry(low: Lowerer, node: n.Entry) -> p.Expr:
@@ -286,53 +260,6 @@ def autocast(low: Lowerer, node: n.AutoCast) -> p.Expr:
             hint='write @cast(value, "struct name")->member',
         )
     place = Place(type, value, writable=True)
-    return finish(low, place, node.chain, node.span, node.address_of)
-
-
-def _local_of(low: Lowerer, node: n.AtVar) -> n.Target | None:
-    """``@var("x")`` that names no unit is ``$x`` where the probe has one."""
-    scope = current_scope(low)
-    if scope is None or "@" in node.name or node.module not in ("", scope.module):
-        return None
-    name = "$" + node.name
-    if name in scope.variables or (scope.entry is not None and name in scope.entry.variables):
-        return n.Target(node.span, name, node.chain, node.address_of)
-    return None
-
-
-def _var_place(low: Lowerer, node: n.AtVar) -> Place | p.Expr:
-    from stapy.probes.dwarfvars import global_variable
-
-    name = node.name.partition("@")[0]
-    info = low.services.debuginfo
-    kernel = node.module in ("", "kernel", "vmlinux")
-    found = global_variable(node.name, low.services) if kernel else None
-    if found is not None:
-        return Place(found[0], None, found[1], writable=True)
-    if info.dwarf is None or not kernel:
-        notes = ["BTF has no addresses of variables, this needs DWARF"]
-        hint = info.missing_hint("variables")
-    else:
-        notes = [f"no variable '{node.name}' has an address of its own in this kernel"]
-        hint = ""
-    return low.pending(
-        "E0241",
-        f"unable to find global '{name}'",
-        node.span,
-        where="unknown variable",
-        notes=notes,
-        hint=hint,
-    )
-
-
-def at_var(low: Lowerer, node: n.AtVar) -> p.Expr:
-    """``@var("name")``: one of the probe, or of the kernel where debug information has it."""
-    local = _local_of(low, node)
-    if local is not None:
-        return target(low, local)
-    place = _var_place(low, node)
-    if not isinstance(place, Place):
-        return place
     return finish(low, place, node.chain, node.span, node.address_of)
 
 
@@ -448,17 +375,21 @@ def _target_place(low: Lowerer, node: n.Expr) -> Place | p.Expr:
     """The place behind a target expression, without reading it."""
     start: Place | p.Expr
     if isinstance(node, n.AtVar):
-        node = _local_of(low, node) or node
+        from stapy.elaborate.globalvars import local_of
+
+        node = local_of(low, node) or node
     if isinstance(node, n.Target):
         scope = current_scope(low)
-        variable = scope.variables.get(node.name) if scope is not None else None
+        variable = scope.find(node.name) if scope is not None else None
         if variable is None or variable.string:
             return target(low, node)
-        start = _place(variable)
+        start = place_of(variable)
     elif isinstance(node, n.Cast):
         start = _cast_place(low, node)
     elif isinstance(node, n.AtVar):
-        start = _var_place(low, node)
+        from stapy.elaborate.globalvars import var_place
+
+        start = var_place(low, node)
     elif isinstance(node, n.AutoCast):
         value = low.expr(node.value)
         type = low.resolver.ctype(value)

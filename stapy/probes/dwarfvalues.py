@@ -36,6 +36,8 @@ _MAX_SIZE = 200  # nodes that one location may become
 _MAX_BYTES = 4096  # of a value that is nowhere in memory
 # Always there, and the runtime is linked with it: other addresses are told from it.
 _BASE = "register_kprobe"
+# x86-64 counts per-CPU variables of the kernel from 0, where no address is one of the kernel.
+_PER_CPU_END = 1 << 31
 
 
 class Unavailable(Exception):
@@ -238,10 +240,18 @@ def _cut(value: Expr, type: ctypes.CType) -> Expr:
     return _widen(value, 8 * ctypes.size_of(type), ctypes.is_signed(type))
 
 
-def kernel_address(address: int, dwarf: DwarfFile) -> Expr:
-    """An address of the kernel's file in the kernel that runs, wherever that was moved to."""
+def per_cpu_address(offset: int) -> Expr:
+    """The address of this CPU's copy of a per-CPU variable of the kernel."""
+    code = f"(int64_t)(__per_cpu_offset[raw_smp_processor_id()] + {offset}L)"
+    return EmbeddedValue(NOWHERE, LONG, code, {"pure", "unprivileged"})
+
+
+def address_of(address: int, dwarf: DwarfFile) -> Expr:
+    """An address of the debug file in the kernel that runs, wherever that was moved to."""
     if dwarf.module is not None:  # each of its sections lies elsewhere
         raise Unavailable
+    if address < _PER_CPU_END:
+        return per_cpu_address(address)
     base = next(
         (
             site.pc
@@ -339,7 +349,7 @@ class _Machine:
         if op.name == "frame":
             return _add(self._frame_base(), op.first)
         if op.name == "address":
-            return kernel_address(op.first, self._dwarf)
+            return address_of(op.first, self._dwarf)
         if op.name == "entry_register":
             if self._at_entry():
                 return _register(op.first)

@@ -9,9 +9,11 @@ from stapy.debuginfo.errors import DebuginfoError
 from stapy.elaborate.program import Expr
 from stapy.elaborate.scope import TargetScope, TargetVariable
 from stapy.probes import abi
-from stapy.probes.dwarfvalues import Unavailable, describe, kernel_address
+from stapy.probes.dwarfvalues import Unavailable, address_of, describe, per_cpu_address
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from stapy.debuginfo.dwarf.kernel import DwarfFile, Place
     from stapy.debuginfo.dwarf.variables import Variable
 
@@ -34,7 +36,6 @@ def scope(site: Any, services: Any) -> TargetScope:
                 found[name] = describe(variable, place, dwarf)
             except Unavailable as error:
                 unavailable[name] = _where_else(variable, place, dwarf, str(error))
-                continue
             (parameters if variable.parameter else locals_).append(name)
     except DebuginfoError as error:  # what was read before the damage is good
         missing = str(error)
@@ -45,7 +46,24 @@ def scope(site: Any, services: Any) -> TargetScope:
         missing=missing,
         key=f"dwarf:{place.module}:{place.address:#x}:{place.entry:#x}",
         unavailable=unavailable,
+        outside=outside(place, services),
     )
+
+
+def outside(
+    place: Place, services: Any
+) -> Callable[[str], tuple[ctypes.CType, Expr] | None]:
+    """How to find the globals and statics that the source of a place sees."""
+    dwarf = services.debuginfo.dwarf_of(place.module)
+
+    def find(name: str) -> tuple[ctypes.CType, Expr] | None:
+        try:
+            found = dwarf.unit_variable(place.entry, name)
+            return None if found is None else (found[0], address_of(found[1], dwarf))
+        except (Unavailable, DebuginfoError):
+            return None
+
+    return find
 
 
 def return_scope(site: Any, entry: TargetScope, services: Any) -> TargetScope:
@@ -82,14 +100,21 @@ def _where_else(variable: Variable, place: Place, dwarf: DwarfFile, why: str) ->
     return f"it is available at {place.file}:{shown}{more}"
 
 
-def global_variable(name: str, services: Any) -> tuple[ctypes.CType, Expr] | None:
-    """Type and address of ``name`` or ``name@file``; None when DWARF does not have it."""
-    dwarf = services.debuginfo.dwarf
-    if dwarf is None:
-        return None
+def global_variable(
+    name: str, module: str | None, services: Any
+) -> tuple[ctypes.CType, Expr] | None:
+    """Type and address of ``name`` or ``name@file`` in the kernel (None) or a module.
+
+    Without DWARF BTF has the per-CPU variables; None when nothing knows it.
+    """
     plain, _, file = name.partition("@")
-    try:
-        found = dwarf.global_variable(plain, file)
-        return None if found is None else (found[0], kernel_address(found[1], dwarf))
-    except (Unavailable, DebuginfoError):
-        return None
+    info = services.debuginfo
+    dwarf = info.dwarf_of(module)
+    if dwarf is not None:
+        try:
+            found = dwarf.global_variable(plain, file)
+            return None if found is None else (found[0], address_of(found[1], dwarf))
+        except (Unavailable, DebuginfoError):
+            return None
+    place = info.per_cpu(plain) if module is None and not file else None
+    return None if place is None else (place[0], per_cpu_address(place[1]))

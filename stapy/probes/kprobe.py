@@ -254,6 +254,7 @@ class Kprobe:
             missing=missing,
             hint=hint,
             key=f"{where}:{site.symbol}",
+            deeper=lambda: _by_dwarf(site, services),
         )
         if not site.is_return:
             return entry
@@ -287,6 +288,18 @@ class Kprobe:
             }
             for site, point in zip(probe.sites, probe.points, strict=True)
         ]
+
+
+def _by_dwarf(site: KprobeSite, services: Any) -> TargetScope | None:
+    """What DWARF, where there is some, adds to the parameters that BTF has told."""
+    place = site.place
+    if place is None and site.symbol:
+        place = services.debuginfo.place_of(site.symbol, site.module)
+    if place is None:
+        return None
+    from stapy.probes import dwarfvars
+
+    return dwarfvars.scope(replace(site, place=place), services)
 
 
 def _frames(site: KprobeSite) -> list[int] | None:

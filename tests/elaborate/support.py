@@ -180,6 +180,9 @@ class FakeDebuginfo:
             if fnmatchcase(t.name, name) and (not system or fnmatchcase(t.system, system))
         ]
 
+    def per_cpu(self, name: str) -> tuple[c.CType, int] | None:
+        return (INT, 0x40) if name == "ticks" else None
+
     def near(self, name: str, limit: int = 3, module: str | None = None) -> list[str]:
         from stapy.suggest import nearest
 

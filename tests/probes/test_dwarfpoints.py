@@ -12,6 +12,7 @@ from stapy.debuginfo.dwarf.index import FunctionRow, Site
 from stapy.debuginfo.dwarf.kernel import Place
 from stapy.debuginfo.dwarf.variables import Variable
 from stapy.debuginfo.find import FunctionSite, Places
+from stapy.elaborate.dump import dump_program
 from tests.elaborate import support as s
 
 
@@ -28,6 +29,9 @@ INSIDE = place("helper", symbol="vfs_read", offset=0x24, inlined=True, exact=Fal
 REFUSED = place("copy", symbol="register_kprobe", offset=4, inlined=True, exact=False)
 
 
+BASE = 0xFFFFFFFF81000000  # of the function that addresses are told from
+
+
 class Dwarf:
     """What places are asked about."""
 
@@ -38,7 +42,7 @@ class Dwarf:
         self._variables = variables
 
     def functions(self, name: str) -> list[FunctionRow]:
-        return [FunctionRow(name, "kernel/kprobes.c", 1, 1, [Site(0x5000, 1, False)])]
+        return [FunctionRow(name, "kernel/kprobes.c", 1, 1, [Site(BASE, 1, False)])]
 
     def variables(self, _: Place) -> list[Variable]:
         return self._variables
@@ -52,8 +56,15 @@ class Dwarf:
     def lines_with(self, _: Place, variable: Variable) -> list[int]:
         return [start for start, _ in variable.ranges]
 
+    def variables_like(self, _: str) -> list[str]:
+        return ["jiffies"]
+
+    def unit_variable(self, _: int, name: str) -> tuple[c.CType, int] | None:
+        return (s.INT, BASE + 0x200) if name == "shared" else None
+
     def global_variable(self, name: str, file: str) -> tuple[c.CType, int] | None:
-        return (s.INT, 0x5100) if (name, file) in (("jiffies", ""), ("mode", "fs/a.c")) else None
+        known = (name, file) in (("jiffies", ""), ("mode", "fs/a.c"))
+        return (s.INT, BASE + 0x100) if known else None
 
 
 class Info(s.FakeDebuginfo):
@@ -159,6 +170,31 @@ def test_a_variable_that_is_nowhere_says_where_it_is() -> None:
     result = s.run('probe kernel.function("*@fs/a.c") { println($x) }', debuginfo=info)
     assert result.codes == ["E0241"]
     assert result.diagnostics.items[0].notes == ["it is available at fs/a.c:12"]
+
+
+def dumped(text: str, info: Info) -> str:
+    result = s.run(text, debuginfo=info)
+    assert result.program is not None, result.shown()
+    return dump_program(result.program, True)
+
+
+def test_all_variables_of_a_place() -> None:
+    """What is nowhere is shown as ``?``."""
+    there = Variable("y", s.INT, True, [Op("register", 5)])
+    info = Info([INSIDE], variables=[Variable("x", s.INT, False, None), there])
+    text = dumped('probe kernel.function("*@fs/a.c") { println($$vars) }', info)
+    assert "y=%#x x=?" in text
+
+
+def test_variables_outside_of_the_function() -> None:
+    """Statics and globals of the probed file have their plain names."""
+    info = Info([INSIDE])
+    assert "+ (512L)" in dumped('probe kernel.function("*@fs/a.c") { println($shared) }', info)
+    assert "+ (512L)" in dumped(
+        'probe kernel.function("*@fs/a.c") { println(@var("shared")) }', info
+    )
+    result = s.run('probe kernel.function("*@fs/a.c") { println($jiffies) }', debuginfo=info)
+    assert result.codes == ["E0241"]  # another unit's
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from stapy.elaborate.program import (
 )
 from tests.elaborate import support as s
 
-from .test_dwarfpoints import INSIDE, Info
+from .test_dwarfpoints import BASE, INSIDE, Info
 
 
 def shown(value: Expr | None) -> str:
@@ -34,7 +34,7 @@ def shown(value: Expr | None) -> str:
     if isinstance(value, Conditional):
         return f"({shown(value.cond)} ? {shown(value.yes)} : {shown(value.no)})"
     if isinstance(value, EmbeddedValue):
-        return value.code.replace("(int64_t)((unsigned long)", "(")
+        return value.code.replace("(int64_t)((unsigned long)", "(").removeprefix("(int64_t)")
     return "?"
 
 
@@ -64,7 +64,8 @@ BYTE = c.Int("unsigned char", 1, False)
         (s.LONG, [Op("address_in", 0, 8), Op("read", 8), Op("value")], "[(r0:8 + 8)]8"),
         (s.LONG, [Op("address_in", 0, 0), Op("dup"), Op("*"), Op("value")], "(r0:8 * r0:8)"),
         (s.LONG, [Op("const", 1), Op("const", 2), Op("swap"), Op("-"), Op("value")], "(2 - 1)"),
-        (s.LONG, [Op("address", 0x5010)], "at (register_kprobe + (16L))"),
+        (s.LONG, [Op("address", BASE + 16)], "at (register_kprobe + (16L))"),
+        (s.LONG, [Op("address", 0x1234)], "at (__per_cpu_offset[raw_smp_processor_id()] + 4660L)"),
         # Larger than its pieces: what is left is nowhere.
         (s.SMALL, [Op("register", 1), Op("piece", 64)], "parts r1:8 0 without [(64, 128)]"),
         (
@@ -138,7 +139,8 @@ def test_locations(type: c.CType, ops: list[Op] | None, expected: str | None) ->
     scope = FAMILY.scope(site, services)
     assert scope is not None
     found = scope.variables.get("$x")
-    assert scope.groups["$$locals"] == scope.groups["$$vars"] == (["$x"] if found else [])
+    assert scope.groups["$$locals"] == scope.groups["$$vars"] == ["$x"]
+    assert list(scope.members("$$vars")) == [("$x", found)]
     if found is None:
         assert expected is None
         reasons = {

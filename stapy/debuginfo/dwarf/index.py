@@ -181,6 +181,12 @@ class Index:
             row += 1
         return found
 
+    def variables_like(self, name: str) -> Iterator[str]:
+        """Global variables that begin like one."""
+        low, high = self._things.span(b"v" + name[:2].encode())
+        for text in self._things[low:high]:
+            yield text[1:].decode("utf-8", "replace")
+
     # --- addresses -------------------------------------------------------
 
     def anchor(self, address: int) -> tuple[str, int] | None:

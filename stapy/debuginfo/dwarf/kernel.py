@@ -273,6 +273,18 @@ class DwarfFile:
                 break  # of several statics of one name the last will do
         return found
 
+    def unit_variable(self, place: int, name: str) -> tuple[c.CType, int] | None:
+        """The same for what the unit of an entry defines or declares."""
+        unit = self.info.number_of(place)
+        for offset in self.index.things("v", name):
+            if self.info.number_of(offset) == unit:
+                entry = self.info.entry(offset)
+                address = global_address(entry)
+                return None if address is None else (self._types.of(entry), address)
+        root = self.info.unit(unit).root
+        declared = any(e.tag == k.VARIABLE and e.name() == name for e in root.children())
+        return self.global_variable(name) if declared else None
+
     def _homes(self, entry: Entry) -> list[str]:
         """The file that declares a variable, and the one that its unit was made of."""
         holder = entry.holder(k.AT_DECL_FILE)

@@ -1,0 +1,96 @@
+"""``@var``, and ``$name`` where it means a variable of the probed file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stapy.elaborate import program as p
+from stapy.elaborate import targets
+from stapy.elaborate.chains import Place, finish
+from stapy.parse import nodes as n
+
+if TYPE_CHECKING:
+    from stapy.elaborate.lower import Lowerer
+    from stapy.elaborate.scope import TargetScope
+
+
+def local_of(low: Lowerer, node: n.AtVar) -> n.Target | None:
+    """``@var("x")`` that names no unit is ``$x`` where the probe has one."""
+    scope = targets.current_scope(low)
+    if scope is None or "@" in node.name or node.module not in ("", scope.module):
+        return None
+    name = "$" + node.name
+    if name in scope.variables or (scope.entry is not None and name in scope.entry.variables):
+        return n.Target(node.span, name, node.chain, node.address_of)
+    return None
+
+
+def of_unit(scope: TargetScope, name: str) -> Place | None:
+    """A global or static variable that the source of the probed function sees."""
+    found = scope.outside(name) if scope.outside is not None else None
+    return None if found is None else Place(found[0], None, found[1], writable=True)
+
+
+def var_place(low: Lowerer, node: n.AtVar) -> Place | p.Expr:
+    """The variable that an ``@var`` names."""
+    from stapy.probes.dwarfvars import global_variable
+
+    info = low.services.debuginfo
+    modules = [None if m in ("kernel", "vmlinux") else m for m in
+               targets.modules_of(low, node.module)]  # fmt: skip
+    scope = targets.current_scope(low)
+    if not node.module and "@" not in node.name and scope is not None:
+        place = of_unit(scope, node.name)  # of several statics the nearest
+        if place is not None:
+            return place
+    for module in modules:
+        found = global_variable(node.name, module, low.services)
+        if found is not None:
+            return Place(found[0], None, found[1], writable=True)
+    return _missing(low, node, [m for m in modules if info.dwarf_of(m) is None], modules)
+
+
+def _missing(
+    low: Lowerer, node: n.AtVar, without: list[str | None], modules: list[str | None]
+) -> p.Expr:
+    name = node.name.partition("@")[0]
+    hint = ""
+    if without:
+        owner = f"module '{without[0]}'" if without[0] else "the kernel"
+        notes = [f"of {owner} only BTF is known, which has the per-CPU variables; "
+                 "all others need DWARF debug information"]  # fmt: skip
+        hint = low.services.debuginfo.missing_hint("variables")
+        if without[0] and not low.services.debuginfo.module_names(without[0]):
+            notes, hint = [f"this kernel has no module '{without[0]}'"], ""
+    else:
+        owner = " or ".join(f"module '{m}'" if m else "this kernel" for m in modules)
+        notes = [f"no variable '{node.name}' has an address of its own in {owner}"]
+        near = [found for m in modules for found in _near(low, name, m)][:2]
+        if near:
+            hint = "did you mean " + " or ".join(f"'{word}'" for word in near) + "?"
+    return low.pending(
+        "E0241",
+        f"unable to find global '{name}'",
+        node.span,
+        where="unknown variable",
+        notes=notes,
+        hint=hint,
+    )
+
+
+def _near(low: Lowerer, name: str, module: str | None) -> list[str]:
+    from stapy.suggest import nearest
+
+    dwarf = low.services.debuginfo.dwarf_of(module)
+    return nearest(name, dwarf.index.variables_like(name), 2) if dwarf is not None else []
+
+
+def at_var(low: Lowerer, node: n.AtVar) -> p.Expr:
+    """``@var("name")``: one of the probe, or of the kernel where debug information has it."""
+    local = local_of(low, node)
+    if local is not None:
+        return targets.target(low, local)
+    place = var_place(low, node)
+    if not isinstance(place, Place):
+        return place
+    return finish(low, place, node.chain, node.span, node.address_of)
