@@ -271,6 +271,11 @@ class DwarfFile:
             found = self._types.of(entry), address
             if entry.inherited(k.AT_EXTERNAL) or test is not None:
                 break  # of several statics of one name the last will do
+        if found is None and test is None:
+            # A second name that the linker gave, as jiffies is one of jiffies_64.
+            for other in self._symbols.aliases(name):
+                if self.index.things("v", other):
+                    return self.global_variable(other)
         return found
 
     def unit_variable(self, place: int, name: str) -> tuple[c.CType, int] | None:
@@ -282,8 +287,15 @@ class DwarfFile:
                 address = global_address(entry)
                 return None if address is None else (self._types.of(entry), address)
         root = self.info.unit(unit).root
-        declared = any(e.tag == k.VARIABLE and e.name() == name for e in root.children())
-        return self.global_variable(name) if declared else None
+        for entry in root.children():
+            if entry.tag == k.VARIABLE and entry.name() == name:
+                found = self.global_variable(name)
+                if found is None:
+                    return None
+                # An alias may be of another type, and a declaration without a size.
+                own = self._types.of(entry)
+                return (own if c.size_of(own) else found[0]), found[1]
+        return None
 
     def _homes(self, entry: Entry) -> list[str]:
         """The file that declares a variable, and the one that its unit was made of."""

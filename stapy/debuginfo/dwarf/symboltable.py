@@ -8,6 +8,7 @@ from stapy.debuginfo.dwarf.relocate import layout
 from stapy.debuginfo.elf import ElfFile
 
 _ROW = struct.Struct("<IBBHQQ")
+_VALUE = 8  # where the value is in a row
 
 
 class SymbolTable:
@@ -19,19 +20,46 @@ class SymbolTable:
 
     def address(self, name: str) -> int | None:
         """The address of the only symbol of a name; None when there is none, or several."""
-        if self._content is None:
-            self._content = self._read()
-        rows, names = self._content
-        found = {
-            (section, value)
-            for offset in _offsets(names, name.encode() + b"\0")
-            for section, value in _with_name(rows, offset)
-        }
-        if len(found) != 1:
+        place = self._place(name)
+        if place is None:
             return None
-        ((section, value),) = found
+        section, value = place
         known = section < len(self._elf.sections)
         return value + layout(self._elf)[section] if known else value
+
+    def aliases(self, name: str) -> list[str]:
+        """Other names of the only symbol of a name: symbols of the same place."""
+        place = self._place(name)
+        if place is None:
+            return []
+        rows, names = self._tables()
+        found: list[str] = []
+        wanted = place[1].to_bytes(8, "little")
+        at = rows.find(wanted)
+        while at >= 0:
+            start = at - _VALUE
+            if start >= 0 and start % _ROW.size == 0:
+                text, _, _, section, _, _ = _ROW.unpack_from(rows, start)
+                other = names[text : names.find(b"\0", text)].decode("utf-8", "replace")
+                if section == place[0] and other and other != name:
+                    found.append(other)
+            at = rows.find(wanted, at + 1)
+        return found
+
+    def _tables(self) -> tuple[bytes, bytes]:
+        if self._content is None:
+            self._content = self._read()
+        return self._content
+
+    def _place(self, name: str) -> tuple[int, int] | None:
+        """Section and value of the only symbol of a name."""
+        rows, names = self._tables()
+        found = {
+            place
+            for offset in _offsets(names, name.encode() + b"\0")
+            for place in _with_name(rows, offset)
+        }
+        return found.pop() if len(found) == 1 else None
 
     def _read(self) -> tuple[bytes, bytes]:
         elf = self._elf
