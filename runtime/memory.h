@@ -13,6 +13,10 @@ bool stapy_write_user(struct stapy_context *c, unsigned long address, const void
 int stapy_peek_kernel(void *to, unsigned long address, size_t size);
 int stapy_peek_user(void *to, unsigned long address, size_t size);
 
+/* A register of the probed kernel or user code by its offset in pt_regs; false with an error set when there are none. */
+bool stapy_kernel_register(struct stapy_context *c, s64 *to, unsigned int offset, const char *place);
+bool stapy_user_register(struct stapy_context *c, s64 *to, unsigned int offset, const char *place);
+
 /* Copy a string of at most bytes - 1 characters and its NUL. Length, or -EFAULT. */
 long stapy_peek_kernel_string(char *to, unsigned long address, size_t bytes);
 long stapy_peek_user_string(char *to, unsigned long address, size_t bytes);

@@ -154,8 +154,25 @@ class Reporter:
         # A statement with an error is dropped, and what follows from that is no news.
         fresh = [item for item in found if not _CONSEQUENCE.search(item[0])] or found
         for text, span in fresh[:_MOST]:
-            self.diagnostics.error(KIND, "E0404", f"embedded C: {text}", span, where="here")
+            hint = self._hint(text, span)
+            if hint:  # the compiler's own guess is among the kernel's names
+                text = text.partition("; did you mean")[0]
+            text = f"embedded C: {text}"
+            self.diagnostics.error(KIND, "E0404", text, span, where="here", hint=hint)
         return bool(found)
+
+    def _hint(self, text: str, span: Span) -> str:
+        if "undeclared" not in text:
+            return ""
+        if "'STAP_RETVALUE'" in text:
+            return "give the function a type, long or string: function name:long (…)"
+        if "'STAP_ARG_" in text:
+            return "STAP_ARG_x is parameter x of the function"
+        source = self.sources.sources[span.source].text
+        start = source.rfind("\n", 0, span.start) + 1
+        if "@const" in source[start : span.start]:
+            return "when it is a macro of a kernel header, say %{ #include <…> %}"
+        return ""
 
     def compiler(self, log: str, runtime: Path, keep: Callable[[], str]) -> None:
         """Report a failed compilation; ``keep`` stores the log and gives its path."""

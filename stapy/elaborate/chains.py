@@ -244,14 +244,8 @@ def _unknown_member(low: Lowerer, type: ctypes.Struct, step: n.Member) -> Pendin
 
 
 def _pend(item: p.Expr) -> Pending:
-    if isinstance(item, Pending):
-        return item
-    # --skip-badvars has replaced the value by 0 already; keep it as a pending value of 0.
-    return Zero(item.span, item.type, None)  # type: ignore[arg-type]
-
-
-class Zero(Pending):
-    """A value that --skip-badvars took as 0."""
+    assert isinstance(item, Pending)
+    return item
 
 
 def subscript(low: Lowerer, place: Place, step: n.Subscript) -> Place | Pending:
@@ -312,8 +306,6 @@ def finish(
         depth = chain[-1].depth
         chain = chain[:-1]
     found = follow(low, place, chain, span)
-    if isinstance(found, Zero):
-        return p.Const(span, p.LONG, 0)
     if isinstance(found, Pending):
         return found
     if depth:

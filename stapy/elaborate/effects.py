@@ -276,6 +276,8 @@ def may_fail(node: Any, failing: set[str]) -> bool:
     for item in walk(node):
         if isinstance(item, _FAILING):
             return True
+        if isinstance(item, p.ContextValue) and item.name.endswith("_register"):
+            return True
         if isinstance(item, p.BinaryOp) and item.op in ("/", "%"):
             return True
         if isinstance(item, p.AssignOp) and (

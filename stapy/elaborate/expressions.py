@@ -261,7 +261,7 @@ def register(low: Lowerer, node: n.AtRegister) -> p.Expr:
     if not isinstance(index, int) or not 0 <= index <= 16:
         return low.error("E0257", f"{word} needs a register number from 0 to 16", node.span)
     guru_only(low, node, word)
-    kind = "user_register" if node.user else "register"
+    kind = "user_register" if node.user else "kernel_register"
     return p.ContextValue(node.span, p.LONG, kind, index)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stapy.diagnostics import NOWHERE
-from stapy.elaborate import check, unused
+from stapy.elaborate import check, pending, unused
 from stapy.elaborate import program as p
 from stapy.elaborate.autoprint import handler_body
 from stapy.elaborate.effects import (
@@ -112,6 +112,15 @@ class Finisher:
         return found
 
     def _pending(self) -> None:
+        if self.services.options.skip_badvars:
+            for raw in self.resolver.probes:
+                raw.body = pending.skip(raw.body, self.diagnostics)
+                if raw.slots is not None:
+                    values = raw.slots.values
+                    raw.slots.values = [pending.skip(v, self.diagnostics) for v in values]
+            for item in self.resolver.functions:
+                if item.function.body is not None:
+                    item.function.body = pending.skip(item.function.body, self.diagnostics)
         for body, _ in self._bodies():
             check.pending(body, self.diagnostics)
 

@@ -94,10 +94,6 @@ class Lowerer:
         hint: str = "",
     ) -> p.Expr:
         """A mistake that only counts when the value is used."""
-        if self.services.options.skip_badvars and code.startswith("E024"):
-            hint = "the value is taken as 0"
-            self.services.diagnostics.warning("W0640", message, span, hint=hint)
-            return p.Const(span, p.LONG, 0)
         item = Diagnostic(
             Diagnostic.ERROR, "semantic error", code, message, span, where, [], notes or [], hint
         )

@@ -290,7 +290,8 @@ class ContextValue(Expr):
     ===================  =====================================================
     ``arg``              integer argument register ``index`` (0..5) at function entry
     ``stack_arg``        8-byte stack argument number ``index`` at function entry
-    ``register``         register by DWARF number ``index`` (kernel mode)
+    ``register``         register by DWARF number ``index``, in a probe that surely has registers
+    ``kernel_register``  the same in any probe: an error at run time where there are none
     ``user_register``    the same of the user context
     ``return``           the return value register
     ``trace_arg``        argument ``index`` of a tracepoint

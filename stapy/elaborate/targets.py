@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from stapy.debuginfo import ctypes
 from stapy.diagnostics import Diagnostics
 from stapy.elaborate import program as p
-from stapy.elaborate.chains import Place, Zero, finish, follow
+from stapy.elaborate.chains import Place, finish, follow
 from stapy.elaborate.pending import Pending
 from stapy.elaborate.scope import TargetScope, TargetVariable
 from stapy.elaborate.walk import fingerprint, walk
@@ -292,6 +292,7 @@ def probe_write(low: Lowerer, node: n.ProbeWrite) -> p.Expr:
     """``@probewrite(target)``: 1 when the handler may write it."""
     place = _target_place(low, node.operand)
     ok = isinstance(place, Place) and place.writable and low.services.options.guru
+    ok = ok and not getattr(node.operand, "address_of", False)
     return p.Const(node.span, p.LONG, int(ok))
 
 
@@ -319,7 +320,7 @@ def at_const(low: Lowerer, node: n.AtConst) -> p.Expr:
         return low.error("E0257", f"@const: '{text}' is not a constant expression", node.span)
     # The initialiser of a static variable has to be a constant: no call, no side effect.
     code = f"({{ static const int64_t _value = (int64_t)({text}); _value; }})"
-    return p.EmbeddedValue(node.span, p.LONG, code, {"pure", "unprivileged"})
+    return p.EmbeddedValue(node.span, p.LONG, code, {"pure", "unprivileged", "const"})
 
 
 def at_enum(low: Lowerer, node: n.AtEnum) -> p.Expr:
@@ -426,9 +427,6 @@ def write_place(low: Lowerer, node: n.Expr) -> p.Expr | None:
         )
         return None
     place = _target_place(low, node)
-    skipped = low.services.options.skip_badvars and isinstance(place, p.Const)
-    if skipped or isinstance(place, Zero):
-        return None
     if isinstance(place, Place):
         if not place.writable:
             low.error("E0245", "this target variable cannot be changed", node.span)

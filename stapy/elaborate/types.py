@@ -74,14 +74,18 @@ class Inference:
         return True
 
     def _void(self, value: p.Expr) -> None:
-        name = value.function.name if isinstance(value, p.CallOp) else "print"
+        name, hint = "print", ""
+        if isinstance(value, p.CallOp):
+            name, hint = value.function.name, "let the function return something"
+            if value.function.code is not None:
+                hint = f"give it a type, long or string: function {name}:long (…)"
         self.diagnostics.error(
             "semantic error",
             "E0304",
             f"unresolved type: '{name}' returns no value",
             value.span,
             where="a value is needed here",
-            hint="let the function return something" if isinstance(value, p.CallOp) else "",
+            hint=hint,
         )
 
     def _mismatch(

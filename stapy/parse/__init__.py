@@ -25,11 +25,14 @@ from typing import TYPE_CHECKING, Protocol
 from stapy.diagnostics import Diagnostics, SourceMap, Span
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from stapy.cache import Cache
     from stapy.parse.definitions import Macro
     from stapy.parse.facts import PreprocessFacts
     from stapy.parse.library import Library
     from stapy.parse.nodes import Script
+    from stapy.parse.tokens import Token
 
 __all__ = ["MacroSource", "open_library", "parse_script", "warn_unused_arguments"]
 
@@ -84,7 +87,8 @@ def parse_script(
         macros.macro_names if macros else None,
         library=library,
     )
-    ready = glue(preprocessor.run(tokens))
+    words = preprocessor.run(tokens)
+    ready = glue(words) if facts.at_least("2.0") else glue(words, _commented(sources))
     if used_arguments is not None:
         used_arguments |= preprocessor.used_arguments
     if not ready:
@@ -116,6 +120,17 @@ def parse_script(
         _sort(diagnostics, first, source)
         return None
     return Script(whole, name, decls, library)
+
+
+def _commented(sources: SourceMap) -> Callable[[Token, Token], bool]:
+    """Whether there is more than blanks between two tokens of one text."""
+
+    def test(left: Token, right: Token) -> bool:
+        if left.source != right.source:
+            return False
+        return bool(sources.sources[left.source].text[left.end : right.start].strip())
+
+    return test
 
 
 def _sort(diagnostics: Diagnostics, first: int, source: int) -> None:

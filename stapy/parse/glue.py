@@ -7,15 +7,27 @@ grammar sees a ``COMPONENT``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from stapy.parse.tokens import WORDS, Token
+
+# Whether two tokens are too far apart to be joined.
+Apart = Callable[[Token, Token], bool]
 
 _LETTERS = WORDS | {"STAR", "NUMBER", "TARGET"}
 _FIRST = WORDS | {"STAR"}
 _NAME_FOLLOWS = frozenset({"PROBE", "COMMA", "DOT", "ASSIGN", "PLUSSET", "LBRACE"})
 
 
-def glue(tokens: list[Token]) -> list[Token]:
-    """Joins adjacent string literals, and the pieces of each component of a probe point."""
+def _near(left: Token, right: Token) -> bool:
+    return False
+
+
+def glue(tokens: list[Token], apart: Apart = _near) -> list[Token]:
+    """Joins adjacent string literals, and the pieces of each component of a probe point.
+
+    Before 2.0 of the language a comment between two literals kept them apart.
+    """
     out: list[Token] = []
     at, size = 0, len(tokens)
     while at < size:
@@ -23,20 +35,20 @@ def glue(tokens: list[Token]) -> list[Token]:
         at += 1
         kind = token.type
         if kind == "STRING":
-            at = _strings(tokens, at, token, out)
+            at = _strings(tokens, at, token, out, apart)
             continue
         out.append(token)
         if kind == "PROBE" and (len(out) < 2 or out[-2].type != "ARROW"):
-            at = _heading(tokens, at, out)
+            at = _heading(tokens, at, out, apart)
     return out
 
 
-def _strings(tokens: list[Token], at: int, first: Token, out: list[Token]) -> int:
+def _strings(tokens: list[Token], at: int, first: Token, out: list[Token], apart: Apart) -> int:
     if at >= len(tokens) or tokens[at].type != "STRING":
         out.append(first)
         return at
     values, last = [first.value], first
-    while at < len(tokens) and tokens[at].type == "STRING":
+    while at < len(tokens) and tokens[at].type == "STRING" and not apart(last, tokens[at]):
         last = tokens[at]
         values.append(last.value)
         at += 1
@@ -45,7 +57,7 @@ def _strings(tokens: list[Token], at: int, first: Token, out: list[Token]) -> in
     return at
 
 
-def _heading(tokens: list[Token], at: int, out: list[Token]) -> int:
+def _heading(tokens: list[Token], at: int, out: list[Token], apart: Apart) -> int:
     """From after ``probe`` to the brace that opens the body."""
     groups = parens = 0
     before = "PROBE"
@@ -58,7 +70,7 @@ def _heading(tokens: list[Token], at: int, out: list[Token]) -> int:
             if kind == "LBRACE":
                 return at  # a parenthesis was forgotten: the grammar will say so
             if kind == "STRING":
-                at = _strings(tokens, at + 1, token, out)
+                at = _strings(tokens, at + 1, token, out, apart)
                 before = kind
                 continue
         elif kind == "LBRACE":

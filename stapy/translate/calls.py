@@ -64,6 +64,8 @@ def _embedded_value(body: Body, expr: p.EmbeddedValue) -> Value:
     string = expr.type == p.STRING
     words = ("\n", "goto", "STAP_", "kread", "uread", "write(", "deref", "/*", "//")
     simple = not any(word in expr.code for word in words)
+    # What the compiler may refuse gets a line of its own, which tells the place.
+    simple = simple and "const" not in expr.markers
     if simple and not string and "pure" in expr.markers:
         return Value(f"((s64)({expr.code.strip()}))", fleeting=True)
     result = body.temp("const char *" if string else "s64", "embedded")

@@ -54,7 +54,7 @@ class Failures:
             return node.op not in STAT_NEVER_FAILS
         if isinstance(node, p.ContextValue):
             row = CONTEXT.get(node.name)
-            return row is None or row.address
+            return row is None or row.address or row.fetch
         if isinstance(node, p.PrintOp):
             return any(piece.kind in ("m", "M") for piece in node.pieces)
         if isinstance(node, p.Foreach):

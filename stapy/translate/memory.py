@@ -63,6 +63,12 @@ def _context_value(body: Body, expr: p.ContextValue) -> Value:
     row = CONTEXT.get(expr.name)
     if row is None:
         raise Bug(f"pass 3 does not know the context value '{expr.name}'")
+    if row.fetch:
+        name = body.temp("s64", hint_for(body, expr, "register"))
+        member = f"offsetof(struct pt_regs, {row.registers[expr.index]})"
+        place = body.unit.places.of(expr.span)
+        body.check(f"{row.template}(c, &{name}, {member}, {place})")
+        return Value(name)
     text = context_text(expr)
     if row.address:
         kind, wide = INTEGERS[expr.size, expr.signed]

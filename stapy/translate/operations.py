@@ -72,12 +72,14 @@ class ContextRow(NamedTuple):
 
     ``template`` is the C expression; ``{register}`` comes from ``registers``,
     ``{index}`` is the number itself.  With ``address`` the template gives an
-    address from which the value is read with checks.
+    address from which the value is read with checks; with ``fetch`` it is the
+    runtime's function that reads a register when the probe has registers.
     """
 
     template: str
     registers: tuple[str, ...] = ()
     address: bool = False
+    fetch: bool = False
     pointer: bool = False  # the value is a C pointer to a string
 
 
@@ -85,7 +87,8 @@ CONTEXT: dict[str, ContextRow] = {
     "arg": ContextRow("c->regs->{register}", ARGUMENTS),
     "stack_arg": ContextRow("c->regs->sp + {stack}", address=True),
     "register": ContextRow("c->regs->{register}", DWARF_REGISTERS),
-    "user_register": ContextRow("c->user_regs->{register}", DWARF_REGISTERS),
+    "kernel_register": ContextRow("stapy_kernel_register", DWARF_REGISTERS, fetch=True),
+    "user_register": ContextRow("stapy_user_register", DWARF_REGISTERS, fetch=True),
     "return": ContextRow("c->regs->ax"),
     "trace_arg": ContextRow("c->args[{index}]"),
     "syscall_arg": ContextRow(

@@ -185,6 +185,27 @@ def test_nearest_of_equal_names() -> None:
     assert span.start == 7
 
 
+@pytest.mark.parametrize(
+    ("line", "name", "hint"),
+    [
+        ("function f() %{ STAP_RETVALUE = 5; %}", "STAP_RETVALUE", "give the function a type"),
+        ("function f(a) %{ STAP_RETURN(STAP_ARG_b); %}", "STAP_ARG_b", "STAP_ARG_x is"),
+        ('probe begin { println(@const("ODD")) }', "ODD", "when it is a macro"),
+        ("function f() %{ return odd; %}", "odd", ""),
+    ],
+)
+def test_hints_for_unknown_names(line: str, name: str, hint: str) -> None:
+    sources = SourceMap()
+    sources.add("a.stp", line)
+    diagnostics = Diagnostics(sources)
+    log = f"a.stp:1:1: error: '{name}' undeclared; did you mean 'PVOP_RETVAL'?\n"
+    assert Reporter(diagnostics, "6.1", small.source()).script_errors(log)
+    (item,) = diagnostics.errors
+    assert sources.text(item.span) == name
+    assert item.hint.startswith(hint) if hint else not item.hint
+    assert ("PVOP" in item.message) == (not hint)
+
+
 def test_consequences_are_not_reported() -> None:
     sources = SourceMap()
     sources.add("a.stp", "int f(void) {\nreturn x;\n}\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stapy.elaborate import program as p
+from stapy.elaborate.dump import dump_program
 from stapy.elaborate.program import Program
 from tests.elaborate.golden import LIBRARY
 from tests.elaborate.support import run
@@ -191,6 +192,23 @@ def test_bad_variables_can_be_skipped() -> None:
     result = run('probe kernel.function("vfs_read") { println($nope) }', skip_badvars=True)
     assert result.program is not None
     assert result.codes == ["W0640"]
+
+
+@pytest.mark.parametrize(
+    ("body", "codes", "shown"),
+    [
+        ("if (@defined($nope)) $nope = 1; println(2)", [], 'printf("%d\\n", 2)'),
+        ("$nope = 1; $nope++; println($nope->a->b)", ["W0640"] * 3, 'printf("%d\\n", 0)'),
+        ("x = $nope; println(2)", ["W0602"], 'printf("%d\\n", 2)'),
+        ("println(@defined($nope) ? $nope : 3)", [], 'printf("%d\\n", 3)'),
+    ],
+)
+def test_skipped_variables(body: str, codes: list[str], shown: str) -> None:
+    text = 'probe kernel.function("vfs_read") { ' + body + " }"
+    result = run(text, LIBRARY, skip_badvars=True, guru=True)
+    assert result.codes == codes
+    assert result.program is not None
+    assert shown in dump_program(result.program, True)
 
 
 def test_library_code_does_not_see_the_users_globals() -> None:

@@ -274,6 +274,7 @@ ACCEPTED: list[tuple[str, str]] = [
     ("7", "@define a(x) %( @1 @x %) probe begin { x = @a(2) }"),
     ("", "%( 1 == 1 %? probe begin { } %)"),
     ("--compatible=1.8 x", 'probe begin { x = "a" @1 @# }'),
+    ("--compatible=2.0", 'probe begin { x = "a" /* and */ "b" # more\n "c" }'),
     ("--compatible=1.8 x", 'probe begin { print("a" @1 ) }'),
     ("", "@define a(x) %( @x %) probe begin { x = @a([1,2] in b) }"),
     ("", 'probe begin { x = %( "5" < "10" %? 1 %: 2 %) }'),

@@ -27,6 +27,8 @@ REFUSED: list[tuple[str, str, str, int, int]] = [
     ("", "probe begin { %{ x %} }", "E0130", 1, 15),
     ("", "%{ x %} probe begin {}", "E0130", 1, 1),
     ("-g", "%{ x probe begin {}", "E0102", 1, 1),
+    ("--compatible=1.8", 'probe begin { print("a" /* and */ "b") }', "E0105", 1, 35),
+    ("--compatible=1.8", 'probe begin { printf("a" # and\n"b") }', "E0105", 2, 1),
     ("", 'probe begin { x = "abc', "E0101", 1, 19),
     ("", "probe begin { /* abc }", "E0103", 1, 15),
     ("", "probe begin { x = 18446744073709551616 }", "E0104", 1, 19),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Checked access of embedded C by SystemTap's older names. */
+/* Access that few scripts need: registers by number, embedded C's reads by SystemTap's names. */
 #include "internal.h"
 
 static int peek(bool user, void *to, unsigned long address, size_t size)
@@ -42,4 +42,28 @@ bool stapy_deref_buffer(struct stapy_context *c, bool user, void *to, unsigned l
 		return true;
 	stapy_fault_address(c, address);
 	return false;
+}
+
+static bool fetch(struct stapy_context *c, s64 *to, struct pt_regs *regs, unsigned int offset,
+		  const char *what, const char *place)
+{
+	if (!regs)
+		return stapy_error(c, place, "no %s registers in this probe", what);
+	*to = regs_get_register(regs, offset);
+	return true;
+}
+
+bool stapy_kernel_register(struct stapy_context *c, s64 *to, unsigned int offset, const char *place)
+{
+	return fetch(c, to, c->regs, offset, "kernel", place);
+}
+
+bool stapy_user_register(struct stapy_context *c, s64 *to, unsigned int offset, const char *place)
+{
+	struct pt_regs *regs = c->user_regs;
+
+	/* A kernel probe sees those with which the process entered the kernel. */
+	if (!regs && current->mm && !(current->flags & PF_KTHREAD))
+		regs = task_pt_regs(current);
+	return fetch(c, to, regs, offset, "user", place);
 }
