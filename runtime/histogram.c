@@ -2,8 +2,7 @@
 /* Histograms: buckets, and drawing them. */
 #include "internal.h"
 
-#define HIST_WIDTH 50			/* bars are scaled to this */
-#define HIST_ELISION 2			/* empty rows kept on either side of a gap */
+#define HIST_MAX_WIDTH 1000		/* a hit must end some time */
 #define HIST_MARGIN 2			/* empty rows around the data */
 #define HIST_TITLE 5			/* "value" */
 
@@ -98,7 +97,7 @@ struct drawing {
 	const struct stapy_stat *stat;
 	const struct stapy_stat_shape *shape;
 	int first, last;		/* rows */
-	int value_width, count_width;
+	int value_width, count_width, bar_width;
 	u64 scale;			/* values for one character of a bar */
 };
 
@@ -130,19 +129,22 @@ static void choose_rows(struct drawing *d)
 
 static void choose_widths(struct drawing *d)
 {
+	const struct stapy_limits *limits = &stapy_session.limits;
 	const struct stapy_stat_shape *shape = d->shape;
 	bool linear = shape->histogram == HIST_LINEAR;
-	s64 low = lower_bound(shape, linear ? 0 : d->first);
-	s64 high = lower_bound(shape, linear ? shape->buckets - 1 : d->last);
+	/* Of a linear one as SystemTap reckons it: from the bound, to the end of the last row. */
+	s64 low = linear ? shape->low : lower_bound(shape, d->first);
+	s64 high = linear ? (s64)(shape->low + (u64)shape->step * d->last) : lower_bound(shape, d->last);
+	int under = linear && d->first == 0, over = linear && d->last == shape->buckets - 1;
 	s64 most = 0;
 	int i;
 
 	for (i = d->first; i <= d->last; i++)
 		most = max(most, d->stat->histogram[i]);
-	d->scale = most <= HIST_WIDTH ? 1 : div64_u64(most + HIST_WIDTH - 1, HIST_WIDTH);
+	d->bar_width = clamp(limits->hist_given ? limits->hist_width : HIST_WIDTH, 1, HIST_MAX_WIDTH);
+	d->scale = most <= d->bar_width ? 1 : div64_u64(most + d->bar_width - 1, d->bar_width);
 	d->count_width = digits(most);
-	/* In a linear one there may be a '<' or '>' before the number. */
-	d->value_width = max(HIST_TITLE, max(digits(low), digits(high)) + linear);
+	d->value_width = max(HIST_TITLE, max(digits(low) + under, digits(high) + over));
 }
 
 static void draw_row(struct stapy_out *o, const struct drawing *d, int row)
@@ -158,16 +160,20 @@ static void draw_row(struct stapy_out *o, const struct drawing *d, int row)
 	stapy_out_long(o, value, 'd', 0, width, -1);
 	stapy_out_text(o, " |", 2);
 	fill(o, '@', bar);
-	fill(o, ' ', HIST_WIDTH - bar + 1);
+	fill(o, ' ', d->bar_width - bar + 1);
 	stapy_out_long(o, count, 'd', 0, d->count_width, -1);
 	stapy_out_text(o, "\n", 1);
 }
 
-/* A row is left out when it and its neighbours are empty. */
+/* A row is left out when it and its neighbours are empty; never, when there are to be fewer than 0. */
 static bool elided(const struct drawing *d, int row)
 {
-	int i = max(row - HIST_ELISION, d->first), end = min(row + HIST_ELISION, d->last);
+	const struct stapy_limits *limits = &stapy_session.limits;
+	int kept = min(limits->hist_given ? limits->hist_elision : HIST_ELISION, (int)d->shape->buckets);
+	int i = max(row - kept, d->first), end = min(row + kept, d->last);
 
+	if (kept < 0)
+		return false;
 	for (; i <= end; i++)
 		if (d->stat->histogram[i])
 			return false;
@@ -187,7 +193,7 @@ bool stapy_out_histogram(struct stapy_context *c, struct stapy_out *o, const str
 	choose_widths(&d);
 	stapy_out_string(o, "value", 0, d.value_width, -1);
 	stapy_out_text(o, " |", 2);
-	fill(o, '-', HIST_WIDTH);
+	fill(o, '-', d.bar_width);
 	stapy_out_text(o, " count\n", 7);
 	for (row = d.first; row <= d.last; row++) {
 		if (elided(&d, row)) {

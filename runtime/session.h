@@ -8,6 +8,8 @@ struct stapy_family;
 struct stapy_stat;
 
 /* Limits that -D can change; the names are SystemTap's, in lower case. */
+enum { HIST_WIDTH = 50, HIST_ELISION = 2 };	/* unless -D gives them */
+
 struct stapy_limits {
 	int maxaction;
 	int maxaction_interruptible;
@@ -28,6 +30,9 @@ struct stapy_limits {
 	u64 overload_threshold;		/* cycles */
 	u64 overload_interval;		/* cycles */
 	size_t buffer_bytes;		/* output ring of one CPU */
+	bool hist_given;		/* the next two count */
+	int hist_width;			/* characters that a histogram's bars are scaled to */
+	int hist_elision;		/* its empty rows kept on either side of a gap; -1 keeps all */
 };
 
 /* One derived probe. */

@@ -359,12 +359,14 @@ class Lowerer:
         target = node.target
         if isinstance(target, n.Name):
             var = self.global_(target.name)
+            if var is None and target.name in self.body.locals:
+                return p.Delete(node.span, self.expr(target))
             if var is None:
                 self.error(
                     "E0202",
                     "unresolved array in delete statement",
                     target.span,
-                    where=f"'{target.name}' is not a global",
+                    where=f"'{target.name}' is neither a global nor a local used before",
                 )
                 return p.Block(node.span, [])
             return p.Delete(node.span, p.GlobalRef(target.span, var.type, var))

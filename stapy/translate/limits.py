@@ -38,6 +38,11 @@ LIMITS = (
     Limit("STP_OVERLOAD_THRESHOLD", "overload_threshold", "500000000"),
     Limit("STP_OVERLOAD_INTERVAL", "overload_interval", "1000000000"),
 )
+# These are the runtime's own, unless one of them is given.
+HISTOGRAM_LIMITS = (
+    Limit("HIST_WIDTH", "hist_width", "50"),
+    Limit("HIST_ELISION", "hist_elision", "2"),
+)
 # Macros whose mere presence switches something.
 SWITCHES = {
     "STP_NO_OVERLOAD": "no_overload",
@@ -74,6 +79,8 @@ class Limits:
         if options.timing:
             self.given.setdefault("STP_TIMING", "1")
         self.rows = [*LIMITS, Limit("MAXNESTING", "maxnesting", str(nesting))]
+        self._drawing = any(row.name in self.given for row in HISTOGRAM_LIMITS)
+        self.rows += HISTOGRAM_LIMITS if self._drawing else ()
         self._text = {row.name: self.given.get(row.name) or row.default for row in self.rows}
         self.needed_nesting = nesting
         self.string_room = max(16, self.number("MAXSTRINGLEN"))
@@ -136,6 +143,7 @@ class Limits:
             if row.field and row.field not in rare
         ]
         on = dict.fromkeys(field for macro, field in SWITCHES.items() if macro in self.given)
+        on |= {"hist_given": None} if self._drawing else {}
         rows += [{"name": field, "value": "1"} for field in on]
         rows.append({"name": "buffer_bytes", "value": str(self.buffer_bytes)})
         return rows
