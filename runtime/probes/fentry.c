@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * One ftrace_ops for all rows. The kernel calls back for each of the functions
- * in its filter; a hash table finds the row by the address.
+ * One ftrace_ops for all probes at entries, those of returns included: arming
+ * them one by one takes the kernel 50 ms each. It calls back for each of the
+ * functions in its filter; a hash table finds the probes by the address.
  */
 #include "../hit.h"
 #include "fentry.h"
@@ -10,7 +11,7 @@
 
 struct place {
 	unsigned long address;
-	struct stapy_kprobe_row *row;	/* more rows of the same place follow by ->same */
+	struct stapy_kprobe *first;	/* more of the same place follow by ->same */
 };
 
 static struct place *places;
@@ -22,17 +23,17 @@ static __always_inline unsigned int slot_of(unsigned long address)
 	return (address * STAPY_MIX) >> 32 & places_mask;
 }
 
-/* The row of an address, or the empty place where it belongs. */
+/* The probes of an address, or the empty place where it belongs. */
 static __always_inline struct place *find(unsigned long address)
 {
 	unsigned int i = slot_of(address);
 
-	while (places[i].row && places[i].address != address)
+	while (places[i].first && places[i].address != address)
 		i = (i + 1) & places_mask;
 	return &places[i];
 }
 
-static __always_inline void hit(struct stapy_kprobe_row *row, unsigned long address,
+static __always_inline void hit(const struct stapy_kprobe_row *row, unsigned long address,
 				struct pt_regs *regs)
 {
 	struct stapy_probe *probe = row->site.probe;
@@ -46,6 +47,30 @@ static __always_inline void hit(struct stapy_kprobe_row *row, unsigned long addr
 	stapy_hit_leave(c);
 }
 
+#if STAPY_FTRACE_RETURNS
+/* What hooks a return must not meet itself, and no NMI may come in between. */
+static DEFINE_PER_CPU(int, hooking);
+
+/*
+ * What the kernel does when the kprobe of a return probe is hit: it takes an
+ * instance, calls our entry side and hooks the return address.
+ */
+static __always_inline void hook_return(struct kretprobe *rp, struct pt_regs *regs)
+{
+	preempt_disable_notrace();
+	if (likely(__this_cpu_inc_return(hooking) == 1))
+		rp->kp.pre_handler(&rp->kp, regs);
+	else
+		rp->kp.nmissed++;
+	__this_cpu_dec(hooking);
+	preempt_enable_notrace();
+}
+#else
+static __always_inline void hook_return(struct kretprobe *rp, struct pt_regs *regs)
+{
+}
+#endif
+
 /*
  * Without the kernel's protection against recursion: nothing that could be
  * traced is called before the context is taken, and then it protects.
@@ -54,10 +79,13 @@ static void STAPY_CALLBACK on_call(unsigned long ip, unsigned long parent,
 				   struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
 	struct pt_regs *regs = ftrace_get_regs(fregs);
-	struct stapy_kprobe_row *row = find(ip)->row;
+	struct stapy_kprobe *probe = find(ip)->first;
 
-	for (; row; row = row->same)
-		hit(row, ip, regs);
+	for (; probe; probe = probe->same)
+		if (probe->row->is_return)
+			hook_return(&probe->rp, regs);
+		else
+			hit(probe->row, ip, regs);
 }
 
 static struct ftrace_ops ops = {
@@ -65,36 +93,37 @@ static struct ftrace_ops ops = {
 	.flags = FTRACE_OPS_FL_SAVE_REGS,
 };
 
-static unsigned int fill_places(struct stapy_kprobe_row *rows, unsigned int count,
+/* Put those of one kind in front of what is there; returns how many places are new. */
+static unsigned int fill_places(struct stapy_kprobe *probes, unsigned int count, bool is_return,
 				unsigned long *addresses)
 {
 	unsigned int i, n = 0;
 
-	/* From the last to the first, so that rows of one place run in their order. */
+	/* From the last to the first, so that probes of one place run in their order. */
 	for (i = count; i--;) {
-		struct stapy_kprobe_row *row = &rows[i];
+		struct stapy_kprobe *probe = &probes[i];
 		struct place *place;
 
-		if (!row->fentry)
+		if (!probe->fentry || probe->row->is_return != is_return)
 			continue;
-		place = find((unsigned long)row->kp.addr);
-		if (!place->row)
-			addresses[n++] = (unsigned long)row->kp.addr;
-		place->address = (unsigned long)row->kp.addr;
-		row->same = place->row;
-		place->row = row;
+		place = find((unsigned long)probe->kp.addr);
+		if (!place->first)
+			addresses[n++] = (unsigned long)probe->kp.addr;
+		place->address = (unsigned long)probe->kp.addr;
+		probe->same = place->first;
+		place->first = probe;
 	}
 	return n;
 }
 
-int stapy_fentry_start(struct stapy_kprobe_row *rows, unsigned int count)
+int stapy_fentry_start(struct stapy_kprobe *probes, unsigned int count)
 {
 	unsigned int i, n = 0, slots;
 	unsigned long *addresses;
 	int r = -ENOMEM;
 
 	for (i = 0; i < count; i++)
-		n += rows[i].fentry;
+		n += probes[i].fentry;
 	if (!n)
 		return 0;
 	slots = roundup_pow_of_two(2 * n);
@@ -103,7 +132,9 @@ int stapy_fentry_start(struct stapy_kprobe_row *rows, unsigned int count)
 	if (!places || !addresses)
 		goto failed;
 	places_mask = slots - 1;
-	n = fill_places(rows, count, addresses);
+	/* Entries come first, for they look at the return address that the others change. */
+	n = fill_places(probes, count, true, addresses);
+	n += fill_places(probes, count, false, addresses + n);
 	r = stapy_ftrace_filter(&ops, addresses, n);
 	r = r ?: register_ftrace_function(&ops);
 	if (r)
@@ -130,7 +161,7 @@ void stapy_fentry_stop(void)
 
 #else
 
-int stapy_fentry_start(struct stapy_kprobe_row *rows, unsigned int count)
+int stapy_fentry_start(struct stapy_kprobe *probes, unsigned int count)
 {
 	return -EOPNOTSUPP;
 }

@@ -1,13 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Entries of functions by ftrace: a third of what a kprobe there costs. */
+/* Entries of functions by ftrace: all of them in one registration. */
 #ifndef STAPY_FENTRY_H
 #define STAPY_FENTRY_H
 
+#include "kprobe.h"
+
+/* What the runtime knows of one row while a session lives. */
+struct stapy_kprobe {
+	const struct stapy_kprobe_row *row;
+	struct stapy_kprobe *same;	/* next one at the same place, by ftrace */
+	unsigned long missed;		/* hits missed before the module went away */
+	int error;			/* of the first registration */
+	bool armed;			/* registered with the kernel, perhaps by ftrace */
+	bool fentry;			/* hit through ftrace; the kprobe stays disabled */
+	union {
+		struct kprobe kp;	/* also the first member of rp */
+		struct kretprobe rp;
+	};
+};
+
 /*
- * Arm the rows that have `fentry` set, at kp.addr. All or none: on an error the
+ * Arm the probes that have `fentry` set, at kp.addr. All or none: on an error the
  * caller arms them as kprobes.
  */
-int stapy_fentry_start(struct stapy_kprobe_row *rows, unsigned int count);
+int stapy_fentry_start(struct stapy_kprobe *probes, unsigned int count);
 void stapy_fentry_stop(void);
 
 #endif

@@ -7,9 +7,9 @@
 #define NAME_BYTES (MODULE_NAME_LEN + KSYM_NAME_LEN + 2)
 #define REPORTED 20			/* rows that the report of missed hits names */
 
-static struct stapy_kprobe_row *all_rows;
-static unsigned int nr_rows;
-static bool arming;			/* rows may be armed; under the mutex */
+static struct stapy_kprobe *all;	/* one for each row */
+static unsigned int nr;
+static bool arming;			/* they may be armed; under the mutex */
 static DEFINE_MUTEX(mutex);
 
 /* False for a call from a place that the probe does not ask for. */
@@ -22,7 +22,7 @@ static __always_inline bool is_meant(const struct stapy_kprobe_row *row, const s
 
 static int STAPY_CALLBACK on_entry(struct kprobe *kp, struct pt_regs *regs)
 {
-	struct stapy_kprobe_row *row = container_of(kp, struct stapy_kprobe_row, kp);
+	const struct stapy_kprobe_row *row = container_of(kp, struct stapy_kprobe, kp)->row;
 	struct stapy_probe *probe = row->site.probe;
 	struct stapy_context *c;
 
@@ -38,19 +38,20 @@ static int STAPY_CALLBACK on_entry(struct kprobe *kp, struct pt_regs *regs)
 /* Entry side of a return probe: saves values; nonzero gives the return up. */
 static int STAPY_CALLBACK on_call(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	struct stapy_kprobe_row *row = container_of(get_kretprobe(ri), struct stapy_kprobe_row, rp);
+	struct kretprobe *rp = get_kretprobe(ri);
+	const struct stapy_kprobe_row *row = container_of(rp, struct stapy_kprobe, rp)->row;
 	struct stapy_probe *probe = row->site.probe;
 	struct stapy_context *c;
 	bool failed;
 
-	if (!is_meant(row, &row->rp.kp, regs))
+	if (!is_meant(row, &rp->kp, regs))
 		return 1;
 	if (!probe->entry)
 		return 0;
 	if (!stapy_hit_enter(&row->site, probe, STAPY_RUNNING, &c))
 		return 1;
 	c->regs = regs;
-	c->address = (unsigned long)row->rp.kp.addr;
+	c->address = (unsigned long)rp->kp.addr;
 	c->slots = ri->data;
 	stapy_hit_run(c, probe->entry);
 	failed = c->error;
@@ -61,14 +62,14 @@ static int STAPY_CALLBACK on_call(struct kretprobe_instance *ri, struct pt_regs 
 static int STAPY_CALLBACK on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	struct kretprobe *rp = get_kretprobe(ri);
-	struct stapy_kprobe_row *row;
+	const struct stapy_kprobe_row *row;
 	struct stapy_probe *probe;
 	struct stapy_context *c;
 
 	/* The probe may be on its way out while a call still runs. */
 	if (unlikely(!rp))
 		return 0;
-	row = container_of(rp, struct stapy_kprobe_row, rp);
+	row = container_of(rp, struct stapy_kprobe, rp)->row;
 	probe = row->site.probe;
 	if (!stapy_hit_enter(&row->site, probe, STAPY_RUNNING, &c))
 		return 0;
@@ -81,31 +82,38 @@ static int STAPY_CALLBACK on_return(struct kretprobe_instance *ri, struct pt_reg
 	return 0;
 }
 
+static struct kprobe *kprobe_of(struct stapy_kprobe *probe)
+{
+	return probe->row->is_return ? &probe->rp.kp : &probe->kp;
+}
+
 /* ftrace does not tell about modules that come and go. */
 static bool may_be_fentry(const struct stapy_kprobe_row *row)
 {
-	return !row->is_return && !row->offset && !row->module && !row->callers;
+	if (row->is_return)
+		return STAPY_FTRACE_RETURNS && !row->module;
+	return !row->offset && !row->module && !row->callers;
 }
 
 /* Give the kernel a fresh structure: a probe that was registered once leaves traces in it. */
-static void prepare(struct stapy_kprobe_row *row, const char *name)
+static void prepare(struct stapy_kprobe *probe, const char *name)
 {
-	struct kprobe *kp = row->is_return ? &row->rp.kp : &row->kp;
+	const struct stapy_kprobe_row *row = probe->row;
+	struct kprobe *kp = kprobe_of(probe);
 
+	memset(&probe->rp, 0, sizeof(probe->rp));
 	if (row->is_return) {
-		memset(&row->rp, 0, sizeof(row->rp));
-		row->rp.handler = on_return;
-		row->rp.entry_handler = row->site.probe->entry || row->callers ? on_call : NULL;
-		row->rp.data_size = row->slot_bytes;
-		row->rp.maxactive = row->maxactive > 0 ? row->maxactive :
-				    max_t(int, 15, 6 * num_possible_cpus());
+		probe->rp.handler = on_return;
+		probe->rp.entry_handler = row->site.probe->entry || row->callers ? on_call : NULL;
+		probe->rp.data_size = row->slot_bytes;
+		probe->rp.maxactive = row->maxactive > 0 ? row->maxactive :
+				      max_t(int, 15, 6 * num_possible_cpus());
 	} else {
-		memset(&row->kp, 0, sizeof(row->kp));
-		row->kp.pre_handler = on_entry;
-		/* Arming it would be a waste when ftrace can take it over. */
-		if (may_be_fentry(row))
-			row->kp.flags = KPROBE_FLAG_DISABLED;
+		kp->pre_handler = on_entry;
 	}
+	/* Arming it would be a waste when ftrace can take it over. */
+	if (may_be_fentry(row))
+		kp->flags = KPROBE_FLAG_DISABLED;
 	if (name) {
 		kp->symbol_name = name;
 		kp->offset = row->offset;
@@ -114,8 +122,9 @@ static void prepare(struct stapy_kprobe_row *row, const char *name)
 	}
 }
 
-static int arm(struct stapy_kprobe_row *row)
+static int arm(struct stapy_kprobe *probe)
 {
+	const struct stapy_kprobe_row *row = probe->row;
 	const char *name = row->symbol;
 	char *qualified = NULL;
 	int r;
@@ -127,48 +136,49 @@ static int arm(struct stapy_kprobe_row *row)
 		snprintf(qualified, NAME_BYTES, "%s:%s", row->module, row->symbol);
 		name = qualified;
 	}
-	prepare(row, name);
-	r = row->is_return ? register_kretprobe(&row->rp) : register_kprobe(&row->kp);
+	prepare(probe, name);
+	r = row->is_return ? register_kretprobe(&probe->rp) : register_kprobe(&probe->kp);
 	/* Only looked at while registering. */
-	if (row->is_return)
-		row->rp.kp.symbol_name = NULL;
-	else
-		row->kp.symbol_name = NULL;
+	kprobe_of(probe)->symbol_name = NULL;
 	kfree(qualified);
-	row->armed = !r;
+	probe->armed = !r;
 	return r;
 }
 
-/* Missed hits survive a module's going away in here. */
-static void add_missed(struct stapy_kprobe_row *row)
+/* Hits that the kernel missed, those before a module's going away included. */
+static unsigned long missed_of(struct stapy_kprobe *probe)
 {
-	row->missed += row->is_return ? row->rp.nmissed + row->rp.kp.nmissed : row->kp.nmissed;
+	unsigned long n = probe->missed;
+
+	if (probe->armed && probe->row->is_return)
+		n += probe->rp.nmissed;
+	return probe->armed ? n + kprobe_of(probe)->nmissed : n;
 }
 
-/* Disarm the rows that `module` owns (NULL: all) with one wait for all of them. */
+/* Disarm the probes that `module` owns (NULL: all) with one wait for all of them. */
 static void disarm(const char *module)
 {
-	struct kretprobe **returns = kvmalloc_array(nr_rows, sizeof(*returns), GFP_KERNEL);
-	struct kprobe **entries = kvmalloc_array(nr_rows, sizeof(*entries), GFP_KERNEL);
+	struct kretprobe **returns = kvmalloc_array(nr, sizeof(*returns), GFP_KERNEL);
+	struct kprobe **entries = kvmalloc_array(nr, sizeof(*entries), GFP_KERNEL);
 	unsigned int i, nr_returns = 0, nr_entries = 0;
 
 	if (!module)
 		stapy_fentry_stop();
-	for (i = 0; i < nr_rows; i++) {
-		struct stapy_kprobe_row *row = &all_rows[i];
+	for (i = 0; i < nr; i++) {
+		const char *owner = all[i].row->module;
 
-		if (!row->armed || (module && (!row->module || strcmp(row->module, module))))
+		if (!all[i].armed || (module && (!owner || strcmp(owner, module))))
 			continue;
-		add_missed(row);
-		row->armed = false;
-		if (row->is_return && returns)
-			returns[nr_returns++] = &row->rp;
-		else if (row->is_return)
-			unregister_kretprobe(&row->rp);
+		all[i].missed = missed_of(&all[i]);
+		all[i].armed = false;
+		if (all[i].row->is_return && returns)
+			returns[nr_returns++] = &all[i].rp;
+		else if (all[i].row->is_return)
+			unregister_kretprobe(&all[i].rp);
 		else if (entries)
-			entries[nr_entries++] = &row->kp;
+			entries[nr_entries++] = &all[i].kp;
 		else
-			unregister_kprobe(&row->kp);
+			unregister_kprobe(&all[i].kp);
 	}
 	if (nr_returns)
 		unregister_kretprobes(returns, nr_returns);
@@ -178,19 +188,24 @@ static void disarm(const char *module)
 	kvfree(entries);
 }
 
+static void warn_error(const struct stapy_kprobe *probe, int error)
+{
+	stapy_warn("probe %s registration error (rc %d)", probe->row->site.point, error);
+}
+
 static void arm_module(const char *module)
 {
 	unsigned int i;
 
-	for (i = 0; i < nr_rows; i++) {
-		struct stapy_kprobe_row *row = &all_rows[i];
+	for (i = 0; i < nr; i++) {
+		const char *owner = all[i].row->module;
 		int r;
 
-		if (row->armed || !row->module || strcmp(row->module, module))
+		if (all[i].armed || !owner || strcmp(owner, module))
 			continue;
-		r = arm(row);
+		r = arm(&all[i]);
 		if (r)
-			stapy_warn("probe %s registration error (rc %d)", row->site.point, r);
+			warn_error(&all[i], r);
 	}
 }
 
@@ -214,102 +229,64 @@ static int check_armed(const struct stapy_kprobe_row *row, int error)
 {
 	unsigned int i;
 
-	for (i = 0; i < nr_rows; i++)
-		if (all_rows[i].site.probe == row->site.probe && all_rows[i].armed)
+	for (i = 0; i < nr; i++)
+		if (all[i].row->site.probe == row->site.probe && all[i].armed)
 			return 0;
 	stapy_control("error", "probe %s registration error (rc %d)", row->site.point, error);
 	return error;
 }
 
-/*
- * With a return probe at the same place there is a kprobe anyhow, and two users
- * of ftrace at one place cost more than one kprobe with two handlers.
- */
-static bool has_return_probe(const kprobe_opcode_t *address)
+static void enable(struct stapy_kprobe *probe)
 {
-	unsigned int i;
-
-	for (i = 0; i < nr_rows; i++)
-		if (all_rows[i].is_return && all_rows[i].armed && all_rows[i].rp.kp.addr == address)
-			return true;
-	return false;
-}
-
-static void enable(struct stapy_kprobe_row *row)
-{
-	row->fentry = false;
-	row->error = enable_kprobe(&row->kp);
-	if (!row->error)
+	probe->fentry = false;
+	probe->error = enable_kprobe(kprobe_of(probe));
+	if (!probe->error)
 		return;
-	unregister_kprobe(&row->kp);
-	row->armed = false;
+	if (probe->row->is_return)
+		unregister_kretprobe(&probe->rp);
+	else
+		unregister_kprobe(&probe->kp);
+	probe->armed = false;
 }
 
-/* Rows were registered without arming them: let ftrace have what it can, arm the others. */
+/* They were registered without arming them: let ftrace have what it can, arm the others. */
 static void arm_entries(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < nr_rows; i++) {
-		struct stapy_kprobe_row *row = &all_rows[i];
-
-		if (!row->armed || !may_be_fentry(row))
+	for (i = 0; i < nr; i++) {
+		if (!all[i].armed || !may_be_fentry(all[i].row))
 			continue;
-		row->fentry = row->kp.flags & KPROBE_FLAG_FTRACE && !has_return_probe(row->kp.addr);
-		if (!row->fentry)
-			enable(row);
+		all[i].fentry = kprobe_of(&all[i])->flags & KPROBE_FLAG_FTRACE;
+		if (!all[i].fentry)
+			enable(&all[i]);
 	}
-	if (!stapy_fentry_start(all_rows, nr_rows))
+	if (!stapy_fentry_start(all, nr))
 		return;
-	for (i = 0; i < nr_rows; i++)
-		if (all_rows[i].fentry)
-			enable(&all_rows[i]);
+	for (i = 0; i < nr; i++)
+		if (all[i].fentry)
+			enable(&all[i]);
 }
 
 static int arm_all(void)
 {
-	int first_error = 0, r;
+	int first_error = 0;
 	unsigned int i;
 
-	for (i = 0; i < nr_rows; i++) {
-		struct stapy_kprobe_row *row = &all_rows[i];
-
-		row->error = arm(row);
+	for (i = 0; i < nr; i++) {
+		all[i].error = arm(&all[i]);
 		/* The module may come later. */
-		if (row->error == -ENOENT && row->module)
-			row->error = 0;
+		if (all[i].error == -ENOENT && all[i].row->module)
+			all[i].error = 0;
 	}
 	arm_entries();
-	for (i = 0; i < nr_rows; i++)
-		if (all_rows[i].error)
-			stapy_warn("probe %s registration error (rc %d)", all_rows[i].site.point,
-				   all_rows[i].error);
-	for (i = 0; i < nr_rows && !first_error; i++) {
-		r = all_rows[i].error;
-		if (r && !all_rows[i].optional)
-			first_error = check_armed(&all_rows[i], r);
-	}
+	for (i = 0; i < nr; i++)
+		if (all[i].error)
+			warn_error(&all[i], all[i].error);
+	for (i = 0; i < nr && !first_error; i++)
+		if (all[i].error && !all[i].row->optional)
+			first_error = check_armed(all[i].row, all[i].error);
 	return first_error;
-}
-
-static int start(void *rows, unsigned int count)
-{
-	int r;
-
-	all_rows = rows;
-	nr_rows = count;
-	r = register_module_notifier(&module_notifier);
-	if (r)
-		return r;
-	mutex_lock(&mutex);
-	r = arm_all();
-	arming = !r;
-	if (r)
-		disarm(NULL);
-	mutex_unlock(&mutex);
-	if (r)
-		unregister_module_notifier(&module_notifier);
-	return r;
 }
 
 static void stop(void *rows, unsigned int count)
@@ -319,23 +296,52 @@ static void stop(void *rows, unsigned int count)
 	disarm(NULL);
 	mutex_unlock(&mutex);
 	unregister_module_notifier(&module_notifier);
+	kvfree(all);
+	all = NULL;
+	nr = 0;
 }
 
-static void report(const struct stapy_kprobe_row *row)
+static int start(void *rows, unsigned int count)
 {
-	const char *what = "kprobe/1";
-	unsigned long n = row->missed + (row->armed ? row->kp.nmissed : 0);
+	unsigned int i;
+	int r;
 
-	if (row->is_return) {
+	all = kvcalloc(count, sizeof(*all), GFP_KERNEL);
+	if (!all)
+		return -ENOMEM;
+	nr = count;
+	for (i = 0; i < nr; i++)
+		all[i].row = (const struct stapy_kprobe_row *)rows + i;
+	r = register_module_notifier(&module_notifier);
+	if (r) {
+		kvfree(all);
+		return r;
+	}
+	mutex_lock(&mutex);
+	r = arm_all();
+	arming = !r;
+	mutex_unlock(&mutex);
+	if (r)
+		stop(rows, count);
+	return r;
+}
+
+static void report(struct stapy_kprobe *probe)
+{
+	const char *point = probe->row->site.point, *what = "kprobe/1";
+	unsigned long n = missed_of(probe);
+
+	if (probe->row->is_return) {
 		/* 1: no free instance, 2: the kprobe at the entry was not hit */
-		if (row->armed && row->rp.nmissed)
-			stapy_warn("Skipped due to missed kretprobe/1 on '%s': %d", row->site.point,
-				   row->rp.nmissed);
+		if (probe->armed && probe->rp.nmissed) {
+			stapy_warn("Skipped due to missed kretprobe/1 on '%s': %d", point,
+				   probe->rp.nmissed);
+			n -= probe->rp.nmissed;
+		}
 		what = "kretprobe/2";
-		n = row->missed + (row->armed ? row->rp.kp.nmissed : 0);
 	}
 	if (n)
-		stapy_warn("Skipped due to missed %s on '%s': %lu", what, row->site.point, n);
+		stapy_warn("Skipped due to missed %s on '%s': %lu", what, point, n);
 }
 
 static u64 missed(void *rows, unsigned int count)
@@ -344,15 +350,11 @@ static u64 missed(void *rows, unsigned int count)
 	u64 total = 0;
 
 	mutex_lock(&mutex);
-	for (i = 0; i < nr_rows; i++) {
-		struct stapy_kprobe_row *row = &all_rows[i];
-		u64 n = row->missed;
+	for (i = 0; i < nr; i++) {
+		unsigned long n = missed_of(&all[i]);
 
-		if (row->armed)
-			n += row->is_return ? row->rp.nmissed + row->rp.kp.nmissed :
-			     row->kp.nmissed;
 		if (n && reported++ < REPORTED)
-			report(row);
+			report(&all[i]);
 		total += n;
 	}
 	mutex_unlock(&mutex);

@@ -14,16 +14,6 @@ struct stapy_kprobe_row {
 	int maxactive;			/* return probes: 0 is KRETACTIVE's default */
 	size_t slot_bytes;		/* saved entry values; the entry side is site.probe->entry */
 	const int *callers;		/* who must have called, see callers.h; NULL: anybody */
-	/* run-time state below */
-	bool armed;			/* registered with the kernel, perhaps by ftrace */
-	bool fentry;			/* hit through ftrace; the kprobe stays disabled */
-	struct stapy_kprobe_row *same;	/* next row at the same place, by ftrace */
-	int error;			/* of the first registration */
-	unsigned long missed;		/* hits missed before the module went away */
-	union {
-		struct kprobe kp;
-		struct kretprobe rp;
-	};
 };
 
 extern const struct stapy_family stapy_kprobe;

@@ -8,6 +8,7 @@ from typing import Any, Dict, List, Optional
 from .errors import RunError
 
 MANIFEST = ".stapy.manifest"
+MANIFEST_BYTES = 64 << 20  # more is not believed to be one
 
 
 class Elf:
@@ -115,8 +116,12 @@ class ModuleFile:
         import json
 
         try:
+            if data[:1] != b"{":
+                import zlib
+
+                data = zlib.decompressobj().decompress(data, MANIFEST_BYTES)
             manifest = json.loads(data.rstrip(b"\0"))
-        except ValueError:
+        except Exception:  # zlib may be missing, and its errors have no common base
             return {}
         return manifest if isinstance(manifest, dict) else {}
 

@@ -1,6 +1,6 @@
 """The manifest: a module's own description, readable without loading it.
 
-It is plain JSON in the ELF section `SECTION`, beside the ``stapy=HASH`` line
+It is JSON, deflated when it is long, in the ELF section `SECTION`, beside the ``stapy=HASH`` line
 that ``modinfo`` shows.  `stapy.run` has its own reader, since it goes to
 machines that have nothing of ours.
 """
@@ -15,6 +15,8 @@ from stapy import __version__
 
 SECTION = ".stapy.manifest"
 FORMAT = 1
+_LONG = 4096  # bytes of JSON from which on it is deflated; a short one can be read by eye
+_MOST = 64 << 20  # bytes that are believed to be a manifest
 
 
 def make_manifest(
@@ -52,7 +54,12 @@ def make_manifest(
 
 def encode(manifest: dict[str, Any]) -> bytes:
     """The bytes that go into the section; equal manifests give equal bytes."""
-    return json.dumps(manifest, sort_keys=True, separators=(",", ":")).encode("ascii")
+    data = json.dumps(manifest, sort_keys=True, separators=(",", ":")).encode("ascii")
+    if len(data) < _LONG:
+        return data
+    import zlib
+
+    return zlib.compress(data, 9)
 
 
 def assembly(data_file: str, digest: str) -> str:
@@ -70,10 +77,22 @@ def assembly(data_file: str, digest: str) -> str:
     )
 
 
+def _inflated(data: bytes) -> bytes:
+    """The JSON in the section's bytes; a `ValueError` for damage."""
+    if data[:1] in (b"", b"{"):
+        return data
+    import zlib
+
+    try:
+        return zlib.decompressobj().decompress(data, _MOST)
+    except zlib.error as error:
+        raise ValueError(str(error)) from None
+
+
 def decode(data: bytes) -> dict[str, Any] | None:
     """The manifest in the bytes of a section, None when they are not one."""
     try:
-        manifest = json.loads(data)
+        manifest = json.loads(_inflated(data))
     except ValueError:
         return None
     return manifest if isinstance(manifest, dict) and "stapy" in manifest else None

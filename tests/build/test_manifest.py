@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from stapy import __version__
+from stapy.run.elf import ModuleFile
 from stapy.translate.manifest import SECTION, assembly, decode, encode, read_manifest
 from tests.build import small
+from tests.run.test_parts import make_module
 
 
 def test_round_trip() -> None:
@@ -16,6 +18,19 @@ def test_round_trip() -> None:
     assert decode(encode(manifest)) == manifest
     assert manifest["stapy"] == __version__
     assert encode(manifest).isascii()
+
+
+def test_a_long_one_is_deflated(tmp_path: Path) -> None:
+    manifest = {**small.source().manifest, "points": [f"point {n % 7}" for n in range(2000)]}
+    data = encode(manifest)
+    assert len(data) < 2000
+    assert decode(data) == manifest
+    path = make_module(tmp_path / "m.ko", manifest=data)
+    assert ModuleFile(str(path)).manifest() == read_manifest(path) == manifest
+    for damaged in (data[:100], b"y" + data[1:]):
+        path = make_module(tmp_path / "m.ko", manifest=damaged)
+        assert ModuleFile(str(path)).manifest() == {}
+        assert decode(damaged) is None
 
 
 def test_equal_manifests_have_equal_bytes() -> None:

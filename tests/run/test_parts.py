@@ -27,7 +27,8 @@ def make_module(path, vermagic="0.0 SMP", manifest=None, rows=()):
     info = b"".join(row.encode() + b"\0" for row in (f"vermagic={vermagic}", *rows))
     bodies = {b".modinfo": info, b".note.gnu.build-id": note(b"\x12\x34")}
     if manifest is not None:
-        bodies[b".stapy.manifest"] = json.dumps(manifest).encode()
+        is_raw = isinstance(manifest, bytes)
+        bodies[b".stapy.manifest"] = manifest if is_raw else json.dumps(manifest).encode()
     names = b"\0" + b"\0".join([*bodies, b".shstrtab"]) + b"\0"
     parts, offset = [], 64
     headers = [bytes(64)]

@@ -5,6 +5,12 @@
 
 #if defined(CONFIG_DYNAMIC_FTRACE_WITH_REGS) && LINUX_VERSION_CODE >= KERNEL_VERSION(5, 11, 0)
 #define STAPY_FTRACE_ENTRIES 1
+/*
+ * May we call the kernel's own pre_handler of a return probe? It takes the return
+ * address from regs->sp, whoever calls it. Older return probes, without rethook,
+ * depend on more of what goes around it.
+ */
+#define STAPY_FTRACE_RETURNS IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK)
 
 static inline int stapy_ftrace_filter(struct ftrace_ops *ops, unsigned long *ips, unsigned int count)
 {
@@ -19,6 +25,8 @@ static inline int stapy_ftrace_filter(struct ftrace_ops *ops, unsigned long *ips
 	return r;
 #endif
 }
+#else
+#define STAPY_FTRACE_RETURNS 0
 #endif
 
 #endif
