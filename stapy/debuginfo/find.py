@@ -360,19 +360,19 @@ class Debuginfo:
     def tracepoints(self, pattern: str, module: str | None = None) -> list[Tracepoint]:
         """Tracepoints that match ``name`` or ``system:name``, both with wildcards.
 
-        Without ``module``: those of the kernel and, for a pattern that matches
-        none of them, those of all its modules.
+        Without ``module`` (a pattern, too): those of the kernel and, for a pattern
+        that matches none of them, those of all its modules.
         """
         system, _, name = pattern.rpartition(":")
-        found = [
-            point
-            for unit, loaded in self.units(module)
-            for point in self._tracepoints(system, name, unit, loaded)
-        ]
-        if found or module is not None:
-            return found
+        if module is None:
+            found = self._tracepoints(system, name, None, self.loaded)
+            if found:
+                return found
+        wanted = matcher((module or "*").replace("-", "_"))
         owners = {
-            owner for point, owner in self._module_points(name) if matcher(name)(point)
+            owner
+            for point, owner in self._module_points(name)
+            if matcher(name)(point) and wanted(owner)
         }
         return [
             point

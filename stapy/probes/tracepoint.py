@@ -46,9 +46,7 @@ class Tracepoint:
         pattern = text_of(last)
         numbered = last.name == "tracepoint"
         matches = []
-        for item in services.debuginfo.tracepoints(pattern):
-            if module is not None and not self._in_module(item.module, module):
-                continue
+        for item in services.debuginfo.tracepoints(pattern, module):
             name = f"{item.system}:{item.name}" if item.system and not numbered else item.name
             first = f"module({quote(item.module)})" if module and item.module else "kernel"
             site = TraceSite(item.name, item.system, item.module, list(item.params), numbered)
@@ -56,12 +54,6 @@ class Tracepoint:
         if not matches:
             raise self._no_match(point, pattern, services)
         return matches
-
-    @staticmethod
-    def _in_module(owner: str | None, pattern: str) -> bool:
-        from fnmatch import fnmatchcase
-
-        return owner is not None and fnmatchcase(owner, pattern)
 
     @staticmethod
     def _no_match(point: ProbePoint, pattern: str, services: Any) -> PointError:
@@ -74,7 +66,9 @@ class Tracepoint:
                 error.message = f"no match (similar tracepoints: {', '.join(near)})"
                 error.hint = f"did you mean '{near[0]}'?"
 
-        notes = [f"no tracepoint of this kernel matches '{pattern}'"]
+        module = text_of(point.components[0])
+        where = f"module '{module}'" if module else "this kernel"
+        notes = [f"no tracepoint of {where} matches '{pattern}'"]
         span = point.components[-1].span
         return PointError("E0232", "no match", span, notes=notes, explain=similar)
 

@@ -118,6 +118,7 @@ TRACEPOINTS = [
         ],
     ),
     Trace("sched", "sched_wakeup", None, [c.Parameter("p", pointer(TASK))]),
+    Trace("ext", "ext_event", "ext", [c.Parameter("n", INT)]),
 ]
 
 
@@ -177,7 +178,10 @@ class FakeDebuginfo:
         return [
             t
             for t in TRACEPOINTS
-            if fnmatchcase(t.name, name) and (not system or fnmatchcase(t.system, system))
+            if fnmatchcase(t.name, name)
+            and (not system or fnmatchcase(t.system, system))
+            and (t.module is None) == (module is None)
+            and fnmatchcase(t.module or "", module or "")
         ]
 
     def per_cpu(self, name: str) -> tuple[c.CType, int] | None:

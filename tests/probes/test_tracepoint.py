@@ -16,6 +16,8 @@ from tests.probes.test_begin_end import rows
         ('kernel.trace("sched:*")', ["sched_switch", "sched_wakeup"]),
         ('kernel.trace("*wak*")', ["sched_wakeup"]),
         ('kernel.tracepoint("sched_wakeup")', ["sched_wakeup"]),
+        ('module("ext").tracepoint("ext_event")', ["ext_event"]),
+        ('module("*").trace("*")', ["ext_event"]),
     ],
 )
 def test_names(point: str, names: list[str]) -> None:
@@ -51,3 +53,9 @@ def test_no_match() -> None:
     result = run('probe kernel.trace("sched:sched_swich") { println(1) }')
     assert result.codes == ["E0232"]
     assert "sched_switch" in result.diagnostics.items[0].message
+
+
+def test_no_match_in_a_module() -> None:
+    result = run('probe module("other").trace("ext_event") { println(1) }')
+    assert result.codes == ["E0232"]
+    assert "module 'other'" in result.diagnostics.items[0].notes[0]
