@@ -45,6 +45,7 @@ class Body(Record):
     hidden: int = 0
     at_entry: bool = False
     point: str = ""
+    own: n.Stmt | None = None  # the body of the script's probe, without those of aliases
 
 
 class Lowerer:

@@ -43,6 +43,7 @@ class Derived(Record):
     chain: list[str]
     span: Span
     user: bool
+    own: n.Stmt
     optional: bool = False
     sufficient: bool = False
 
@@ -184,6 +185,7 @@ class Points:
                     way.chain,
                     way.span,
                     way.user,
+                    middle.body,
                     point.optional or way.optional,
                     point.sufficient,
                 )

@@ -120,7 +120,8 @@ class Resolver:
 
     def _handler(self, derived: Derived, scope: TargetScope | None, matches: list[Any]) -> Raw:
         slots = EntrySlots() if scope is not None and scope.is_return else None
-        body = Body(derived.pieces[0].file, scope, {}, entry=slots, point=matches[0].point)
+        body = Body(derived.pieces[0].file, scope, {}, entry=slots)
+        body.point, body.own = matches[0].point, derived.own
         parts: list[p.Stmt] = []
         for piece in derived.pieces:
             body.file = piece.file

@@ -51,3 +51,20 @@ def markers(code: str) -> set[str]:
     for comment in re.findall(r"/\*\s*([\w:.,+-]+(?:\s+[\w:.,+-]+)?)\s*\*/", code):
         found.add(comment.strip())
     return found
+
+
+def written(body: n.Stmt) -> set[str]:
+    """What a body assigns to, loop and catch variables included, as it prints."""
+    from stapy.parse.print_expr import print_expr
+
+    found: set[str] = set()
+    for item in walk(body):
+        if isinstance(item, n.Assign):
+            found.add(print_expr(item.target))
+        elif isinstance(item, n.Increment):
+            found.add(print_expr(item.operand))
+        elif isinstance(item, n.ForeachKey):
+            found.add(item.name)
+        elif isinstance(item, n.TryStmt) and item.variable is not None:
+            found.add(item.variable)
+    return found

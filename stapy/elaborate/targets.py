@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 from stapy.debuginfo import ctypes
 from stapy.diagnostics import Diagnostics
 from stapy.elaborate import program as p
+from stapy.elaborate import syntax
 from stapy.elaborate.chains import Place, finish, follow
 from stapy.elaborate.pending import Pending
 from stapy.elaborate.scope import TargetScope, TargetVariable
 from stapy.elaborate.walk import fingerprint, walk
 from stapy.parse import nodes as n
+from stapy.parse.print_expr import print_expr
 
 if TYPE_CHECKING:
     from stapy.diagnostics import Span
@@ -289,11 +291,15 @@ def defined(low: Lowerer, node: n.Defined) -> p.Expr:
 
 
 def probe_write(low: Lowerer, node: n.ProbeWrite) -> p.Expr:
-    """``@probewrite(target)``: 1 when the handler may write it."""
-    place = _target_place(low, node.operand)
-    ok = isinstance(place, Place) and place.writable and low.services.options.guru
-    ok = ok and not getattr(node.operand, "address_of", False)
-    return p.Const(node.span, p.LONG, int(ok))
+    """``@probewrite(variable)``: 1 when the probe that uses the alias writes it.
+
+    What the alias itself writes does not count, nor do functions.
+    """
+    own = low.body.own
+    if own is None:
+        text = "unexpected @probewrite: it is about the body of a probe"
+        return low.error("E0254", text, node.span)
+    return p.Const(node.span, p.LONG, int(print_expr(node.operand) in syntax.written(own)))
 
 
 def perf(low: Lowerer, node: n.Perf) -> p.Expr:
