@@ -59,6 +59,12 @@ struct stapy_family_rows {
 	unsigned int count;
 };
 
+/* The build of a module that the script was translated for. */
+struct stapy_build {
+	const char *module;
+	const char *id;				/* in hexadecimal */
+};
+
 enum stapy_kind { STAPY_LONG, STAPY_STRING, STAPY_STAT };
 
 /* What the statistics of one global must keep. */
@@ -97,6 +103,8 @@ struct stapy_session {
 	unsigned int nr_families;
 	struct stapy_storage *storage;
 	unsigned int nr_storage;
+	const struct stapy_build *builds;
+	unsigned int nr_builds;
 	size_t frame_bytes;			/* deepest chain of handler and function frames */
 	int (*init)(void);			/* embedded C and scalar globals; may be NULL */
 	void (*exit)(void);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Kernel functions and statements: kprobes and kretprobes, one for each row. */
+#include "../build.h"
 #include "../hit.h"
 #include "callers.h"
 #include "fentry.h"
@@ -209,12 +210,23 @@ static void arm_module(const char *module)
 	}
 }
 
+static bool wants(const char *module)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_rows; i++)
+		if (all_rows[i].module && !strcmp(all_rows[i].module, module))
+			return true;
+	return false;
+}
+
 static int on_module(struct notifier_block *nb, unsigned long event, void *data)
 {
 	struct module *module = data;
 
 	mutex_lock(&mutex);
-	if (arming && event == MODULE_STATE_COMING)
+	if (arming && event == MODULE_STATE_COMING && wants(module->name) &&
+	    stapy_module_fits(module))
 		arm_module(module->name);
 	else if (arming && event == MODULE_STATE_GOING)
 		disarm(module->name);

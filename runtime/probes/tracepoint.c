@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Tracepoints: found by name, called back with their arguments as registers. */
+#include "../build.h"
 #include "../hit.h"
 
 #define MAX_ARGS 12
@@ -126,6 +127,8 @@ static int on_module(struct notifier_block *nb, unsigned long event, void *data)
 	struct module *module = ((struct tp_module *)data)->mod;
 	unsigned int i;
 
+	if (event == MODULE_STATE_COMING && !stapy_module_fits(module))
+		return NOTIFY_DONE;
 	mutex_lock(&mutex);
 	for (i = 0; i < module->num_tracepoints; i++) {
 		struct tracepoint *tp = tracepoint_ptr_deref(&module->tracepoints_ptrs[i]);

@@ -118,6 +118,17 @@ class Debuginfo:
             return [pattern] if self.module(pattern) is not None else []
         return sorted(filter(matcher(pattern), self.kernel.modules.files()))
 
+    def build_ids(self, modules: Iterable[str]) -> dict[str, str]:
+        """Build-ids of what was asked about: "kernel", and those of ``modules`` (names).
+
+        What a script was translated with holds for these builds only.
+        """
+        opened: dict[str, Loaded | None] = {"kernel": self._kernel}
+        for name in modules:
+            name = name.replace("-", "_")
+            opened[name] = self._modules.get(name)
+        return {name: row.build_id for name, row in opened.items() if row and row.build_id}
+
     def _warn(self, text: str) -> None:
         self._diagnostics.warning("W0680", f"debug information left out: {text}")
 

@@ -242,10 +242,19 @@ def load_module(kernel: Kernel, name: str, base: Btf | None, cache: Cache) -> Lo
         sysfs = _SYSFS / name.replace("-", "_")
         if kernel.running and base is not None and sysfs.is_file():
             btf = Btf(sysfs.read_bytes(), str(sysfs), base)
-            return Loaded(btf, None, "", str(sysfs), [])
+            return Loaded(btf, None, _running_build_id(sysfs.name), str(sysfs), [])
     except (OSError, DebuginfoError) as error:
         return Loaded(None, None, "", str(path or name), [str(error)])
     return None
+
+
+def _running_build_id(module: str) -> str:
+    """The build-id of a loaded module."""
+    try:
+        notes = Path(f"/sys/module/{module}/notes/.note.gnu.build-id").read_bytes()
+    except OSError:
+        return ""
+    return build_id_of(parse_notes(notes))
 
 
 def _read_module_parts(path: Path, base: Btf | None) -> dict[str, bytes]:

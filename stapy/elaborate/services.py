@@ -103,6 +103,9 @@ class DebuginfoLike(Protocol):
     def near(self, name: str, n: int = 3) -> list[str]:
         """Functions with similar names."""
 
+    def build_ids(self, modules: Iterable[str]) -> dict[str, str]:
+        """Build-ids of the kernel and of modules, as far as they were asked about."""
+
     def missing_hint(self, what: str) -> str:
         """Which package would give ``what``, as one action."""
 

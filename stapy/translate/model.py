@@ -14,8 +14,13 @@ KINDS = {p.LONG: "STAPY_LONG", p.STRING: "STAPY_STRING", p.STATS: "STAPY_STAT"}
 HISTOGRAMS = {"log": 1, "linear": 2}
 
 
-def build(unit: Unit, name: str, script: str) -> dict[str, Any]:
-    """The model of one module; handlers come first, since they fill the unit's tables."""
+def build(
+    unit: Unit, name: str, script: str, build_ids: dict[str, str] | None = None
+) -> dict[str, Any]:
+    """The model of one module; handlers come first, since they fill the unit's tables.
+
+    ``build_ids`` are those of the manifest: modules that come later are compared with them.
+    """
     program = unit.program
     sites = _Sites(unit)
     handlers = _handlers(unit)
@@ -58,11 +63,16 @@ def build(unit: Unit, name: str, script: str) -> dict[str, Any]:
         "probes": probes,
         "families": families,
         "frame_bytes": frame_bytes(unit),
+        "builds": [
+            {"module": string_literal(module), "id": string_literal(id)}
+            for module, id in sorted((build_ids or {}).items())
+            if module != "kernel"  # the consumer has compared that
+        ],
     }
     for key in (
         *("embedded", "suffixes", "scalars", "parameters", "locks", "pointers", "storage", "slots"),
         *("any_tables", "places", "regexes", "prototypes", "functions", "conditions"),
-        *("handlers", "probes", "families"),
+        *("handlers", "probes", "families", "builds"),
     ):
         model["has_" + key] = bool(model[key])
     return model

@@ -37,7 +37,8 @@ def make_source(program: p.Program, services: Any, name: str) -> ModuleSource:
         raise Stop
     script = script_source(services)
     script_name, script_text = script if script is not None else ("", "")
-    model = build(unit, name, script_name)
+    build_ids = _build_ids(program, services)
+    model = build(unit, name, script_name, build_ids)
     if services.diagnostics.errors:
         raise Stop
     file = f"{name}.c"
@@ -60,6 +61,7 @@ def make_source(program: p.Program, services: Any, name: str) -> ModuleSource:
             for probe in program.probes
         ],
         limits=unit.limits.numbers(),
+        build_ids=build_ids,
         globals={
             var.name: var.type
             for var in program.globals
@@ -73,6 +75,14 @@ def make_source(program: p.Program, services: Any, name: str) -> ModuleSource:
         features=set(program.features),
         kbuild_flags=list(options.kbuild_flags),
     )
+
+
+def _build_ids(program: p.Program, services: Any) -> dict[str, str]:
+    """Builds of the kernel and of the modules with probes, by which loading is refused."""
+    sites = (site for probe in program.probes for site in probe.sites)
+    modules = {getattr(site, "module", None) for site in sites}
+    known: dict[str, str] = services.debuginfo.build_ids(sorted(filter(None, modules)))
+    return known
 
 
 def script_source(services: Any) -> tuple[str, str] | None:

@@ -130,6 +130,9 @@ class FakeDebuginfo:
     def dwarf_of(self, module: str | None) -> Any:
         return self.dwarf
 
+    def build_ids(self, modules: list[str]) -> dict[str, str]:
+        return {"kernel": "abcd", **dict.fromkeys(modules, "ef01")}
+
     def place_of(self, symbol: str, module: str | None = None) -> None:
         return None
 
