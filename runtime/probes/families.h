@@ -19,5 +19,6 @@ struct stapy_family {
 #include "kprobe.h"
 #include "tracepoint.h"
 #include "watchpoint.h"
+#include "modsyms.h"
 
 #endif

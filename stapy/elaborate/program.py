@@ -328,6 +328,17 @@ class EmbeddedValue(Expr):
     arguments: list[Expr] = new(list)
 
 
+class ModuleAddress(Expr):
+    """An address of a kernel module, as ``symbol`` plus ``offset``; ``offset`` while it is away.
+
+    Each section of a module lies where the kernel found room when it was loaded.
+    """
+
+    module: str
+    symbol: str
+    offset: int
+
+
 class PrettyPrint(Expr):
     """``$x$``, ``$$vars`` …: formatting into a string where a failed read prints ``ERROR``/``?``.
 

@@ -19,6 +19,7 @@ from stapy.elaborate.program import (
     EmbeddedValue,
     Expr,
     MemoryRead,
+    ModuleAddress,
 )
 from stapy.elaborate.scope import TargetVariable
 
@@ -248,8 +249,11 @@ def per_cpu_address(offset: int) -> Expr:
 
 def address_of(address: int, dwarf: DwarfFile) -> Expr:
     """An address of the debug file in the kernel that runs, wherever that was moved to."""
-    if dwarf.module is not None:  # each of its sections lies elsewhere
-        raise Unavailable
+    if dwarf.module is not None:
+        anchor = dwarf.index.anchor(address)
+        if anchor is None:
+            raise Unavailable
+        return ModuleAddress(NOWHERE, LONG, dwarf.module, *anchor)
     if address < _PER_CPU_END:
         return per_cpu_address(address)
     base = next(

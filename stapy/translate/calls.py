@@ -59,6 +59,12 @@ def _call(body: Body, expr: p.CallOp) -> Value:
     return Value(result)
 
 
+@lowers(p.ModuleAddress)
+def _module_address(body: Body, expr: p.ModuleAddress) -> Value:
+    name = body.unit.module_symbol(f"{expr.module}:{expr.symbol}")
+    return Value(f"((s64)READ_ONCE({name}.address) + {expr.offset}L)", fleeting=True)
+
+
 @lowers(p.EmbeddedValue)
 def _embedded_value(body: Body, expr: p.EmbeddedValue) -> Value:
     string = expr.type == p.STRING

@@ -55,6 +55,7 @@ def build(
         "places": [
             {"name": row["name"], "text": string_literal(row["text"])} for row in unit.places.rows()
         ],
+        "module_symbols": [{"name": string_literal(name)} for name in unit.module_symbols],
         "regexes": [automaton.c_text(c_name) for c_name, automaton in unit.regexes.values()],
         "prototypes": [functions.signature(unit, function) + ";" for function in program.functions],
         "functions": bodies,
@@ -71,8 +72,8 @@ def build(
     }
     for key in (
         *("embedded", "suffixes", "scalars", "parameters", "locks", "pointers", "storage", "slots"),
-        *("any_tables", "places", "regexes", "prototypes", "functions", "conditions"),
-        *("handlers", "probes", "families", "builds"),
+        *("any_tables", "module_symbols", "places", "regexes", "prototypes", "functions"),
+        *("conditions", "handlers", "probes", "families", "builds"),
     ):
         model["has_" + key] = bool(model[key])
     return model

@@ -43,6 +43,7 @@ class Unit:
         self.frames: dict[str, int] = {}
         self._lock_tables: dict[tuple[str, ...], str] = {}
         self.any_tables: dict[tuple[bool, ...], str] = {}
+        self.module_symbols: dict[str, int] = {}
         self.regexes: dict[str, tuple[str, Automaton]] = {}
         self.slot_types: dict[tuple[str, ...], str] = {}
         self.failures = Failures(program, self._watches_actions)
@@ -89,6 +90,11 @@ class Unit:
     def shape(self, var: p.Global) -> str:
         """The shape of a statistic: it is part of the global's row, which the runtime completes."""
         return f"storage[{self._numbers[var.c_name]}].shape"
+
+    def module_symbol(self, name: str) -> str:
+        """The row of a symbol ``module:name``, whose address the runtime finds."""
+        number = self.module_symbols.setdefault(name, len(self.module_symbols))
+        return f"module_symbols[{number}]"
 
     def any_table(self, flags: list[bool]) -> str:
         """Name of the table that says which keys of a slice match everything."""
