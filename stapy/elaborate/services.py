@@ -46,6 +46,7 @@ class FunctionSiteLike(Protocol):
     module: str | None
     type: Function | None
     rung: str
+    copies: int
 
 
 class TracepointLike(Protocol):

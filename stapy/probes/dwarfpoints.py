@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stapy.probes import blacklist
+from stapy.probes import blacklist, signatures
 from stapy.probes.family import Match, PointError, number_of, print_component, quote, text_of
 
 if TYPE_CHECKING:
@@ -57,25 +57,42 @@ def resolve(point: ProbePoint, asking: PointComponent, services: Any) -> list[Ma
     return _matches(point, text, answer, found, services)
 
 
-def inlined(point: ProbePoint, services: Any) -> list[Match]:
-    """The inlined instances of functions that are named without a file; none without DWARF.
+def others(
+    point: ProbePoint,
+    text: str,
+    types: str | None,
+    known: set[tuple[str, str | None]],
+    services: Any,
+) -> list[Match]:
+    """What only DWARF knows of functions that are named without a file; nothing without it.
 
-    Functions out of line come from the cheaper sources of names.
+    Inlined instances, functions whose symbols the compiler named (``f.isra.0``),
+    each of several functions of one name.  ``types`` are the parameters that
+    were asked for; ``known`` are the symbols, with their modules, that cheaper
+    sources of names have given.
     """
     found = {component.name: component for component in point.components}
-    only_outside = {"call", "return", "exported"} & set(found)
-    if point.components[0].name not in ("kernel", "module") or only_outside:
-        return []
-    text = text_of(found["function"])
     module = text_of(found["module"]) if "module" in found else None
     answer = services.debuginfo.places(text, module)
-    answer.sites = [site for site in answer.sites if site.place and site.place.inlined]
+    answer.sites = [
+        site
+        for site in answer.sites
+        if site.place and (site.place.offset or (site.place.symbol, site.module) not in known)
+    ]
+    if types is not None:
+        answer.sites = [site for site in answer.sites if _fits(site, types, services)]
     if not answer.sites:
         return []
     try:
         return _matches(point, text, answer, found, services)
     except PointError:  # all of them are refused
         return []
+
+
+def _fits(site: FunctionSite, types: str, services: Any) -> bool:
+    info = services.debuginfo
+    prototype = info.safe(None, info.dwarf_of(site.module).prototype, site.place)
+    return prototype is not None and signatures.fits(prototype, types)
 
 
 def _what(component: PointComponent) -> str:
@@ -98,9 +115,23 @@ def module_of(found: dict[str, PointComponent], services: Any) -> str | None:
     component = found["module"]
     name = text_of(component)
     if not services.debuginfo.module_names(name):
-        notes = [f"this kernel has no module '{name}'"]
-        raise PointError("E0231", "no match", component.span, notes=notes)
+        raise no_module(component, services)
     return name
+
+
+def no_module(component: PointComponent, services: Any) -> PointError:
+    """The error for a module that the kernel does not have."""
+    from stapy.suggest import nearest
+
+    name = text_of(component)
+
+    def similar(error: PointError) -> None:
+        near = nearest(name.replace("-", "_"), services.debuginfo.module_names(), 2)
+        if near:
+            error.hint = "did you mean " + " or ".join(f"'{word}'" for word in near) + "?"
+
+    notes = [f"this kernel has no module '{name}'"]
+    return PointError("E0231", "no match", component.span, notes=notes, explain=similar)
 
 
 def dwarf_files(module: str | None, services: Any) -> list[DwarfFile]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stapy.probes import blacklist, dwarfpoints
+from stapy.probes import blacklist, dwarfpoints, signatures
 from stapy.probes.family import (
     Form,
     Match,
@@ -124,7 +124,10 @@ class Kprobe:
         services: Any,
     ) -> list[Match]:
         exported = any(c.name == "exported" for c in point.components)
+        outside = {c.name for c in point.components} & {"call", "return", "exported"}
+        pattern, brace, signature = pattern.partition("(")
         wild = any(char in pattern for char in WILDCARDS)
+        complete = bool(outside) and not wild  # a name that BTF knows is all that is asked for
         matches: list[Match] = []
         seen: set[tuple[str, str | None]] = set()
         refused = ""
@@ -132,7 +135,12 @@ class Kprobe:
             if module is None and item.module is not None:
                 continue
             if (item.name, item.module) in seen:
-                continue  # a second function of that name: the symbol stands for both
+                continue
+            if item.copies > 1 and self._has_dwarf(point, item.module, services):
+                complete = False
+                continue  # DWARF tells functions of one name apart
+            if brace and (item.type is None or not signatures.fits(item.type, signature)):
+                continue
             seen.add((item.name, item.module))
             if exported and not services.debuginfo.exported(item.name):
                 continue
@@ -151,11 +159,18 @@ class Kprobe:
             )
             matches.append(Match(self._print(point, item.name, item.module), site))
         # Without .call a function is probed where it is inlined as well, if that can be known.
-        if matches or not refused:
-            matches += dwarfpoints.inlined(point, services)
+        by_dwarf = point.components[0].name in ("kernel", "module")
+        if by_dwarf and not (matches and complete) and (matches or not refused):
+            types = signature if brace else None
+            matches += dwarfpoints.others(point, pattern, types, seen, services)
         if not matches:
             raise self._no_match(point, pattern, wild, refused, services)
         return matches
+
+    @staticmethod
+    def _has_dwarf(point: ProbePoint, module: str | None, services: Any) -> bool:
+        with_dwarf = point.components[0].name in ("kernel", "module")
+        return with_dwarf and services.debuginfo.dwarf_of(module) is not None
 
     @staticmethod
     def _print(point: ProbePoint, name: str, module: str | None) -> str:
@@ -180,12 +195,17 @@ class Kprobe:
         if refused:
             hint = "-g lifts the list of functions that must not be probed"
             return PointError("E0231", "no match", span, notes=[refused], hint=hint)
-        notes = [f"no function of this kernel matches '{pattern}'"]
+        found = {c.name: c for c in point.components}
+        module = text_of(found["module"]) if "module" in found else None
+        if module is not None and not services.debuginfo.module_names(module):
+            return dwarfpoints.no_module(found["module"], services)
+        where = f"module '{module}'" if module else "this kernel"
+        notes = [f"no function of {where} matches '{pattern}'"]
         if wild:
             return PointError("E0231", "no match", span, notes=notes)
 
         def similar(error: PointError) -> None:
-            near = services.debuginfo.near(pattern, 5)
+            near = services.debuginfo.near(pattern, 5, module)
             if near:
                 error.message = f"no match (similar functions: {', '.join(near)})"
                 error.hint = "did you mean " + " or ".join(f"'{n}'" for n in near[:2]) + "?"

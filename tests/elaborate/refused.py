@@ -419,7 +419,7 @@ REFUSED: list[tuple[str, str, str, int, int]] = [
     ("", 'probe kernel.trace("sched:sched_switch").return { println(1) }', "E0236", 1, 42),
     ("", 'probe kernel.statement("vfs_read@fs/read_write.c:10") { println(1) }', "E0233", 1, 14),
     ("", "probe kernel.statement(0xffff).absolute { println(1) }", "E0214", 1, 14),
-    ("", 'probe module("nosuch").function("x") { println(1) }', "E0231", 1, 24),
+    ("", 'probe module("nosuch").function("x") { println(1) }', "E0231", 1, 7),
     ("", 'probe module("ext").function("nosuch") { println(1) }', "E0231", 1, 21),
     ("", "probe begin if (x) { println(1) }", "E0237", 1, 17),
     ("", "global x probe begin if (x = 1) { println(1) }", "E0237", 1, 26),

@@ -97,6 +97,7 @@ class Site(Record):
     type: c.Function | None
     rung: str
     section: str = ""
+    copies: int = 1
 
 
 class Trace(Record):
@@ -136,7 +137,7 @@ class FakeDebuginfo:
     def place_of(self, symbol: str, module: str | None = None) -> None:
         return None
 
-    def module_names(self, pattern: str) -> list[str]:
+    def module_names(self, pattern: str = "*") -> list[str]:
         names = {owner for _, owner in FUNCTIONS if owner is not None}
         return sorted(name for name in names if fnmatchcase(name, pattern))
 

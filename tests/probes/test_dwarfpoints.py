@@ -121,8 +121,10 @@ IN = ('kernel.function("helper@fs/a.c:10")', "vfs_read", 0x24)
         ('kernel.function("*@fs/a.c").exported', [(OUT[0] + ".exported", "vfs_read", 0)]),
         # Without a file the cheaper sources tell what is out of line.
         ('kernel.function("vfs_write").call', [BTF_WRITE]),
-        ('kernel.function("vfs_write")', [('kernel.function("vfs_write")', "vfs_write", 0), IN]),
-        ('kernel.function("helper")', [IN]),
+        ('kernel.function("vfs_read")', [('kernel.function("vfs_read")', "vfs_read", 0), IN]),
+        ('kernel.function("helper")', [OUT, IN]),
+        # What DWARF alone knows by that name is called something else by the compiler.
+        ('kernel.function("helper").call', [(OUT[0] + ".call", "vfs_read", 0)]),
     ],
 )
 def test_functions(point: str, expected: list[tuple[str, str, int]]) -> None:
