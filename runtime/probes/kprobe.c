@@ -214,8 +214,8 @@ static bool wants(const char *module)
 {
 	unsigned int i;
 
-	for (i = 0; i < nr_rows; i++)
-		if (all_rows[i].module && !strcmp(all_rows[i].module, module))
+	for (i = 0; i < nr; i++)
+		if (all[i].row->module && !strcmp(all[i].row->module, module))
 			return true;
 	return false;
 }
