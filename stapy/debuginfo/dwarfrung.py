@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,23 @@ def open_dwarf(
     return open_first(existing(paths), build_id, module, cache, _notice)
 
 
+def fetch_dwarf(
+    info: Debuginfo, module: str | None, cache: Cache
+) -> tuple[DwarfFile | None, list[str]]:
+    """The same from a server, when the environment names any."""
+    loaded = info.loaded if module is None else info.module(module)
+    if loaded is None or not loaded.build_id or not os.environ.get("DEBUGINFOD_URLS"):
+        return None, []
+    from stapy.debuginfo.dwarf.debuginfod import fetch
+
+    what = f"module {module}" if module is not None else "the kernel"
+    path, problems = fetch(loaded.build_id, what, _notice)
+    if path is None:
+        return None, problems
+    found, more = open_first([path], loaded.build_id, module, cache, _notice)
+    return found, problems + more
+
+
 def _notice(text: str) -> None:
     """Something that takes a while begins: tell it now, not with the other messages."""
     import sys
@@ -47,16 +65,16 @@ def _notice(text: str) -> None:
 
 
 def places(
-    info: Debuginfo, text: str, module: str | None, *, nearest: bool, entries: bool
+    info: Debuginfo, text: str, module: str | None, *, nearest: bool, entries: bool, here: bool
 ) -> Places:
     """See `Debuginfo.places`."""
     spec = parse(text)
     result = Places([], False, spec is not None)
     if spec is None:
-        result.available = module is not None or info.dwarf is not None
+        result.available = module is not None or info.dwarf_of(None, here=here) is not None
         return result
     for name, _ in info.units(module):
-        dwarf = info.dwarf_of(name)
+        dwarf = info.dwarf_of(name, here=here)
         if dwarf is not None:
             result.available = True
             found: Answer = info.safe(Answer(), _find, dwarf, spec, nearest, entries)

@@ -22,15 +22,13 @@ from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.btf import Btf
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.glob import has_wildcard, literal_prefix, matcher
-from stapy.debuginfo.modulepoints import module_tracepoints
 from stapy.debuginfo.sites import BTF, EXPORTS, SYMBOLS, FunctionSite, Places
 from stapy.debuginfo.sources import Loaded, load_kernel, load_module
 from stapy.debuginfo.symbols import MARKS, is_function, section_of
-from stapy.debuginfo.tracesystems import trace_systems
+from stapy.debuginfo.tracepoints import Tracepoint, Tracepoints
 from stapy.diagnostics import Diagnostics
 from stapy.kernel.release import install_command
 from stapy.kernel.target import Kernel
-from stapy.record import Record
 
 if TYPE_CHECKING:
     from stapy.debuginfo.dwarf.kernel import DwarfFile, Place
@@ -38,15 +36,6 @@ if TYPE_CHECKING:
 _PADDING = "__pfx_"  # a symbol at the padding before each function, since 6.2
 
 T = TypeVar("T")
-
-
-class Tracepoint(Record):
-    """One tracepoint; ``system`` is "" when no header of the kernel tells it."""
-
-    system: str
-    name: str
-    module: str | None
-    params: list[c.Parameter]
 
 
 class Debuginfo:
@@ -58,8 +47,9 @@ class Debuginfo:
         self._diagnostics = diagnostics
         self._kernel: Loaded | None = None
         self._modules: dict[str, Loaded | None] = {}
-        self._systems: dict[str, str] | None = None
+        self._tracepoints = Tracepoints(self, cache)
         self._dwarf: dict[str | None, DwarfFile | None] = {}
+        self._fetched: set[str | None] = set()  # servers were asked about these
 
     # --- opening ---------------------------------------------------------
 
@@ -83,10 +73,12 @@ class Debuginfo:
         """The kernel's DWARF, None when its debug file is not installed."""
         return self.dwarf_of(None)
 
-    def dwarf_of(self, module: str | None) -> DwarfFile | None:
-        """The DWARF of the kernel (None) or of a module; None when there is none installed.
+    def dwarf_of(self, module: str | None, *, here: bool = False) -> DwarfFile | None:
+        """The DWARF of the kernel (None) or of a module; None when there is none.
 
-        What a `Place` says is to be asked of the file of its ``module``.
+        With ``here`` only what is installed counts: for what is nice to have
+        nothing is fetched from a server.  What a `Place` says is to be asked of the
+        file of its ``module``.
         """
         module = module and module.replace("-", "_")
         if module in ("kernel", "vmlinux"):
@@ -95,6 +87,13 @@ class Debuginfo:
             from stapy.debuginfo.dwarfrung import open_dwarf
 
             self._dwarf[module], problems = open_dwarf(self, module, self._cache)
+            for problem in problems:
+                self._warn(problem)
+        if self._dwarf[module] is None and not here and module not in self._fetched:
+            from stapy.debuginfo.dwarfrung import fetch_dwarf
+
+            self._fetched.add(module)
+            self._dwarf[module], problems = fetch_dwarf(self, module, self._cache)
             for problem in problems:
                 self._warn(problem)
         return self._dwarf[module]
@@ -240,16 +239,18 @@ class Debuginfo:
         *,
         nearest: bool = False,
         entries: bool = False,
+        here: bool = False,
     ) -> Places:
         """What DWARF knows about ``name[@file[:line|:first-last|:*|+offset]]``.
 
         With ``entries`` lines stand for the functions that they are in.
         Out of line functions and inlined instances, or the statements at lines,
         in the kernel or in the modules of a name that may have wildcards.
+        ``here`` is that of `dwarf_of`.
         """
         from stapy.debuginfo.dwarfrung import places
 
-        return places(self, text, module, nearest=nearest, entries=entries)
+        return places(self, text, module, nearest=nearest, entries=entries, here=here)
 
     def site_at(self, place: Place) -> FunctionSite:
         """A place of DWARF with what the cheaper rungs know about it."""
@@ -263,7 +264,7 @@ class Debuginfo:
         For functions that BTF does not describe, such as ``f.isra.0``: their
         parameters are where DWARF says, if anywhere.
         """
-        dwarf = self.dwarf_of(module)
+        dwarf = self.dwarf_of(module, here=True)
         return None if dwarf is None else self.safe(None, dwarf.place_of, symbol)
 
     def prototype(self, symbol: str, module: str | None = None) -> c.Function | None:
@@ -271,7 +272,7 @@ class Debuginfo:
         known = self.function(symbol, module)
         if known is not None and known.type is not None:
             return known.type
-        place, dwarf = self.place_of(symbol, module), self.dwarf_of(module)
+        place, dwarf = self.place_of(symbol, module), self.dwarf_of(module, here=True)
         if place is None or dwarf is None:
             return None
         found: c.Function | None = self.safe(None, dwarf.prototype, place)
@@ -333,7 +334,7 @@ class Debuginfo:
             elif found is not None:
                 return found
         for unit in dict.fromkeys((*modules, None)):
-            dwarf = self.dwarf_of(unit)
+            dwarf = self.dwarf_of(unit, here=True)
             found = self.safe(None, dwarf.type, name) if dwarf is not None else None
             if found is not None:
                 return found
@@ -374,58 +375,7 @@ class Debuginfo:
         Without ``module`` (a pattern, too): those of the kernel and, for a pattern
         that matches none of them, those of all its modules.
         """
-        system, _, name = pattern.rpartition(":")
-        if module is None:
-            found = self._tracepoints(system, name, None, self.loaded)
-            if found:
-                return found
-        wanted = matcher((module or "*").replace("-", "_"))
-        owners = {
-            owner
-            for point, owner in self._module_points(name)
-            if matcher(name)(point) and wanted(owner)
-        }
-        return [
-            point
-            for owner in sorted(owners)
-            for unit, loaded in self.units(owner)
-            for point in self._tracepoints(system, name, unit, loaded)
-        ]
-
-    def _module_points(self, pattern: str) -> Iterator[tuple[str, str]]:
-        prefix = literal_prefix(pattern)
-        lines = module_tracepoints(self.kernel, self._cache)
-        for line in lines.with_prefix(prefix.encode()):
-            point, _, owner = (prefix + line.decode()).partition(" ")
-            yield point, owner
-
-    def _tracepoints(
-        self, system: str, name: str, module: str | None, loaded: Loaded
-    ) -> list[Tracepoint]:
-        btf = loaded.btf
-        if btf is None:
-            return []
-        found: list[Tracepoint] = []
-        for point in list(btf.tracepoints(name)):
-            owner = self._system(point)
-            if system and not self._in_system(system, owner, point, module):
-                continue
-            params: list[c.Parameter] | None = self.safe(None, btf.tracepoint, point)
-            if params is not None:
-                found.append(Tracepoint(owner, point, module, params))
-        return found
-
-    def _system(self, point: str) -> str:
-        if self._systems is None:
-            self._systems = trace_systems(self.kernel, self._cache)
-        return self._systems.get(point, "")
-
-    @staticmethod
-    def _in_system(wanted: str, owner: str, point: str, module: str | None) -> bool:
-        if owner:
-            return matcher(wanted)(owner)
-        # Its header is not among the kernel's: by custom names start with the system's.
-        return wanted == module or has_wildcard(wanted) or point.startswith(wanted + "_")
+        return self._tracepoints.matching(pattern, module)
 
     # --- help ------------------------------------------------------------
 

@@ -71,6 +71,7 @@ class DebuginfoLike(Protocol):
         *,
         nearest: bool = False,
         entries: bool = False,
+        here: bool = False,
     ) -> Places:
         """What DWARF knows about ``name@file:line``."""
 
@@ -83,7 +84,7 @@ class DebuginfoLike(Protocol):
     def variable(self, name: str) -> CType | None:
         """Type of a per-CPU variable."""
 
-    def dwarf_of(self, module: str | None) -> DwarfFile | None:
+    def dwarf_of(self, module: str | None, *, here: bool = False) -> DwarfFile | None:
         """The debug file of the kernel (None) or of a module."""
 
     def place_of(self, symbol: str, module: str | None = None) -> Place | None:

@@ -73,7 +73,7 @@ def others(
     """
     found = {component.name: component for component in point.components}
     module = text_of(found["module"]) if "module" in found else None
-    answer = services.debuginfo.places(text, module)
+    answer = services.debuginfo.places(text, module, here=True)
     answer.sites = [
         site
         for site in answer.sites

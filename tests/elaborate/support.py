@@ -128,7 +128,7 @@ class FakeDebuginfo:
 
     dwarf: Any = None  # a kernel without debug files
 
-    def dwarf_of(self, module: str | None) -> Any:
+    def dwarf_of(self, module: str | None, *, here: bool = False) -> Any:
         return self.dwarf
 
     def build_ids(self, modules: list[str]) -> dict[str, str]:
@@ -148,6 +148,7 @@ class FakeDebuginfo:
         *,
         nearest: bool = False,
         entries: bool = False,
+        here: bool = False,
     ) -> Places:
         return Places([], False, parse_spec(text) is not None)
 

@@ -90,6 +90,7 @@ class Info(s.FakeDebuginfo):
         *,
         nearest: bool = False,
         entries: bool = False,
+        here: bool = False,
     ) -> Places:
         self.asked.append((text, nearest))
         return self._answer

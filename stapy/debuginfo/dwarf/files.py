@@ -92,7 +92,7 @@ def existing(paths: Iterable[Path]) -> list[Path]:
 
 def fingerprint(kernel: Kernel) -> list[str]:
     """What tells one state of the machine's debug files from another, for cache keys."""
-    found: list[str] = []
+    found = [os.environ.get("DEBUGINFOD_URLS", "")]
     # The folders of modules stand for the files in them.
     trees = [
         folder / name.format(r=kernel.release, m="kernel")

@@ -1,0 +1,165 @@
+"""Debug files by build-id from servers, as ``debuginfod`` has them.
+
+The environment is that of elfutils' client (debuginfod_find(3)): nothing is
+fetched unless ``DEBUGINFOD_URLS`` names servers, ``DEBUGINFOD_TIMEOUT`` is in
+seconds, ``DEBUGINFOD_MAXSIZE`` in bytes, and files are kept where that client
+keeps them, so that what one tool fetched serves all.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from stapy.debuginfo.elf import ElfFile
+from stapy.debuginfo.errors import DebuginfoError
+
+_TIMEOUT = 90.0
+_MISS_SECONDS = 600  # so long a server is not asked again for what none had
+_PIECE = 1 << 18
+_SCHEMES = ("http://", "https://", "file://")
+_BUILD_ID = re.compile(r"[0-9a-f]{4,128}")
+
+
+def servers() -> list[str]:
+    """The servers to ask, none when the variable is not set."""
+    words = os.environ.get("DEBUGINFOD_URLS", "").split()
+    return [word.rstrip("/") for word in words if word.startswith(_SCHEMES)]
+
+
+def fetch(
+    build_id: str, what: str, notice: Callable[[str], None]
+) -> tuple[Path | None, list[str]]:
+    """The debug file of a build, from the cache or a server; and what went wrong.
+
+    ``what`` names it in the messages ("the kernel"). None without problems: no
+    server is named, or none has it.
+    """
+    urls = servers()
+    if not urls or not _BUILD_ID.fullmatch(build_id):
+        return None, []
+    path = _folder() / build_id / "debuginfo"
+    if path.is_file() and path.stat().st_size:
+        return path, []
+    if _missed(path):
+        return None, []
+    problems: list[str] = []
+    missing = 0
+    for url in urls:
+        address = f"{url}/buildid/{build_id}/debuginfo"
+        try:
+            if _download(address, path, build_id, what, notice):
+                return path, problems
+            missing += 1
+        except (OSError, ValueError, DebuginfoError) as error:
+            problems.append(f"{address}: {_reason(error)}")
+    if missing == len(urls):
+        _remember_miss(path)
+    return None, problems
+
+
+def _folder() -> Path:
+    named = os.environ.get("DEBUGINFOD_CACHE_PATH")
+    if named:
+        return Path(named)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "debuginfod_client"
+
+
+def _missed(path: Path) -> bool:
+    try:
+        return time.time() - path.stat().st_mtime < _MISS_SECONDS
+    except OSError:
+        return False
+
+
+def _remember_miss(path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"")
+    except OSError:
+        pass
+
+
+def _number(name: str, default: float) -> float:
+    try:
+        return float(os.environ.get(name, ""))
+    except ValueError:
+        return default
+
+
+def _reason(error: Exception) -> str:
+    inner = getattr(error, "reason", error)
+    return str(getattr(inner, "strerror", None) or inner or type(error).__name__)
+
+
+def _download(
+    address: str, path: Path, build_id: str, what: str, notice: Callable[[str], None]
+) -> bool:
+    """Fetch one file; False when the server does not have it."""
+    from http.client import HTTPException
+    from urllib.error import HTTPError, URLError
+    from urllib.request import Request, urlopen
+
+    request = Request(address, headers={"User-Agent": "stapy"})  # schemes: servers()
+    try:
+        with urlopen(request, timeout=_number("DEBUGINFOD_TIMEOUT", _TIMEOUT)) as answer:
+            _keep(answer, path, build_id, what, notice)
+    except HTTPError as error:
+        if error.code in (404, 410):
+            return False
+        raise OSError(f"the server says {error.code} {error.reason}") from None
+    except URLError as error:
+        if isinstance(error.reason, FileNotFoundError):  # file:// without the file
+            return False
+        raise
+    except HTTPException as error:
+        raise OSError(f"broken answer: {type(error).__name__}") from None
+    return True
+
+
+def _keep(
+    answer: Any, path: Path, build_id: str, what: str, notice: Callable[[str], None]
+) -> None:
+    """Write an answer beside its place, check it and move it there."""
+    total = int(answer.headers.get("Content-Length") or 0)
+    limit = int(_number("DEBUGINFOD_MAXSIZE", 0))
+    if limit and total > limit:
+        raise DebuginfoError(f"it has {total} bytes, more than DEBUGINFOD_MAXSIZE")
+    size = f", {total / 1e6:.0f} MB" if total else ""
+    notice(f"fetching the debug information of {what} from {answer.url}{size}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with temporary.open("wb") as file:
+            done = _copy(answer, file, total, limit)
+        if total and done != total:
+            raise DebuginfoError(f"the answer ends after {done} of {total} bytes")
+        found = ElfFile.open(temporary).build_id()
+        if found != build_id:
+            raise DebuginfoError(f"the file has build-id '{found}', asked for was {build_id}")
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _copy(answer: Any, file: Any, total: int, limit: int) -> int:
+    shown = sys.stderr.isatty()
+    done, told = 0, time.monotonic()
+    while piece := answer.read(_PIECE):
+        done += len(piece)
+        if limit and done > limit:
+            raise DebuginfoError(f"it has more than DEBUGINFOD_MAXSIZE ({limit}) bytes")
+        file.write(piece)
+        if shown and time.monotonic() - told > 0.2:
+            told = time.monotonic()
+            of = f" of {total / 1e6:.0f}" if total else ""
+            print(f"\rstapy: {done / 1e6:.0f}{of} MB ", end="", file=sys.stderr, flush=True)
+    if shown:
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
+    return done

@@ -1,0 +1,200 @@
+"""Debug files from a server, here a local one."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stapy.debuginfo.dwarf.debuginfod import fetch, servers
+
+from ..elfwriter import ElfWriter
+from .test_relocatable import world
+
+ID = bytes(range(20)).hex()
+OTHER = "ff" * 20
+
+
+def elf(build_id: str) -> bytes:
+    e = ElfWriter(2)
+    e.note("GNU", 3, bytes.fromhex(build_id))
+    return e.data()
+
+
+class Server:
+    """Answers by path; what was asked is listed."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+        self.status = 404
+        self.cut = 0
+        self.asked: list[str] = []
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                outer.asked.append(self.path)
+                data = outer.files.get(self.path)
+                if data is None:
+                    self.send_error(outer.status)
+                    return
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data[: len(data) - outer.cut])
+
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+
+    def serve(self, build_id: str, data: bytes) -> None:
+        self.files[f"/buildid/{build_id}/debuginfo"] = data
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    made = Server()
+    monkeypatch.setenv("DEBUGINFOD_URLS", f"{made.url}/")
+    monkeypatch.setenv("DEBUGINFOD_CACHE_PATH", str(tmp_path / "fetched"))
+    monkeypatch.setenv("DEBUGINFOD_TIMEOUT", "5")
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY", "DEBUGINFOD_MAXSIZE"):
+        monkeypatch.delenv(name, raising=False)
+    yield made
+    made.close()
+
+
+def nothing(_: str) -> None:
+    pass
+
+
+def test_a_file_is_fetched_once(server: Server, tmp_path: Path) -> None:
+    server.serve(ID, elf(ID))
+    notices: list[str] = []
+    for _ in range(2):
+        path, problems = fetch(ID, "the kernel", notices.append)
+        assert (path, problems) == (tmp_path / "fetched" / ID / "debuginfo", [])
+        assert path is not None and path.read_bytes() == elf(ID)
+    assert server.asked == [f"/buildid/{ID}/debuginfo"]
+    assert len(notices) == 1 and "debug information of the kernel from http://" in notices[0]
+    assert [p.name for p in (tmp_path / "fetched" / ID).iterdir()] == ["debuginfo"]
+
+
+def test_what_no_server_has_is_not_asked_for_again(server: Server) -> None:
+    for _ in range(2):
+        assert fetch(ID, "the kernel", nothing) == (None, [])
+    assert len(server.asked) == 1
+
+
+def test_nothing_is_fetched_unless_servers_are_named(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.serve(ID, elf(ID))
+    monkeypatch.setenv("DEBUGINFOD_URLS", "ftp://no.such.kind /nor/this")
+    assert servers() == []
+    assert fetch(ID, "the kernel", nothing) == (None, [])
+    monkeypatch.delenv("DEBUGINFOD_URLS")
+    assert fetch(ID, "the kernel", nothing) == (None, [])
+    assert not server.asked
+
+
+def test_the_second_server_has_it(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    second = tmp_path / "second" / "buildid" / ID
+    second.mkdir(parents=True)
+    (second / "debuginfo").write_bytes(elf(ID))
+    urls = f"{server.url} file://{tmp_path}/nothing file://{tmp_path}/second"
+    monkeypatch.setenv("DEBUGINFOD_URLS", urls)
+    path, problems = fetch(ID, "the kernel", nothing)
+    assert path is not None and not problems
+    assert len(server.asked) == 1
+
+
+def too_large(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.serve(ID, elf(ID))
+    monkeypatch.setenv("DEBUGINFOD_MAXSIZE", "10")
+
+
+def another_build(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.serve(ID, elf(OTHER))
+
+
+def no_elf(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.serve(ID, b"<html>Please log in</html>" * 9)
+
+
+def cut_off(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.serve(ID, elf(ID))
+    server.cut = 100
+
+
+def out_of_order(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.status = 503
+
+
+def gone(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.close()
+    server.close = lambda: None  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize(
+    ("trouble", "why"),
+    [
+        (too_large, "more than DEBUGINFOD_MAXSIZE"),
+        (another_build, f"the file has build-id '{OTHER}', asked for was {ID}"),
+        (no_elf, "not an ELF file"),
+        (cut_off, "broken answer|the answer ends after"),
+        (out_of_order, "the server says 503"),
+        (gone, "Connection refused"),
+    ],
+)
+def test_trouble(
+    server: Server,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    trouble: Callable[[Server, pytest.MonkeyPatch], None],
+    why: str,
+) -> None:
+    trouble(server, monkeypatch)
+    path, problems = fetch(ID, "the kernel", nothing)
+    assert path is None
+    assert len(problems) == 1 and problems[0].startswith(f"{server.url}/buildid/{ID}")
+    assert re.search(why, problems[0])
+    folder = tmp_path / "fetched" / ID
+    assert not folder.exists() or not list(folder.iterdir())  # nothing half done stays
+
+
+def test_places_of_a_module_from_a_server(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info = world(tmp_path, monkeypatch, "elsewhere/sample.ko")
+    found = info.module("sample")
+    assert found is not None
+    whole = tmp_path / "debug/elsewhere/sample.ko"
+    server.serve(found.build_id, whole.read_bytes())
+    whole.unlink()
+    (site,) = info.places("leaf@sample.c", "sample").sites
+    assert site.module == "sample" and site.rung == "DWARF"
+    assert info.dwarf is None  # the kernel's is nowhere
+
+
+def test_what_is_nice_to_have_is_not_fetched(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info = world(tmp_path, monkeypatch, "elsewhere/sample.ko")
+    assert not info.places("leaf", "sample", here=True).available
+    assert info.place_of("leaf", "sample") is None
+    assert info.type("struct point", ["sample"]) is None
+    assert not server.asked
