@@ -167,6 +167,7 @@ _STATEMENTS: dict[type, Callable[[Any, str], list[str]]] = {
     p.Continue: lambda node, indent: [indent + "continue"],
     p.Next: lambda node, indent: [indent + "next"],
     p.Return: _return,
+    p.Locked: lambda node, indent: statement(node.body, indent),
     p.Delete: lambda node, indent: [f"{indent}delete {expression(node.target)}"],
     p.Try: _try,
     p.EmbeddedC: lambda node, indent: [f"{indent}%{{{node.code}%}}"],

@@ -112,7 +112,7 @@ def calls(node: Any) -> dict[str, p.Function]:
     return found
 
 
-def _own_effect(node: Any) -> bool:
+def own_effect(node: Any) -> bool:
     """True when a tree does something besides computing a value and setting its locals."""
     for item in walk(node):
         if isinstance(item, (p.AssignOp, p.IncrementOp)):
@@ -137,7 +137,7 @@ def function_effects(functions: Iterable[p.Function]) -> set[str]:
         if function.code is not None:
             if not function.markers & PURE:
                 impure.add(function.c_name)
-        elif _own_effect(function.body):
+        elif own_effect(function.body):
             impure.add(function.c_name)
         edges[function.c_name] = set(calls(function.body)) if function.body is not None else set()
         if function.next is not None:

@@ -11,6 +11,7 @@ from stapy.elaborate.autoprint import handler_body
 from stapy.elaborate.effects import (
     CallGraph,
     access,
+    function_effects,
     has_next,
     locks_of,
     may_fail,
@@ -18,8 +19,10 @@ from stapy.elaborate.effects import (
     values_read,
 )
 from stapy.elaborate.fold import fold
+from stapy.elaborate.pushdown import Pushdown
 from stapy.elaborate.types import Inference
 from stapy.elaborate.walk import fingerprint, transform, walk
+from stapy.parse.facts import compare_versions
 from stapy.record import Record
 
 if TYPE_CHECKING:
@@ -55,6 +58,7 @@ class Finisher:
         self.dropped = dropped
         self.services = resolver.services
         self.diagnostics = resolver.services.diagnostics
+        self.pushdown: Pushdown | None = None
         self.inference = Inference(resolver.types, resolver.services.diagnostics)
 
     def run(self) -> p.Program | None:
@@ -286,6 +290,8 @@ class Finisher:
             written |= set(found.writes) | set(found.inserts)
         self._functions(functions, graph)
         constant = {name for name in used if name not in written}
+        if self._pushes():
+            self.pushdown = Pushdown(graph, constant, function_effects(functions))
         handlers: dict[Any, p.Handler] = {}
         derived: list[p.DerivedProbe] = []
         for item in probes:
@@ -311,6 +317,10 @@ class Finisher:
         )
         program.features = _features(program)
         return program
+
+    def _pushes(self) -> bool:
+        version = self.services.options.compatible
+        return not version or compare_versions(version, "4.3") > 0
 
     def _embedded(self) -> list[str]:
         """Top-level C: the user's, and that of library files of which a function is left."""
@@ -359,6 +369,8 @@ class Finisher:
         if found is None:
             name = self.resolver.names.unique("h_", _hint(probe) + tail)
             locks = locks_of(graph.whole(body), constant)
+            if locks and self.pushdown is not None:
+                body = self.pushdown.narrow(body)
             found = p.Handler(name, locals_, body, locks, probe.span)
             handlers[key] = found
         return found

@@ -458,6 +458,13 @@ class EmbeddedC(Stmt):
     arguments: list[Expr] = new(list)
 
 
+class Locked(Stmt):
+    """The part of a handler that needs its globals; nothing comes after it on its path."""
+
+    body: Stmt
+    locks: list[Lock] = new(list)
+
+
 class SaveEntry(Stmt):
     """Entry side of a return probe: store ``value`` in slot ``slot`` of the instance."""
 
@@ -478,7 +485,7 @@ class Lock(Record):
 class Handler(Record):
     """One distinct body; equal bodies are one Handler.
 
-    ``hint`` is a word for the C name; ``text`` the script line(s) it came from.
+    ``locks`` are held as long as the body runs, or each of its `Locked` parts.
     """
 
     c_name: str

@@ -43,14 +43,16 @@ class Loop(Record):
 class Body:
     """State of the function that is being written."""
 
-    def __init__(self, unit: Unit, *, charged: bool = False) -> None:
+    def __init__(self, unit: Unit, *, charged: bool = False, name: str = "") -> None:
         self.unit = unit
+        self.name = name
         self.out = CWriter()
         self.names = Names(unit.words_of_c)
         self.locals: dict[str, Local] = {}
         self.charged = charged
         self.loops: list[Loop] = []
         self.fail_label = "out"
+        self.leave_label = "out"  # where `next` and `return` go
         self.labels: dict[str, int] = {}  # and how many jumps go there
         self.returns = p.VOID
         self.slots: str = ""  # C type of the saved entry values

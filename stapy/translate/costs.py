@@ -51,7 +51,7 @@ class Costs:
 
     def head(self, stmt: p.Stmt) -> int:
         """What running a statement itself costs: one, and its calls that do not pay themselves."""
-        total = 0 if isinstance(stmt, p.Block) else 1
+        total = 0 if isinstance(stmt, (p.Block, p.Locked)) else 1
         for field in type(stmt).fields:
             value = getattr(stmt, field)
             for item in value if isinstance(value, list) else (value,):
@@ -67,7 +67,7 @@ class Costs:
             return 0
         if isinstance(stmt, (p.Loop, p.Foreach, p.ForeachBucket)):
             return None
-        total = 0 if isinstance(stmt, p.Block) else 1
+        total = 0 if isinstance(stmt, (p.Block, p.Locked)) else 1
         inside: list[int | None] = []
         for field in type(stmt).fields:
             value = getattr(stmt, field)

@@ -79,10 +79,10 @@ def handler_text(unit: Unit, handler: p.Handler, points: list[str], slots: str) 
     """The C of one handler."""
     cost = unit.costs.statement(handler.body)
     charged = unit.charging and (cost is None or cost > unit.limits.action_limit)
-    body = Body(unit, charged=charged)
+    name = unit.handler_name(handler)
+    body = Body(unit, charged=charged, name=name)
     body.slots = slots
     body.declare(handler.locals)
-    name = unit.handler_name(handler)
     matches = unit.captures and unit.uses_regex(handler.body)
     before: list[str] = []
     if matches:
@@ -94,10 +94,9 @@ def handler_text(unit: Unit, handler: p.Handler, points: list[str], slots: str) 
     for line in _handler_comment(unit, handler, points):
         out.line(line)
     out.line(f"static void {name}(struct stapy_context *c)")
-    rows = unit.lock_rows(handler)
     after: list[str] = []
-    if rows:
-        table, _ = unit.lock_table(handler)
+    if handler.locks and not any(isinstance(node, p.Locked) for node in walk(handler.body)):
+        table = unit.lock_table(handler.locks, name)
         before += [f"if (!stapy_lock(c, {table}, ARRAY_SIZE({table})))", "\treturn;"]
         after = [f"stapy_unlock(c, {table}, ARRAY_SIZE({table}));"]
     _assemble(out, body, before, after, "")
@@ -111,7 +110,7 @@ def _handler_comment(unit: Unit, handler: p.Handler, points: list[str]) -> list[
     lines += [f"  {comment(point)[3:-3]}" for point in shown]
     if len(points) > len(shown):
         lines.append(f"  and {len(points) - len(shown)} more")
-    rows = unit.lock_rows(handler)
+    rows = unit.lock_rows(handler.locks)
     if rows:
         kinds = ", ".join(f"{row['label']} ({row['mode']})" for row in rows)
         lines += wrapped(f"locks: {kinds}")

@@ -210,7 +210,7 @@ def all_handlers(program: p.Program) -> list[p.Handler]:
 
 
 def _handlers(unit: Unit) -> list[dict[str, Any]]:
-    """The C of every handler and its table of locks."""
+    """The C of every handler and of the tables of locks that it needs."""
     points: dict[int, list[str]] = {}
     slots: dict[int, str] = {}
     known = {id(item): item for item in all_handlers(unit.program)}
@@ -224,15 +224,7 @@ def _handlers(unit: Unit) -> list[dict[str, Any]]:
     rows = []
     for key, handler in known.items():
         text = functions.handler_text(unit, handler, points.get(key, []), slots.get(key, ""))
-        table, own = unit.lock_table(handler)
-        rows.append(
-            {
-                "text": text,
-                "locks": unit.lock_rows(handler),
-                "has_locks": bool(handler.locks) and own,
-                "lock_table": table,
-            }
-        )
+        rows.append({"text": text, "tables": unit.new_lock_tables()})
     return rows
 
 

@@ -18,7 +18,7 @@ from stapy.translate.values import Value
 Rule = Callable[[Body, Any], None]
 TABLE: dict[type, Rule] = {}
 
-_SPLITS = (p.If, p.Loop, p.Foreach, p.ForeachBucket, p.Try, p.Block)
+_SPLITS = (p.If, p.Loop, p.Foreach, p.ForeachBucket, p.Try, p.Block, p.Locked)
 _LEAVES = (p.Break, p.Continue, p.Next, p.Return)
 
 
@@ -38,6 +38,9 @@ def write(body: Body, stmt: p.Stmt) -> None:
     if isinstance(stmt, p.Block):
         write_list(body, stmt.body)
         return
+    if isinstance(stmt, p.Locked):
+        _locked(body, stmt)
+        return
     try:
         found = TABLE[type(stmt)]
     except KeyError:
@@ -45,6 +48,25 @@ def write(body: Body, stmt: p.Stmt) -> None:
     body.source_line(stmt.span)
     with body.temporaries():
         found(body, stmt)
+
+
+def _locked(body: Body, stmt: p.Locked) -> None:
+    """A region in which globals are held; what leaves it goes by way of its end."""
+    out = body.out
+    table = body.unit.lock_table(stmt.locks, body.name)
+    out.blank()
+    out.guard(f"!stapy_lock(c, {table}, ARRAY_SIZE({table}))", body.goto("out"))
+    label = body.new_label("unlock")
+    outer = body.fail_label, body.leave_label
+    body.fail_label = body.leave_label = label
+    write_inside(body, stmt.body)
+    body.fail_label, body.leave_label = outer
+    if out.last == f"goto {label};":
+        out.drop_last()
+        body.labels[label] -= 1
+    if body.labels.get(label):
+        out.label(label)
+    out.line(f"stapy_unlock(c, {table}, ARRAY_SIZE({table}));")
 
 
 def write_list(body: Body, statements: list[p.Stmt], extra: int = 0) -> None:
@@ -265,7 +287,7 @@ def _continue(body: Body, stmt: p.Continue) -> None:
 def _next(body: Body, stmt: p.Next) -> None:
     if body.next_call:
         body.out.line(body.next_call)
-    body.out.line(body.goto("out"))
+    body.out.line(body.goto(body.leave_label))
 
 
 @rule(p.Return)
@@ -276,7 +298,7 @@ def _return(body: Body, stmt: p.Return) -> None:
         value = lower(body, stmt.value)
         if body.returns == p.LONG:
             body.out.line(f"ret = {value.text};")
-    body.out.line(body.goto("out"))
+    body.out.line(body.goto(body.leave_label))
 
 
 @rule(p.Delete)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from stapy.diagnostics import Bug, Diagnostics, Span
 from stapy.elaborate import program as p
@@ -42,6 +42,7 @@ class Unit:
         self.here = HERE
         self.frames: dict[str, int] = {}
         self._lock_tables: dict[tuple[str, ...], str] = {}
+        self._new_tables: list[dict[str, Any]] = []
         self.any_tables: dict[tuple[bool, ...], str] = {}
         self.module_symbols: dict[str, int] = {}
         self.regexes: dict[str, tuple[str, Automaton]] = {}
@@ -148,8 +149,8 @@ class Unit:
                     return True
         return False
 
-    def lock_rows(self, handler: p.Handler) -> list[dict[str, str]]:
-        """Rows of a handler's table of locks."""
+    def lock_rows(self, locks: list[p.Lock]) -> list[dict[str, str]]:
+        """Rows of a table of locks."""
         return [
             {
                 "lock": "&" + self.lock_name(lock.var),
@@ -158,18 +159,27 @@ class Unit:
                 "label": lock.var.name,
                 "mode": "write" if lock.write else "read",
             }
-            for lock in handler.locks
+            for lock in locks
         ]
 
-    def lock_table(self, handler: p.Handler) -> tuple[str, bool]:
-        """The C name of that table, and whether it is this handler's own.
+    def lock_table(self, locks: list[p.Lock], handler: str) -> str:
+        """The C name of a table of locks, made for the first handler that wants these locks."""
+        rows = self.lock_rows(locks)
+        key = tuple(f"{row['lock']} {row['mode']}" for row in rows)
+        if key not in self._lock_tables:
+            name = base = "locks_" + handler.removeprefix("h_")
+            number = 1
+            while name in self._lock_tables.values():
+                number += 1
+                name = f"{base}_{number}"
+            self._lock_tables[key] = name
+            self._new_tables.append({"name": name, "rows": rows})
+        return self._lock_tables[key]
 
-        Handlers that want the same locks share the table of the first of them.
-        """
-        own = "locks_" + self.handler_name(handler).removeprefix("h_")
-        rows = tuple(f"{row['lock']} {row['mode']}" for row in self.lock_rows(handler))
-        table = self._lock_tables.setdefault(rows, own)
-        return table, table == own
+    def new_lock_tables(self) -> list[dict[str, Any]]:
+        """Tables that were made since the last call."""
+        made, self._new_tables = self._new_tables, []
+        return made
 
     # --- functions ---------------------------------------------------------
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from stapy.elaborate import program as p
-from stapy.elaborate.dump import dump_program
+from stapy.elaborate.dump import dump_program, statement
 from stapy.elaborate.program import Program
+from stapy.elaborate.walk import walk
 from tests.elaborate.golden import LIBRARY
 from tests.elaborate.support import run
 
@@ -65,6 +66,55 @@ def locks(text: str) -> list[list[tuple[str, bool]]]:
 )
 def test_locks(text: str, expected: list[list[tuple[str, bool]]]) -> None:
     assert locks(text) == expected
+
+
+def regions(text: str, **options: object) -> list[str]:
+    """What a handler does under its locks: each region as -p2 would print it."""
+    text = "global a, b function pid:long() %{ /* pure */ %} function done() %{ %} " + text
+    (handler,) = program(text, guru=True, **options).handlers
+    marked = [node for node in walk(handler.body) if isinstance(node, p.Locked)]
+    if handler.locks and not marked:
+        return ["all"]
+    return [
+        " ".join(line.strip() for line in statement(node.body, "")) + f" [{_held(node)}]"
+        for node in marked
+    ]
+
+
+def _held(node: p.Locked) -> str:
+    return " ".join(lock.var.name + ("!" if lock.write else "") for lock in node.locks)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("if (pid() != 1) next; a = 1; b = a", ["{ a = 1 b = a } [a! b!]"]),
+        ("x = pid(); if (x) a = x; else b = x", ["a = x [a!]", "b = x [b!]"]),
+        ("if (pid()) { if (pid() > 1) a = 1 }", ["a = 1 [a!]"]),
+        ("if (pid()) next; else { x = 3; b = x }", ["b = x [b!]"]),
+        # A global in the question, or an effect before the first global: earlier.
+        ("if (a) b = 1; a = 2", ["all"]),
+        ('x = pid(); println("x", x); a = x', ['{ printf("%s%d\\n", "x", x) a = x } [a!]']),
+        ("x = pid(); done(); a = x", ["{ done() a = x } [a!]"]),
+        # What follows belongs to it, also a loop and a try block.
+        ("x = pid(); a = x; println(x)", ['{ a = x printf("%d\\n", x) } [a!]']),
+        ("x = pid(); if (x) a = 1; y = x; println(y)", None),
+        ("x = pid(); for (i = 0; i < x; i++) a += i", None),
+        ("x = pid(); try { a = 1 / x } catch { println(x) }", None),
+        ("a = 1", ["all"]),
+        ("println(1)", []),
+    ],
+)
+def test_locks_are_pushed_down(body: str, expected: list[str] | None) -> None:
+    found = regions("probe begin { " + body + " }", autoprint=False)
+    if expected is None:  # one region that begins behind the first statement
+        assert len(found) == 1
+        assert found[0] != "all"
+        assert "x = pid()" not in found[0]
+    else:
+        assert found == expected
+    kept = regions("probe begin { " + body + " }", autoprint=False, compatible="4.3")
+    assert kept == (["all"] if found else [])
 
 
 @pytest.mark.parametrize(

@@ -106,22 +106,24 @@ static void h_vfs_read_return(struct stapy_context *c)
 	union stapy_key keys[1];
 	s64 spent = 0;
 
-	if (!stapy_lock(c, locks_vfs_read_return, ARRAY_SIZE(locks_vfs_read_return)))
-		return;
-
 	/* latency.stp:5: spent = gettimeofday_us() - @entry(gettimeofday_us()) */
 	spent = f_gettimeofday_us(c) - ((struct slots_n *)c->slots)->s0;
 
 	/* latency.stp:6: if ($return > 0) */
 	if ((s64)c->regs->ax > 0) {
+		if (!stapy_lock(c, locks_vfs_read_return, ARRAY_SIZE(locks_vfs_read_return)))
+			goto out;
+
 		/* latency.stp:7: times[execname()] <<< spent */
 		f_execname(c, l->text);
 		keys[0].s = l->text;
 		if (!stapy_map_add(c, g_times, keys, spent, at_7_3))
-			goto out;
+			goto unlock_1;
+unlock_1:
+		stapy_unlock(c, locks_vfs_read_return, ARRAY_SIZE(locks_vfs_read_return));
 	}
 out:
-	stapy_unlock(c, locks_vfs_read_return, ARRAY_SIZE(locks_vfs_read_return));
+	return;
 }
 
 /*

@@ -83,11 +83,12 @@ static void h_begin(struct stapy_context *c)
 	s64 x = 0, y = 0, z = 0, g, bump, x_2, old, bump_2, chosen, both, found, key1, *slot;
 
 	l->s[0] = '\0';
-	if (!stapy_lock(c, locks_begin, ARRAY_SIZE(locks_begin)))
-		return;
 
 	/* order_of_evaluation.stp:6: x = 1 */
 	x = 1;
+
+	if (!stapy_lock(c, locks_begin, ARRAY_SIZE(locks_begin)))
+		goto out;
 
 	/* order_of_evaluation.stp:7: println(g + bump() + g, x + x++ + x) */
 	g = g_g;
@@ -144,7 +145,7 @@ static void h_begin(struct stapy_context *c)
 	keys[1].n = y;
 	slot = stapy_map_slot(c, g_pairs, keys, at_12_2);
 	if (!slot)
-		goto out;
+		goto unlock_1;
 	*slot = x_2 + x * g_g;
 
 	/* order_of_evaluation.stp:13: println(y, z) */
@@ -153,8 +154,10 @@ static void h_begin(struct stapy_context *c)
 	stapy_out_long(out, z, 'd', 0, 0, -1);
 	stapy_out_text(out, "\n", 1);
 	stapy_print_end(c);
-out:
+unlock_1:
 	stapy_unlock(c, locks_begin, ARRAY_SIZE(locks_begin));
+out:
+	return;
 }
 
 /* --- probes --- */

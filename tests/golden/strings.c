@@ -78,8 +78,6 @@ static void h_begin(struct stapy_context *c)
 
 	l->s[0] = '\0';
 	l->t[0] = '\0';
-	if (!stapy_lock(c, locks_begin, ARRAY_SIZE(locks_begin)))
-		return;
 
 	/* strings.stp:9: s = "a" . "b" */
 	stapy_copy(l->s, "ab", sizeof(l->s));
@@ -89,6 +87,9 @@ static void h_begin(struct stapy_context *c)
 	stapy_out_text(&sink, "1-2", 3);
 	stapy_out_finish(&sink);
 	stapy_concat(l->s, l->s, l->text, sizeof(l->s));
+
+	if (!stapy_lock(c, locks_begin, ARRAY_SIZE(locks_begin)))
+		goto out;
 
 	/* strings.stp:11: s = s . "/" . last . "/" . twice(s) */
 	stapy_concat(l->text, l->s, "/", sizeof(l->text));
@@ -135,6 +136,8 @@ static void h_begin(struct stapy_context *c)
 	stapy_out_text(out, "\n", 1);
 	stapy_print_end(c);
 	stapy_unlock(c, locks_begin, ARRAY_SIZE(locks_begin));
+out:
+	return;
 }
 
 /* --- probes --- */

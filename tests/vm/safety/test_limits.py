@@ -140,3 +140,24 @@ def test_two_processors_fight_for_a_global(pair: Machine) -> None:
     assert result.status == 1
     assert "ERROR: Skipped too many probes, check MAXSKIPPED" in result.stderr
     assert "error ran" in result.stdout
+
+
+LATE = """
+global sum, both
+probe kernel.function("vfs_read") {
+	if (execname() != "dd" || $count != 1) next
+	for (i = 0; i < 100; i++) x = (x * 7 + i) % 1001
+	if (tid() % 2) { sum += x; both++ } else both += 1
+}
+probe end { printf("%d\\n", sum >= 0 ? both : 0) }
+"""
+
+
+def test_no_update_is_lost_where_locks_are_taken_late(pair: Machine) -> None:
+    """Each branch takes its own locks, after what the handler works out by itself."""
+    load = "dd if=/dev/zero of=/dev/null bs=1 count=5000"
+    args = ("-DMAXTRYLOCK=1", "-DTRYLOCKDELAY=1", "-DMAXSKIPPED=1000000", "-DSTP_NO_OVERLOAD")
+    result = run_script(pair, LATE, *args, "-c", f"sh -c '{load} & {load}; wait'")
+    assert result.status == 0, result.stderr
+    skipped = re.search(r"lock timeout: (\d+)$", result.stderr, re.M)
+    assert int(result.stdout) + (int(skipped[1]) if skipped else 0) == 10000, result.stderr
