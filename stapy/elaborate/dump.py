@@ -97,7 +97,11 @@ def statement(node: p.Stmt, indent: str) -> list[str]:
 def _block(node: p.Block, indent: str) -> list[str]:
     lines = [indent + "{"]
     for item in node.body:
-        lines += statement(item, indent + INDENT)
+        inside = [item]
+        if isinstance(item, p.Locked) and isinstance(item.body, p.Block):
+            inside = item.body.body  # the script has no braces there
+        for inner in inside:
+            lines += statement(inner, indent + INDENT)
     return [*lines, indent + "}"]
 
 
