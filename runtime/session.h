@@ -5,6 +5,7 @@
 
 struct stapy_context;
 struct stapy_family;
+struct stapy_line_table;
 struct stapy_stat;
 
 /* Limits that -D can change; the names are SystemTap's, in lower case. */
@@ -105,6 +106,8 @@ struct stapy_session {
 	unsigned int nr_storage;
 	const struct stapy_build *builds;
 	unsigned int nr_builds;
+	const struct stapy_line_table *lines;	/* for scripts that ask for source lines */
+	unsigned int nr_lines;
 	size_t frame_bytes;			/* deepest chain of handler and function frames */
 	int (*init)(void);			/* embedded C and scalar globals; may be NULL */
 	void (*exit)(void);

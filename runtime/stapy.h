@@ -20,6 +20,7 @@
 #include "stat.h"
 #include "clock.h"
 #include "symbols.h"
+#include "lines.h"
 #include "regex.h"
 #include "embedded.h"
 #include "probes/families.h"

@@ -36,6 +36,9 @@ class Options(Record):
     runtime_dir: str | None = None  # -R
     release: str | None = None  # -r: release or build tree
     module_name: str | None = None  # -m
+    debug_modules: list[str] = new(list)  # -d: modules, and paths of programs
+    ldd: bool = False  # --ldd
+    all_modules: bool = False  # --all-modules
     output: str | None = None  # -o
     command: str | None = None  # -c
     target: int | None = None  # -x

@@ -96,6 +96,8 @@ class ShortWay:
         defines = [f"-D{name}={value}" for name, value in self.job.source.defines.items()]
         commands: list[list[str]] = []
         objects: list[str] = []
+        for name, data in self.job.source.blobs.items():
+            (self.job.folder / name).write_bytes(data)
         for name, text in self.job.source.files.items():
             path = self.job.folder / name
             path.write_text(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -112,6 +113,8 @@ class Build:
             parts.append(len(table))
             for name, text in sorted(table.items()):
                 parts += [name, text]
+        for name, data in sorted(self.source.blobs.items()):
+            parts += [name, hashlib.sha256(data).hexdigest()]
         return key_of(*parts)
 
     def cached(self, key: str) -> Module | None:

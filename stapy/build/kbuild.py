@@ -57,6 +57,8 @@ def write_tree(
         (folder / name).write_text(text)
         if name.endswith(".c"):
             objects.append(name[:-2] + ".o")
+    for name, data in source.blobs.items():
+        (folder / name).write_bytes(data)
     objects += _copy_runtime(runtime, folder / "runtime", without)
     (folder / "kernel_facts.h").write_text(facts)
     (folder / "manifest.json").write_bytes(encode(source.manifest))

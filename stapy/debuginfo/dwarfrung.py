@@ -37,7 +37,7 @@ def open_dwarf(
         paths = module_files(info.kernel, own, build_id)
         if own is not None and not build_id:
             paths = chain(info.safe([], lambda: separate_files(ElfFile.open(own), own)), paths)
-    return open_first(existing(paths), build_id, module, cache, _notice)
+    return open_first(existing(paths), build_id, module, cache, notice)
 
 
 def fetch_dwarf(
@@ -50,14 +50,14 @@ def fetch_dwarf(
     from stapy.debuginfo.dwarf.debuginfod import fetch
 
     what = f"module {module}" if module is not None else "the kernel"
-    path, problems = fetch(loaded.build_id, what, _notice)
+    path, problems = fetch(loaded.build_id, what, notice)
     if path is None:
         return None, problems
-    found, more = open_first([path], loaded.build_id, module, cache, _notice)
+    found, more = open_first([path], loaded.build_id, module, cache, notice)
     return found, problems + more
 
 
-def _notice(text: str) -> None:
+def notice(text: str) -> None:
     """Something that takes a while begins: tell it now, not with the other messages."""
     import sys
 

@@ -32,6 +32,7 @@ from stapy.kernel.target import Kernel
 
 if TYPE_CHECKING:
     from stapy.debuginfo.dwarf.kernel import DwarfFile, Place
+    from stapy.debuginfo.linepack import LineTable
 
 _PADDING = "__pfx_"  # a symbol at the padding before each function, since 6.2
 
@@ -127,6 +128,12 @@ class Debuginfo:
             name = name.replace("-", "_")
             opened[name] = self._modules.get(name)
         return {name: row.build_id for name, row in opened.items() if row and row.build_id}
+
+    def loaded_modules(self) -> list[str]:
+        """Modules that are loaded, when this kernel runs here."""
+        from stapy.kernel.modules import loaded_modules
+
+        return loaded_modules() if self.kernel.running else []
 
     def _warn(self, text: str) -> None:
         self._diagnostics.warning("W0680", f"debug information left out: {text}")
@@ -277,6 +284,12 @@ class Debuginfo:
             return None
         found: c.Function | None = self.safe(None, dwarf.prototype, place)
         return found
+
+    def line_table(self, module: str | None = None) -> LineTable | None:
+        """The lines of the kernel or a module for lookups at run time; None without DWARF."""
+        from stapy.debuginfo import linepack
+
+        return self.safe(None, linepack.load, self, module, self._cache)
 
     def symbol_exists(self, name: str, module: str | None = None) -> bool:
         """True when a symbol, function or not, of this name is in the kernel or the module."""

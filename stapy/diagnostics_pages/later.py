@@ -81,6 +81,8 @@ Below the definition the operator of this name cannot be used.""",
 In this script your definition is used; tapset files still use theirs.""",
     "W0652": """An unused script argument
 No script asks for it. Is a word on the command line too many?""",
+    "W0681": """-d names nothing
+The option takes a module of the kernel or the path of a program. Wildcards are allowed.""",
     "W0680": """Debug information was left out
 A file could not be used, so types or functions that only it knows are missing.""",
 }

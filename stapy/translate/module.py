@@ -10,6 +10,7 @@ from stapy.translate import (  # noqa: F401  (they register their rules)
     arrays,
     assignments,
     calls,
+    lines,
     memory,
     prints,
     statements,
@@ -39,6 +40,8 @@ def make_source(program: p.Program, services: Any, name: str) -> ModuleSource:
     script_name, script_text = script if script is not None else ("", "")
     build_ids = _build_ids(program, services)
     model = build(unit, name, script_name, build_ids)
+    model["lines"], blobs = lines.tables(program, services)
+    model["has_lines"] = bool(model["lines"])
     if services.diagnostics.errors:
         raise Stop
     file = f"{name}.c"
@@ -74,6 +77,7 @@ def make_source(program: p.Program, services: Any, name: str) -> ModuleSource:
         manifest=manifest,
         features=set(program.features),
         kbuild_flags=list(options.kbuild_flags),
+        blobs=blobs,
     )
 
 

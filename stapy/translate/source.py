@@ -12,6 +12,7 @@ class ModuleSource(Record):
 
     ``files`` are names without a folder; every ``.c`` is one unit of
     translation and finds nothing but ``stapy.h`` and its sisters in ``files``.
+    ``blobs`` are files of bytes that the texts include (``.incbin``).
     ``features`` names the pieces of runtime that the program uses, for
     messages.  ``kbuild_flags`` are the words of ``-B``; ``defines`` are macros
     for the compiler's command line, on top of what the texts define.
@@ -23,6 +24,7 @@ class ModuleSource(Record):
     features: set[str] = new(set)
     kbuild_flags: list[str] = new(list)
     defines: dict[str, str] = new(dict)
+    blobs: dict[str, bytes] = new(dict)
 
     def text(self) -> str:
         """All files one after the other, each below a line with its name: what ``-p3`` prints."""

@@ -197,6 +197,13 @@ class Index:
         name = self._anchors[row].decode("utf-8", "replace")
         return (name, address - self._anchor_address[row]) if name else None
 
+    def anchors(self) -> Iterator[tuple[int, str]]:
+        """``(address, symbol)`` of every symbol that is unique."""
+        for row, address in enumerate(self._anchor_address):
+            name = self._anchors[row].decode("utf-8", "replace")
+            if name:
+                yield address, name
+
 
 def file_matcher(pattern: str) -> Any:
     """A test of a path against a pattern as probe points have it."""

@@ -79,6 +79,11 @@ class DwarfFile:
         self._first_lines: dict[str, list[int]] = {}
 
     @property
+    def build_id(self) -> str:
+        """Build-id in hexadecimal, "" without one."""
+        return self._elf.build_id()
+
+    @property
     def info(self) -> Info:
         """``.debug_info``; its units are listed on first use."""
         if self._info is None:
