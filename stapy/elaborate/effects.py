@@ -112,21 +112,20 @@ def calls(node: Any) -> dict[str, p.Function]:
     return found
 
 
-def own_effect(node: Any) -> bool:
+def _own_effect(node: Any) -> bool:
     """True when a tree does something besides computing a value and setting its locals."""
-    for item in walk(node):
-        if isinstance(item, (p.AssignOp, p.IncrementOp)):
-            if not isinstance(item.target, p.LocalRef):
-                return True
-        elif isinstance(item, p.PrintOp):
-            if item.type != p.STRING:
-                return True
-        elif isinstance(item, p.EmbeddedValue):
-            if not item.markers & PURE:
-                return True
-        elif isinstance(item, (p.EmbeddedC, p.Delete, p.SaveEntry)):
-            return True
-    return False
+    return any(acts(item) for item in walk(node))
+
+
+def acts(item: Any) -> bool:
+    """The same for a node alone, without what is below it."""
+    if isinstance(item, (p.AssignOp, p.IncrementOp)):
+        return not isinstance(item.target, p.LocalRef)
+    if isinstance(item, p.PrintOp):
+        return item.type != p.STRING
+    if isinstance(item, p.EmbeddedValue):
+        return not item.markers & PURE
+    return isinstance(item, (p.EmbeddedC, p.Delete, p.SaveEntry))
 
 
 def function_effects(functions: Iterable[p.Function]) -> set[str]:
@@ -137,7 +136,7 @@ def function_effects(functions: Iterable[p.Function]) -> set[str]:
         if function.code is not None:
             if not function.markers & PURE:
                 impure.add(function.c_name)
-        elif own_effect(function.body):
+        elif _own_effect(function.body):
             impure.add(function.c_name)
         edges[function.c_name] = set(calls(function.body)) if function.body is not None else set()
         if function.next is not None:

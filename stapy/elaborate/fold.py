@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from stapy.elaborate import program as p
+
+ValueOf = Callable[[p.Expr], "int | str | None"]
 
 
 def wrap(value: int) -> int:
@@ -52,37 +55,47 @@ def _compare(op: str, a: Any, b: Any) -> int | None:
     return int(table[op]) if op in table else None
 
 
+def literal(node: p.Expr) -> int | str | None:
+    """The value of a literal, None for all else."""
+    return node.value if isinstance(node, (p.Const, p.Text)) else None
+
+
 def constant(node: p.Expr) -> int | str | None:
     """The value of an expression that is known now, else None."""
+    return _known(node, constant)
+
+
+def _known(node: p.Expr, value_of: ValueOf) -> int | str | None:
+    """The value of an expression by the values of its parts."""
     if isinstance(node, (p.Const, p.Text)):
         return node.value
     if isinstance(node, p.UnaryOp):
-        value = constant(node.operand)
+        value = value_of(node.operand)
         if not isinstance(value, int):
             return None
         return {"-": wrap(-value), "~": ~value, "!": int(not value)}[node.op]
     if isinstance(node, p.BinaryOp):
-        return _binary(node)
+        return _binary(node, value_of)
     if isinstance(node, p.LogicalOp):
-        left = constant(node.left)
+        left = value_of(node.left)
         if not isinstance(left, int):
             return None
         if bool(left) == (node.op == "||"):
             return int(bool(left))
-        right = constant(node.right)
+        right = value_of(node.right)
         return int(bool(right)) if isinstance(right, int) else None
     if isinstance(node, p.Conditional):
-        cond = constant(node.cond)
+        cond = value_of(node.cond)
         if isinstance(cond, int) and node.yes.type == node.no.type:
-            return constant(node.yes if cond else node.no)
+            return value_of(node.yes if cond else node.no)
     return None
 
 
-def _binary(node: p.BinaryOp) -> int | str | None:
-    left = constant(node.left)
+def _binary(node: p.BinaryOp, value_of: ValueOf) -> int | str | None:
+    left = value_of(node.left)
     if left is None:
         return None
-    right = constant(node.right)
+    right = value_of(node.right)
     if right is None or type(left) is not type(right):
         return None
     if isinstance(left, str) and isinstance(right, str):
@@ -95,18 +108,22 @@ def _binary(node: p.BinaryOp) -> int | str | None:
 
 
 def fold(node: p.Expr) -> p.Expr:
-    """A literal when the value is known, else a simpler or the same expression."""
+    """A literal when the value is known, else a simpler or the same expression.
+
+    What is below has been folded before, so only literals are looked at: deep
+    trees would be walked again at each level.
+    """
     if isinstance(node, (p.UnaryOp, p.BinaryOp, p.LogicalOp, p.Conditional)):
-        known = constant(node)
+        known = _known(node, literal)
         if isinstance(known, int):
             return p.Const(node.span, p.LONG, known)
         if isinstance(known, str):
             return p.Text(node.span, p.STRING, known)
     if isinstance(node, p.Conditional):
-        cond = constant(node.cond)
+        cond = literal(node.cond)
         if isinstance(cond, int) and node.yes.type == node.no.type:
             return node.yes if cond else node.no
-    if isinstance(node, p.LogicalOp) and isinstance(constant(node.left), int):
+    if isinstance(node, p.LogicalOp) and isinstance(literal(node.left), int):
         # The left side does not decide (that was folded above): the right side does.
         return p.BinaryOp(node.span, p.LONG, "!=", node.right, p.Const(node.span, p.LONG, 0))
     if isinstance(node, p.BinaryOp):
@@ -116,8 +133,8 @@ def fold(node: p.Expr) -> p.Expr:
 
 def _identity(node: p.BinaryOp) -> p.Expr:
     """``x + 0``, ``x . ""``, and sums of several numbers."""
-    right = constant(node.right)
-    left = constant(node.left)
+    right = literal(node.right)
+    left = literal(node.left)
     if node.op == "+" and left == 0 and node.right.type == p.LONG:
         return node.right
     if node.op in ("+", "-", "|", "^", "<<", ">>") and right == 0 and node.left.type == p.LONG:
@@ -133,7 +150,7 @@ def _identity(node: p.BinaryOp) -> p.Expr:
         and isinstance(inner, p.BinaryOp)
         and inner.op == "+"
     ):
-        base = constant(inner.right)
+        base = literal(inner.right)
         if isinstance(base, int):
             total = p.Const(node.span, p.LONG, wrap(base + right))
             return p.BinaryOp(node.span, p.LONG, "+", inner.left, total)

@@ -16,10 +16,11 @@ touches a locked global or has any effect that can be seen, so that
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from stapy.elaborate import program as p
-from stapy.elaborate.effects import calls, locks_of, own_effect
+from stapy.elaborate.effects import acts, calls, locks_of
+from stapy.elaborate.walk import below
 
 if TYPE_CHECKING:
     from stapy.elaborate.effects import CallGraph
@@ -32,32 +33,52 @@ class Pushdown:
         self._graph = graph
         self._constant = constant
         self._impure = impure
+        # By the id of each node of the body at hand: needs a lock; needs one or has an effect.
+        self._locked: dict[int, bool] = {}
+        self._starts: dict[int, bool] = {}
 
     def narrow(self, body: p.Stmt) -> p.Stmt:
         """The body with its regions marked; without marks when it is one region as a whole."""
+        self._locked.clear()
+        self._starts.clear()
+        self._look(body)
         result = self._narrow(body)
         return body if isinstance(result, p.Locked) else result
 
-    def _locks(self, node: p.Stmt | p.Expr | None) -> list[p.Lock]:
-        return [] if node is None else locks_of(self._graph.whole(node), self._constant)
+    def _look(self, node: Any) -> None:
+        locked, starts = self._alone(node)
+        for child in below(node):
+            self._look(child)
+            locked = locked or self._locked[id(child)]
+            starts = starts or self._starts[id(child)]
+        self._locked[id(node)] = locked
+        self._starts[id(node)] = locked or starts
 
-    def _acts(self, node: p.Stmt | p.Expr) -> bool:
-        return own_effect(node) or not self._impure.isdisjoint(calls(node))
+    def _alone(self, node: Any) -> tuple[bool, bool]:
+        if isinstance(node, (p.GlobalRef, p.ElementRef, p.InArray, p.Foreach)):
+            return node.var.c_name not in self._constant, False
+        if isinstance(node, (p.EmbeddedValue, p.EmbeddedC)):
+            used = {var.c_name for var in (*node.reads, *node.writes)}
+            return bool(used - self._constant), acts(node)
+        if isinstance(node, p.CallOp):
+            names = calls(p.CallOp(node.span, node.type, node.function, []))
+            found = [self._graph.access[name] for name in names]
+            used = {key for one in found for key in (*one.reads, *one.writes, *one.inserts)}
+            return bool(used - self._constant), not self._impure.isdisjoint(names)
+        return False, acts(node)
 
-    def _narrow(self, stmt: p.Stmt | None) -> p.Stmt:
+    def _narrow(self, stmt: p.Stmt) -> p.Stmt:
         """A statement that is the last of its path."""
-        assert stmt is not None
-        locks = self._locks(stmt)
-        if not locks:
+        if not self._locked[id(stmt)]:
             return stmt
         if isinstance(stmt, p.Block):
             first = 0
-            while not self._acts(stmt.body[first]) and not self._locks(stmt.body[first]):
+            while not self._starts[id(stmt.body[first])]:
                 first += 1
             rest = stmt.body[first:]
             inner = self._narrow(rest[0]) if len(rest) == 1 else self._region(stmt, rest)
             return p.Block(stmt.span, [*stmt.body[:first], inner]) if first else inner
-        if isinstance(stmt, p.If) and not self._acts(stmt.cond) and not self._locks(stmt.cond):
+        if isinstance(stmt, p.If) and not self._starts[id(stmt.cond)]:
             other = stmt.otherwise
             return p.If(
                 stmt.span,
@@ -65,8 +86,9 @@ class Pushdown:
                 self._narrow(stmt.then),
                 self._narrow(other) if other is not None else None,
             )
-        return p.Locked(stmt.span, stmt, locks)
+        return self._region(stmt, [stmt])
 
-    def _region(self, block: p.Block, rest: list[p.Stmt]) -> p.Stmt:
-        inside = rest[0] if len(rest) == 1 else p.Block(block.span, rest)
-        return p.Locked(rest[0].span, inside, self._locks(inside))
+    def _region(self, around: p.Stmt, rest: list[p.Stmt]) -> p.Stmt:
+        inside = rest[0] if len(rest) == 1 else p.Block(around.span, rest)
+        locks = locks_of(self._graph.whole(inside), self._constant)
+        return p.Locked(rest[0].span, inside, locks)

@@ -13,17 +13,19 @@ _CONTEXT = (n.Target, n.AtVar, n.Entry, n.Perf)
 
 
 def walk(node: Any) -> Iterator[n.Node]:
-    """A syntax node and everything below it."""
-    if isinstance(node, n.Node):
-        yield node
-        for field in type(node).fields:
-            if field != "span":
-                value = getattr(node, field)
-                if isinstance(value, (n.Node, list)):
-                    yield from walk(value)
-    elif isinstance(node, list):
-        for item in node:
-            yield from walk(item)
+    """A syntax node and everything below it, parents first, in the order of the text."""
+    stack = [node]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, list):
+            stack.extend(reversed(item))
+        elif isinstance(item, n.Node):
+            yield item
+            for field in reversed(type(item).fields):
+                if field != "span":
+                    value = getattr(item, field)
+                    if isinstance(value, (n.Node, list)):
+                        stack.append(value)
 
 
 def uses_context(node: Any) -> bool:

@@ -52,6 +52,18 @@ def walk(node: Any) -> list[Any]:
     return found
 
 
+def below(node: Any) -> list[Any]:
+    """The expressions and statements directly below a node."""
+    found: list[Any] = []
+    for field in _FIELDS.get(type(node)) or _tree_fields(type(node)):
+        value = getattr(node, field)
+        if type(value) is list:
+            found += [item for item in value if item is not None]
+        elif value is not None:
+            found.append(value)
+    return found
+
+
 def transform(node: Any, change: Callable[[Any], Any]) -> Any:
     """Replace expressions and statements bottom-up, in place; the new root is returned."""
     fields = _FIELDS.get(type(node))

@@ -25,9 +25,11 @@ def children(node: Any) -> Iterator[Record]:
 
 def walk(node: Any) -> Iterator[Any]:
     """A node and all nodes below it, parents first; function bodies are not entered."""
-    yield node
-    for child in children(node):
-        yield from walk(child)
+    stack = [node]
+    while stack:
+        item = stack.pop()
+        yield item
+        stack.extend(reversed(list(children(item))))
 
 
 def state_of(target: p.Expr) -> str:
