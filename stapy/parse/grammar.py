@@ -125,11 +125,7 @@ class _Driver:
         while feed.open and feed.open[-1].type != "LBRACE":
             feed.open.pop()
         if token.type in ("SEMI", "RBRACE"):
-            if feed.at:
-                feed.at -= 1
-            if token.type == "RBRACE":
-                feed.open.append(token)  # it is read, and so counted, once more
-            return
+            return  # PLY looks at the wrong token once more: it ends the statement
         depth = 0
         if token.type == "LBRACE":
             depth = 1

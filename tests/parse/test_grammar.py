@@ -80,3 +80,20 @@ def test_deep_nesting_is_parsed() -> None:
     depth = 300
     good("probe begin { x = " + "(" * depth + "1" + ")" * depth + " }")
     good("probe begin { " + "{ " * depth + "} " * depth + " }")
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("probe begin { if (1) { x = } y = 2 }", [28]),
+        ("probe begin { if (1) { x = } y = ; while (1) { { f( } } z = }", [28, 34, 53, 61]),
+        ("probe begin { x = ; y = ; if ( ; z = 2 } probe end { x = ) }", [19, 25, 32, 58]),
+        ("function f() { { { x = } } y = } probe a { z = }", [24, 32, 48]),
+        ("probe begin { try { x = 1 + } catch { delete } }", [29, 46]),
+    ],
+)
+def test_each_independent_mistake_is_told_once(text: str, columns: list[int]) -> None:
+    script, diagnostics = parse(text)
+    assert script is None
+    found = [diagnostics.sources.position(item.span)[2] for item in diagnostics.errors]
+    assert found == columns
