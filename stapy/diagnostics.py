@@ -107,6 +107,15 @@ class Label(Record):
     text: str
 
 
+def used_at(place: Span, use: Span, text: str) -> list[Label]:
+    """A label for where something is used, unless the message is about that place itself."""
+    if use == NOWHERE or place == NOWHERE:
+        return []
+    if place.source == use.source and use.start <= place.start <= use.end:
+        return []
+    return [Label(use, text)]
+
+
 class Diagnostic(Record):
     """One message.
 

@@ -10,7 +10,7 @@ from stapy.elaborate.pending import Pending
 from stapy.elaborate.walk import walk
 
 if TYPE_CHECKING:
-    from stapy.diagnostics import Diagnostics
+    from stapy.diagnostics import Diagnostics, Span
     from stapy.elaborate.effects import CallGraph
 
 
@@ -57,11 +57,20 @@ def _is_number(text: str) -> bool:
     return value <= 1 << 63
 
 
-def pending(node: Any, diagnostics: Diagnostics) -> None:
-    """Report what could not be resolved and is still used."""
-    for item in walk(node):
-        if isinstance(item, Pending):
-            diagnostics.add(item.diagnostic)
+def pending(bodies: list[Any], diagnostics: Diagnostics) -> None:
+    """Report what could not be resolved and is still used, once for each place in the script."""
+    found: dict[tuple[str, Span], list[Pending]] = {}
+    for node in bodies:
+        for item in walk(node):
+            if isinstance(item, Pending):
+                found.setdefault((item.diagnostic.code, item.diagnostic.span), []).append(item)
+    for items in found.values():
+        first = items[0].diagnostic
+        others = len({item.diagnostic.message for item in items}) - 1
+        if others:
+            where = f" ({items[0].point})" if items[0].point else ""
+            first.notes.append(f"this is so at the first place{where}, and at others too")
+        diagnostics.add(first)
 
 
 def loops(node: Any, graph: CallGraph, diagnostics: Diagnostics) -> None:

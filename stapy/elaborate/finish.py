@@ -125,8 +125,7 @@ class Finisher:
             for item in self.resolver.functions:
                 if item.function.body is not None:
                     item.function.body = pending.skip(item.function.body, self.diagnostics)
-        for body, _ in self._bodies():
-            check.pending(body, self.diagnostics)
+        check.pending([body for body, _ in self._bodies()], self.diagnostics)
 
     def _infer(self, quiet: bool) -> None:
         bodies = self._bodies()

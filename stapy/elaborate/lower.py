@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stapy.diagnostics import Diagnostic, Label, Span
+from stapy.diagnostics import NOWHERE, Diagnostic, Label, Span, used_at
 from stapy.elaborate import program as p
 from stapy.elaborate.pending import Pending
 from stapy.parse import nodes as n
@@ -46,6 +46,7 @@ class Body(Record):
     at_entry: bool = False
     point: str = ""
     own: n.Stmt | None = None  # the body of the script's probe, without those of aliases
+    use: Span = NOWHERE  # the script's probe point, for messages
 
 
 class Lowerer:
@@ -95,10 +96,12 @@ class Lowerer:
         hint: str = "",
     ) -> p.Expr:
         """A mistake that only counts when the value is used."""
+        labels = used_at(span, self.body.use, "for this probe point")
+        kind = "semantic error"
         item = Diagnostic(
-            Diagnostic.ERROR, "semantic error", code, message, span, where, [], notes or [], hint
+            Diagnostic.ERROR, kind, code, message, span, where, labels, notes or [], hint
         )
-        return Pending(span, self.types.new(), item)
+        return Pending(span, self.types.new(), item, self.body.point)
 
     # --- variables --------------------------------------------------------
 

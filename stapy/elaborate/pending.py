@@ -17,9 +17,10 @@ from stapy.elaborate.walk import transform
 
 
 class Pending(Expr):
-    """A value that could not be resolved, and why."""
+    """A value that could not be resolved, why, and for which probe point."""
 
     diagnostic: Diagnostic
+    point: str = ""
 
 
 def skip(tree: Any, diagnostics: Diagnostics) -> Any:

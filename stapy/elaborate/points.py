@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stapy.diagnostics import SourceMap, Span
+from stapy.diagnostics import NOWHERE, SourceMap, Span, used_at
 from stapy.elaborate.pointtree import Hit, Mismatch, PointTree, is_wild
 from stapy.elaborate.select import AliasSource, FileScope, Names, ProbeSource
 from stapy.parse import nodes as n
@@ -44,6 +44,7 @@ class Derived(Record):
     span: Span
     user: bool
     own: n.Stmt
+    use: Span = NOWHERE  # the point as the script writes it
     optional: bool = False
     sufficient: bool = False
 
@@ -61,6 +62,7 @@ class _Way(Record):
     active: tuple[int, ...] = ()
     alias: str = ""
     optional: bool = False
+    use: Span = NOWHERE
 
 
 def print_points(points: list[n.ProbePoint], sources: SourceMap) -> str:
@@ -126,7 +128,7 @@ class Points:
                 if point.optional or point.sufficient or way.optional:
                     continue
                 if report:
-                    self.report(error)
+                    self.report(error, point.span)
                 elif first is None:
                     first = error
                 continue
@@ -146,7 +148,9 @@ class Points:
         if mismatch is not None:
             raise self._mismatch(point, mismatch)
         # `!` is optional too, and what is optional stays so in what an alias stands for.
-        way = replace(way, optional=way.optional or point.optional or point.sufficient)
+        optional = way.optional or point.optional or point.sufficient
+        use = point.span if way.use == NOWHERE else way.use
+        way = replace(way, optional=optional, use=use)
         if point.condition is not None:
             piece = ConditionPiece(point.condition, file)
             way = replace(way, conditions=[*way.conditions, piece])
@@ -186,6 +190,7 @@ class Points:
                     way.span,
                     way.user,
                     middle.body,
+                    way.use,
                     point.optional or way.optional,
                     point.sufficient,
                 )
@@ -243,8 +248,8 @@ class Points:
         text = f"no probe point matches '{dotted(point.components)}'"
         return PointError("E0230", text, component.span, explain=similar)
 
-    def report(self, error: PointError) -> None:
-        """Make a diagnostic of a refused point."""
+    def report(self, error: PointError, use: Span = NOWHERE) -> None:
+        """Make a diagnostic of a refused point; ``use`` is the script's, when aliases led to it."""
         if error.explain is not None:
             error.explain(error)
         self.services.diagnostics.error(
@@ -252,6 +257,7 @@ class Points:
             error.code,
             error.message,
             error.span,
+            labels=used_at(error.span, use, "this probe point leads there"),
             notes=error.notes,
             hint=error.hint,
         )

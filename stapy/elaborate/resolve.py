@@ -121,7 +121,7 @@ class Resolver:
     def _handler(self, derived: Derived, scope: TargetScope | None, matches: list[Any]) -> Raw:
         slots = EntrySlots() if scope is not None and scope.is_return else None
         body = Body(derived.pieces[0].file, scope, {}, entry=slots)
-        body.point, body.own = matches[0].point, derived.own
+        body.point, body.own, body.use = matches[0].point, derived.own, derived.use
         parts: list[p.Stmt] = []
         for piece in derived.pieces:
             body.file = piece.file
@@ -248,6 +248,7 @@ class Resolver:
             entry=body.entry if traits.context else None,
             at_entry=body.at_entry if traits.context else False,
         )
+        inner.point, inner.use = body.point, body.use
         for variable, type in zip(function.params, known):
             inner.ctypes[variable.name] = type
         record = FunctionBody(function, source, inner.locals)

@@ -101,3 +101,26 @@ def test_unused_functions_and_globals_are_told() -> None:
         probe begin { println(1); if (0) println(b) }"""
     assert run(text, LIBRARY).codes == ["W0611"] * 3 + ["W0612"] * 3
     assert run(text, LIBRARY, unoptimized=True).codes == []
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("probe a = begin { x = $no } probe b = a { } probe b { println(x) }", "b"),
+        ("probe a = nosuch { } probe b = a { } probe b { println(1) }", "b"),
+        ("function f() { return $no } probe begin { println(f()) }", "begin"),
+        ("probe begin { println($no) }", "begin"),
+        ("probe nosuch { println(1) }", None),
+    ],
+)
+def test_the_scripts_own_probe_point_is_shown(text: str, label: str | None) -> None:
+    result = run(text)
+    (error,) = result.diagnostics.errors
+    labels = [result.diagnostics.sources.text(item.span) for item in error.labels]
+    assert labels == ([label] if label else [])
+
+
+def test_one_message_for_a_variable_that_many_places_lack() -> None:
+    result = run('probe kernel.function("vfs_*") { println($nosuch) }', LIBRARY)
+    (error,) = result.diagnostics.errors
+    assert error.notes[-1].startswith("this is so at the first place (kernel.function(")
