@@ -1,0 +1,214 @@
+"""A table of small scripts over kernel and module points and their variables.
+
+Each row is a piece of a script that says something by ``say(NAME, text)``, and
+what must be among the first things that it says.  The pieces of one table run
+as one script, so that sixty of them cost one module and one run.
+"""
+
+from __future__ import annotations
+
+from stapy.record import Record
+
+PRELUDE = """
+global said, known
+function say(row:string, text:string) {
+    # The consumer writes all the time.
+    mine = pid() != stp_pid() || pn() == "begin"
+    if (mine && said[row] < 40 && !([row, text] in known)) {
+        known[row, text] = 1
+        said[row]++
+        printf("%s| %s\\n", row, text)
+    }
+}
+"""
+# What the guest does meanwhile: files, and a block device of a module that comes and goes.
+LOAD = """
+    cat /proc/mounts /proc/modules >/dev/null; cd $(mktemp -d); cat /etc/passwd >/dev/null; dd if=/dev/zero of=f bs=512 count=4 2>/dev/null
+    mkdir d; mv f d/g; chmod 600 d/g; rm d/g; rmdir d
+    modprobe brd rd_nr=2 rd_size=4096; dd if=/dev/zero of=/dev/ram0 bs=4096 count=4 2>/dev/null
+    sync; dd if=/dev/ram0 of=/dev/null bs=4096 count=2 iflag=direct 2>/dev/null
+    sleep 0.2; rmmod brd
+"""
+
+
+class Row(Record):
+    """One piece: ``expect`` is a regular expression for what follows ``NAME| ``."""
+
+    name: str
+    script: str
+    expect: str
+
+
+ADDRESS = "0x[0-9a-f]{16}"
+# Without any debug package: BTF and the symbol table.
+PLAIN = [
+    Row("entry", 'probe kernel.function("vfs_read") { say("entry", $$parms) }',
+        f"file={ADDRESS} buf=0x[0-9a-f]+ count=0x[0-9a-f]+ pos="),
+    Row("call", 'probe kernel.function("vfs_write").call { say("call", sprint($count)) }', "512"),
+    Row("return", 'probe kernel.function("vfs_write").return { say("return", $$return) }',
+        "return=0x200"),
+    Row("value", 'probe kernel.function("vfs_write").return { say("value", sprint($return)) }',
+        "512"),
+    Row("saved", 'probe kernel.function("vfs_write").return { '
+        'say("saved", sprintf("%d %d", @entry($count), $return == @entry($count))) }', "512 1"),
+    Row("implicit", 'probe kernel.function("vfs_write").return { say("implicit", $$parms) }',
+        f"file={ADDRESS} buf=0x[0-9a-f]+ count=0x[0-9a-f]+ pos="),
+    Row("exported", 'probe kernel.function("vfs_*").exported { say("exported", ppfunc()) }',
+        "vfs_"),
+    Row("wildcard", 'probe kernel.function("vfs_m?dir") { say("wildcard", pp()) }',
+        r'kernel.function\("vfs_mkdir"\)'),
+    Row("maxactive", 'probe kernel.function("vfs_rmdir").return.maxactive(3) '
+        '{ say("maxactive", sprint($return)) }', "0"),
+    Row("types", 'probe kernel.function("vfs_write(struct file*, const char*, size_t, loff_t *)") '
+        '{ say("types", sprint($count)) }', "512"),
+    Row("either", 'probe kernel.function("nosuch_function")!, kernel.function("vfs_rename") '
+        '{ say("either", pp()) }', r'kernel.function\("vfs_rename"\)'),
+    Row("missing", 'probe kernel.function("nosuch_function") ?, begin { say("missing", pp()) }',
+        "begin"),
+    Row("kprobe", 'probe kprobe.function("vfs_mkdir") { say("kprobe", sprint(int_arg(4))) }',
+        r"\d+"),
+    Row("kprobe-return", 'probe kprobe.function("vfs_mkdir").return '
+        '{ say("kprobe-return", sprint(returnval())) }', "0"),
+    Row("members", 'probe kernel.function("vfs_write") { '
+        'say("members", kernel_string($file->f_path->dentry->d_name->name)) }', "^f$"),
+    Row("index", 'probe kernel.function("vfs_write") { i = 1; say("index", sprintf("%c%d", '
+        '$file->f_path->dentry->d_iname[0], $file->f_path->dentry->d_iname[i])) }', "f0"),
+    Row("pretty", 'probe kernel.function("vfs_write") { say("pretty", $file->f_path$) }',
+        rf"\{{\.mnt={ADDRESS}, \.dentry={ADDRESS}\}}"),
+    Row("deep", 'probe kernel.function("do_sys_openat2") { say("deep", $how$$) }',
+        r"\{\.flags=\d+, \.mode=\d+, \.resolve=0\}"),
+    Row("user", 'probe kernel.function("do_sys_openat2") { say("user", user_string2($filename, "/away")) }',
+        "/"),
+    Row("address", 'probe kernel.function("vfs_write") { '
+        'say("address", sprint(&$file->f_path->dentry - &$file->f_path)) }', "8"),
+    Row("bits", 'probe kernel.function("vfs_rename") { t = task_current() '
+        'say("bits", sprint(@cast(t, "task_struct")->in_execve)) }', "0"),
+    Row("defined", 'probe kernel.function("vfs_write") { '
+        'say("defined", sprintf("%d %d", @defined($count), @defined($nosuch))) }', "1 0"),
+    Row("enumerator", 'probe kernel.function("vfs_write") { '
+        'say("enumerator", sprintf("%d %d", $PIDTYPE_MAX, @enum("PIDTYPE_MAX"))) }', "4 4"),
+    Row("enumname", 'probe begin { say("enumname", @enumname(1, "pid_type", "kernel")) }',
+        "PIDTYPE_TGID"),
+    Row("const", 'probe begin { say("const", sprint(@const("PAGE_SIZE"))) }', "4096"),
+    Row("cast", 'probe begin { say("cast", kernel_string(@cast(task_current(), '
+        '"struct task_struct", "nosuch:kernel")->comm)) }', "python"),
+    Row("autocast", 'probe kernel.function("vfs_write") { f = $file; d = f->f_path->dentry; '
+        'say("autocast", kernel_string(d->d_name->name)) }', "^f$"),
+    Row("header", 'probe begin { say("header", sprint(@cast(task_current(), '
+        '"struct task_struct", "kernel<linux/sched.h>")->pid == tid())) }', "1"),
+    Row("per-cpu", 'probe begin { '
+        'say("per-cpu", sprintf("%d %d", @var("runqueues")->cpu == cpu(), '
+        '@var("runqueues")->curr == task_current())) }', "1 1"),
+    Row("trace", 'probe kernel.trace("sched_process_fork") { '
+        'say("trace", sprint($parent->pid == ppid() || $parent->pid == pid())) }', "1"),
+    Row("system", 'probe kernel.trace("sched:sched_process_ex*") { say("system", $$name) }',
+        "sched_process_ex"),
+    Row("module", 'probe module("brd").function("brd_submit_bio") { say("module", $$parms) }',
+        "bio=0x"),
+    Row("module-return", 'probe module("brd").function("brd_submit_bio").return '
+        '{ say("module-return", probefunc()) }', "brd_submit_bio"),
+    Row("module-deep", 'probe module("brd").function("brd_submit_bio") '
+        '{ say("module-deep", sprint($bio->bi_iter->bi_size)) }', "4096"),
+    Row("modules", 'probe module("br[d]").function("brd_*") { say("modules", pp()) }',
+        r'module\("brd"\)\.function\("brd_'),
+    Row("symbols", 'probe module("brd").function("brd_submit_bio") '
+        '{ say("symbols", symname(addr()) . " " . modname(addr())) }', "brd_submit_bio brd"),
+    Row("caller", 'probe kernel.function("vfs_write") { say("caller", symname(caller_addr())) }',
+        "ksys_write|write"),
+    Row("badvars", 'probe kernel.function("vfs_write") { '
+        'say("badvars", sprint(@choose_defined($nosuch, 7))) }', "7"),
+]  # fmt: skip
+# What needs DWARF.
+DWARF = [
+    Row("inline", 'probe kernel.function("fdget_pos").inline { say("inline", pp()) }',
+        r'kernel\.function\("fdget_pos@.*file\.h:\d+"\)\.inline'),
+    Row("both", 'probe kernel.function("rw_verify_area") { say("both", ppfunc()) }',
+        "rw_verify_area"),
+    Row("file", 'probe kernel.function("vfs_m*@fs/namei.c") { say("file", pp()) }',
+        r'kernel\.function\("vfs_mkdir@fs/namei\.c:\d+"\)'),
+    Row("path", 'probe kernel.function("ksys_write@*/read_write.[c]").return '
+        '{ say("path", sprint($return)) }', "512"),
+    Row("line", 'probe kernel.function("vfs_write@fs/read_write.c+3") { say("line", ppfunc()) }',
+        "vfs_write"),
+    Row("statement", 'probe kernel.statement("vfs_write@fs/read_write.c:*") '
+        '{ say("statement", pp()) }', r'kernel\.statement\("vfs_write@fs/read_write\.c:\d+"\)'),
+    Row("offset", 'probe kernel.statement("do_mkdirat@fs/namei.c+0-3") { say("offset", $$parms) }',
+        "dfd=0x[0-9a-f]+ name=0x[0-9a-f]+ mode="),
+    Row("range", 'probe kernel.statement("do_mkdirat@fs/namei.c+1-9") { say("range", pp()) }',
+        "do_mkdirat@fs/namei.c:"),
+    Row("nearest", 'probe kernel.statement("do_mkdirat@fs/namei.c+2").nearest '
+        '{ say("nearest", pp()) }', "do_mkdirat@fs/namei.c:"),
+    Row("by-address", 'probe kernel.statement({address}) { say("by-address", probefunc()) }',
+        "vfs_mkdir"),
+    Row("near-address", 'probe kernel.statement({inside}).nearest '
+        '{ say("near-address", sprint($mode)) }', r"\d+"),
+    Row("label", 'probe kernel.function("do_mkdirat").label("ret*") { say("label", pp()) }',
+        r'kernel\.function\("do_mkdirat@fs/namei\.c:\d+"\)\.label\("retry"\)'),
+    Row("label-local", 'probe kernel.function("do_mkdirat").label("out_putname") '
+        '{ say("label-local", sprint($error)) }', "0"),
+    Row("callee", 'probe kernel.function("vfs_write").callee("rw_verify_area") '
+        '{ say("callee", sprintf("%s %d", symname(caller_addr()), $count)) }', "vfs_write 512"),
+    Row("callee-return", 'probe kernel.function("vfs_write").callee("rw_verify_area").return '
+        '{ say("callee-return", sprint($return)) }', "0"),
+    Row("callee-inline", 'probe kernel.function("vfs_write").callee("add_wchar") '
+        '{ say("callee-inline", pp()) }', r'\.callee\("add_wchar@'),
+    Row("callees", 'probe kernel.function("do_mkdirat").callees { say("callees", pp()) }',
+        r'kernel\.function\("do_mkdirat@.*\)\.callee\("'),
+    Row("depth", 'probe kernel.function("do_mkdirat").callees(2) { say("depth", pp()) }',
+        r'kernel\.function\("\w+@.*\)\.callee\("'),
+    Row("unlike", 'probe kernel.function("do_renameat2").callee("rw_verify_area")?, '
+        'kernel.function("vfs_copy_file_range").callee("rw_verify_area")?, begin '
+        '{ say("unlike", pp()) }', "begin"),
+    Row("vars", 'probe kernel.function("vfs_write") { say("vars", $$vars) }',
+        r"count=0x[0-9a-f]+ pos=0x[0-9a-f]+ ret=\?"),
+    Row("locals", 'probe kernel.function("vfs_write") { say("locals", $$locals) }', r"ret=\?"),
+    Row("local", 'probe kernel.statement("ksys_write@fs/read_write.c:*") '
+        '{ if (@defined($ret)) say("local", sprint($ret)) }', "-9|512"),
+    Row("place", 'probe kernel.statement("new_sync_write@fs/read_write.c:*") '
+        '{ if (@defined($kiocb->ki_flags)) say("place", '
+        'sprint($kiocb->ki_filp == 0 || $kiocb->ki_filp == $filp)) }', "1"),
+    Row("static", 'probe kernel.function("mod_timer") '
+        '{ say("static", sprint($sysctl_timer_migration)) }', "[01]"),
+    Row("global", 'probe kernel.function("vfs_mkdir") '
+        '{ say("global", sprint($sysctl_protected_symlinks)) }', r"\d+"),
+    Row("var", 'probe begin { say("var", @var("init_uts_ns")->name$) }', r'\.sysname="Linux"'),
+    Row("var-file", 'probe begin { say("var-file", sprint(@var("sysctl_nr_open@fs/file.c"))) }',
+        "1048576"),
+    Row("var-array", 'probe begin { i = 0; '
+        'say("var-array", kernel_string(@var("init_task")->comm) . '
+        'sprint(@var("__cpu_possible_mask")->bits[i] & 1)) }', "swapper/01"),
+    Row("var-alias", 'probe begin { '
+        'say("var-alias", sprint(@var("jiffies") - @var("jiffies_64") < 3)) }', "1"),
+    Row("var-per-cpu", 'probe begin { '
+        'say("var-per-cpu", sprint(@var("runqueues@kernel/sched/core.c")->cpu == cpu())) }', "1"),
+    Row("same-name", 'probe kernel.function("m_show").call { say("same-name", pp()) }',
+        r"m_show@(fs/namespace|kernel/module/procfs)\.c:"),
+    Row("module-file", 'probe module("brd").function("*@*/brd.c").call '
+        '{ say("module-file", pp()) }', r'module\("brd"\)\.function\("brd_\w+@.*/brd\.c:\d+"\)'),
+    Row("module-statement", 'probe module("brd").statement("brd_do_bvec@*/brd.c:*") '
+        '{ say("module-statement", $$vars) }', "sector=0x0 mem="),
+    Row("module-inline", 'probe module("brd").function("copy_to_brd").inline '
+        '{ say("module-inline", sprintf("%d", $sector)) }', r"\d+"),
+    Row("module-callee", 'probe module("brd").function("brd_submit_bio").callee("brd_do_bvec") '
+        '{ say("module-callee", sprint($len)) }', "4096"),
+    Row("module-label", 'probe module("brd").function("brd_do_bvec").label("out") '
+        '{ say("module-label", pp()) }', r'\.label\("out"\)'),
+    Row("module-renamed", 'probe module("brd").function("brd_alloc").return '
+        '{ say("module-renamed", sprint($return)) }', "0"),
+    Row("module-var", 'probe module("brd").function("brd_submit_bio") { say("module-var", '
+        'sprintf("%d %d %d", @var("rd_nr", "brd"), @var("rd_size@*/brd.c", "brd"), $max_part)) }',
+        "2 4096 1"),
+    Row("module-away", 'probe begin { try { println(@var("rd_nr", "brd")) } '
+        'catch { say("module-away", "caught") } }', "caught"),
+    Row("cast-module", 'probe module("brd").function("brd_submit_bio") { say("cast-module", '
+        'sprint(@cast($bio->bi_bdev->bd_disk->private_data, "brd_device", "brd")->brd_number)) }',
+        "[01]"),
+]  # fmt: skip
+
+
+def script(rows: list[Row], **values: str) -> str:
+    """The pieces as one script."""
+    text = PRELUDE + "\n".join(row.script for row in rows)
+    for name, value in values.items():
+        text = text.replace("{" + name + "}", value)
+    return text
