@@ -23,7 +23,8 @@ function say(row:string, text:string) {
 """
 # What the guest does meanwhile: files, and a block device of a module that comes and goes.
 LOAD = """
-    cat /proc/mounts /proc/modules >/dev/null; cd $(mktemp -d); cat /etc/passwd >/dev/null; dd if=/dev/zero of=f bs=512 count=4 2>/dev/null
+    cat /proc/mounts /proc/modules >/dev/null
+    cd $(mktemp -d); cat /etc/passwd >/dev/null; dd if=/dev/zero of=f bs=512 count=4 2>/dev/null
     mkdir d; mv f d/g; chmod 600 d/g; rm d/g; rmdir d
     modprobe brd rd_nr=2 rd_size=4096; dd if=/dev/zero of=/dev/ram0 bs=4096 count=4 2>/dev/null
     sync; dd if=/dev/ram0 of=/dev/null bs=4096 count=2 iflag=direct 2>/dev/null
@@ -77,8 +78,8 @@ PLAIN = [
         rf"\{{\.mnt={ADDRESS}, \.dentry={ADDRESS}\}}"),
     Row("deep", 'probe kernel.function("do_sys_openat2") { say("deep", $how$$) }',
         r"\{\.flags=\d+, \.mode=\d+, \.resolve=0\}"),
-    Row("user", 'probe kernel.function("do_sys_openat2") { say("user", user_string2($filename, "/away")) }',
-        "/"),
+    Row("user", 'probe kernel.function("do_sys_openat2") '
+        '{ say("user", user_string2($filename, "/away")) }', "/"),
     Row("address", 'probe kernel.function("vfs_write") { '
         'say("address", sprint(&$file->f_path->dentry - &$file->f_path)) }', "8"),
     Row("bits", 'probe kernel.function("vfs_rename") { t = task_current() '
