@@ -2,8 +2,23 @@
 /* Kernel stacks, by the kernel's own unwinder. */
 #include "internal.h"
 
+/* An address but no registers: what is deeper than that address is the kernel's way to us. */
+static unsigned int walk_from(unsigned long address, unsigned long *to)
+{
+	unsigned int n = stapy_unwind(current, NULL, to, stapy_stack_frames), i;
+
+	for (i = 0; i < n && to[i] != address; i++)
+		;
+	if (i == n)
+		return n;
+	memmove(to, to + i, (n - i) * sizeof(*to));
+	return n - i;
+}
+
 static unsigned int walk(struct stapy_context *c, unsigned long *to, unsigned int max)
 {
+	if (!c->regs && c->address)
+		return walk_from(c->address, to);
 	if (!c->regs)
 		return stapy_unwind(current, NULL, to, max);
 	/* A breakpoint leaves the registers one byte behind the probed place. */
@@ -28,7 +43,7 @@ unsigned int stapy_kernel_stack(struct stapy_context *c, const unsigned long **t
 	}
 	if (cpu->stack_wanted < max) {
 		/* A walk that gave less than was wanted has seen everything. */
-		if (cpu->stack_depth == cpu->stack_wanted)
+		if (cpu->stack_depth >= cpu->stack_wanted)
 			cpu->stack_depth = walk(c, cpu->stack, max);
 		cpu->stack_wanted = max;
 	}

@@ -19,6 +19,7 @@ struct stapy_family {
 #include "kprobe.h"
 #include "tracepoint.h"
 #include "watchpoint.h"
+#include "perf.h"
 #include "modsyms.h"
 
 #endif

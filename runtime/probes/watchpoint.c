@@ -76,7 +76,7 @@ static int start(void *table, unsigned int count)
 				   rows[i].site.point, r);
 		else
 			stapy_warn("probe %s registration error (rc %d)", rows[i].site.point, r);
-		if (r && (r != -ENOSPC || !error))
+		if (r && !rows[i].optional && (r != -ENOSPC || !error))
 			error = r;
 	}
 	if (!error || (error == -ENOSPC && armed))

@@ -11,6 +11,7 @@ struct stapy_watchpoint_row {
 	unsigned long address;
 	u8 length;			/* bytes: 1, 2, 4, 8 */
 	bool reads;			/* hit by reads as well as by writes */
+	bool optional;			/* not to be armed is no error */
 	/* run-time state below */
 	struct perf_event * __percpu *events;
 };

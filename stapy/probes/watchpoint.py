@@ -18,12 +18,16 @@ _MASK = 2**64 - 1
 
 
 class WatchSite(Record):
-    """``length`` bytes at a symbol of the kernel, or at an address when that is None."""
+    """``length`` bytes at a symbol of the kernel, or at an address when that is None.
+
+    ``optional``: that it cannot be watched is no error.
+    """
 
     symbol: str | None
     address: int
     length: int
     reads: bool
+    optional: bool
 
 
 class Watchpoint:
@@ -57,7 +61,8 @@ class Watchpoint:
                 notes=[f"the hardware watches {length} bytes at a multiple of {length} only"],
                 hint="watch fewer bytes, or parts of them with a probe each",
             )
-        site = WatchSite(symbol, (address or 0) & _MASK, length, "rw" in found)
+        optional = point.optional or point.sufficient
+        site = WatchSite(symbol, (address or 0) & _MASK, length, "rw" in found, optional)
         return [Match(print_point(point), site)]
 
     @staticmethod
@@ -131,6 +136,7 @@ class Watchpoint:
                 "address": site.address,
                 "length": site.length,
                 "reads": site.reads,
+                "optional": site.optional,
             }
             for site, point in zip(probe.sites, probe.points, strict=True)
         ]

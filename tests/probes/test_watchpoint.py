@@ -23,8 +23,9 @@ from tests.probes.test_begin_end import rows
 )
 def test_row(point: str, symbol: str | None, address: int, length: int, reads: bool) -> None:
     assert rows(f"probe {point} {{ println(1) }}", "watchpoint") == [
-        {"point": point, "symbol": symbol, "address": address, "length": length, "reads": reads}
-    ]
+        {"point": point, "symbol": symbol, "address": address, "length": length, "reads": reads,
+         "optional": False}
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

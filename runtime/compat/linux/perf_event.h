@@ -9,4 +9,14 @@
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
 
+/* Events that the kernel's own code counts come with little more than an address. */
+static inline bool stapy_perf_regs_whole(const struct pt_regs *regs)
+{
+#ifdef CONFIG_X86
+	return regs->flags & X86_EFLAGS_FIXED;
+#else
+	return true;
+#endif
+}
+
 #endif

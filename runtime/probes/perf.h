@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* perf.* and timer.profile: a perf event on every CPU for each row. */
+#ifndef STAPY_PERF_H
+#define STAPY_PERF_H
+
+struct perf_event;
+
+struct stapy_perf_row {
+	struct stapy_site site;
+	u32 type;
+	u64 config;
+	u64 period;			/* events for a hit; 0: hz */
+	u64 hz;				/* hits in a second on each CPU; 0: the kernel's own tick */
+	bool optional;			/* not to be armed is no error */
+	/* run-time state below */
+	struct perf_event * __percpu *events;
+};
+
+extern const struct stapy_family stapy_perf;
+
+#endif
