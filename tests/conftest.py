@@ -30,6 +30,15 @@ def debug_root() -> Path:
     pytest.skip("no kernel of line 6.1 is installed")
 
 
+@pytest.fixture(scope="session")
+def systemtap_share() -> Path:
+    """SystemTap's own tapsets and examples."""
+    try:
+        return debugpackage.systemtap_share()
+    except debugpackage.NoPackage as error:
+        pytest.skip(str(error))
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """All tests of one kernel go to one worker: they share its machine and its build kit."""

@@ -1,4 +1,4 @@
-"""The distribution's debug package of a kernel, extracted and never installed.
+"""Packages of the distribution that tests look into, extracted and never installed.
 
 Tests must see a machine without debuginfo; those that want it ask for the fixture
 ``debug_root`` and hand the folder to stapy in ``SYSTEMTAP_DEBUGINFO_PATH``.
@@ -37,6 +37,31 @@ def debug_root(release: str) -> Path:
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     return CACHE / release / "usr/lib/debug"
+
+
+def systemtap_share() -> Path:
+    """What SystemTap's packages have in ``/usr/share/systemtap``: tapsets and examples.
+
+    Installed, or in the folder that ``STAPY_SYSTEMTAP_SHARE`` names, or fetched
+    once (some 2 MB) and kept extracted.  Raises NoPackage.
+    """
+    own = CACHE / "systemtap" / "usr/share/systemtap"
+    named = os.environ.get("STAPY_SYSTEMTAP_SHARE", "/nowhere")
+    for share in (Path(named), Path("/usr/share/systemtap"), own):
+        if (share / "tapset").is_dir() and (share / "examples").is_dir():
+            return share
+    CACHE.mkdir(parents=True, exist_ok=True)
+    fresh = Path(tempfile.mkdtemp(dir=CACHE, prefix="fetch-"))
+    try:
+        for package in ("systemtap-common", "systemtap-doc"):
+            _fetch(package, fresh)
+        shutil.rmtree(CACHE / "systemtap", ignore_errors=True)
+        fresh.rename(CACHE / "systemtap")
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    if not (own / "tapset").is_dir() or not (own / "examples").is_dir():
+        raise NoPackage("SystemTap's packages have no tapsets or no examples")
+    return own
 
 
 def _fetch(package: str, folder: Path) -> None:

@@ -1,12 +1,7 @@
-"""Pass 1 over SystemTap's own tapsets and examples, where they are installed.
-
-``$STAPY_SYSTEMTAP_SHARE`` names the folder (default: /usr/share/systemtap) of
-Debian's systemtap-common and systemtap-doc packages.
-"""
+"""Pass 1 over SystemTap's own tapsets and examples (fixture ``systemtap_share``)."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -18,8 +13,6 @@ from stapy.parse.printer import print_script
 from stapy.record import same
 from tests.parse.helpers import facts
 
-SHARE = Path(os.environ.get("STAPY_SYSTEMTAP_SHARE", "/usr/share/systemtap"))
-
 # What arguments an example wants is not written anywhere: points, numbers, words.
 ARGUMENTS = (
     ["begin"] * 4,
@@ -28,26 +21,17 @@ ARGUMENTS = (
     ["begin", "end", "4", "4"],
 )
 
-pytestmark = pytest.mark.skipif(
-    not (SHARE / "tapset").is_dir(),
-    reason="SystemTap's tapsets are not installed (package systemtap-common)",
-)
-
 # A template with dots where a script has to be filled in.
 NOT_SCRIPTS = {"security-bandaid-template.stp"}
 
 
 @pytest.fixture(scope="module")
-def library() -> Library:
+def library(systemtap_share: Path) -> Library:
     sources = SourceMap()
     # Every architecture's and runtime's files are read, not only those for one kernel.
-    folders = sorted({str(path.parent) for path in SHARE.glob("tapset/**/*.stpm")})
+    folders = sorted({str(path.parent) for path in systemtap_share.glob("tapset/**/*.stpm")})
     given = facts("begin", "begin", "begin", "begin", guru=True)
     return Library(folders, given, None, sources, Diagnostics(sources))
-
-
-def texts() -> list[Path]:
-    return [path for path in sorted(SHARE.glob("**/*.stp")) if path.name not in NOT_SCRIPTS]
 
 
 def parse_file(path: Path, library: Library, arguments: list[str]) -> list[str]:
@@ -73,9 +57,11 @@ def parse_file(path: Path, library: Library, arguments: list[str]) -> list[str]:
     return found
 
 
-def test_every_tapset_and_example_is_accepted(library: Library) -> None:
+def test_every_tapset_and_example_is_accepted(library: Library, systemtap_share: Path) -> None:
     bad: dict[str, list[str]] = {}
-    for path in texts():
+    for path in sorted(systemtap_share.glob("**/*.stp")):
+        if path.name in NOT_SCRIPTS:
+            continue
         for arguments in ARGUMENTS:
             problems = parse_file(path, library, arguments)
             if not problems:
