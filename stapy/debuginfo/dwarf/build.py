@@ -145,12 +145,12 @@ class _Files:
     def __init__(self, info: Info) -> None:
         self._info = info
         self._readers: dict[int, LineReader] = {}
-        self._units: dict[int, list[int]] = {}
+        self._units: dict[int, list[str]] = {}
         self._numbers: dict[str, int] = {}
         self._folders: list[str] | None = None  # of all compilations
         self.paths: list[str] = []
 
-    def _unit(self, unit: int) -> list[int]:
+    def _unit(self, unit: int) -> list[str]:
         root = self._info.unit(unit).root
         home = root.unit.info
         reader = self._readers.get(home.base)
@@ -161,17 +161,9 @@ class _Files:
         directory = root.values.get(k.AT_COMP_DIR, "")
         offset, folder = root.number(k.AT_STMT_LIST), str(directory)
         program = reader.program(offset, folder, root.name())
-        paths = program.files
-        if k.AT_COMP_DIR not in root.values:
-            paths = [self._shortened(path) for path in paths]
-        found: list[int] = []
-        for path in paths:
-            number = self._numbers.get(path)
-            if number is None:
-                number = self._numbers[path] = len(self.paths)
-                self.paths.append(path)
-            found.append(number)
-        return found
+        if k.AT_COMP_DIR in root.values:
+            return program.files
+        return [self._shortened(path) for path in program.files]
 
     def _shortened(self, path: str) -> str:
         """A path that dwz moved to a unit of its own, as the units have it that use it."""
@@ -186,7 +178,15 @@ class _Files:
         table = self._units.get(unit)
         if table is None:
             table = self._units[unit] = self._unit(unit)
-        return table[file] if file < len(table) else NO_FILE
+        if file >= len(table):
+            return NO_FILE
+        # Of the files of a unit, hundreds, only a few have functions.
+        path = table[file]
+        number = self._numbers.get(path)
+        if number is None:
+            number = self._numbers[path] = len(self.paths)
+            self.paths.append(path)
+        return number
 
 
 def _named(info: Info, found: Found, parts: dict[str, bytes]) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, Literal, overload
 
 from stapy.debuginfo import pack
 from stapy.debuginfo.elf import Buffer
-from stapy.debuginfo.errors import DebuginfoError
+from stapy.debuginfo.errors import DamagedIndexError, DebuginfoError
 from stapy.debuginfo.glob import has_wildcard, literal_prefix, matcher
 from stapy.record import Record
 
@@ -82,9 +83,11 @@ class Index:
     """One index file.
 
     ``in_parts`` is True when the debug file can be relocated part by part.
+    ``path`` is where it is kept: damage that only shows in use drops it there.
     """
 
-    def __init__(self, data: Buffer) -> None:
+    def __init__(self, data: Buffer, path: Path | None = None) -> None:
+        self._kept = path
         parts = pack.decode(data)
         whole = memoryview(data)
 
@@ -92,7 +95,10 @@ class Index:
             if name not in parts:
                 raise DebuginfoError(f"damaged index: no {name}")
             start, end = parts[name]
-            return whole[start:end].cast(code)
+            try:
+                return whole[start:end].cast(code)
+            except (TypeError, ValueError):
+                raise DebuginfoError(f"damaged index: {name}") from None
 
         def texts(prefix: str) -> _Texts:
             return _Texts(part(prefix + "_text"), part(prefix + "_start", "I"))
@@ -112,6 +118,29 @@ class Index:
         self._anchors = texts("anchor")
         self._anchor_address = part("anchor_address", "Q")
         self.in_parts = bytes(part("in_parts")) == b"1"
+        self._check()
+
+    def _check(self) -> None:
+        """Tables that belong together have one size."""
+        texts = (self._names, self._files, self._things, self._anchors)
+        if any(len(table.starts) == 0 for table in texts):
+            raise DebuginfoError("damaged index: an empty table")
+        names, rows, sites = len(self._names), len(self._entry), len(self._pc)
+        sizes = (
+            (self._first, names + 1), (self._file, rows), (self._line, rows),
+            (self._inline, rows), (self._site, rows + 1), (self._site_entry, sites),
+            (self._thing_entry, len(self._things)), (self._anchor_address, len(self._anchors)),
+        )  # fmt: skip
+        good = all(len(table) == size for table, size in sizes)
+        if not good or any(table.starts[-1] != len(table.blob) for table in texts):
+            raise DebuginfoError("damaged index: tables of different sizes")
+        if self._first[-1] != rows or self._site[-1] != sites:
+            raise DebuginfoError("damaged index: a table is cut off")
+
+    def _damaged(self) -> DamagedIndexError:
+        if self._kept is not None:
+            self._kept.unlink(missing_ok=True)
+        return DamagedIndexError("its index was damaged and is dropped: run the command again")
 
     # --- functions -------------------------------------------------------
 
@@ -119,7 +148,10 @@ class Index:
         """Functions with code, by name and, where it is given, by file."""
         wanted = self.files(file_pattern) if file_pattern else None
         for number in self._names.matching(pattern):
-            for row in range(self._first[number], self._first[number + 1]):
+            low, high = self._first[number], self._first[number + 1]
+            if not low <= high <= len(self._entry):
+                raise self._damaged()
+            for row in range(low, high):
                 if wanted is None or self._file[row] in wanted:
                     yield self._row(row, self._names[number].decode("utf-8", "replace"))
 
@@ -139,6 +171,8 @@ class Index:
 
     def _row(self, row: int, name: str) -> FunctionRow:
         start, middle, end = self._site[row], self._inline[row], self._site[row + 1]
+        if not start <= middle <= end <= len(self._pc):
+            raise self._damaged()
         sites = [
             Site(self._pc[at], self._site_entry[at], at >= middle) for at in range(start, end)
         ]
@@ -158,10 +192,6 @@ class Index:
             for number, path in enumerate(self._files[0 : len(self._files)])
             if test(path.decode("utf-8", "replace"))
         }
-
-    def file_names(self) -> list[str]:
-        """Paths of all files with functions, and of those that their units name."""
-        return [path.decode("utf-8", "replace") for path in self._files[0 : len(self._files)]]
 
     def near(self, name: str) -> Iterator[str]:
         """Names that begin like one."""

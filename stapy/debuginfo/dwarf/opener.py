@@ -71,6 +71,6 @@ def _cached(cache: Cache, key: str) -> Index | None:
     if path is None:
         return None
     try:
-        return Index(map_file(path))
+        return Index(map_file(path), path)
     except DebuginfoError:
         return None

@@ -211,8 +211,7 @@ class Scanner:
         return shape
 
     def _unit(self, number: int, header: Header) -> None:
-        limit = self._limits[header.abbreviations]
-        plans = self.info.abbreviations.table(header.abbreviations, limit)
+        plans = self.info.unit(number, self._limits[header.abbreviations]).plans
         top = max(plans, default=0)
         if top >= _MAX_CODES:
             raise DebuginfoError(f"{self.info.name}: {top} abbreviations in one unit")

@@ -136,10 +136,10 @@ class Entry:
 class Unit:
     """One unit with its table of abbreviations."""
 
-    def __init__(self, info: Info, header: Header) -> None:
+    def __init__(self, info: Info, header: Header, limit: int | None = None) -> None:
         self.info = info
         self.header = header
-        self.plans = info.abbreviations.table(header.abbreviations)
+        self.plans = info.abbreviations.table(header.abbreviations, limit)
         self._root: Entry | None = None
         self._reading_root = False
 
@@ -326,8 +326,8 @@ class Info:
             return len(self.headers) + self.alternate.number_of(offset)
         return bisect_right(self._starts, offset - self.base) - 1
 
-    def unit(self, index: int) -> Unit:
-        """A unit by its number."""
+    def unit(self, index: int, limit: int | None = None) -> Unit:
+        """A unit by its number; ``limit`` is where its abbreviations end, when that is known."""
         found = self._units.get(index)
         if found is None:
             if index >= len(self.headers) and not self.base:
@@ -336,7 +336,7 @@ class Info:
                 raise DebuginfoError(f"{self.name}: no unit {index}")
             header = self.headers[index]
             self.sections.prepare(header.offset, header.end)
-            found = self._units[index] = Unit(self, header)
+            found = self._units[index] = Unit(self, header, limit)
         return found
 
     def entry(self, offset: int) -> Entry:

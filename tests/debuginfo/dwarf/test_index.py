@@ -1,0 +1,94 @@
+"""Damage of an index file: what is noticed at once, and what only shows in use."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from stapy.cache import Cache
+from stapy.debuginfo import pack
+from stapy.debuginfo.dwarf.build import build
+from stapy.debuginfo.dwarf.index import Index
+from stapy.debuginfo.dwarf.opener import open_first
+from stapy.debuginfo.elf import ElfFile
+from stapy.debuginfo.errors import DamagedIndexError, DebuginfoError
+
+from .samples import STYLES, make
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make(tmp_path_factory.mktemp("program"), STYLES[1])
+
+
+@pytest.fixture(scope="module")
+def content(program: Path) -> bytes:
+    return build(ElfFile.open(program))
+
+
+def parts_of(content: bytes) -> dict[str, bytes]:
+    return {name: content[start:end] for name, (start, end) in pack.decode(content).items()}
+
+
+def test_every_part_is_needed_in_its_size(content: bytes) -> None:
+    parts = parts_of(content)
+    Index(content)
+    for name, data in parts.items():
+        rest = {other: text for other, text in parts.items() if other != name}
+        with pytest.raises(DebuginfoError, match=f"no {name}"):
+            Index(pack.encode(rest))
+        if not name.endswith("_text") and name != "in_parts":
+            for changed in (data[:-1], data + data[:8], b""):
+                with pytest.raises(DebuginfoError, match="damaged index"):
+                    Index(pack.encode({**parts, name: changed}))
+
+
+@pytest.mark.parametrize("name", ["name_first", "function_site", "function_inline"])
+def test_damage_that_shows_in_use_drops_the_file(
+    content: bytes, tmp_path: Path, name: str
+) -> None:
+    parts = parts_of(content)
+    data = bytearray(parts[name])
+    data[4:8] = b"\xff\xff\xff\x7f"
+    kept = tmp_path / "index"
+    kept.write_bytes(pack.encode({**parts, name: bytes(data)}))
+    index = Index(kept.read_bytes(), kept)
+    with pytest.raises(DamagedIndexError, match="run the command again"):
+        list(index.functions("*"))
+    assert not kept.exists()
+
+
+def test_any_damage_is_an_error_or_a_wrong_answer_but_no_crash(content: bytes) -> None:
+    chance = random.Random(4)
+    for _ in range(300):
+        data = bytearray(content)
+        at = chance.randrange(len(data))
+        data[at : at + 4] = chance.randbytes(4)
+        try:
+            index = Index(bytes(data))
+            list(index.functions("*", "*.c"))
+            list(index.functions("leaf"))
+            index.things("s", "point")
+            index.anchor(0x401000)
+            index.function_at(0x401000)
+        except DebuginfoError:
+            pass
+
+
+@pytest.mark.parametrize("damage", ["cut", "zeros", "other"])
+def test_a_damaged_file_in_the_cache_is_made_anew(
+    program: Path, tmp_path: Path, damage: str
+) -> None:
+    cache = Cache(tmp_path)
+    first, _ = open_first([program], "", None, cache, print)
+    assert first is not None
+    (kept,) = (p for p in tmp_path.rglob("*") if p.is_file() and p.stat().st_size > 1000)
+    good = kept.read_bytes()
+    bad = {"cut": good[: len(good) // 2], "zeros": bytes(len(good)), "other": good[::-1]}
+    kept.write_bytes(bad[damage])
+    again, problems = open_first([program], "", None, cache, print)
+    assert again is not None and not problems
+    assert [row.name for row in again.index.functions("le*")] == ["leaf"]
+    assert kept.read_bytes() == good
