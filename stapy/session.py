@@ -116,7 +116,7 @@ class Session:
         if options.last_pass == 2:
             from stapy.elaborate.dump import dump_program
 
-            sys.stdout.write(dump_program(program))
+            sys.stdout.write(dump_program(program, options.verbose[1] > 0))
             return 0
         if options.vm and options.last_pass == 5:
             self.boot_ahead()

@@ -21,7 +21,7 @@ def dump_program(program: p.Program, bodies: bool = False) -> str:
         lines += [f"%{{{code}%}}" for code in program.embedded]
     if program.globals:
         lines.append("# globals")
-        lines += [_global(var) for var in program.globals]
+        lines += [_global(var, bodies) for var in program.globals]
     if program.functions:
         lines.append("# functions")
         for function in sorted(program.functions, key=lambda f: f.name):
@@ -37,7 +37,7 @@ def _kind(kind: str) -> str:
     return "unknown" if kind == p.VOID else kind
 
 
-def _global(var: p.Global) -> str:
+def _global(var: p.Global, whole: bool) -> str:
     text = var.name
     if var.wrap:
         text += "%"
@@ -46,7 +46,7 @@ def _global(var: p.Global) -> str:
     text += f":{var.type}"
     if var.keys:
         text += f" [{', '.join(var.keys)}]"
-    if var.init is not None:
+    if var.init is not None and whole:
         text += f" = {quote(var.init) if isinstance(var.init, str) else var.init}"
     return text
 

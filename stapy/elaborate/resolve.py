@@ -203,10 +203,27 @@ class Resolver:
             self._warn_unreachable(rest[0], first)
         elif rest and function.next is None:
             function.next = self._chain(rest, body, args)
-            self.types.unify(function.type, function.next.type, function.span)
-            for mine, other in zip(function.params, function.next.params, strict=True):
-                self.types.unify(mine.type, other.type, function.span)
+            following = function.next
+            kinds = [(function.type, following.type)]
+            kinds += [(a.type, b.type) for a, b in zip(function.params, following.params)]
+            for mine, other in kinds:
+                if not self.types.unify(mine, other, function.span):
+                    self._overloads_differ(function, following, mine, other)
         return function
+
+    def _overloads_differ(
+        self, first: p.Function, later: p.Function, mine: str, other: str
+    ) -> None:
+        """One call goes from overload to overload, so all must have the same types."""
+        expected, found = self.types.find(mine), self.types.find(other)
+        self.services.diagnostics.error(
+            "semantic error",
+            "E0301",
+            f"type mismatch: expected {expected} but found {found}",
+            later.span,
+            where=f"this overload of '{later.name}' has a {found}",
+            labels=[Label(first.span, f"the one before it has a {expected}")],
+        )
 
     def _warn_unreachable(self, later: FunctionSource, first: FunctionSource) -> None:
         if later.file.script.library:

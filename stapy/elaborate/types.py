@@ -216,8 +216,9 @@ def _logical(inf: Inference, node: p.LogicalOp) -> None:
 def _conditional(inf: Inference, node: p.Conditional) -> None:
     inf.expect(node.cond, p.LONG)
     inf.same(node.yes, node.no, node.span)
-    inf.types.unify(node.type, node.yes.type, node.yes.span)
-    inf.scalar(node.yes)
+    # What stands around it has had its say about the whole already.
+    if inf.scalar(node.yes):
+        inf.expect(node.yes, node.type)
 
 
 def _assign(inf: Inference, node: p.AssignOp) -> None:

@@ -469,4 +469,23 @@ REFUSED: list[tuple[str, str, str, int, int]] = [
     ("-g", "function f(a) %{ %} probe begin { x = f(1) println(x) }", "E0305", 1, 35),
     ("-g", 'probe begin { println(%{ 1 %} . "x") }', "E0301", 1, 23),
     ("-g", 'probe begin { println(%{ /* string */ "x" %} + 1) }', "E0301", 1, 23),
+    ("", 'probe begin { println((i ? "" : "a") ? 1 : 2) }', "E0301", 1, 28),
+    ("", 'probe begin { println((i ? "a" : "b") + 1) }', "E0301", 1, 28),
+    ("", 'probe begin { if (i ? "a" : "b") println(1) }', "E0301", 1, 23),
+    ("", 'probe begin { println("x" . (i ? (j ? 1 : 2) : 3)) }', "E0301", 1, 35),
+    ("", 'function f(x) { return x + 1 } probe begin { println(f(i ? "a" : "b")) }', "E0301", 1, 24),
+    (
+        "",
+        'function f:long(x) { if (x) next; return 1 } function f:string(x) { return "s" } probe begin { println(f(1)) }',
+        "E0301",
+        1,
+        55,
+    ),
+    (
+        "",
+        "function f(x:long) { if (x) next; return 1 } function f(x:string) { return 2 } probe begin { println(f(1)) }",
+        "E0301",
+        1,
+        55,
+    ),
 ]

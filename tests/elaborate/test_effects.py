@@ -283,3 +283,11 @@ def test_return_probes_of_one_function_have_their_own_slots() -> None:
         ' { println(@entry($file), f()) } probe kernel.function("vfs_read").return { println(f()) }'
     )
     assert [len(x.slots) for x in made.probes] == [2, 1]
+
+
+def test_initial_values_and_bodies_are_for_verbose() -> None:
+    program = run('global g = 3, s = "x" probe begin { println(g, s) }').program
+    assert program is not None
+    short = "# globals\ng:long\ns:string\n# probes\nbegin /* <- begin */\n"
+    assert dump_program(program) == short
+    assert 'g:long = 3\ns:string = "x"\n' in dump_program(program, True)
