@@ -55,8 +55,10 @@ class SortedLines:
         """The lines that start with ``prefix``, without it."""
         low, high = self.range(prefix)
         skip = len(prefix)
-        for line in bytes(self._data[low:high]).splitlines():
-            yield line[skip:]
+        # Not splitlines(): a damaged name may hold a carriage return.
+        for line in bytes(self._data[low:high]).removesuffix(b"\n").split(b"\n"):
+            if line:
+                yield line[skip:]
 
     def get(self, key: bytes) -> list[bytes]:
         """What follows ``key`` and a space, for each such line."""

@@ -33,3 +33,11 @@ def test_patterns_agree_with_fnmatch(pattern: str, name: str) -> None:
                      else name == pattern)
     if found:
         assert name.startswith(literal_prefix(pattern))
+
+
+def test_only_newlines_end_a_line() -> None:
+    """A damaged name may hold any other byte."""
+    rows = [b"f a\rb 1", b"f c\x0bd\x1c 2"]
+    lines = SortedLines(SortedLines.encode(rows))
+    assert list(lines.with_prefix(b"f ")) == [row[2:] for row in rows]
+    assert list(SortedLines(b"").with_prefix(b"")) == []

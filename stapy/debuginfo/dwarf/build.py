@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import struct
 from array import array
 from collections.abc import Iterable
 
@@ -15,6 +16,7 @@ from stapy.debuginfo.dwarf.scan import INLINE_NAMES, NO_NAME, NO_ORIGIN, TYPES, 
 from stapy.debuginfo.dwarf.sections import Sections
 from stapy.debuginfo.dwarf.units import Info
 from stapy.debuginfo.elf import ET_REL, ElfFile
+from stapy.debuginfo.errors import DebuginfoError
 
 _LETTERS = {"struct": "s", "union": "u", "enum": "e", "typedef": "t", "base": "b"}
 _SHF_ALLOC, _SHF_EXECINSTR = 2, 4
@@ -34,6 +36,8 @@ def build(elf: ElfFile) -> bytes:
         _anchors(elf, parts)
         parts["in_parts"] = b"1" if info.sections.sorted() else b"0"
         return pack.encode(parts)
+    except (IndexError, OverflowError, struct.error):
+        raise DebuginfoError(f"{elf.name}: damaged debug information") from None
     finally:
         if enabled:
             gc.enable()
@@ -45,16 +49,20 @@ class _Names:
     def __init__(self, info: Info, found: Found) -> None:
         self._data = bytes(info.sections.section("str"))
         self._extra = found.extra
+        self._file = info.name
         self._known: dict[int, bytes] = {}
 
     def text(self, number: int) -> bytes:
         """The text of a name."""
         known = self._known.get(number)
         if known is None:
-            if number >= INLINE_NAMES:
+            if 0 <= number - INLINE_NAMES < len(self._extra):
                 known = self._extra[number - INLINE_NAMES].encode()
             else:
-                known = self._data[number : self._data.find(b"\0", number)]
+                end = self._data.find(b"\0", number)
+                if end < 0:
+                    raise DebuginfoError(f"{self._file}: name outside of .debug_str")
+                known = self._data[number:end]
             self._known[number] = known
         return known
 

@@ -13,7 +13,7 @@ from stapy.debuginfo.errors import DamagedIndexError, DebuginfoError
 from stapy.debuginfo.glob import has_wildcard, literal_prefix, matcher
 from stapy.record import Record
 
-VERSION = 4
+VERSION = 5
 NO_FILE = 0xFFFFFFFF  # file number of what names no file
 
 

@@ -2,7 +2,7 @@
 
 A kernel has 17 million entries, so the loops below touch as little as they can:
 entries of a fixed size are stepped over with one addition, siblings jump over
-what cannot hold anything of interest, and only bodies with code are entered.
+what cannot hold anything of interest.
 No entry's parent is needed: what lies before the sibling of a function's entry
 lies in that function.
 """
@@ -232,14 +232,14 @@ class Scanner:
                 step = _EXPRESSION if shape.expression[0] >= 0 else _VARIES
             if shape.code == _SKIPPED:
                 outer[code] = step
-            if shape.code != _INLINED:
+            if shape.code not in (_INLINED, _TYPE):
                 # Blocks are looked into for more instances.
                 inner[code] = step
             if shape.plan.tag == k.LEXICAL_BLOCK and step == _JUMP:
                 inner[code] = shape.size + wide if shape.size >= 0 else _VARIES
         try:
             self._walk(number, header, shapes, outer, inner)
-        except (IndexError, struct.error):
+        except (IndexError, OverflowError, struct.error):
             raise DebuginfoError(
                 f"{self.info.name}: damaged unit at {header.offset:#x}"
             ) from None
@@ -288,7 +288,7 @@ class Scanner:
                     sibling = _sibling(shape, data, start, end)
                     if sibling < 0:
                         sibling = self._deep(header, data, following, shapes, shape.has_code)
-                    elif shape.has_code:
+                    else:
                         self._body(header, data, following, sibling, shapes, inner)
                     following = sibling
             else:
@@ -327,8 +327,12 @@ class Scanner:
                 else:
                     at = skip(data, start, shape.plan.skips)
             elif step == _LOOK:
-                self._inlined(header, shape, data, start, at)
-                at = _behind(data, start, shape)
+                if shape.code == _INLINED:
+                    self._inlined(header, shape, data, start, at)
+                    at = _behind(data, start, shape)
+                else:
+                    self._type(header, shape, data, start, at)
+                    at = _over(data, start, step if shape.jump < 0 else _JUMP, shape, len(data))
             else:
                 at = _over(data, start, step, shape, len(data))
 
@@ -346,6 +350,8 @@ class Scanner:
             shape = _known(shapes, number)
             if code and shape.code == _INLINED:
                 self._inlined(header, shape, data, start, at)
+            elif shape.code == _TYPE:
+                self._type(header, shape, data, start, at)
             depth += shape.plan.children
             at = _behind(data, start, shape)
         return at
