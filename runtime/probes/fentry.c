@@ -75,7 +75,7 @@ static __always_inline void hook_return(struct kretprobe *rp, struct pt_regs *re
  * Without the kernel's protection against recursion: nothing that could be
  * traced is called before the context is taken, and then it protects.
  */
-static void STAPY_CALLBACK on_call(unsigned long ip, unsigned long parent,
+static void STAPY_CALLBACK on_function(unsigned long ip, unsigned long parent,
 				   struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
 	struct pt_regs *regs = ftrace_get_regs(fregs);
@@ -89,7 +89,7 @@ static void STAPY_CALLBACK on_call(unsigned long ip, unsigned long parent,
 }
 
 static struct ftrace_ops ops = {
-	.func = on_call,
+	.func = on_function,
 	.flags = FTRACE_OPS_FL_SAVE_REGS,
 };
 

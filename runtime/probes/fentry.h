@@ -11,7 +11,8 @@ struct stapy_kprobe {
 	struct stapy_kprobe *same;	/* next one at the same place, by ftrace */
 	unsigned long missed;		/* hits missed before the module went away */
 	int error;			/* of the first registration */
-	bool armed;			/* registered with the kernel, perhaps by ftrace */
+	bool armed;			/* hit by kprobe or by ftrace */
+	bool registered;		/* the kernel has the kprobe, enabled or not */
 	bool fentry;			/* hit through ftrace; the kprobe stays disabled */
 	union {
 		struct kprobe kp;	/* also the first member of rp */

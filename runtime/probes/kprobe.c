@@ -4,13 +4,15 @@
 #include "../hit.h"
 #include "callers.h"
 #include "fentry.h"
+#include "resolve.h"
 
 #define NAME_BYTES (MODULE_NAME_LEN + KSYM_NAME_LEN + 2)
+#define MANY 16				/* entries for which resolving their names apart pays */
 #define REPORTED 20			/* rows that the report of missed hits names */
 
 static struct stapy_kprobe *all;	/* one for each row */
 static unsigned int nr;
-static bool arming;			/* they may be armed; under the mutex */
+static bool arming;			/* the others are armed; under the mutex */
 static DEFINE_MUTEX(mutex);
 
 /* False for a call from a place that the probe does not ask for. */
@@ -96,7 +98,12 @@ static bool may_be_fentry(const struct stapy_kprobe_row *row)
 	return !row->offset && !row->module && !row->callers;
 }
 
-/* Give the kernel a fresh structure: a probe that was registered once leaves traces in it. */
+/*
+ * Give the kernel a fresh structure: a probe that was registered once leaves traces
+ * in it. With the others of its session it is armed later: by ftrace, if that can
+ * take it over; and each kprobe that is armed lets the kernel's optimizer loose,
+ * which would hold up all that are still to be registered.
+ */
 static void prepare(struct stapy_kprobe *probe, const char *name)
 {
 	const struct stapy_kprobe_row *row = probe->row;
@@ -112,8 +119,7 @@ static void prepare(struct stapy_kprobe *probe, const char *name)
 	} else {
 		kp->pre_handler = on_entry;
 	}
-	/* Arming it would be a waste when ftrace can take it over. */
-	if (may_be_fentry(row))
+	if (!arming)
 		kp->flags = KPROBE_FLAG_DISABLED;
 	if (name) {
 		kp->symbol_name = name;
@@ -123,6 +129,24 @@ static void prepare(struct stapy_kprobe *probe, const char *name)
 	}
 }
 
+/* An entry that ftrace will take over needs no kprobe. */
+static bool resolve(struct stapy_kprobe *probe)
+{
+	const struct stapy_kprobe_row *row = probe->row;
+	unsigned long place;
+
+	if (arming || row->is_return || !row->symbol || !may_be_fentry(row))
+		return false;
+	place = stapy_resolve_entry(row->symbol);
+	if (!place)
+		return false;
+	prepare(probe, NULL);
+	probe->kp.addr = (kprobe_opcode_t *)place;
+	probe->kp.flags |= KPROBE_FLAG_FTRACE;
+	probe->armed = true;
+	return true;
+}
+
 static int arm(struct stapy_kprobe *probe)
 {
 	const struct stapy_kprobe_row *row = probe->row;
@@ -130,6 +154,8 @@ static int arm(struct stapy_kprobe *probe)
 	char *qualified = NULL;
 	int r;
 
+	if (resolve(probe))
+		return 0;
 	if (row->symbol && row->module) {
 		qualified = kmalloc(NAME_BYTES, GFP_KERNEL);
 		if (!qualified)
@@ -142,7 +168,7 @@ static int arm(struct stapy_kprobe *probe)
 	/* Only looked at while registering. */
 	kprobe_of(probe)->symbol_name = NULL;
 	kfree(qualified);
-	probe->armed = !r;
+	probe->armed = probe->registered = !r;
 	return r;
 }
 
@@ -172,6 +198,9 @@ static void disarm(const char *module)
 			continue;
 		all[i].missed = missed_of(&all[i]);
 		all[i].armed = false;
+		if (!all[i].registered)
+			continue;
+		all[i].registered = false;
 		if (all[i].row->is_return && returns)
 			returns[nr_returns++] = &all[i].rp;
 		else if (all[i].row->is_return)
@@ -251,6 +280,12 @@ static int check_armed(const struct stapy_kprobe_row *row, int error)
 static void enable(struct stapy_kprobe *probe)
 {
 	probe->fentry = false;
+	if (!probe->registered) {
+		probe->kp.flags = 0;
+		probe->error = register_kprobe(&probe->kp);
+		probe->armed = probe->registered = !probe->error;
+		return;
+	}
 	probe->error = enable_kprobe(kprobe_of(probe));
 	if (!probe->error)
 		return;
@@ -258,7 +293,7 @@ static void enable(struct stapy_kprobe *probe)
 		unregister_kretprobe(&probe->rp);
 	else
 		unregister_kprobe(&probe->kp);
-	probe->armed = false;
+	probe->armed = probe->registered = false;
 }
 
 /* They were registered without arming them: let ftrace have what it can, arm the others. */
@@ -267,9 +302,10 @@ static void arm_entries(void)
 	unsigned int i;
 
 	for (i = 0; i < nr; i++) {
-		if (!all[i].armed || !may_be_fentry(all[i].row))
+		if (!all[i].armed)
 			continue;
-		all[i].fentry = kprobe_of(&all[i])->flags & KPROBE_FLAG_FTRACE;
+		all[i].fentry = may_be_fentry(all[i].row) &&
+				kprobe_of(&all[i])->flags & KPROBE_FLAG_FTRACE;
 		if (!all[i].fentry)
 			enable(&all[i]);
 	}
@@ -285,6 +321,8 @@ static int arm_all(void)
 	int first_error = 0;
 	unsigned int i;
 
+	if (nr >= MANY)
+		stapy_resolve_prepare();
 	for (i = 0; i < nr; i++) {
 		all[i].error = arm(&all[i]);
 		/* The module may come later. */

@@ -31,6 +31,12 @@ _TOGETHER = {
         "histogram.c",
     ),
     "maps": ("map.c", "map_slice.c", "map_sort.c"),
+    "functions": (
+        "probes/kprobe.c",
+        "probes/fentry.c",
+        "probes/resolve.c",
+        "probes/callers.c",
+    ),
     "texts": ("text.c", "names.c", "symbols.c", "stack.c", "regex.c"),
 }
 

@@ -7,6 +7,7 @@
 #include <asm/ibt.h>
 
 #define STAPY_ENDBR_BYTES 4
+#define STAPY_ENDBR 0xfa1e0ff3
 
 /* Behind the landing mark of indirect branches, when the function has one. */
 static inline unsigned long stapy_function_start(unsigned long address)
