@@ -60,7 +60,7 @@ def test_wildcard(name: str, guest: Machine, release: str, tmp_path: Path) -> No
     assert found["hits"] > 0 or name == "ext4", found  # a guest has no such file system
     assert "ERROR" not in errors, errors
     # The host may be busy; what remains for each is the kernel's look at a return probe's place.
-    assert found["arm"] + found["disarm"] < 10_000 + 60 * places, found
+    assert found["arm"] + found["disarm"] < 10_000 + 100 * places, found
     for line in errors.splitlines():
         assert re.match(
             r"WARNING: (probe \S+ registration error|Number of errors: 0|Skipped)", line
