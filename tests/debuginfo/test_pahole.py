@@ -118,10 +118,6 @@ def test_types_of_a_kernel(tmp_path: Path) -> None:
 
 
 @pytest.mark.build
-def test_types_of_a_kernel_by_dwarf(
-    debug_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SYSTEMTAP_DEBUGINFO_PATH", str(debug_root))
-    info = info_of(tmp_path / "cache")
-    assert info.dwarf is not None
-    assert of_kernel(info, tmp_path, info.dwarf) > 550
+def test_types_of_a_kernel_by_dwarf(kernel_info: Debuginfo, tmp_path: Path) -> None:
+    assert kernel_info.dwarf is not None
+    assert of_kernel(kernel_info, tmp_path, kernel_info.dwarf) > 550
