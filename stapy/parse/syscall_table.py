@@ -12,12 +12,14 @@
     function that takes the saved registers) and ``tp_`` (one tracepoint for all
     calls, told apart by number);
 
-each with its ``.return``.
+each with its ``.return``.  In guru mode what a probe writes to a variable of an
+entry alias becomes the argument of the call, and ``retval`` what it returns.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Protocol
 
 from stapy.record import Record, new
@@ -29,6 +31,7 @@ class Facts(Protocol):
     """What of the target matters here."""
 
     arch: str
+    guru: bool
 
 
 class TableError(ValueError):
@@ -62,12 +65,20 @@ _WRAPPERS = {
     "s390": ["__s390x_sys_", "__s390_sys_", "__s390_compat_sys_"],
     "riscv": ["__riscv_sys_", "__riscv_compat_sys_"],
 }
+_RETURNED = "if (@probewrite(retval)) set_returnval(retval)"
 # The table's numbers are those of this architecture.
 _NUMBERED = "x86_64"
 
 _ARGUMENT = re.compile(
     r"(?P<hidden>-?)(?P<var>\w+)(?P<kind>:|==?)(?P<value>\w+)(?:/(?P<text>\w+))?"
 )
+# How a variable was made of the raw argument, and the function that stores it there again.
+_SETTERS = {
+    "$": "set_ulong_arg",
+    "$ << 32 >> 32": "set_int_arg",
+    "$ & 0xffffffff": "set_uint_arg",
+    'user_string($, "<unavailable>")': "set_user_string_arg",
+}
 _RAW = re.compile(r"\$(next|loff|[1-6])?")
 
 
@@ -171,10 +182,8 @@ def _fill(template: str, variable: str, index: int, source: _Source) -> str:
     return _RAW.sub(raw, template).replace("@", variable)
 
 
-def _argument(
-    spec: str, index: int, kinds: dict[str, Kind], source: _Source
-) -> tuple[list[tuple[str, str]], str, str, bool]:
-    """Assignments of one argument, its format, what argstr shows, whether it does."""
+def _kind(spec: str, kinds: dict[str, Kind]) -> tuple[Kind, str, bool]:
+    """What an argument is, its variable, whether argstr shows it."""
     found = _ARGUMENT.fullmatch(spec)
     if found is None:
         raise TableError(f"cannot read the argument '{spec}'")
@@ -187,11 +196,40 @@ def _argument(
         text = found["text"] or f"{variable}_str"
         mask = " & 0xffffffff" if found["kind"] == "=" else ""
         kind = Kind([("@", f"${mask}"), (text, f"{found['value']}(@)")], "%s", text)
+    return kind, variable, not found["hidden"]
+
+
+def _argument(
+    spec: str, index: int, kinds: dict[str, Kind], source: _Source
+) -> tuple[list[tuple[str, str]], str, str, bool]:
+    """Assignments of one argument, its format, what argstr shows, whether it does."""
+    kind, variable, visible = _kind(spec, kinds)
     pairs = [
         (name.replace("@", variable), _fill(value, variable, index, source))
         for name, value in kind.variables
     ]
-    return pairs, kind.form, _fill(kind.shown, variable, index, source), not found["hidden"]
+    return pairs, kind.form, _fill(kind.shown, variable, index, source), visible
+
+
+def _stores(call: Call, kinds: dict[str, Kind], source: _Source) -> list[str]:
+    """What the script wrote to a variable goes back to where the argument came from."""
+    lines = []
+    for index, spec in enumerate(call.arguments, 1):
+        if spec == "-":
+            continue
+        kind, variable, _ = _kind(spec, kinds)
+        for name, value in kind.variables:
+            setter = _SETTERS.get(value)
+            if setter is None:
+                continue
+            name = name.replace("@", variable)
+            question, place = f"@probewrite({name})", str(index)
+            if setter == "set_user_string_arg":
+                # Memory that the script did not mean to change may not be writable.
+                place = source.argument.format(index)
+                question += f" && {name} != {_fill(value, name, index, source)}"
+            lines.append(f"if ({question}) {setter}({place}, {name})")
+    return lines
 
 
 def _entry_body(call: Call, kinds: dict[str, Kind], source: _Source) -> list[str]:
@@ -229,9 +267,12 @@ def _return_body(call: Call, value: str) -> list[str]:
     ]
 
 
-def _alias(name: str, points: list[str], body: list[str]) -> str:
+def _alias(name: str, points: list[str], body: list[str], after: Sequence[str] = ()) -> str:
     inner = "".join(f"\t{line}\n" for line in body)
-    return f"probe {name} = {', '.join(points)}\n{{\n{inner}}}\n"
+    text = f"probe {name} = {', '.join(points)}\n{{\n{inner}}}"
+    if after:
+        text += ", {\n" + "".join(f"\t{line}\n" for line in after) + "}"
+    return text + "\n"
 
 
 def _aliases(name: str, rows: list[Call], kinds: dict[str, Kind], facts: Facts) -> str:
@@ -267,11 +308,15 @@ def _row(row: Call, kinds: dict[str, Kind], facts: Facts) -> list[str]:
         else:
             with_regs = _entry_body(row, kinds, _WRAPPED)
             without_regs = _entry_body(row, kinds, _PLAIN)
+        back_with = back_without = [] if not facts.guru else [_RETURNED]
+        if facts.guru and not end:
+            back_with, back_without = _stores(row, kinds, _WRAPPED), _stores(row, kinds, _PLAIN)
         parts.append(
             _alias(
                 f"dw_syscall.{row.name}{end}",
                 [f'kernel.function("{f}"){suffix} ?' for f in wrapped or plain],
                 with_regs if wrapped else without_regs,
+                back_with if wrapped else back_without,
             )
         )
         parts.append(
@@ -279,6 +324,7 @@ def _row(row: Call, kinds: dict[str, Kind], facts: Facts) -> list[str]:
                 f"nd1_syscall.{row.name}{end}",
                 [f'kprobe.function("{f}"){suffix} ?' for f in plain],
                 without_regs,
+                back_without,
             )
         )
         parts.append(
@@ -286,6 +332,7 @@ def _row(row: Call, kinds: dict[str, Kind], facts: Facts) -> list[str]:
                 f"nd2_syscall.{row.name}{end}",
                 [f'kprobe.function("{f}"){suffix} ?' for f in wrapped or plain],
                 with_regs if wrapped else without_regs,
+                back_with if wrapped else back_without,
             )
         )
         if facts.arch == _NUMBERED and row.number is not None:

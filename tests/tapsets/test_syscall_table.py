@@ -143,6 +143,47 @@ def test_every_way_reads_arguments_its_own_way() -> None:
     assert "retstr = return_str(2, retval)" in made["nd2_syscall.x.return"]
 
 
+GURU = PreprocessFacts(kernel_release="6.1.0", guru=True)
+GURU_TEXTS = generate(TABLE, GURU)
+
+
+@pytest.mark.parametrize(
+    ("argument", "lines"),
+    [
+        ("fd:int", ["if (@probewrite(fd)) set_int_arg(1, fd)"]),
+        ("flags=__f", ["if (@probewrite(flags)) set_uint_arg(1, flags)"]),
+        ("- at:ptr", ["if (@probewrite(at)) set_ulong_arg(2, at)"]),
+        ("pos:loff", []),
+        (
+            "p:path",
+            [
+                'if (@probewrite(p_unquoted) && p_unquoted != user_string(__syscall_arg(1), '
+                '"<unavailable>")) set_user_string_arg(__syscall_arg(1), p_unquoted)'
+            ],
+        ),
+    ],
+)
+def test_guru_mode_writes_back(argument: str, lines: list[str]) -> None:
+    row = f"x | 1 | | {argument} | | 1"
+    text = generate(TYPES + row + "\n", GURU)["x"]
+    pattern = r"^probe nd2_syscall\.x = .*\n\{\n(?:\t.*\n)*\}, \{\n((?:\t.*\n)*)\}"
+    found = re.search(pattern, text, re.MULTILINE)
+    assert [line.strip() for line in found[1].splitlines()] == lines if found else not lines
+    assert text.count("if (@probewrite(retval)) set_returnval(retval)") == 3
+    traced = [part for part in text.split("\nprobe ") if part.startswith("tp_syscall")]
+    assert len(traced) == 2
+    assert not any("set_" in part for part in traced)
+    assert "@probewrite" not in generate(TYPES + row + "\n", X86)["x"]
+
+
+@pytest.mark.parametrize("name", sorted(TEXTS))
+def test_text_of_guru_mode_parses(name: str) -> None:
+    sources = SourceMap()
+    diagnostics = Diagnostics(sources)
+    text = GURU_TEXTS[name]
+    assert parse_script(name, text, GURU, None, sources, diagnostics, library=True) is not None
+
+
 def test_call_without_number_has_no_tracepoint() -> None:
     made = one("x | - | | a:hex | | 1")
     assert "tp_syscall.x" not in made
