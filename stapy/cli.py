@@ -156,6 +156,8 @@ TABLE = [
     Option("u", "", "", "unoptimised: remove nothing from the script", _flag("unoptimized")),
     Option("w", "", "", "no warnings", _flag("suppress_warnings")),
     Option("W", "", "", "warnings are errors", _flag("warnings_are_errors")),
+    Option("P", "", "", "probe functions behind their prologues: for debug information that errs",
+           _flag("prologue_search")),
     Option("b", "", "", "bulk mode: one output file per CPU", _flag("bulk")),
     Option("t", "", "", "report hits and cycles of each probe at the end", _flag("timing")),
     Option("s", "", "MB", "output buffer of each CPU, in megabytes",

@@ -26,6 +26,7 @@ class Options(Record):
     unoptimized: bool = False  # -u
     suppress_warnings: bool = False  # -w
     warnings_are_errors: bool = False  # -W
+    prologue_search: bool = False  # -P
     bulk: bool = False  # -b
     timing: bool = False  # -t
     buffer_mb: int | None = None  # -s

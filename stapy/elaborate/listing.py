@@ -19,6 +19,7 @@ def list_points(scripts: list[Script], services: Services, variables: bool) -> l
     """Points that the scripts' probes stand for; with their variables for -L.
 
     An alias is listed under its own name, everything else as it was resolved.
+    With -v the variables are followed by the rung of the ladder that told of them.
     """
     from stapy.elaborate.resolve import Resolver
 
@@ -67,8 +68,22 @@ def _described(raw: Raw, resolver: Resolver) -> list[str]:
     for match in raw.matches:
         scope = raw.derived.family.scope(match.site, resolver.services)
         name = raw.derived.alias if raw.derived.chain else match.point
-        lines.append(name + tail + (_targets(scope) if scope is not None else ""))
+        line = name + tail + (_targets(scope) if scope is not None else "")
+        lines.append(line + (_rungs(match.site) if resolver.services.options.verbose[1] else ""))
     return lines
+
+
+def _rungs(site: Any) -> str:
+    """Who told of a place and of its types, as a comment."""
+    rung = getattr(site, "rung", "")
+    if not rung:
+        return ""
+    types = "BTF" if getattr(site, "type", None) is not None else ""
+    if not types and getattr(site, "place", None) is not None:
+        types = "DWARF"
+    if not types:
+        return f" /* {rung}, no types */"
+    return f" /* {rung} */" if types == rung else f" /* {rung}, types: {types} */"
 
 
 def _locals(raw: Raw, resolver: Resolver) -> list[tuple[str, str]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from stapy.probes import blacklist, signatures
 from stapy.probes.family import Match, PointError, number_of, print_component, quote, text_of
+from stapy.record import replace
 
 if TYPE_CHECKING:
     from stapy.debuginfo.dwarf.kernel import DwarfFile
@@ -158,10 +159,26 @@ def _matches(
         if why:
             refused.append(f"'{site.name}' must not be probed: {why}")
             continue
+        if services.options.prologue_search and "function" in found and not is_return:
+            site = _behind_prologue(site, services)
         matches.append(Match(_print(point, site), kprobe_site(point, text, site, found)))
     if not matches:
         raise _no_match(text, answer, found, refused)
     return matches
+
+
+def _behind_prologue(site: FunctionSite, services: Any) -> FunctionSite:
+    """The same function, probed where its frame is set up (-P)."""
+    from stapy.debuginfo.dwarf.insides import behind_prologue
+
+    info, place = services.debuginfo, site.place
+    if place is None or not place.exact:
+        return site
+    moved = info.safe(place, behind_prologue, info.dwarf_of(site.module), place)
+    # Arguments may have left their registers: only DWARF knows where they are then.
+    known = site.type if moved.exact else None
+    result: FunctionSite = replace(site, place=moved, type=known)
+    return result
 
 
 def _wanted(site: FunctionSite, found: dict[str, PointComponent], services: Any) -> bool:

@@ -136,9 +136,10 @@ class Kprobe:
                 continue
             if (item.name, item.module) in seen:
                 continue
-            if item.copies > 1 and self._has_dwarf(point, item.module, services):
+            moved = services.options.prologue_search and not is_return
+            if (item.copies > 1 or moved) and self._has_dwarf(point, item.module, services):
                 complete = False
-                continue  # DWARF tells functions of one name apart
+                continue  # DWARF tells functions of one name apart, and where prologues end
             if brace and (item.type is None or not signatures.fits(item.type, signature)):
                 continue
             seen.add((item.name, item.module))

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from stapy.debuginfo.dwarf.kernel import Place
-from stapy.debuginfo.sites import FunctionSite
+from stapy.debuginfo.dwarf.spec import parse
+from stapy.debuginfo.sites import FunctionSite, Places
 from tests.debuginfo.dwarf import samples
 from tests.debuginfo.dwarf.test_kernel import opened
 from tests.elaborate import support as s
@@ -20,6 +21,23 @@ class Info(s.FakeDebuginfo):
 
     def __init__(self, path: Path) -> None:
         self.dwarf = opened(path)
+
+    def safe(self, otherwise: Any, question: Any, *arguments: Any) -> Any:
+        return question(*arguments)
+
+    def places(
+        self,
+        text: str,
+        module: str | None = None,
+        *,
+        nearest: bool = False,
+        entries: bool = False,
+    ) -> Places:
+        spec = parse(text)
+        assert spec is not None
+        found = self.dwarf.find(spec, nearest=nearest, entries=entries)
+        sites = [self.site_at(place) for place in found.places]
+        return Places(sites, True, True, found.near_lines, found.functions)
 
     def site_at(self, place: Place) -> FunctionSite:
         return FunctionSite(place.function, None, None, "DWARF", place=place)
@@ -84,6 +102,17 @@ def test_callers_are_distances(info: Info) -> None:
     every = s.run(text, debuginfo=info, defines={"STAP_CALLEE_MATCHALL": ""}).program
     assert every is not None
     assert every.probes[0].sites[0].callers == []
+
+
+def test_prologue_search_moves_entries_only(info: Info) -> None:
+    def offset(tail: str) -> int:
+        text = f'probe kernel.function("framed@sample.c"){tail} {{ println(1) }}'
+        (row,) = rows(text, "kprobe", debuginfo=info, prologue_search=True)
+        assert isinstance(row["offset"], int)
+        return row["offset"]
+
+    assert offset("") > 0
+    assert offset(".return") == 0
 
 
 def test_statements_by_address(info: Info) -> None:

@@ -12,7 +12,7 @@ from stapy.debuginfo.dwarf.index import FunctionRow, Site, file_matcher
 from stapy.debuginfo.dwarf.kernel import Place
 from stapy.debuginfo.dwarf.ranges import arange_units, contains, entry_address, low_pc, ranges_of
 from stapy.debuginfo.glob import matcher
-from stapy.record import Record, new
+from stapy.record import Record, new, replace
 
 if TYPE_CHECKING:
     from stapy.debuginfo.dwarf.kernel import DwarfFile
@@ -222,6 +222,30 @@ class _Callees:
 def _plain(name: str) -> str:
     """A name as a pattern that matches nothing else (operators of C++ have stars)."""
     return name if not any(char in name for char in "*?[") else name.replace("*", "[*]")
+
+
+# --- prologues ----------------------------------------------------------------
+
+
+def behind_prologue(dwarf: DwarfFile, place: Place) -> Place:
+    """Where the second row of a function's lines begins: its frame is set up there.
+
+    The place itself when the function has no second row.
+    """
+    entry = dwarf.info.entry(place.entry)
+    ranges = ranges_of(entry)
+    _, rows = dwarf.line_table(dwarf.info.number_of(place.entry))
+    later = [
+        row
+        for row in rows
+        if row.address > place.address and not row.end and contains(ranges, row.address)
+    ]
+    if not later:
+        return place
+    first = min(later, key=lambda row: row.address)
+    offset = place.offset + first.address - place.address
+    moved: Place = replace(place, address=first.address, offset=offset, exact=False)
+    return moved
 
 
 # --- addresses ----------------------------------------------------------------

@@ -92,6 +92,17 @@ def test_a_limit_is_told(sample: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         calls(dwarf, "*", "*", 3)
 
 
+def test_prologues(sample: Path) -> None:
+    dwarf = opened(sample)
+    (place,) = dwarf.find(Spec("framed", "sample.c")).places
+    moved = insides.behind_prologue(dwarf, place)
+    assert place.exact
+    assert not moved.exact
+    assert 0 < moved.address - place.address == moved.offset - place.offset < 32
+    names = {v.name: v.ops for v in dwarf.variables(moved)}
+    assert names["n"]
+
+
 def test_addresses(sample: Path) -> None:
     dwarf = opened(sample)
     (row,) = dwarf.index.functions("leaf")
