@@ -34,7 +34,6 @@ WILDCARDS = {
 BY_DWARF = {
     "file": ('kernel.function("*@fs/read_write.c")', 100),
     "statements": ('kernel.statement("*@fs/open.c:*")', 400),
-    "callees": ('kernel.function("vfs_*").callee("*").call', 100),
 }
 
 
