@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stapy.debuginfo import ctypes
-from stapy.diagnostics import Label
+from stapy.diagnostics import Diagnostics, Label
 from stapy.elaborate import program as p
-from stapy.elaborate import syntax
+from stapy.elaborate import syntax, unused
 from stapy.elaborate.lower import Body, EntrySlots, Lowerer
 from stapy.elaborate.points import ConditionPiece, Derived, Points
 from stapy.elaborate.select import FunctionSource, Names
@@ -88,7 +88,22 @@ class Resolver:
         self._uncalled()
 
     def _uncalled(self) -> None:
-        """The user's functions that nobody calls are looked at too."""
+        """The user's functions that nobody calls are looked at too.
+
+        SystemTap does not even look up their names: mistakes in them are warnings.
+        """
+        services = self.services
+        collector = services.diagnostics
+        if not services.options.unoptimized:
+            services.diagnostics = Diagnostics(services.sources)
+        try:
+            self._lower_uncalled()
+        finally:
+            quiet, services.diagnostics = services.diagnostics, collector
+        if quiet is not collector:
+            unused.warn_of(quiet.errors, collector)
+
+    def _lower_uncalled(self) -> None:
         lowered = {id(item.source.decl) for item in self.functions}
         tables = [self.names.functions, *(file.functions for file in self.names.files)]
         for function in [source for table in tables for row in table.values() for source in row]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stapy.diagnostics import Diagnostics
+from stapy.diagnostics import Diagnostic, Diagnostics
 from stapy.elaborate import check
 from stapy.elaborate.types import Inference
 
@@ -28,7 +28,12 @@ def type_errors(dropped: Dropped, types: TypeTable, diagnostics: Diagnostics) ->
     for node, function in dropped:
         inference.body(node, function)
     inference.finish()
-    for item in found.errors:
+    warn_of(found.errors, diagnostics)
+
+
+def warn_of(errors: list[Diagnostic], diagnostics: Diagnostics) -> None:
+    """Tell of mistakes that do not count, because what they are in is left out."""
+    for item in errors:
         diagnostics.warning(
             "W0613",
             item.message,
