@@ -116,7 +116,8 @@ def _functions(info: Info, found: Found, parts: dict[str, bytes]) -> None:
     ordered = sorted((name_of(row), row) for row in used)
     ordered = [item for item in ordered if item[0]]
     files = _Files(info)
-    out = {name: array("I") for name in ("entry", "file", "line", "site", "inline")}
+    out = {name: array("I") for name in ("entry", "file", "line", "site", "inline", "scope")}
+    scopes = {"": 0}
     pcs, entries, first = array("Q"), array("I"), array("I")
     texts: list[bytes] = []
     for text, row in ordered:
@@ -127,7 +128,9 @@ def _functions(info: Info, found: Found, parts: dict[str, bytes]) -> None:
         _, unit, file, line = inherited.get(row, known)
         out["entry"].append(found.entry[row])
         out["file"].append(files.number(unit, file))
-        out["line"].append(line)
+        out["line"].append(line & 0xFFFFFFFF)
+        scope = _scope(found, row)
+        out["scope"].append(scopes.setdefault(scope, len(scopes)) if scope else 0)
         out["site"].append(len(pcs))
         for item in outside.get(row, ()):
             pcs.append(found.pc[item])
@@ -142,9 +145,18 @@ def _functions(info: Info, found: Found, parts: dict[str, bytes]) -> None:
     parts["name_first"] = first.tobytes()
     for name, values in out.items():
         parts["function_" + name] = values.tobytes()
+    _text_table(parts, "scope", (scope.encode() for scope in scopes))
     parts["site_pc"] = pcs.tobytes()
     parts["site_entry"] = entries.tobytes()
     _text_table(parts, "file", (path.encode() for path in files.paths))
+
+
+def _scope(found: Found, row: int) -> str:
+    """The scope of a function: that of its declaration, when it is defined elsewhere."""
+    if not found.scopes:
+        return ""
+    own = found.scopes.get(found.entry[row], "")
+    return found.scopes.get(found.origin[row], own)
 
 
 class _Files:

@@ -13,7 +13,7 @@ from stapy.debuginfo.errors import DamagedIndexError, DebuginfoError
 from stapy.debuginfo.glob import has_wildcard, literal_prefix, matcher
 from stapy.record import Record
 
-VERSION = 5
+VERSION = 6
 NO_FILE = 0xFFFFFFFF  # file number of what names no file
 
 
@@ -26,13 +26,22 @@ class Site(Record):
 
 
 class FunctionRow(Record):
-    """One function of the source; ``entry`` is where its attributes are."""
+    """One function of the source; ``entry`` is where its attributes are.
+
+    ``scope`` has the namespaces and classes around it, "" in C.
+    """
 
     name: str
     file: str
     line: int
     entry: int
     sites: list[Site]
+    scope: str = ""
+
+    @property
+    def qualified(self) -> str:
+        """The name with its scope."""
+        return f"{self.scope}::{self.name}" if self.scope else self.name
 
 
 class _Texts(Sequence[bytes]):
@@ -110,6 +119,8 @@ class Index:
         self._line = part("function_line", "I")
         self._site = part("function_site", "I")
         self._inline = part("function_inline", "I")
+        self._scope = part("function_scope", "I")
+        self._scopes = texts("scope")
         self._pc = part("site_pc", "Q")
         self._site_entry = part("site_entry", "I")
         self._files = texts("file")
@@ -122,14 +133,15 @@ class Index:
 
     def _check(self) -> None:
         """Tables that belong together have one size."""
-        texts = (self._names, self._files, self._things, self._anchors)
+        texts = (self._names, self._files, self._things, self._anchors, self._scopes)
         if any(len(table.starts) == 0 for table in texts):
             raise DebuginfoError("damaged index: an empty table")
         names, rows, sites = len(self._names), len(self._entry), len(self._pc)
         sizes = (
             (self._first, names + 1), (self._file, rows), (self._line, rows),
-            (self._inline, rows), (self._site, rows + 1), (self._site_entry, sites),
-            (self._thing_entry, len(self._things)), (self._anchor_address, len(self._anchors)),
+            (self._scope, rows), (self._inline, rows), (self._site, rows + 1),
+            (self._site_entry, sites), (self._thing_entry, len(self._things)),
+            (self._anchor_address, len(self._anchors)),
         )  # fmt: skip
         good = all(len(table) == size for table, size in sizes)
         if not good or any(table.starts[-1] != len(table.blob) for table in texts):
@@ -145,13 +157,19 @@ class Index:
     # --- functions -------------------------------------------------------
 
     def functions(self, pattern: str, file_pattern: str = "") -> Iterator[FunctionRow]:
-        """Functions with code, by name and, where it is given, by file."""
+        """Functions with code, by name and, where it is given, by file.
+
+        Scopes in front of the name, ``a::b::f``, are the inner ones of its own.
+        """
+        outside, pattern = split_scope(pattern)
         wanted = self.files(file_pattern) if file_pattern else None
         for number in self._names.matching(pattern):
             low, high = self._first[number], self._first[number + 1]
             if not low <= high <= len(self._entry):
                 raise self._damaged()
             for row in range(low, high):
+                if outside and not scope_matches(self._scope_text(row), outside):
+                    continue
                 if wanted is None or self._file[row] in wanted:
                     yield self._row(row, self._names[number].decode("utf-8", "replace"))
 
@@ -177,7 +195,15 @@ class Index:
             Site(self._pc[at], self._site_entry[at], at >= middle) for at in range(start, end)
         ]
         return FunctionRow(name, self._path(self._file[row]), self._line[row],
-                           self._entry[row], sites)  # fmt: skip
+                           self._entry[row], sites, self._scope_text(row))  # fmt: skip
+
+    def _scope_text(self, row: int) -> str:
+        number = self._scope[row]
+        if not number:
+            return ""
+        if number >= len(self._scopes):
+            raise self._damaged()
+        return self._scopes[number].decode("utf-8", "replace")
 
     def _path(self, number: int) -> str:
         if number == NO_FILE or number >= len(self._files):
@@ -233,6 +259,26 @@ class Index:
             name = self._anchors[row].decode("utf-8", "replace")
             if name:
                 yield address, name
+
+
+def split_scope(text: str) -> tuple[str, str]:
+    """``a::b`` and ``f`` of ``a::b::f``; colons in angle brackets are a template's own."""
+    depth = 0
+    for at in range(len(text) - 1, 0, -1):
+        depth += (text[at] == ">") - (text[at] == "<")
+        if not depth and text[at - 1 : at + 1] == "::":
+            return text[: at - 1], text[at + 1 :]
+    return "", text
+
+
+def scope_matches(scope: str, pattern: str) -> bool:
+    """True when the inner parts of a scope are those of a pattern."""
+    while pattern:
+        pattern, wanted = split_scope(pattern)
+        scope, part = split_scope(scope)
+        if not part or not matcher(wanted)(part):
+            return False
+    return True
 
 
 def file_matcher(pattern: str) -> Any:

@@ -159,7 +159,7 @@ class DwarfFile:
         symbol, offset = anchor
         exact = address == site.pc and not site.inlined
         answer.places.append(
-            Place(row.name, row.file, line, symbol, offset, address, site.entry,
+            Place(row.qualified, row.file, line, symbol, offset, address, site.entry,
                   site.inlined, exact, self.module)
         )  # fmt: skip
 

@@ -63,6 +63,7 @@ class Found(Record):
     types: dict[tuple[int, int], int] = new(dict)  # (tag, name) -> first definition
     global_name: array[int] = new(lambda: _array("I"))
     global_entry: array[int] = new(lambda: _array("I"))
+    scopes: dict[int, str] = new(dict)  # entry -> namespaces and classes around it
     extra: list[str] = new(list)
     extra_numbers: dict[str, int] = new(dict)
 
@@ -91,6 +92,7 @@ class Found(Record):
         self.global_name.extend(map(renamed, other.global_name))
         for field in _SAME_EVERYWHERE:
             getattr(self, field).extend(getattr(other, field))
+        self.scopes.update(other.scopes)
         for (tag, name), entry in other.types.items():
             self.types.setdefault((tag, renamed(name)), entry)
 
@@ -106,7 +108,7 @@ class _Shape:
 
     __slots__ = (
         "code", "constants", "exact", "expression", "has_code", "index", "jump",
-        "late_sibling", "named", "plan", "size",
+        "late_sibling", "named", "plan", "scoped", "size",
     )  # fmt: skip
 
     def __init__(self, plan: Plan) -> None:
@@ -114,6 +116,7 @@ class _Shape:
         attributes = {attribute: form for attribute, form, _ in plan.attributes}
         self.constants = {a: v for a, form, v in plan.attributes if form == k.IMPLICIT_CONST}
         self.index = plan.index
+        self.scoped = plan.tag in k.SCOPED or k.AT_OBJECT_POINTER in attributes
         self.has_code = k.AT_LOW_PC in attributes or k.AT_RANGES in attributes
         self.jump = plan.sibling if plan.children else -1
         self.size = plan.size
@@ -219,10 +222,12 @@ class Scanner:
         outer = [_LOOK] * (top + 1)
         inner = [_LOOK] * (top + 1)
         outer[0] = inner[0] = 1
+        scoped = False
         get = self._shapes.get
         for code, plan in plans.items():
             shape = get(id(plan)) or self._shape(plan)
             shapes[code] = shape
+            scoped = scoped or shape.scoped
             wide = 1 if code < 0x80 else 2
             if shape.jump >= 0:
                 step = _JUMP
@@ -238,7 +243,10 @@ class Scanner:
             if shape.plan.tag == k.LEXICAL_BLOCK and step == _JUMP:
                 inner[code] = shape.size + wide if shape.size >= 0 else _VARIES
         try:
-            self._walk(number, header, shapes, outer, inner)
+            if scoped:
+                self._walk_scopes(number, header, shapes)
+            else:
+                self._walk(number, header, shapes, outer, inner)
         except (IndexError, OverflowError, struct.error):
             raise DebuginfoError(
                 f"{self.info.name}: damaged unit at {header.offset:#x}"
@@ -336,6 +344,53 @@ class Scanner:
             else:
                 at = _over(data, start, step, shape, len(data))
 
+    def _walk_scopes(
+        self, number: int, header: Header, shapes: list[_Shape | None]
+    ) -> None:
+        """A unit of C++ or Rust: every entry is met, with the scope that it is in."""
+        data = bytes(self.info.data[header.offset : header.end])
+        at, end = header.first - header.offset, header.end - header.offset
+        scope, in_function = "", False
+        outer: list[tuple[str, bool]] = []
+        while at < end:
+            code, start = uleb(data, at)
+            if not code:
+                if outer:
+                    scope, in_function = outer.pop()
+                at = start
+                continue
+            shape = _known(shapes, code)
+            tag = shape.plan.tag
+            if shape.plan.children:
+                outer.append((scope, in_function))
+            inside = scope
+            if tag in k.SCOPES:
+                inside = _joined(scope, self._text(header.shift + at))
+            if scope and tag in (k.SUBPROGRAM, k.VARIABLE, k.MEMBER):
+                self.found.scopes[header.shift + at] = scope
+            if tag == k.SUBPROGRAM:
+                if shape.code == _FUNCTION:
+                    self._function(number, header, shape, data, start, at)
+            elif shape.code == _INLINED:
+                self._inlined(header, shape, data, start, at)
+            elif shape.code == _TYPE:
+                name = _joined(scope, self._text(header.shift + at))
+                key = tag, self.found.extra_name(name)
+                self.found.types.setdefault(key, header.shift + at)
+            elif shape.code == _GLOBAL and not in_function:
+                entry = self.info.entry(header.shift + at)
+                declared = entry.number(k.AT_SPECIFICATION)
+                home = self.found.scopes.get(declared, "") if declared else scope
+                name = _joined(home, entry.name())
+                self.found.global_name.append(self.found.extra_name(name))
+                self.found.global_entry.append(header.shift + at)
+            if shape.plan.children:
+                scope, in_function = inside, in_function or tag == k.SUBPROGRAM
+            at = _behind(data, start, shape)
+
+    def _text(self, offset: int) -> str:
+        return self.info.entry(offset).name()
+
     def _deep(
         self, header: Header, data: bytes, at: int, shapes: list[_Shape | None], code: bool
     ) -> int:
@@ -420,6 +475,11 @@ class Scanner:
         if name != NO_NAME:
             self.found.global_name.append(name)
             self.found.global_entry.append(header.shift + at)
+
+
+def _joined(scope: str, name: str) -> str:
+    """A name in its scope; what has none counts as its scope does."""
+    return f"{scope}::{name}" if scope and name else name or scope
 
 
 def _known(shapes: list[_Shape | None], code: int) -> _Shape:

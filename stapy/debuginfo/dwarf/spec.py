@@ -8,7 +8,7 @@ from stapy.record import Record
 
 _EVERY = (1, 2**31)
 _CUT = re.compile(r"[:+][\d*,-]+$")
-_LINES = re.compile(r"(?P<mark>[:+])(?P<lines>\*|\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)$")
+_LINES = re.compile(r"(?<!:)(?P<mark>[:+])(?P<lines>\*|\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)$")
 
 
 class Spec(Record):

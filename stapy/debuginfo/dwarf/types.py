@@ -7,6 +7,7 @@ from stapy.debuginfo.dwarf import constants as k
 from stapy.debuginfo.dwarf.units import Entry
 
 _QUALIFIERS = {k.CONST_TYPE: "const", k.VOLATILE_TYPE: "volatile", k.RESTRICT_TYPE: "restrict"}
+_POINTERS = (k.POINTER_TYPE, k.REFERENCE_TYPE, k.RVALUE_REFERENCE_TYPE)
 _MAX_DEPTH = 64
 
 
@@ -35,10 +36,10 @@ class Types:
         return known
 
     def _make(self, entry: Entry, depth: int) -> c.CType:
-        tag, name, size = entry.tag, entry.name(), entry.number(k.AT_BYTE_SIZE)
+        tag, name, size = entry.tag, entry.qualified(), entry.number(k.AT_BYTE_SIZE)
         if tag == k.BASE_TYPE:
             return _base(name, size, entry.number(k.AT_ENCODING))
-        if tag == k.POINTER_TYPE:
+        if tag in _POINTERS:
             return c.Pointer(self.of(entry, depth), size or 8)
         if tag in _QUALIFIERS:
             return c.Qualified(_QUALIFIERS[tag], self.of(entry, depth))
@@ -96,7 +97,8 @@ class Types:
     def _members(self, entry: Entry) -> list[c.Member]:
         members: list[c.Member] = []
         for child in entry.children():
-            if child.tag != k.MEMBER:
+            # What a class inherits are members of it; its static members are elsewhere.
+            if child.tag not in (k.MEMBER, k.INHERITANCE) or k.AT_DECLARATION in child.values:
                 continue
             type = self.of(child)
             start = child.number(k.AT_DATA_MEMBER_LOCATION) * 8

@@ -17,6 +17,7 @@ from stapy.record import Record
 Value = int | bytes | str
 ALTERNATE = 1 << 31  # offsets of the alternate file's entries begin here
 _MAX_DEPTH = 200
+_MAX_SCOPES = 32
 
 
 class Header(Record):
@@ -81,6 +82,12 @@ class Entry:
             entry = entry.origin()
         return None
 
+    def qualified(self) -> str:
+        """The name with the namespaces and classes around it."""
+        name = self.name()
+        scope = self.unit.scope(self.offset - self.unit.info.base) if name else ""
+        return f"{scope}::{name}" if scope else name
+
     def inherited(self, attribute: int) -> Value | None:
         """An attribute of the entry or of what it completes."""
         entry = self.holder(attribute)
@@ -141,6 +148,7 @@ class Unit:
         self.header = header
         self.plans = info.abbreviations.table(header.abbreviations, limit)
         self._root: Entry | None = None
+        self._scopes: list[tuple[int, int, str]] | None = None
         self._reading_root = False
 
     @property
@@ -156,6 +164,17 @@ class Unit:
             again = self.entry_at(self.header.first)
             self._root = again or entry
         return self._root
+
+    def scope(self, offset: int) -> str:
+        """The namespaces and classes that an entry (by its offset in the section) is in."""
+        if self._scopes is None:
+            scoped = any(plan.tag in k.SCOPED for plan in self.plans.values())
+            self._scopes = list(_scopes(self.root, "", 0)) if scoped else []
+        inner = ""
+        for start, end, name in self._scopes:  # inner ones come behind outer ones
+            if start < offset < end:
+                inner = name
+        return inner
 
     def base(self, attribute: int, default: int) -> int:
         """A base for indexed forms."""
@@ -258,6 +277,17 @@ class Unit:
         """An address of ``.debug_addr``."""
         at = self.base(k.AT_ADDR_BASE, 8) + 8 * index
         return number(self.info.sections.section("addr"), at, 8)
+
+
+def _scopes(entry: Entry, outer: str, depth: int) -> Iterator[tuple[int, int, str]]:
+    """``(start, end, name)`` of the scopes below an entry, in the section's own offsets."""
+    base = entry.unit.info.base
+    for child in entry.children():
+        if child.tag in k.SCOPES and child.plan.children and depth < _MAX_SCOPES:
+            name = child.name()
+            inside = f"{outer}::{name}" if outer and name else name or outer
+            yield child.offset - base, child.end(), inside
+            yield from _scopes(child, inside, depth + 1)
 
 
 class Info:
