@@ -267,6 +267,7 @@ class Session:
         from stapy.elaborate.services import Services
 
         self.debuginfo: Debuginfo = Debuginfo(kernel, self.cache, self.diagnostics)
+        self.debuginfo.headers = lambda spec: self.compile_headers(spec, kernel)
         return Services(
             self.options, self.diagnostics, self.sources, kernel, self.debuginfo, self.library
         )
@@ -384,6 +385,23 @@ class Session:
         if status:
             self.note("Pass 5: run failed.  [man error::pass5]")
         return status
+
+    def compile_headers(self, spec: str, kernel: Kernel) -> Path | None:
+        """An object with the types of ``kernel<a.h>`` or ``<a.h>``; None (reported) if bad."""
+        from stapy.build.headers import HeaderError, compiled, is_headers
+        from stapy.build.kit import KitError
+        from stapy.kernel.facts import kernel_facts
+
+        def facts() -> str:
+            return kernel_facts(kernel, self.debuginfo.btf, kernel.exports)
+
+        if not is_headers(spec):
+            return None
+        try:
+            return compiled(spec, kernel, self.options, self.cache, self.work_folder(), facts)
+        except (HeaderError, KitError) as error:
+            self.diagnostics.warning("W0682", f"no types of {spec}: {error}")
+            return None
 
     def prepare_kit(self, kernel: Kernel) -> None:
         """Let the build kit be made meanwhile, unless pass 5 is known to refuse."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stapy.cache import Cache
@@ -62,6 +63,11 @@ def notice(text: str) -> None:
     import sys
 
     print(f"stapy: {text}", file=sys.stderr, flush=True)
+
+
+def open_object(path: Path, cache: Cache) -> DwarfFile | None:
+    """An object file that was compiled for its types."""
+    return open_first([path], "", None, cache, lambda _: None)[0]
 
 
 def places(

@@ -15,6 +15,7 @@ file is reported once as a warning and its rung is left out.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from stapy.cache import Cache
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from stapy.debuginfo.dwarf.kernel import DwarfFile, Place
     from stapy.debuginfo.linepack import LineTable
 
+_HEADER = frozenset('<"')  # what names of headers stand in
 _PADDING = "__pfx_"  # a symbol at the padding before each function, since 6.2
 
 T = TypeVar("T")
@@ -49,6 +51,8 @@ class Debuginfo:
         self._kernel: Loaded | None = None
         self._modules: dict[str, Loaded | None] = {}
         self._tracepoints = Tracepoints(self, cache)
+        # Compiles what a cast names as headers; set by who can do that.
+        self.headers: Callable[[str], Path | None] | None = None
         self._dwarf: dict[str | None, DwarfFile | None] = {}
         self._fetched: set[str | None] = set()  # servers were asked about these
 
@@ -339,9 +343,14 @@ class Debuginfo:
 
         What BTF does not have is looked for by DWARF, where that is installed.
         """
+        # A user's header may have another struct of that name than the kernel.
+        users = [spec for spec in modules if spec and spec[0] in _HEADER]
+        found = self._type_of_headers(name, users) if users else None
+        if found is not None:
+            return found
         declared: c.CType | None = None
         for btf in self._btfs(modules):
-            found: c.CType | None = self.safe(None, btf.type, name)
+            found = self.safe(None, btf.type, name)
             if isinstance(found, c.Struct) and found.declaration:
                 declared = declared or found
             elif found is not None:
@@ -351,7 +360,28 @@ class Debuginfo:
             found = self.safe(None, dwarf.type, name) if dwarf is not None else None
             if found is not None:
                 return found
-        return declared
+        return self._type_of_headers(name, modules) or declared
+
+    def _type_of_headers(self, name: str, modules: Iterable[str]) -> c.CType | None:
+        for spec in modules:
+            if _HEADER & set(spec):
+                dwarf = self._dwarf_of_headers(spec)
+                found: c.CType | None = None
+                if dwarf is not None:
+                    found = self.safe(None, dwarf.type, name)
+                if found is not None:
+                    return found
+        return None
+
+    def _dwarf_of_headers(self, spec: str) -> DwarfFile | None:
+        """The types of ``kernel<linux/fs.h>`` and the like, which are compiled for it."""
+        key = f"headers {spec}"  # no module has such a name
+        if key not in self._dwarf:
+            from stapy.debuginfo.dwarfrung import open_object
+
+            path = self.headers(spec) if self.headers is not None else None
+            self._dwarf[key] = open_object(path, self._cache) if path is not None else None
+        return self._dwarf[key]
 
     def complete(self, type: c.CType, modules: Iterable[str] = ()) -> c.CType:
         """The definition of a struct that is only declared where it was met, else the same."""

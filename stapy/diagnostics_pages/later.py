@@ -83,6 +83,9 @@ In this script your definition is used; tapset files still use theirs.""",
 No script asks for it. Is a word on the command line too many?""",
     "W0681": """-d names nothing
 The option takes a module of the kernel or the path of a program. Wildcards are allowed.""",
+    "W0682": """Headers named by a cast do not compile
+@cast(p, "type", "kernel<linux/fs.h>") compiles the headers to learn their types. With kernel in
+front they are the kernel's, whose headers must be installed; else the user's, by gcc.""",
     "W0680": """Debug information was left out
 A file could not be used, so types or functions that only it knows are missing.""",
 }

@@ -97,6 +97,8 @@ PLAIN = [
         'say("autocast", kernel_string(d->d_name->name)) }', "^f$"),
     Row("header", 'probe begin { say("header", sprint(@cast(task_current(), '
         '"struct task_struct", "kernel<linux/sched.h>")->pid == tid())) }', "1"),
+    Row("compiled-header", 'probe begin { say("compiled-header", '
+        'sprint(&@cast(0, "struct raid6_calls", "kernel<linux/raid/pq.h>")->name)) }', "24"),
     Row("per-cpu", 'probe begin { '
         'say("per-cpu", sprintf("%d %d", @var("runqueues")->cpu == cpu(), '
         '@var("runqueues")->curr == task_current())) }', "1 1"),

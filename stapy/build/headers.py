@@ -1,0 +1,90 @@
+"""Types out of headers: ``@cast(p, "type", "kernel<linux/fs.h>")`` compiles what it names."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stapy.build.commands import fill
+from stapy.build.kit import BuildKernel, kit_key, open_kit
+from stapy.build.process import run
+from stapy.cache import Cache, key_of
+from stapy.paths import data_dir
+
+if TYPE_CHECKING:
+    from stapy.build.process import Result
+    from stapy.options import Options
+
+KIND = "headers"
+_SPEC = re.compile(r"(?P<owner>[\w-]*)(?P<headers>(?:<[^<>]+>|\"[^\"]+\")+)$")
+_HEADER = re.compile(r"<[^<>]+>|\"[^\"]+\"")
+# All types, also those that nothing in the headers uses.
+_FLAGS = ["-g", "-gdwarf-5", "-fno-eliminate-unused-debug-types", "-w"]
+_FOLDERS = (Path("/usr/include"), Path("/usr/include/x86_64-linux-gnu"), Path("/usr/local/include"))
+_ERROR = re.compile(r"(?:fatal )?error: .*")
+
+
+class HeaderError(Exception):
+    """The headers do not compile; the text is the compiler's first complaint."""
+
+
+def is_headers(module: str) -> bool:
+    """True for ``<a.h>``, ``<a.h><b.h>`` and the same with ``kernel`` in front."""
+    return _SPEC.fullmatch(module) is not None
+
+
+def compiled(
+    spec: str,
+    kernel: BuildKernel,
+    options: Options,
+    cache: Cache,
+    scratch: Path,
+    facts: Callable[[], str],
+) -> Path:
+    """An object with the types of the headers; `HeaderError` when they do not compile.
+
+    With ``kernel`` in front they are the kernel's, else the user's.  ``facts``
+    is for the build kit, which may have to be made for the kernel's.
+    """
+    match = _SPEC.fullmatch(spec)
+    if match is None:
+        raise HeaderError(f"'{spec}' names no headers")
+    runtime = Path(options.runtime_dir) if options.runtime_dir else data_dir("runtime")
+    ours = match["owner"] in ("kernel", "vmlinux")
+    named = _HEADER.findall(match["headers"])
+    owner = kit_key(kernel, runtime) if ours else _identity([name[1:-1] for name in named])
+    key = key_of(KIND, owner, spec, *_FLAGS)
+    found = cache.get(KIND, key)
+    if found is not None:
+        return found
+    source, target = scratch / f"headers-{key[:8]}.c", scratch / f"headers-{key[:8]}.o"
+    source.write_text("".join(f"#include {name}\n" for name in named), encoding="utf-8")
+    if ours:
+        kit = open_kit(kernel, runtime, cache, scratch, facts)
+        words = fill(kit.commands.compile, SOURCE=str(source), OBJECT=str(target))
+        words = [*words, *_FLAGS]
+    else:
+        words = ["gcc", *_FLAGS, "-c", "-o", str(target), str(source)]
+    try:
+        result: Result = run(words)
+    except OSError as error:
+        raise HeaderError(f"{words[0]}: {error.strerror}") from None
+    if result.status:
+        complaint = _ERROR.search(result.output)
+        raise HeaderError(complaint[0] if complaint else f"{words[0]} ends with {result.status}")
+    return cache.put_file(KIND, key, target) or target
+
+
+def _identity(headers: list[str]) -> str:
+    """What tells one state of the user's compiler and of these headers from another."""
+    compiler = (Path(folder) / "gcc" for folder in os.get_exec_path())
+    places = [folder / name for folder in _FOLDERS for name in headers]
+    found: list[str] = []
+    for path in (*compiler, *places):
+        if path.is_file():
+            status = path.resolve().stat()
+            found.append(f"{path.resolve()}:{status.st_size}:{status.st_mtime_ns}")
+    return " ".join(found)
