@@ -9,6 +9,16 @@
 #ifdef CONFIG_X86_64
 #include <asm/unwind.h>
 
+/* The kernel looks each address up again among its code, which the unwinder did already. */
+static inline unsigned long stapy_unwound(struct unwind_state *state)
+{
+#ifdef CONFIG_UNWINDER_ORC
+	if (likely(!state->error))
+		return state->ip;
+#endif
+	return unwind_get_return_address(state);
+}
+
 /*
  * Return addresses of a stack: behind the place where `regs` were taken, or of a
  * task that sleeps; of the caller itself without either.
@@ -20,9 +30,10 @@ static inline unsigned int stapy_unwind(struct task_struct *task, struct pt_regs
 	struct unwind_state state;
 	unsigned int n = 0;
 
-	for (unwind_start(&state, task, regs, first); n < max && !unwind_done(&state);
-	     unwind_next_frame(&state)) {
-		unsigned long address = unwind_get_return_address(&state);
+	if (!max)
+		return 0;
+	for (unwind_start(&state, task, regs, first); !unwind_done(&state); unwind_next_frame(&state)) {
+		unsigned long address = stapy_unwound(&state);
 
 		if (!address)
 			break;
@@ -30,6 +41,8 @@ static inline unsigned int stapy_unwind(struct task_struct *task, struct pt_regs
 		if (first && !n && within_module(address, THIS_MODULE))
 			continue;
 		to[n++] = address;
+		if (n == max)
+			break;
 	}
 	return n;
 }
