@@ -1,7 +1,55 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Associative arrays: finding, adding and removing elements. */
 #include "map_internal.h"
+#include "compat/linux/word_at_a_time.h"
 
+#ifdef CONFIG_DCACHE_WORD_ACCESS
+#define WORD sizeof(unsigned long)
+
+/*
+ * The next characters of a string as a word, `most` at most, with zeros from its
+ * end on; *end says that it ended in here. A word may reach into a page that is
+ * not there: its bytes read as zeros.
+ */
+static __always_inline unsigned long word_of(const char *s, unsigned int most, bool *end)
+{
+	const struct word_at_a_time constants = WORD_AT_A_TIME_CONSTANTS;
+	unsigned long word = load_unaligned_zeropad(s), zeros;
+
+	*end = has_zero(word, &zeros, &constants);
+	if (*end) {
+		zeros = prep_zero_mask(word, zeros, &constants);
+		word &= zero_bytemask(create_zero_mask(zeros));
+	}
+	if (most < WORD) {
+		word &= bytemask_from_count(most);
+		*end = true;
+	}
+	return word;
+}
+
+static __always_inline u64 hash_string(const char *s, unsigned int most)
+{
+	u64 h = 0;
+	bool end = !most;
+
+	for (; !end; s += WORD, most -= WORD) {
+		h = (h ^ word_of(s, most, &end)) * STAPY_MIX;
+		h ^= h >> 32;
+	}
+	return h;
+}
+
+static __always_inline bool same_string(const char *a, const char *b, unsigned int most)
+{
+	bool end = !most, other = end;
+
+	for (; !end; a += WORD, b += WORD, most -= WORD)
+		if (word_of(a, most, &end) != word_of(b, most, &other) || end != other)
+			return false;
+	return true;
+}
+#else
 static __always_inline u64 hash_string(const char *s, unsigned int most)
 {
 	u64 h = 0;
@@ -10,6 +58,15 @@ static __always_inline u64 hash_string(const char *s, unsigned int most)
 		h = h * 31 + (u8)*s++;
 	return h;
 }
+
+static __always_inline bool same_string(const char *a, const char *b, unsigned int most)
+{
+	for (; most && *a == *b; most--, a++, b++)
+		if (!*a)
+			return true;
+	return !most;
+}
+#endif
 
 u32 stapy_map_hash(const struct stapy_map *m, const union stapy_key *keys)
 {
@@ -28,14 +85,6 @@ u32 stapy_map_hash(const struct stapy_map *m, const union stapy_key *keys)
 		h ^= h >> 32;
 	}
 	return h;
-}
-
-static __always_inline bool same_string(const char *a, const char *b, unsigned int most)
-{
-	for (; most && *a == *b; most--, a++, b++)
-		if (!*a)
-			return true;
-	return !most;
 }
 
 static __always_inline struct stapy_entry *find_string(const struct stapy_map *m,
