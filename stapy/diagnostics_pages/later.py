@@ -68,7 +68,7 @@ The hardware watches four places, whatever asks for them: what comes too late is
 It was checked all the same. Option -u keeps it.""",
     "W0612": """A global that nobody uses was dropped
 No probe and no function that runs reads or writes it.""",
-    "W0613": """A mistake of types in code that was dropped
+    "W0613": """A mistake in code that was dropped
 Its value is not used, its condition is never true, or nobody calls it: the script runs without it.
 Option -u keeps such code and makes this an error, and so does -W.""",
     "W0640": """Something in the script has no effect here

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stapy.diagnostics import NOWHERE
+from stapy.diagnostics import NOWHERE, Diagnostics
 from stapy.elaborate import check, pending, unused
 from stapy.elaborate import program as p
 from stapy.elaborate.autoprint import handler_body
@@ -137,6 +137,8 @@ class Finisher:
         self.inference.finish()
         if quiet or self.diagnostics.errors:
             return
+        # SystemTap drops much of this later: a type that only dropped code tells is one.
+        unused.infer(self.dropped, self.resolver.types, Diagnostics(self.diagnostics.sources))
         infos = self.resolver.names.infos
         library = {name for name, info in infos.items() if info.library}
         for body, _ in bodies:

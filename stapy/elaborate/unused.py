@@ -24,11 +24,16 @@ def type_errors(dropped: Dropped, types: TypeTable, diagnostics: Diagnostics) ->
     must not refuse a script; with -u nothing is dropped.
     """
     found = Diagnostics(diagnostics.sources)
-    inference = Inference(types, found)
+    infer(dropped, types, found)
+    warn_of(found.errors, diagnostics)
+
+
+def infer(dropped: Dropped, types: TypeTable, diagnostics: Diagnostics) -> None:
+    """Let what was dropped have its say on types that are still open."""
+    inference = Inference(types, diagnostics)
     for node, function in dropped:
         inference.body(node, function)
     inference.finish()
-    warn_of(found.errors, diagnostics)
 
 
 def warn_of(errors: list[Diagnostic], diagnostics: Diagnostics) -> None:
