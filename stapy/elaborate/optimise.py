@@ -116,8 +116,12 @@ class Optimiser:
 
     def _empty_probes(self) -> None:
         kept = []
+        busy = {id(raw.derived) for raw in self.resolver.probes if not _is_empty(raw.body)}
         for raw in self.resolver.probes:
             if _is_empty(raw.body):
+                # Of several places with variables of their own, some may have nothing to do.
+                if id(raw.derived) in busy:
+                    continue
                 self._warn(
                     "W0606",
                     f"Probe '{raw.derived.alias}' has been elided",

@@ -189,6 +189,19 @@ def test_all_variables_of_a_place() -> None:
     assert "y=%#x x=?" in text
 
 
+def test_places_without_work_are_left_out_silently() -> None:
+    """Where a variable is not, ``@defined`` may leave nothing of the body."""
+    here = Variable("x", s.INT, False, [Op("register", 5)])
+
+    info = Info([OUTSIDE, place("helper", address=0x1024, offset=0x24, inlined=True, exact=False)])
+    info.dwarf.variables = lambda at: [here] if at.inlined else []
+    text = 'probe kernel.function("*@fs/a.c") { if (@defined($x)) println($x) }'
+    result = s.run(text, debuginfo=info)
+    assert result.codes == []
+    assert result.program is not None
+    assert [probe.points for probe in result.program.probes] == [[IN[0]]]  # not OUT
+
+
 def test_variables_outside_of_the_function() -> None:
     """Statics and globals of the probed file have their plain names."""
     info = Info([INSIDE])
