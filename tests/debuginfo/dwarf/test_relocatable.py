@@ -236,3 +236,20 @@ def test_a_debug_file_of_another_build_is_left_out(
     (warning,) = info._diagnostics.items
     assert "its build-id is " + "0" * 40 in warning.message
     assert ids[0] in warning.message
+
+
+@pytest.mark.parametrize("kind", ["zlib-gnu", "zlib-gabi", "zstd"])
+def test_compressed_sections(pair: tuple[Path, Path], tmp_path: Path, kind: str) -> None:
+    """Of linked files and of others; ``.zdebug_info`` is the oldest form."""
+    if shutil.which("objcopy") is None or (kind == "zstd" and shutil.which("zstd") is None):
+        pytest.skip("objcopy and zstd are not installed")
+    for number, path in enumerate(pair):
+        small = tmp_path / str(number)
+        option = f"--compress-debug-sections={kind}"
+        done = subprocess.run(["objcopy", option, str(path), str(small)], capture_output=True)
+        if done.returncode:
+            pytest.skip(f"this objcopy does not know {kind}")
+        assert any(
+            s.flags & 0x800 or s.name.startswith(".zdebug") for s in ElfFile.open(small).sections
+        )
+        assert told(opened(small)) == told(opened(path))
