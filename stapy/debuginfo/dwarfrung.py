@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import os
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stapy.cache import Cache
 from stapy.debuginfo import ctypes as c
-from stapy.debuginfo.dwarf.files import existing, kernel_files, module_files
 from stapy.debuginfo.dwarf.kernel import Answer, DwarfFile, Place
 from stapy.debuginfo.dwarf.opener import open_first
-from stapy.debuginfo.dwarf.separate import separate_files
 from stapy.debuginfo.dwarf.spec import Spec, parse
-from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.sites import DWARF, FunctionSite, Places
 from stapy.debuginfo.symbols import section_of
 
@@ -23,22 +19,12 @@ if TYPE_CHECKING:
 
 
 def open_dwarf(
-    info: Debuginfo, module: str | None, cache: Cache
+    info: Debuginfo, module: str | None, paths: list[Path], cache: Cache
 ) -> tuple[DwarfFile | None, list[str]]:
-    """The debug file of the kernel or of a module, None without one; and what is wrong."""
-    if module is None:
-        build_id = info.loaded.build_id
-        paths = kernel_files(info.kernel, build_id)
-    else:
-        loaded = info.module(module)
-        if loaded is None:
-            return None, []
-        build_id = loaded.build_id
-        own = info.kernel.modules.path(module)
-        paths = module_files(info.kernel, own, build_id)
-        if own is not None and not build_id:
-            paths = chain(info.safe([], lambda: separate_files(ElfFile.open(own), own)), paths)
-    return open_first(existing(paths), build_id, module, cache, notice)
+    """The first of some files that is of the kernel or module, None without; and what is wrong."""
+    loaded = info.loaded if module is None else info.module(module)
+    build_id = loaded.build_id if loaded is not None else ""
+    return open_first(paths, build_id, module, cache, notice)
 
 
 def fetch_dwarf(

@@ -20,7 +20,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from stapy.cache import Cache
 from stapy.debuginfo import ctypes as c
+from stapy.debuginfo import near
 from stapy.debuginfo.btf import Btf
+from stapy.debuginfo.debugfiles import DebugFiles
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.glob import has_wildcard, literal_prefix, matcher
 from stapy.debuginfo.sites import BTF, EXPORTS, SYMBOLS, FunctionSite, Places
@@ -53,8 +55,8 @@ class Debuginfo:
         self._tracepoints = Tracepoints(self, cache)
         # Compiles what a cast names as headers; set by who can do that.
         self.headers: Callable[[str], Path | None] | None = None
-        self._dwarf: dict[str | None, DwarfFile | None] = {}
-        self._fetched: set[str | None] = set()  # servers were asked about these
+        self._header_types: dict[str, DwarfFile | None] = {}
+        self._files = DebugFiles(self, cache)
 
     # --- opening ---------------------------------------------------------
 
@@ -65,7 +67,7 @@ class Debuginfo:
             self._kernel = load_kernel(self.kernel, self._cache)
             if self._kernel.btf is None:
                 for problem in self._kernel.problems:
-                    self._warn(problem)
+                    self.warn(problem)
         return self._kernel
 
     @property
@@ -85,23 +87,7 @@ class Debuginfo:
         nothing is fetched from a server.  What a `Place` says is to be asked of the
         file of its ``module``.
         """
-        module = module and module.replace("-", "_")
-        if module in ("kernel", "vmlinux"):
-            module = None
-        if module not in self._dwarf:
-            from stapy.debuginfo.dwarfrung import open_dwarf
-
-            self._dwarf[module], problems = open_dwarf(self, module, self._cache)
-            for problem in problems:
-                self._warn(problem)
-        if self._dwarf[module] is None and not here and module not in self._fetched:
-            from stapy.debuginfo.dwarfrung import fetch_dwarf
-
-            self._fetched.add(module)
-            self._dwarf[module], problems = fetch_dwarf(self, module, self._cache)
-            for problem in problems:
-                self._warn(problem)
-        return self._dwarf[module]
+        return self._files.of(module, here)
 
     def module(self, name: str) -> Loaded | None:
         """A module's data, None when the kernel has no such module."""
@@ -112,7 +98,7 @@ class Debuginfo:
             self._modules[name] = load_module(self.kernel, name, self.loaded.btf, self._cache)
             found = self._modules[name]
             for problem in found.problems if found else ():
-                self._warn(problem)
+                self.warn(problem)
         return self._modules[name]
 
     def module_names(self, pattern: str = "*") -> list[str]:
@@ -139,7 +125,8 @@ class Debuginfo:
 
         return loaded_modules() if self.kernel.running else []
 
-    def _warn(self, text: str) -> None:
+    def warn(self, text: str) -> None:
+        """Tell of a file that is left out."""
         self._diagnostics.warning("W0680", f"debug information left out: {text}")
 
     def safe(self, otherwise: T, question: Callable[..., T], *arguments: object) -> T:
@@ -147,7 +134,7 @@ class Debuginfo:
         try:
             return question(*arguments)
         except DebuginfoError as error:
-            self._warn(str(error))
+            self.warn(str(error))
             return otherwise
 
     def units(self, module: str | None) -> Iterator[tuple[str | None, Loaded]]:
@@ -259,6 +246,10 @@ class Debuginfo:
         in the kernel or in the modules of a name that may have wildcards.
         ``here`` is that of `dwarf_of`.
         """
+        if not any(self.dwarf_of(unit, here=here) for unit, _ in self.units(module)):
+            from stapy.debuginfo.dwarf.spec import parse
+
+            return Places([], False, parse(text) is not None)
         from stapy.debuginfo.dwarfrung import places
 
         return places(self, text, module, nearest=nearest, entries=entries, here=here)
@@ -317,12 +308,7 @@ class Debuginfo:
 
     def near_symbols(self, name: str, limit: int = 3) -> list[str]:
         """Symbols of the kernel, code or data, whose names are like a wrong one."""
-        from stapy.suggest import nearest
-
-        symbols = self.loaded.symbols
-        if symbols is None:
-            return []
-        return nearest(name, (row for row, _ in symbols.rows("") if _may_be_near(name, row)), limit)
+        return near.symbols(self, name, limit)
 
     def exported(self, name: str) -> bool:
         """True when modules can link to this name."""
@@ -375,13 +361,13 @@ class Debuginfo:
 
     def _dwarf_of_headers(self, spec: str) -> DwarfFile | None:
         """The types of ``kernel<linux/fs.h>`` and the like, which are compiled for it."""
-        key = f"headers {spec}"  # no module has such a name
-        if key not in self._dwarf:
+        if spec not in self._header_types:
             from stapy.debuginfo.dwarfrung import open_object
 
             path = self.headers(spec) if self.headers is not None else None
-            self._dwarf[key] = open_object(path, self._cache) if path is not None else None
-        return self._dwarf[key]
+            found = open_object(path, self._cache) if path is not None else None
+            self._header_types[spec] = found
+        return self._header_types[spec]
 
     def complete(self, type: c.CType, modules: Iterable[str] = ()) -> c.CType:
         """The definition of a struct that is only declared where it was met, else the same."""
@@ -424,34 +410,15 @@ class Debuginfo:
 
     def near(self, name: str, limit: int = 3, module: str | None = None) -> list[str]:
         """Functions whose names are like a wrong one."""
-        from stapy.suggest import nearest
-
-        names = (
-            candidate
-            for _, loaded in self.units(module)
-            if loaded.btf is not None
-            for candidate in loaded.btf.functions("*")
-            if _may_be_near(name, candidate)
-        )
-        return nearest(name, names, limit)
+        return near.functions(self, name, limit, module)
 
     def near_tracepoints(self, name: str, limit: int = 3) -> list[str]:
         """The same for tracepoints."""
-        from stapy.suggest import nearest
-
-        btf = self.loaded.btf
-        return nearest(name.rpartition(":")[2], btf.tracepoints() if btf else (), limit)
+        return near.tracepoints(self, name, limit)
 
     def near_types(self, name: str, limit: int = 3) -> list[str]:
         """The same for structs, unions and enums; ``name`` with or without that word."""
-        from stapy.suggest import nearest
-
-        btf = self.loaded.btf
-        word, _, tag = name.rpartition(" ")
-        letters = {"struct": "s", "union": "u", "enum": "e"}.get(word, "sue")
-        names = (row for row in (btf.type_names(letters) if btf else ()))
-        tags = {row.rpartition(" ")[2]: row for row in names if _may_be_near(tag, row)}
-        return [tags[found] for found in nearest(tag, tags, limit)]
+        return near.types(self, name, limit)
 
     def missing_hint(self, what: str) -> str:
         """What to install for ``lines``, ``inlines``, ``locals`` (debuginfo), ``headers``, ``btf``.
@@ -470,14 +437,6 @@ class Debuginfo:
         if not command:
             return f"the kernel's debug package for {release} has them"
         return f"the kernel's debug package has them: {command}"
-
-
-def _may_be_near(name: str, candidate: str) -> bool:
-    """A cheap test before the edit distance: similar length, and begin or end in common."""
-    candidate = candidate.rpartition(" ")[2]
-    if abs(len(candidate) - len(name)) > max(2, len(name) // 3):
-        return False
-    return candidate[:2] == name[:2] or candidate[-3:] == name[-3:]
 
 
 __all__ = ["MARKS", "Debuginfo", "FunctionSite", "Places", "Tracepoint"]

@@ -27,20 +27,24 @@ from stapy.debuginfo.symbols import (
 )
 from stapy.kernel.target import Kernel
 
-_VERSION = 3  # of everything that is cached here
+_VERSION = 4  # of everything that is cached here
 KIND = "debuginfo"
 _SYSFS = Path("/sys/kernel/btf")
 _PROC = Path("/proc/kallsyms")
 
 
 class Loaded(NamedTuple):
-    """What is known of one kernel or module; ``origin`` is for messages."""
+    """What is known of one kernel or module; ``origin`` is for messages.
+
+    ``has_dwarf`` is True for a module that was not stripped.
+    """
 
     btf: Btf | None
     symbols: Symbols | None
     build_id: str
     origin: str
     problems: list[str]
+    has_dwarf: bool = False
 
 
 def load_kernel(kernel: Kernel, cache: Cache) -> Loaded:
@@ -174,7 +178,8 @@ def _from_pack(
         low, high = parts.get("lines", (0, 0))
         if high > low:
             symbols = LineSymbols(SortedLines(data, low, high))
-    return Loaded(btf, symbols, part("build_id").decode("latin-1"), name, [])
+    build_id, has_dwarf = part("build_id").decode("latin-1"), bool(part("has_dwarf"))
+    return Loaded(btf, symbols, build_id, name, [], has_dwarf)
 
 
 def _expanded(tables: Kallsyms, cache: Cache, image_key: str) -> SortedLines:
@@ -265,4 +270,5 @@ def _read_module_parts(path: Path, base: Btf | None) -> dict[str, bytes]:
     if base is None or elf.section(".BTF.base") is not None:
         btf = b""
     parts = {"build_id": elf.build_id().encode(), "btf": btf, "lines": elf_lines(elf)}
+    parts["has_dwarf"] = b"1" if elf.section(".debug_info") is not None else b""
     return _with_index(parts, str(path), base)

@@ -50,8 +50,10 @@ def kernel_files(kernel: Kernel, build_id: str) -> Iterator[Path]:
             yield tree / "vmlinux"
 
 
-def module_files(kernel: Kernel, path: Path | None, build_id: str) -> Iterator[Path]:
-    """The same for a module whose own file is ``path``, which may hold it all."""
+def module_files(
+    kernel: Kernel, path: Path | None, build_id: str, whole: bool
+) -> Iterator[Path]:
+    """The same for a module whose own file is ``path``, which holds it all when ``whole``."""
     below = _below(kernel, path)
     for folder in folders():
         yield from by_build_id(folder, build_id)
@@ -59,7 +61,8 @@ def module_files(kernel: Kernel, path: Path | None, build_id: str) -> Iterator[P
             yield folder / name.format(r=kernel.release, m=below)
     if path is not None:
         yield path.with_name(_plain(path.name) + ".debug")
-        yield path
+        if whole:
+            yield path
 
 
 def by_build_id(folder: Path, build_id: str) -> Iterator[Path]:
