@@ -1,29 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* perf.* and timer.profile: samples of counters of the CPU and the kernel. */
-#include "../hit.h"
-#include "../compat/linux/perf_event.h"
-
-/* In an interrupt or, for counters of the CPU, in an NMI with a small stack of its own. */
-static void on_sample(struct perf_event *event, struct perf_sample_data *data, struct pt_regs *regs)
-{
-	struct stapy_perf_row *row = event->overflow_handler_context;
-	struct stapy_probe *probe = row->site.probe;
-	struct stapy_context *c;
-
-	if (!stapy_hit_enter(&row->site, probe, STAPY_RUNNING, &c))
-		return;
-	if (user_mode(regs))
-		c->user_regs = regs;
-	else if (stapy_perf_regs_whole(regs))
-		c->regs = regs;
-	else
-		c->address = instruction_pointer(regs);
-	if (in_nmi())
-		c->stack_floor = stapy_small_stack_floor();
-	stapy_hit_run(c, probe->handler);
-	c->stack_floor = 0;
-	stapy_hit_leave(c);
-}
+#include "event.h"
 
 static void disarm(struct stapy_perf_row *row)
 {
@@ -62,7 +39,7 @@ static int arm(struct stapy_perf_row *row)
 	for_each_online_cpu(cpu) {
 		struct perf_event *event;
 
-		event = perf_event_create_kernel_counter(&attr, cpu, NULL, on_sample, row);
+		event = perf_event_create_kernel_counter(&attr, cpu, NULL, stapy_on_event, row);
 		if (IS_ERR(event)) {
 			r = PTR_ERR(event);
 			break;

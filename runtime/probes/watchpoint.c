@@ -1,29 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* kernel.data: one debug register of every CPU for each row. */
-#include "../hit.h"
-#include "../compat/linux/perf_event.h"
-
-/*
- * The CPU reports an access after it has happened, by an exception with a stack
- * of its own of two pages, and like an NMI it can come anywhere.
- */
-static void on_access(struct perf_event *event, struct perf_sample_data *data, struct pt_regs *regs)
-{
-	struct stapy_watchpoint_row *row = event->overflow_handler_context;
-	struct stapy_probe *probe = row->site.probe;
-	struct stapy_context *c;
-
-	if (!stapy_hit_enter(&row->site, probe, STAPY_RUNNING, &c))
-		return;
-	if (user_mode(regs))
-		c->user_regs = regs;
-	else
-		c->regs = regs;
-	c->stack_floor = stapy_small_stack_floor();
-	stapy_hit_run(c, probe->handler);
-	c->stack_floor = 0;
-	stapy_hit_leave(c);
-}
+/* kernel.data: one debug register of every CPU for each row. The CPU tells of an access after it. */
+#include "event.h"
 
 static int arm(struct stapy_watchpoint_row *row)
 {
@@ -36,7 +13,7 @@ static int arm(struct stapy_watchpoint_row *row)
 	attr.bp_type = row->reads ? HW_BREAKPOINT_RW : HW_BREAKPOINT_W;
 	if (!attr.bp_addr)
 		return -ENOENT;
-	events = register_wide_hw_breakpoint(&attr, on_access, row);
+	events = register_wide_hw_breakpoint(&attr, stapy_on_event, row);
 	if (IS_ERR((void __force *)events))
 		return PTR_ERR((void __force *)events);
 	row->events = events;

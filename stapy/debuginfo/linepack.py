@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 from stapy.cache import Cache, file_identity, key_of
 from stapy.debuginfo.dwarf import constants as k
 from stapy.debuginfo.dwarf.lines import LineReader, Row
+from stapy.debuginfo.dwarf.numbers import uleb
 from stapy.debuginfo.dwarfrung import notice
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.record import Record
@@ -227,16 +228,16 @@ def find(blob: bytes, offset: int) -> tuple[str, int] | None:
     if low < blocks:
         end = struct.unpack_from("<II", blob, _HEAD.size + 8 * low)[1]
     try:
-        file, at = _read(blob, data + at)
-        line, at = _read(blob, at)
+        file, at = uleb(blob, data + at)
+        line, at = uleb(blob, at)
         while at < data + end:
-            step, at = _read(blob, at)
+            step, at = uleb(blob, at)
             if address + step > offset:
                 break
             address += step
-            code, at = _read(blob, at)
+            code, at = uleb(blob, at)
             if code & 1:
-                file, at = _read(blob, at)
+                file, at = uleb(blob, at)
             code >>= 1
             line += -((code + 1) >> 1) if code & 1 else code >> 1
     except IndexError:
@@ -245,14 +246,3 @@ def find(blob: bytes, offset: int) -> tuple[str, int] | None:
         return None
     place = struct.unpack_from("<I", blob, _HEAD.size + 8 * blocks + 4 * file)[0] + strings
     return blob[place : blob.index(b"\0", place)].decode(), line
-
-
-def _read(blob: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = blob[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            return value, at
