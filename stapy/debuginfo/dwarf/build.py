@@ -9,10 +9,11 @@ from collections.abc import Iterable
 
 from stapy.debuginfo import pack
 from stapy.debuginfo.dwarf import constants as k
+from stapy.debuginfo.dwarf.found import INLINE_NAMES, NO_NAME, NO_ORIGIN, Found
 from stapy.debuginfo.dwarf.index import NO_FILE
 from stapy.debuginfo.dwarf.lines import LineReader
 from stapy.debuginfo.dwarf.relocate import layout
-from stapy.debuginfo.dwarf.scan import INLINE_NAMES, NO_NAME, NO_ORIGIN, TYPES, Found, Scanner
+from stapy.debuginfo.dwarf.scan import TYPES, Scanner
 from stapy.debuginfo.dwarf.sections import Sections
 from stapy.debuginfo.dwarf.units import Info
 from stapy.debuginfo.elf import ET_REL, ElfFile

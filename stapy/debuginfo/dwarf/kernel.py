@@ -329,6 +329,3 @@ def _inlined_ranges(entry: Entry, depth: int = 0) -> Iterator[tuple[int, int]]:
             yield from ranges_of(child)
         elif child.tag == k.LEXICAL_BLOCK and depth < _MAX_BLOCKS:
             yield from _inlined_ranges(child, depth + 1)
-
-
-DwarfKernel = DwarfFile

@@ -10,15 +10,14 @@ lies in that function.
 from __future__ import annotations
 
 import struct
-from array import array
 
 from stapy.debuginfo.dwarf import constants as k
 from stapy.debuginfo.dwarf.abbrev import SIZED, Plan, skip
 from stapy.debuginfo.dwarf.alternate import link_of
+from stapy.debuginfo.dwarf.found import NO_NAME, NO_ORIGIN, Found
 from stapy.debuginfo.dwarf.numbers import uleb
 from stapy.debuginfo.dwarf.units import Header, Info
 from stapy.debuginfo.errors import DebuginfoError
-from stapy.record import Record, new
 
 TYPES = {
     k.STRUCTURE_TYPE: "struct",
@@ -28,79 +27,12 @@ TYPES = {
     k.TYPEDEF: "typedef",
     k.BASE_TYPE: "base",
 }
-NO_ORIGIN = NO_NAME = 0xFFFFFFFF  # 0 is the offset of a string
-INLINE_NAMES = 0xC0000000  # names that are not in .debug_str get numbers from here on
 _MAX_CODES = 1 << 14
 _JUMP, _EXPRESSION, _VARIES, _LOOK = 0, -1, -2, -3
 _PLAIN = frozenset(
     (k.STRP, k.REF1, k.REF2, k.REF4, k.ADDR, k.DATA1, k.DATA2, k.DATA4, k.IMPLICIT_CONST)
 )
 _u32 = struct.Struct("<I").unpack_from
-
-
-def _array(code: str) -> array[int]:
-    return array(code)
-
-
-class Found(Record):
-    """What the walk collected; rows are parallel arrays.
-
-    Names are offsets of ``.debug_str``, or from `INLINE_NAMES` on numbers of
-    ``extra``.  ``file`` is the unit's own number of it.  ``pc`` is 0 when an
-    entry has no address of its own, ``origin`` an entry's offset.
-    """
-
-    name: array[int] = new(lambda: _array("I"))
-    unit: array[int] = new(lambda: _array("I"))
-    entry: array[int] = new(lambda: _array("I"))
-    file: array[int] = new(lambda: _array("I"))
-    line: array[int] = new(lambda: _array("I"))
-    pc: array[int] = new(lambda: _array("Q"))
-    origin: array[int] = new(lambda: _array("I"))
-    inlined_origin: array[int] = new(lambda: _array("I"))
-    inlined_entry: array[int] = new(lambda: _array("I"))
-    inlined_pc: array[int] = new(lambda: _array("Q"))
-    types: dict[tuple[int, int], int] = new(dict)  # (tag, name) -> first definition
-    global_name: array[int] = new(lambda: _array("I"))
-    global_entry: array[int] = new(lambda: _array("I"))
-    scopes: dict[int, str] = new(dict)  # entry -> namespaces and classes around it
-    extra: list[str] = new(list)
-    extra_numbers: dict[str, int] = new(dict)
-
-    def extra_name(self, text: str) -> int:
-        """The number of a name that was stored in place."""
-        found = self.extra_numbers.get(text)
-        if found is None:
-            found = self.extra_numbers[text] = INLINE_NAMES + len(self.extra)
-            self.extra.append(text)
-        return found
-
-
-    def add(self, other: Found, units: int, strings: bytes) -> None:
-        """Take what was found in another file, whose units are numbered from ``units`` on."""
-
-        def renamed(number: int) -> int:
-            if number == NO_NAME:
-                return NO_NAME
-            if number >= INLINE_NAMES:
-                return self.extra_name(other.extra[number - INLINE_NAMES])
-            text = strings[number : strings.find(b"\0", number)]
-            return self.extra_name(text.decode("utf-8", "replace"))
-
-        self.name.extend(map(renamed, other.name))
-        self.unit.extend(number + units for number in other.unit)
-        self.global_name.extend(map(renamed, other.global_name))
-        for field in _SAME_EVERYWHERE:
-            getattr(self, field).extend(getattr(other, field))
-        self.scopes.update(other.scopes)
-        for (tag, name), entry in other.types.items():
-            self.types.setdefault((tag, renamed(name)), entry)
-
-
-_SAME_EVERYWHERE = (
-    "entry", "file", "line", "pc", "origin", "inlined_origin", "inlined_entry", "inlined_pc",
-    "global_entry",
-)  # fmt: skip
 
 
 class _Shape:
