@@ -199,6 +199,11 @@ def refusal(site: FunctionSite, is_return: bool, services: Any) -> str:
         return "its code is gone once the kernel has booted"
     if site.section:
         return f"the kernel refuses it ({site.section})"
+    if not site.place.exact:
+        info = services.debuginfo
+        dwarf = info.dwarf_of(site.module)
+        if dwarf is not None and info.safe(False, dwarf.patched, site.place.address):
+            return "the kernel patches its code there (a jump label)"
     if services.options.guru:
         return ""
     # What holds an inlined function must not be probed counts as well.

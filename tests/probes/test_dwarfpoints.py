@@ -27,6 +27,7 @@ def place(name: str, **changes: Any) -> Place:
 OUTSIDE = place("vfs_read")
 INSIDE = place("helper", symbol="vfs_read", offset=0x24, inlined=True, exact=False)
 REFUSED = place("copy", symbol="register_kprobe", offset=4, inlined=True, exact=False)
+PATCHED = place("branch", symbol="vfs_read", offset=9, address=0x1BAD, inlined=True, exact=False)
 
 
 BASE = 0xFFFFFFFF81000000  # of the function that addresses are told from
@@ -40,6 +41,9 @@ class Dwarf:
     def __init__(self, variables: list[Variable]) -> None:
         self.index = self
         self._variables = variables
+
+    def patched(self, address: int) -> bool:
+        return address == 0x1BAD
 
     def functions(self, name: str) -> list[FunctionRow]:
         return [FunctionRow(name, "kernel/kprobes.c", 1, 1, [Site(BASE, 1, False)])]
@@ -82,6 +86,9 @@ class Info(s.FakeDebuginfo):
         sites = [FunctionSite(p.function, None, None, "DWARF", place=p) for p in places]
         count = len(places) if functions is None else functions
         self._answer = Places(sites, True, True, near or [], count)
+
+    def safe(self, otherwise: Any, question: Any, *arguments: Any) -> Any:
+        return question(*arguments)
 
     def places(
         self,
@@ -155,6 +162,7 @@ def test_statements(tail: str, nearest: bool) -> None:
         ('kernel.function("f@a.c").inline', Info([OUTSIDE]), "E0231", "is inlined anywhere"),
         ('kernel.function("f@a.c").call', Info([INSIDE]), "E0231", "is inlined; .inline"),
         ('kernel.function("f@a.c")', Info([REFUSED]), "E0231", "must not be probed"),
+        ('kernel.function("f@a.c")', Info([PATCHED]), "E0231", "patches its code"),
         ('module("absent").function("f@a.c")', Info([]), "E0231", "no module 'absent'"),
         ('module("ext").function("f").label("x")', s.FakeDebuginfo(), "E0233", "needs DWARF"),
         ("kernel.statement(12)", s.FakeDebuginfo(), "E0233", "needs DWARF"),

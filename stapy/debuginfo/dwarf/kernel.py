@@ -76,6 +76,7 @@ class DwarfFile:
         self._types = Types()
         self._symbols = SymbolTable(elf)
         self._programs: dict[int, tuple[LineProgram, list[Row]]] = {}
+        self._jumps: frozenset[int] | None = None
         self._first_lines: dict[str, list[int]] = {}
 
     @property
@@ -225,6 +226,15 @@ class DwarfFile:
             )
             known = self._programs[unit] = program, reader.rows(program)
         return known
+
+    def patched(self, address: int) -> bool:
+        """True where the kernel patches its own code, so that nothing else may."""
+        if self._jumps is None:
+            from stapy.debuginfo.dwarf.jumplabels import jump_labels
+
+            table = map(self._symbols.address, ("__start___jump_table", "__stop___jump_table"))
+            self._jumps = jump_labels(self._elf, *table)
+        return address in self._jumps
 
     # --- variables -------------------------------------------------------
 
