@@ -18,6 +18,7 @@ import time
 from stapy.vm.frames import (
     DMESG,
     EXEC,
+    HEARD,
     HELLO,
     SIGNAL,
     STATUS,
@@ -215,7 +216,10 @@ class Agent:
             job.unsent += payload
             job.input_ends = job.input_ends or not payload
             job.feed()
-        elif kind == SIGNAL and job and not job.dead_at:
+        elif kind == SIGNAL:
+            self.send(HEARD)
+            if job is None or job.dead_at:
+                return
             try:
                 os.killpg(job.pid, int(payload))
             except OSError:

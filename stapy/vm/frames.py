@@ -19,6 +19,7 @@ SIGNAL = b"S"  # number in decimal, for the process group of the command
 HELLO = b"H"  # release of the guest's kernel
 STDOUT = b"O"
 STDERR = b"E"
+HEARD = b"A"  # a SIGNAL has arrived
 DMESG = b"D"  # kernel messages since the command started
 STATUS = b"Z"  # exit status as a shell counts it (128 + signal), modules that were left loaded
 

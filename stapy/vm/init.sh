@@ -5,6 +5,9 @@ b=/bin/busybox
 die() { echo "stapy-vm: $*" >/dev/kmsg; $b sleep 1; $b reboot -f; }
 
 $b mount -t proc proc /proc
+# A kernel that hangs shall say so and end.
+echo 1 >/proc/sys/kernel/softlockup_panic
+echo 1 >/proc/sys/kernel/panic_on_rcu_stall
 $b mount -t sysfs sysfs /sys
 $b mount -t devtmpfs dev /dev
 for module in $($b cat /modules/order); do

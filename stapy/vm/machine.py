@@ -28,6 +28,7 @@ TIMEOUT = "timeout"
 COMPLAINED = "complained"
 
 BOOT_SECONDS = 90.0  # on a loaded machine; four on a quiet one
+DEAF_SECONDS = 30.0  # until a guest that does not even hear signals is given up
 SHARE = "/run/stapy/share"  # where the guest sees `Machine.share`
 _BLOCK = 1 << 16
 _LOGS_KEPT = 20
@@ -71,6 +72,7 @@ class Machine:
         self._decoder = frames.Decoder()
         self._outgoing = bytearray()
         self._interrupts = 0
+        self._unheard = 0.0  # when the first signal was sent that the guest has not heard
         self._pushed = 0
         self._up = False
         self._wake = -1
@@ -185,6 +187,8 @@ class Machine:
                 for kind, payload in self._frames(processes, deadline, source, tick):
                     if kind in sinks:
                         sinks[kind](payload)
+                    elif kind == frames.HEARD:
+                        self._unheard = 0.0
                     elif kind == frames.STATUS:
                         status, *result.left_modules = payload.decode().split()
                         result.status = int(status)
@@ -238,7 +242,8 @@ class Machine:
         port = processes.port
         port.setblocking(False)
         while True:
-            left = deadline - time.monotonic()
+            end = min(deadline, self._unheard + DEAF_SECONDS) if self._unheard else deadline
+            left = end - time.monotonic()
             if left <= 0 or self._interrupts > 2:
                 return
             poll = select.poll()
@@ -281,6 +286,7 @@ class Machine:
     def _signals(self, wanted: bool) -> Iterator[None]:
         """Meanwhile, pass the signals that a user sends us on to the guest."""
         self._interrupts = 0
+        self._unheard = 0.0
         if not wanted:
             yield
             return
@@ -291,7 +297,8 @@ class Machine:
 
         def forward(number: int, frame: FrameType | None) -> None:
             self._send(frames.SIGNAL, str(number).encode())
-            if number == signal.SIGINT:
+            self._unheard = self._unheard or time.monotonic()
+            if number in (signal.SIGINT, signal.SIGTERM):
                 self._interrupts += 1  # the third one switches the machine off
 
         old = {number: signal.signal(number, forward) for number in _FORWARDED}
