@@ -41,6 +41,7 @@ setup-run:
 lint:
 	@status=0; \
 	echo "--- ruff"; $(PYTHON) -m ruff check . || status=1; \
+	$(PYTHON) -m ruff format --check -q . || status=1; \
 	echo "--- mypy"; $(PYTHON) -m mypy || status=1; \
 	echo "--- lint-imports"; $(PYTHON) -c "$(LINT_IMPORTS)" || status=1; \
 	exit $$status

@@ -11,6 +11,7 @@ from tests import debugpackage
 
 _RELEASE = re.compile(r"\d+\.\d+\.\d+.*-\w+")
 
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden",

@@ -174,9 +174,7 @@ def hold(root: Path, log: Path, inside: float) -> None:
 def test_one_builder_at_a_time(tmp_path: Path) -> None:
     context = multiprocessing.get_context("fork")
     log = tmp_path / "log"
-    workers = [
-        context.Process(target=hold, args=(tmp_path / "cache", log, 0.02)) for _ in range(4)
-    ]
+    workers = [context.Process(target=hold, args=(tmp_path / "cache", log, 0.02)) for _ in range(4)]
     for worker in workers:
         worker.start()
     for worker in workers:

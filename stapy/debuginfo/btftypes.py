@@ -144,9 +144,7 @@ class TypeFactory:
             name_at, number, place = words[at : at + 3]
             type = btf.type_by_number(number)
             if bitfields:
-                members.append(
-                    c.Member(self._text(name_at), type, place & 0xFFFFFF, place >> 24)
-                )
+                members.append(c.Member(self._text(name_at), type, place & 0xFFFFFF, place >> 24))
             else:
                 bits, shift = self._old_bits(number)
                 members.append(c.Member(self._text(name_at), type, place + shift, bits))

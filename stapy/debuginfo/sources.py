@@ -152,9 +152,7 @@ def _cached(cache: Cache, key: str) -> Buffer | None:
         return None
 
 
-def _from_pack(
-    data: Buffer, name: str, base: Btf | None, cache: Cache, key: str
-) -> Loaded:
+def _from_pack(data: Buffer, name: str, base: Btf | None, cache: Cache, key: str) -> Loaded:
     parts = pack.decode(data)
 
     def part(part_name: str) -> bytes:

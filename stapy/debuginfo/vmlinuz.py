@@ -68,8 +68,8 @@ def inflate(data: bytes, name: str) -> Iterator[bytes]:
         return iter((data,))
     for magic, (kind, command) in _PACKERS.items():
         if data.startswith(magic):
-            return _by_program(data, command, kind, name) if command else _by_library(
-                data, kind, name
+            return (
+                _by_program(data, command, kind, name) if command else _by_library(data, kind, name)
             )
     raise DebuginfoError(f"{name}: unknown kind of kernel image")
 

@@ -74,9 +74,7 @@ def _array(var: p.Global) -> tuple[p.Stmt, list[p.Variable]]:
         body = p.Block(
             NOWHERE, [_print([*pieces, *more], [*refs, *args]), *_histogram(var, element)]
         )
-        loop = p.Foreach(
-            NOWHERE, var, keys, None, None, "value", 0, "count", True, None, body
-        )
+        loop = p.Foreach(NOWHERE, var, keys, None, None, "value", 0, "count", True, None, body)
         return loop, keys
     value = p.Variable("__val", var.type)
     pieces += [_text("="), *_value(var.type), _text("\n")]

@@ -135,9 +135,7 @@ def _load(place: Place, type: ctypes.CType, span: Span) -> p.Expr:
     if place.bit_size:
         byte, size, shift = _unit(place, size)
         address = add(place.address, byte)
-        return p.MemoryRead(
-            span, p.LONG, address, size, signed, place.user, place.bit_size, shift
-        )
+        return p.MemoryRead(span, p.LONG, address, size, signed, place.user, place.bit_size, shift)
     address = add(place.address, place.bit_offset // 8)
     return p.MemoryRead(span, p.LONG, address, size, signed, place.user)
 
@@ -262,9 +260,7 @@ def subscript(low: Lowerer, place: Place, step: n.Subscript) -> Place | Pending:
         user = place.user or is_user(place.type)
     else:
         name = ctypes.c_name(place.type)
-        return _pend(
-            low.pending("E0243", f"invalid subscript of type '{name}'", step.span)
-        )
+        return _pend(low.pending("E0243", f"invalid subscript of type '{name}'", step.span))
     if isinstance(base, Pending):
         return base
     size = ctypes.size_of(element) or 1
@@ -279,9 +275,7 @@ def subscript(low: Lowerer, place: Place, step: n.Subscript) -> Place | Pending:
     return Place(element, None, address, user=user, writable=True)
 
 
-def follow(
-    low: Lowerer, place: Place, chain: list[n.Component], span: Span
-) -> Place | Pending:
+def follow(low: Lowerer, place: Place, chain: list[n.Component], span: Span) -> Place | Pending:
     """A place after all members and subscripts of a chain (without its ``$``)."""
     for step in chain:
         found: Place | Pending

@@ -175,9 +175,7 @@ _STATEMENTS: dict[type, Callable[[Any, str], list[str]]] = {
     p.Delete: lambda node, indent: [f"{indent}delete {expression(node.target)}"],
     p.Try: _try,
     p.EmbeddedC: lambda node, indent: [f"{indent}%{{{node.code}%}}"],
-    p.SaveEntry: lambda node, indent: [
-        f"{indent}__slot{node.slot} = {expression(node.value)}"
-    ],
+    p.SaveEntry: lambda node, indent: [f"{indent}__slot{node.slot} = {expression(node.value)}"],
 }
 
 
@@ -268,9 +266,7 @@ _EXPRESSIONS: dict[type, Callable[[Any], str]] = {
     p.StatRead: _stat,
     p.BucketRead: lambda n: f"@hist({expression(n.stat)})[{expression(n.bucket)}]",
     p.BucketIn: lambda n: f"[{expression(n.bucket)}] in @hist({expression(n.stat)})",
-    p.RegexMatch: lambda n: (
-        f"{_operand(n.left)} {'!~' if n.negate else '=~'} {quote(n.pattern)}"
-    ),
+    p.RegexMatch: lambda n: f"{_operand(n.left)} {'!~' if n.negate else '=~'} {quote(n.pattern)}",
     p.MemoryRead: _memory,
     p.ContextValue: _context,
     p.SavedEntry: lambda n: f"__slot{n.slot}",

@@ -334,9 +334,11 @@ class Finisher:
 
     def _functions(self, functions: list[p.Function], graph: CallGraph) -> None:
         recursive = graph.recursive()
-        failing = {
-            f.c_name for f in functions if f.code is not None and "pure" not in f.markers
-        } | {f.c_name for f in functions if f.code is not None} | recursive
+        failing = (
+            {f.c_name for f in functions if f.code is not None and "pure" not in f.markers}
+            | {f.c_name for f in functions if f.code is not None}
+            | recursive
+        )
         changed = True
         while changed:
             changed = False

@@ -110,9 +110,7 @@ class Optimiser:
     def _idle_function(self, item: FunctionBody) -> None:
         function = item.function
         if function.body is not None and _is_empty(function.body):
-            self._warn(
-                "W0605", f"side-effect-free function '{function.name}'", function.span
-            )
+            self._warn("W0605", f"side-effect-free function '{function.name}'", function.span)
 
     def _empty_probes(self) -> None:
         kept = []

@@ -136,8 +136,7 @@ class PointTree:
             return [
                 AliasSource(decl, file)
                 for decl in file.script.decls
-                if isinstance(decl, n.AliasDecl)
-                and tuple(c.name for c in decl.name) == components
+                if isinstance(decl, n.AliasDecl) and tuple(c.name for c in decl.name) == components
             ]
 
         return load

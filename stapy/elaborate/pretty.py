@@ -155,9 +155,7 @@ def pretty(low: Lowerer, place: Place, depth: int, span: Span) -> p.Expr:
     return writer.done()
 
 
-def listing(
-    low: Lowerer, places: list[tuple[str, Place | None]], depth: int, span: Span
-) -> p.Expr:
+def listing(low: Lowerer, places: list[tuple[str, Place | None]], depth: int, span: Span) -> p.Expr:
     """``$$vars``: ``name=value`` for each, hexadecimal unless ``$`` asks for more."""
     writer = _Writer(low, span)
     for number, (name, place) in enumerate(places):

@@ -209,9 +209,7 @@ class Resolver:
         function = self._chain(fitting, low.body, args)
         return p.CallOp(span, function.type, function, args)
 
-    def _chain(
-        self, sources: list[FunctionSource], body: Body, args: list[p.Expr]
-    ) -> p.Function:
+    def _chain(self, sources: list[FunctionSource], body: Body, args: list[p.Expr]) -> p.Function:
         first, rest = sources[0], sources[1:]
         function = self._function(first, body, args)
         if rest and not syntax.has_next(first.decl):
@@ -252,9 +250,7 @@ class Resolver:
             labels=[Label(first.decl.span, "this one takes every call: it has no 'next'")],
         )
 
-    def _function(
-        self, source: FunctionSource, body: Body, args: list[p.Expr]
-    ) -> p.Function:
+    def _function(self, source: FunctionSource, body: Body, args: list[p.Expr]) -> p.Function:
         traits = self._traits_of(source)
         known = [self.ctype(arg) for arg in args]
         key: Any = (

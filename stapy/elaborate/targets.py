@@ -205,9 +205,7 @@ def _named_type(low: Lowerer, name: str, module: str) -> ctypes.CType | None:
 def _missing_type(low: Lowerer, name: str, module: str, span: Span) -> p.Expr:
     where = ":".join(modules_of(low, module))
     hint = "look at the spelling; 'struct x', 'union x', 'enum x' and typedefs are known"
-    return low.pending(
-        "E0248", f"type definition '{name}' not found in '{where}'", span, hint=hint
-    )
+    return low.pending("E0248", f"type definition '{name}' not found in '{where}'", span, hint=hint)
 
 
 def _cast_place(low: Lowerer, node: n.Cast) -> Place | p.Expr:
@@ -367,9 +365,7 @@ def at_enum_name(low: Lowerer, node: n.AtEnumName) -> p.Expr:
         if item.value in seen:
             continue
         seen.add(item.value)
-        same = p.BinaryOp(
-            node.span, p.LONG, "==", value, p.Const(node.span, p.LONG, item.value)
-        )
+        same = p.BinaryOp(node.span, p.LONG, "==", value, p.Const(node.span, p.LONG, item.value))
         name = p.Text(node.span, p.STRING, item.name)
         result = p.Conditional(node.span, p.STRING, same, name, result)
     return result

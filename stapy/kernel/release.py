@@ -128,8 +128,6 @@ def install_command(purpose: str, release: str, system: str | None = None) -> st
 
     Empty when the distribution is not known or has no such package.
     """
-    command, packages = _PACKAGES.get(
-        distribution() if system is None else system, ("", {})
-    )
+    command, packages = _PACKAGES.get(distribution() if system is None else system, ("", {}))
     package = packages.get(purpose)
     return f"{command} {package.format(r=release)}" if package else ""

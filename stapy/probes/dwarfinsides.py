@@ -23,9 +23,7 @@ _SHOWN = 8  # names in a message
 Found = dict[str, "PointComponent"]
 
 
-def resolve(
-    point: ProbePoint, found: Found, files: list[DwarfFile], services: Any
-) -> list[Match]:
+def resolve(point: ProbePoint, found: Found, files: list[DwarfFile], services: Any) -> list[Match]:
     """The places of ``.label``, ``.callee``, ``.callees`` and ``.statement(ADDRESS)``."""
     result = _Matches(point, found, services)
     try:
@@ -220,9 +218,7 @@ def _distances(call: insides.Callee) -> list[list[int]] | None:
 # --- addresses ----------------------------------------------------------------
 
 
-def _statement(
-    result: _Matches, component: PointComponent, files: list[DwarfFile]
-) -> PointError:
+def _statement(result: _Matches, component: PointComponent, files: list[DwarfFile]) -> PointError:
     address = (number_of(component) or 0) & (2**64 - 1)
     nearest = "nearest" in result.found
     failure: PointError | None = None

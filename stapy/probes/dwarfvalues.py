@@ -87,9 +87,7 @@ class _Piece(NamedTuple):
     offset: int
 
 
-def _in_pieces(
-    name: str, type: ctypes.CType, ops: list[Op], machine: _Machine
-) -> TargetVariable:
+def _in_pieces(name: str, type: ctypes.CType, ops: list[Op], machine: _Machine) -> TargetVariable:
     """A value in several places, as words that are put together; some bits may be missing."""
     size = ctypes.size_of(type) * 8
     if not 0 < size <= _MAX_BYTES * 8:
@@ -257,12 +255,7 @@ def address_of(address: int, dwarf: DwarfFile) -> Expr:
     if address < _PER_CPU_END:
         return per_cpu_address(address)
     base = next(
-        (
-            site.pc
-            for row in dwarf.index.functions(_BASE)
-            for site in row.sites
-            if not site.inlined
-        ),
+        (site.pc for row in dwarf.index.functions(_BASE) for site in row.sites if not site.inlined),
         None,
     )
     if base is None:

@@ -50,9 +50,7 @@ def scope(site: Any, services: Any) -> TargetScope:
     )
 
 
-def outside(
-    place: Place, services: Any
-) -> Callable[[str], tuple[ctypes.CType, Expr] | None]:
+def outside(place: Place, services: Any) -> Callable[[str], tuple[ctypes.CType, Expr] | None]:
     """How to find the globals and statics that the source of a place sees."""
     dwarf = services.debuginfo.dwarf_of(place.module)
 

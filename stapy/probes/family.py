@@ -29,9 +29,7 @@ class Form(Record):
     components: list[tuple[str, str]]
 
     def __str__(self) -> str:
-        return ".".join(
-            name + (f"({kind})" if kind else "") for name, kind in self.components
-        )
+        return ".".join(name + (f"({kind})" if kind else "") for name, kind in self.components)
 
 
 def forms(*texts: str) -> list[Form]:

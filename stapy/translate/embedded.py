@@ -210,9 +210,7 @@ def _globals(unit: Unit, function: p.Function) -> list[tuple[str, str]]:
     return global_macros(unit, [var for var in found if var is not None], function.writes)
 
 
-def global_macros(
-    unit: Unit, variables: list[p.Global], writes: set[str]
-) -> list[tuple[str, str]]:
+def global_macros(unit: Unit, variables: list[p.Global], writes: set[str]) -> list[tuple[str, str]]:
     """STAP_GLOBAL_GET_x and STAP_GLOBAL_SET_x for the globals that pragmas name."""
     macros: list[tuple[str, str]] = []
     for var in variables:

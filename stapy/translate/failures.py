@@ -35,8 +35,7 @@ class Failures:
             return True
         last = function.next is None
         return any(
-            self._fails(node) or (last and isinstance(node, p.Next))
-            for node in walk(function.body)
+            self._fails(node) or (last and isinstance(node, p.Next)) for node in walk(function.body)
         )
 
     def _fails(self, node: Any) -> bool:

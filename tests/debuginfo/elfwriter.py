@@ -75,8 +75,22 @@ class ElfWriter:
             body += content
         body += bytes(-(64 + len(body)) % 8)
         head = b"\x7fELF\x02\x01\x01" + bytes(9)
-        head += struct.pack("<HHIQQQIHHHHHH", self.type, self.machine, 1, 0, 0, 64 + len(body), 0,
-                            64, 0, 0, 64, len(headers), len(headers) - 1)
+        head += struct.pack(
+            "<HHIQQQIHHHHHH",
+            self.type,
+            self.machine,
+            1,
+            0,
+            0,
+            64 + len(body),
+            0,
+            64,
+            0,
+            0,
+            64,
+            len(headers),
+            len(headers) - 1,
+        )
         return head + body + b"".join(headers)
 
 

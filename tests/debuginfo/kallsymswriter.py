@@ -16,16 +16,19 @@ def symbols(count: int = 700) -> list[Row]:
     names += ["dup", "dup", "__pfx_dup", "dup.cold", "a_very_" + "long_" * 30 + "name"]
     names += ["__noinstr_text_start", "quiet", "__noinstr_text_end"]
     names += ["_sinittext", "early", "_einittext"]
-    rows += [(name, "T" if name.startswith(("_", "func")) else "t", BASE + 16 * number)
-             for number, name in enumerate(names)]
+    rows += [
+        (name, "T" if name.startswith(("_", "func")) else "t", BASE + 16 * number)
+        for number, name in enumerate(names)
+    ]
     rows.append(("_kbl_addr_func_0003", "d", BASE + 0x100000))
     return rows
 
 
 def write(rows: list[Row], layout: str) -> bytes:
     """``layout``: "5.10" (no order by name), "6.1" (order before tokens), "6.12" (all after)."""
-    tokens = [chr(code).encode() if 33 <= code < 127 else b"x%c" % (97 + code % 26)
-              for code in range(256)]
+    tokens = [
+        chr(code).encode() if 33 <= code < 127 else b"x%c" % (97 + code % 26) for code in range(256)
+    ]
     tokens[1] = b"func_0"
     names, markers, encoded = b"", [], []
     for name, kind, _ in rows:

@@ -29,8 +29,9 @@ def test_questions_agree_with_a_plain_search(
 @given(st.text("ab*?[]!-", max_size=6), st.text("ab", max_size=4))
 def test_patterns_agree_with_fnmatch(pattern: str, name: str) -> None:
     found = matcher(pattern)(name)
-    assert found == (fnmatch.fnmatchcase(name, pattern) if has_wildcard(pattern)
-                     else name == pattern)
+    assert found == (
+        fnmatch.fnmatchcase(name, pattern) if has_wildcard(pattern) else name == pattern
+    )
     if found:
         assert name.startswith(literal_prefix(pattern))
 

@@ -473,7 +473,13 @@ REFUSED: list[tuple[str, str, str, int, int]] = [
     ("", 'probe begin { println((i ? "a" : "b") + 1) }', "E0301", 1, 28),
     ("", 'probe begin { if (i ? "a" : "b") println(1) }', "E0301", 1, 23),
     ("", 'probe begin { println("x" . (i ? (j ? 1 : 2) : 3)) }', "E0301", 1, 35),
-    ("", 'function f(x) { return x + 1 } probe begin { println(f(i ? "a" : "b")) }', "E0301", 1, 24),
+    (
+        "",
+        'function f(x) { return x + 1 } probe begin { println(f(i ? "a" : "b")) }',
+        "E0301",
+        1,
+        24,
+    ),
     (
         "",
         'function f:long(x) { if (x) next; return 1 } function f:string(x) { return "s" } probe begin { println(f(1)) }',

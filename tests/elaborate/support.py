@@ -61,9 +61,11 @@ SMALL = struct("small", 16, ("a", INT, 0), ("b", INT, 4), ("c", LONG, 8))
 BIG = struct("big", 24, ("x", LONG, 0), ("y", LONG, 8), ("z", LONG, 16))
 TASK = struct("task_struct", 256, ("pid", INT, 16), ("comm", c.Array(CHAR, 16), 32))
 
-TYPES: dict[str, c.CType] = {
-    t.name: t for t in (QSTR, DENTRY, PATH, FILE, SMALL, BIG, TASK)
-} | {"int": INT, "mode": MODE, "size_t": SIZE_T}
+TYPES: dict[str, c.CType] = {t.name: t for t in (QSTR, DENTRY, PATH, FILE, SMALL, BIG, TASK)} | {
+    "int": INT,
+    "mode": MODE,
+    "size_t": SIZE_T,
+}
 
 
 def function(result: c.CType, *params: tuple[str, c.CType]) -> c.Function:

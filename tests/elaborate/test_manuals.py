@@ -36,7 +36,7 @@ REFUSED: list[tuple[str, str, str, str, int, int]] = [
     ("5.6.11", "", 'probe begin { @cast(1, "file")->f_pos = 1 }', "E0216", 1, 15),
     ("5.6.13", "", "global a probe begin { a[1] = 1; println([1, 2] in a) }", "E0205", 1, 52),
     ("5.7", "", "probe begin { println($1) }", "E0106", 1, 23),
-    ("5.8.6", "", '%( 1 == 1 %? **ERROR** %) probe begin { println(1) }', "E0109", 1, 14),
+    ("5.8.6", "", "%( 1 == 1 %? **ERROR** %) probe begin { println(1) }", "E0109", 1, 14),
     ("5.8.6", "", '%( arch ~ "x86" %? 1 %) probe begin { println(1) }', "E0112", 1, 9),
     ("5.9.1", "", "probe begin { println(@nothing) }", "E0129", 1, 23),
     ("5.9.1", "", "@define add(a,b) %( @a %) probe begin { println(@add(1)) }", "E0126", 1, 49),
@@ -57,9 +57,7 @@ REFUSED: list[tuple[str, str, str, str, int, int]] = [
 
 
 @pytest.mark.parametrize(("section", "options", "text", "code", "line", "column"), REFUSED)
-def test_refused(
-    section: str, options: str, text: str, code: str, line: int, column: int
-) -> None:
+def test_refused(section: str, options: str, text: str, code: str, line: int, column: int) -> None:
     result = run(text, LIBRARY, guru="-g" in options)
     assert result.program is None, section
     first = result.diagnostics.errors[0]

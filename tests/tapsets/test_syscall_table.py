@@ -157,7 +157,7 @@ GURU_TEXTS = generate(TABLE, GURU)
         (
             "p:path",
             [
-                'if (@probewrite(p_unquoted) && p_unquoted != user_string(__syscall_arg(1), '
+                "if (@probewrite(p_unquoted) && p_unquoted != user_string(__syscall_arg(1), "
                 '"<unavailable>")) set_user_string_arg(__syscall_arg(1), p_unquoted)'
             ],
         ),

@@ -9,7 +9,7 @@ from stapy.translate import translate
 from tests.elaborate.support import FakeDebuginfo
 from tests.translate.support import options_of, program_of
 
-ASKS = 'function f:string(x) %{ /* pure */ /* pragma:lines */ %} probe begin { println(f(1)) }'
+ASKS = "function f:string(x) %{ /* pure */ /* pragma:lines */ %} probe begin { println(f(1)) }"
 IN_EXT = ASKS.replace("begin", 'module("ext").function("ext_read")')
 
 

@@ -23,7 +23,7 @@ probe kernel.trace("vsock:virtio_transport_alloc_pkt") { print_backtrace_filelin
 """
 LOAD = (
     "sh -c 'modprobe vsock_loopback; python3 -c \"import socket; "
-    "socket.socket(40, 1).connect((1, 1234))\" 2>/dev/null; "
+    'socket.socket(40, 1).connect((1, 1234))" 2>/dev/null; '
     "sleep 0.3; rmmod vsock_loopback vmw_vsock_virtio_transport_common vsock'"
 )
 FRAME = r" 0x[0-9a-f]{16} : %s\+0x[0-9a-f]+/0x[0-9a-f]+ at %s:[0-9]+ \[%s\]"

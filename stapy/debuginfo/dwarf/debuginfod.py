@@ -32,9 +32,7 @@ def servers() -> list[str]:
     return [word.rstrip("/") for word in words if word.startswith(_SCHEMES)]
 
 
-def fetch(
-    build_id: str, what: str, notice: Callable[[str], None]
-) -> tuple[Path | None, list[str]]:
+def fetch(build_id: str, what: str, notice: Callable[[str], None]) -> tuple[Path | None, list[str]]:
     """The debug file of a build, from the cache or a server; and what went wrong.
 
     ``what`` names it in the messages ("the kernel"). None without problems: no
@@ -123,9 +121,7 @@ def _download(
     return True
 
 
-def _keep(
-    answer: Any, path: Path, build_id: str, what: str, notice: Callable[[str], None]
-) -> None:
+def _keep(answer: Any, path: Path, build_id: str, what: str, notice: Callable[[str], None]) -> None:
     """Write an answer beside its place, check it and move it there."""
     total = int(answer.headers.get("Content-Length") or 0)
     limit = int(_number("DEBUGINFOD_MAXSIZE", 0))

@@ -50,9 +50,7 @@ def kernel_files(kernel: Kernel, build_id: str) -> Iterator[Path]:
             yield tree / "vmlinux"
 
 
-def module_files(
-    kernel: Kernel, path: Path | None, build_id: str, whole: bool
-) -> Iterator[Path]:
+def module_files(kernel: Kernel, path: Path | None, build_id: str, whole: bool) -> Iterator[Path]:
     """The same for a module whose own file is ``path``, which holds it all when ``whole``."""
     below = _below(kernel, path)
     for folder in folders():

@@ -47,7 +47,6 @@ class Found(Record):
             self.extra.append(text)
         return found
 
-
     def add(self, other: Found, units: int, strings: bytes) -> None:
         """Take what was found in another file, whose units are numbered from ``units`` on."""
 

@@ -60,9 +60,9 @@ class _Texts(Sequence[bytes]):
     def __getitem__(self, row: slice) -> Sequence[bytes]: ...
     def __getitem__(self, row: Any) -> Any:
         if isinstance(row, slice):
-            return bytes(
-                self.blob[self.starts[row.start] : self.starts[row.stop]]
-            ).split(b"\n")[:-1]
+            return bytes(self.blob[self.starts[row.start] : self.starts[row.stop]]).split(b"\n")[
+                :-1
+            ]
         if not 0 <= row < len(self):
             raise IndexError(row)
         return bytes(self.blob[self.starts[row] : self.starts[row + 1] - 1])
@@ -191,9 +191,7 @@ class Index:
         start, middle, end = self._site[row], self._inline[row], self._site[row + 1]
         if not start <= middle <= end <= len(self._pc):
             raise self._damaged()
-        sites = [
-            Site(self._pc[at], self._site_entry[at], at >= middle) for at in range(start, end)
-        ]
+        sites = [Site(self._pc[at], self._site_entry[at], at >= middle) for at in range(start, end)]
         return FunctionRow(name, self._path(self._file[row]), self._line[row],
                            self._entry[row], sites, self._scope_text(row))  # fmt: skip
 

@@ -66,9 +66,7 @@ def _parts(entry: Entry, depth: int = 0) -> Iterator[Entry]:
             yield from _parts(child, depth + 1)
 
 
-def _place(
-    dwarf: DwarfFile, row: FunctionRow, site: Site, address: int, line: int
-) -> Place | None:
+def _place(dwarf: DwarfFile, row: FunctionRow, site: Site, address: int, line: int) -> Place | None:
     anchor = dwarf.index.anchor(address)
     if anchor is None:
         return None

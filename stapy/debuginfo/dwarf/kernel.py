@@ -63,9 +63,7 @@ class Answer(Record):
 class DwarfFile:
     """Debug information of one kernel or module, its index and, on demand, its entries."""
 
-    def __init__(
-        self, path: Path, index: Index, elf: ElfFile, module: str | None = None
-    ) -> None:
+    def __init__(self, path: Path, index: Index, elf: ElfFile, module: str | None = None) -> None:
         self.path = path
         self.index = index
         self.module = module
@@ -221,9 +219,7 @@ class DwarfFile:
             if reader is None:
                 reader = self._readers[home.base] = LineReader(home.sections)
             folder = root.values.get(k.AT_COMP_DIR, "")
-            program = reader.program(
-                root.number(k.AT_STMT_LIST), str(folder), root.name()
-            )
+            program = reader.program(root.number(k.AT_STMT_LIST), str(folder), root.name())
             known = self._programs[unit] = program, reader.rows(program)
         return known
 
@@ -265,9 +261,7 @@ class DwarfFile:
         row = FunctionRow(place.function, place.file, 0, place.entry, [])
         site = Site(place.address, place.entry, place.inlined)
         lines = self._lines_of(row, site)
-        return sorted(
-            line for line, address in lines.items() if contains(variable.ranges, address)
-        )
+        return sorted(line for line, address in lines.items() if contains(variable.ranges, address))
 
     def global_variable(self, name: str, file: str = "") -> tuple[c.CType, int] | None:
         """``(type, address in the file)`` of a global or static variable.

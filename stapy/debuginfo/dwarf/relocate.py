@@ -81,9 +81,7 @@ class Relocations:
         places = self._table(section).cast("Q")[::3].tolist() if self.has(section) else []
         return all(a <= b for a, b in pairwise(places))
 
-    def apply(
-        self, section: int, data: bytearray, start: int = 0, end: int | None = None
-    ) -> None:
+    def apply(self, section: int, data: bytearray, start: int = 0, end: int | None = None) -> None:
         """Relocate ``data``, a section's content, between two offsets or in whole.
 
         A part only when the relocations are `sorted`.  Doing it twice does no harm.

@@ -68,9 +68,7 @@ class _Shape:
         self.code = _kind(plan.tag, attributes)
         # A type whose name is the first thing in an entry of fixed size.
         self.named = (
-            self.code == _TYPE
-            and plan.size >= 0
-            and plan.attributes[0][:2] == (k.AT_NAME, k.STRP)
+            self.code == _TYPE and plan.size >= 0 and plan.attributes[0][:2] == (k.AT_NAME, k.STRP)
         )
 
     def value(self, values: tuple[int, ...], attribute: int, default: int = 0) -> int:
@@ -180,9 +178,7 @@ class Scanner:
             else:
                 self._walk(number, header, shapes, outer, inner)
         except (IndexError, OverflowError, struct.error):
-            raise DebuginfoError(
-                f"{self.info.name}: damaged unit at {header.offset:#x}"
-            ) from None
+            raise DebuginfoError(f"{self.info.name}: damaged unit at {header.offset:#x}") from None
 
     def _walk(
         self,
@@ -276,9 +272,7 @@ class Scanner:
             else:
                 at = _over(data, start, step, shape, len(data))
 
-    def _walk_scopes(
-        self, number: int, header: Header, shapes: list[_Shape | None]
-    ) -> None:
+    def _walk_scopes(self, number: int, header: Header, shapes: list[_Shape | None]) -> None:
         """A unit of C++ or Rust: every entry is met, with the scope that it is in."""
         data = bytes(self.info.data[header.offset : header.end])
         at, end = header.first - header.offset, header.end - header.offset

@@ -46,9 +46,7 @@ def test_every_part_is_needed_in_its_size(content: bytes) -> None:
 
 
 @pytest.mark.parametrize("name", ["name_first", "function_site", "function_inline"])
-def test_damage_that_shows_in_use_drops_the_file(
-    content: bytes, tmp_path: Path, name: str
-) -> None:
+def test_damage_that_shows_in_use_drops_the_file(content: bytes, tmp_path: Path, name: str) -> None:
     parts = parts_of(content)
     data = bytearray(parts[name])
     data[4:8] = b"\xff\xff\xff\x7f"

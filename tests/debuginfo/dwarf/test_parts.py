@@ -113,9 +113,7 @@ def test_expressions(code: str, ops: list[Op]) -> None:
     assert decode(bytes.fromhex(code), FakeUnit()) == ops  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    "code", ["03", "0b01", "77", "92", "a305", "9e0401", "2801", "9d01", "a5"]
-)
+@pytest.mark.parametrize("code", ["03", "0b01", "77", "92", "a305", "9e0401", "2801", "9d01", "a5"])
 def test_damaged_expressions(code: str) -> None:
     data = bytes.fromhex(code)
     if code in ("03", "0b01"):  # numbers that are cut off read as shorter ones
@@ -127,9 +125,7 @@ def test_damaged_expressions(code: str) -> None:
 
 def test_plans() -> None:
     # name:strp line:data1 file:implicit_const(-1) sibling:ref4 | location:exprloc sibling:ref4
-    data = bytes.fromhex(
-        "012e01" "030e" "3b0b" "3a217f" "0113" "0000" "8101" "3400" "0218" "0113" "0000" "00"
-    )
+    data = bytes.fromhex("012e01030e3b0b3a217f011300008101340002180113000000")
     table = Abbreviations(data, "test").table(0)
     assert sorted(table) == [1, 129]
     function, variable = table[1], table[129]
@@ -139,7 +135,7 @@ def test_plans() -> None:
     assert function.attributes[2] == (k.AT_DECL_FILE, k.IMPLICIT_CONST, -1)
     assert function.index == {k.AT_NAME: 0, k.AT_DECL_LINE: 1, k.AT_SIBLING: 2}
     assert (variable.size, variable.sibling) == (-1, -1)
-    assert skip(bytes.fromhex("02aabb" "11223344" "ff"), 0, variable.skips) == 7
+    assert skip(bytes.fromhex("02aabb11223344ff"), 0, variable.skips) == 7
 
 
 @pytest.mark.parametrize("data", [b"", b"\x01\x2e\x00\x03", b"\x01\x2e\x00\x03\x7f\x00\x00\x00"])

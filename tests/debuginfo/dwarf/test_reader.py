@@ -48,7 +48,8 @@ def test_entries(sample: Path) -> None:
         for offset, die in theirs.items():
             entry = mine[offset]
             assert entry.name() == text(
-                die.attributes["DW_AT_name"].value if "DW_AT_name" in die.attributes
+                die.attributes["DW_AT_name"].value
+                if "DW_AT_name" in die.attributes
                 else entry.name()
             )
             assert len(entry.values) == len(die.attributes)

@@ -205,9 +205,7 @@ def world(folder: Path, monkeypatch: pytest.MonkeyPatch, debug_name: str) -> Deb
         ".build-id/{a}/{b}.debug",
     ],
 )
-def test_places_in_modules(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_places_in_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     info = world(tmp_path, monkeypatch, name)
     (site,) = info.places("leaf@sample.c", "sam*").sites
     assert (site.name, site.module, site.rung) == ("leaf", "sample", "DWARF")
