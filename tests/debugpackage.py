@@ -6,6 +6,7 @@ Tests must see a machine without debuginfo; those that want it ask for the fixtu
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -29,14 +30,7 @@ def debug_root(release: str) -> Path:
     for root in (Path(os.environ.get("STAPY_TEST_DEBUG", "/nowhere")), CACHE / release):
         if (root / "usr/lib/debug/boot" / f"vmlinux-{release}").exists():
             return root / "usr/lib/debug"
-    CACHE.mkdir(parents=True, exist_ok=True)
-    fresh = Path(tempfile.mkdtemp(dir=CACHE, prefix="fetch-"))
-    try:
-        _fetch(f"linux-image-{release}-dbg", fresh)
-        fresh.rename(CACHE / release)
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
-    return CACHE / release / "usr/lib/debug"
+    return _cached(release, f"linux-image-{release}-dbg") / "usr/lib/debug"
 
 
 def systemtap_share() -> Path:
@@ -50,18 +44,27 @@ def systemtap_share() -> Path:
     for share in (Path(named), Path("/usr/share/systemtap"), own):
         if (share / "tapset").is_dir() and (share / "examples").is_dir():
             return share
-    CACHE.mkdir(parents=True, exist_ok=True)
-    fresh = Path(tempfile.mkdtemp(dir=CACHE, prefix="fetch-"))
-    try:
-        for package in ("systemtap-common", "systemtap-doc"):
-            _fetch(package, fresh)
-        shutil.rmtree(CACHE / "systemtap", ignore_errors=True)
-        fresh.rename(CACHE / "systemtap")
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
+    _cached("systemtap", "systemtap-common", "systemtap-doc")
     if not (own / "tapset").is_dir() or not (own / "examples").is_dir():
         raise NoPackage("SystemTap's packages have no tapsets or no examples")
     return own
+
+
+def _cached(name: str, *packages: str) -> Path:
+    """The folder of the cache where packages are extracted, all of them or none."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (CACHE / "lock").open("w") as lock:  # the suite has several workers
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if (CACHE / name).exists():
+            return CACHE / name
+        fresh = Path(tempfile.mkdtemp(dir=CACHE, prefix="fetch-"))
+        try:
+            for package in packages:
+                _fetch(package, fresh)
+            fresh.rename(CACHE / name)
+        finally:
+            shutil.rmtree(fresh, ignore_errors=True)
+    return CACHE / name
 
 
 def _fetch(package: str, folder: Path) -> None:

@@ -27,6 +27,7 @@ probe end { printf("hits %d, mean %d\\n", hits, @count(sizes) ? @avg(sizes) : 0)
 """
 MEMORY = """
 memory() { # kB that are not free, but for caches that the kernel gives back
+    rm -f out err # they lie in memory
     echo 3 >/proc/sys/vm/drop_caches
     awk -v n=$1 '/^(MemFree|Slab|VmallocUsed|Percpu):/ { sub(":", "", $1); print n $1 "=" $2 }' \\
         /proc/meminfo
