@@ -33,7 +33,10 @@ WILDCARDS = {
 # What only the debug package tells of.
 BY_DWARF = {
     "file": ('kernel.function("*@fs/read_write.c")', 100),
-    "statements": ('kernel.statement("*@fs/open.c:*")', 400),
+    "statements": (
+        'kernel.statement("*@fs/open.c:*"), kernel.statement("*@fs/namei.c:*")',
+        2000,
+    ),
 }
 
 
