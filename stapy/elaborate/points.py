@@ -263,6 +263,10 @@ class Points:
         )
 
 
+# What SystemTap's users may write, and must not take for their own mistake.
+NOT_YET = {"process", "procfs", "netfilter", "java", "python2", "python3", "input", "nfs", "nfsd"}
+
+
 def _explain(error: PointError, mismatch: Mismatch, above: str) -> None:
     """Say what could stand where nothing matched."""
     from stapy.suggest import nearest
@@ -274,6 +278,9 @@ def _explain(error: PointError, mismatch: Mismatch, above: str) -> None:
         return
     names = mismatch.candidates
     if not names:
+        return
+    if not above and component.name in NOT_YET:
+        error.notes = [f"SystemTap's {component.name} probes are not in this version of stapy"]
         return
     under = f" under '{above}'" if above else ""
     error.notes = [f"'{component.name}' is not one of the {len(names)} names{under}"]

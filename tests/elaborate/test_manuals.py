@@ -56,6 +56,33 @@ REFUSED: list[tuple[str, str, str, str, int, int]] = [
 ]
 
 
+# Section, a point of a family that does not exist yet: it parses, and is said not to be here.
+NOT_YET = [
+    ("4.5.1", 'process("/bin/ls").begin, process(1).end'),
+    ("4.5.2", "process.thread.begin"),
+    ("4.5.3", "process.syscall.return"),
+    ("4.5.4", 'process("/bin/ls").function("main").call?'),
+    ("4.5.5", 'process("/bin/ls").library("lib*.so").function("*")'),
+    ("4.5.6", 'process("/bin/ls").statement("*@ls.c:1-9")'),
+    ("4.5.7", 'process("/bin/ls").mark("start")'),
+    ("4.5.8", "process(1).insn.block"),
+    ("4.6", 'java("Main").class("Work").method("run(int)").return'),
+    ("4.7", 'procfs("switch").umask(0044).read.maxsize(64)'),
+    ("stapprobes", 'netfilter.pf("NFPROTO_IPV4").hook("NF_INET_LOCAL_IN")'),
+    ("stapprobes", "input.char"),
+    ("stapprobes", 'python3.module("work").function("run")'),
+]
+
+
+@pytest.mark.parametrize(("section", "point"), NOT_YET)
+def test_a_family_that_is_not_here_is_named(section: str, point: str) -> None:
+    result = run(f"probe {point.replace('?', '')} {{ println(1) }}", LIBRARY)
+    error = result.diagnostics.errors[0]
+    assert error.code == "E0230", section
+    family = point.partition(".")[0].partition("(")[0]
+    assert error.notes == [f"SystemTap's {family} probes are not in this version of stapy"]
+
+
 @pytest.mark.parametrize(("section", "options", "text", "code", "line", "column"), REFUSED)
 def test_refused(section: str, options: str, text: str, code: str, line: int, column: int) -> None:
     result = run(text, LIBRARY, guru="-g" in options)
