@@ -84,6 +84,37 @@ class CWriter:
             return ""
         return self._lines[-1][1]
 
+    def fall_into(self, label: str) -> int:
+        """Drop what only jumps to the label that comes next; how many jumps went.
+
+        A call whose failure jumps there stays as a plain call.
+        """
+        jump = f"goto {label};"
+        if self.last == jump:
+            self._lines.pop()
+            return 1
+        if len(self._lines) < 2 or self._lines[-1] != (self._depth + 1, jump):
+            return 0
+        depth, test = self._lines[-2]
+        call = _tested_call(test)
+        if depth != self._depth or call is None:
+            return 0
+        del self._lines[-2:]
+        if call:
+            self.line(f"{call};")
+        return 1
+
+    def leave_at(self, label: str, jumps: int) -> int:
+        """Turn jumps to a label where nothing waits into returns; how many jumps remain.
+
+        They stay when verbatim code jumps there, too.
+        """
+        jump = f"goto {label};"
+        if sum(text == jump for _, text in self._lines) != jumps:
+            return jumps
+        self._lines = [(depth, "return;" if text == jump else text) for depth, text in self._lines]
+        return 0
+
     def mentions(self, text: str) -> bool:
         """True when a line begins with a text."""
         return any(line.startswith(text) for _, line in self._lines)
@@ -120,6 +151,22 @@ class CWriter:
             else:
                 out += wrap(text, depth)
         return "\n".join(out) + "\n" if out else ""
+
+
+def _tested_call(test: str) -> str | None:
+    """The call in ``if (!call(...))``; "" for a look at what an earlier call left; else None."""
+    if test == "if (unlikely(c->error))":
+        return ""
+    if not (test.startswith("if (!") and test.endswith("))")):
+        return None
+    call = test[len("if (!") : -1]
+    name, _, arguments = call.partition("(")
+    depth = 1
+    for at, char in enumerate(arguments):
+        depth += (char == "(") - (char == ")")
+        if not depth:
+            return call if name.isidentifier() and at == len(arguments) - 1 else None
+    return None
 
 
 def wrap(text: str, depth: int) -> list[str]:

@@ -205,10 +205,9 @@ def condition_function(unit: Unit, name: str, condition: p.Expr) -> str:
 def _assemble(out: CWriter, body: Body, before: list[str], after: list[str], result: str) -> None:
     """Put declarations, the written lines and the way out together."""
     out.open("")
-    jumps = body.labels.get("out", 0)
-    if body.out.last == "goto out;":
-        body.out.drop_last()
-        jumps -= 1
+    jumps = body.labels.get("out", 0) - body.out.fall_into("out")
+    if not after and not result:
+        jumps = body.out.leave_at("out", jumps)
     if result == "ret" and not jumps and not after and body.out.last.startswith("ret = "):
         result = body.out.last[len("ret = ") : -1]
         body.out.drop_last()

@@ -61,9 +61,8 @@ def _locked(body: Body, stmt: p.Locked) -> None:
     body.fail_label = body.leave_label = label
     write_inside(body, stmt.body)
     body.fail_label, body.leave_label = outer
-    if out.last == f"goto {label};":
-        out.drop_last()
-        body.labels[label] -= 1
+    if label in body.labels:
+        body.labels[label] -= out.fall_into(label)
     if body.labels.get(label):
         out.label(label)
     out.line(f"stapy_unlock(c, {table}, ARRAY_SIZE({table}));")

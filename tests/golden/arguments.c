@@ -33,9 +33,9 @@ static void h_do_many(struct stapy_context *c)
 
 	/* arguments.stp:2: println($a0, " ", $a5, " ", $seventh, " ", $eighth) */
 	if (!stapy_read_kernel(c, &argument, c->regs->sp + 8, sizeof(argument), NULL))
-		goto out;
+		return;
 	if (!stapy_read_kernel(c, &argument_2, c->regs->sp + 16, sizeof(argument_2), NULL))
-		goto out;
+		return;
 	out = stapy_print_begin(c);
 	stapy_out_long(out, (s64)c->regs->di, 'd', 0, 0, -1);
 	stapy_out_text(out, " ", 1);
@@ -46,8 +46,6 @@ static void h_do_many(struct stapy_context *c)
 	stapy_out_long(out, argument_2, 'd', 0, 0, -1);
 	stapy_out_text(out, "\n", 1);
 	stapy_print_end(c);
-out:
-	return;
 }
 
 /*

@@ -40,13 +40,13 @@ static void h_vfs_read(struct stapy_context *c)
 
 	/* bit_fields.stp:2: println($file->low, " ", $file->high, " ", $file->table[2], " ", $f... */
 	if (!stapy_read_kernel(c, &low, (s64)c->regs->di + 80, sizeof(low), at_2_10))
-		goto out;
+		return;
 	if (!stapy_read_kernel(c, &high, (s64)c->regs->di + 80, sizeof(high), at_2_27))
-		goto out;
+		return;
 	if (!stapy_read_kernel(c, &table, (s64)c->regs->di + 104, sizeof(table), at_2_45))
-		goto out;
+		return;
 	if (!stapy_read_kernel(c, &f_one_, (s64)c->regs->di + 8, sizeof(f_one_), at_2_67))
-		goto out;
+		return;
 	out = stapy_print_begin(c);
 	stapy_out_long(out, (u64)low & 0x7, 'd', 0, 0, -1);
 	stapy_out_text(out, " ", 1);
@@ -57,8 +57,6 @@ static void h_vfs_read(struct stapy_context *c)
 	stapy_out_long(out, f_one_, 'd', 0, 0, -1);
 	stapy_out_text(out, "\n", 1);
 	stapy_print_end(c);
-out:
-	return;
 }
 
 /* --- probes --- */

@@ -88,17 +88,17 @@ static void h_vfs_read(struct stapy_context *c)
 
 	/* file_names.stp:2: name = kernel_string($file->f_path->dentry->d_name->name) */
 	if (!stapy_read_kernel(c, &d_name, (s64)c->regs->di + 24, sizeof(d_name), at_2_44))
-		goto out;
+		return;
 	if (!stapy_read_kernel(c, &name_2, d_name + 40, sizeof(name_2), at_2_23))
-		goto out;
+		return;
 	f_kernel_string(c, l->name, name_2);
 	if (unlikely(c->error))
-		goto out;
+		return;
 
 	/* file_names.stp:3: if (name == "") */
 	if (stapy_compare(l->name, "") == 0) {
 		/* file_names.stp:4: next */
-		goto out;
+		return;
 	}
 
 	/* file_names.stp:5: printf("%s %s %s\n", execname(), name, $$parms) */
@@ -119,8 +119,6 @@ static void h_vfs_read(struct stapy_context *c)
 	stapy_out_string(out, l->text_2, 0, 0, -1);
 	stapy_out_text(out, "\n", 1);
 	stapy_print_end(c);
-out:
-	return;
 }
 
 /* --- probes --- */

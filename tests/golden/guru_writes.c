@@ -42,28 +42,25 @@ static void h_vfs_read(struct stapy_context *c)
 	/* guru_writes.stp:4: $file->f_flags |= 64 */
 	address = (s64)c->regs->di + 64;
 	if (!stapy_read_kernel(c, &f_flags_, address, sizeof(f_flags_), at_4_2))
-		goto out;
+		return;
 	new = (s64)f_flags_ | 64;
 	if (!stapy_write_kernel(c, address, &new, sizeof(new), at_4_2))
-		goto out;
+		return;
 
 	/* guru_writes.stp:5: $file->high = -3 */
 	address = (s64)c->regs->di + 80;
 	if (!stapy_read_kernel(c, &new, address, sizeof(new), at_5_2))
-		goto out;
+		return;
 	new = (new & ~0xf8ULL) | (((u64)-3 << 3) & 0xf8ULL);
 	if (!stapy_write_kernel(c, address, &new, sizeof(new), at_5_2))
-		goto out;
+		return;
 
 	/* guru_writes.stp:6: $file->f_pos++ */
 	address = (s64)c->regs->di + 72;
 	if (!stapy_read_kernel(c, &f_pos_, address, sizeof(f_pos_), at_6_2))
-		goto out;
+		return;
 	new_2 = f_pos_ + 1;
-	if (!stapy_write_kernel(c, address, &new_2, sizeof(new_2), at_6_2))
-		goto out;
-out:
-	return;
+	stapy_write_kernel(c, address, &new_2, sizeof(new_2), at_6_2);
 }
 
 /* --- probes --- */

@@ -112,18 +112,14 @@ static void h_vfs_read_return(struct stapy_context *c)
 	/* latency.stp:6: if ($return > 0) */
 	if ((s64)c->regs->ax > 0) {
 		if (!stapy_lock(c, locks_vfs_read_return, ARRAY_SIZE(locks_vfs_read_return)))
-			goto out;
+			return;
 
 		/* latency.stp:7: times[execname()] <<< spent */
 		f_execname(c, l->text);
 		keys[0].s = l->text;
-		if (!stapy_map_add(c, g_times, keys, spent, at_7_3))
-			goto unlock_1;
-unlock_1:
+		stapy_map_add(c, g_times, keys, spent, at_7_3);
 		stapy_unlock(c, locks_vfs_read_return, ARRAY_SIZE(locks_vfs_read_return));
 	}
-out:
-	return;
 }
 
 /*

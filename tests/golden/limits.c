@@ -78,10 +78,10 @@ static void h_begin(struct stapy_context *c)
 
 	/* limits.stp:6: println(outer()) */
 	if (!stapy_act(c, 9, at_6_2))
-		goto out;
+		return;
 	outer = f_outer(c);
 	if (unlikely(c->error))
-		goto out;
+		return;
 	out = stapy_print_begin(c);
 	stapy_out_long(out, outer, 'd', 0, 0, -1);
 	stapy_out_text(out, "\n", 1);
@@ -99,8 +99,6 @@ static void h_begin(struct stapy_context *c)
 	stapy_out_long(out, a, 'd', 0, 0, -1);
 	stapy_out_text(out, "\n", 1);
 	stapy_print_end(c);
-out:
-	return;
 }
 
 /* --- probes --- */

@@ -63,54 +63,54 @@ static void h_begin(struct stapy_context *c)
 
 	/* loops.stp:7: for (i = 0; i < 10; i++) { */
 	if (!stapy_act(c, 2, at_7_7))
-		goto out;
+		return;
 	i = 0;
 	for (; i < 10; i++) {
 		/* loops.stp:8: if (i == 3) continue */
 		if (!stapy_act(c, 2, at_8_3))
-			goto out;
+			return;
 		if (i == 3)
 			continue;
 
 		/* loops.stp:9: if (work(i) == 2) break */
 		if (!stapy_act(c, 3, at_9_3))
-			goto out;
+			return;
 		work = f_work(c, i);
 		if (unlikely(c->error))
-			goto out;
+			return;
 		if (work == 2)
 			break;
 	}
 
 	/* loops.stp:11: for (i = 9; i >= 0; i -= work(i) + 1) { */
 	if (!stapy_act(c, 4, at_11_7))
-		goto out;
+		return;
 	i = 9;
 	while (i >= 0) {
 		/* loops.stp:12: if (i == 5) continue */
 		if (!stapy_act(c, 2, at_12_3))
-			goto out;
+			return;
 		if (i == 5)
 			goto step_1;
 
 		/* loops.stp:13: while (i > 7) i-- */
 		if (!stapy_act(c, 1, at_13_3))
-			goto out;
+			return;
 		while (i > 7) {
 			if (!stapy_act(c, 2, at_13_17))
-				goto out;
+				return;
 			i--;
 		}
 step_1:
 		work = f_work(c, i);
 		if (unlikely(c->error))
-			goto out;
+			return;
 		i -= work + 1;
 	}
 
 	/* loops.stp:15: n = 20 */
 	if (!stapy_act(c, 4, at_15_2))
-		goto out;
+		return;
 	n = 20;
 
 	/* loops.stp:16: while (n-- > 0 && work(n)) ; */
@@ -120,31 +120,29 @@ step_1:
 		if (both) {
 			work = f_work(c, n);
 			if (unlikely(c->error))
-				goto out;
+				return;
 			both = work != 0;
 		}
 		if (!both)
 			break;
 		if (!stapy_act(c, 1, NULL))
-			goto out;
+			return;
 	}
 
 	/* loops.stp:17: do_more = 1 */
 	if (!stapy_act(c, 2, at_17_2))
-		goto out;
+		return;
 	do_more = 1;
 
 	/* loops.stp:18: while (1) { */
 	for (;;) {
 		/* loops.stp:19: if (!do_more--) break */
 		if (!stapy_act(c, 2, at_19_3))
-			goto out;
+			return;
 		old = do_more--;
 		if (!old)
 			break;
 	}
-out:
-	return;
 }
 
 /* --- probes --- */

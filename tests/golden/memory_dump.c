@@ -38,12 +38,12 @@ static void h_vfs_read(struct stapy_context *c)
 	out = stapy_print_begin(c);
 	if (!stapy_out_memory(c, out, (s64)c->regs->di, true, 0, 16, -1, NULL)) {
 		stapy_print_end(c);
-		goto out;
+		return;
 	}
 	stapy_out_text(out, " ", 1);
 	if (!stapy_out_memory(c, out, (s64)c->regs->di, false, 0, 8, -1, NULL)) {
 		stapy_print_end(c);
-		goto out;
+		return;
 	}
 	stapy_out_text(out, "\n", 1);
 	stapy_print_end(c);
@@ -51,7 +51,7 @@ static void h_vfs_read(struct stapy_context *c)
 	/* memory_dump.stp:3: s = sprintf("%#4M", $buf) */
 	stapy_out_to(&sink, l->s, sizeof(l->s));
 	if (!stapy_out_memory(c, &sink, (s64)c->regs->si, true, STAPY_F_ALT, 4, -1, NULL))
-		goto out;
+		return;
 	stapy_out_finish(&sink);
 
 	/* memory_dump.stp:4: println(s) */
@@ -59,8 +59,6 @@ static void h_vfs_read(struct stapy_context *c)
 	stapy_out_string(out, l->s, 0, 0, -1);
 	stapy_out_text(out, "\n", 1);
 	stapy_print_end(c);
-out:
-	return;
 }
 
 /* --- probes --- */

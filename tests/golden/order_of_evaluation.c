@@ -88,7 +88,7 @@ static void h_begin(struct stapy_context *c)
 	x = 1;
 
 	if (!stapy_lock(c, locks_begin, ARRAY_SIZE(locks_begin)))
-		goto out;
+		return;
 
 	/* order_of_evaluation.stp:7: println(g + bump() + g, x + x++ + x) */
 	g = g_g;
@@ -156,8 +156,6 @@ static void h_begin(struct stapy_context *c)
 	stapy_print_end(c);
 unlock_1:
 	stapy_unlock(c, locks_begin, ARRAY_SIZE(locks_begin));
-out:
-	return;
 }
 
 /* --- probes --- */

@@ -59,11 +59,9 @@ static void f_f_3(struct stapy_context *c, char *ret, const char *a, s64 b)
 	/* overloads.stp:3: function f:string(a:string, b) { if (b) next; return a } */
 	if (b) {
 		f_f_4(c, ret, a, b);
-		goto out;
+		return;
 	}
 	stapy_copy(ret, a, MAXSTRINGLEN);
-out:
-	return;
 }
 
 /* function f at overloads.stp:4:10 */

@@ -124,20 +124,18 @@ static void h_begin(struct stapy_context *c)
 
 	/* recursion.stp:10: println(fib(10), even(7)) */
 	if (!stapy_act(c, 1, at_10_2))
-		goto out;
+		return;
 	fib = f_fib(c, 10);
 	if (unlikely(c->error))
-		goto out;
+		return;
 	even = f_even(c, 7);
 	if (unlikely(c->error))
-		goto out;
+		return;
 	out = stapy_print_begin(c);
 	stapy_out_long(out, fib, 'd', 0, 0, -1);
 	stapy_out_long(out, even, 'd', 0, 0, -1);
 	stapy_out_text(out, "\n", 1);
 	stapy_print_end(c);
-out:
-	return;
 }
 
 /* --- probes --- */

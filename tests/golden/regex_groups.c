@@ -151,13 +151,13 @@ static void h_begin(struct stapy_context *c)
 		/* regex_groups.stp:8: println(matched(0), " ", matched(1), " ", matched(2)) */
 		f_matched(c, l->text, 0);
 		if (unlikely(c->error))
-			goto out;
+			return;
 		f_matched(c, l->text_2, 1);
 		if (unlikely(c->error))
-			goto out;
+			return;
 		f_matched(c, l->text_3, 2);
 		if (unlikely(c->error))
-			goto out;
+			return;
 		out = stapy_print_begin(c);
 		stapy_out_string(out, l->text, 0, 0, -1);
 		stapy_out_text(out, " ", 1);
@@ -167,8 +167,6 @@ static void h_begin(struct stapy_context *c)
 		stapy_out_text(out, "\n", 1);
 		stapy_print_end(c);
 	}
-out:
-	return;
 }
 
 /* --- probes --- */

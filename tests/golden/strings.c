@@ -89,7 +89,7 @@ static void h_begin(struct stapy_context *c)
 	stapy_concat(l->s, l->s, l->text, sizeof(l->s));
 
 	if (!stapy_lock(c, locks_begin, ARRAY_SIZE(locks_begin)))
-		goto out;
+		return;
 
 	/* strings.stp:11: s = s . "/" . last . "/" . twice(s) */
 	stapy_concat(l->text, l->s, "/", sizeof(l->text));
@@ -136,8 +136,6 @@ static void h_begin(struct stapy_context *c)
 	stapy_out_text(out, "\n", 1);
 	stapy_print_end(c);
 	stapy_unlock(c, locks_begin, ARRAY_SIZE(locks_begin));
-out:
-	return;
 }
 
 /* --- probes --- */

@@ -104,7 +104,7 @@ static void h_begin(struct stapy_context *c)
 
 	/* try_catch.stp:9: try { */
 	if (!stapy_act(c, 1, at_9_2))
-		goto out;
+		return;
 
 	/* try_catch.stp:10: try { */
 	if (!stapy_act(c, 1, at_10_3))
@@ -144,13 +144,13 @@ done_3:
 	goto done_4;
 caught_1:
 	if (unlikely(c->aborted))
-		goto out;
+		return;
 	stapy_copy(l->message, c->error, sizeof(l->message));
 	c->error = NULL;
 
 	/* try_catch.stp:17: println("outer: ", message) */
 	if (!stapy_act(c, 1, at_17_3))
-		goto out;
+		return;
 	out = stapy_print_begin(c);
 	stapy_out_text(out, "outer: ", 7);
 	stapy_out_string(out, l->message, 0, 0, -1);
@@ -160,12 +160,12 @@ done_4:
 
 	/* try_catch.stp:19: for (i = 0; i < 3; i++) { */
 	if (!stapy_act(c, 2, at_19_7))
-		goto out;
+		return;
 	i = 0;
 	for (; i < 3; i++) {
 		/* try_catch.stp:20: try { if (i == 1) continue; println(risky(i)) } catch { break } */
 		if (!stapy_act(c, 2, at_20_3))
-			goto out;
+			return;
 		if (!stapy_act(c, 1, at_20_9))
 			goto caught_5;
 		if (i == 1)
@@ -182,7 +182,7 @@ done_4:
 		goto done_6;
 caught_5:
 		if (unlikely(c->aborted))
-			goto out;
+			return;
 		c->error = NULL;
 		break;
 done_6: ;
@@ -190,7 +190,7 @@ done_6: ;
 
 	/* try_catch.stp:22: try { println("cannot fail") } catch { println("unreachable") } */
 	if (!stapy_act(c, 1, at_22_2))
-		goto out;
+		return;
 	if (!stapy_act(c, 1, at_22_8))
 		goto caught_7;
 	out = stapy_print_begin(c);
@@ -199,16 +199,14 @@ done_6: ;
 	goto done_8;
 caught_7:
 	if (unlikely(c->aborted))
-		goto out;
+		return;
 	c->error = NULL;
 	if (!stapy_act(c, 1, at_22_41))
-		goto out;
+		return;
 	out = stapy_print_begin(c);
 	stapy_out_text(out, "unreachable\n", 12);
 	stapy_print_end(c);
-done_8:
-out:
-	return;
+done_8: ;
 }
 
 /* --- probes --- */

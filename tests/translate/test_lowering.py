@@ -108,10 +108,20 @@ def test_a_function_without_loops_is_paid_by_its_caller() -> None:
 
 
 def test_only_calls_that_can_fail_are_checked() -> None:
-    text = handler_of("probe begin { println(pid()) } probe end { error(execname()) }")
+    text = handler_of("probe begin { println(pid()) } probe end { error(execname()) print(1) }")
     begin, end = text.split("static void h_end")
     assert "c->error" not in begin
     assert end.count("c->error") == 1
+
+
+def test_a_last_call_that_can_fail_is_a_plain_call() -> None:
+    text = handler_of(
+        "global a probe begin { if (pid() > 1) a[pid()] <<< 1 } probe end { println(@count(a[1])) }"
+    )
+    begin = text.split("static void h_end")[0]
+    assert "\t\tstapy_map_add(c, g_a, keys, 1, " in begin
+    assert "\t\t\treturn;" in begin  # the lock was not taken: nothing to undo
+    assert "goto" not in begin
 
 
 def test_frames_are_added_up_along_calls() -> None:
