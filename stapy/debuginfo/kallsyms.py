@@ -337,6 +337,13 @@ class Kallsyms:
             return [row if row >= 0 else base - 1 - row for row in rows]
         return [base + row for row in rows]
 
+    def address(self, name: str) -> int:
+        """The link address of a symbol, 0 when there is none."""
+        if not self.searchable:
+            return next((at for row, _, at in self.symbols() if row == name), 0)
+        numbers = self._numbers(name.encode())
+        return self._addresses()[numbers[0]] if numbers and self.layout.offsets >= 0 else 0
+
     # --- search without decoding everything ------------------------------
 
     @property

@@ -1,4 +1,7 @@
-"""Tracepoints of a kernel and its modules by pattern: names from BTF, systems from headers."""
+"""Tracepoints of a kernel and its modules by pattern.
+
+Names come from BTF, systems from headers or else from the image or module itself.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.glob import has_wildcard, literal_prefix, matcher
 from stapy.debuginfo.modulepoints import module_tracepoints
 from stapy.debuginfo.sources import Loaded
-from stapy.debuginfo.tracesystems import trace_systems
+from stapy.debuginfo.tracesystems import image_systems, trace_systems
 from stapy.record import Record
 
 if TYPE_CHECKING:
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Tracepoint(Record):
-    """One tracepoint; ``system`` is "" when no header of the kernel tells it."""
+    """One tracepoint; ``system`` is "" for one without an event that no header declares."""
 
     system: str
     name: str
@@ -33,6 +36,8 @@ class Tracepoints:
         self._info = info
         self._cache = cache
         self._systems: dict[str, str] | None = None
+        self._of_image: dict[str, str] | None = None
+        self._of_modules: dict[tuple[str, str], str] = {}  # filled by `_module_points`
 
     def matching(self, pattern: str, module: str | None) -> list[Tracepoint]:
         """See `Debuginfo.tracepoints`."""
@@ -56,9 +61,10 @@ class Tracepoints:
 
     def _module_points(self, pattern: str) -> Iterator[tuple[str, str]]:
         prefix = literal_prefix(pattern)
-        lines = module_tracepoints(self._info.kernel, self._cache)
+        lines = module_tracepoints(self._info.kernel, self._info.btf, self._cache)
         for line in lines.with_prefix(prefix.encode()):
-            point, _, owner = (prefix + line.decode()).partition(" ")
+            point, owner, *system = (prefix + line.decode()).split(" ")
+            self._of_modules[point, owner] = "".join(system)
             yield point, owner
 
     def _in_unit(
@@ -69,7 +75,7 @@ class Tracepoints:
             return []
         found: list[Tracepoint] = []
         for point in list(btf.tracepoints(name)):
-            owner = self._system(point)
+            owner = self._system(point, module)
             if system and not self._in_system(system, owner, point, module):
                 continue
             params: list[c.Parameter] | None = self._info.safe(None, btf.tracepoint, point)
@@ -77,10 +83,19 @@ class Tracepoints:
                 found.append(Tracepoint(owner, point, module, params))
         return found
 
-    def _system(self, point: str) -> str:
+    def _system(self, point: str, module: str | None) -> str:
+        own = self._of_modules.get((point, module)) if module is not None else None
+        if own:
+            return own
         if self._systems is None:
             self._systems = trace_systems(self._info.kernel, self._cache)
-        return self._systems.get(point, "")
+        found = self._systems.get(point, "")
+        btf = self._info.btf
+        if not found and module is None and btf is not None:
+            if self._of_image is None:  # takes a second, once: most have a header
+                self._of_image = image_systems(self._info.kernel, btf, self._cache)
+            found = self._of_image.get(point, "")
+        return found
 
     @staticmethod
     def _in_system(wanted: str, owner: str, point: str, module: str | None) -> bool:

@@ -1,8 +1,10 @@
 """To which system ("sched", "block", …) a tracepoint belongs.
 
-BTF knows the tracepoints and their parameters, but only the text of the trace
-headers says the system.  The headers are scanned, not compiled: macros that a
-header defines on top of the event macros are expanded by their templates.
+BTF knows the tracepoints and their parameters, but not the system.  The text of
+the trace headers says it.  They are scanned, not compiled: macros that a header
+defines on top of the event macros are expanded by their templates.  Headers
+that lie beside the code and are not installed are not missed: the kernel's
+image has their events (`image_systems`).
 """
 
 from __future__ import annotations
@@ -11,7 +13,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from stapy.cache import Cache, key_of
+from stapy.cache import Cache, file_identity, key_of
+from stapy.debuginfo.btf import Btf
+from stapy.debuginfo.errors import DebuginfoError
+from stapy.debuginfo.sources import image_places
 from stapy.kernel.target import Kernel
 
 _VERSION = 2
@@ -59,6 +64,26 @@ def trace_systems(kernel: Kernel, cache: Cache) -> dict[str, str]:
         stored = "".join(f"{name} {system}\n" for name, system in sorted(found.items())).encode()
         cache.put_bytes("debuginfo", key, stored)
     return dict(line.split(" ", 1) for line in stored.decode().splitlines())
+
+
+def image_systems(kernel: Kernel, btf: Btf, cache: Cache) -> dict[str, str]:
+    """The same for every tracepoint with an event, from the kernel's image; empty without one."""
+    from stapy.debuginfo.traceevents import of_image, shapes
+
+    for path in image_places(kernel):
+        key = key_of("image systems", _VERSION, *file_identity(path))
+        stored = cache.get_bytes("debuginfo", key)
+        if stored is None:
+            shape = shapes(btf)
+            try:
+                rows = sorted(of_image(path, shape)) if shape is not None else []
+            except (DebuginfoError, OSError):
+                continue  # what is wrong with it was told when its BTF was read
+            stored = b"".join(row + b"\n" for row in rows)
+            cache.put_bytes("debuginfo", key, stored)
+        if stored:
+            return dict(line.split(" ", 1) for line in stored.decode().splitlines())
+    return {}
 
 
 def _headers(kernel: Kernel) -> list[Path]:

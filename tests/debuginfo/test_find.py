@@ -220,10 +220,10 @@ def test_hints_name_the_release(debuginfo: Debuginfo, what: str) -> None:
 def test_the_index_of_module_tracepoints(tmp_path: Path) -> None:
     kernel = make_kernel(tmp_path)
     cache = Cache(tmp_path / "cache")
-    assert module_tracepoints(kernel, cache).text() == b"fuse_request fuse_x\n"
+    assert module_tracepoints(kernel, None, cache).text() == b"fuse_request fuse_x\n"
     path = kernel.modules.path("fuse_x")
     assert path is not None
     path.unlink()
-    assert module_tracepoints(kernel, cache).get(b"fuse_request") == [b"fuse_x"]  # remembered
+    assert module_tracepoints(kernel, None, cache).get(b"fuse_request") == [b"fuse_x"]  # remembered
     without = Cache(tmp_path / "none", False)
-    assert module_tracepoints(kernel, without).text() == b""
+    assert module_tracepoints(kernel, None, without).text() == b""
