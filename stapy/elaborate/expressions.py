@@ -94,6 +94,7 @@ def logical(low: Lowerer, node: n.Logical) -> p.Expr:
     left = low.expr(node.left)
     known = decided(node.left, left)
     if known is not None and known == (node.op == "||"):
+        low.rule_out(node.right)
         return p.Const(node.span, p.LONG, int(known))
     return p.LogicalOp(node.span, p.LONG, node.op, left, low.expr(node.right))
 
@@ -147,12 +148,15 @@ def lvalue(low: Lowerer, node: n.Expr, what: str, operator: n.Expr) -> p.Expr | 
         return place if isinstance(place, p.ElementRef) else None
     if isinstance(node, (n.Target, n.AtVar, n.Cast, n.AutoCast)):
         return targets.write_place(low, node)
+    hint = "only variables, array elements and (with -g) target variables can be changed"
+    if isinstance(node, n.Ternary):
+        hint = "write 'a ? b : (c = d)', or --compatible=3.3 to have it read like that"
     low.error(
         "E0254",
         f"Expecting lvalue for {what}",
         operator.span,
         where="the left side is not a variable",
-        hint="only variables, array elements and (with -g) target variables can be changed",
+        hint=hint,
     )
     return None
 
@@ -188,6 +192,7 @@ def ternary(low: Lowerer, node: n.Ternary) -> p.Expr:
     cond = low.expr(node.cond)
     known = decided(node.cond, cond)
     if known is not None:
+        low.rule_out(node.no if known else node.yes)
         return low.expr(node.yes if known else node.no)
     yes, no = low.expr(node.yes), low.expr(node.no)
     result = p.Conditional(node.span, low.types.new(), cond, yes, no)

@@ -22,7 +22,6 @@ from stapy.elaborate.fold import fold
 from stapy.elaborate.pushdown import Pushdown
 from stapy.elaborate.types import Inference
 from stapy.elaborate.walk import fingerprint, transform, walk
-from stapy.parse.facts import compare_versions
 from stapy.record import Record
 
 if TYPE_CHECKING:
@@ -141,6 +140,14 @@ class Finisher:
         unused.infer(self.dropped, self.resolver.types, Diagnostics(self.diagnostics.sources))
         infos = self.resolver.names.infos
         library = {name for name, info in infos.items() if info.library}
+        if self.resolver.ruled_out:
+            trial = Inference(self.resolver.types, Diagnostics(self.diagnostics.sources))
+            for body, _ in bodies:
+                trial.unresolved(body, library)
+            if trial.diagnostics.errors:
+                from stapy.elaborate import ruledout
+
+                ruledout.infer(self.resolver)
         for body, _ in bodies:
             self.inference.unresolved(body, library)
 
@@ -320,8 +327,7 @@ class Finisher:
         return program
 
     def _pushes(self) -> bool:
-        version = self.services.options.compatible
-        return not version or compare_versions(version, "4.3") > 0
+        return self.services.at_least("4.4")
 
     def _embedded(self) -> list[str]:
         """Top-level C: the user's, and that of library files of which a function is left."""

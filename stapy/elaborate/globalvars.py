@@ -90,6 +90,8 @@ def at_var(low: Lowerer, node: n.AtVar) -> p.Expr:
     local = local_of(low, node)
     if local is not None:
         return targets.target(low, local)
+    if low.body.entry is not None and not low.body.at_entry and not low.services.at_least("4.1"):
+        return targets.saved(low, node, node.span)  # up to 4.0 of the language as if in @entry
     place = var_place(low, node)
     if not isinstance(place, Place):
         return place

@@ -12,7 +12,7 @@ from stapy.diagnostics import NOWHERE, Diagnostic, Label, Span, used_at
 from stapy.elaborate import program as p
 from stapy.elaborate.pending import Pending
 from stapy.parse import nodes as n
-from stapy.record import Record, new
+from stapy.record import Record, new, replace
 
 if TYPE_CHECKING:
     from stapy.debuginfo.ctypes import CType
@@ -190,11 +190,18 @@ class Lowerer:
         cond = self.expr(node.cond)
         known = decided(node.cond, cond)
         if known is not None:
-            chosen = node.then if known else node.otherwise
+            chosen, other = (node.then, node.otherwise)[:: 1 if known else -1]
+            self.rule_out(other)
             return self.stmt(chosen) if chosen is not None else p.Block(node.span, [])
         then = self.stmt(node.then)
         otherwise = self.stmt(node.otherwise) if node.otherwise is not None else None
         return p.If(node.span, cond, then, otherwise)
+
+    def rule_out(self, node: n.Stmt | n.Expr | None) -> None:
+        """Remember a branch of the user's that ``@defined`` leaves out, for its types."""
+        body = self.body
+        if node is not None and not body.file.script.library:
+            self.resolver.ruled_out.append((node, replace(body)))
 
     def while_(self, node: n.WhileStmt) -> p.Stmt:
         """``while``."""

@@ -13,12 +13,12 @@ from stapy.elaborate.points import ConditionPiece, Derived, Points
 from stapy.elaborate.select import FunctionSource, Names
 from stapy.elaborate.typevars import TypeTable
 from stapy.parse import nodes as n
-from stapy.parse.facts import compare_versions
 from stapy.record import Record, new
 
 if TYPE_CHECKING:
     from stapy.debuginfo.ctypes import CType
     from stapy.diagnostics import Span
+    from stapy.elaborate.ruledout import RuledOut
     from stapy.elaborate.scope import TargetScope
     from stapy.elaborate.select import FileScope
     from stapy.elaborate.services import Services
@@ -66,10 +66,10 @@ class Resolver:
         self._made: dict[Any, p.Function] = {}
         self._bodies: dict[str, FunctionBody] = {}
         self._traits: dict[int, Traits] = {}
+        self.ruled_out: RuledOut = []
         self.unreachable: set[int] = set()  # overloads that were warned of, by id(decl)
         # Before 1.8 embedded C had the arguments under the names that the script gives them.
-        compatible = services.options.compatible
-        self._plain_names = bool(compatible) and compare_versions(compatible, "1.8") < 0
+        self._plain_names = not services.at_least("1.8")
         # Expressions are kept with their C type: an id is only unique while its object lives.
         self._ctypes: dict[int, tuple[p.Expr, CType]] = {}
 

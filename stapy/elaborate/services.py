@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.options import Options
+from stapy.parse.facts import compare_versions
 from stapy.record import Record
 
 if TYPE_CHECKING:
@@ -149,3 +150,8 @@ class Services(Record):
     kernel: Any
     debuginfo: Any
     library: Any
+
+    def at_least(self, version: str) -> bool:
+        """Whether the language spoken (``--compatible``) is that of ``version`` or newer."""
+        spoken = self.options.compatible
+        return not spoken or compare_versions(spoken, version) >= 0

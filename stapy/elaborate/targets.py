@@ -181,7 +181,8 @@ def modules_of(low: Lowerer, module: str) -> list[str]:
     if module:
         return [part for part in module.split(":") if part]
     scope = low.body.scope
-    first = [scope.module] if scope is not None and scope.module != "kernel" else []
+    probed = scope is not None and low.services.at_least("4.3")  # until then always the kernel
+    first = [scope.module] if scope is not None and probed and scope.module != "kernel" else []
     return [*first, "kernel"]
 
 

@@ -35,9 +35,29 @@ class Job(PointActions):
         self.library = library
         self.privileged = library or facts.guru
         self._returns: list[Span] = []
+        self._closed: list[n.Ternary] = []  # those in parentheses, where it matters
         self._globals: dict[str, n.GlobalDecl] = {}
 
     # --- expressions --------------------------------------------------------
+
+    def parenthesised(self, value: n.Expr) -> n.Expr:
+        """What stands in parentheses; see ``assign``."""
+        if isinstance(value, n.Ternary) and not self.facts.at_least("4.0"):
+            self._closed.append(value)
+        return value
+
+    def assign(self, op: Token, target: n.Expr, value: n.Expr) -> n.Expr:
+        """``target op value``.
+
+        Up to 3.3 of the language an assignment after ``a ? b :`` is the third operand of the
+        ternary; since then the ternary is what is assigned to, as in C, which no rule allows.
+        """
+        old = isinstance(target, n.Ternary) and not self.facts.at_least("4.0")
+        if isinstance(target, n.Ternary) and old and all(c is not target for c in self._closed):
+            target.no = self.assign(op, target.no, value)
+            target.span = target.span.to(value.span)
+            return target
+        return n.Assign(target.span.to(value.span), op.value, target, value)
 
     def number(self, token: Token, minus: Token | None = None) -> n.Number:
         """A literal, with its sign where the grammar allows one inside the literal."""
@@ -297,11 +317,11 @@ class Job(PointActions):
                 "a histogram is not a value",
                 hint="print it, ask for one bucket with '[…]', or go over it with 'foreach'",
             )
-        self._returns, self._histograms = [], []
+        self._returns, self._histograms, self._closed = [], [], []
 
     def forget_body(self) -> None:
         """After a parse error: what was begun will not be finished."""
-        self._returns, self._histograms = [], []
+        self._returns, self._histograms, self._closed = [], [], []
 
     def embedded_declaration(self, token: Token) -> list[n.Decl]:
         """``%{ C %}`` between declarations."""

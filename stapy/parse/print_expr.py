@@ -165,7 +165,7 @@ def _assign(e: n.Assign) -> tuple[str, int]:
 
 
 def _ternary(e: n.Ternary) -> tuple[str, int]:
-    return f"{_at(e.cond, _LOR)} ? {_at(e.yes, _ANY)} : {_at(e.no, _ANY)}", _TERNARY
+    return f"{_at(e.cond, _LOR)} ? {_at(e.yes, _ANY)} : {_at(e.no, _TERNARY)}", _TERNARY
 
 
 def _index(e: n.Index) -> tuple[str, int]:

@@ -47,7 +47,9 @@ class Tracepoint:
         numbered = last.name == "tracepoint"
         matches = []
         for item in services.debuginfo.tracepoints(pattern, module):
-            name = f"{item.system}:{item.name}" if item.system and not numbered else item.name
+            name = item.name
+            if item.system and not numbered and services.at_least("2.7"):
+                name = f"{item.system}:{name}"
             first = f"module({quote(item.module)})" if module and item.module else "kernel"
             site = TraceSite(item.name, item.system, item.module, list(item.params), numbered)
             matches.append(Match(f"{first}.{last.name}({quote(name)})", site))

@@ -34,6 +34,9 @@ def shown(script: str) -> str:
     if script.startswith("-u "):
         options["unoptimized"] = True
         script = script.removeprefix("-u ")
+    if script.startswith("--compatible="):
+        option, _, script = script.partition(" ")
+        options["compatible"] = option.partition("=")[2]
     result = run(script, LIBRARY, **options)
     lines = ["! " + text for text in result.shown()]
     if result.program is not None:

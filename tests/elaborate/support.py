@@ -271,7 +271,7 @@ def run(
     sources = SourceMap()
     diagnostics = Diagnostics(sources)
     guru = bool(options.get("guru"))
-    facts = PreprocessFacts(guru=guru)
+    facts = PreprocessFacts(guru=guru, compatible=options.get("compatible", ""))
     script = parse_script("<input>", text, facts, None, sources, diagnostics)
     shelf = TextLibrary(library, sources, diagnostics) if library else NoLibrary()
     services = Services(

@@ -25,7 +25,6 @@ precedence = (
         *sorted(set(PRINTERS.values())),
         *sorted(set(AT_WORDS.values()) - {"DEFINE"}),
     ),
-    ("right", "TERNARY"),
     (
         "right",
         "ASSIGN",
@@ -42,7 +41,7 @@ precedence = (
         "ORSET",
         "CATSET",
     ),
-    ("right", "QUESTION"),
+    ("right", "QUESTION", "TERNARY"),
     ("left", "LOR"),
     ("left", "LAND"),
     ("left", "PIPE"),
@@ -117,7 +116,7 @@ def p_expr_assign(p: Any) -> None:
     | expr XORSET expr
     | expr ORSET expr
     | expr CATSET expr"""
-    p[0] = n.Assign(p[1].span.to(p[3].span), p[2], p[1], p[3])
+    p[0] = p.parser.job.assign(p.slice[2], p[1], p[3])
 
 
 def p_expr_ternary(p: Any) -> None:
@@ -255,7 +254,7 @@ def p_primary_histogram(p: Any) -> None:
 
 def p_primary_paren(p: Any) -> None:
     """primary : LPAREN expr RPAREN"""
-    p[0] = p[2]
+    p[0] = p.parser.job.parenthesised(p[2])
 
 
 def p_primary_embedded(p: Any) -> None:

@@ -1,0 +1,62 @@
+"""Branches that ``@defined`` rules out: not part of the program, but they tell types.
+
+SystemTap finds the types of variables before it drops such a branch.  Here it is
+not even lowered, unless a type stays open without it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from stapy.diagnostics import Diagnostics
+from stapy.elaborate import program as p
+from stapy.elaborate import syntax
+from stapy.elaborate.lower import Body, Lowerer
+from stapy.elaborate.pending import Pending
+from stapy.elaborate.types import Inference
+from stapy.elaborate.walk import walk
+from stapy.parse import nodes as n
+from stapy.record import replace
+
+if TYPE_CHECKING:
+    from stapy.elaborate.resolve import Resolver
+
+# The branch and the body that it stands in, as it was there.
+RuledOut = list[tuple[n.Stmt | n.Expr, Body]]
+
+
+def infer(resolver: Resolver) -> None:
+    """Let the branches have their say on types that are still open; no message comes of it."""
+    services = resolver.services
+    collector, before = services.diagnostics, len(resolver.functions)
+    services.diagnostics = Diagnostics(services.sources)
+    inference = Inference(resolver.types, services.diagnostics)
+    branches, resolver.ruled_out = resolver.ruled_out, []
+    try:
+        for node, body in branches:
+            inference.body(_lower(resolver, node, body), body.function)
+        for item in resolver.functions[before:]:  # which only these branches call
+            inference.body(item.function.body, item.function)
+        inference.finish()
+    finally:
+        services.diagnostics = collector
+        del resolver.functions[before:]
+
+
+def _lower(resolver: Resolver, node: n.Stmt | n.Expr, body: Body) -> Any:
+    params = body.function.params if body.function is not None else []
+    known = {variable.name: variable for variable in params} | body.locals
+    low = Lowerer(resolver, replace(body, locals=known, entry=None, loops=1))
+    lowered = low.stmt(node) if isinstance(node, n.Stmt) else low.expr(node)
+    texts = [item.span for item in syntax.walk(node) if _is_text(item)]
+    for item in walk(lowered):
+        if isinstance(item, Pending):  # target variables that are not there
+            kind = p.STRING if item.span in texts else p.LONG
+            resolver.types.unify(item.type, kind, item.span)
+    return lowered
+
+
+def _is_text(node: n.Node) -> bool:
+    chain: list[n.Component] = getattr(node, "chain", [])
+    pretty = bool(chain) and isinstance(chain[-1], n.Pretty)
+    return pretty or (isinstance(node, n.Target) and node.name.startswith("$$"))
