@@ -73,6 +73,14 @@ def _pair(field: str, letter: str, *, value_needed: bool) -> Setter:
     return set
 
 
+def _sysroot(options: Options, value: str) -> None:
+    from pathlib import Path
+
+    if not Path(value).is_dir():
+        raise UsageError(f"Invalid --sysroot '{value}' (should be a directory).")
+    options.sysroot = value
+
+
 def _verbose(options: Options, value: str) -> None:
     options.verbose = [level + 1 for level in options.verbose]
 
@@ -171,6 +179,8 @@ TABLE = [
     Option("R", "", "DIR", "look in DIR for the runtime", _text("runtime_dir")),
     Option("r", "", "RELEASE", "make the module for this kernel release or build tree",
            _text("release")),
+    Option("", "sysroot", "DIR", "look in this file tree for the kernel and its debug files",
+           _sysroot),
     Option("m", "", "NAME", "name of the module; NAME.ko is left in the current directory",
            _module_name),
     Option("d", "", "MODULE", "make source lines of this module known to the script",

@@ -212,10 +212,11 @@ class Session:
             from stapy.vm import VmError, default_release
 
             try:
-                release = options.vm_release = options.vm_release or default_release()
+                release = options.vm_release or default_release(options.sysroot)
+                options.vm_release = release
             except VmError as error:
                 self.refuse("E0590", str(error), kind="run error", hint=error.hint)
-        return find_kernel(release, self.diagnostics)
+        return find_kernel(release, self.diagnostics, options.sysroot)
 
     def parse(self, kernel: Kernel) -> list[Script]:
         """Pass 1."""
@@ -371,10 +372,11 @@ class Session:
         self.verbose("starting run.")
         sys.stdout.flush()
         if options.vm:
-            from stapy.vm import VmError, run_module
+            from stapy.vm import VmError, prepare, run_module
 
             try:
-                status = run_module(str(module), options.vm_release, run_options, self.machine)
+                machine = self.machine or prepare(options.vm_release, options.sysroot)
+                status = run_module(str(module), machine, run_options)
             except VmError as error:
                 self.refuse("E0590", str(error), kind="run error", hint=error.hint)
         else:
@@ -421,7 +423,7 @@ class Session:
         from stapy.vm import VmError, prepare
 
         try:
-            self.machine = prepare(self.options.vm_release)
+            self.machine = prepare(self.options.vm_release, self.options.sysroot)
         except VmError as error:
             self.at_pass = 5
             self.refuse("E0590", str(error), kind="run error", hint=error.hint)

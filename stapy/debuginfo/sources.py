@@ -25,6 +25,7 @@ from stapy.debuginfo.symbols import (
     elf_lines,
     proc_lines,
 )
+from stapy.kernel.roots import OWN, inside
 from stapy.kernel.target import Kernel
 
 _VERSION = 4  # of everything that is cached here
@@ -78,11 +79,10 @@ def image_places(kernel: Kernel) -> list[Path]:
         if folder is not None:
             places.append(folder / "vmlinux")
     release = kernel.release
-    places += [
-        Path(f"/usr/lib/debug/boot/vmlinux-{release}"),
-        Path(f"/usr/lib/debug/lib/modules/{release}/vmlinux"),
-        Path(f"/usr/lib/debug/usr/lib/modules/{release}/vmlinux"),
-    ]
+    names = [f"boot/vmlinux-{release}"]
+    names += [f"{usr}lib/modules/{release}/vmlinux" for usr in ("", "usr/")]
+    for root in dict.fromkeys((kernel.root, OWN)):
+        places += [inside(root, f"/usr/lib/debug/{name}") for name in names]
     return [place for place in dict.fromkeys(places) if place.is_file()]
 
 

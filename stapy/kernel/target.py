@@ -11,9 +11,10 @@ from stapy.kernel.config import Config
 from stapy.kernel.exports import Exports
 from stapy.kernel.modules import Modules
 from stapy.kernel.release import base_release, install_command, version_tuple
+from stapy.kernel.roots import OWN, build_tree, existing, inside, releases, roots
 from stapy.record import Record
 
-MODULES = Path("/lib/modules")
+_MODULE_PLACES = ("/lib/modules/{r}", "/usr/lib/modules/{r}")
 _BUILD_PLACES = (
     "/lib/modules/{r}/build",
     "/usr/lib/modules/{r}/build",
@@ -45,6 +46,7 @@ class Kernel(Record):
     (kernel headers), ``source_dir`` the tree with the headers shared by all
     flavours.  What is not installed is None; ``config``, ``exports`` and
     ``modules`` read their files on first use and are empty without them.
+    ``root`` is the file tree in which all this was found.
     """
 
     release: str
@@ -58,6 +60,7 @@ class Kernel(Record):
     config: Config
     exports: Exports
     modules: Modules
+    root: Path = OWN
 
     @property
     def base_release(self) -> str:
@@ -77,30 +80,32 @@ class Kernel(Record):
         return words[-1] if words else ""
 
 
-def find_kernel(option: str | None, diagnostics: Diagnostics) -> Kernel:
+def find_kernel(option: str | None, diagnostics: Diagnostics, sysroot: str | None = None) -> Kernel:
     """The kernel that ``-r`` names (a release or a build tree), or the running one.
 
+    A release is looked for in ``sysroot`` alone when that is given.
     Raises `Stop` when nothing of it is on this machine.
     """
     if option and "/" in option:
         return _from_tree(Path(option), diagnostics)
     running = os.uname().release
     release = option or running
-    modules_dir = _existing([f"/lib/modules/{release}", f"/usr/lib/modules/{release}"])
-    build_dir = _existing([place.format(r=release) for place in _BUILD_PLACES])
-    image = _existing([place.format(r=release) for place in _IMAGE_PLACES])
-    if release != running and not (modules_dir or build_dir or image):
-        _report_unknown(release, diagnostics)
+    for root in roots(sysroot):
+        modules_dir = existing(root, [place.format(r=release) for place in _MODULE_PLACES])
+        build_dir = existing(root, [place.format(r=release) for place in _BUILD_PLACES])
+        image = existing(root, [place.format(r=release) for place in _IMAGE_PLACES])
+        if modules_dir or build_dir or image:
+            tree = build_tree(root, build_dir) if build_dir else None
+            return _assemble(release, tree, modules_dir, image, running == release, root)
+    if release != running or sysroot:
+        _report_unknown(release, diagnostics, sysroot)
         raise Stop
-    return _assemble(release, build_dir, modules_dir, image, running == release)
+    return _assemble(release, None, None, None, True)
 
 
 def installed_releases() -> list[str]:
     """Releases of which at least modules or headers are installed."""
-    try:
-        return sorted(path.name for path in MODULES.iterdir() if path.is_dir())
-    except OSError:
-        return []
+    return releases(OWN)
 
 
 def _from_tree(tree: Path, diagnostics: Diagnostics) -> Kernel:
@@ -123,11 +128,11 @@ def _from_tree(tree: Path, diagnostics: Diagnostics) -> Kernel:
             hint="run 'make modules_prepare' in the tree, or give -r the release of a kernel",
         )
         raise Stop
-    modules_dir = _existing([f"/lib/modules/{release}"])
+    modules_dir = existing(OWN, [place.format(r=release) for place in _MODULE_PLACES])
     # A tree's vmlinux comes last: that of a headers package has nothing but BTF.
     places = [str(tree / name) for name in _TREE_IMAGES]
     places += [place.format(r=release) for place in _IMAGE_PLACES]
-    image = _existing([*places, str(tree / "vmlinux")])
+    image = existing(OWN, [*places, str(tree / "vmlinux")])
     return _assemble(release, tree, modules_dir, image, os.uname().release == release)
 
 
@@ -137,8 +142,9 @@ def _assemble(
     modules_dir: Path | None,
     image: Path | None,
     running: bool,
+    root: Path = OWN,
 ) -> Kernel:
-    configs = [Path(f"/boot/config-{release}")]
+    configs = [inside(root, f"/boot/config-{release}")]
     if build_dir is not None:
         configs = [build_dir / ".config", *configs, build_dir / "include/config/auto.conf"]
     if modules_dir is not None:
@@ -159,6 +165,7 @@ def _assemble(
         config,
         Exports(symvers),
         Modules(modules_dir),
+        root,
     )
 
 
@@ -201,24 +208,16 @@ def platform_machine() -> str:
     return _MACHINES.get(machine, machine)
 
 
-def _existing(places: list[str]) -> Path | None:
-    for place in places:
-        path = Path(place)
-        if path.exists():
-            return path
-    return None
-
-
-def _report_unknown(release: str, diagnostics: Diagnostics) -> None:
-    command = install_command("headers", release)
-    notes = [f"neither modules, headers nor an image of kernel {release} are on this machine"]
-    installed = installed_releases()
-    if installed:
-        notes.append("installed: " + ", ".join(installed))
+def _report_unknown(release: str, diagnostics: Diagnostics, sysroot: str | None) -> None:
+    where = f"in {sysroot}" if sysroot else "on this machine"
+    notes = [f"neither modules, headers nor an image of kernel {release} are {where}"]
+    known = [name for root in roots(sysroot) for name in releases(root)]
+    if known:
+        notes.append("there are: " + ", ".join(known))
     diagnostics.error(
         "build error",
         "E0481",
         "Incorrect version or missing kernel-devel package",
         notes=notes,
-        hint=command,
+        hint="" if sysroot else install_command("headers", release),
     )

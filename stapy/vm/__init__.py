@@ -21,27 +21,22 @@ class VmError(Exception):
         self.hint = hint
 
 
-def prepare(release: str | None) -> Machine:
+def prepare(release: str | None, sysroot: str | None = None) -> Machine:
     """A machine that boots while the module is made; see `stapy.vm.session`."""
     from stapy.vm.session import prepare as begin
 
-    return begin(release)
+    return begin(release, sysroot)
 
 
-def run_module(
-    module_path: str,
-    release: str | None,
-    options: RunOptions,
-    machine: Machine | None = None,
-) -> int:
-    """Pass 5 in a fresh machine with kernel ``release``; see `stapy.vm.session`."""
+def run_module(module_path: str, machine: Machine, options: RunOptions) -> int:
+    """Pass 5 in a machine that `prepare` gave; see `stapy.vm.session`."""
     from stapy.vm.session import run_module as run
 
-    return run(module_path, release, options, machine)
+    return run(module_path, machine, options)
 
 
-def default_release() -> str:
+def default_release(sysroot: str | None = None) -> str:
     """The kernel that ``--vm`` boots when nobody names one; see `stapy.vm.kernels`."""
     from stapy.vm.kernels import default_release as find
 
-    return find()
+    return find(sysroot)

@@ -2,7 +2,7 @@
 # Process 1 until the host's file tree is in place: insert the modules, lay a
 # tree that forgets every change over the host's own, hand over to the agent.
 b=/bin/busybox
-die() { echo "stapy-vm: $*" >/dev/kmsg; $b sleep 1; $b reboot -f; }
+die() { echo "<3>stapy-vm: $*" >/dev/kmsg; $b sleep 1; $b reboot -f; }
 
 $b mount -t proc proc /proc
 # A kernel that hangs shall say so and end.
@@ -18,6 +18,10 @@ $b mount -t tmpfs -o mode=755 tmpfs /layer
 $b mkdir /layer/upper /layer/work
 $b mount -t overlay -o lowerdir=/lower,upperdir=/layer/upper,workdir=/layer/work root /new ||
 	die "cannot mount the overlay"
+while read -r folder place; do
+	$b mkdir -p "/new$place"
+	$b mount -o bind "/lower$folder" "/new$place" || die "cannot show $folder"
+done </places
 $b mount --move /proc /new/proc
 $b mount --move /sys /new/sys
 $b mount --move /dev /new/dev

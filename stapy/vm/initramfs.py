@@ -101,7 +101,7 @@ def ensure(kernel: Kernel) -> Path:
     for part in (kernel.modules / "modules.dep", kernel.image, box, *AGENT.values()):
         info = part.stat()
         key.update(f"{part} {info.st_size} {info.st_mtime_ns}\n".encode())
-    key.update(f"{interpreter()} {sys.version}".encode())
+    key.update(f"{interpreter()} {sys.version} {kernel.modules}".encode())
     path = cache_dir() / "vm" / f"{kernel.release}-{key.hexdigest()[:16]}.cpio"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -123,6 +123,10 @@ def build(kernel: Kernel, script: bytes, box: Path) -> bytes:
     archive.file("init", script, 0o755)
     archive.file("bin/busybox", box.read_bytes(), 0o755)
     archive.file("python", interpreter().encode())
+    # Modules that are not installed appear in the guest where modprobe looks for them.
+    place = f"/lib/modules/{kernel.release}"
+    line = "" if kernel.modules == Path(place) else f"{kernel.modules.resolve()} {place}\n"
+    archive.file("places", line.encode())
     order = []
     for path in module_order(kernel.modules):
         name = path.name.partition(".")[0] + ".ko"

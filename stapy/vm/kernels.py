@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from stapy.paths import cache_dir
+from stapy.kernel.roots import OWN, inside, roots
 from stapy.record import Record
 from stapy.vm import VmError
 
@@ -18,46 +18,37 @@ class Kernel(Record):
     modules: Path
 
 
-def roots(release: str) -> list[Path]:
-    """Where a kernel package may be installed or unpacked (``dpkg -x`` into the cache)."""
-    return [Path("/"), cache_dir() / "kernels" / release]
-
-
-def find(release: str) -> Kernel:
+def find(release: str, sysroot: str | None = None) -> Kernel:
     """The kernel of this release, or a `VmError` that says how to get it."""
-    for root in roots(release):
-        modules = root / "lib" / "modules" / release
-        for image in (root / "boot" / f"vmlinuz-{release}", modules / "vmlinuz"):
-            if image.is_file() and (modules / "modules.dep").is_file():
+    hint = f"apt-get install linux-image-{release}"
+    for root in roots(sysroot):
+        modules = inside(root, f"/lib/modules/{release}")
+        for name in (f"/boot/vmlinuz-{release}", f"/lib/modules/{release}/vmlinuz"):
+            image = inside(root, name)
+            if not image.is_file():
+                continue
+            if (modules / "modules.dep").is_file():
                 return Kernel(release, image, modules)
-    raise VmError(
-        f"no kernel image for {release}",
-        hint=f"apt-get install linux-image-{release}",
-    )
+            hint = f"depmod -b {root} {release}"
+    raise VmError(f"no kernel image for {release}, or no list of its modules", hint=hint)
 
 
-def has_headers(release: str) -> bool:
-    """True when modules for this release can be built here."""
-    return any(
-        (root / "lib" / "modules" / release / "build" / "Makefile").exists()
-        for root in roots(release)
-    )
-
-
-def installed() -> list[str]:
-    """Releases with an image, modules and headers, oldest first."""
+def installed(root: Path = OWN) -> list[str]:
+    """Releases of a tree with an image, modules and headers, oldest first."""
     found = []
-    for image in Path("/boot").glob("vmlinuz-*"):
+    for image in inside(root, "/boot").glob("vmlinuz-*"):
         release = image.name.partition("-")[2]
-        if has_headers(release) and Path(f"/lib/modules/{release}/modules.dep").is_file():
+        modules = inside(root, f"/lib/modules/{release}")
+        build = inside(root, f"/lib/modules/{release}/build/Makefile")
+        if build.exists() and (modules / "modules.dep").is_file():
             found.append(release)
     return sorted(found, key=order)
 
 
-def lines() -> list[str]:
-    """The newest installed release of each kernel line (6.1, 6.12, …), oldest line first."""
+def lines(root: Path = OWN) -> list[str]:
+    """The newest release of each kernel line (6.1, 6.12, …) in a tree, oldest line first."""
     newest: dict[str, str] = {}
-    for release in installed():
+    for release in installed(root):
         newest[".".join(re.findall(r"\d+", release)[:2])] = release
     return list(newest.values())
 
@@ -70,16 +61,17 @@ def order(release: str) -> list[tuple[int, str]]:
     ]
 
 
-def default_release() -> str:
+def default_release(sysroot: str | None = None) -> str:
     """What ``--vm`` boots by itself.
 
     The oldest line that is installed, in its newest release: a distribution's
     own stable kernel, which other packages of the machine were made for.
     """
-    found = lines()
-    if not found:
-        raise VmError(
-            "no kernel in /boot has headers to build modules with",
-            hint="apt-get install linux-image-cloud-amd64 linux-headers-cloud-amd64",
-        )
-    return found[0]
+    for root in roots(sysroot):
+        found = lines(root)
+        if found:
+            return found[0]
+    raise VmError(
+        f"no kernel in {roots(sysroot)[0] / 'boot'} has headers to build modules with",
+        hint="apt-get install linux-image-cloud-amd64 linux-headers-cloud-amd64",
+    )

@@ -62,8 +62,9 @@ class Machine:
         timeout: float = 60.0,
         extra: list[str] | None = None,
         command_line: str = "",
+        sysroot: str | None = None,
     ) -> None:
-        self.kernel = kernels.find(release or kernels.default_release())
+        self.kernel = kernels.find(release or kernels.default_release(sysroot), sysroot)
         self.release = self.kernel.release
         self.shape = Shape(cpus, memory, extra or [], command_line)
         self.timeout = timeout
@@ -135,9 +136,10 @@ class Machine:
         said = processes.messages()
         kept = self._keep_log(log + said)
         self.close()
+        own = [line for line in log.splitlines() if "stapy-vm: " in line]
+        lines = own or (said or log).strip().splitlines() or ["no message"]
         raise VmError(
-            f"the machine with {self.release} does not start: "
-            + ((said or log).strip().splitlines() or ["no message"])[-1],
+            f"the machine with {self.release} does not start: {lines[-1]}",
             hint=f"its log is {kept}",
         )
 

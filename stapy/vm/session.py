@@ -24,9 +24,9 @@ from stapy.vm.mirror import Mirror
 GRACE = 60.0  # seconds that a run with -T may take beyond it
 
 
-def prepare(release: str | None, cpus: int | None = None) -> Machine:
+def prepare(release: str | None, sysroot: str | None = None) -> Machine:
     """A machine that boots while the caller makes the module; the caller must close it."""
-    machine = Machine(release, cpus=cpus or min(2, os.cpu_count() or 1))
+    machine = Machine(release, cpus=min(2, os.cpu_count() or 1), sysroot=sysroot)
     try:
         machine.start()
     except BaseException:
@@ -35,19 +35,14 @@ def prepare(release: str | None, cpus: int | None = None) -> Machine:
     return machine
 
 
-def run_module(
-    module_path: str,
-    release: str | None,
-    options: RunOptions,
-    machine: Machine | None = None,
-) -> int:
-    """Run a module in a fresh machine; the exit status of ``stapy-run`` there, or 1.
+def run_module(module_path: str, machine: Machine, options: RunOptions) -> int:
+    """Run a module in a machine that `prepare` gave, and close it.
 
-    ``machine`` is what `prepare` gave; it is closed.  The guest sees the host's
+    Gives the exit status of ``stapy-run`` there, or 1.  The guest sees the host's
     files at their own paths; what ``-o`` names is written by the guest into
     the share and copied out while it grows.
     """
-    with machine or Machine(release, cpus=min(2, os.cpu_count() or 1)) as machine:
+    with machine:
         mirror = None
         words = RunOptions(**{name: getattr(options, name) for name in RunOptions.__slots__})
         if options.output:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from stapy.diagnostics import Diagnostics, SourceMap, Stop
-from stapy.kernel import find_kernel, installed_releases
+from stapy.kernel import find_kernel
 from stapy.kernel import target as module
 
 
@@ -90,13 +90,3 @@ def test_architectures(monkeypatch: pytest.MonkeyPatch, machine: str, arch: str)
     names = os.uname_result(("Linux", "host", "6.1", "#1", machine))
     monkeypatch.setattr(os, "uname", lambda: names)
     assert module.platform_machine() == arch
-
-
-def test_installed_releases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "6.1").mkdir()
-    (tmp_path / "5.9").mkdir()
-    (tmp_path / "file").write_text("")
-    monkeypatch.setattr(module, "MODULES", tmp_path)
-    assert installed_releases() == ["5.9", "6.1"]
-    monkeypatch.setattr(module, "MODULES", tmp_path / "missing")
-    assert installed_releases() == []

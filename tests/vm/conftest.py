@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from stapy.vm import VmError, initramfs, kernels, qemu
+from stapy.vm import VmError, initramfs, qemu
 from stapy.vm.machine import Machine
-from tests.vm.harness import Builds, Guests
+from tests.vm.harness import Builds, Guests, releases
 
 
 def missing() -> str:
@@ -19,7 +19,7 @@ def missing() -> str:
         initramfs.busybox()
     except VmError as error:
         return f"{error} ({error.hint})"
-    return "" if kernels.lines() else "no kernel in /boot has headers"
+    return "" if releases() else "no kernel in /boot has headers"
 
 
 @pytest.fixture(scope="session")
@@ -41,7 +41,7 @@ def builds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Builds]:
     maker.close()
 
 
-@pytest.fixture(scope="session", params=kernels.lines() or ["none"])
+@pytest.fixture(scope="session", params=releases() or ["none"])
 def release(request: pytest.FixtureRequest) -> str:
     """Each kernel line that is installed, in its newest release."""
     return str(request.param)

@@ -49,6 +49,12 @@ _KNOWN = {
 }
 
 
+def releases() -> list[str]:
+    """Kernels to test on: those that ``STAPY_TEST_KERNELS`` names, else one of each line."""
+    named = os.environ.get("STAPY_TEST_KERNELS", "").replace(",", " ").split()
+    return named or kernels.lines()
+
+
 class Case(Record):
     """One script file and its expectations."""
 

@@ -189,8 +189,9 @@ def test_fresh_machine_writes_the_output_file_on_the_host(
     file = tmp_path / "output"
     options = RunOptions(output=str(file), target=5)
     code = (
-        "import sys; from stapy.vm import run_module; from stapy.run.options import parse;"
-        "sys.exit(run_module(sys.argv[1], sys.argv[2], parse(sys.argv[3:] + ['x.ko'])))"
+        "import sys; from stapy.vm import prepare, run_module; from stapy.run.options import parse;"
+        "machine = prepare(sys.argv[2]);"
+        "sys.exit(run_module(sys.argv[1], machine, parse(sys.argv[3:] + ['x.ko'])))"
     )
     words = [word for word in options.words() if word]
     process = subprocess.Popen(

@@ -13,13 +13,12 @@ from stapy.debuginfo.find import Debuginfo
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.kernel.target import find_kernel
 from stapy.options import Options
-from stapy.vm import kernels
-from tests.vm.harness import Guests, ScriptResult, run_script
+from tests.vm.harness import Guests, ScriptResult, releases, run_script
 from tests.vm.points import DWARF, LOAD, PLAIN, Row, script
 
 pytestmark = [pytest.mark.build, pytest.mark.vm]
 
-WITH_PACKAGE = [release for release in kernels.lines() if release.startswith("6.1.")]
+WITH_PACKAGE = [release for release in releases() if re.match(r"6\.1\..*-cloud-", release)]
 _RESULTS: dict[tuple[str, bool], ScriptResult] = {}
 
 

@@ -13,7 +13,7 @@ from stapy.vm import VmError, classify, initramfs, kernels
 from stapy.vm.cpio import Archive
 from stapy.vm.frames import Command, Decoder, pack
 from stapy.vm.mirror import Mirror
-from tests.vm.harness import read_case
+from tests.vm.harness import read_case, releases
 
 
 @given(
@@ -112,7 +112,7 @@ def test_missing_kernel_says_how_to_get_it() -> None:
 
 
 @pytest.mark.build
-@pytest.mark.parametrize("release", kernels.lines())
+@pytest.mark.parametrize("release", releases())
 def test_modules_come_after_what_they_need(release: str) -> None:
     names = [path.name.partition(".")[0] for path in initramfs.module_order(
         kernels.find(release).modules

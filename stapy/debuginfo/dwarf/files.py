@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from stapy.kernel.roots import OWN, inside
 from stapy.kernel.target import Kernel
 
 _USUAL = Path("/usr/lib/debug")
@@ -25,24 +26,25 @@ _MODULE_FILES = (
 )
 
 
-def folders() -> list[Path]:
+def folders(root: Path = OWN) -> list[Path]:
     """Folders that hold debug files: those of ``$SYSTEMTAP_DEBUGINFO_PATH`` first.
 
     As SystemTap has it the list is separated by colons, and a ``+`` or ``-`` in
     front of a folder asks for check sums or not; build-ids make them needless.
     Words that are no absolute path mean places beside the binary: a kernel has none.
+    ``root`` is the file tree in which a kernel was found.
     """
     listed = os.environ.get("SYSTEMTAP_DEBUGINFO_PATH", "").split(":")
     found = [Path(word.lstrip("+-")) for word in listed if word.lstrip("+-").startswith("/")]
-    return list(dict.fromkeys([*found, _USUAL]))
+    return list(dict.fromkeys([*found, inside(root, str(_USUAL)), _USUAL]))
 
 
 def kernel_files(kernel: Kernel, build_id: str) -> Iterator[Path]:
     """Files that may be the kernel's, the surest first, whether they exist or not."""
-    for folder in folders():
+    for folder in folders(kernel.root):
         yield from by_build_id(folder, build_id)
         for name in _BELOW:
-            if name == "vmlinux" and folder == _USUAL:
+            if name == "vmlinux" and folder.parts[-3:] == _USUAL.parts[-3:]:
                 continue  # of no kernel in particular
             yield folder / name.format(r=kernel.release)
     for tree in (kernel.build_dir, kernel.modules_dir):
@@ -53,7 +55,7 @@ def kernel_files(kernel: Kernel, build_id: str) -> Iterator[Path]:
 def module_files(kernel: Kernel, path: Path | None, build_id: str, whole: bool) -> Iterator[Path]:
     """The same for a module whose own file is ``path``, which holds it all when ``whole``."""
     below = _below(kernel, path)
-    for folder in folders():
+    for folder in folders(kernel.root):
         yield from by_build_id(folder, build_id)
         for name in _MODULE_FILES if below else ():
             yield folder / name.format(r=kernel.release, m=below)
@@ -97,7 +99,7 @@ def fingerprint(kernel: Kernel) -> list[str]:
     # The folders of modules stand for the files in them.
     trees = [
         folder / name.format(r=kernel.release, m="kernel")
-        for folder in folders()
+        for folder in folders(kernel.root)
         for name in _MODULE_FILES[::2]
     ]
     for path in [*kernel_files(kernel, ""), *trees]:

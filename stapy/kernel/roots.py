@@ -1,0 +1,123 @@
+"""File trees in which kernels may lie: the machine's own, one named by ``--sysroot``, the cache.
+
+In ``kernels`` of the cache lie kernels that were unpacked and never installed
+(see CONTRIBUTING.md).  In any tree but the machine's own, absolute links and
+names mean places of that tree, which neither the kernel's file system nor kbuild
+knows: `build_tree` makes a build tree usable all the same.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from stapy.paths import cache_dir
+
+OWN = Path("/")
+_INCLUDE = re.compile(r"^include[ \t]+(/\S+)/Makefile[ \t]*$", re.M)
+_LINKS = 40  # followed at most, as the kernel does
+
+
+def roots(sysroot: str | None) -> list[Path]:
+    """Where to look for a kernel, in this order."""
+    return [Path(sysroot).absolute()] if sysroot else [OWN, cache_dir() / "kernels"]
+
+
+def inside(root: Path, name: str) -> Path:
+    """The file that ``name`` means in a tree: its links are followed there, also absolute ones."""
+    if root == OWN:
+        return Path(name)
+    at, parts, left = root, name.split("/")[::-1], _LINKS
+    while parts:
+        part = parts.pop()
+        if part in ("", "."):
+            continue
+        if part == "..":
+            at = at if at == root else at.parent
+            continue
+        at = at / part
+        if at.is_symlink() and left:
+            left -= 1
+            target = str(at.readlink())
+            at = root if target.startswith("/") else at.parent
+            parts += target.split("/")[::-1]
+    return at
+
+
+def existing(root: Path, places: list[str]) -> Path | None:
+    """The first of some places that a tree has."""
+    for place in places:
+        path = inside(root, place)
+        if path.exists():
+            return path
+    return None
+
+
+def releases(root: Path) -> list[str]:
+    """Releases of which a tree has at least modules or headers."""
+    try:
+        found = inside(root, "/lib/modules").iterdir()
+        return sorted(path.name for path in found if path.is_dir())
+    except OSError:
+        return []
+
+
+def build_tree(root: Path, tree: Path) -> Path:
+    """A folder that kbuild can work in: ``tree`` itself, or one that stands for it.
+
+    The other folder, in the cache, has a link for each entry of the tree, and a
+    Makefile that includes the common one from where it really is.
+    """
+    if root == OWN:
+        return tree
+    try:
+        makefile = (tree / "Makefile").read_text(encoding="utf-8", errors="surrogateescape")
+        entries = {path.name: _target(root, path) for path in tree.iterdir()}
+        common = _INCLUDE.search(makefile)
+        if not common and all(target == tree / name for name, target in entries.items()):
+            return tree
+        if common:
+            below = inside(root, common[1])
+            below = build_tree(root, below) if below.exists() else Path(common[1])
+            makefile = _INCLUDE.sub(lambda _: f"include {below}/Makefile", makefile)
+        else:
+            makefile = ""
+        return _stand_in(tree, entries, makefile)
+    except OSError:
+        return tree  # kbuild will say what is wrong with it
+
+
+def _target(root: Path, path: Path) -> Path:
+    """What an entry's link must name; a helper that the tree lacks may be installed here."""
+    if not path.is_symlink():
+        return path
+    there = inside(root, "/" + str(path.relative_to(root)))
+    if there.exists() and path.resolve() == there.resolve():
+        return path
+    here = OWN / there.relative_to(root)
+    return there if there.exists() or not here.exists() else here
+
+
+def _stand_in(tree: Path, entries: dict[str, Path], makefile: str) -> Path:
+    from stapy.cache import key_of
+
+    key = key_of(tree, makefile, *sorted(entries.items()))
+    folder = cache_dir() / "trees" / key[:16]
+    if folder.is_dir():
+        return folder
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    fresh = folder.with_name(f"{folder.name}.{os.getpid()}")
+    fresh.mkdir()
+    for name, target in entries.items():
+        if name != "Makefile" or not makefile:
+            (fresh / name).symlink_to(target)
+    if makefile:
+        (fresh / "Makefile").write_text(makefile, encoding="utf-8", errors="surrogateescape")
+    try:
+        fresh.rename(folder)
+    except OSError:  # another process was first
+        from shutil import rmtree
+
+        rmtree(fresh, ignore_errors=True)
+    return folder
