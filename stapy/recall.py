@@ -1,14 +1,16 @@
-"""Finding the module of a script that was translated before, ahead of pass 1.
+"""Finding the module of a script that was translated before, ahead of pass 1; lists of -l too.
 
 The key names everything that the module depends on: texts, options, kernel,
 tapset files, and stapy's own files.  Files are named by path, size and time of
-change, which costs about a millisecond for the whole library.
+change, which costs about a millisecond for the whole library.  Kernel modules
+that were asked about are known afterwards only: they stand in what is kept, and
+one that has changed since makes it worthless.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -85,14 +87,50 @@ def _tree(folder: Path) -> Iterator[tuple[str, int, int]]:
 
 def find(cache: Cache, key: str) -> tuple[Path, str] | None:
     """The module and the warnings of its translation, or None."""
-    said = cache.get_bytes("said", key)
+    said = _opened(cache.get_bytes("said", key))
     module = cache.get("result", key + ".ko") if said is not None else None
     if said is None or module is None:
         return None
-    return module, said.decode("utf-8", "surrogateescape")
+    return module, said
 
 
-def store(cache: Cache, key: str, module: Path, said: str) -> None:
-    """Remember the module; the warnings come last, for `find` asks for them first."""
+def store(cache: Cache, key: str, module: Path, said: str, files: Iterable[Path]) -> None:
+    """Remember the module; the warnings come last, for `find` asks for them first.
+
+    ``files`` are those of kernel modules that it depends on.
+    """
     cache.put_file("result", key + ".ko", module)
-    cache.put_bytes("said", key, said.encode("utf-8", "surrogateescape"))
+    cache.put_bytes("said", key, _sealed(said, files))
+
+
+def list_key(options: Options, texts: list[tuple[str, str]], kernel: Kernel) -> str:
+    """Names what -l or -L prints."""
+    return key_of(key(options, texts, kernel), options.verbose[1] > 0)
+
+
+def find_list(cache: Cache, key: str) -> str | None:
+    """What -l printed for a `list_key`."""
+    return _opened(cache.get_bytes("lists", key))
+
+
+def store_list(cache: Cache, key: str, text: str, files: Iterable[Path]) -> None:
+    """Remember it; ``files`` as for `store`."""
+    cache.put_bytes("lists", key, _sealed(text, files))
+
+
+def _sealed(text: str, files: Iterable[Path]) -> bytes:
+    lines = [f"{_identity(path)}\t{path}\n" for path in sorted(set(files))]
+    return f"{len(lines)}\n{''.join(lines)}{text}".encode("utf-8", "surrogateescape")
+
+
+def _opened(data: bytes | None) -> str | None:
+    """The text, None when a file that it depends on is another one now."""
+    if data is None:
+        return None
+    count, _, text = data.decode("utf-8", "surrogateescape").partition("\n")
+    for _ in range(int(count)):
+        line, _, text = text.partition("\n")
+        identity, _, path = line.partition("\t")  # repr() has no tab
+        if _identity(Path(path)) != identity:
+            return None
+    return text

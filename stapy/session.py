@@ -103,6 +103,14 @@ class Session:
                 self.check_host(kernel)
                 return self.finish(module, kernel, cached=True)
             self.prepare_kit(kernel)
+        elif options.listing is not None and not options.dump:
+            from stapy import recall
+
+            self.key = recall.list_key(options, self.texts, kernel)
+            listed = recall.find_list(self.cache, self.key)
+            if listed is not None:
+                sys.stdout.write(listed)
+                return 0
         scripts = self.parse(kernel)
         if options.last_pass == 1 and options.listing is None and not options.dump:
             from stapy.parse.printer import dump
@@ -130,7 +138,8 @@ class Session:
         if not self.diagnostics.errors:
             from stapy import recall
 
-            recall.store(self.cache, self.key, built.path, "".join(self.said))
+            files = services.debuginfo.module_files()
+            recall.store(self.cache, self.key, built.path, "".join(self.said), files)
         return self.finish(built.path, kernel, cached=False)
 
     def finish(self, module: Path, kernel: Kernel, *, cached: bool) -> int:
@@ -284,8 +293,12 @@ class Session:
         else:
             lines = listing.list_points(scripts, services, options.listing_variables)
         self.end_pass()
-        if lines:
-            sys.stdout.write("".join(line + "\n" for line in lines))
+        text = "".join(line + "\n" for line in lines)
+        sys.stdout.write(text)
+        if lines and not options.dump and not self.diagnostics.items:
+            from stapy import recall
+
+            recall.store_list(self.cache, self.key, text, services.debuginfo.module_files())
         return 0 if lines else 1
 
     def elaborate(self, scripts: list[Script], services: Services) -> Program:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Container
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,7 +58,14 @@ def open_object(path: Path, cache: Cache) -> DwarfFile | None:
 
 
 def places(
-    info: Debuginfo, text: str, module: str | None, *, nearest: bool, entries: bool, here: bool
+    info: Debuginfo,
+    text: str,
+    module: str | None,
+    *,
+    nearest: bool,
+    entries: bool,
+    here: bool,
+    known: Container[tuple[str, str | None]],
 ) -> Places:
     """See `Debuginfo.places`."""
     spec = parse(text)
@@ -70,7 +78,7 @@ def places(
         if dwarf is not None:
             result.available = True
             found: Answer = info.safe(Answer(), _find, dwarf, spec, nearest, entries)
-            _add(result, info, found)
+            _add(result, info, found, known)
     return result
 
 
@@ -78,27 +86,45 @@ def _find(dwarf: DwarfFile, spec: Spec, nearest: bool, entries: bool) -> Answer:
     return dwarf.find(spec, nearest=nearest, entries=entries)
 
 
-def _add(result: Places, info: Debuginfo, found: Answer) -> None:
+def _add(
+    result: Places, info: Debuginfo, found: Answer, known: Container[tuple[str, str | None]]
+) -> None:
     result.near_lines += [line for line in found.near_lines if line not in result.near_lines]
     result.functions += found.functions
     seen: set[int] = set()
+    sections: dict[str, str] = {}  # the places of one answer share many symbols
     for place in found.places:
-        if place.address not in seen:
-            seen.add(place.address)
-            result.sites.append(site_at(info, place))
+        if place.address in seen or (not place.offset and (place.symbol, place.module) in known):
+            continue
+        seen.add(place.address)
+        if place.symbol not in sections:
+            sections[place.symbol] = _section(info, place)
+        result.sites.append(_site(info, place, sections[place.symbol]))
 
 
 def site_at(info: Debuginfo, place: Place) -> FunctionSite:
     """See `Debuginfo.site_at`."""
+    return _site(info, place, _section(info, place))
+
+
+def _section(info: Debuginfo, place: Place) -> str:
     loaded = info.module(place.module) if place.module is not None else info.loaded
-    if loaded is None:
-        return FunctionSite(place.function, place.module, None, DWARF, "", 1, place)
-    kinds = loaded.symbols.kinds(place.symbol) if loaded.symbols is not None else []
+    if loaded is None or loaded.symbols is None:
+        return ""
+    return section_of(loaded.symbols.kinds(place.symbol))
+
+
+def _site(info: Debuginfo, place: Place, section: str) -> FunctionSite:
     type: c.Function | None = None
-    if place.exact and loaded.btf is not None and loaded.btf.has_function(place.function):
+    loaded = info.module(place.module) if place.module is not None else info.loaded
+    if (
+        place.exact
+        and loaded is not None
+        and loaded.btf is not None
+        and loaded.btf.has_function(place.function)
+    ):
         known = info.safe(None, info.exact, place.function, place.module, loaded)
         # Of two functions of one name BTF does not say which one it describes.
         if known is not None and known.copies == 1:
             type = known.type
-    section = section_of(kinds)
     return FunctionSite(place.function, place.module, type, DWARF, section, 1, place)

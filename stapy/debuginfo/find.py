@@ -14,7 +14,7 @@ file is reported once as a warning and its rung is left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -118,6 +118,13 @@ class Debuginfo:
             name = name.replace("-", "_")
             opened[name] = self._modules.get(name)
         return {name: row.build_id for name, row in opened.items() if row and row.build_id}
+
+    def module_files(self) -> list[Path]:
+        """Files of the modules that were asked about, and the list of all where that was read."""
+        folder = self.kernel.modules_dir
+        listing = folder / "modules.dep" if folder is not None else None
+        found = [self.kernel.modules.path(name) for name in self._modules]
+        return [path for path in [*found, listing if found else None] if path is not None]
 
     def loaded_modules(self) -> list[str]:
         """Modules that are loaded, when this kernel runs here."""
@@ -238,13 +245,14 @@ class Debuginfo:
         nearest: bool = False,
         entries: bool = False,
         here: bool = False,
+        known: Container[tuple[str, str | None]] = (),
     ) -> Places:
         """What DWARF knows about ``name[@file[:line|:first-last|:*|+offset]]``.
 
         With ``entries`` lines stand for the functions that they are in.
         Out of line functions and inlined instances, or the statements at lines,
         in the kernel or in the modules of a name that may have wildcards.
-        ``here`` is that of `dwarf_of`.
+        ``here`` is that of `dwarf_of`; ``known`` symbols (with their modules) are left out.
         """
         if not any(self.dwarf_of(unit, here=here) for unit, _ in self.units(module)):
             from stapy.debuginfo.dwarf.spec import parse
@@ -252,7 +260,7 @@ class Debuginfo:
             return Places([], False, parse(text) is not None)
         from stapy.debuginfo.dwarfrung import places
 
-        return places(self, text, module, nearest=nearest, entries=entries, here=here)
+        return places(self, text, module, nearest=nearest, entries=entries, here=here, known=known)
 
     def site_at(self, place: Place) -> FunctionSite:
         """A place of DWARF with what the cheaper rungs know about it."""

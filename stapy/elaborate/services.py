@@ -10,7 +10,7 @@ from stapy.parse.facts import compare_versions
 from stapy.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Container, Iterable, Sequence
 
     from stapy.debuginfo.ctypes import CType, Function, Parameter
     from stapy.debuginfo.dwarf.kernel import DwarfFile, Place
@@ -73,6 +73,7 @@ class DebuginfoLike(Protocol):
         nearest: bool = False,
         entries: bool = False,
         here: bool = False,
+        known: Container[tuple[str, str | None]] = (),
     ) -> Places:
         """What DWARF knows about ``name@file:line``."""
 

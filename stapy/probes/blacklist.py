@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from fnmatch import translate
+from functools import cache
 
 _PATTERNS = (
     # the kernel's own tracing
@@ -177,6 +178,7 @@ def _matches(name: str, patterns: tuple[str, ...]) -> bool:
     return regex.match(name) is not None
 
 
+@cache  # a list asks about each function that holds an inlined one
 def reason(name: str, is_return: bool) -> str:
     """Why ``name`` must not be probed; "" when it may."""
     if _matches(name, _PATTERNS):

@@ -74,12 +74,7 @@ def others(
     """
     found = {component.name: component for component in point.components}
     module = text_of(found["module"]) if "module" in found else None
-    answer = services.debuginfo.places(text, module, here=True)
-    answer.sites = [
-        site
-        for site in answer.sites
-        if site.place and (site.place.offset or (site.place.symbol, site.module) not in known)
-    ]
+    answer = services.debuginfo.places(text, module, here=True, known=known)
     if types is not None:
         answer.sites = [site for site in answer.sites if _fits(site, types, services)]
     if not answer.sites:

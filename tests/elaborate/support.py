@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -151,6 +152,7 @@ class FakeDebuginfo:
         nearest: bool = False,
         entries: bool = False,
         here: bool = False,
+        known: Container[tuple[str, str | None]] = (),
     ) -> Places:
         return Places([], False, parse_spec(text) is not None)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
 import pytest
@@ -98,9 +99,12 @@ class Info(s.FakeDebuginfo):
         nearest: bool = False,
         entries: bool = False,
         here: bool = False,
+        known: Container[tuple[str, str | None]] = (),
     ) -> Places:
         self.asked.append((text, nearest))
-        return self._answer
+        answer = self._answer
+        sites = [s for s in answer.sites if s.place and (s.place.symbol, s.module) not in known]
+        return Places(sites, True, True, answer.near_lines, answer.functions)
 
 
 def sites(text: str, info: Info) -> list[tuple[str, str, int]]:
