@@ -103,7 +103,11 @@ class Info(s.FakeDebuginfo):
     ) -> Places:
         self.asked.append((text, nearest))
         answer = self._answer
-        sites = [s for s in answer.sites if s.place and (s.place.symbol, s.module) not in known]
+        sites = [
+            site
+            for site in answer.sites
+            if site.place and (site.place.offset or (site.place.symbol, site.module) not in known)
+        ]
         return Places(sites, True, True, answer.near_lines, answer.functions)
 
 
