@@ -78,7 +78,7 @@ def places(
         if dwarf is not None:
             result.available = True
             found: Answer = info.safe(Answer(), _find, dwarf, spec, nearest, entries)
-            _add(result, info, found, known)
+            _add(result, info, found, known, spec.lines is None)
     return result
 
 
@@ -87,16 +87,27 @@ def _find(dwarf: DwarfFile, spec: Spec, nearest: bool, entries: bool) -> Answer:
 
 
 def _add(
-    result: Places, info: Debuginfo, found: Answer, known: Container[tuple[str, str | None]]
+    result: Places,
+    info: Debuginfo,
+    found: Answer,
+    known: Container[tuple[str, str | None]],
+    functions: bool,
 ) -> None:
+    """Take an answer, each place once.
+
+    An instance of an inlined function is a place of its own even where the
+    function around it, or another instance, begins at the same instruction.
+    """
     result.near_lines += [line for line in found.near_lines if line not in result.near_lines]
     result.functions += found.functions
-    seen: set[int] = set()
+    seen: set[tuple[int, str, int]] = set()
     sections: dict[str, str] = {}  # the places of one answer share many symbols
     for place in found.places:
-        if place.address in seen or (not place.offset and (place.symbol, place.module) in known):
+        apart = functions and place.inlined
+        key = (place.address, place.function, place.line) if apart else (place.address, "", 0)
+        if key in seen or (place.exact and (place.symbol, place.module) in known):
             continue
-        seen.add(place.address)
+        seen.add(key)
         if place.symbol not in sections:
             sections[place.symbol] = _section(info, place)
         result.sites.append(_site(info, place, sections[place.symbol]))

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, TypeVar
 from stapy.cache import Cache
 from stapy.debuginfo import ctypes as c
 from stapy.debuginfo import near
+from stapy.debuginfo.aliases import second_names
 from stapy.debuginfo.btf import Btf
 from stapy.debuginfo.debugfiles import DebugFiles
 from stapy.debuginfo.errors import DebuginfoError
@@ -193,6 +194,7 @@ class Debuginfo:
         numbers: dict[str, int | None] = {}
         if loaded.btf is not None and not pattern.startswith(_PADDING):
             numbers.update(loaded.btf.function_numbers(pattern))
+            numbers.update(second_names(loaded, kinds, numbers))
             if "." in pattern:  # BTF leaves out the compiler's copies
                 numbers.update((name, None) for name in kinds if "." in name)
         else:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import struct
 from array import array
-from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from operator import gt
@@ -34,6 +33,7 @@ SECTIONS = (
 _BOUNDS = {name for _, *names in SECTIONS for name in names}
 # NOKPROBE_SYMBOL(f) leaves a variable of this name and f; f gets the mark "b".
 _REFUSED = b"_kbl_addr_"
+_CODE = (b"t", b"T", b"w", b"W")  # kinds of functions
 _MAX_SYMBOLS = 1 << 21
 _LONGEST_BLOCK = _BLOCK * 512  # bytes, generous
 
@@ -295,14 +295,35 @@ class Kallsyms:
         numbers = {text[1:]: number for number, text in enumerate(texts) if text[1:] in _BOUNDS}
         for mark, first, last in self._sections(lambda name: numbers.get(name, -1)):
             lines[first:last] = [line + mark for line in lines[first:last]]
-        lines.sort()
         start = len(_REFUSED) + 1
-        for name in [text[start:] for text in texts if text[1:].startswith(_REFUSED)]:
-            at = bisect_left(lines, name + b" ")
-            while at < len(lines) and lines[at].startswith(name + b" "):
-                lines[at] += b"b"
-                at += 1
+        refused = {text[start:] for text in texts if text[1:].startswith(_REFUSED)}
+        for number, text in enumerate(texts) if refused else ():
+            if text[1:] in refused:
+                lines[number] += b"b"
+        for number in self._sharing():
+            if texts[number][:1] in _CODE:
+                lines[number] += self._shared(number)
+        lines.sort()
         return b"\n".join(lines) + b"\n"
+
+    def _sharing(self) -> Iterator[int]:
+        """Numbers of the symbols whose address is that of another one."""
+        rows = self._rows()
+        last = -1
+        for number, (row, following) in enumerate(pairwise(rows)):
+            if row == following:
+                if last != number:
+                    yield number
+                last = number + 1
+                yield last
+
+    def _shared(self, number: int) -> bytes:
+        """The mark of a symbol among others of its address, empty for a single one."""
+        row = self._row(number)
+        first = self._first_there(number)
+        if row is None or (first == number and row != self._row(number + 1)):
+            return b""
+        return b"=%d" % first
 
     def _sections(self, number_of: Callable[[bytes], int]) -> list[tuple[bytes, int, int]]:
         """``(mark, first, last)``: ranges of symbol numbers that lie in a part of `SECTIONS`."""
@@ -321,18 +342,25 @@ class Kallsyms:
         return number
 
     def _row(self, number: int) -> bytes | None:
-        if self.layout.offsets < 0:
+        if self.layout.offsets < 0 or number >= self.layout.count:
             return None
         at = self.layout.offsets + 4 * number
         return bytes(self._data[at : at + 4])
+
+    def _rows(self) -> array[int]:
+        """Addresses as the table has them, none when it was not found."""
+        rows = array("i")
+        if self.layout.offsets >= 0:
+            end = self.layout.offsets + 4 * self.layout.count
+            rows.frombytes(bytes(self._data[self.layout.offsets : end]))
+        return rows
 
     def _addresses(self) -> list[int]:
         layout = self.layout
         if layout.offsets < 0:
             return []
         (base,) = struct.unpack_from("<Q", self._data, layout.base)
-        rows = array("i")
-        rows.frombytes(bytes(self._data[layout.offsets : layout.offsets + 4 * layout.count]))
+        rows = self._rows()
         if any(row < 0 for row in rows):  # CONFIG_KALLSYMS_ABSOLUTE_PERCPU
             return [row if row >= 0 else base - 1 - row for row in rows]
         return [base + row for row in rows]
@@ -364,7 +392,8 @@ class Kallsyms:
         for number in numbers:
             kind = self._by_number(number)[:1]
             marks = [mark for mark, first, last in self._marks if first <= number < last]
-            kinds.append(b"".join([kind, *marks]).decode() + refused)
+            shared = self._shared(number).decode() if kind in _CODE else ""
+            kinds.append(b"".join([kind, *marks]).decode() + refused + shared)
         return kinds
 
     def _numbers(self, wanted: bytes) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
@@ -18,10 +19,12 @@ MARKS = {
     "b": "NOKPROBE_SYMBOL",
 }
 _TEXT = "tTwW"
+# Behind this mark stands a number that all names of one address share.
+SHARED = "="
 
 
 class Symbols(Protocol):
-    """A kind is nm's letter, followed by marks of `MARKS`."""
+    """A kind is nm's letter, followed by marks: of `MARKS`, and of names for one address `SHARED`."""
 
     def kinds(self, name: str) -> list[str]:
         """Kinds of all symbols of a name; empty when there is none."""
@@ -92,16 +95,33 @@ def section_of(kinds: list[str]) -> str:
     return ""
 
 
+def shared(kind: str) -> str:
+    """What the names of one address have in common; "" of a name that is the only one."""
+    return kind.partition(SHARED)[2]
+
+
+def _with_shared(lines: list[bytes], places: list[object]) -> list[bytes]:
+    """The lines with marks, where two of them have equal places."""
+    counts = Counter(places)
+    numbers = {place: number for number, place in enumerate(counts) if counts[place] > 1}
+    return [
+        line + f"{SHARED}{numbers[place]}".encode() if place in numbers else line
+        for line, place in zip(lines, places, strict=True)
+    ]
+
+
 def elf_lines(elf: ElfFile) -> bytes:
     """The function symbols of a module or vmlinux as lines for `LineSymbols`."""
     init = {i for i, row in enumerate(elf.sections) if row.name.startswith(".init.text")}
     lines: list[bytes] = []
+    places: list[object] = []
     for symbol in elf.symbols():
         if symbol.kind == STT_FUNC and symbol.section and symbol.name:
             kind = "t" if symbol.binding == 0 else "T"
             mark = "i" if symbol.section in init else ""
             lines.append(f"{symbol.name} {kind}{mark}".encode())
-    return SortedLines.encode(lines)
+            places.append((symbol.section, symbol.value))
+    return SortedLines.encode(_with_shared(lines, places))
 
 
 def proc_lines(text: bytes) -> bytes:
@@ -120,10 +140,12 @@ def proc_lines(text: bytes) -> bytes:
     ranges = [row for row in ranges if 0 < row[1] < row[2]]
     refused = {name[10:] for _, _, name in rows if name.startswith(b"_kbl_addr_")}
     lines: list[bytes] = []
-    for address, kind, name in rows:
+    places: list[object] = []
+    for number, (address, kind, name) in enumerate(rows):
         line = name + b" " + kind
         for mark, first, last in ranges:
             if first <= address < last:
                 line += mark
         lines.append(line + b"b" if name in refused else line)
-    return SortedLines.encode(lines)
+        places.append(address if address and kind.decode() in _TEXT else -number)
+    return SortedLines.encode(_with_shared(lines, places))

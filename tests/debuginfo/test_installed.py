@@ -94,6 +94,21 @@ def test_one_name_and_the_whole_list_agree(debuginfo: Debuginfo, kernel: Kernel)
         assert sorted(symbols.kinds(name)) == sorted(rows[name])
 
 
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [
+        ("__x64_sys_getp*d", {"getpgid", "getpid", "getppid"}),
+        ("__[ix]*_sys_getpid", {"__ia32_sys_getpid"}),  # two names of one function
+        ("*_sys_getpid", {"__do_sys_getpid"}),
+        ("_[st]*text", set()),  # the section begins where its first function does
+    ],
+)
+def test_second_names(debuginfo: Debuginfo, pattern: str, names: set[str]) -> None:
+    sites = debuginfo.functions(pattern)
+    assert {site.name.removeprefix("__x64_sys_") for site in sites} == names
+    assert all(site.type is not None for site in sites)
+
+
 def test_the_build_id_is_the_kernels(debuginfo: Debuginfo, kernel: Kernel) -> None:
     tree = kernel.build_dir / "vmlinux" if kernel.build_dir else None
     assert re.fullmatch("[0-9a-f]{40}", debuginfo.loaded.build_id)

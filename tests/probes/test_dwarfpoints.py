@@ -106,7 +106,7 @@ class Info(s.FakeDebuginfo):
         sites = [
             site
             for site in answer.sites
-            if site.place and (site.place.offset or (site.place.symbol, site.module) not in known)
+            if site.place and not (site.place.exact and (site.place.symbol, site.module) in known)
         ]
         return Places(sites, True, True, answer.near_lines, answer.functions)
 
