@@ -23,6 +23,7 @@ struct stapy_limits {
 	int maxnesting;			/* c->nesting at the start of a hit */
 	int maxmapentries;
 	int maxbacktrace;		/* frames of a backtrace; 0: 20 */
+	int maxentryframes;		/* calls whose entry registers are remembered; 0: 4096 */
 	int no_overload;		/* true: the overload rule is off */
 	int interruptible;
 	int suppress_handler_errors;

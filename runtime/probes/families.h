@@ -17,6 +17,7 @@ struct stapy_family {
 #include "begin_end.h"
 #include "timer.h"
 #include "kprobe.h"
+#include "entries.h"
 #include "tracepoint.h"
 #include "watchpoint.h"
 #include "perf.h"

@@ -5,6 +5,7 @@
  * functions in its filter; a hash table finds the probes by the address.
  */
 #include "../hit.h"
+#include "entries.h"
 #include "fentry.h"
 
 #ifdef STAPY_FTRACE_ENTRIES
@@ -39,6 +40,10 @@ static __always_inline void hit(const struct stapy_kprobe_row *row, unsigned lon
 	struct stapy_probe *probe = row->site.probe;
 	struct stapy_context *c;
 
+	if (unlikely(row->remembers)) {
+		stapy_remember_entry(row->remembers, regs);
+		return;
+	}
 	if (!stapy_hit_enter(&row->site, probe, STAPY_RUNNING, &c))
 		return;
 	c->regs = regs;
@@ -109,6 +114,9 @@ static unsigned int fill_places(struct stapy_kprobe *probes, unsigned int count,
 		place = find((unsigned long)probe->kp.addr);
 		if (!place->first)
 			addresses[n++] = (unsigned long)probe->kp.addr;
+		/* What is remembered must not go stale: let nobody switch ftrace off meanwhile. */
+		if (probe->row->remembers)
+			ops.flags |= FTRACE_OPS_FL_PERMANENT;
 		place->address = (unsigned long)probe->kp.addr;
 		probe->same = place->first;
 		place->first = probe;

@@ -3,6 +3,7 @@
 #include "../build.h"
 #include "../hit.h"
 #include "callers.h"
+#include "entries.h"
 #include "fentry.h"
 #include "resolve.h"
 
@@ -21,6 +22,13 @@ static __always_inline bool is_meant(const struct stapy_kprobe_row *row, const s
 {
 	return likely(!row->callers) ||
 	       stapy_called_by(row->callers, (unsigned long)kp->addr, regs);
+}
+
+/* The entry of a function that other handlers ask about; it runs none itself. */
+static int STAPY_CALLBACK on_remembered(struct kprobe *kp, struct pt_regs *regs)
+{
+	stapy_remember_entry(container_of(kp, struct stapy_kprobe, kp)->row->remembers, regs);
+	return 0;
 }
 
 static int STAPY_CALLBACK on_entry(struct kprobe *kp, struct pt_regs *regs)
@@ -117,7 +125,7 @@ static void prepare(struct stapy_kprobe *probe, const char *name)
 		probe->rp.maxactive = row->maxactive > 0 ? row->maxactive :
 				      max_t(int, 15, 6 * num_possible_cpus());
 	} else {
-		kp->pre_handler = on_entry;
+		kp->pre_handler = row->remembers ? on_remembered : on_entry;
 	}
 	if (!arming)
 		kp->flags = KPROBE_FLAG_DISABLED;
@@ -177,6 +185,9 @@ static unsigned long missed_of(struct stapy_kprobe *probe)
 {
 	unsigned long n = probe->missed;
 
+	/* Where the kernel misses an entry, it misses all that the call comes to as well. */
+	if (probe->row->remembers)
+		return 0;
 	if (probe->armed && probe->row->is_return)
 		n += probe->rp.nmissed;
 	return probe->armed ? n + kprobe_of(probe)->nmissed : n;
@@ -346,6 +357,7 @@ static void stop(void *rows, unsigned int count)
 	disarm(NULL);
 	mutex_unlock(&mutex);
 	unregister_module_notifier(&module_notifier);
+	stapy_entries_free();
 	kvfree(all);
 	all = NULL;
 	nr = 0;
@@ -353,6 +365,7 @@ static void stop(void *rows, unsigned int count)
 
 static int start(void *rows, unsigned int count)
 {
+	bool remembers = false;
 	unsigned int i;
 	int r;
 
@@ -360,10 +373,14 @@ static int start(void *rows, unsigned int count)
 	if (!all)
 		return -ENOMEM;
 	nr = count;
-	for (i = 0; i < nr; i++)
+	for (i = 0; i < nr; i++) {
 		all[i].row = (const struct stapy_kprobe_row *)rows + i;
-	r = register_module_notifier(&module_notifier);
+		remembers |= all[i].row->remembers;
+	}
+	r = remembers ? stapy_entries_alloc() : 0;
+	r = r ?: register_module_notifier(&module_notifier);
 	if (r) {
+		stapy_entries_free();
 		kvfree(all);
 		return r;
 	}

@@ -13,6 +13,7 @@ struct stapy_kprobe_row {
 	bool is_return;
 	int maxactive;			/* return probes: 0 is KRETACTIVE's default */
 	size_t slot_bytes;		/* saved entry values; the entry side is site.probe->entry */
+	unsigned int remembers;		/* not 0: runs no handler but keeps the registers, see entries.h */
 	const int *callers;		/* who must have called, see callers.h; NULL: anybody */
 };
 

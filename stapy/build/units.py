@@ -34,6 +34,7 @@ _TOGETHER = {
     "functions": (
         "probes/kprobe.c",
         "probes/fentry.c",
+        "probes/entries.c",
         "probes/resolve.c",
         "probes/callers.c",
     ),

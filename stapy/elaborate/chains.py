@@ -12,8 +12,11 @@ from stapy.parse import nodes as n
 from stapy.record import Record, new
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from stapy.diagnostics import Span
     from stapy.elaborate.lower import Lowerer
+    from stapy.elaborate.scope import TargetVariable
 
 WORD = 8
 SHOWN_MEMBERS = 8
@@ -25,7 +28,8 @@ class Place(Record):
     One of ``value`` (a scalar at hand), ``address`` (in memory) and ``parts``
     (a small struct in registers) is set.  ``bit_offset`` counts from the
     address; ``bit_size`` is 0 when it is no bit field.  The bits of ``parts``
-    in ``gaps`` (start, end) are nowhere.
+    in ``gaps`` (start, end) are nowhere.  A pointer with ``behind`` has no
+    value, see `TargetVariable`.
     """
 
     type: ctypes.CType
@@ -37,6 +41,22 @@ class Place(Record):
     user: bool = False
     writable: bool = False
     gaps: list[tuple[int, int]] = new(list)
+    behind: Callable[[], TargetVariable | str] | None = None
+    behind_offset: int = 0
+
+
+def place_of(variable: TargetVariable) -> Place:
+    """Where a context variable is."""
+    return Place(
+        variable.type,
+        variable.value,
+        variable.address,
+        variable.parts,
+        writable=variable.writable or variable.address is not None,
+        gaps=variable.gaps,
+        behind=variable.behind,
+        behind_offset=variable.behind_offset,
+    )
 
 
 def add(address: p.Expr, offset: int) -> p.Expr:
@@ -101,20 +121,27 @@ def rvalue(low: Lowerer, place: Place, span: Span) -> p.Expr:
     if isinstance(type, (ctypes.Void, ctypes.Function, ctypes.Unknown)):
         name = ctypes.c_name(place.type)
         return low.pending("E0246", f"unsupported type '{name}' of a target variable", span)
+    if place.behind is not None:
+        note = "the compiler has replaced it by what it points to, which has no address"
+        hint = "what it points to can be asked for: a member, or an element"
+        return _not_here(low, span, note, hint)
     if place.value is not None:
         low.resolver.remember(place.value, place.type)
         return place.value
     if place.parts:
         if _in_gap(place):
-            note = "the compiler has optimised this part of it out"
-            text = "value is not accessible at this address"
-            return low.pending("E0241", text, span, notes=[note])
+            return _not_here(low, span, "the compiler has optimised this part of it out")
         result = _from_parts(place, span)
     else:
         assert place.address is not None
         result = _load(place, type, span)
     low.resolver.remember(result, place.type)
     return result
+
+
+def _not_here(low: Lowerer, span: Span, note: str, hint: str = "") -> Pending:
+    text = "value is not accessible at this address"
+    return _pend(low.pending("E0241", text, span, notes=[note], hint=hint))
 
 
 def _unit(place: Place, size: int) -> tuple[int, int, int]:
@@ -165,10 +192,32 @@ def _from_parts(place: Place, span: Span) -> p.Expr:
     return binary("&", value, (1 << size_bits) - 1)
 
 
-def _pointee(low: Lowerer, place: Place, span: Span) -> Place | Pending:
+def _behind(low: Lowerer, place: Place, span: Span, index: int) -> Place | Pending:
+    """What a pointer points to that has no value, or what is ``index`` elements further on."""
+    type = ctypes.strip(place.type)
+    assert isinstance(type, ctypes.Pointer) and place.behind is not None
+    found = place.behind()
+    if isinstance(found, str):
+        return _not_here(low, span, f"the compiler has replaced what it points to: {found}")
+    size, whole = ctypes.size_of(type.target), ctypes.size_of(found.type)
+    offset = place.behind_offset + index * size
+    if offset < 0 or (whole and offset + size > whole):
+        note = f"what it points to has {whole} bytes: none {offset} bytes behind its beginning"
+        return _not_here(low, span, note)
+    below = place_of(found)
+    value = below.value
+    if value is not None and (offset or size != whole):
+        below.value, below.parts, below.writable = None, [value], False
+    below.type, below.bit_offset = type.target, 8 * offset
+    return below
+
+
+def pointee(low: Lowerer, place: Place, span: Span) -> Place | Pending:
     """What a pointer points to."""
     type = ctypes.strip(place.type)
     assert isinstance(type, ctypes.Pointer)
+    if place.behind is not None:
+        return _behind(low, place, span, 0)
     value = rvalue(low, place, span)
     if isinstance(value, Pending):
         return value
@@ -180,7 +229,7 @@ def member(low: Lowerer, place: Place, step: n.Member) -> Place | Pending:
     """``->name``, through a pointer or of a struct."""
     for _ in range(2):
         if isinstance(ctypes.strip(place.type), ctypes.Pointer):
-            below = _pointee(low, place, step.span)
+            below = pointee(low, place, step.span)
             if isinstance(below, Pending):
                 return below
             place = below
@@ -250,6 +299,11 @@ def subscript(low: Lowerer, place: Place, step: n.Subscript) -> Place | Pending:
     """``[index]`` of an array or of a pointer."""
     type = ctypes.strip(place.type)
     index = low.expr(step.index)
+    known = constant(index)
+    if place.behind is not None and isinstance(type, ctypes.Pointer):
+        if isinstance(known, int):
+            return _behind(low, place, step.span, known)
+        return _not_here(low, step.span, "what it points to has no address: give a number")
     if isinstance(type, ctypes.Array):
         element = type.element
         base = rvalue(low, place, step.span)
@@ -264,7 +318,6 @@ def subscript(low: Lowerer, place: Place, step: n.Subscript) -> Place | Pending:
     if isinstance(base, Pending):
         return base
     size = ctypes.size_of(element) or 1
-    known = constant(index)
     if isinstance(known, int):
         return Place(element, None, add(base, known * size), user=user, writable=True)
     scaled = index

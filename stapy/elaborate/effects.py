@@ -254,6 +254,7 @@ class CallGraph:
 
 _FAILING = (
     p.MemoryRead,
+    p.EntryRegister,
     p.EmbeddedC,
     p.EmbeddedValue,
     p.StatRead,

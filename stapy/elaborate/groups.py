@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stapy.elaborate import program as p
-from stapy.elaborate.chains import Place
+from stapy.elaborate.chains import Place, place_of
 from stapy.elaborate.pretty import listing
-from stapy.elaborate.targets import place_of, save
+from stapy.elaborate.targets import save
 from stapy.parse import nodes as n
 
 if TYPE_CHECKING:

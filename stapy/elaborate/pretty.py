@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from stapy.debuginfo import ctypes
 from stapy.elaborate import program as p
-from stapy.elaborate.chains import Place, add, is_user, rvalue
+from stapy.elaborate.chains import Place, add, is_user, pointee, rvalue
 from stapy.elaborate.pending import Pending
 
 if TYPE_CHECKING:
@@ -67,6 +67,13 @@ class _Writer:
 
     def pointer(self, place: Place, type: ctypes.Pointer, depth: int, top: bool) -> None:
         target = ctypes.strip(type.target)
+        if place.behind is not None and top and isinstance(target, ctypes.Struct):
+            below = pointee(self.low, place, self.span)
+            if isinstance(below, Pending):
+                self.text("?")
+            else:
+                self.struct(below, target, depth)
+            return
         value = rvalue(self.low, place, self.span)
         if isinstance(value, Pending):
             self.text("?")

@@ -308,6 +308,27 @@ class ContextValue(Expr):
     signed: bool = False
 
 
+class Entrance(Record):
+    """Where a function is entered: ``symbol`` plus ``offset`` of the kernel or a module."""
+
+    symbol: str
+    module: str | None
+    offset: int
+
+
+class EntryRegister(Expr):
+    """What an argument register had when the function around the probe was entered.
+
+    ``register`` is the number of the argument (0..5).  Entries of that function
+    are probed, too, and its registers kept under the address of its frame, which
+    ``frame`` computes at the probe.  A call that was not seen is a run-time error.
+    """
+
+    function: Entrance
+    register: int
+    frame: Expr
+
+
 class SavedEntry(Expr):
     """A value that the entry side of a return probe saved in slot ``slot``."""
 

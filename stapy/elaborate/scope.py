@@ -19,7 +19,9 @@ class TargetVariable(Record):
     ``value`` gives a scalar as 64 bits; ``address`` the place in memory (an
     aggregate passed on the stack); ``parts`` the eight-byte pieces of a small
     struct that is passed in registers, of which the bits in ``gaps`` (start, end)
-    are nowhere.  ``string`` marks a value that is text.
+    are nowhere.  ``string`` marks a value that is text.  ``behind`` is set for a
+    pointer that has no value, since what it points to is nowhere in memory: it
+    gives that (or says why not), and the pointer points ``behind_offset`` bytes into it.
     """
 
     name: str  # with the dollar
@@ -30,6 +32,8 @@ class TargetVariable(Record):
     string: bool = False
     writable: bool = False
     gaps: list[tuple[int, int]] = new(list)
+    behind: Callable[[], TargetVariable | str] | None = None
+    behind_offset: int = 0
 
 
 class TargetScope(Record):

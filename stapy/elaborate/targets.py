@@ -8,7 +8,7 @@ from stapy.debuginfo import ctypes
 from stapy.diagnostics import Diagnostics
 from stapy.elaborate import program as p
 from stapy.elaborate import syntax
-from stapy.elaborate.chains import Place, finish, follow
+from stapy.elaborate.chains import Place, finish, follow, place_of
 from stapy.elaborate.pending import Pending
 from stapy.elaborate.scope import TargetScope, TargetVariable
 from stapy.elaborate.walk import fingerprint, walk
@@ -22,17 +22,6 @@ if TYPE_CHECKING:
 GROUPS = ("$$vars", "$$parms", "$$locals", "$$return")
 
 __all__ = ["TargetScope", "TargetVariable"]
-
-
-def place_of(variable: TargetVariable) -> Place:
-    return Place(
-        variable.type,
-        variable.value,
-        variable.address,
-        variable.parts,
-        writable=variable.writable or variable.address is not None,
-        gaps=variable.gaps,
-    )
 
 
 def current_scope(low: Lowerer) -> TargetScope | None:

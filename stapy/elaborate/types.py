@@ -284,6 +284,10 @@ def _memory(inf: Inference, node: p.MemoryRead) -> None:
     inf.expect(node.address, p.LONG)
 
 
+def _entry_register(inf: Inference, node: p.EntryRegister) -> None:
+    inf.expect(node.frame, p.LONG)
+
+
 def _condition(inf: Inference, node: Any) -> None:
     if node.cond is not None:
         inf.expect(node.cond, p.LONG)
@@ -361,6 +365,7 @@ _RULES: dict[type, Callable[[Inference, Any], None]] = {
     p.BucketIn: _bucket,
     p.RegexMatch: _regex,
     p.MemoryRead: _memory,
+    p.EntryRegister: _entry_register,
     p.If: _condition,
     p.Loop: _condition,
     p.Foreach: _foreach,

@@ -9,7 +9,8 @@ from stapy.debuginfo.errors import DebuginfoError
 from stapy.elaborate.program import Expr
 from stapy.elaborate.scope import TargetScope, TargetVariable
 from stapy.probes import abi
-from stapy.probes.dwarfvalues import Unavailable, address_of, describe, per_cpu_address
+from stapy.probes.dwarfmachine import Unavailable, address_of, per_cpu_address
+from stapy.probes.dwarfvalues import describe
 
 if TYPE_CHECKING:
     from collections.abc import Callable

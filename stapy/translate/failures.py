@@ -58,5 +58,5 @@ class Failures:
             return any(piece.kind in ("m", "M") for piece in node.pieces)
         if isinstance(node, p.Foreach):
             return node.value is not None and node.var.type == p.STATS
-        kinds = (p.MemoryRead, p.HistogramRef, p.EmbeddedValue, p.EmbeddedC, p.Try)
+        kinds = (p.MemoryRead, p.EntryRegister, p.HistogramRef, p.EmbeddedValue, p.EmbeddedC, p.Try)
         return isinstance(node, kinds)

@@ -43,6 +43,7 @@ HISTOGRAM_LIMITS = (
     Limit("HIST_WIDTH", "hist_width", "50"),
     Limit("HIST_ELISION", "hist_elision", "2"),
 )
+ENTRY_LIMIT = Limit("MAXENTRYFRAMES", "maxentryframes", "4096")
 # Macros whose mere presence switches something.
 SWITCHES = {
     "STP_NO_OVERLOAD": "no_overload",
@@ -81,6 +82,7 @@ class Limits:
         self.rows = [*LIMITS, Limit("MAXNESTING", "maxnesting", str(nesting))]
         self._drawing = any(row.name in self.given for row in HISTOGRAM_LIMITS)
         self.rows += HISTOGRAM_LIMITS if self._drawing else ()
+        self.rows += (ENTRY_LIMIT,) if ENTRY_LIMIT.name in self.given else ()
         self._text = {row.name: self.given.get(row.name) or row.default for row in self.rows}
         self.needed_nesting = nesting
         self.string_room = max(16, self.number("MAXSTRINGLEN"))

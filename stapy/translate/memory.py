@@ -6,6 +6,7 @@ from stapy.diagnostics import Bug
 from stapy.elaborate import program as p
 from stapy.translate import values as v
 from stapy.translate.body import Body
+from stapy.translate.ctext import string_literal
 from stapy.translate.effects import MEMORY
 from stapy.translate.expressions import hint_for, lower, lowers
 from stapy.translate.operations import CONTEXT, INTEGERS
@@ -105,3 +106,15 @@ def write_context(body: Body, expr: p.ContextValue, value: Value) -> None:
 @lowers(p.SavedEntry)
 def _saved_entry(body: Body, expr: p.SavedEntry) -> Value:
     return Value(f"((struct {body.slots} *)c->slots)->s{expr.slot}", reads=frozenset((MEMORY,)))
+
+
+@lowers(p.EntryRegister)
+def _entry_register(body: Body, expr: p.EntryRegister) -> Value:
+    frame = lower(body, expr.frame)
+    name = body.temp("s64", hint_for(body, expr, "argument"))
+    function = expr.function
+    number = body.unit.entrance(function)
+    place = body.unit.places.of(expr.span)
+    text = f"{number}, {expr.register}, {frame.text}, {string_literal(function.symbol)}, {place}"
+    body.check(f"stapy_entry_register(c, &{name}, {text})")
+    return Value(name)

@@ -274,6 +274,7 @@ class _Sites:
             first[probe.family] = first.get(probe.family, 0) + len(made)
             rows = by_family.setdefault(probe.family, [])
             rows += [self._row(at, probe, row) for row in made]
+        by_family["kprobe"] = self._entrances() + by_family.get("kprobe", [])
         entries = []
         for name in registry:
             rows = by_family.get(name, [])
@@ -281,6 +282,22 @@ class _Sites:
             if rows:
                 entries.append({"name": name, "rows": rows})
         return entries
+
+    def _entrances(self) -> list[dict[str, Any]]:
+        """Rows for entries of functions whose registers other handlers want.
+
+        They come first, so that as few calls as possible are met in their middle.
+        """
+        rows = []
+        for (symbol, module, offset), which in self._unit.entrances.items():
+            fields = [("symbol", string_literal(symbol))]
+            fields += [("module", string_literal(module))] if module else []
+            fields += [("offset", str(offset))] if offset else []
+            fields += [("optional", "true"), ("remembers", str(which))]
+            point = f"entry of {symbol}"
+            site = ("site", f"{{ NULL, {string_literal(point)} }}")
+            rows.append({**_row([site, *fields]), "point": comment(point), "sort": 0})
+        return rows
 
     def _row(self, at: int, probe: p.DerivedProbe, row: dict[str, Any]) -> dict[str, Any]:
         point = str(row.get("point", ""))

@@ -45,6 +45,7 @@ class Unit:
         self._new_tables: list[dict[str, Any]] = []
         self.any_tables: dict[tuple[bool, ...], str] = {}
         self.module_symbols: dict[str, int] = {}
+        self.entrances: dict[tuple[str, str | None, int], int] = {}
         self.regexes: dict[str, tuple[str, Automaton]] = {}
         self.slot_types: dict[tuple[str, ...], str] = {}
         self.failures = Failures(program, self._watches_actions)
@@ -96,6 +97,11 @@ class Unit:
         """The row of a symbol ``module:name``, whose address the runtime finds."""
         number = self.module_symbols.setdefault(name, len(self.module_symbols))
         return f"module_symbols[{number}]"
+
+    def entrance(self, function: p.Entrance) -> int:
+        """The number, from 1, of a function whose entries have to be remembered."""
+        key = function.symbol, function.module, function.offset
+        return self.entrances.setdefault(key, len(self.entrances) + 1)
 
     def any_table(self, flags: list[bool]) -> str:
         """Name of the table that says which keys of a slice match everything."""

@@ -13,6 +13,7 @@ from stapy.elaborate.program import (
     Const,
     ContextValue,
     EmbeddedValue,
+    EntryRegister,
     Expr,
     MemoryRead,
 )
@@ -35,6 +36,8 @@ def shown(value: Expr | None) -> str:
         return f"({shown(value.cond)} ? {shown(value.yes)} : {shown(value.no)})"
     if isinstance(value, EmbeddedValue):
         return value.code.replace("(int64_t)((unsigned long)", "(").removeprefix("(int64_t)")
+    if isinstance(value, EntryRegister):
+        return f"{value.function.symbol}({value.register}) of {shown(value.frame)}"
     return "?"
 
 
@@ -151,8 +154,13 @@ BYTE = c.Int("unsigned char", 1, False)
         ),
         (s.LONG, [Op("address_in", 1), Op("const", 7), Op("/"), Op("value")], "(r1:8 / 7)"),
         (s.LONG, [Op("address_in", 1), Op("const", 7), Op("%"), Op("value")], None),
-        (s.LONG, [Op("entry_register", 5), Op("value")], None),
-        (s.LONG, [Op("implicit_pointer", 99, 0)], None),
+        (
+            s.LONG,
+            [Op("entry_register", 4), Op("add", 8), Op("value")],
+            "(vfs_read(1) of (r7:8 + 48) + 8)",
+        ),
+        (s.LONG, [Op("entry_register", 3), Op("value")], None),
+        (s.LONG, [Op("implicit_pointer", 99, 0), Op("dup"), Op("value")], None),
         (s.LONG, [Op("unknown", 0xFA)], None),
         (s.LONG, [Op("register", 30)], None),
         (s.LONG, [Op("drop"), Op("value")], None),
@@ -173,7 +181,7 @@ def test_locations(type: c.CType, ops: list[Op] | None, expected: str | None) ->
     if found is None:
         assert expected is None
         reasons = {
-            "entry_register": "a probe at the entry has it",
+            "entry_register": "takes no argument",
             "implicit_pointer": "has no address",
             "piece": "optimised",
         }

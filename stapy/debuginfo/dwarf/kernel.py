@@ -11,13 +11,19 @@ from stapy.debuginfo.dwarf.expressions import Op
 from stapy.debuginfo.dwarf.frames import Frames
 from stapy.debuginfo.dwarf.index import FunctionRow, Index, Site, file_matcher
 from stapy.debuginfo.dwarf.lines import LineProgram, LineReader, Row
-from stapy.debuginfo.dwarf.ranges import contains, ranges_of
+from stapy.debuginfo.dwarf.ranges import contains, entry_address, ranges_of
 from stapy.debuginfo.dwarf.sections import Sections
 from stapy.debuginfo.dwarf.spec import Spec
 from stapy.debuginfo.dwarf.symboltable import SymbolTable
 from stapy.debuginfo.dwarf.types import Types
 from stapy.debuginfo.dwarf.units import Entry, Info
-from stapy.debuginfo.dwarf.variables import Variable, frame_base, global_address, in_scope
+from stapy.debuginfo.dwarf.variables import (
+    Variable,
+    frame_base,
+    global_address,
+    in_scope,
+    variable_at,
+)
 from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.record import Record, new
@@ -76,6 +82,7 @@ class DwarfFile:
         self._programs: dict[int, tuple[LineProgram, list[Row]]] = {}
         self._jumps: frozenset[int] | None = None
         self._first_lines: dict[str, list[int]] = {}
+        self._around: dict[int, Entry] = {}
 
     @property
     def build_id(self) -> str:
@@ -246,15 +253,37 @@ class DwarfFile:
             self._frames = Frames(self.info.sections)
         return self._frames.cfa(place.address)
 
+    def _subprogram(self, place: Place) -> Entry:
+        """The function out of line that a place lies in."""
+        entry = self.info.entry(place.entry)
+        if entry.tag == k.SUBPROGRAM:
+            return entry
+        known = self._around.get(entry.offset)
+        if known is None:
+            known = next(
+                (
+                    child
+                    for child in entry.unit.root.children()
+                    if child.tag == k.SUBPROGRAM and contains(ranges_of(child), place.address)
+                ),
+                entry,
+            )
+            self._around[entry.offset] = known
+        return known
+
     def frame_base(self, place: Place) -> list[Op]:
         """What offsets of the frame count from; empty when that is not known."""
-        entry = self.info.entry(place.entry)
-        if entry.tag != k.SUBPROGRAM:
-            for child in entry.unit.root.children():
-                if child.tag == k.SUBPROGRAM and contains(ranges_of(child), place.address):
-                    entry = child
-                    break
-        return frame_base(entry, place.address) or []
+        return frame_base(self._subprogram(place), place.address) or []
+
+    def entrance(self, place: Place) -> tuple[str, int, int] | None:
+        """``(symbol, offset, address)`` of the entry of the function out of line around a place."""
+        address = entry_address(self._subprogram(place))
+        anchor = self.index.anchor(address) if address else None
+        return None if anchor is None or not address else (*anchor, address)
+
+    def pointed_to(self, offset: int, place: Place) -> Variable:
+        """What lies at an entry of its own that a location refers to, at a place."""
+        return variable_at(self.info.entry(offset), place.address, self._types)
 
     def lines_with(self, place: Place, variable: Variable) -> list[int]:
         """Lines of a place's function at whose first instruction a variable is somewhere."""

@@ -37,7 +37,7 @@ def in_scope(entry: Entry, address: int, types: Types) -> list[Variable]:
             if child.tag in (k.FORMAL_PARAMETER, k.VARIABLE):
                 name = child.name()
                 if name and name not in found:
-                    found[name] = _variable(child, address, types)
+                    found[name] = variable_at(child, address, types)
     return list(found.values())
 
 
@@ -48,7 +48,7 @@ def _collect(
     for child in entry.children():
         if child.tag in (k.FORMAL_PARAMETER, k.VARIABLE):
             if child.name():
-                found[child.name()] = _variable(child, address, types)
+                found[child.name()] = variable_at(child, address, types)
         elif child.tag == k.LEXICAL_BLOCK and depth < _MAX_BLOCKS:
             blocks.append(child)
     for block in blocks:
@@ -56,7 +56,8 @@ def _collect(
             _collect(block, address, types, found, depth + 1)
 
 
-def _variable(entry: Entry, address: int, types: Types) -> Variable:
+def variable_at(entry: Entry, address: int, types: Types) -> Variable:
+    """The variable that an entry describes, or the bare location that it gives."""
     parameter = entry.tag == k.FORMAL_PARAMETER
     constant = entry.inherited(k.AT_CONST_VALUE)
     ops: list[Op] | None
