@@ -82,7 +82,7 @@ _PATTERNS = (
     "__copy_user_*",
     "__get_user_*",
     "__put_user_*",
-    "copy_user_*",
+    "copy_user_[!hl]*",  # not huge pages, folios and high pages
     "rep_movs_alternative",
     "memcpy*",
     "memset*",
