@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What only generated C calls: division, recursion, places of errors. */
+/* What generated C calls: division, recursion, places of errors; random numbers. */
 #ifndef STAPY_ARITH_H
 #define STAPY_ARITH_H
 
@@ -29,6 +29,23 @@ static inline bool stapy_divide(struct stapy_context *c, s64 a, s64 b, s64 *resu
 static inline bool stapy_modulo(struct stapy_context *c, s64 a, s64 b, s64 *result, const char *place)
 {
 	return stapy_try_modulo(a, b, result) || stapy_error(c, place, "division by 0");
+}
+
+/*
+ * splitmix64: a counter that is scrambled. The kernel's random numbers take locks,
+ * which no handler may. CPUs that race for a state only make it less predictable.
+ */
+static inline u64 stapy_random(u64 *state)
+{
+	u64 x = READ_ONCE(*state);
+
+	if (!x)
+		x = get_cycles() | 1;
+	x += 0x9e3779b97f4a7c15ULL;
+	WRITE_ONCE(*state, x);
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+	return x ^ (x >> 31);
 }
 
 /*

@@ -18,14 +18,14 @@ static void hit(struct stapy_timer_row *row)
 }
 
 /* The interval of the next hit, evenly spread around the mean. */
-static u64 interval_of(const struct stapy_timer_row *row)
+static u64 interval_of(struct stapy_timer_row *row)
 {
-	u64 spread = 2 * row->randomize + 1, random, interval;
+	u64 spread = 2 * row->randomize + 1, interval;
 
 	if (!row->randomize)
 		return row->interval;
-	random = (u64)get_random_u32() << 32 | get_random_u32();
-	interval = row->interval + random % spread - min(row->randomize, row->interval);
+	interval = row->interval + stapy_random(&row->random) % spread -
+		   min(row->randomize, row->interval);
 	return max_t(u64, interval, 1);
 }
 

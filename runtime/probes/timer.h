@@ -7,6 +7,7 @@ struct stapy_timer_row {
 	struct stapy_site site;
 	u64 interval;			/* ns; jiffies when in_jiffies */
 	u64 randomize;			/* +- this much, 0: none */
+	u64 random;			/* state of its random numbers */
 	bool in_jiffies;
 	union {
 		struct hrtimer hr;

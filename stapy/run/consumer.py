@@ -7,7 +7,6 @@ gets into the kernel; `run` is the whole of pass 5.
 from __future__ import annotations
 
 import _thread
-import errno
 import os
 import select
 import signal
@@ -57,77 +56,97 @@ class Session:
         self._deadline = time.monotonic() + options.timeout if options.timeout else None
         self._system: List[int] = []
         self._refused: List[str] = []
-        self._in_order = _thread.allocate_lock()
-        self._told = self._answered = 0
+        self._commands: List[str] = []  # for the module, in this order
+        self._telling = False
+        self._trouble: Optional[BaseException] = None
 
     def start(self, target: int) -> None:
-        """Tell the module to begin."""
-        self._tell(f"start {target}", "start")
+        """Tell the module to begin; `loop` does it."""
+        self._commands.append(f"start {target}")
 
     def stop(self) -> None:
         """Ask the module to end the session; what is in its buffers still comes."""
         if not self._stopping:
             self._stopping = True
-            self._tell("stop", "stop")
-
-    def _tell(self, command: str, verb: str) -> None:
-        """Send a command from a thread.
-
-        The module runs its begin and end probes before the write returns, and
-        what they print has to be taken meanwhile, or it does not fit.
-        """
-
-        def send() -> None:
-            try:
-                with self._in_order:
-                    self.channel.send(command)
-            except OSError as error:
-                # A reader that left at once may have our "stop" overtake the "start".
-                if not (verb == "start" and self._stopping and error.errno == errno.EALREADY):
-                    self._refused.append(f"Couldn't {verb} the module: {error.strerror}")
-            self._answered += 1
-            self.signals.nudge()
-
-        self._told += 1
-        _thread.start_new_thread(send, ())
+            self._commands.append("stop")
 
     def loop(self) -> None:
         """Run until the session is over, or detached."""
         while not self._over():
-            poll = select.poll()
-            poll.register(self.signals.wake, select.POLLIN)
-            if not self._stopped:
-                poll.register(self.channel.control, select.POLLIN)
-            for fd in self._reading:
-                if not self._sinks[fd].busy:
-                    poll.register(fd, select.POLLIN)
-            for sink in self._sinks.values():
-                # Without events wanted, poll still tells that the reader is gone.
-                poll.register(sink.fd, select.POLLOUT if sink.busy else 0)
-            for fd, event in poll.poll(self._patience()):
-                if fd == self.signals.wake:
-                    self.signals.drain()
-                elif fd == self.channel.control and not self._stopped:
-                    self._obey_module()
-                elif fd in self._reading:
-                    self._move(fd)
-                else:
-                    self._serve_sink(fd, event)
-            for text in self._refused:
-                self.messages.error(text)
-                self._stopped, self._reading = True, []
-            self._refused.clear()
-            self._obey_user()
-            self._reap()
-            if self._deadline is not None and time.monotonic() >= self._deadline:
-                self._deadline = None
-                self.messages.note("time is up")
-                self.stop()
+            if self._commands:
+                self._tell(self._commands.pop(0))
+            else:
+                self._step()
+
+    def _tell(self, command: str) -> None:
+        """Send a command, while a thread goes on with the loop.
+
+        The module runs its begin and end probes before the write returns, and
+        what they print has to be taken meanwhile, or it does not fit.  They run
+        in the thread that writes, and scripts may believe that it is the main
+        thread of its process: only that is in the kernel's list of all tasks.
+        """
+        done = _thread.allocate_lock()
+        done.acquire()
+        self._telling = True
+        _thread.start_new_thread(self._serve, (done,))
+        try:
+            self.channel.send(command)
+        except OSError as error:
+            self._refused.append(f"Couldn't {command.split()[0]} the module: {error.strerror}")
+        finally:
+            self._telling = False
+            self.signals.nudge()
+            done.acquire()
+        if self._trouble:
+            raise self._trouble
+
+    def _serve(self, done: _thread.LockType) -> None:
+        """The loop in its thread, until the main thread has sent its command."""
+        try:
+            while self._telling:
+                self._step()
+        except BaseException as trouble:
+            self._trouble = trouble
+        finally:
+            done.release()
+
+    def _step(self) -> None:
+        """Wait until something happens, and serve it."""
+        poll = select.poll()
+        poll.register(self.signals.wake, select.POLLIN)
+        if not self._stopped:
+            poll.register(self.channel.control, select.POLLIN)
+        for fd in self._reading:
+            if not self._sinks[fd].busy:
+                poll.register(fd, select.POLLIN)
+        for sink in self._sinks.values():
+            # Without events wanted, poll still tells that the reader is gone.
+            poll.register(sink.fd, select.POLLOUT if sink.busy else 0)
+        for fd, event in poll.poll(self._patience()):
+            if fd == self.signals.wake:
+                self.signals.drain()
+            elif fd == self.channel.control and not self._stopped:
+                self._obey_module()
+            elif fd in self._reading:
+                self._move(fd)
+            else:
+                self._serve_sink(fd, event)
+        for text in self._refused:
+            self.messages.error(text)
+            self._stopped, self._reading = True, []
+        self._refused.clear()
+        self._obey_user()
+        self._reap()
+        if self._deadline is not None and time.monotonic() >= self._deadline:
+            self._deadline = None
+            self.messages.note("time is up")
+            self.stop()
 
     def _over(self) -> bool:
         if self.detached or self._abandoned:
             return True
-        if not self._stopped or self._reading or self._answered < self._told:
+        if not self._stopped or self._reading or self._commands or self._refused:
             return False
         return not any(sink.busy for sink in self._sinks.values())
 

@@ -27,7 +27,8 @@ class Signals:
     def __enter__(self) -> Signals:
         self._old_fd = signal.set_wakeup_fd(self._wake_in, warn_on_full_buffer=False)
         for number in self.HANDLED:
-            self._old[number] = signal.signal(number, lambda came, frame: self._came.append(came))
+            # Handlers run in the main thread alone, which may wait for the module: drain() tells.
+            self._old[number] = signal.signal(number, lambda came, frame: None)
         self._old[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, lambda came, frame: None)
         self._old[signal.SIGPIPE] = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
         return self
@@ -51,10 +52,10 @@ class Signals:
                     pass  # there is enough to wake it
 
     def drain(self) -> None:
-        """Empty the descriptor."""
+        """Empty the descriptor; each byte is the number of a signal, 0 for a nudge."""
         try:
-            while os.read(self.wake, 512):
-                pass
+            while numbers := os.read(self.wake, 512):
+                self._came += [number for number in numbers if number in self.HANDLED]
         except BlockingIOError:
             pass
 

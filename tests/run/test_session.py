@@ -113,6 +113,37 @@ def test_more_than_any_buffer(play):
     assert output == data * 2
 
 
+def test_commands_come_from_the_main_thread_while_output_is_moved(play, monkeypatch):
+    """As in the kernel, where the write returns when the begin or end probes have run."""
+    done, senders, send = threading.Semaphore(0), [], Channel.send
+
+    def send_and_wait(channel, text):
+        senders.append((text, threading.current_thread() is threading.main_thread()))
+        send(channel, text)
+        assert done.acquire(timeout=20)
+
+    monkeypatch.setattr(Channel, "send", send_and_wait)
+    data, released = b"x" * 300_000, ("call", done.release)
+    interrupt = ("call", lambda: os.kill(os.getpid(), signal.SIGINT))
+    output, *_ = play(
+        [("output", data), interrupt, ("output", data), ARMED, released],
+        at_stop=[("output", data), released],
+    )
+    assert output == 3 * data
+    assert senders == [("start 0", True), ("stop", True)]
+
+
+def test_an_error_of_the_loop_is_not_lost_while_a_command_is_sent(play, monkeypatch):
+    def fail(session, fd):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Session, "_move", fail)
+    sent, send = threading.Semaphore(0), Channel.send
+    monkeypatch.setattr(Channel, "send", lambda *words: (send(*words), sent.acquire(timeout=20)))
+    with pytest.raises(ZeroDivisionError):
+        play([("output", b"x"), ("sleep", 0.2), ("call", sent.release)])
+
+
 @pytest.mark.parametrize(
     ("line", "text", "errors"),
     [
