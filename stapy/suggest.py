@@ -30,7 +30,8 @@ def nearest(word: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
     """At most ``limit`` names that ``word`` may stand for, the best first.
 
     A third of the letters may be wrong; differences in case cost less, and a
-    name that begins with the whole word is always near.
+    name that begins with the whole word is always near.  One that has all of a
+    longer word between underscores is nearer than one with two wrong letters.
     """
     allowed = max(1, (len(word) + 1) // 3)
     lower = word.lower()
@@ -39,6 +40,8 @@ def nearest(word: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
         if name == word or not name:
             continue
         cost = distance(lower, name.lower(), allowed)
+        if len(word) > 4 and ("_" + lower + "_") in ("_" + name.lower() + "_"):
+            cost = min(cost, 1)
         if cost > allowed:
             if len(word) < 3 or not name.lower().startswith(lower):
                 continue
@@ -48,11 +51,13 @@ def nearest(word: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
     return [name for _, _, name in scored[:limit]]
 
 
+def listed(names: list[str], quote: str = "'") -> str:
+    """``'a', 'b' or 'c'``."""
+    names = [quote + name + quote for name in names]
+    return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
 def did_you_mean(word: str, candidates: Iterable[str], limit: int = 3, quote: str = "'") -> str:
     """A hint such as ``did you mean 'open' or 'openat'?``; empty when nothing is near."""
-    names = [quote + name + quote for name in nearest(word, candidates, limit)]
-    if not names:
-        return ""
-    if len(names) == 1:
-        return f"did you mean {names[0]}?"
-    return f"did you mean {', '.join(names[:-1])} or {names[-1]}?"
+    names = nearest(word, candidates, limit)
+    return f"did you mean {listed(names, quote)}?" if names else ""

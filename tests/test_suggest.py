@@ -29,6 +29,12 @@ def test_distance_gives_up_at_the_limit() -> None:
         ("zzz", ["open", "close"], []),
         ("vfs_", ["vfs_read", "vfs_write", "xfs_read"], ["vfs_read", "vfs_write"]),
         ("open", ["open"], []),
+        (
+            "sys_open",
+            ["seq_open", "do_sys_open", "__x64_sys_open", "sys_opened"],
+            ["do_sys_open", "__x64_sys_open", "seq_open"],
+        ),
+        ("mem_alloc", ["mem_flags", "mem_alloc_noprof"], ["mem_alloc_noprof"]),
     ],
 )
 def test_nearest(word: str, names: list[str], found: list[str]) -> None:

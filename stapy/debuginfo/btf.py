@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from mmap import mmap
 
 from stapy.debuginfo import ctypes as c
-from stapy.debuginfo.btfindex import DATASEC, KIND_LETTERS, build_index, kind_of
+from stapy.debuginfo.basictypes import basic_name
+from stapy.debuginfo.btfindex import DATASEC, ENUM, ENUM64, KIND_LETTERS, build_index, kind_of
 from stapy.debuginfo.btftypes import TypeFactory
 from stapy.debuginfo.elf import Buffer
 from stapy.debuginfo.errors import DebuginfoError
@@ -179,6 +180,7 @@ class Btf:
 
     def type(self, name: str) -> c.CType | None:
         """``struct x``, ``union x``, ``enum x`` or ``x`` (a typedef or basic type, else a tag)."""
+        name = basic_name(name) or name
         kind, _, tag = name.strip().rpartition(" ")
         letters = {"struct": "sw", "union": "uW", "enum": "e", "class": "s"}.get(kind)
         if letters is None:
@@ -234,6 +236,15 @@ class Btf:
                         return row.value
             return value
         return None
+
+    def enumerators(self) -> Iterator[str]:
+        """The names of all enumeration constants, by a walk over all types (for suggestions)."""
+        for number in range(self.first, self.end):
+            _, info, _, _ = self.header(number)
+            if kind_of(info) in (ENUM, ENUM64):
+                type = self.type_by_number(number)
+                for row in type.values if isinstance(type, c.Enum) else ():
+                    yield row.name
 
     def _string_offset(self, text: bytes) -> int | None:
         at = self._data.find(b"\0" + text + b"\0", self._text, self._text + self._text_size)

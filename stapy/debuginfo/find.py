@@ -23,6 +23,7 @@ from stapy.debuginfo import ctypes as c
 from stapy.debuginfo import near
 from stapy.debuginfo.aliases import second_names
 from stapy.debuginfo.btf import Btf
+from stapy.debuginfo.copies import copies_of, is_copy, kinds_of
 from stapy.debuginfo.debugfiles import DebugFiles
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.glob import has_wildcard, literal_prefix, matcher
@@ -109,6 +110,10 @@ class Debuginfo:
             return [pattern] if self.module(pattern) is not None else []
         return sorted(filter(matcher(pattern), self.kernel.modules.files()))
 
+    def built_in(self, pattern: str) -> list[str]:
+        """What could be modules, but is part of this kernel: names that match."""
+        return sorted(filter(matcher(pattern.replace("-", "_")), self.kernel.modules.builtin()))
+
     def build_ids(self, modules: Iterable[str]) -> dict[str, str]:
         """Build-ids of what was asked about: "kernel", and those of ``modules`` (names).
 
@@ -161,8 +166,10 @@ class Debuginfo:
         """Functions whose name matches, sorted by module and name.
 
         Of a pattern with wildcards, only what BTF (or, without it, the symbol
-        table) calls a function and what the kernel lets one probe; ``.cold``,
-        ``.part`` and such, and ``__pfx_`` symbols, only when the pattern names them.
+        table) calls a function and what the kernel lets one probe; ``__pfx_``
+        symbols and pieces such as ``.cold`` only when the pattern names them.
+        Copies that the compiler made (``f.isra.0``) belong to a wildcard that
+        matches them, and stand for ``f`` where there is nothing else of that name.
         A pattern with ``@file`` is answered by DWARF, see `places`.
         """
         if "@" in pattern:
@@ -184,7 +191,7 @@ class Debuginfo:
     def _matching(self, pattern: str, module: str | None, loaded: Loaded) -> list[FunctionSite]:
         if not has_wildcard(pattern):
             site = self.exact(pattern, module, loaded)
-            return [site] if site is not None else []
+            return [site] if site is not None else self._copies(pattern, module, loaded)
         prefix, match = literal_prefix(pattern), matcher(pattern)
         kinds: dict[str, list[str]] = {}
         if loaded.symbols is not None:
@@ -195,8 +202,8 @@ class Debuginfo:
         if loaded.btf is not None and not pattern.startswith(_PADDING):
             numbers.update(loaded.btf.function_numbers(pattern))
             numbers.update(second_names(loaded, kinds, numbers))
-            if "." in pattern:  # BTF leaves out the compiler's copies
-                numbers.update((name, None) for name in kinds if "." in name)
+            # BTF leaves out the compiler's copies.
+            numbers.update((name, None) for name in kinds if "." in name)
         else:
             numbers.update(dict.fromkeys(kinds))
         return [
@@ -205,19 +212,27 @@ class Debuginfo:
             if self._wanted(name, pattern, kinds.get(name, []), loaded)
         ]
 
+    def _copies(self, name: str, module: str | None, loaded: Loaded) -> list[FunctionSite]:
+        """What the compiler made of a function that has no symbol of its own name."""
+        rows = copies_of(name, loaded.symbols) if loaded.symbols is not None else []
+        found = [self.exact(row, module, loaded) for row in rows]
+        return [site for site in found if site is not None]
+
     @staticmethod
     def _wanted(name: str, pattern: str, kinds: list[str], loaded: Loaded) -> bool:
         if name.startswith(_PADDING) and not pattern.startswith(_PADDING):
             return False
-        if "." in name and "." not in pattern:
+        if "." in name and "." not in pattern and not is_copy(name):
             return False
         if loaded.symbols is None:
             return True
+        if is_copy(name):
+            kinds = kinds_of(name, loaded.symbols)
         return is_function(kinds) and not section_of(kinds)
 
     def exact(self, name: str, module: str | None, loaded: Loaded) -> FunctionSite | None:
         """The function of exactly this name in one kernel or module."""
-        kinds = loaded.symbols.kinds(name) if loaded.symbols is not None else []
+        kinds = kinds_of(name, loaded.symbols) if loaded.symbols is not None else []
         known = loaded.btf is not None and loaded.btf.has_function(name)
         if loaded.symbols is not None:
             if not is_function(kinds):
@@ -429,6 +444,10 @@ class Debuginfo:
     def near_types(self, name: str, limit: int = 3) -> list[str]:
         """The same for structs, unions and enums; ``name`` with or without that word."""
         return near.types(self, name, limit)
+
+    def near_enumerators(self, name: str, limit: int = 3) -> list[str]:
+        """The same for enumeration constants."""
+        return near.enumerators(self, name, limit)
 
     def missing_hint(self, what: str) -> str:
         """What to install for ``lines``, ``inlines``, ``locals`` (debuginfo), ``headers``, ``btf``.

@@ -75,6 +75,9 @@ Option -u keeps such code and makes this an error, and so does -W.""",
 The message says what, and why it is ignored.""",
     "W0641": """A parameter in a return probe
 `$x` in a .return probe is the value at entry of the function. Write `@entry($x)` to say so.""",
+    "W0642": """Copies of functions were left out
+Of a function that the compiler changed (f.isra.0, f.constprop.0) only the debug package knows the
+parameters. A wildcard takes it in as long as the script does not read them. Told with -v.""",
     "W0650": """A macro hides an operator
 Below the definition the operator of this name cannot be used.""",
     "W0651": """A macro hides one of the library

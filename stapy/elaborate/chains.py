@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stapy.debuginfo import ctypes
+from stapy.diagnostics import NOWHERE
 from stapy.elaborate import program as p
 from stapy.elaborate.fold import constant, fold
 from stapy.elaborate.pending import Pending
 from stapy.parse import nodes as n
-from stapy.record import Record, new
+from stapy.record import Record, new, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -126,8 +127,11 @@ def rvalue(low: Lowerer, place: Place, span: Span) -> p.Expr:
         hint = "what it points to can be asked for: a member, or an element"
         return _not_here(low, span, note, hint)
     if place.value is not None:
-        low.resolver.remember(place.value, place.type)
-        return place.value
+        value: p.Expr = place.value
+        if value.span == NOWHERE:  # a family made it: messages shall point at its use
+            value = replace(value, span=span)
+        low.resolver.remember(value, place.type)
+        return value
     if place.parts:
         if _in_gap(place):
             return _not_here(low, span, "the compiler has optimised this part of it out")

@@ -66,6 +66,8 @@ def pending(bodies: list[Any], diagnostics: Diagnostics) -> None:
                 found.setdefault((item.diagnostic.code, item.diagnostic.span), []).append(item)
     for items in found.values():
         first = items[0].diagnostic
+        if items[0].explain is not None:
+            items[0].explain(first)
         others = len({item.diagnostic.message for item in items}) - 1
         if others:
             where = f" ({items[0].point})" if items[0].point else ""

@@ -115,6 +115,9 @@ class Finisher:
         return found
 
     def _pending(self) -> None:
+        verbose = self.services.options.verbose[1] > 0
+        kept = pending.leave_out(self.resolver.probes, verbose, self.diagnostics)
+        self.resolver.probes = kept
         if self.services.options.skip_badvars:
             for raw in self.resolver.probes:
                 raw.body = pending.skip(raw.body, self.diagnostics)

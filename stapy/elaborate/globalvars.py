@@ -8,8 +8,10 @@ from stapy.elaborate import program as p
 from stapy.elaborate import targets
 from stapy.elaborate.chains import Place, finish
 from stapy.parse import nodes as n
+from stapy.suggest import listed
 
 if TYPE_CHECKING:
+    from stapy.diagnostics import Diagnostic
     from stapy.elaborate.lower import Lowerer
     from stapy.elaborate.scope import TargetScope
 
@@ -55,19 +57,29 @@ def _missing(
 ) -> p.Expr:
     name = node.name.partition("@")[0]
     hint = ""
+    explain = None
+
+    def similar(item: Diagnostic) -> None:
+        near = low.services.debuginfo.near_symbols(name, 2)
+        item.hint = f"did you mean {listed(near)}?" if near else ""
+
     if without:
         owner = f"module '{without[0]}'" if without[0] else "the kernel"
         notes = [f"of {owner} only BTF is known, which has the per-CPU variables; "
                  "all others need DWARF debug information"]  # fmt: skip
         hint = low.services.debuginfo.missing_hint("variables")
+        if without[0] is None and low.services.debuginfo.symbol_kinds(name) == []:
+            # No debug package can know what has no symbol.
+            notes, hint = [f"this kernel has no symbol '{name}'"], ""
+            explain = similar
         if without[0] and not low.services.debuginfo.module_names(without[0]):
             notes, hint = [f"this kernel has no module '{without[0]}'"], ""
     else:
         owner = " or ".join(f"module '{m}'" if m else "this kernel" for m in modules)
         notes = [f"no variable '{node.name}' has an address of its own in {owner}"]
         near = [found for m in modules for found in _near(low, name, m)][:2]
-        if near:
-            hint = "did you mean " + " or ".join(f"'{word}'" for word in near) + "?"
+        hint = f"did you mean {listed(near)}?" if near else ""
+        explain = None if near or None not in modules else similar
     return low.pending(
         "E0241",
         f"unable to find global '{name}'",
@@ -75,6 +87,7 @@ def _missing(
         where="unknown variable",
         notes=notes,
         hint=hint,
+        explain=explain,
     )
 
 

@@ -15,6 +15,8 @@ from stapy.parse import nodes as n
 from stapy.record import Record, new, replace
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from stapy.debuginfo.ctypes import CType
     from stapy.elaborate.resolve import Resolver
     from stapy.elaborate.scope import TargetScope
@@ -39,6 +41,7 @@ class Body(Record):
     scope: TargetScope | None
     locals: dict[str, p.Variable]
     ctypes: dict[str, CType | None] = new(dict)
+    causes: dict[str, Pending] = new(dict)  # why nothing is known of a local's type
     function: p.Function | None = None
     entry: EntrySlots | None = None
     loops: int = 0
@@ -94,14 +97,15 @@ class Lowerer:
         where: str = "",
         notes: list[str] | None = None,
         hint: str = "",
-    ) -> p.Expr:
+        explain: Callable[[Diagnostic], None] | None = None,
+    ) -> Pending:
         """A mistake that only counts when the value is used."""
         labels = used_at(span, self.body.use, "for this probe point")
         kind = "semantic error"
         item = Diagnostic(
             Diagnostic.ERROR, kind, code, message, span, where, labels, notes or [], hint
         )
-        return Pending(span, self.types.new(), item, self.body.point)
+        return Pending(span, self.types.new(), item, self.body.point, explain)
 
     # --- variables --------------------------------------------------------
 

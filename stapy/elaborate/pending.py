@@ -8,19 +8,54 @@ message; those that survive the optimiser are reported.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stapy.diagnostics import Diagnostic, Diagnostics
 from stapy.elaborate import program as p
 from stapy.elaborate.program import Expr
-from stapy.elaborate.walk import transform
+from stapy.elaborate.walk import transform, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from stapy.elaborate.resolve import Raw
 
 
 class Pending(Expr):
-    """A value that could not be resolved, why, and for which probe point."""
+    """A value that could not be resolved, why, and for which probe point.
+
+    Most are never shown, so what costs time, such as similar names, belongs into
+    ``explain``: it is called with the message before it is shown.  ``of`` is what
+    would have been read for it, which so is no unused value.
+    """
 
     diagnostic: Diagnostic
     point: str = ""
+    explain: Callable[[Diagnostic], None] | None = None
+    of: Expr | None = None
+
+
+def leave_out(probes: list[Raw], verbose: bool, diagnostics: Diagnostics) -> list[Raw]:
+    """All probes but those of copies by the compiler whose variables the script wants in vain.
+
+    A wildcard takes in ``f.isra.0`` though nothing is known of its parameters; a
+    script that reads them means the other functions.
+    """
+    kept: list[Raw] = []
+    dropped: list[Raw] = []
+    for raw in probes:
+        spare = all(getattr(match.site, "spare", False) for match in raw.matches)
+        values = raw.slots.values if spare and raw.slots is not None else []
+        trees = [raw.body, *values] if spare else []
+        useless = any(isinstance(item, Pending) for tree in trees for item in walk(tree))
+        (dropped if useless else kept).append(raw)
+    if not kept:
+        return probes
+    if dropped and verbose:
+        names = [match.point for raw in dropped for match in raw.matches]
+        text = f"left out, their variables are not known: {', '.join(names)}"
+        diagnostics.warning("W0642", text, dropped[0].derived.span)
+    return kept
 
 
 def skip(tree: Any, diagnostics: Diagnostics) -> Any:

@@ -9,6 +9,7 @@ from stapy.diagnostics import Diagnostics, Label
 from stapy.elaborate import program as p
 from stapy.elaborate import syntax, unused
 from stapy.elaborate.lower import Body, EntrySlots, Lowerer
+from stapy.elaborate.pending import Pending
 from stapy.elaborate.points import ConditionPiece, Derived, Points
 from stapy.elaborate.select import FunctionSource, Names
 from stapy.elaborate.typevars import TypeTable
@@ -379,6 +380,8 @@ class Resolver:
         """A local got a value; two different types make its type unknown."""
         if isinstance(value, p.Const):
             return
+        if isinstance(value, Pending):
+            body.causes.setdefault(name, value)
         type = self.ctype(value)
         if name in body.ctypes:
             type = _common([body.ctypes[name], type])

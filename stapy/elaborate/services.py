@@ -107,6 +107,15 @@ class DebuginfoLike(Protocol):
     def near(self, name: str, n: int = 3) -> list[str]:
         """Functions with similar names."""
 
+    def near_types(self, name: str, limit: int = 3) -> list[str]:
+        """Types with similar names."""
+
+    def near_enumerators(self, name: str, limit: int = 3) -> list[str]:
+        """Enumeration constants with similar names."""
+
+    def near_tracepoints(self, name: str, limit: int = 3) -> list[str]:
+        """Tracepoints with similar names."""
+
     def build_ids(self, modules: Iterable[str]) -> dict[str, str]:
         """Build-ids of the kernel and of modules, as far as they were asked about."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stapy.debuginfo import ctypes
-from stapy.diagnostics import Diagnostics
+from stapy.diagnostics import Diagnostic, Diagnostics
 from stapy.elaborate import program as p
 from stapy.elaborate import syntax
 from stapy.elaborate.chains import Place, finish, follow, place_of
@@ -14,6 +14,7 @@ from stapy.elaborate.scope import TargetScope, TargetVariable
 from stapy.elaborate.walk import fingerprint, walk
 from stapy.parse import nodes as n
 from stapy.parse.print_expr import print_expr
+from stapy.suggest import listed
 
 if TYPE_CHECKING:
     from stapy.diagnostics import Span
@@ -95,6 +96,14 @@ def _unknown(low: Lowerer, node: n.Target, scope: TargetScope, whole: TargetScop
             node.span,
             where="it has no place here",
             notes=[whole.unavailable[node.name]],
+        )
+    if node.name == "$return" and not scope.is_return:
+        return low.pending(
+            "E0241",
+            "unable to find local 'return'",
+            node.span,
+            where="nothing has been returned yet",
+            hint="$return is known in .return probes",
         )
     names = list(dict.fromkeys([*scope.variables, *whole.variables]))
     near = nearest(node.name, names, 3)
@@ -195,7 +204,13 @@ def _named_type(low: Lowerer, name: str, module: str) -> ctypes.CType | None:
 def _missing_type(low: Lowerer, name: str, module: str, span: Span) -> p.Expr:
     where = ":".join(modules_of(low, module))
     hint = "look at the spelling; 'struct x', 'union x', 'enum x' and typedefs are known"
-    return low.pending("E0248", f"type definition '{name}' not found in '{where}'", span, hint=hint)
+
+    def similar(item: Diagnostic) -> None:
+        near = low.services.debuginfo.near_types(name.strip("* "), 2)
+        item.hint = f"did you mean {listed(near)}?" if near else item.hint
+
+    text = f"type definition '{name}' not found in '{where}'"
+    return low.pending("E0248", text, span, where="unknown type", hint=hint, explain=similar)
 
 
 def _cast_place(low: Lowerer, node: n.Cast) -> Place | p.Expr:
@@ -243,12 +258,18 @@ def autocast(low: Lowerer, node: n.AutoCast) -> p.Expr:
         return value
     type = low.resolver.ctype(value)
     if type is None:
-        return low.pending(
+        cause = low.body.causes.get(value.name) if isinstance(value, p.LocalRef) else None
+        if cause is not None:  # one message for what follows from one mistake
+            why, point, explain = cause.diagnostic, cause.point, cause.explain
+            return Pending(node.span, low.types.new(), why, point, explain, value)
+        unknown = low.pending(
             "E0249",
             "unresolved type for autocast: the C type of the value is not known",
             node.span,
             hint='write @cast(value, "struct name")->member',
         )
+        unknown.of = value
+        return unknown
     place = Place(type, value, writable=True)
     return finish(low, place, node.chain, node.span, node.address_of)
 
@@ -322,9 +343,13 @@ def at_enum(low: Lowerer, node: n.AtEnum) -> p.Expr:
     value = low.services.debuginfo.enumerator(node.name)
     if value is not None:
         return p.Const(node.span, p.LONG, value)
-    return low.pending(
-        "E0248", f"enumerator '{node.name}' not found", node.span, where="unknown enumerator"
-    )
+
+    def similar(item: Diagnostic) -> None:
+        near = low.services.debuginfo.near_enumerators(node.name, 2)
+        item.hint = f"did you mean {listed(near)}?" if near else ""
+
+    text = f"enumerator '{node.name}' not found"
+    return low.pending("E0248", text, node.span, where="unknown enumerator", explain=similar)
 
 
 def at_enum_name(low: Lowerer, node: n.AtEnumName) -> p.Expr:

@@ -47,6 +47,15 @@ class Modules:
         """A module's file; ``-`` and ``_`` are one letter here."""
         return self.files().get(name.replace("-", "_"))
 
+    def builtin(self) -> set[str]:
+        """Names of what could be a module, but is part of this kernel."""
+        try:
+            path = (self._folder or Path("/nowhere")) / "modules.builtin"
+            text = path.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return set()
+        return {module_name(line) for line in text.split()}
+
 
 def loaded_modules() -> list[str]:
     """Modules of the running kernel."""

@@ -20,6 +20,7 @@ _PATTERNS = (
     "*rethook*",
     "arch_rethook_*",
     "*ftrace*",
+    "objpool_*",  # where rethook takes its instances from and gives them back to
     "trampoline_*handler",
     "fprobe_*",
     "__kretprobe_*",
@@ -180,7 +181,11 @@ def _matches(name: str, patterns: tuple[str, ...]) -> bool:
 
 @cache  # a list asks about each function that holds an inlined one
 def reason(name: str, is_return: bool) -> str:
-    """Why ``name`` must not be probed; "" when it may."""
+    """Why ``name`` must not be probed; "" when it may.
+
+    A copy by the compiler such as ``f.isra.0`` is like ``f``.
+    """
+    name = name.partition(".")[0] or name
     if _matches(name, _PATTERNS):
         return "it belongs to the code that handles probes"
     if is_return and _matches(name, _NO_RETURN):

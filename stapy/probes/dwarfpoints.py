@@ -117,14 +117,19 @@ def module_of(found: dict[str, PointComponent], services: Any) -> str | None:
 
 def no_module(component: PointComponent, services: Any) -> PointError:
     """The error for a module that the kernel does not have."""
-    from stapy.suggest import nearest
+    from stapy.suggest import listed, nearest
 
     name = text_of(component)
 
     def similar(error: PointError) -> None:
+        inside = services.debuginfo.built_in(name)
+        if inside:
+            error.notes = [f"{listed(inside[:3])} is no module but built into this kernel"]
+            error.hint = "ask the kernel itself: kernel.function(…)"
+            return
         near = nearest(name.replace("-", "_"), services.debuginfo.module_names(), 2)
         if near:
-            error.hint = "did you mean " + " or ".join(f"'{word}'" for word in near) + "?"
+            error.hint = f"did you mean {listed(near)}?"
 
     notes = [f"this kernel has no module '{name}'"]
     return PointError("E0231", "no match", component.span, notes=notes, explain=similar)
@@ -158,7 +163,7 @@ def _matches(
             site = _behind_prologue(site, services)
         matches.append(Match(_print(point, site), kprobe_site(point, text, site, found)))
     if not matches:
-        raise _no_match(text, answer, found, refused)
+        raise _no_match(text, answer, found, refused, services)
     return matches
 
 
@@ -250,7 +255,11 @@ def _print(point: ProbePoint, site: FunctionSite) -> str:
 
 
 def _no_match(
-    text: str, answer: Places, found: dict[str, PointComponent], refused: list[str]
+    text: str,
+    answer: Places,
+    found: dict[str, PointComponent],
+    refused: list[str],
+    services: Any,
 ) -> PointError:
     target = found.get("statement") or found["function"]
     if refused:
@@ -271,5 +280,34 @@ def _no_match(
         elif "statement" not in found:
             notes = [f"every function that matches '{text}' is inlined; .inline probes those"]
         return PointError("E0231", "no match", target.span, notes=notes)
+
+    def explain(error: PointError) -> None:
+        module = text_of(found["module"]) if "module" in found else None
+        for dwarf in dwarf_files(module, services):
+            _name_others(error, text, dwarf)
+
     notes = [f"no function with code matches '{text}'"]
-    return PointError("E0231", "no match", target.span, notes=notes)
+    return PointError("E0231", "no match", target.span, notes=notes, explain=explain)
+
+
+def _name_others(error: PointError, text: str, dwarf: DwarfFile) -> None:
+    """What of a pattern is wrong: its file, its function, or that the one is in the other."""
+    from stapy.debuginfo.dwarf.spec import parse
+    from stapy.suggest import listed, nearest
+
+    spec = parse(text)
+    if spec is None or error.hint:
+        return
+    near: list[str] = []
+    if spec.file and not dwarf.index.files(spec.file):
+        error.notes = [f"no source file matches '{spec.file}'"]
+        near = dwarf.index.files_like(spec.file)
+    elif spec.file and spec.named:
+        rows = list(dwarf.index.functions(spec.function))
+        if rows:
+            files = list(dict.fromkeys(row.file for row in rows))[:3]
+            error.notes = [f"'{spec.function}' is in {listed(files, '')}"]
+            near = [f"{spec.function}@{file}" for file in files[:1]]
+    if not near and spec.named:
+        near = nearest(spec.function, dwarf.index.near(spec.function), 2)
+    error.hint = f"did you mean {listed(near)}?" if near else ""

@@ -36,7 +36,8 @@ class KprobeSite(Record):
 
     ``place`` is set when DWARF told the address.  ``callers`` are the return
     addresses that must be on the stack, relative to the place: a list of
-    alternatives for each frame, the innermost first.
+    alternatives for each frame, the innermost first.  ``spare`` is a copy made by the
+    compiler that a wildcard matched: of no use to a script that wants its variables.
     """
 
     symbol: str | None
@@ -50,6 +51,7 @@ class KprobeSite(Record):
     rung: str = ""
     place: Place | None = None
     callers: list[list[int]] = new(list)
+    spare: bool = False
 
 
 def _function_forms(prefix: str) -> list[str]:
@@ -158,6 +160,7 @@ class Kprobe:
             site = KprobeSite(
                 item.name, item.module, 0, 0, optional, is_return, maxactive, item.type, item.rung
             )
+            site.spare = wild and item.type is None and "." in item.name
             matches.append(Match(self._print(point, item.name, item.module), site))
         # Without .call a function is probed where it is inlined as well, if that can be known.
         by_dwarf = point.components[0].name in ("kernel", "module")
@@ -206,6 +209,9 @@ class Kprobe:
             return PointError("E0231", "no match", span, notes=notes)
 
         def similar(error: PointError) -> None:
+            if _only_inlined(pattern, module, services):
+                error.notes = [f"'{pattern}' is inlined wherever it is called, .inline probes that"]
+                return
             near = services.debuginfo.near(pattern, 5, module)
             if near:
                 error.message = f"no match (similar functions: {', '.join(near)})"
@@ -257,12 +263,14 @@ class Kprobe:
             return dwarfvars.return_scope(site, entry, services) if site.is_return else entry
         if type is None:
             what = f"'{site.symbol}'" if site.symbol else "a plain address"
+            groups: dict[str, list[str]] = {"$$parms": [], "$$vars": [], "$$locals": []}
             return TargetScope(
                 where,
+                groups=groups | {"$$return": ["$return"]} if site.spare else {},
                 is_return=site.is_return,
                 missing=f"nothing is known about the parameters of {what}",
                 hint=services.debuginfo.missing_hint("locals") if site.symbol else "",
-                key="untyped",
+                key="spare" if site.spare else "untyped",
             )
         params = {v.name: v for v in abi.parameters(type)}
         names = list(params)
@@ -309,6 +317,14 @@ class Kprobe:
             }
             for site, point in zip(probe.sites, probe.points, strict=True)
         ]
+
+
+def _only_inlined(name: str, module: str | None, services: Any) -> bool:
+    return any(
+        row.sites
+        for dwarf in dwarfpoints.dwarf_files(module, services)
+        for row in dwarf.index.functions(name)
+    )
 
 
 def _by_dwarf(site: KprobeSite, services: Any) -> TargetScope | None:

@@ -60,10 +60,7 @@ class Tracepoint:
     @staticmethod
     def _no_match(point: ProbePoint, pattern: str, services: Any) -> PointError:
         def similar(error: PointError) -> None:
-            from stapy.suggest import nearest
-
-            known = {t.name for t in services.debuginfo.tracepoints("*")}
-            near = nearest(pattern.rpartition(":")[2], sorted(known), 5)
+            near = services.debuginfo.near_tracepoints(pattern, 5)
             if near:
                 error.message = f"no match (similar tracepoints: {', '.join(near)})"
                 error.hint = f"did you mean '{near[0]}'?"

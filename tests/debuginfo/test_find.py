@@ -5,9 +5,12 @@ from pathlib import Path
 import pytest
 
 from stapy.cache import Cache
+from stapy.debuginfo import copies
 from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.find import Debuginfo
+from stapy.debuginfo.lines import SortedLines
 from stapy.debuginfo.modulepoints import module_tracepoints
+from stapy.debuginfo.symbols import LineSymbols
 from stapy.diagnostics import Diagnostics, SourceMap
 
 from .world import kernel_btf, make_debuginfo, make_kernel, vmlinux
@@ -36,7 +39,9 @@ def debuginfo(
         ("vfs_variable", None, []),
         ("__pfx_*", None, ["__pfx_vfs_read"]),
         ("*vfs_read", None, ["vfs_read"]),
-        ("split*", None, []),
+        ("split*", None, ["split.isra.0"]),
+        ("split", None, ["split.isra.0"]),
+        ("vfs_read.isra", None, []),
         ("split.*", None, ["split.isra.0"]),
         ("split.isra.0", None, ["split.isra.0"]),
         ("only_btf", None, []),
@@ -73,6 +78,16 @@ def test_what_a_site_tells(
     assert (site.rung, site.section, site.copies) == (rung, section, copies)
     assert (site.type is not None) == typed
     assert site.module is None
+
+
+def test_copies_by_the_compiler() -> None:
+    symbols = LineSymbols(SortedLines(SortedLines.encode(
+        [b"f tb", b"f.part.0 t", b"f.part.0.isra.2 t", b"f.cold t", b"g T", b"g.isra.1 t"]
+    )))  # fmt: skip
+    assert copies.copies_of("f", symbols) == ["f.part.0", "f.part.0.isra.2"]
+    assert copies.copies_of("f.part.0", symbols) == []
+    names = ("f", "f.part.0", "f.cold", "g.isra.1", "h.isra.1")
+    assert [copies.kinds_of(name, symbols) for name in names] == [["tb"], ["tb"], ["t"], ["t"], []]
 
 
 def test_a_site_in_a_module(debuginfo: Debuginfo) -> None:

@@ -201,6 +201,24 @@ class FakeDebuginfo:
 
         return nearest(name, [n for n, _ in FUNCTIONS], limit)
 
+    def near_types(self, name: str, limit: int = 3) -> list[str]:
+        from stapy.suggest import nearest
+
+        return nearest(name.rpartition(" ")[2], TYPES, limit)
+
+    def near_enumerators(self, name: str, limit: int = 3) -> list[str]:
+        from stapy.suggest import nearest
+
+        return nearest(name, [item.name for item in MODE.values], limit)
+
+    def near_tracepoints(self, name: str, limit: int = 3) -> list[str]:
+        from stapy.suggest import nearest
+
+        return nearest(name.rpartition(":")[2], [t.name for t in TRACEPOINTS], limit)
+
+    def built_in(self, pattern: str) -> list[str]:
+        return [name for name in ("ext4",) if fnmatchcase(name, pattern)]
+
     def missing_hint(self, what: str) -> str:
         return f"install debuginfo ({what})"
 

@@ -46,6 +46,15 @@ class Dwarf:
         self.index = self
         self._variables = variables
 
+    def files(self, pattern: str) -> set[int]:
+        return {1} if pattern.endswith("read_write.c") else set()
+
+    def files_like(self, pattern: str) -> list[str]:
+        return ["fs/read_write.c"]
+
+    def near(self, name: str) -> list[str]:
+        return ["vfs_read"]
+
     def patched(self, address: int) -> bool:
         return address == 0x1BAD
 
@@ -176,7 +185,10 @@ def test_statements(tail: str, nearest: bool) -> None:
     ("point", "info", "code", "note"),
     [
         ('kernel.statement("f@a.c:3")', Info([], [5, 9], 1), "E0231", "no line records"),
-        ('kernel.function("f@a.c")', Info([], [], 0), "E0231", "no function with code"),
+        ('kernel.function("f@a.c")', Info([], [], 0), "E0231", "no source file matches 'a.c'"),
+        ('kernel.function("f@read_write.c")', Info([], [], 0), "E0231", "in kernel/kprobes.c"),
+        ('kernel.function("*@read_write.c")', Info([], [], 0), "E0231", "no function with code"),
+        ('kernel.function("absent").call', Info([]), "E0231", "inlined wherever it is called"),
         ('kernel.function("f@a.c").inline', Info([OUTSIDE]), "E0231", "is inlined anywhere"),
         ('kernel.function("f@a.c").call', Info([INSIDE]), "E0231", "is inlined; .inline"),
         ('kernel.function("f@a.c")', Info([REFUSED]), "E0231", "must not be probed"),

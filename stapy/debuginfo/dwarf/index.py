@@ -217,6 +217,19 @@ class Index:
             if test(path.decode("utf-8", "replace"))
         }
 
+    def files_like(self, pattern: str) -> list[str]:
+        """Files whose last part is like a pattern's, only those in its folder if there are any."""
+        from stapy.suggest import nearest
+
+        folder, _, last = pattern.rpartition("/")
+        by_name: dict[str, list[str]] = {}
+        for path in self._files[0 : len(self._files)]:
+            text = path.decode("utf-8", "replace")
+            by_name.setdefault(text.rpartition("/")[2], []).append(text)
+        found = [path for name in [last, *nearest(last, by_name)] for path in by_name.get(name, [])]
+        same = [path for path in found if path.rpartition("/")[0].endswith(folder)]
+        return (same or found)[:2]
+
     def near(self, name: str) -> Iterator[str]:
         """Names that begin like one."""
         low, high = self._names.span(name[:2].encode())

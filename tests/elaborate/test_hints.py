@@ -1,0 +1,98 @@
+"""What the messages advise: the nearest name, or what else would help, and nothing that lies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from stapy.debuginfo.basictypes import basic_name
+from tests.elaborate import support as s
+
+
+class Copies(s.FakeDebuginfo):
+    """A kernel with a copy that the compiler made of a function, of which BTF knows nothing."""
+
+    def functions(self, pattern: str, module: str | None = None) -> list[s.Site]:
+        found = super().functions(pattern, module)
+        if pattern in ("vfs_*", "vfs_stat"):
+            found.append(s.Site("vfs_stat.isra.0", None, None, "symbol table"))
+        return found
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "at", "advice"),
+    [
+        ('kernel.function("vfs_read") { println($return) }', "E0241", "$return", "in .return"),
+        ('begin { println(@cast(1, "flie")->f_pos) }', "E0248", "@cast(1, ", "'file'"),
+        ('begin { println(@cast(1, "struct taks_struct*")) }', "E0248", "", "'task_struct'"),
+        ('begin { println(@enum("MODE_RAED")) }', "E0248", '@enum("MODE_RAED")', "'MODE_READ'"),
+        ('begin { println(@var("pid_mx")) }', "E0241", '@var("pid_mx")', "'pid_max'"),
+        ('begin { println(@var("pid_mx@kernel/pid.c")) }', "E0241", "", "'pid_max'"),
+        ('begin { println(@var("pid_max")) }', "E0241", '@var("pid_max")', "install debuginfo"),
+        ('kernel.trace("sched:sched_swich") { println(1) }', "E0232", "", "'sched_switch'"),
+        ('module("ext4").function("ext4_*") { println(1) }', "E0231", "", "kernel.function(…)"),
+        ('kernel.function("vfs_read") { println($file . "x") }', "E0301", "$file", "sprint("),
+        ('kernel.function("vfs_read") { printf("%s", $count) }', "E0301", "$count", "sprint("),
+        ('kernel.function("vfs_read").return { println($return . "") }', "E0301", "$return", ""),
+    ],
+)  # fmt: skip
+def test_advice(text: str, code: str, at: str, advice: str) -> None:
+    result = s.run(f"probe {text}")
+    item = result.diagnostics.items[0]
+    assert (result.codes, item.code) == ([code], code)
+    assert at in result.services.sources.text(item.span)
+    assert advice in item.hint
+    if "install" not in advice:
+        assert "install" not in item.hint
+
+
+def test_what_follows_from_a_mistake_is_not_told() -> None:
+    result = s.run('probe begin { x = @var("pid_mx"); y = x->next; println(y->next) }')
+    assert result.codes == ["E0241"]
+
+
+def points(text: str, **options: Any) -> list[str]:
+    """The points of the probes of a script that passes."""
+    result = s.run(f"probe {text}", debuginfo=Copies(), **options)
+    assert result.program is not None, result.shown()
+    return sorted(point for probe in result.program.probes for point in probe.points)
+
+
+def test_copies_by_the_compiler() -> None:
+    """They belong to a wildcard, unless it is their variables that the script wants."""
+    copy = 'kernel.function("vfs_stat.isra.0")'
+    assert copy in points('kernel.function("vfs_*") { println(1) }')
+    assert copy in points('kernel.function("vfs_*") { println($$parms) }')
+    assert copy in points('kernel.function("vfs_*") { println(@defined($file)) }')
+    assert copy not in points('kernel.function("vfs_*") { println($file) }')
+    assert copy + ".return" in points('kernel.function("vfs_*").return { println($$return) }')
+    assert copy + ".return" not in points('kernel.function("vfs_*").return { println($return) }')
+    assert points('kernel.function("vfs_stat") { println(1) }') == [copy]
+    alone = s.run('probe kernel.function("vfs_stat") { println($file) }', debuginfo=Copies())
+    assert alone.codes == ["E0241"]
+    told = s.run(
+        'probe kernel.function("vfs_*") { println($file) }', debuginfo=Copies(), verbose=[1] * 5
+    )
+    assert told.codes == ["W0642"]
+    assert "vfs_stat.isra.0" in told.diagnostics.items[0].message
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("long", "long int"),
+        ("unsigned", "unsigned int"),
+        ("unsigned long long", "long long unsigned int"),
+        ("long unsigned int", "long unsigned int"),
+        ("short", "short int"),
+        ("signed char", "signed char"),
+        ("char", "char"),
+        ("int signed", "int"),
+        ("struct long", ""),
+        ("u32", ""),
+        ("", ""),
+    ],
+)
+def test_names_of_basic_types(written: str, name: str) -> None:
+    assert basic_name(written) == name
