@@ -27,10 +27,15 @@ def debug_root(release: str) -> Path:
     the package is fetched once (some 300 MB) and kept extracted (1.7 GB).
     Raises NoPackage.
     """
+    return at_hand(release) or _cached(release, f"linux-image-{release}-dbg") / "usr/lib/debug"
+
+
+def at_hand(release: str) -> Path | None:
+    """The same folder where the package is extracted already, else None."""
     for root in (Path(os.environ.get("STAPY_TEST_DEBUG", "/nowhere")), CACHE / release):
         if (root / "usr/lib/debug/boot" / f"vmlinux-{release}").exists():
             return root / "usr/lib/debug"
-    return _cached(release, f"linux-image-{release}-dbg") / "usr/lib/debug"
+    return None
 
 
 def systemtap_share() -> Path:

@@ -83,6 +83,18 @@ void notrace stapy_remember_entry(unsigned int function, struct pt_regs *regs)
 	preempt_enable_notrace();
 }
 
+/*
+ * Calls that are always under way when a session begins: the consumer's, which
+ * starts it, and that of its command, which waits for that. They are not what the
+ * script is about, and must not end it.
+ */
+static bool is_ours(void)
+{
+	if (current->tgid == stapy_session.consumer)
+		return true;
+	return current->tgid == stapy_session.target && current->flags & PF_FORKNOEXEC;
+}
+
 bool stapy_entry_register(struct stapy_context *c, s64 *to, unsigned int function,
 			  unsigned int which, unsigned long frame, const char *name,
 			  const char *place)
@@ -98,6 +110,10 @@ bool stapy_entry_register(struct stapy_context *c, s64 *to, unsigned int functio
 		smp_rmb();
 		if (atomic_read(&e->version) == version)
 			return true;
+	}
+	if (is_ours()) {
+		stapy_abort(c);
+		return false;
 	}
 	return stapy_error(c, place,
 			   "the value that it had at the entry of '%s' is not known: the call began before the session, or more than MAXENTRYFRAMES came since",

@@ -23,7 +23,6 @@ from stapy.elaborate.program import (
     MemoryRead,
     ModuleAddress,
 )
-from stapy.probes import blacklist
 
 if TYPE_CHECKING:
     from stapy.debuginfo.dwarf.expressions import Op
@@ -233,10 +232,6 @@ class Machine:
             raise Unavailable(
                 f"it was in a register that takes no argument when '{symbol}' was entered"
             )
-        # The kernel lets nothing probe the functions that handle probes.
-        why = blacklist.reason(symbol, False)
-        if why:
-            raise Unavailable(f"only a probe at the entry of '{symbol}' has it, but {why}")
         function = Entrance(symbol, self._place.module, offset)
         which = ARGUMENTS.index(number)
         return EntryRegister(NOWHERE, LONG, function, which, self._frame_address())

@@ -25,6 +25,7 @@ function say(row:string, text:string) {
 LOAD = """
     cat /proc/mounts /proc/modules >/dev/null
     cd $(mktemp -d); cat /etc/passwd >/dev/null; dd if=/dev/zero of=f bs=512 count=4 2>/dev/null
+    cp f h; cat /proc/self/mountinfo >/dev/null
     mkdir d; mv f d/g; chmod 600 d/g; rm d/g; rmdir d
     modprobe brd rd_nr=2 rd_size=4096; dd if=/dev/zero of=/dev/ram0 bs=4096 count=4 2>/dev/null
     sync; dd if=/dev/ram0 of=/dev/null bs=4096 count=2 iflag=direct 2>/dev/null
@@ -206,6 +207,42 @@ DWARF = [
     Row("cast-module", 'probe module("brd").function("brd_submit_bio") { say("cast-module", '
         'sprint(@cast($bio->bi_bdev->bd_disk->private_data, "brd_device", "brd")->brd_number)) }',
         "[01]"),
+]  # fmt: skip
+
+# Values that are nowhere but in what a function was entered with, or behind a pointer
+# that the compiler has optimised away.
+VALUES = [
+    Row("entered", 'global renamed, right, wrong '
+        'probe kernel.function("do_renameat2").call { renamed[tid()] = $from } '
+        'probe kernel.statement("do_renameat2@fs/namei.c:*") { if (tid() in renamed) { '
+        'if ($from == renamed[tid()] && $olddfd == -100) right++; else wrong++ } } '
+        'probe kernel.function("do_renameat2").return { '
+        'say("entered", sprintf("%d %d", wrong, right > 40)) }', "^0 1$"),
+    Row("entered-pointer", 'probe kernel.statement("do_renameat2@fs/namei.c:*") { '
+        'say("entered-pointer", kernel_string2($from->name, "") . " " . '
+        'kernel_string2($to->name, "") . sprintf(" %d", $flags)) }', "^f d/g 1$"),
+    Row("entered-vars", 'probe kernel.statement("vfs_mkdir@fs/namei.c:*") { '
+        'if (@defined($mode)) say("entered-vars", sprintf("%o", $mode & 0777)) }', "^7[07]+$"),
+    Row("entered-module", 'probe module("brd").statement("brd_insert_page@*/brd.c:*") { '
+        'if (@defined($sector)) '
+        'say("entered-module", sprintf("%d %d", $sector & 7, $sector < 32)) }', "^0 1$"),
+    # Most sessions find somebody in poll() or in a time-out; what is said is not a value.
+    Row("under-way", 'probe kernel.statement("do_sys_poll@fs/select.c:*"), '
+        'kernel.statement("schedule_timeout@kernel/time/timer.c:*") { '
+        'try { say("under-way", sprint(@choose_defined($timeout, @choose_defined($nfds, 0)) + '
+        '@choose_defined($ufds, 0))) } '
+        'catch (why) { if (why =~ "not known") say("under-way", why) } }',
+        "^the value that it had at the entry of '(do_sys_poll|schedule_timeout)' is not known"),
+    Row("ours", 'global ours probe kernel.statement("ksys_read@fs/read_write.c:*"), '
+        'kernel.statement("ksys_write@fs/read_write.c:*") { '
+        'if (!ours++ || $fd == 1) say("ours", sprint($fd)) }', "^1$"),
+    Row("behind", 'probe kernel.statement("prepend_name@fs/d_path.c:*") { '
+        'if (@defined($p->len)) say("behind", sprint($p->len)) }', r"^\d{3,4}$"),
+    Row("behind-struct", 'probe kernel.statement("prepend_name@fs/d_path.c:*") { '
+        'if (@defined($p->len)) say("behind-struct", $p$) }', r'^\{\.buf=".*", \.len=\d+\}$'),
+    Row("behind-number", 'probe kernel.statement("generic_copy_file_checks@fs/read_write.c:*") { '
+        'if (@defined($req_count[0])) say("behind-number", sprint($req_count[0])) }',
+        "^2048$"),
 ]  # fmt: skip
 
 

@@ -13,12 +13,14 @@ from stapy.debuginfo.find import Debuginfo
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.kernel.target import find_kernel
 from stapy.options import Options
+from tests import debugpackage
 from tests.vm.harness import Guests, ScriptResult, releases, run_script
-from tests.vm.points import DWARF, LOAD, PLAIN, Row, script
+from tests.vm.points import DWARF, LOAD, PLAIN, VALUES, Row, script
 
 pytestmark = [pytest.mark.build, pytest.mark.vm]
 
 WITH_PACKAGE = [release for release in releases() if re.match(r"6\.1\..*-cloud-", release)]
+WITHOUT_PACKAGE = [release for release in releases() if release not in WITH_PACKAGE]
 _RESULTS: dict[tuple[str, bool], ScriptResult] = {}
 
 
@@ -63,9 +65,25 @@ def addresses(release: str) -> dict[str, str]:
     return {"address": hex(row.sites[0].pc), "inside": hex(row.sites[0].pc + 1)}
 
 
-@pytest.mark.parametrize("row", PLAIN + DWARF, ids=lambda row: row.name)
+ALL = PLAIN + DWARF + VALUES
+
+
+@pytest.mark.parametrize("row", ALL, ids=lambda row: row.name)
 @pytest.mark.parametrize("kernel", WITH_PACKAGE)
 def test_with_package(row: Row, kernel: str, guests: Guests, package: None) -> None:
     if (kernel, True) not in _RESULTS:
-        run(guests, kernel, PLAIN + DWARF, True, **addresses(kernel))
+        run(guests, kernel, ALL, True, **addresses(kernel))
     check(row, _RESULTS[kernel, True])
+
+
+@pytest.mark.parametrize("row", VALUES, ids=lambda row: row.name)
+@pytest.mark.parametrize("kernel", WITHOUT_PACKAGE)
+def test_with_package_at_hand(
+    row: Row, kernel: str, guests: Guests, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What other compilers make of the same functions; their packages are not fetched for it."""
+    root = debugpackage.at_hand(kernel)
+    if root is None:
+        pytest.skip(f"the debug package of {kernel} is not at hand")
+    monkeypatch.setenv("SYSTEMTAP_DEBUGINFO_PATH", str(root))
+    check(row, run(guests, kernel, VALUES, True))
