@@ -1,174 +1,80 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Associative arrays: finding, adding and removing elements. */
-#include "map_internal.h"
-#include "compat/linux/word_at_a_time.h"
-
-#ifdef CONFIG_DCACHE_WORD_ACCESS
-#define WORD sizeof(unsigned long)
-
-/*
- * The next characters of a string as a word, `most` at most, with zeros from its
- * end on; *end says that it ended in here. A word may reach into a page that is
- * not there: its bytes read as zeros.
- */
-static __always_inline unsigned long word_of(const char *s, unsigned int most, bool *end)
-{
-	const struct word_at_a_time constants = WORD_AT_A_TIME_CONSTANTS;
-	unsigned long word = load_unaligned_zeropad(s), zeros;
-
-	*end = has_zero(word, &zeros, &constants);
-	if (*end) {
-		zeros = prep_zero_mask(word, zeros, &constants);
-		word &= zero_bytemask(create_zero_mask(zeros));
-	}
-	if (most < WORD) {
-		word &= bytemask_from_count(most);
-		*end = true;
-	}
-	return word;
-}
-
-static __always_inline u64 hash_string(const char *s, unsigned int most)
-{
-	u64 h = 0;
-	bool end = !most;
-
-	for (; !end; s += WORD, most -= WORD) {
-		h = (h ^ word_of(s, most, &end)) * STAPY_MIX;
-		h ^= h >> 32;
-	}
-	return h;
-}
-
-static __always_inline bool same_string(const char *a, const char *b, unsigned int most)
-{
-	bool end = !most, other = end;
-
-	for (; !end; a += WORD, b += WORD, most -= WORD)
-		if (word_of(a, most, &end) != word_of(b, most, &other) || end != other)
-			return false;
-	return true;
-}
-#else
-static __always_inline u64 hash_string(const char *s, unsigned int most)
-{
-	u64 h = 0;
-
-	while (most-- && *s)
-		h = h * 31 + (u8)*s++;
-	return h;
-}
-
-static __always_inline bool same_string(const char *a, const char *b, unsigned int most)
-{
-	for (; most && *a == *b; most--, a++, b++)
-		if (!*a)
-			return true;
-	return !most;
-}
-#endif
-
-u32 stapy_map_hash(const struct stapy_map *m, const union stapy_key *keys)
-{
-	u64 h = 0;
-	int i;
-
-	if (m->one_long)
-		return stapy_hash_long(keys[0].n);
-	if (m->one_string)
-		return stapy_hash_long(hash_string(keys[0].s, m->key_bytes[0] - 1));
-	for (i = 0; i < m->row->nkeys; i++) {
-		u64 part = m->row->keys[i] == STAPY_LONG ? (u64)keys[i].n :
-			   hash_string(keys[i].s, m->key_bytes[i] - 1);
-
-		h = (h ^ part) * STAPY_MIX;
-		h ^= h >> 32;
-	}
-	return h;
-}
-
-static __always_inline struct stapy_entry *find_string(const struct stapy_map *m,
-							const struct stapy_table *t, u32 hash,
-							const char *key)
-{
-	struct stapy_entry *e = t->buckets[hash & m->mask];
-
-	/* Keys follow the entry, the first one at once. */
-	while (e && (e->hash != hash || !same_string((char *)(e + 1), key, m->key_bytes[0] - 1)))
-		e = e->chain;
-	return e;
-}
-
-static __always_inline bool same_key(const struct stapy_map *m, const struct stapy_entry *e, int i,
-				     union stapy_key key)
-{
-	if (m->row->keys[i] == STAPY_LONG)
-		return *stapy_entry_long_key(m, e, i) == key.n;
-	return same_string(stapy_entry_string_key(m, e, i), key.s, m->key_bytes[i] - 1);
-}
+#include "map_find.h"
 
 bool stapy_entry_matches(const struct stapy_map *m, const struct stapy_entry *e,
 			 const union stapy_key *keys, const u8 *any)
 {
 	int i;
 
-	for (i = 0; i < m->row->nkeys; i++)
-		if (!(any && any[i]) && !same_key(m, e, i, keys[i]))
+	for (i = 0; i < m->nkeys; i++) {
+		if (any && any[i])
+			continue;
+		if (m->strings & 1 << i) {
+			if (!same_string(word_in(m, e, i), keys[i].s, m->key_bytes[i] - 1))
+				return false;
+		} else if (*stapy_entry_long_key(m, e, i) != keys[i].n) {
 			return false;
+		}
+	}
 	return true;
-}
-
-struct stapy_entry *stapy_table_find(const struct stapy_map *m, const struct stapy_table *t, u32 hash,
-				     const union stapy_key *keys)
-{
-	struct stapy_entry *e;
-
-	for (e = t->buckets[hash & m->mask]; e; e = e->chain)
-		if (e->hash == hash && stapy_entry_matches(m, e, keys, NULL))
-			return e;
-	return NULL;
 }
 
 static void keys_of(const struct stapy_map *m, const struct stapy_entry *e, union stapy_key *keys)
 {
 	int i;
 
-	for (i = 0; i < m->row->nkeys; i++) {
-		if (m->row->keys[i] == STAPY_LONG)
-			keys[i].n = *stapy_entry_long_key(m, e, i);
-		else
+	for (i = 0; i < m->nkeys; i++) {
+		if (m->strings & 1 << i)
 			keys[i].s = stapy_entry_string_key(m, e, i);
+		else
+			keys[i].n = *stapy_entry_long_key(m, e, i);
 	}
 }
 
 struct stapy_entry *stapy_table_twin(const struct stapy_map *m, const struct stapy_table *t,
 				     const struct stapy_entry *e)
 {
-	union stapy_key keys[9];
+	union stapy_key keys[9] UNSET;
+	struct sought s UNSET;
 
 	keys_of(m, e, keys);
-	return stapy_table_find(m, t, e->hash, keys);
+	seek(m, keys, &s);
+	return find(m, t, &s);
 }
 
 /* Take an element out of its bucket; it stays on its list. */
 void stapy_table_unchain(struct stapy_map *m, struct stapy_table *t, struct stapy_entry *e)
 {
-	struct stapy_entry **at = &t->buckets[e->hash & m->mask];
+	struct stapy_entry **at = stapy_bucket(m, t, e->hash);
 
 	while (*at != e)
 		at = &(*at)->chain;
 	*at = e->chain;
 }
 
-static void store_keys(const struct stapy_map *m, struct stapy_entry *e, const union stapy_key *keys)
+/* All words of a string, the last one filled up with zeros. */
+static void store_string(u64 *to, const char *from, size_t most)
+{
+	bool end = false;
+
+	for (; !end; from += STAPY_WORD, most -= STAPY_WORD)
+		*to++ = stapy_word_of(from, most, &end);
+}
+
+static __always_inline void store_keys(const struct stapy_map *m, struct stapy_entry *e,
+				       const struct sought *s)
 {
 	int i;
 
-	for (i = 0; i < m->row->nkeys; i++) {
-		if (m->row->keys[i] == STAPY_LONG)
-			*stapy_entry_long_key(m, e, i) = keys[i].n;
-		else
-			stapy_copy(stapy_entry_string_key(m, e, i), keys[i].s, m->key_bytes[i]);
+	e->hash = s->hash;
+	for (i = 0; i < m->nkeys; i++) {
+		u64 *to = word_in(m, e, i);
+
+		*to = s->first[i];
+		if (unlikely(s->longer & 1 << i))
+			store_string(to + 1, s->keys[i].s + STAPY_WORD,
+				     m->key_bytes[i] - 1 - STAPY_WORD);
 	}
 }
 
@@ -211,21 +117,45 @@ static struct stapy_entry *new_entry(struct stapy_map *m, struct stapy_table *t)
 }
 
 static noinline void *add_entry(struct stapy_context *c, struct stapy_map *m, struct stapy_table *t,
-				u32 hash, const union stapy_key *keys, const char *place)
+				const struct sought *s, const char *place)
 {
-	struct stapy_entry *e = new_entry(m, t);
+	struct stapy_entry *e = new_entry(m, t), **bucket = stapy_bucket(m, t, s->hash);
 
 	if (!e) {
 		overflow(c, m, place);
 		return NULL;
 	}
-	e->hash = hash;
-	store_keys(m, e, keys);
+	store_keys(m, e, s);
 	reset_value(m, e);
-	e->chain = t->buckets[hash & m->mask];
-	t->buckets[hash & m->mask] = e;
-	list_move_tail(&e->list, &t->used);
+	e->chain = *bucket;
+	*bucket = e;
+	stapy_list_move(&e->list, &t->used, true);
 	return stapy_entry_value(m, e);
+}
+
+static noinline void *slot_of_keys(struct stapy_context *c, struct stapy_map *m,
+				   struct stapy_table *t, const union stapy_key *keys,
+				   const char *place)
+{
+	struct sought s UNSET;
+	struct stapy_entry *e;
+
+	seek(m, keys, &s);
+	e = find(m, t, &s);
+	if (likely(e))
+		return stapy_entry_value(m, e);
+	return add_entry(c, m, t, &s, place);
+}
+
+static noinline void *add_long(struct stapy_context *c, struct stapy_map *m, struct stapy_table *t,
+			       s64 key, const char *place)
+{
+	struct sought s UNSET;
+
+	s.hash = hash_of_long(key);
+	s.longer = 0;
+	s.first[0] = key;
+	return add_entry(c, m, t, &s, place);
 }
 
 static __always_inline void *slot_in(struct stapy_context *c, struct stapy_map *m,
@@ -233,21 +163,13 @@ static __always_inline void *slot_in(struct stapy_context *c, struct stapy_map *
 				     const char *place)
 {
 	struct stapy_entry *e;
-	u32 hash;
 
-	if (m->one_long) {
-		hash = stapy_hash_long(keys[0].n);
-		e = stapy_table_find_long(m, t, hash, keys[0].n);
-	} else if (m->one_string) {
-		hash = stapy_hash_long(hash_string(keys[0].s, m->key_bytes[0] - 1));
-		e = find_string(m, t, hash, keys[0].s);
-	} else {
-		hash = stapy_map_hash(m, keys);
-		e = stapy_table_find(m, t, hash, keys);
-	}
+	if (!one_long(m))
+		return slot_of_keys(c, m, t, keys, place);
+	e = find_long(m, t, keys[0].n);
 	if (likely(e))
 		return stapy_entry_value(m, e);
-	return add_entry(c, m, t, hash, keys, place);
+	return add_long(c, m, t, keys[0].n, place);
 }
 
 s64 *stapy_map_slot(struct stapy_context *c, struct stapy_map *m, const union stapy_key *keys,
@@ -278,9 +200,20 @@ bool stapy_map_add(struct stapy_context *c, struct stapy_map *m, const union sta
 	return true;
 }
 
-static struct stapy_entry *find_whole(const struct stapy_map *m, const union stapy_key *keys)
+static noinline struct stapy_entry *find_keys(const struct stapy_map *m,
+					      const struct stapy_table *t,
+					      const union stapy_key *keys)
 {
-	return stapy_table_find(m, &m->whole, stapy_map_hash(m, keys), keys);
+	struct sought s UNSET;
+
+	seek(m, keys, &s);
+	return find(m, t, &s);
+}
+
+static __always_inline struct stapy_entry *find_whole(const struct stapy_map *m,
+						      const union stapy_key *keys)
+{
+	return one_long(m) ? find_long(m, &m->whole, keys[0].n) : find_keys(m, &m->whole, keys);
 }
 
 s64 stapy_map_get_long(struct stapy_map *m, const union stapy_key *keys)
@@ -297,28 +230,33 @@ const char *stapy_map_get_string(struct stapy_map *m, const union stapy_key *key
 	return e ? stapy_entry_value(m, e) : "";
 }
 
-bool stapy_map_has(struct stapy_map *m, const union stapy_key *keys)
+static noinline bool parts_have(struct stapy_map *m, const union stapy_key *keys)
 {
-	u32 hash = stapy_map_hash(m, keys);
+	struct sought s UNSET;
 	int cpu;
 
-	if (!stapy_map_is_stat(m))
-		return stapy_table_find(m, &m->whole, hash, keys);
+	seek(m, keys, &s);
 	for_each_possible_cpu(cpu)
-		if (stapy_table_find(m, per_cpu_ptr(m->parts, cpu), hash, keys))
+		if (find(m, per_cpu_ptr(m->parts, cpu), &s))
 			return true;
 	return false;
 }
 
+bool stapy_map_has(struct stapy_map *m, const union stapy_key *keys)
+{
+	return stapy_map_is_stat(m) ? parts_have(m, keys) : find_whole(m, keys) != NULL;
+}
+
 const struct stapy_stat *stapy_map_stat(struct stapy_map *m, const union stapy_key *keys)
 {
-	u32 hash = stapy_map_hash(m, keys);
+	struct sought s UNSET;
 	bool found = false;
 	int cpu;
 
+	seek(m, keys, &s);
 	stapy_stat_reset(m->merged, &m->row->shape);
 	for_each_possible_cpu(cpu) {
-		struct stapy_entry *e = stapy_table_find(m, per_cpu_ptr(m->parts, cpu), hash, keys);
+		struct stapy_entry *e = find(m, per_cpu_ptr(m->parts, cpu), &s);
 
 		if (!e)
 			continue;
@@ -328,36 +266,39 @@ const struct stapy_stat *stapy_map_stat(struct stapy_map *m, const union stapy_k
 	return found ? m->merged : NULL;
 }
 
-static void delete_in(struct stapy_map *m, struct stapy_table *t, struct stapy_entry *e)
+static __always_inline void delete_in(struct stapy_map *m, struct stapy_table *t,
+				      struct stapy_entry *e)
 {
+	if (!e)
+		return;
 	stapy_table_unchain(m, t, e);
-	list_move(&e->list, &t->free);
+	stapy_list_move(&e->list, &t->free, false);
+}
+
+static noinline void delete_parts(struct stapy_map *m, const union stapy_key *keys)
+{
+	struct sought s UNSET;
+	int cpu;
+
+	seek(m, keys, &s);
+	for_each_possible_cpu(cpu) {
+		struct stapy_table *t = per_cpu_ptr(m->parts, cpu);
+
+		delete_in(m, t, find(m, t, &s));
+	}
 }
 
 void stapy_map_delete(struct stapy_map *m, const union stapy_key *keys)
 {
-	u32 hash = stapy_map_hash(m, keys);
-	struct stapy_entry *e;
-	int cpu;
-
-	if (!stapy_map_is_stat(m)) {
-		e = stapy_table_find(m, &m->whole, hash, keys);
-		if (e)
-			delete_in(m, &m->whole, e);
-		return;
-	}
-	for_each_possible_cpu(cpu) {
-		struct stapy_table *t = per_cpu_ptr(m->parts, cpu);
-
-		e = stapy_table_find(m, t, hash, keys);
-		if (e)
-			delete_in(m, t, e);
-	}
+	if (stapy_map_is_stat(m))
+		delete_parts(m, keys);
+	else
+		delete_in(m, &m->whole, find_whole(m, keys));
 }
 
 static void clear_table(struct stapy_map *m, struct stapy_table *t)
 {
-	memset(t->buckets, 0, (m->mask + 1) * sizeof(*t->buckets));
+	memset(t->buckets, 0, stapy_buckets(m) * sizeof(*t->buckets));
 	list_splice_init(&t->used, &t->free);
 }
 

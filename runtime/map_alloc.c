@@ -10,17 +10,18 @@ static void lay_out(struct stapy_map *m)
 	int i;
 
 	BUILD_BUG_ON(sizeof(struct stapy_entry) % sizeof(s64));
+	BUILD_BUG_ON(ARRAY_SIZE(row->keys) > 8 * sizeof(m->strings));
 
 	for (i = 0; i < row->nkeys; i++) {
 		bool is_long = row->keys[i] == STAPY_LONG;
 
 		m->key_bytes[i] = is_long ? sizeof(s64) :
 				  row->key_bytes[i] ?: stapy_session.limits.maxstringlen;
-		at = ALIGN(at, 8);
 		m->key_offset[i] = at;
-		at += m->key_bytes[i];
+		/* Whole words: strings are stored with zeros up to the end of one. */
+		at += ALIGN(m->key_bytes[i], 8);
+		m->strings |= !is_long << i;
 	}
-	at = ALIGN(at, 8);
 	m->value_offset = at;
 	switch (row->value) {
 	case STAPY_LONG:
@@ -42,7 +43,7 @@ static int table_alloc(const struct stapy_map *m, struct stapy_table *t, int nod
 
 	INIT_LIST_HEAD(&t->used);
 	INIT_LIST_HEAD(&t->free);
-	t->buckets = vzalloc_node((m->mask + 1) * sizeof(*t->buckets), node);
+	t->buckets = vzalloc_node(stapy_buckets(m) * sizeof(*t->buckets), node);
 	t->memory = vzalloc_node((size_t)m->size * m->entry_bytes, node);
 	if (!t->buckets || !t->memory)
 		return -ENOMEM;
@@ -101,9 +102,8 @@ static int map_alloc(struct stapy_storage *row)
 	*row->map = m;
 	m->row = row;
 	m->size = row->size > 0 ? row->size : max(stapy_session.limits.maxmapentries, 1);
-	m->mask = roundup_pow_of_two(m->size) - 1;
-	m->one_long = row->nkeys == 1 && row->keys[0] == STAPY_LONG;
-	m->one_string = row->nkeys == 1 && row->keys[0] == STAPY_STRING;
+	m->shift = 32 - max(order_base_2(m->size), 1);
+	m->nkeys = row->nkeys;
 	lay_out(m);
 	return stapy_map_is_stat(m) ? parts_alloc(m) : table_alloc(m, &m->whole, NUMA_NO_NODE);
 }

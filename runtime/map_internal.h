@@ -26,8 +26,9 @@ struct stapy_map {
 	struct stapy_table whole;		/* arrays of numbers and strings */
 	struct stapy_table __percpu *parts;	/* arrays of statistics: one for each CPU */
 	unsigned int size;
-	unsigned int mask;			/* number of buckets - 1 */
-	bool one_long, one_string;		/* a single key: the short ways */
+	unsigned int shift;			/* the upper bits of a hash are the bucket's number */
+	u16 nkeys;
+	u16 strings;				/* bits: keys that are strings */
 	u32 key_offset[9];
 	u32 key_bytes[9];
 	u32 value_offset;
@@ -57,26 +58,31 @@ static inline char *stapy_entry_string_key(const struct stapy_map *m, const stru
 	return (char *)e + m->key_offset[i];
 }
 
-/* Hash of a single number. */
-static __always_inline u32 stapy_hash_long(s64 key)
+static inline struct stapy_entry **stapy_bucket(const struct stapy_map *m,
+						const struct stapy_table *t, u32 hash)
 {
-	return (u64)key * STAPY_MIX >> 32;
+	return &t->buckets[hash >> m->shift];
 }
 
-u32 stapy_map_hash(const struct stapy_map *m, const union stapy_key *keys);
-struct stapy_entry *stapy_table_find(const struct stapy_map *m, const struct stapy_table *t, u32 hash,
-				     const union stapy_key *keys);
-
-static __always_inline struct stapy_entry *stapy_table_find_long(const struct stapy_map *m,
-								 const struct stapy_table *t,
-								 u32 hash, s64 key)
+static inline unsigned int stapy_buckets(const struct stapy_map *m)
 {
-	struct stapy_entry *e = t->buckets[hash & m->mask];
+	return 1u << (32 - m->shift);
+}
 
-	/* Keys follow the entry, the first one at once. */
-	while (e && *(s64 *)(e + 1) != key)
-		e = e->chain;
-	return e;
+/*
+ * Without the kernel's optional checks, which take longer than the move: nobody
+ * but the holder of the array's lock has these lists.
+ */
+static inline void stapy_list_move(struct list_head *e, struct list_head *head, bool last)
+{
+	struct list_head *before;
+
+	__list_del(e->prev, e->next);
+	before = last ? head->prev : head;
+	e->prev = before;
+	e->next = before->next;
+	before->next->prev = e;
+	before->next = e;
 }
 
 /* The element of another table that has the same keys as e. */

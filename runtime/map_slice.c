@@ -58,7 +58,7 @@ static void table_delete(struct stapy_map *m, struct stapy_table *t, const union
 	list_for_each_entry_safe(e, next, &t->used, list) {
 		if (stapy_entry_matches(m, e, keys, any)) {
 			stapy_table_unchain(m, t, e);
-			list_move(&e->list, &t->free);
+			stapy_list_move(&e->list, &t->free, false);
 		}
 	}
 }

@@ -1,18 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Strings of the script language. */
 #include "internal.h"
+#include "words.h"
+
+/* The other way would read what it has written. */
+static noinline size_t copy_upwards(char *to, const char *from, size_t bytes)
+{
+	size_t n = strnlen(from, bytes - 1);
+
+	memmove(to, from, n);
+	to[n] = '\0';
+	return n;
+}
 
 size_t stapy_copy(char *to, const char *from, size_t bytes)
 {
-	size_t n;
+	size_t n, left;
+	bool end;
+	u64 word;
 
 	if (!bytes)
 		return 0;
-	n = strnlen(from, bytes - 1);
-	if (to != from)
-		memmove(to, from, n);
-	to[n] = '\0';
-	return n;
+	if (unlikely(to > from && to - from < bytes))
+		return copy_upwards(to, from, bytes);
+	for (n = 0; ; n += sizeof(word)) {
+		left = bytes - n;
+		word = stapy_word_of(from + n, left - 1, &end);
+		if (unlikely(left < sizeof(word)))
+			break;
+		memcpy(to + n, &word, sizeof(word));
+		if (end)
+			return n + stapy_word_length(word);
+	}
+	memcpy(to + n, &word, left);
+	return n + stapy_word_length(word);
 }
 
 size_t stapy_concat(char *to, const char *a, const char *b, size_t bytes)

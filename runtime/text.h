@@ -3,7 +3,10 @@
 #ifndef STAPY_TEXT_H
 #define STAPY_TEXT_H
 
-/* Copy, cut to bytes - 1 characters; to and from may be the same. Length of the result. */
+/*
+ * Copy, cut to bytes - 1 characters; to and from may overlap. Length of the
+ * result; what lies behind it in the buffer may change.
+ */
 size_t stapy_copy(char *to, const char *from, size_t bytes);
 /* to = a . b; to may be a. */
 size_t stapy_concat(char *to, const char *a, const char *b, size_t bytes);
@@ -11,5 +14,16 @@ size_t stapy_concat(char *to, const char *a, const char *b, size_t bytes);
 int stapy_compare(const char *a, const char *b);
 /* Append text quoted as user_string_quoted() does: "…" with escapes, "..." after it when cut. */
 size_t stapy_quote(char *to, size_t bytes, const char *from, size_t length, bool cut);
+
+/* Name of a task, which may change meanwhile. */
+static __always_inline void stapy_copy_comm(char *to, const struct task_struct *task, size_t bytes)
+{
+	if (bytes < TASK_COMM_LEN) {
+		stapy_copy(to, task->comm, bytes);
+		return;
+	}
+	memcpy(to, task->comm, TASK_COMM_LEN);
+	to[TASK_COMM_LEN - 1] = '\0';
+}
 
 #endif

@@ -119,6 +119,6 @@ def table(rows: Rows) -> Iterator[str]:
     """Lines of text, each as soon as its figure is known."""
     yield f"{'what':<52} {'figure':>8} {'':<5} {'budget':>7}  SystemTap"
     for row in rows:
-        digits = {"s": 3, "MB": 2}.get(row.unit, 1)
+        digits = {"s": 3, "MB": 2, "instr": 0}.get(row.unit, 1)
         line = f"{row.name:<52} {row.value:>8.{digits}f} {row.unit:<5} {row.budget:>7}  {row.peer}"
         yield line.rstrip()

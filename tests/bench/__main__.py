@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from itertools import chain
 
-from tests.bench import commands, pass4, peer, table
+from tests.bench import commands, hits, pass4, peer, table
 
-_BENCHES = {"commands": commands.rows, "pass4": pass4.rows, "peer": peer.rows}
+_BENCHES = {"commands": commands.rows, "hits": hits.rows, "pass4": pass4.rows, "peer": peer.rows}
 
 
 def main(names: list[str]) -> int:

@@ -2,7 +2,7 @@
 /* Arrays, statistics, histograms and printf; prints one line per check, or a picture. */
 #include "script.h"
 
-static struct stapy_map *mixed, *small, *ring, *texts, *stats, *short_keys;
+static struct stapy_map *mixed, *small, *ring, *texts, *stats, *short_keys, *nine, *pairs;
 static struct stapy_statvar *plain, *logs, *linear, *scaled;
 
 static struct stapy_storage storage[] = {
@@ -24,6 +24,10 @@ static struct stapy_storage storage[] = {
 	{ .name = "linear", .stat = &linear, .value = STAPY_STAT,
 	  .shape = { .histogram = 2, .low = 0, .high = 100, .step = 10 } },
 	{ .name = "scaled", .stat = &scaled, .value = STAPY_STAT, .shape = { .histogram = 1 } },
+	{ .name = "nine", .map = &nine, .value = STAPY_LONG, .nkeys = 1,
+	  .keys = { STAPY_STRING }, .key_bytes = { 9 } },
+	{ .name = "pairs", .map = &pairs, .value = STAPY_LONG, .nkeys = 2,
+	  .keys = { STAPY_LONG, STAPY_STRING }, .key_bytes = { 0, 18 } },
 };
 
 #define K(...) ((union stapy_key []){ __VA_ARGS__ })
@@ -101,6 +105,68 @@ static void check_maps(struct stapy_context *c)
 	    stapy_map_get_string(texts, K(S("none"))));
 	set(c, short_keys, K(S("abcdef")), 1);
 	say(c, "cut key %lld\n", stapy_map_get_long(short_keys, K(S("abcxyz"))));
+}
+
+#define ALPHABET "abcdefghijklmnopqrstuvwxyz"
+
+/* Keys of every length: words, what is left of one, and what is cut. */
+static void check_lengths(struct stapy_context *c)
+{
+	s64 wrong = 0, n;
+	char key[27];
+
+	for (n = 0; n < sizeof(key); n++) {
+		stapy_copy(key, ALPHABET, n + 1);
+		set(c, nine, K(S(key)), n + 1);
+		set(c, pairs, K(N(n % 2), S(key)), n + 1);
+	}
+	for (n = 0; n < sizeof(key); n++) {
+		stapy_copy(key, ALPHABET, n + 1);
+		/* The longest of those that are cut alike was the last one. */
+		wrong += stapy_map_get_long(nine, K(S(key))) != (n < 8 ? n : 26) + 1;
+		wrong += stapy_map_get_long(pairs, K(N(n % 2), S(key))) !=
+			 (n < 17 ? n : 26 - (n ^ 26) % 2) + 1;
+		wrong += stapy_map_has(pairs, K(N(2), S(key)));
+		/* Behind its end a key may go on as it likes. */
+		key[n] = '\0';
+		if (n < 8)
+			stapy_map_delete(nine, K(S(key)));
+		wrong += stapy_map_has(nine, K(S(key))) != (n >= 8);
+	}
+	say(c, "wrong by length: %lld\n", wrong);
+}
+
+/* Copies of every length into buffers of every size, and within one buffer. */
+static void check_copies(struct stapy_context *c)
+{
+	char text[64], to[64], other[64];
+	s64 wrong = 0, size, n, from, at;
+
+	for (size = 1; size < 30; size++) {
+		for (n = 0; n <= 26; n++) {
+			s64 length = min(n, size - 1);
+
+			stapy_copy(text, ALPHABET, n + 1);
+			memset(to, '#', sizeof(to));
+			wrong += stapy_copy(to, text, size) != length;
+			wrong += strlen(to) != length || memcmp(to, text, length);
+			wrong += !!memchr_inv(to + size, '#', sizeof(to) - size);
+		}
+		for (from = 0; from < 12; from++) {
+			for (at = 0; at < 12; at++) {
+				memset(text, '#', sizeof(text));
+				memcpy(text + from, ALPHABET, 27);
+				memcpy(other, text, sizeof(text));
+				stapy_copy(text + at, text + from, size);
+				n = min(size - 1, (s64)26);
+				wrong += memcmp(text + at, other + from, n) || text[at + n];
+				wrong += memcmp(text, other, at) ||
+					 memcmp(text + at + size, other + at + size,
+						sizeof(text) - at - size);
+			}
+		}
+	}
+	say(c, "wrong copies: %lld\n", wrong);
 }
 
 /* Many elements, removed and added again, sorted. */
@@ -212,6 +278,8 @@ static void check_histograms(struct stapy_context *c)
 static void h_begin(struct stapy_context *c)
 {
 	check_maps(c);
+	check_lengths(c);
+	check_copies(c);
 	check_many(c);
 	check_stats(c);
 	check_histograms(c);

@@ -1,0 +1,155 @@
+"""What one hit of a probe costs, in instructions, which no other work on the machine changes.
+
+The guest has one processor whose clock counts instructions (QEMU's ``-icount``),
+so the cycle counter does, too.  A program does 20,000 system calls with and
+without a module; the difference of one call is the cost of one hit, with all
+that the consumer does meanwhile.  The same figure comes out within a percent.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+from stapy.kernel.target import Kernel
+from stapy.vm.machine import EXITED, Machine
+from tests.bench import Row, Rows
+from tests.bench.kernels import kernels, line
+from tests.vm.harness import build, run_built
+
+PROGRAM = Path(__file__).with_name("hits.c")
+GETPPID, READ, WRITE = "getppid", "read", "write"
+ENTRY = 'probe kernel.function("__x64_sys_getppid")'
+VFS_READ = 'probe kernel.function("vfs_read")'
+RETURN = 'probe kernel.function("vfs_read").return'
+ENTER = 'probe kernel.trace("sys_enter")'
+
+
+class Hit(NamedTuple):
+    """A script, the call that hits it once, the budget and SystemTap's published figure."""
+
+    name: str
+    call: str
+    script: str
+    budget: str
+    peer: str = ""
+
+
+HITS = (
+    Hit("entry, nothing", GETPPID, ENTRY + " { %{ /* a handler that stays */ %} }", "110", "450"),
+    Hit("entry, n++", GETPPID, f"global n {ENTRY} {{ n++ }}", "230", "484"),
+    Hit("entry, n <<< 1", GETPPID, f"global n {ENTRY} {{ n <<< 1 }}", "240", "478"),
+    Hit(
+        "entry, a filter that misses",
+        GETPPID,
+        f"global n {ENTRY} {{ if (pid() == 1) n++ }}",
+        "220",
+        "481",
+    ),
+    Hit("entry, a[pid()]++", GETPPID, f"global a {ENTRY} {{ a[pid()]++ }}", "320", "608"),
+    Hit("entry, a[execname()]++", GETPPID, f"global a {ENTRY} {{ a[execname()]++ }}", "400", "826"),
+    Hit(
+        "entry, a[execname(),pid()]++",
+        GETPPID,
+        f"global a {ENTRY} {{ a[execname(),pid()]++ }}",
+        "450",
+        "898",
+    ),
+    Hit(
+        "entry, a[execname()] <<< $count",
+        READ,
+        f"global a {VFS_READ} {{ a[execname()] <<< $count }}",
+        "420",
+        "741",
+    ),
+    Hit(
+        "entry, printf of execname(), pid()",
+        GETPPID,
+        ENTRY + ' { printf("%s %d\\n", execname(), pid()) }',
+        "900",
+        "3702",
+    ),
+    Hit("entry, $file->f_mode", READ, f"global n {VFS_READ} {{ n = $file->f_mode }}", "300", "598"),
+    Hit(
+        "entry, a[backtrace()]++",
+        GETPPID,
+        f"global a {ENTRY} {{ a[backtrace()]++ }}",
+        "3000",
+        "23716",
+    ),
+    Hit("return, n++", READ, f"global n {RETURN} {{ n++ }}", "480", "734"),
+    Hit("return, a <<< $return", READ, f"global a {RETURN} {{ a <<< $return }}", "520", "769"),
+    Hit(
+        "latency: t[tid()], statistics at return",
+        READ,
+        f"global t, a {VFS_READ} {{ t[tid()] = gettimeofday_ns() }} {RETURN}"
+        " { if (tid() in t) { a <<< gettimeofday_ns() - t[tid()]; delete t[tid()] } }",
+        "1000",
+        "1890",
+    ),
+    Hit(
+        "return, @entry(gettimeofday_ns())",
+        READ,
+        f"global a {RETURN} {{ a <<< gettimeofday_ns() - @entry(gettimeofday_ns()) }}",
+        "800",
+        "2502",
+    ),
+    Hit("tracepoint, n++", GETPPID, f"global n {ENTER} {{ n++ }}", "150", "380"),
+    Hit("tracepoint, a[$id]++", GETPPID, f"global a {ENTER} {{ a[$id]++ }}", "240", "485"),
+    Hit(
+        "syscall.write, a[execname()] <<< count",
+        WRITE,
+        "global a probe syscall.write { a[execname()] <<< count }",
+        "480",
+        "1525",
+    ),
+    Hit(
+        "syscall.write, printf of argstr",
+        WRITE,
+        'probe syscall.write { printf("%s\\n", argstr) }',
+        "2000",
+        "9695",
+    ),
+)
+
+
+def rows() -> Rows:
+    """Figures of one kernel after the other."""
+    with tempfile.TemporaryDirectory(prefix="stapy-bench-") as scratch:
+        program = Path(scratch) / "hits"
+        subprocess.run(["gcc", "-O2", "-o", program, PROGRAM], check=True)
+        for kernel in kernels():
+            yield from _kernel_rows(kernel, program, Path(scratch))
+
+
+def _kernel_rows(kernel: Kernel, program: Path, scratch: Path) -> Rows:
+    with Machine(kernel.release, extra=["-icount", "shift=0"], timeout=300) as machine:
+        machine.start()
+        inside = "/run/hits"
+        machine.run(["install", "-m755", machine.push(program), inside])
+        bare = {}
+        for call in (GETPPID, READ, WRITE):
+            result = machine.run([inside, call])
+            bare[call] = _figure(result.stdout.decode())
+            yield Row(f"{line(kernel)}, {call} without a probe", bare[call], "instr")
+        for hit in HITS:
+            folder = Path(tempfile.mkdtemp(dir=scratch))
+            words = ["-g", "-c", shlex.join([inside, hit.call]), "-e", hit.script]
+            name = f"{line(kernel)}, {hit.name}"
+            built = build(kernel.release, words, folder)
+            result = run_built(machine, built, words, 300)
+            if result.kind != EXITED or result.status or "lost" in result.stderr:
+                yield Row(f"{name} failed: {result.stderr.strip()[:200]}", 0.0, "instr")
+                continue
+            cost = _figure(result.stdout) - bare[hit.call]
+            yield Row(name, cost, "instr", hit.budget, hit.peer)
+
+
+def _figure(output: str) -> float:
+    """What the program said of one call."""
+    found = re.search(r"^(?:getppid|read|write) ([\d.]+)$", output, re.MULTILINE)
+    return float(found[1]) if found else float("nan")
