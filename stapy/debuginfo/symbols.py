@@ -24,7 +24,7 @@ SHARED = "="
 
 
 class Symbols(Protocol):
-    """A kind is nm's letter, followed by marks: of `MARKS`, and of names for one address `SHARED`."""
+    """A kind is nm's letter and marks: those of `MARKS`, and `SHARED` of names of one address."""
 
     def kinds(self, name: str) -> list[str]:
         """Kinds of all symbols of a name; empty when there is none."""
