@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Symbols of the kernel, by its own kallsyms. */
 #include "internal.h"
+#include "compat/linux/kprobes.h"
 
 /* kallsyms writes up to KSYM_SYMBOL_LEN bytes, more than a stack should give. */
 static char *scratch(void)
@@ -75,5 +76,5 @@ unsigned long stapy_symbol_address(const char *name)
 
 	if (!register_kprobe(&kp))
 		unregister_kprobe(&kp);
-	return (unsigned long)kp.addr;
+	return kp.addr ? stapy_function_start((unsigned long)kp.addr) : 0;
 }

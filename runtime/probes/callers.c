@@ -3,19 +3,27 @@
 #include "../hit.h"
 #include "../compat/linux/kprobes.h"
 #include "callers.h"
+#include "modsyms.h"
 
 /* Is this return address one of the frame's alternatives? */
-static notrace bool one_of(const int *frame, unsigned long place, unsigned long address)
+static notrace bool one_of(const int *frame, const struct stapy_module_symbol *symbols,
+			   unsigned long place, unsigned long address)
 {
+	const int *row = frame + 1;
 	int i;
 
-	for (i = 1; i <= frame[0]; i++)
-		if (place + frame[i] == address)
+	for (i = 0; i < frame[0]; i++, row += 2) {
+		unsigned long from = row[0] < 0 ? place : READ_ONCE(symbols[row[0]].address);
+
+		/* No symbol is there while its module is not. */
+		if (from && from + row[1] == address)
 			return true;
+	}
 	return false;
 }
 
-bool notrace stapy_called_by(const int *callers, unsigned long address, struct pt_regs *regs)
+bool notrace stapy_called_by(const int *callers, const struct stapy_module_symbol *symbols,
+			     unsigned long address, struct pt_regs *regs)
 {
 	unsigned long stack[STAPY_MAX_CALLERS], top;
 	unsigned int frames = callers[0], i;
@@ -28,14 +36,14 @@ bool notrace stapy_called_by(const int *callers, unsigned long address, struct p
 		/* Nearly always one look is enough: the return address itself. */
 		if (frames == 1 &&
 		    !stapy_peek_kernel(&top, kernel_stack_pointer(regs), sizeof(top)) &&
-		    one_of(frame, address, top))
+		    one_of(frame, symbols, address, top))
 			return true;
 	}
 	/* A return probe may have put another address there, which the unwinder knows. */
 	if (stapy_unwind(current, regs, stack, frames) < frames)
 		return false;
-	for (i = 0; i < frames; i++, frame += frame[0] + 1)
-		if (!one_of(frame, address, stack[i]))
+	for (i = 0; i < frames; i++, frame += 2 * frame[0] + 1)
+		if (!one_of(frame, symbols, address, stack[i]))
 			return false;
 	return true;
 }

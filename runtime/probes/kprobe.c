@@ -21,7 +21,7 @@ static __always_inline bool is_meant(const struct stapy_kprobe_row *row, const s
 				     struct pt_regs *regs)
 {
 	return likely(!row->callers) ||
-	       stapy_called_by(row->callers, (unsigned long)kp->addr, regs);
+	       stapy_called_by(row->callers, row->symbols, (unsigned long)kp->addr, regs);
 }
 
 /* The entry of a function that other handlers ask about; it runs none itself. */

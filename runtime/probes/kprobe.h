@@ -3,6 +3,8 @@
 #ifndef STAPY_KPROBE_H
 #define STAPY_KPROBE_H
 
+struct stapy_module_symbol;
+
 struct stapy_kprobe_row {
 	struct stapy_site site;
 	const char *symbol;		/* function, or NULL when address is set */
@@ -15,6 +17,7 @@ struct stapy_kprobe_row {
 	size_t slot_bytes;		/* saved entry values; the entry side is site.probe->entry */
 	unsigned int remembers;		/* not 0: runs no handler but keeps the registers, see entries.h */
 	const int *callers;		/* who must have called, see callers.h; NULL: anybody */
+	const struct stapy_module_symbol *symbols;	/* what callers are told from */
 };
 
 extern const struct stapy_family stapy_kprobe;

@@ -32,6 +32,7 @@ from stapy.debuginfo.sources import Loaded, load_kernel, load_module
 from stapy.debuginfo.symbols import MARKS, is_function, section_of
 from stapy.debuginfo.tracepoints import Tracepoint, Tracepoints
 from stapy.diagnostics import Diagnostics
+from stapy.kernel.modules import module_name
 from stapy.kernel.release import install_command
 from stapy.kernel.target import Kernel
 
@@ -338,6 +339,15 @@ class Debuginfo:
     def exported(self, name: str) -> bool:
         """True when modules can link to this name."""
         return name in self.kernel.exports
+
+    def exporter(self, name: str) -> str | None:
+        """Who defines a function that modules link to: "kernel" or a module; None: nobody does."""
+        found = self.kernel.exports.get(name)
+        if found is not None:
+            return "kernel" if found.owner == "vmlinux" else module_name(found.owner)
+        if self.kernel.exports.known:
+            return None
+        return "kernel" if self.function(name) is not None else None
 
     # --- types -----------------------------------------------------------
 

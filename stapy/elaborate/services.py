@@ -116,6 +116,9 @@ class DebuginfoLike(Protocol):
     def near_tracepoints(self, name: str, limit: int = 3) -> list[str]:
         """Tracepoints with similar names."""
 
+    def exporter(self, name: str) -> str | None:
+        """Who exports a function to modules: "kernel" or a module; None when nobody does."""
+
     def build_ids(self, modules: Iterable[str]) -> dict[str, str]:
         """Build-ids of the kernel and of modules, as far as they were asked about."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stapy.debuginfo.dwarf import insides
+from stapy.debuginfo.dwarf import callees, insides
 from stapy.debuginfo.dwarf.spec import Spec, parse
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.probes import dwarfpoints
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from stapy.debuginfo.dwarf.kernel import DwarfFile, Place
+    from stapy.debuginfo.sites import FunctionSite
     from stapy.parse.nodes import PointComponent, ProbePoint
+    from stapy.probes.kprobe import Frames
 
 MAX_DEPTH = 32  # frames that the runtime looks at
 _INT = 1 << 31  # callers are told by 32-bit distances
@@ -75,22 +77,26 @@ class _Matches:
         self.point = point
         self.found = found
         self.services = services
-        self._seen: set[tuple[int, str, str]] = set()
+        self._seen: set[tuple[object, str, str]] = set()
         self.matches: list[Match] = []
         self.refused = ""
 
-    def add(
-        self, place: Place, texts: dict[str, str], many: bool, callers: list[list[int]]
-    ) -> None:
+    def add(self, place: Place, texts: dict[str, str], many: bool, callers: Frames) -> None:
         """One place; ``texts`` are printed for the components of those names."""
         if place.module is not None:
-            texts["module"] = f"module({quote(place.module)})"
+            texts.setdefault("module", f"module({quote(place.module)})")
+        self.add_site(self.services.debuginfo.site_at(place), texts, many, callers)
+
+    def add_site(
+        self, site: FunctionSite, texts: dict[str, str], many: bool, callers: Frames
+    ) -> None:
+        """The same of a site, which may be one that DWARF does not know."""
         text = ".".join(texts.get(c.name) or print_component(c) for c in self.point.components)
-        key = place.address, text, str(callers)
+        where = (site.name, site.module) if site.place is None else site.place.address
+        key = where, text, str(callers)
         if key in self._seen:
             return
         self._seen.add(key)
-        site = self.services.debuginfo.site_at(place)
         why = dwarfpoints.refusal(site, "return" in self.found, self.services)
         if why:
             self.refused = f"'{site.name}' must not be probed: {why}"
@@ -164,18 +170,31 @@ def _callees(result: _Matches, spec: Spec, files: list[DwarfFile]) -> PointError
     only_calls = any(name in found for name in ("call", "return"))
     many = "callees" in found or _wild(spec.function) or _wild(wanted.function)
     for file in files:
-        for call in _calls(file, spec, wanted, depth, everything, component):
-            if call.place.inlined and only_calls:
+        for call in _calls(result, file, spec, wanted, depth, everything, component):
+            place = call.place
+            if place is not None and place.inlined and only_calls:
                 continue
-            callee = f"callee({quote(dwarfpoints.place_text(call.place))})"
+            target = quote(dwarfpoints.place_text(place) if place is not None else call.name)
             function = f"function({quote(dwarfpoints.place_text(call.caller))})"
+            callee = f"callee({target})"
             texts = {"function": function, "callee": callee, "callees": callee}
-            frames = [] if everything else _distances(call)
-            if frames is not None:
-                result.add(call.place, texts, many, frames)
+            if file.module is not None:
+                texts["module"] = f"module({quote(file.module)})"
+            frames = [] if everything else _frames(call)
+            if frames is None:
+                continue
+            if place is not None:
+                result.add(place, texts, many, frames)
+                continue
+            assert call.outside is not None
+            site = result.services.debuginfo.function(call.name, call.outside.module)
+            if site is not None:
+                result.add_site(site, texts, many, frames)
 
     def names() -> Iterable[str]:
-        return (c.place.function for f in files for c in insides.callees(f, spec, Spec("*")))
+        everyone = Spec("*")
+        calls = (_calls(result, f, spec, everyone, 1, everything, component) for f in files)
+        return (call.name for found in calls for call in found)
 
     note = f"'{spec.function}' has no call of '{wanted.function}' that comes back to it"
     if only_calls:
@@ -184,16 +203,26 @@ def _callees(result: _Matches, spec: Spec, files: list[DwarfFile]) -> PointError
 
 
 def _calls(
+    result: _Matches,
     file: DwarfFile,
     spec: Spec,
     wanted: Spec,
     depth: int,
     everything: bool,
     component: PointComponent,
-) -> list[insides.Callee]:
+) -> list[callees.Callee]:
+    info = result.services.debuginfo
+
+    def elsewhere(name: str) -> callees.Elsewhere | None:
+        module = info.exporter(name)
+        if module is None:
+            return None
+        dwarf = info.dwarf_of(module, here=True)
+        return callees.Elsewhere(name, None if module == "kernel" else module, dwarf)
+
     try:
-        return insides.callees(file, spec, wanted, depth, tails=everything)
-    except insides.TooManyCallees as error:
+        return callees.callees(file, spec, wanted, depth, tails=everything, elsewhere=elsewhere)
+    except callees.TooManyCallees as error:
         hint = f"ask for fewer levels than {depth}"
         raise PointError("E0231", str(error), component.span, hint=hint) from None
 
@@ -208,11 +237,28 @@ def _depth(component: PointComponent) -> int:
     return depth
 
 
-def _distances(call: insides.Callee) -> list[list[int]] | None:
-    """Return addresses relative to the callee; None when they are too far away to be told."""
-    frames = [[address - call.place.address for address in frame] for frame in call.frames]
-    far = any(not -_INT <= distance < _INT for frame in frames for distance in frame)
-    return None if far else frames
+def _frames(call: callees.Callee) -> Frames | None:
+    """Return addresses as a site has them; None when one of them cannot be told."""
+    frames: Frames = []
+    for frame in call.frames:
+        rows: list[tuple[str, int]] = []
+        for dwarf, address in frame:
+            told = _told(call, dwarf, address)
+            if told is None or not -_INT <= told[1] < _INT:
+                return None
+            rows.append(told)
+        frames.append(rows)
+    return frames
+
+
+def _told(call: callees.Callee, dwarf: DwarfFile, address: int) -> tuple[str, int] | None:
+    """A return address from the place itself, or from a symbol of the module that has it."""
+    if call.place is not None and dwarf.module == call.place.module:
+        return "", address - call.place.address
+    anchor = dwarf.index.anchor(address)
+    if dwarf.module is None or anchor is None:
+        return None
+    return f"{dwarf.module}:{anchor[0]}", anchor[1]
 
 
 # --- addresses ----------------------------------------------------------------

@@ -194,12 +194,11 @@ def _wanted(site: FunctionSite, found: dict[str, PointComponent], services: Any)
 
 def refusal(site: FunctionSite, is_return: bool, services: Any) -> str:
     """Why a place must not be probed, "" when it may."""
-    assert site.place is not None
     if site.section == ".init.text":
         return "its code is gone once the kernel has booted"
     if site.section:
         return f"the kernel refuses it ({site.section})"
-    if not site.place.exact:
+    if site.place is not None and not site.place.exact:
         info = services.debuginfo
         dwarf = info.dwarf_of(site.module)
         if dwarf is not None and info.safe(False, dwarf.patched, site.place.address):
@@ -207,7 +206,8 @@ def refusal(site: FunctionSite, is_return: bool, services: Any) -> str:
     if services.options.guru:
         return ""
     # What holds an inlined function must not be probed counts as well.
-    return blacklist.reason(site.name, is_return) or blacklist.reason(site.place.symbol, is_return)
+    symbol = site.place.symbol if site.place is not None else site.name
+    return blacklist.reason(site.name, is_return) or blacklist.reason(symbol, is_return)
 
 
 def kprobe_site(
@@ -216,21 +216,21 @@ def kprobe_site(
     """A place as the family's record."""
     from stapy.probes.kprobe import WILDCARDS, Kprobe, KprobeSite
 
-    assert site.place is not None
+    place = site.place
     many = any(char in text for char in WILDCARDS) or any(
         char in text.rpartition(":")[2] for char in "-,"
     )
     return KprobeSite(
-        site.place.symbol,
+        place.symbol if place is not None else site.name,
         site.module,
         0,
-        site.place.offset,
+        place.offset if place is not None else 0,
         many or point.optional or point.sufficient,
         "return" in found,
         Kprobe.maxactive(found.get("maxactive")),
         site.type,
         site.rung,
-        site.place,
+        place,
     )
 
 

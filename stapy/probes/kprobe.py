@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from stapy.elaborate.scope import TargetScope
     from stapy.parse.nodes import PointComponent, ProbePoint
 
+# Frames, each with its alternatives: from what a return address is told, and how far it is.
+Frames = list[list[tuple[str, int]]]
 WILDCARDS = "*?["
 MAX_ACTIVE = 65_535
 
@@ -35,9 +37,10 @@ class KprobeSite(Record):
     """One function or address; ``type`` is the prototype when the debug information has it.
 
     ``place`` is set when DWARF told the address.  ``callers`` are the return
-    addresses that must be on the stack, relative to the place: a list of
-    alternatives for each frame, the innermost first.  ``spare`` is a copy made by the
-    compiler that a wildcard matched: of no use to a script that wants its variables.
+    addresses that must be on the stack, the innermost frame's first: each counts
+    from the place itself (""), or from a symbol of another module ("module:symbol").
+    ``spare`` is a copy made by the compiler that a wildcard matched: of no use to a
+    script that wants its variables.
     """
 
     symbol: str | None
@@ -50,7 +53,7 @@ class KprobeSite(Record):
     type: Function | None = None
     rung: str = ""
     place: Place | None = None
-    callers: list[list[int]] = new(list)
+    callers: Frames = new(list)
     spare: bool = False
 
 
@@ -339,14 +342,16 @@ def _by_dwarf(site: KprobeSite, services: Any) -> TargetScope | None:
     return dwarfvars.scope(replace(site, place=place), services)
 
 
-def _frames(site: KprobeSite) -> list[int] | None:
-    """Frames as ``runtime/probes/callers.h`` has them."""
+def _frames(site: KprobeSite) -> list[int | str] | None:
+    """Frames as ``runtime/probes/callers.h`` has them; symbols stand for their numbers."""
     if not site.callers:
         return None
-    at_entry = site.place is not None and site.place.exact
-    numbers = [len(site.callers), int(at_entry)]
+    at_entry = site.place is None or site.place.exact
+    numbers: list[int | str] = [len(site.callers), int(at_entry)]
     for frame in site.callers:
-        numbers += [len(frame), *frame]
+        numbers.append(len(frame))
+        for symbol, distance in frame:
+            numbers += [symbol or -1, distance]
     return numbers
 
 

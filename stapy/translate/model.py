@@ -309,11 +309,23 @@ class _Sites:
                 text = f"sizeof(struct {self._unit.slots(probe.slots)})"
             elif name == "maxactive" and not value and row.get("is_return"):
                 text = "KRETACTIVE" if "KRETACTIVE" in self._unit.limits.given else "0"
+            elif isinstance(value, list):
+                text = self._numbers(value)
+                if any(isinstance(item, str) for item in value):
+                    fields.append(("symbols", "module_symbols"))
             else:
                 text = c_value(value)
             if text not in ("0", "false", "NULL"):
                 fields.append((name, text))
         return {**_row(fields), "point": comment(point), "sort": row.get("priority", 0)}
+
+    def _numbers(self, values: list[int | str]) -> str:
+        """An array of numbers; a symbol ``module:name`` stands for the number of its row."""
+        texts = [
+            str(self._unit.module_symbol_number(value) if isinstance(value, str) else value)
+            for value in values
+        ]
+        return f"(const int []){{ {', '.join(texts)} }}"
 
 
 def c_value(value: Any) -> str:
@@ -324,8 +336,6 @@ def c_value(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, int):
         return number(value) if value < 1 << 63 else f"{value:#x}ULL"
-    if isinstance(value, list):
-        return f"(const int []){{ {', '.join(map(str, value))} }}"
     if isinstance(value, str) and value.startswith("STAPY_"):
         return value
     return string_literal(str(value))

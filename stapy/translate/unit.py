@@ -95,8 +95,11 @@ class Unit:
 
     def module_symbol(self, name: str) -> str:
         """The row of a symbol ``module:name``, whose address the runtime finds."""
-        number = self.module_symbols.setdefault(name, len(self.module_symbols))
-        return f"module_symbols[{number}]"
+        return f"module_symbols[{self.module_symbol_number(name)}]"
+
+    def module_symbol_number(self, name: str) -> int:
+        """The number of that row."""
+        return self.module_symbols.setdefault(name, len(self.module_symbols))
 
     def entrance(self, function: p.Entrance) -> int:
         """The number, from 1, of a function whose entries have to be remembered."""

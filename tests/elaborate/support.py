@@ -173,6 +173,9 @@ class FakeDebuginfo:
     def variable(self, name: str) -> c.CType | None:
         return LONG if name == "current_task" else None
 
+    def exporter(self, name: str) -> str | None:
+        return "kernel" if self.exported(name) else None
+
     def exported(self, name: str) -> bool:
         return name in ("vfs_read", "mutex_lock")
 

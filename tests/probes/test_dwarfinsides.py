@@ -93,8 +93,8 @@ def test_points(text: str, expected: list[str] | None, info: Info) -> None:
 def test_callers_are_distances(info: Info) -> None:
     text = 'probe kernel.function("jumping").callee("framed") { println(1) }'
     (row,) = rows(text, "kprobe", debuginfo=info)
-    frames, at_entry, alternatives, distance = row["callers"]
-    assert (frames, at_entry, alternatives) == (1, 1, 1)
+    frames, at_entry, alternatives, start, distance = row["callers"]
+    assert (frames, at_entry, alternatives, start) == (1, 1, 1, -1)
     sites = {r.name: r.sites[0].pc for r in info.dwarf.index.functions("*")}
     assert sites["jumping"] < sites["framed"] + distance < sites["jumping"] + 200
     inlined = 'probe kernel.function("jumping").callee("twice") { println(1) }'

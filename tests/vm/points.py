@@ -195,6 +195,14 @@ DWARF = [
         '{ say("module-inline", sprintf("%d", $sector)) }', r"\d+"),
     Row("module-callee", 'probe module("brd").function("brd_submit_bio").callee("brd_do_bvec") '
         '{ say("module-callee", sprint($len)) }', "4096"),
+    Row("module-kernel", 'probe module("brd").function("brd_init").callee("__register_blkdev") '
+        '{ say("module-kernel", symname(caller_addr()) . " " . modname(caller_addr())) }',
+        "brd_init brd"),
+    Row("module-kernel-return", 'probe module("brd").function("add_disk").callee('
+        '"device_add_disk").return { say("module-kernel-return", sprint($return)) }', "0"),
+    Row("module-kernel-deep", 'probe module("brd").function("brd_init").callees(2) '
+        '{ if (ppfunc() == "__register_blkdev") say("module-kernel-deep", pp()) }',
+        r'module\("brd"\)\.function\("__register_blkdev@block/genhd\.c:\d+"\)\.callee\("'),
     Row("module-label", 'probe module("brd").function("brd_do_bvec").label("out") '
         '{ say("module-label", pp()) }', r'\.label\("out"\)'),
     Row("module-renamed", 'probe module("brd").function("brd_alloc").return '

@@ -158,16 +158,20 @@ class DwarfFile:
             self._first_lines[file] = known
         return known
 
-    def _add(self, answer: Answer, row: FunctionRow, site: Site, address: int, line: int) -> None:
+    def place(self, row: FunctionRow, site: Site, address: int, line: int) -> Place | None:
+        """An address in one site of a function; None when no symbol is below it."""
         anchor = self.index.anchor(address)
         if anchor is None:
-            return
+            return None
         symbol, offset = anchor
         exact = address == site.pc and not site.inlined
-        answer.places.append(
-            Place(row.qualified, row.file, line, symbol, offset, address, site.entry,
-                  site.inlined, exact, self.module)
-        )  # fmt: skip
+        return Place(row.qualified, row.file, line, symbol, offset, address, site.entry,
+                     site.inlined, exact, self.module)  # fmt: skip
+
+    def _add(self, answer: Answer, row: FunctionRow, site: Site, address: int, line: int) -> None:
+        place = self.place(row, site, address, line)
+        if place is not None:
+            answer.places.append(place)
 
     def _at_lines(
         self, answer: Answer, row: FunctionRow, site: Site, spec: Spec, nearest: bool

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stapy.debuginfo.dwarf import insides
+from stapy.debuginfo.dwarf import callees, insides
 from stapy.debuginfo.dwarf.kernel import DwarfFile
 from stapy.debuginfo.dwarf.spec import Spec
 from stapy.debuginfo.elf import ElfFile
@@ -17,8 +17,13 @@ from .test_kernel import opened, optimised
 
 def calls(
     dwarf: DwarfFile, function: str, wanted: str = "*", depth: int = 1
-) -> list[insides.Callee]:
-    return insides.callees(dwarf, Spec(function), Spec(wanted), depth)
+) -> list[callees.Callee]:
+    return callees.callees(dwarf, Spec(function), Spec(wanted), depth)
+
+
+def inlined(call: callees.Callee) -> bool:
+    assert call.place is not None
+    return call.place.inlined
 
 
 def test_labels(sample: Path) -> None:
@@ -38,15 +43,15 @@ def test_callees_are_what_is_called_and_what_is_inlined(sample: Path) -> None:
     dwarf = opened(sample)
     if not optimised(dwarf):
         pytest.skip("gcc tells of calls only with optimisation")
-    found = {(call.place.function, call.place.inlined) for call in calls(dwarf, "jumping")}
+    found = {(call.name, inlined(call)) for call in calls(dwarf, "jumping")}
     assert found == {("framed", False), ("twice", True), ("leaf", False)}
-    assert {call.place.function for call in calls(dwarf, "jumping", "*e*f")} == {"leaf"}
+    assert {call.name for call in calls(dwarf, "jumping", "*e*f")} == {"leaf"}
     assert not calls(dwarf, "leaf")
-    in_header = insides.callees(dwarf, Spec("jumping"), Spec("*", "inlined.h"))
-    assert {call.place.function for call in in_header} == {"twice"}
+    in_header = callees.callees(dwarf, Spec("jumping"), Spec("*", "inlined.h"))
+    assert {call.name for call in in_header} == {"twice"}
     for call in found and calls(dwarf, "jumping"):
         assert call.caller.name == "jumping"
-        assert bool(call.frames) != call.place.inlined
+        assert bool(call.frames) != inlined(call)
 
 
 def test_frames_are_return_addresses(sample: Path) -> None:
@@ -60,8 +65,9 @@ def test_frames_are_return_addresses(sample: Path) -> None:
     checked = 0
     for call in calls(dwarf, "*", "*", 2):
         for frame in call.frames[:1]:
-            for address in frame:
+            for _, address in frame:
                 at = address - text.address
+                assert call.place is not None
                 if call.place.exact and code[at - 5] == 0xE8:
                     distance = int.from_bytes(code[at - 4 : at], "little", signed=True)
                     assert address + distance == call.place.address
@@ -87,8 +93,8 @@ def test_a_limit_is_told(sample: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dwarf = opened(sample)
     if not optimised(dwarf):
         pytest.skip("gcc tells of calls only with optimisation")
-    monkeypatch.setattr(insides, "MAX_CALLEES", 2)
-    with pytest.raises(insides.TooManyCallees, match="more than 2 places"):
+    monkeypatch.setattr(callees, "MAX_CALLEES", 2)
+    with pytest.raises(callees.TooManyCallees, match="more than 2 places"):
         calls(dwarf, "*", "*", 3)
 
 
