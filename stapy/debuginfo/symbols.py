@@ -19,6 +19,7 @@ MARKS = {
     "b": "NOKPROBE_SYMBOL",
 }
 _TEXT = "tTwW"
+_MANY = 64  # so many names one by one cost as much as all of them from the cache
 # Behind this mark stands a number that all names of one address share.
 SHARED = "="
 
@@ -60,6 +61,7 @@ class PackedSymbols:
         self._tables = tables
         self._expand = expand
         self._text: LineSymbols | None = None
+        self._asked = 0
 
     def _lines(self) -> LineSymbols:
         if self._text is None:
@@ -68,7 +70,8 @@ class PackedSymbols:
 
     def kinds(self, name: str) -> list[str]:
         """See `Symbols`."""
-        if self._text is None and self._tables.searchable:
+        self._asked += 1
+        if self._text is None and self._tables.searchable and self._asked < _MANY:
             return self._tables.find(name)
         return self._lines().kinds(name)
 

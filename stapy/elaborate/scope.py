@@ -57,7 +57,8 @@ class TargetScope(Record):
     is_return: bool = False
     missing: str = ""
     hint: str = ""
-    unavailable: dict[str, str] = new(dict)  # known, but nowhere at this place: name -> note
+    # Known, but nowhere at this place: what tells why, which may take a while.
+    unavailable: dict[str, Callable[[], str]] = new(dict)
     key: str = ""  # sites with one key have equal variables
     deeper: Callable[[], TargetScope | None] | None = None
     outside: Callable[[str], tuple[CType, Expr] | None] | None = None

@@ -90,12 +90,16 @@ def _unknown(low: Lowerer, node: n.Target, scope: TargetScope, whole: TargetScop
     from stapy.suggest import nearest
 
     if node.name in whole.unavailable:
+
+        def explain(item: Diagnostic) -> None:
+            item.notes.insert(0, whole.unavailable[node.name]())
+
         return low.pending(
             "E0241",
             f"variable '{node.name[1:]}' is not accessible at this address",
             node.span,
             where="it has no place here",
-            notes=[whole.unavailable[node.name]],
+            explain=explain,
         )
     if node.name == "$return" and not scope.is_return:
         return low.pending(

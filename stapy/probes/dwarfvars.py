@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from stapy.debuginfo import ctypes
@@ -28,7 +29,7 @@ def scope(site: Any, services: Any) -> TargetScope:
     found: dict[str, TargetVariable] = {}
     parameters: list[str] = []
     locals_: list[str] = []
-    unavailable: dict[str, str] = {}
+    unavailable: dict[str, Callable[[], str]] = {}
     missing = f"these are the variables of '{place.function}'"
     try:
         for variable in dwarf.variables(place):
@@ -36,7 +37,7 @@ def scope(site: Any, services: Any) -> TargetScope:
             try:
                 found[name] = describe(variable, place, dwarf)
             except Unavailable as error:
-                unavailable[name] = _where_else(variable, place, dwarf, str(error))
+                unavailable[name] = partial(_where_else, variable, place, dwarf, str(error))
             (parameters if variable.parameter else locals_).append(name)
     except DebuginfoError as error:  # what was read before the damage is good
         missing = str(error)
@@ -91,7 +92,10 @@ def return_scope(site: Any, entry: TargetScope, services: Any) -> TargetScope:
 
 def _where_else(variable: Variable, place: Place, dwarf: DwarfFile, why: str) -> str:
     """Why a variable is not there, and on which lines of its function it is."""
-    lines = dwarf.lines_with(place, variable) if variable.ranges else []
+    try:
+        lines = dwarf.lines_with(place, variable) if variable.ranges else []
+    except DebuginfoError:
+        lines = []
     if not lines:
         return why or "the compiler has optimised it out"
     shown = ", ".join(str(line) for line in lines[:_SHOWN_LINES])

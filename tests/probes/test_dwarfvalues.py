@@ -187,7 +187,9 @@ def test_locations(type: c.CType, ops: list[Op] | None, expected: str | None) ->
         }
         told = [reasons[op.name] for op in ops or [] if op.name in reasons]
         reason = told[0] if told else "optimised it out"
-        assert ("it is available at fs/a.c:7" if ops is None else reason) in scope.unavailable["$x"]
+        assert ("it is available at fs/a.c:7" if ops is None else reason) in scope.unavailable[
+            "$x"
+        ]()
     elif found.parts:
         gaps = f" without {found.gaps}" if found.gaps else ""
         assert "parts " + " ".join(shown(part) for part in found.parts) + gaps == expected

@@ -54,11 +54,7 @@ class SymbolTable:
     def _place(self, name: str) -> tuple[int, int] | None:
         """Section and value of the only symbol of a name."""
         rows, names = self._tables()
-        found = {
-            place
-            for offset in _offsets(names, name.encode() + b"\0")
-            for place in _with_name(rows, offset)
-        }
+        found = set(_with_names(rows, set(_offsets(names, name.encode() + b"\0"))))
         return found.pop() if len(found) == 1 else None
 
     def _read(self) -> tuple[bytes, bytes]:
@@ -79,15 +75,13 @@ def _offsets(names: bytes, text: bytes) -> list[int]:
     return found
 
 
-def _with_name(rows: bytes, offset: int) -> list[tuple[int, int]]:
-    """``(section, value)`` of the defined symbols whose name is at an offset."""
+def _with_names(rows: bytes, offsets: set[int]) -> list[tuple[int, int]]:
+    """``(section, value)`` of the defined symbols whose names are at one of some offsets."""
+    words = memoryview(rows[: len(rows) // _ROW.size * _ROW.size]).cast("I")
     found: list[tuple[int, int]] = []
-    wanted = offset.to_bytes(4, "little")
-    at = rows.find(wanted)
-    while at >= 0:
-        if at % _ROW.size == 0 and at + _ROW.size <= len(rows):
-            _, _, _, section, value, _ = _ROW.unpack_from(rows, at)
+    for number, offset in enumerate(words[:: _ROW.size // 4].tolist()):
+        if offset in offsets:
+            _, _, _, section, value, _ = _ROW.unpack_from(rows, number * _ROW.size)
             if section:
                 found.append((section, value))
-        at = rows.find(wanted, at + 1)
     return found
