@@ -91,10 +91,12 @@ class Session:
         self._telling = True
         _thread.start_new_thread(self._serve, (done,))
         try:
+            self.signals.leave_to_others(True)
             self.channel.send(command)
         except OSError as error:
             self._refused.append(f"Couldn't {command.split()[0]} the module: {error.strerror}")
         finally:
+            self.signals.leave_to_others(False)
             self._telling = False
             self.signals.nudge()
             done.acquire()
