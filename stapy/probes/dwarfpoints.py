@@ -201,8 +201,9 @@ def refusal(site: FunctionSite, is_return: bool, services: Any) -> str:
     if site.place is not None and not site.place.exact:
         info = services.debuginfo
         dwarf = info.dwarf_of(site.module)
-        if dwarf is not None and info.safe(False, dwarf.patched, site.place.address):
-            return "the kernel patches its code there (a jump label)"
+        what = info.safe("", dwarf.refused, site.place.address) if dwarf is not None else ""
+        if what:
+            return f"the kernel wants no probe there ({what})"
     if services.options.guru:
         return ""
     # What holds an inlined function must not be probed counts as well.

@@ -55,8 +55,8 @@ class Dwarf:
     def near(self, name: str) -> list[str]:
         return ["vfs_read"]
 
-    def patched(self, address: int) -> bool:
-        return address == 0x1BAD
+    def refused(self, address: int) -> str:
+        return "a jump label" if address == 0x1BAD else ""
 
     def functions(self, name: str) -> list[FunctionRow]:
         return [FunctionRow(name, "kernel/kprobes.c", 1, 1, [Site(BASE, 1, False)])]
@@ -192,7 +192,12 @@ def test_statements(tail: str, nearest: bool) -> None:
         ('kernel.function("f@a.c").inline', Info([OUTSIDE]), "E0231", "is inlined anywhere"),
         ('kernel.function("f@a.c").call', Info([INSIDE]), "E0231", "is inlined; .inline"),
         ('kernel.function("f@a.c")', Info([REFUSED]), "E0231", "must not be probed"),
-        ('kernel.function("f@a.c")', Info([PATCHED]), "E0231", "patches its code"),
+        (
+            'kernel.function("f@a.c")',
+            Info([PATCHED]),
+            "E0231",
+            "wants no probe there (a jump label)",
+        ),
         ('module("absent").function("f@a.c")', Info([]), "E0231", "no module 'absent'"),
         ('module("ext").function("f").label("x")', s.FakeDebuginfo(), "E0233", "needs DWARF"),
         ("kernel.statement(12)", s.FakeDebuginfo(), "E0233", "needs DWARF"),

@@ -80,7 +80,7 @@ class DwarfFile:
         self._types = Types()
         self._symbols = SymbolTable(elf)
         self._programs: dict[int, tuple[LineProgram, list[Row]]] = {}
-        self._jumps: frozenset[int] | None = None
+        self._refused: dict[int, str] | None = None
         self._first_lines: dict[str, list[int]] = {}
         self._around: dict[int, Entry] = {}
 
@@ -234,14 +234,13 @@ class DwarfFile:
             known = self._programs[unit] = program, reader.rows(program)
         return known
 
-    def patched(self, address: int) -> bool:
-        """True where the kernel patches its own code, so that nothing else may."""
-        if self._jumps is None:
-            from stapy.debuginfo.dwarf.jumplabels import jump_labels
+    def refused(self, address: int) -> str:
+        """What the kernel keeps probes away from at an address, "" when it is nothing."""
+        if self._refused is None:
+            from stapy.debuginfo.dwarf.refused import refused
 
-            table = map(self._symbols.address, ("__start___jump_table", "__stop___jump_table"))
-            self._jumps = jump_labels(self._elf, *table)
-        return address in self._jumps
+            self._refused = refused(self._elf, self._symbols.address)
+        return self._refused.get(address, "")
 
     # --- variables -------------------------------------------------------
 
