@@ -28,7 +28,6 @@ NOT_CALLED = frozenset(
         "mdelay",
         "panic",
         "printk",
-        "raise",
         "switch_file",
         "system",
         "udelay",

@@ -1,0 +1,70 @@
+"""A kernel of another kind: not installed, with locks that sleep and its drivers in modules."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from stapy.vm.machine import Machine
+from tests.vm.conftest import missing
+from tests.vm.harness import ROOT, run_script
+
+pytestmark = [pytest.mark.build, pytest.mark.vm]
+
+# Every way into a handler: interrupts, threads in their place, scheduler, files, system calls.
+SCRIPT = """
+global hits, longest
+probe timer.ms(3).randomize(2) { hits["hrtimer"]++ }
+probe timer.jiffies(2).randomize(1) { hits["wheel " . substr(execname(), 0, 7)]++ }
+probe timer.ms(40) { hits["stack"]++; longest <<< strlen(sprint_backtrace()) }
+probe perf.sw.cpu_clock.sample(9000000) { hits["perf"]++ }
+probe kernel.trace("sched_switch") { hits["switch"]++ }
+probe kernel.trace("sched_wakeup") { hits["wakeup"]++ }
+probe kernel.function("rt_mutex_setprio") ? { hits["boost"]++ }
+probe kernel.function("vfs_read").return { hits["read"] += $return >= 0 }
+probe syscall.getpriority { raise(10) }
+probe begin { printf("%s\\n", kernel_vr) }
+probe end {
+    foreach (name+ in hits) printf("%s %d\\n", name, hits[name] > 0)
+    printf("backtraces %d\\n", @max(longest) > 0)
+}
+"""
+COMMAND = """python3 -c '
+import os, signal
+came = []
+signal.signal(10, lambda *rest: came.append(1))
+for _ in range(3):
+    os.getpriority(0, 0)
+    open("/proc/self/status").read()
+os.system("cat /etc/passwd >/dev/null; sleep 0.2")
+print("signals", len(came), flush=True)'
+"""
+
+
+@pytest.fixture(scope="module")
+def rt() -> Iterator[Machine]:
+    """A machine with Debian's PREEMPT_RT kernel."""
+    reason = missing()
+    if reason:
+        pytest.skip(reason)
+    fetched = subprocess.run(
+        [ROOT / ".ci" / "kernel", "6.1-rt"], capture_output=True, text=True, check=False
+    )
+    if fetched.returncode:
+        pytest.skip(f"no rt kernel can be had: {fetched.stderr.strip()[-200:]}")
+    with Machine(fetched.stdout.strip(), cpus=2) as machine:
+        yield machine
+
+
+def test_preempt_rt(rt: Machine) -> None:
+    words = ("-g", "-DSTP_NO_OVERLOAD", "-DMAXSKIPPED=1000000", "-c", COMMAND)
+    result = run_script(rt, SCRIPT.replace("kernel_vr", f'"{rt.release}"'), *words)
+    assert result.status == 0, result.stderr
+    lines = result.stdout.splitlines()
+    for name in ("hrtimer", "wheel ktimers", "stack", "perf", "switch", "wakeup", "read"):
+        assert f"{name} 1" in lines, (result.stdout, result.stderr)
+    assert lines[0] == rt.release
+    assert "backtraces 1" in lines
+    assert "signals 3" in lines
