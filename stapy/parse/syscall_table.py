@@ -33,6 +33,9 @@ class Facts(Protocol):
     arch: str
     guru: bool
 
+    def at_least(self, version: str) -> bool:
+        """Whether the language spoken is that of ``version`` or newer."""
+
 
 class TableError(ValueError):
     """A line of the table that does not follow its own rules."""
@@ -56,6 +59,7 @@ class Call(Record):
     argstr: str
     result: int
     extra: list[tuple[str, str]] = new(list)
+    older: list[tuple[str, str, str]] = new(list)  # version, variable, value
 
 
 # Entry functions that take a pt_regs, by architecture: native, then 32-bit ones.
@@ -109,6 +113,7 @@ def generate(text: str, facts: Facts) -> dict[str, str]:
 def _read(text: str) -> tuple[dict[str, Kind], dict[str, list[Call]]]:
     kinds: dict[str, Kind] = {}
     calls: dict[str, list[Call]] = {}
+    older: list[tuple[str, str, list[tuple[str, str]]]] = []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.startswith(("#", "%exact ")):
             continue
@@ -116,11 +121,19 @@ def _read(text: str) -> tuple[dict[str, Kind], dict[str, list[Call]]]:
             if line.startswith("%type "):
                 name, variables, form, shown = _cells(line[6:])
                 kinds[name] = Kind(_assignments(variables), form, shown)
+            elif line.startswith("%before "):
+                head, variables = _cells(line[8:])
+                version, named = head.split(None, 1)
+                older.append((version, named, _assignments(variables)))
             else:
                 call = _call(_cells(line))
                 calls.setdefault(call.name, []).append(call)
         except ValueError as problem:
             raise TableError(f"line {number}: {problem}: {line}") from problem
+    for version, named, pairs in older:
+        for name in named.split():
+            for call in calls[name]:
+                call.older += [(version, *pair) for pair in pairs]
     return kinds, calls
 
 
@@ -232,7 +245,7 @@ def _stores(call: Call, kinds: dict[str, Kind], source: _Source) -> list[str]:
     return lines
 
 
-def _entry_body(call: Call, kinds: dict[str, Kind], source: _Source) -> list[str]:
+def _entry_body(call: Call, kinds: dict[str, Kind], source: _Source, facts: Facts) -> list[str]:
     pairs: list[tuple[str, str]] = []
     forms: list[str] = []
     shown: list[str] = []
@@ -256,6 +269,9 @@ def _entry_body(call: Call, kinds: dict[str, Kind], source: _Source) -> list[str
     lines = [f'name = "{call.name}"']
     lines += [f"{name} = {value}" for name, value in pairs]
     lines.append(f"argstr = {argstr}")
+    for version, name, value in call.older:
+        if not facts.at_least(version):
+            lines.append(f"{name} = {_fill(value, name, 1, source)}")
     return lines
 
 
@@ -306,8 +322,8 @@ def _row(row: Call, kinds: dict[str, Kind], facts: Facts) -> list[str]:
         if end:
             with_regs = without_regs = _return_body(row, "returnval()")
         else:
-            with_regs = _entry_body(row, kinds, _WRAPPED)
-            without_regs = _entry_body(row, kinds, _PLAIN)
+            with_regs = _entry_body(row, kinds, _WRAPPED, facts)
+            without_regs = _entry_body(row, kinds, _PLAIN, facts)
         back_with = back_without = [] if not facts.guru else [_RETURNED]
         if facts.guru and not end:
             back_with, back_without = _stores(row, kinds, _WRAPPED), _stores(row, kinds, _PLAIN)
@@ -337,7 +353,7 @@ def _row(row: Call, kinds: dict[str, Kind], facts: Facts) -> list[str]:
         )
         if facts.arch == _NUMBERED and row.number is not None:
             gate = f"if (__syscall_regs_nr($regs) != {row.number}) next"
-            body = _return_body(row, "$ret") if end else _entry_body(row, kinds, _TRACED)
+            body = _return_body(row, "$ret") if end else _entry_body(row, kinds, _TRACED, facts)
             point = "sys_exit" if end else "sys_enter"
             parts.append(
                 _alias(f"tp_syscall.{row.name}{end}", [f'kernel.trace("{point}")'], [gate, *body])
