@@ -333,7 +333,7 @@ class Debuginfo:
         return symbols.kinds(name)
 
     def near_symbols(self, name: str, limit: int = 3) -> list[str]:
-        """Symbols of the kernel, code or data, whose names are like a wrong one."""
+        """Symbols of the kernel's data whose names are like a wrong one."""
         return near.symbols(self, name, limit)
 
     def exported(self, name: str) -> bool:

@@ -26,6 +26,7 @@ _BLOCK = 256  # symbols between two markers
 # Functions in these parts of the text: mark, first symbol, symbol behind the last.
 SECTIONS = (
     (b"i", b"_sinittext", b"_einittext"),  # freed after boot
+    (b"i", b"_einittext", b"__init_end"),  # what unloads modules, were this one
     (b"n", b"__noinstr_text_start", b"__noinstr_text_end"),
     (b"k", b"__kprobes_text_start", b"__kprobes_text_end"),
     (b"e", b"__entry_text_start", b"__entry_text_end"),

@@ -17,12 +17,15 @@ _STUBS = (
 
 def symbols(info: Debuginfo, name: str, limit: int) -> list[str]:
     """See `Debuginfo.near_symbols`."""
+    from stapy.debuginfo.symbols import is_function
     from stapy.suggest import nearest
 
     table = info.loaded.symbols
     if table is None:
         return []
-    return nearest(name, (row for row, _ in table.rows("") if _may_be_near(name, row)), limit)
+    rows = table.rows("")
+    data = (row for row, kind in rows if _may_be_near(name, row) and not is_function([kind]))
+    return nearest(name, data, limit)
 
 
 def functions(info: Debuginfo, name: str, limit: int, module: str | None) -> list[str]:

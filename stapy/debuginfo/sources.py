@@ -28,7 +28,7 @@ from stapy.debuginfo.symbols import (
 from stapy.kernel.roots import OWN, inside
 from stapy.kernel.target import Kernel
 
-_VERSION = 5  # of everything that is cached here
+_VERSION = 6  # of everything that is cached here
 KIND = "debuginfo"
 _SYSFS = Path("/sys/kernel/btf")
 _PROC = Path("/proc/kallsyms")

@@ -168,6 +168,9 @@ _NO_RETURN = (
     "__module_put_and_kthread_exit",
 )
 
+_HANDLES = "it belongs to the code that handles probes"
+_NO_USUAL_RETURN = "it does not return in the usual way"
+
 _CACHE: dict[tuple[str, ...], re.Pattern[str]] = {}
 
 
@@ -187,7 +190,14 @@ def reason(name: str, is_return: bool) -> str:
     """
     name = name.partition(".")[0] or name
     if _matches(name, _PATTERNS):
-        return "it belongs to the code that handles probes"
+        return _HANDLES
     if is_return and _matches(name, _NO_RETURN):
-        return "it does not return in the usual way"
+        return _NO_USUAL_RETURN
+    return ""
+
+
+def hint(note: str) -> str:
+    """What helps against a refusal: guru mode against this list, nothing against the kernel's."""
+    if note.endswith((_HANDLES, _NO_USUAL_RETURN)):
+        return "-g lifts the list of functions that must not be probed"
     return ""

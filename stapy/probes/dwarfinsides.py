@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from stapy.debuginfo.dwarf import callees, insides
 from stapy.debuginfo.dwarf.spec import Spec, parse
 from stapy.debuginfo.errors import DebuginfoError
-from stapy.probes import dwarfpoints
+from stapy.probes import blacklist, dwarfpoints
 from stapy.probes.family import Match, PointError, number_of, print_component, quote, text_of
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class _Matches:
         if not self.matches:
             if self.refused:
                 otherwise.notes = [self.refused]
-                otherwise.hint = "-g lifts the list of functions that must not be probed"
+                otherwise.hint = blacklist.hint(self.refused)
                 otherwise.explain = None
             raise otherwise
         return self.matches

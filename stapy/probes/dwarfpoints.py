@@ -264,7 +264,7 @@ def _no_match(
 ) -> PointError:
     target = found.get("statement") or found["function"]
     if refused:
-        hint = "-g lifts the list of functions that must not be probed"
+        hint = blacklist.hint(refused[0])
         return PointError("E0231", "no match", target.span, notes=refused[:1], hint=hint)
     if answer.near_lines:
         lines = sorted(answer.near_lines, key=answer.near_lines.index)[:_LINES_OF]

@@ -150,12 +150,7 @@ class Kprobe:
             seen.add((item.name, item.module))
             if exported and not services.debuginfo.exported(item.name):
                 continue
-            why = "" if services.options.guru else blacklist.reason(item.name, is_return)
-            section = getattr(item, "section", "")
-            if section == ".init.text":
-                why = "its code is gone once the kernel has booted"
-            elif section and not why:
-                why = f"the kernel refuses it ({section})"
+            why = dwarfpoints.refusal(item, is_return, services)
             if why:
                 refused = f"'{item.name}' must not be probed: {why}"
                 continue
@@ -200,7 +195,7 @@ class Kprobe:
             if component.name == "function":
                 span = component.span
         if refused:
-            hint = "-g lifts the list of functions that must not be probed"
+            hint = blacklist.hint(refused)
             return PointError("E0231", "no match", span, notes=[refused], hint=hint)
         found = {c.name: c for c in point.components}
         module = text_of(found["module"]) if "module" in found else None

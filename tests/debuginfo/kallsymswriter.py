@@ -15,7 +15,7 @@ def symbols(count: int = 700) -> list[Row]:
     names += [f"func_{number:04}" for number in range(count)]
     names += ["dup", "dup", "__pfx_dup", "dup.cold", "a_very_" + "long_" * 30 + "name"]
     names += ["__noinstr_text_start", "quiet", "__noinstr_text_end"]
-    names += ["_sinittext", "early", "_einittext"]
+    names += ["_sinittext", "early", "_einittext", "leave", "__init_end", "later"]
     rows += [
         (name, "T" if name.startswith(("_", "func")) else "t", BASE + 16 * number)
         for number, name in enumerate(names)

@@ -39,6 +39,8 @@ def test_all_symbols_come_back(tables: Kallsyms) -> None:
         ("dup", ["t", "t"]),
         ("quiet", ["tn"]),
         ("early", ["ti"]),
+        ("leave", ["ti"]),
+        ("later", ["t"]),
         ("func", []),
         ("zzz", []),
         ("", []),

@@ -101,6 +101,7 @@ class Site(Record):
     rung: str
     section: str = ""
     copies: int = 1
+    place: None = None
 
 
 class Trace(Record):
