@@ -12,12 +12,40 @@ static bool belongs_to(const char *name, const char *module)
 	return !strncmp(name, module, length) && name[length] == ':';
 }
 
+/* In struct module, to which a symbol of every module leads. */
+static unsigned long per_cpu_area(const char *name, size_t module_bytes)
+{
+	char symbol[MODULE_NAME_LEN + sizeof("__this_module")];
+	unsigned long area = 0;
+#ifdef CONFIG_SMP
+	const struct module *module;
+
+	if (module_bytes > MODULE_NAME_LEN)
+		return 0;
+	memcpy(symbol, name, module_bytes);
+	strcpy(symbol + module_bytes, "__this_module");
+	module = (const struct module *)stapy_symbol_address(symbol);
+	if (module && stapy_peek_kernel(&area, (unsigned long)&module->percpu, sizeof(area)))
+		area = 0;
+#endif
+	return area;
+}
+
+static unsigned long find(const char *name)
+{
+	const char *symbol = strchr(name, ':') + 1;
+
+	if (!strcmp(symbol, STAPY_PER_CPU))
+		return per_cpu_area(name, symbol - name);
+	return stapy_symbol_address(name);
+}
+
 void stapy_module_symbols_find(struct stapy_module_symbol *rows, unsigned int count)
 {
 	unsigned int i;
 
 	for (i = 0; i < count; i++)
-		WRITE_ONCE(rows[i].address, stapy_symbol_address(rows[i].name));
+		WRITE_ONCE(rows[i].address, find(rows[i].name));
 }
 
 static int on_module(struct notifier_block *nb, unsigned long event, void *data)

@@ -426,9 +426,13 @@ class Debuginfo:
                 return found
         return None
 
-    def per_cpu(self, name: str) -> tuple[c.CType, int] | None:
-        """Type of a per-CPU variable of the kernel and its offset in each CPU's area, by BTF."""
-        btf = self.loaded.btf
+    def per_cpu(self, name: str, module: str | None = None) -> tuple[c.CType, int] | None:
+        """Type of a per-CPU variable and its offset in each CPU's area, by BTF.
+
+        Of the kernel (None) or of a module, which has areas of its own.
+        """
+        loaded = self.loaded if module is None else self.module(module)
+        btf = loaded.btf if loaded is not None else None
         return None if btf is None else self.safe(None, btf.per_cpu, name)
 
     # --- tracepoints -----------------------------------------------------

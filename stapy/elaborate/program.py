@@ -349,10 +349,15 @@ class EmbeddedValue(Expr):
     arguments: list[Expr] = new(list)
 
 
+PER_CPU = ".data..percpu"  # the section; no symbol has a name like it
+
+
 class ModuleAddress(Expr):
     """An address of a kernel module, as ``symbol`` plus ``offset``; ``offset`` while it is away.
 
     Each section of a module lies where the kernel found room when it was loaded.
+    With the symbol `PER_CPU` it is that of this CPU's copy of a variable, whose place
+    in the module's per-CPU area is ``offset``.
     """
 
     module: str

@@ -12,6 +12,7 @@ from stapy.debuginfo import ctypes
 from stapy.diagnostics import NOWHERE
 from stapy.elaborate.program import (
     LONG,
+    PER_CPU,
     BinaryOp,
     Conditional,
     Const,
@@ -104,8 +105,10 @@ def cut(value: Expr, type: ctypes.CType) -> Expr:
     return _widen(value, 8 * ctypes.size_of(type), ctypes.is_signed(type))
 
 
-def per_cpu_address(offset: int) -> Expr:
-    """The address of this CPU's copy of a per-CPU variable of the kernel."""
+def per_cpu_address(offset: int, module: str | None = None) -> Expr:
+    """The address of this CPU's copy of a per-CPU variable of the kernel (None) or a module."""
+    if module is not None:
+        return ModuleAddress(NOWHERE, LONG, module, PER_CPU, offset)
     code = f"(int64_t)(__per_cpu_offset[raw_smp_processor_id()] + {offset}L)"
     return EmbeddedValue(NOWHERE, LONG, code, {"pure", "unprivileged"})
 
@@ -113,6 +116,9 @@ def per_cpu_address(offset: int) -> Expr:
 def address_of(address: int, dwarf: DwarfFile) -> Expr:
     """An address of the debug file in the kernel that runs, wherever that was moved to."""
     if dwarf.module is not None:
+        offset = dwarf.per_cpu_offset(address)
+        if offset is not None:
+            return per_cpu_address(offset, dwarf.module)
         anchor = dwarf.index.anchor(address)
         if anchor is None:
             raise Unavailable

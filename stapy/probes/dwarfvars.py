@@ -119,5 +119,5 @@ def global_variable(
             return None if found is None else (found[0], address_of(found[1], dwarf))
         except (Unavailable, DebuginfoError):
             return None
-    place = info.per_cpu(plain) if module is None and not file else None
-    return None if place is None else (place[0], per_cpu_address(place[1]))
+    place = info.per_cpu(plain, module) if not file else None
+    return None if place is None else (place[0], per_cpu_address(place[1], module))

@@ -62,6 +62,8 @@ def _call(body: Body, expr: p.CallOp) -> Value:
 @lowers(p.ModuleAddress)
 def _module_address(body: Body, expr: p.ModuleAddress) -> Value:
     name = body.unit.module_symbol(f"{expr.module}:{expr.symbol}")
+    if expr.symbol == p.PER_CPU:
+        return Value(f"((s64)stapy_module_per_cpu(&{name}, {expr.offset}))", fleeting=True)
     return Value(f"((s64)READ_ONCE({name}.address) + {expr.offset}L)", fleeting=True)
 
 

@@ -197,7 +197,7 @@ class FakeDebuginfo:
             and fnmatchcase(t.module or "", module or "")
         ]
 
-    def per_cpu(self, name: str) -> tuple[c.CType, int] | None:
+    def per_cpu(self, name: str, module: str | None = None) -> tuple[c.CType, int] | None:
         return (INT, 0x40) if name == "ticks" else None
 
     def near(self, name: str, limit: int = 3, module: str | None = None) -> list[str]:

@@ -29,7 +29,7 @@ LOAD = """
     mkdir d; mv f d/g; chmod 600 d/g; rm d/g; rmdir d
     modprobe brd rd_nr=2 rd_size=4096; dd if=/dev/zero of=/dev/ram0 bs=4096 count=4 2>/dev/null
     sync; dd if=/dev/ram0 of=/dev/null bs=4096 count=2 iflag=direct 2>/dev/null
-    sleep 0.2; rmmod brd
+    sleep 0.2; rmmod brd; modprobe drop_monitor; rmmod drop_monitor
 """
 
 
@@ -103,6 +103,12 @@ PLAIN = [
     Row("per-cpu", 'probe begin { '
         'say("per-cpu", sprintf("%d %d", @var("runqueues")->cpu == cpu(), '
         '@var("runqueues")->curr == task_current())) }', "1 1"),
+    Row("module-per-cpu", 'probe module("drop_monitor").function("exit_net_drop_monitor") { '
+        'q = &@var("dm_cpu_data", "drop_monitor")->drop_queue; say("module-per-cpu", '
+        'sprint(q == @var("dm_cpu_data", "drop_monitor")->drop_queue->next)) }', "1"),
+    Row("module-per-cpu-away", 'probe begin { try { println(@var("dm_cpu_data", '
+        '"drop_monitor")->drop_queue->qlen) } catch { say("module-per-cpu-away", "caught") } }',
+        "caught"),
     Row("trace", 'probe kernel.trace("sched_process_fork") { '
         'say("trace", sprint($parent->pid == ppid() || $parent->pid == pid())) }', "1"),
     Row("system", 'probe kernel.trace("sched:sched_process_ex*") { say("system", $$name) }',

@@ -12,6 +12,7 @@ from stapy.debuginfo.dwarf.frames import Frames
 from stapy.debuginfo.dwarf.index import FunctionRow, Index, Site, file_matcher
 from stapy.debuginfo.dwarf.lines import LineProgram, LineReader, Row
 from stapy.debuginfo.dwarf.ranges import contains, entry_address, ranges_of
+from stapy.debuginfo.dwarf.relocate import layout
 from stapy.debuginfo.dwarf.sections import Sections
 from stapy.debuginfo.dwarf.spec import Spec
 from stapy.debuginfo.dwarf.symboltable import SymbolTable
@@ -24,7 +25,7 @@ from stapy.debuginfo.dwarf.variables import (
     in_scope,
     variable_at,
 )
-from stapy.debuginfo.elf import ElfFile
+from stapy.debuginfo.elf import ET_REL, ElfFile
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.record import Record, new
 
@@ -318,6 +319,14 @@ class DwarfFile:
                 if self.index.things("v", other):
                     return self.global_variable(other)
         return found
+
+    def per_cpu_offset(self, address: int) -> int | None:
+        """Where a variable of a module lies in its per-CPU areas; None for an ordinary one."""
+        section = self._elf.section(".data..percpu")
+        if section is None or self._elf.type != ET_REL:
+            return None
+        start = layout(self._elf)[self._elf.number(section)]
+        return address - start if start <= address < start + section.size else None
 
     def unit_variable(self, place: int, name: str) -> tuple[c.CType, int] | None:
         """The same for what the unit of an entry defines or declares."""

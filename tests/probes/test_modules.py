@@ -1,4 +1,4 @@
-"""Calls from a module into the kernel, over two small objects that stand for them."""
+"""Modules: their calls into the kernel, their variables; two small objects stand for both."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from stapy.debuginfo.dwarf.index import Index
 from stapy.debuginfo.dwarf.kernel import DwarfFile, Place
 from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.sites import FunctionSite
+from stapy.elaborate.program import PER_CPU, ModuleAddress
+from stapy.probes.dwarfvars import global_variable
 from tests.debuginfo.dwarf import samples
 from tests.debuginfo.dwarf.test_kernel import opened
 from tests.elaborate import support as s
@@ -20,6 +22,7 @@ from tests.probes.test_begin_end import rows
 MODULE = """
 int leaf(int), framed(int), vfs_read(int), nowhere(int);
 volatile int seen;
+__attribute__((section(".data..percpu"))) int other = 1, ticks = 2;
 static __attribute__((noipa)) int deep(int n) { seen = framed(n); return seen + 1; }
 int outer(int n) { seen = deep(n) + leaf(n); seen = vfs_read(n) + nowhere(n); return seen; }
 """
@@ -110,9 +113,20 @@ def test_what_is_listed(info: Info) -> None:
     ).program
     assert program is not None
     points = sorted(point for probe in program.probes for point in probe.points)
-    first = 'module("ext").function("outer@ext.c:5")'
+    first = 'module("ext").function("outer@ext.c:6")'
     assert [point.removeprefix(first) for point in points] == [
-        '.callee("deep@ext.c:4")',
+        '.callee("deep@ext.c:5")',
         f'.callee("leaf@sample.c:{samples.line_of("int leaf(")}")',
         '.callee("vfs_read")',
     ]
+
+
+@pytest.mark.parametrize("name", ["seen", "ticks", "other"])
+def test_variables(name: str, info: Info) -> None:
+    services = s.run("probe begin { println(1) }", debuginfo=info).services
+    found = global_variable(name, "ext", services)
+    assert found is not None and isinstance(found[1], ModuleAddress)
+    (own,) = (symbol for symbol in info.ext._elf.symbols() if symbol.name == name)
+    # Of a per-CPU variable it is this CPU's copy, in the area that the module was given.
+    symbol, offset = (name, 0) if name == "seen" else (PER_CPU, own.value)
+    assert (found[1].module, found[1].symbol, found[1].offset) == ("ext", symbol, offset)
