@@ -198,7 +198,9 @@ def c_name(type: CType, declarator: str = "") -> str:
     if isinstance(type, Qualified):
         if isinstance(type.target, Pointer):
             return c_name(type.target, f" {type.qualifier} {declarator}".rstrip())
-        return f"{type.qualifier} {c_name(type.target, declarator)}"
+        text = c_name(type.target, declarator)
+        # DWARF has an array of constants as constant itself.
+        return text if text.startswith(type.qualifier + " ") else f"{type.qualifier} {text}"
     if isinstance(type, Void):
         base = "void"
     elif isinstance(type, Struct):

@@ -283,6 +283,10 @@ def _explain(error: PointError, mismatch: Mismatch, above: str) -> None:
         error.notes = [f"SystemTap's {component.name} probes are not in this version of stapy"]
         return
     under = f" under '{above}'" if above else ""
+    if any(char in component.name for char in "*?["):
+        shown = ", ".join(sorted(names)[:12]) + (", …" if len(names) > 12 else "")
+        error.notes = [f"no name{under} that matches is a whole probe point: there are {shown}"]
+        return
     error.notes = [f"'{component.name}' is not one of the {len(names)} names{under}"]
     error.notes.append(f"stapy -l '{above + '.*' if above else '*'}' lists them")
     near = nearest(component.name, names, 3)

@@ -132,7 +132,9 @@ class Kprobe:
         outside = {c.name for c in point.components} & {"call", "return", "exported"}
         pattern, brace, signature = pattern.partition("(")
         wild = any(char in pattern for char in WILDCARDS)
-        complete = bool(outside) and not wild  # a name that BTF knows is all that is asked for
+        # Without DWARF a name that BTF knows is all there is; with it there may be copies.
+        complete = bool(outside) and not wild
+        complete = complete and not self._has_dwarf(point, module, services, here=True)
         matches: list[Match] = []
         seen: set[tuple[str, str | None]] = set()
         refused = ""
@@ -145,6 +147,10 @@ class Kprobe:
             if (item.copies > 1 or moved) and self._has_dwarf(point, item.module, services):
                 complete = False
                 continue  # DWARF tells functions of one name apart, and where prologues end
+            copy = "." in item.name and "." not in pattern
+            if copy and self._has_dwarf(point, item.module, services, here=True):
+                complete = False
+                continue  # it knows them by the function's own name, with their variables
             if brace and (item.type is None or not signatures.fits(item.type, signature)):
                 continue
             seen.add((item.name, item.module))
@@ -170,9 +176,11 @@ class Kprobe:
         return matches
 
     @staticmethod
-    def _has_dwarf(point: ProbePoint, module: str | None, services: Any) -> bool:
+    def _has_dwarf(
+        point: ProbePoint, module: str | None, services: Any, *, here: bool = False
+    ) -> bool:
         with_dwarf = point.components[0].name in ("kernel", "module")
-        return with_dwarf and services.debuginfo.dwarf_of(module) is not None
+        return with_dwarf and services.debuginfo.dwarf_of(module, here=here) is not None
 
     @staticmethod
     def _print(point: ProbePoint, name: str, module: str | None) -> str:

@@ -154,8 +154,6 @@ IN = ('kernel.function("helper@fs/a.c:10")', "vfs_read", 0x24)
         ('kernel.function("*@fs/a.c").inline', [(IN[0] + ".inline", "vfs_read", 0x24)]),
         ('kernel.function("*@fs/a.c").return', [(OUT[0] + ".return", "vfs_read", 0)]),
         ('kernel.function("*@fs/a.c").exported', [(OUT[0] + ".exported", "vfs_read", 0)]),
-        # Without a file the cheaper sources tell what is out of line.
-        ('kernel.function("vfs_write").call', [BTF_WRITE]),
         ('kernel.function("vfs_read")', [('kernel.function("vfs_read")', "vfs_read", 0), IN]),
         ('kernel.function("helper")', [OUT, IN]),
         # What DWARF alone knows by that name is called something else by the compiler.
@@ -166,11 +164,23 @@ def test_functions(point: str, expected: list[tuple[str, str, int]]) -> None:
     assert sorted(sites(point, Info([OUTSIDE, INSIDE]))) == sorted(expected)
 
 
-def test_calls_by_name_ask_no_dwarf() -> None:
-    info = Info([INSIDE])
-    sites('kernel.function("vfs_write").call', info)
-    sites('kernel.function("vfs_write").return', info)
-    assert not info.asked
+def test_calls_by_name_take_in_copies() -> None:
+    copy = place("vfs_write", symbol="vfs_write.part.0", line=20)
+    info = Info([copy, place("vfs_write", symbol="vfs_read", offset=4, inlined=True, exact=False)])
+    of_copy = ('kernel.function("vfs_write@fs/a.c:20").call', "vfs_write.part.0", 0)
+    assert sites('kernel.function("vfs_write").call', info) == [BTF_WRITE, of_copy]
+    assert len(sites('kernel.function("vfs_write").return', info)) == 2
+
+
+def test_copies_that_only_symbols_tell_give_way_to_dwarf() -> None:
+    class Both(Info):
+        def functions(self, pattern: str, module: str | None = None) -> list[Any]:
+            return [s.Site("vfs_stat.isra.0", None, None, "symbol table")]
+
+    info = Both([place("vfs_stat", symbol="vfs_stat.isra.0")])
+    expected = [('kernel.function("vfs_stat@fs/a.c:10")', "vfs_stat.isra.0", 0)]
+    assert sites('kernel.function("vfs_stat")', info) == expected
+    assert sites('kernel.function("vfs_*")', info) == expected
 
 
 @pytest.mark.parametrize(("tail", "nearest"), [("", False), (".nearest", True)])
