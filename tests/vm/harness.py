@@ -16,6 +16,7 @@ A case is a script whose leading comments say what must happen:
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shlex
@@ -30,6 +31,7 @@ from stapy.record import Record, new
 from stapy.run.options import RunOptions
 from stapy.vm import kernels
 from stapy.vm.machine import EXITED, Machine, VmResult, consumer_command
+from tests.vm import watch
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = (ROOT / "tests" / "vm" / "cases", ROOT / "tests" / "tapsets")
@@ -128,6 +130,7 @@ class ScriptResult(Record):
     kind: str = EXITED
     log_path: Path | None = None
     left_modules: list[str] = new(list)
+    sleeping: list[str] = new(list)  # backtraces of `watch`
 
 
 def build(release: str, words: list[str], folder: Path, stdin: str | None = None) -> Built:
@@ -214,9 +217,16 @@ def run_built(guest: Machine, built: Built, words: list[str], timeout: float) ->
         return ScriptResult(built.status or 1, built.stdout, built.stderr)
     options = run_options(words)
     options.module = guest.push(built.module)
+    watched = watch.wanted(guest.release)
+    if watched:
+        watch.begin(guest, _watcher(guest.release))
     result: VmResult = guest.run(
         [*consumer_command(), *options.words()], timeout=timeout, cwd="/tmp"
     )
+    sleeping = []
+    if watched and result.status >= 0:
+        sleeping = watch.end(guest, built.module.stem)
+        result.left_modules.remove(watch.NAME)
     if result.left_modules:
         guest.close()  # the next case shall not suffer
     return ScriptResult(
@@ -227,7 +237,16 @@ def run_built(guest: Machine, built: Built, words: list[str], timeout: float) ->
         result.kind,
         result.log_path,
         result.left_modules,
+        sleeping,
     )
+
+
+@functools.cache
+def _watcher(release: str) -> Path:
+    """The module of `watch` for a kernel."""
+    made = build(release, list(watch.WORDS), Path(tempfile.mkdtemp(prefix="stapy-watch-")))
+    assert made.module, made.stderr
+    return made.module
 
 
 def run_script(
@@ -255,6 +274,7 @@ def check_kernel(result: ScriptResult) -> None:
         f"{result.kind}, log in {result.log_path}\n{result.dmesg[-4000:]}\n{result.stderr}"
     )
     assert not result.left_modules, f"modules left loaded: {result.left_modules}"
+    assert not result.sleeping, "where nothing may sleep:\n" + "\n".join(result.sleeping)
 
 
 def check_case(case: Case, result: ScriptResult) -> None:

@@ -68,3 +68,15 @@ def test_preempt_rt(rt: Machine) -> None:
     assert lines[0] == rt.release
     assert "backtraces 1" in lines
     assert "signals 3" in lines
+
+
+def test_the_watcher_sees_a_lock_that_sleeps(rt: Machine) -> None:
+    script = """
+    function draw:long() %{ STAP_RETVALUE = get_random_u32(); %}
+    probe timer.ms(20) { printf("%d\\n", draw() < 0); if (n++ == 9) exit() }
+    global n
+    """
+    with pytest.raises(AssertionError, match="where nothing may sleep") as found:
+        run_script(rt, script, "-g", "-m", "drawing")
+    assert "rt_spin_lock" in str(found.value)
+    assert "[drawing]" in str(found.value)
