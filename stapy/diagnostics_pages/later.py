@@ -37,7 +37,8 @@ Building for a foreign kernel runs in a container. The message says what went wr
     "E0480": """Not a kernel's build tree
 The folder given with -r has no include/config/kernel.release.""",
     "E0481": """The kernel is not installed
-No headers and no image of this release were found. Install them, or choose a release with -r.""",
+No headers and no image of this release were found: on this machine, or in the file tree that
+--sysroot names. Install them, or choose a release with -r.""",
     "E0490": """A file cannot be written
 The message names the file and the reason.""",
     "E0501": """This host cannot load modules

@@ -35,7 +35,8 @@ COMPLAINTS = (
     (
         "corruption",
         r"list_(add|del) corruption|refcount_t: |slab corruption|Bad page state|"
-        r"corrupted stack end",
+        r"corrupted stack end|\bBUG [\w-]+ \(|(Redzone|Poison|Padding) overwritten|"
+        r"pagealloc: .*(error|corruption)",
     ),
     ("WARNING", r"WARNING: CPU: |WARNING: at |------------\[ cut here \]"),
     ("scheduling", r"scheduling while atomic|sleeping function called from invalid"),

@@ -186,7 +186,8 @@ class Guests:
         key = (release, cpus)
         if key not in self._machines:
             self.close()
-            self._machines[key] = Machine(release, cpus=cpus)
+            more = os.environ.get("STAPY_TEST_COMMAND_LINE", "")
+            self._machines[key] = Machine(release, cpus=cpus, command_line=more)
         return self._machines[key]
 
     def close(self) -> None:

@@ -88,6 +88,8 @@ def test_archive_is_read_by_busybox(tmp_path: Path) -> None:
         ("[    1.0] tsc: Refined TSC clocksource calibration: 2596.103 MHz", None),
         ("[    1.0] perf: interrupt took too long (2501 > 2500)", None),
         ("[    1.0] DEBUG: nothing", None),
+        ("[    1.0] BUG kmalloc-64 (Tainted: G    OE): Right Redzone overwritten", "corruption"),
+        ("[    1.0] pagealloc: single bit error", "corruption"),
     ],
 )
 def test_complaints(line: str, kind: str | None) -> None:
