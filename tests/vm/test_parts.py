@@ -113,6 +113,24 @@ def test_missing_kernel_says_how_to_get_it() -> None:
     assert "linux-image-0.0.0-none" in error.value.hint
 
 
+def test_kernels_of_another_tree(tmp_path: Path) -> None:
+    for release in ("6.1.0-9-x", "6.1.0-56-x", "6.12.1-x"):
+        modules = tmp_path / "lib/modules" / release
+        (modules / "build").mkdir(parents=True)
+        (modules / "build/Makefile").write_text("")
+        (modules / "modules.dep").write_text("")
+        (tmp_path / "boot").mkdir(exist_ok=True)
+        (tmp_path / "boot" / f"vmlinuz-{release}").write_text("")
+    assert kernels.lines(tmp_path) == ["6.1.0-56-x", "6.12.1-x"]
+    assert kernels.default_release(str(tmp_path)) == "6.1.0-56-x"
+    found = kernels.find("6.12.1-x", str(tmp_path))
+    assert found.modules == tmp_path / "lib/modules/6.12.1-x"
+    (found.modules / "modules.dep").unlink()
+    with pytest.raises(VmError, match="no list of its modules") as error:
+        kernels.find("6.12.1-x", str(tmp_path))
+    assert error.value.hint == f"depmod -b {tmp_path} 6.12.1-x"
+
+
 @pytest.mark.build
 @pytest.mark.parametrize("release", releases())
 def test_modules_come_after_what_they_need(release: str) -> None:
