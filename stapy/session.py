@@ -96,7 +96,8 @@ class Session:
             from stapy import recall
 
             self.key = recall.key(options, self.texts, kernel)
-            found = recall.find(self.cache, self.key)
+            # Who keeps the folder wants to see all that is made in it.
+            found = None if options.keep else recall.find(self.cache, self.key)
             if found is not None:
                 module, said = found
                 self.say(said)

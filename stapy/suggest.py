@@ -35,7 +35,7 @@ def nearest(word: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
     """
     allowed = max(1, (len(word) + 1) // 3)
     lower = word.lower()
-    scored: list[tuple[int, int, str]] = []
+    scored: list[tuple[int, bool, int, str]] = []
     for name in set(candidates):
         if name == word or not name:
             continue
@@ -46,9 +46,11 @@ def nearest(word: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
             if len(word) < 3 or not name.lower().startswith(lower):
                 continue
             cost = allowed + 1
-        scored.append((cost, abs(len(name) - len(word)), name))
+        # Of equals, the one that only lacks its end.
+        begun = name.lower().startswith(lower)
+        scored.append((cost, not begun, abs(len(name) - len(word)), name))
     scored.sort()
-    return [name for _, _, name in scored[:limit]]
+    return [name for *_, name in scored[:limit]]
 
 
 def listed(names: list[str], quote: str = "'") -> str:

@@ -14,6 +14,7 @@ from stapy.elaborate.points import ConditionPiece, Derived, Points
 from stapy.elaborate.select import FunctionSource, Names
 from stapy.elaborate.typevars import TypeTable
 from stapy.parse import nodes as n
+from stapy.parse.tokens import PRINTERS
 from stapy.record import Record, new
 
 if TYPE_CHECKING:
@@ -334,7 +335,7 @@ class Resolver:
     def _unknown_function(self, low: Lowerer, node: n.Call) -> None:
         from stapy.suggest import nearest
 
-        names = sorted(set(self.names.function_names(low.body.file)))
+        names = sorted({*self.names.function_names(low.body.file), *PRINTERS})
         near = nearest(node.name, names, MAX_SHOWN)
         text = f"unresolved function {node.name}"
         if near:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from stapy.vm import VmError
+
 _BLOCK = 1 << 20
 
 
@@ -17,7 +19,17 @@ class Mirror:
         source.mkdir(parents=True, exist_ok=True)
 
     def copy(self) -> None:
-        """Bring the target up to date: new bytes, new files, files that went."""
+        """Bring the target up to date: new bytes, new files, files that went.
+
+        Raises VmError when the target cannot be written.
+        """
+        try:
+            self._copy()
+        except OSError as error:
+            name = error.filename or self.target
+            raise VmError(f"Couldn't write output file '{name}': {error.strerror}") from None
+
+    def _copy(self) -> None:
         present = {path.name: path for path in self.source.iterdir()}
         for name in self._done.keys() - present.keys():  # rotated away
             (self.target / name).unlink(missing_ok=True)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from stapy.run.options import RunOptions
+from stapy.vm import VmError
 from stapy.vm.classify import excerpt
 from stapy.vm.machine import (
     COMPLAINED,
@@ -46,7 +47,7 @@ def run_module(module_path: str, machine: Machine, options: RunOptions) -> int:
         mirror = None
         words = RunOptions(**{name: getattr(options, name) for name in RunOptions.__slots__})
         if options.output:
-            mirror = Mirror(machine.share / "out", Path(options.output).absolute().parent)
+            mirror = Mirror(machine.share / "out", folder_of(options.output))
             words.output = f"{SHARE}/out/{Path(options.output).name}"
         if options.color == "auto":
             words.color = "always" if os.isatty(2) else "never"
@@ -63,6 +64,21 @@ def run_module(module_path: str, machine: Machine, options: RunOptions) -> int:
         if mirror:
             mirror.copy()
         return _report(result)
+
+
+def folder_of(output: str) -> Path:
+    """Where a file of ``-o`` shall appear; its name may have marks of strftime."""
+    path = Path(output).absolute()
+    try:
+        if "%" in output:
+            path = path.parent
+            next(path.iterdir(), None)
+        else:
+            path.open("ab").close()
+            path = path.parent
+    except OSError as error:
+        raise VmError(f"Couldn't open output file '{output}': {error.strerror}") from None
+    return path
 
 
 def _report(result: VmResult) -> int:

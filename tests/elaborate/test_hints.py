@@ -34,6 +34,7 @@ class Copies(s.FakeDebuginfo):
         ('module("ext4").function("ext4_*") { println(1) }', "E0231", "", "kernel.function(…)"),
         ('kernel.function("vfs_read") { println($file . "x") }', "E0301", "$file", "sprint("),
         ('kernel.function("vfs_read") { printf("%s", $count) }', "E0301", "$count", "sprint("),
+        ('begin { printl("x") }', "E0201", 'printl("x")', "'println'"),
         ('kernel.* { println(1) }', "E0230", "*", ""),
         ('kernel.function("mutex_lock") { println(1) }', "E0231", "", "-g lifts"),
         ('kernel.function("vfs_read").return { println($return . "") }', "E0301", "$return", ""),

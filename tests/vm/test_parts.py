@@ -13,6 +13,7 @@ from stapy.vm import VmError, classify, initramfs, kernels
 from stapy.vm.cpio import Archive
 from stapy.vm.frames import Command, Decoder, pack
 from stapy.vm.mirror import Mirror
+from stapy.vm.session import folder_of
 from tests.vm.harness import read_case, releases
 
 
@@ -163,6 +164,27 @@ def test_mirror_replaces_an_older_file(tmp_path: Path) -> None:
     (tmp_path / "in" / "a").write_text("new")
     mirror.copy()
     assert (tmp_path / "a").read_text() == "new"
+
+
+def test_mirror_says_what_it_cannot_write(tmp_path: Path) -> None:
+    mirror = Mirror(tmp_path / "in", tmp_path / "absent")
+    (tmp_path / "in" / "a").write_text("new")
+    with pytest.raises(VmError, match="absent/a.: No such file"):
+        mirror.copy()
+
+
+@pytest.mark.parametrize(
+    ("output", "fails"), [("x", False), ("x%H", False), ("no/x", True), (".", True)]
+)
+def test_output_is_tried_before_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: str, fails: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if fails:
+        with pytest.raises(VmError, match="Couldn't open output file"):
+            folder_of(output)
+    else:
+        assert folder_of(output) == tmp_path
 
 
 def test_case_file(tmp_path: Path) -> None:
