@@ -32,7 +32,7 @@ def test_distance_gives_up_at_the_limit() -> None:
         (
             "sys_open",
             ["seq_open", "do_sys_open", "__x64_sys_open", "sys_opened"],
-            ["do_sys_open", "__x64_sys_open", "seq_open"],
+            ["do_sys_open", "__x64_sys_open", "sys_opened"],
         ),
         ("mem_alloc", ["mem_flags", "mem_alloc_noprof"], ["mem_alloc_noprof"]),
     ],
