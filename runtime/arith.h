@@ -48,6 +48,20 @@ static inline u64 stapy_random(u64 *state)
 	return x ^ (x >> 31);
 }
 
+static inline bool stapy_unsigned_divide(struct stapy_context *c, u64 a, u64 b, s64 *result,
+					 const char *place)
+{
+	*result = likely(b) ? a / b : 0;
+	return likely(b) || stapy_error(c, place, "division by 0");
+}
+
+static inline bool stapy_unsigned_modulo(struct stapy_context *c, u64 a, u64 b, s64 *result,
+					 const char *place)
+{
+	*result = likely(b) ? a % b : 0;
+	return likely(b) || stapy_error(c, place, "division by 0");
+}
+
 /*
  * Enter a function that may call itself; false with the error set when that went
  * too deep. Script functions are C functions, so the kernel's stack is watched too:

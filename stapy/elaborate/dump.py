@@ -270,6 +270,7 @@ _EXPRESSIONS: dict[type, Callable[[Any], str]] = {
     p.MemoryRead: _memory,
     p.ContextValue: _context,
     p.SavedEntry: lambda n: f"__slot{n.slot}",
+    p.NotKnown: lambda n: f"@error({quote(n.why)})",
     p.EntryRegister: lambda n: f"@entry_arg({n.register}, {n.function.symbol})",
     p.ModuleAddress: lambda n: f"&{n.module}:{n.symbol}+{n.offset}",
     p.EmbeddedValue: lambda n: f"%{{{n.code}%}}",

@@ -252,9 +252,11 @@ class CallGraph:
         return result
 
 
+DIVISIONS = frozenset(("/", "%", "u/", "u%"))
 _FAILING = (
     p.MemoryRead,
     p.EntryRegister,
+    p.NotKnown,
     p.EmbeddedC,
     p.EmbeddedValue,
     p.StatRead,
@@ -278,7 +280,7 @@ def may_fail(node: Any, failing: set[str]) -> bool:
             return True
         if isinstance(item, p.ContextValue) and item.name.endswith("_register"):
             return True
-        if isinstance(item, p.BinaryOp) and item.op in ("/", "%"):
+        if isinstance(item, p.BinaryOp) and item.op in DIVISIONS:
             return True
         if isinstance(item, p.AssignOp) and (
             item.op in ("/=", "%=") or isinstance(item.target, p.ElementRef)

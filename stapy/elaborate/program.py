@@ -138,7 +138,8 @@ class BinaryOp(Expr):
 
     Arithmetic and bit operators take longs; comparisons take two longs or two
     strings and give a long; ``.`` concatenates strings.  ``/`` and ``%`` fail
-    on a zero divisor.
+    on a zero divisor, as do ``u/`` and ``u%``, which divide without sign: no
+    script can write them, but locations of variables can.
     """
 
     op: str
@@ -327,6 +328,12 @@ class EntryRegister(Expr):
     function: Entrance
     register: int
     frame: Expr
+
+
+class NotKnown(Expr):
+    """No value: evaluating it is a run-time error with the text ``why``."""
+
+    why: str
 
 
 class SavedEntry(Expr):

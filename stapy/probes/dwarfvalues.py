@@ -9,10 +9,11 @@ from stapy.debuginfo.errors import DebuginfoError
 from stapy.diagnostics import NOWHERE
 from stapy.elaborate.program import LONG, Expr, MemoryRead
 from stapy.elaborate.scope import TargetVariable
-from stapy.probes.dwarfmachine import (
+from stapy.probes.dwarfframes import Here
+from stapy.probes.dwarfmachine import Machine
+from stapy.probes.dwarfnumbers import (
     BITS,
     WORD,
-    Machine,
     Unavailable,
     add,
     binary,
@@ -36,7 +37,7 @@ def describe(variable: Variable, place: Place, dwarf: DwarfFile) -> TargetVariab
     name, type, ops = "$" + variable.name, variable.type, variable.ops
     if not ops:
         raise Unavailable
-    machine = Machine(place, dwarf)
+    machine = Machine(Here(place, dwarf))
     if any(op.name == "piece" for op in ops):
         return _in_pieces(name, type, ops, machine)
     scalar = not isinstance(ctypes.strip(type), (ctypes.Struct, ctypes.Array))

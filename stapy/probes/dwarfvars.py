@@ -10,7 +10,7 @@ from stapy.debuginfo.errors import DebuginfoError
 from stapy.elaborate.program import Expr
 from stapy.elaborate.scope import TargetScope, TargetVariable
 from stapy.probes import abi
-from stapy.probes.dwarfmachine import Unavailable, address_of, per_cpu_address
+from stapy.probes.dwarfnumbers import Unavailable, address_of, per_cpu_address
 from stapy.probes.dwarfvalues import describe
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from stapy.translate import values as v
 from stapy.translate.body import Body
 from stapy.translate.ctext import as_s64
 from stapy.translate.effects import effects
-from stapy.translate.operations import BINARY, FAILING, SHIFTS
+from stapy.translate.operations import BINARY, FAILING, SHIFTS, TRUNCATING
 from stapy.translate.places import hint_of
 from stapy.translate.values import Value, const, literal, merged
 
@@ -118,7 +118,7 @@ def _shift(op: str, left: Value, right: Value) -> Value:
 
 def _divide(body: Body, op: str, left: Value, right: Value, place: Callable[[], str]) -> Value:
     row = FAILING[op]
-    if isinstance(right.constant, int) and right.constant not in (0, -1):
+    if isinstance(right.constant, int) and right.constant not in (0, -1) and op in TRUNCATING:
         left = left.as_wide()
         text = f"{left.at(v.MUL)} {op} {right.at(v.UNARY)}"
         return Value(text, v.MUL, left.reads, left.fleeting)

@@ -7,7 +7,7 @@ from typing import Any
 from stapy.elaborate import program as p
 from stapy.translate.effects import walk
 from stapy.translate.embedded import can_fail, macros_of
-from stapy.translate.operations import CONTEXT, STAT_NEVER_FAILS
+from stapy.translate.operations import CONTEXT, FAILING, STAT_NEVER_FAILS
 
 
 class Failures:
@@ -43,7 +43,7 @@ class Failures:
         if isinstance(node, p.CallOp):
             return self.of(node.function)
         if isinstance(node, p.BinaryOp):
-            return node.op in ("/", "%")
+            return node.op in FAILING
         if isinstance(node, (p.AssignOp, p.IncrementOp)):
             return not isinstance(node.target, (p.LocalRef, p.GlobalRef)) or node.op in (
                 "/=",
@@ -58,5 +58,13 @@ class Failures:
             return any(piece.kind in ("m", "M") for piece in node.pieces)
         if isinstance(node, p.Foreach):
             return node.value is not None and node.var.type == p.STATS
-        kinds = (p.MemoryRead, p.EntryRegister, p.HistogramRef, p.EmbeddedValue, p.EmbeddedC, p.Try)
+        kinds = (
+            p.MemoryRead,
+            p.EntryRegister,
+            p.NotKnown,
+            p.HistogramRef,
+            p.EmbeddedValue,
+            p.EmbeddedC,
+            p.Try,
+        )
         return isinstance(node, kinds)

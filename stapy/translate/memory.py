@@ -118,3 +118,10 @@ def _entry_register(body: Body, expr: p.EntryRegister) -> Value:
     text = f"{number}, {expr.register}, {frame.text}, {string_literal(function.symbol)}, {place}"
     body.check(f"stapy_entry_register(c, &{name}, {text})")
     return Value(name)
+
+
+@lowers(p.NotKnown)
+def _not_known(body: Body, expr: p.NotKnown) -> Value:
+    place = body.unit.places.of(expr.span)
+    body.check(f'stapy_error(c, {place}, "%s", {string_literal(expr.why)})')
+    return Value("0", constant=0)

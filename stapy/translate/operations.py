@@ -45,7 +45,12 @@ class FailingRow(NamedTuple):
 FAILING: dict[str, FailingRow] = {
     "/": FailingRow("stapy_divide", "quotient"),
     "%": FailingRow("stapy_modulo", "remainder"),
+    "u/": FailingRow("stapy_unsigned_divide", "quotient"),
+    "u%": FailingRow("stapy_unsigned_modulo", "remainder"),
 }
+
+# Those that C has with this sign and these words.
+TRUNCATING = frozenset(("/", "%"))
 
 STAT_OPS: dict[str, str] = {
     "count": "STAPY_COUNT",

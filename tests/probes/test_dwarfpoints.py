@@ -9,8 +9,9 @@ import pytest
 
 from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.dwarf.expressions import Op
+from stapy.debuginfo.dwarf.frames import Row, Saved
 from stapy.debuginfo.dwarf.index import FunctionRow, Site
-from stapy.debuginfo.dwarf.kernel import Place
+from stapy.debuginfo.dwarf.kernel import Passing, Place
 from stapy.debuginfo.dwarf.variables import Variable
 from stapy.debuginfo.find import FunctionSite, Places
 from stapy.elaborate.dump import dump_program
@@ -34,6 +35,7 @@ PATCHED = place("branch", symbol="vfs_read", offset=9, address=0x1BAD, inlined=T
 BASE = 0xFFFFFFFF81000000  # of the function that addresses are told from
 
 
+PASSED: dict[int, list[Passing]] = {}  # by calls that tell what they would pass
 BEHIND = {99: "y"}  # what lies at offsets of entries
 
 
@@ -64,8 +66,16 @@ class Dwarf:
     def variables(self, _: Place) -> list[Variable]:
         return self._variables
 
-    def frame_address(self, _: Place) -> tuple[int, int]:
-        return 7, 48
+    def frame(self, asked: Place) -> Row:
+        """A frame with a saved register; that of a caller depends on it."""
+        saved = {3: Saved("frame", -16), 6: Saved("memory", 0, b"x"), 12: Saved("lost")}
+        return Row((6, 32), {}) if asked.function == "caller" else Row((7, 48), saved)
+
+    def operations(self, _: bytes, __: Place) -> list[Op]:
+        return [Op("address_in", 6, -24)]
+
+    def calls_with(self, parameter: int, _: Place) -> list[Passing]:
+        return PASSED.get(parameter, [])
 
     def entrance(self, _: Place) -> tuple[str, int, int]:
         return "vfs_read", 0, 0x1000 - INSIDE.offset

@@ -6,6 +6,7 @@ import pytest
 
 from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.dwarf.expressions import Op
+from stapy.debuginfo.dwarf.kernel import Passing
 from stapy.debuginfo.dwarf.variables import Variable
 from stapy.elaborate.program import (
     BinaryOp,
@@ -16,10 +17,11 @@ from stapy.elaborate.program import (
     EntryRegister,
     Expr,
     MemoryRead,
+    NotKnown,
 )
 from tests.elaborate import support as s
 
-from .test_dwarfpoints import BASE, INSIDE, Info
+from .test_dwarfpoints import BASE, INSIDE, PASSED, Info, place
 
 
 def shown(value: Expr | None) -> str:
@@ -36,6 +38,8 @@ def shown(value: Expr | None) -> str:
         return f"({shown(value.cond)} ? {shown(value.yes)} : {shown(value.no)})"
     if isinstance(value, EmbeddedValue):
         return value.code.replace("(int64_t)((unsigned long)", "(").removeprefix("(int64_t)")
+    if isinstance(value, NotKnown):
+        return f"!{value.why}"
     if isinstance(value, EntryRegister):
         return f"{value.function.symbol}({value.register}) of {shown(value.frame)}"
     return "?"
@@ -43,6 +47,20 @@ def shown(value: Expr | None) -> str:
 
 EIGHT = s.struct("eight", 8, ("a", s.INT, 0), ("b", s.INT, 4))
 BYTE = c.Int("unsigned char", 1, False)
+
+
+CALLER = place("caller", exact=False)
+
+
+def passed(back: int, *ops: Op) -> Passing:
+    """What the call that returns to an address would pass."""
+    return Passing(BASE + back, CALLER, list(ops))
+
+
+PASSED[1] = [passed(32, Op("address_in", 3)), passed(48, Op("address_in", 12)),
+             passed(64, Op("const", 7))]  # fmt: skip
+PASSED[2] = [passed(32, Op("frame", 4), Op("read", 8))]
+PASSED[3] = [passed(32, Op("address_in", 0))]
 
 
 @pytest.mark.parametrize(
@@ -153,13 +171,29 @@ BYTE = c.Int("unsigned char", 1, False)
             "((r1:8 ^ -9223372036854775808) < (2 ^ -9223372036854775808))",
         ),
         (s.LONG, [Op("address_in", 1), Op("const", 7), Op("/"), Op("value")], "(r1:8 / 7)"),
-        (s.LONG, [Op("address_in", 1), Op("const", 7), Op("%"), Op("value")], None),
+        (s.LONG, [Op("address_in", 1), Op("const", 7), Op("%"), Op("value")], "(r1:8 u% 7)"),
         (
             s.LONG,
             [Op("entry_register", 4), Op("add", 8), Op("value")],
             "(vfs_read(1) of (r7:8 + 48) + 8)",
         ),
         (s.LONG, [Op("entry_register", 3), Op("value")], None),
+        # The caller's rbx was saved, its rbp by an expression; r12 is lost, r13 as it was.
+        (
+            s.LONG,
+            [Op("parameter", 1), Op("value")],
+            "(([((r7:8 + 48) + -8)]8 == (register_kprobe + (32L))) ? [((r7:8 + 48) + -16)]8"
+            " : (([((r7:8 + 48) + -8)]8 == (register_kprobe + (64L))) ? 7"
+            " : !what the caller of 'helper' would have passed is not known))",
+        ),
+        (
+            s.LONG,
+            [Op("parameter", 2), Op("value")],
+            "(([((r7:8 + 48) + -8)]8 == (register_kprobe + (32L)))"
+            " ? [(([(r6:8 + -24)]8 + 32) + 4)]8"
+            " : !what the caller of 'helper' would have passed is not known)",
+        ),
+        (s.LONG, [Op("parameter", 3), Op("value")], None),
         (s.LONG, [Op("implicit_pointer", 99, 0), Op("dup"), Op("value")], None),
         (s.LONG, [Op("unknown", 0xFA)], None),
         (s.LONG, [Op("register", 30)], None),
@@ -182,6 +216,7 @@ def test_locations(type: c.CType, ops: list[Op] | None, expected: str | None) ->
         assert expected is None
         reasons = {
             "entry_register": "takes no argument",
+            "parameter": "no caller tells",
             "implicit_pointer": "has no address",
             "piece": "optimised",
         }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from stapy.debuginfo.dwarf import calls
 from stapy.debuginfo.dwarf import constants as k
 from stapy.debuginfo.dwarf.index import FunctionRow, Site, file_matcher, scope_matches, split_scope
 from stapy.debuginfo.dwarf.insides import parts_of
@@ -146,11 +147,10 @@ class _Walk:
             yield part
 
     def _call(self, dwarf: DwarfFile, part: Entry, called: dict[int, list[Return]]) -> None:
-        tail = part.number(k.AT_CALL_TAIL_CALL) or part.number(k.AT_GNU_TAIL_CALL)
-        target = part.refer(k.AT_CALL_ORIGIN) or part.refer(k.AT_ABSTRACT_ORIGIN)
-        if target is None or (tail and not self._tails):
+        target = calls.target(part)
+        if target is None or (calls.is_tail(part) and not self._tails):
             return  # by a pointer, or nothing to be seen on the stack
-        behind = part.number(k.AT_CALL_RETURN_PC) or part.number(k.AT_LOW_PC)
+        behind = calls.return_address(part)
         if behind:
             called.setdefault(target.offset, []).append(Return(dwarf, behind))
 

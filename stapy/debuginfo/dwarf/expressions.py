@@ -25,7 +25,8 @@ class Op(NamedTuple):
     ``entry_register n`` is what register n had when the function was entered;
     ``convert size signed`` makes the top a number of that type, of size 0 a plain
     one; ``implicit_pointer entry offset`` points into a variable that has no
-    address; ``unknown code`` is what stapy does not evaluate.
+    address; ``parameter entry`` is what the caller would have passed for a parameter
+    that the function does without; ``unknown code`` is what stapy does not evaluate.
     """
 
     name: str
@@ -46,12 +47,13 @@ _FIXED = {
 _NOTHING = (0x96, 0xF0)  # nop, and GNU's mark of what is not initialised yet
 _PIECE, _BIT_PIECE, _BRANCH, _SKIP, _BYTES = 0x93, 0x9D, 0x28, 0x2F, 0x9E
 _IMPLICIT_POINTER = (0xA0, 0xF2)
+_PARAMETER = (0xFA,)  # GNU's only
 _ENTRY_VALUE = (0xA3, 0xF3)
 _CONST_TYPE, _REGVAL_TYPE = (0xA4, 0xF4), (0xA5, 0xF5)
 _DEREF_TYPE = (0xA6, 0xF6)
 _CONVERT, _REINTERPRET = (0xA8, 0xF7), (0xA9, 0xF9)
-# What has no value at a place: nothing in the kernel has it any more, or stapy cannot get it.
-NOT_HERE = frozenset(("unknown", "entry_register", "implicit_pointer"))
+# What has no value at a place: nothing in the kernel has it, or stapy cannot get it.
+NOT_HERE = frozenset(("unknown", "implicit_pointer"))
 
 
 def decode(data: bytes, unit: Unit) -> list[Op]:
@@ -106,6 +108,9 @@ def _step(data: bytes, at: int, unit: Unit) -> tuple[list[Op], int]:
     if code in _CONVERT or code in _REINTERPRET:
         type, at = uleb(data, at + 1)
         return [_convert(unit, type)], at
+    if code in _PARAMETER:
+        entry = number(data, at + 1, 4) + unit.header.shift
+        return [Op("parameter", entry)], at + 5
     op, at = _one(data, at, unit)
     return [op], at
 
@@ -189,7 +194,7 @@ def _one(data: bytes, at: int, unit: Unit) -> tuple[Op, int]:
             raise IndexError(size)
         return Op("bytes", number(data, at, size), size), at + size
     if code in _IMPLICIT_POINTER:
-        entry = number(data, at, 4)
+        entry = number(data, at, 4) + unit.info.base
         offset, at = sleb(data, at + 4)
         return Op("implicit_pointer", entry, offset), at
     return _unknown(code), at

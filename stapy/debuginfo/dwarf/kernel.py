@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.dwarf import constants as k
-from stapy.debuginfo.dwarf.expressions import Op
-from stapy.debuginfo.dwarf.frames import Frames
+from stapy.debuginfo.dwarf.calls import Argument, Call, calls
+from stapy.debuginfo.dwarf.expressions import Op, decode
+from stapy.debuginfo.dwarf.frames import Frames, Row
 from stapy.debuginfo.dwarf.index import FunctionRow, Index, Site, file_matcher
-from stapy.debuginfo.dwarf.lines import LineProgram, LineReader, Row
+from stapy.debuginfo.dwarf.lines import LineProgram, LineReader
+from stapy.debuginfo.dwarf.lines import Row as Line
 from stapy.debuginfo.dwarf.ranges import contains, entry_address, ranges_of
 from stapy.debuginfo.dwarf.relocate import layout
 from stapy.debuginfo.dwarf.sections import Sections
@@ -32,7 +34,7 @@ from stapy.record import Record, new
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_AT_ENTRY = (7, 8)  # the return address lies where the stack pointer shows
+_AT_ENTRY = Row((7, 8), {})  # the return address lies where the stack pointer shows
 _MAX_BLOCKS = 64  # blocks in blocks
 
 
@@ -67,6 +69,14 @@ class Answer(Record):
     functions: int = 0
 
 
+class Passing(Record):
+    """What a call that returns to ``back`` passes, in terms of the frame at ``place``."""
+
+    back: int
+    place: Place
+    ops: list[Op]
+
+
 class DwarfFile:
     """Debug information of one kernel or module, its index and, on demand, its entries."""
 
@@ -80,10 +90,11 @@ class DwarfFile:
         self._frames: Frames | None = None
         self._types = Types()
         self._symbols = SymbolTable(elf)
-        self._programs: dict[int, tuple[LineProgram, list[Row]]] = {}
+        self._programs: dict[int, tuple[LineProgram, list[Line]]] = {}
         self._refused: dict[int, str] | None = None
         self._first_lines: dict[str, list[int]] = {}
         self._around: dict[int, Entry] = {}
+        self._passing: dict[int, dict[int, list[Passing]]] = {}
 
     @property
     def build_id(self) -> str:
@@ -215,12 +226,12 @@ class DwarfFile:
                 found[item.line] = item.address
         return found
 
-    def line_table(self, unit: int) -> tuple[list[str], list[Row]]:
+    def line_table(self, unit: int) -> tuple[list[str], list[Line]]:
         """Files and rows of a unit's line table."""
         program, rows = self._program(unit)
         return program.files, rows
 
-    def _program(self, unit: int) -> tuple[LineProgram, list[Row]]:
+    def _program(self, unit: int) -> tuple[LineProgram, list[Line]]:
         known = self._programs.get(unit)
         if known is None:
             root = self.info.unit(unit).root
@@ -249,13 +260,40 @@ class DwarfFile:
         """Parameters and locals at a place."""
         return in_scope(self.info.entry(place.entry), place.address, self._types)
 
-    def frame_address(self, place: Place) -> tuple[int, int] | None:
-        """``(register, offset)`` that make the canonical frame address at a place."""
+    def frame(self, place: Place) -> Row | None:
+        """Where the canonical frame address and the caller's registers are at a place."""
         if place.exact:
             return _AT_ENTRY
         if self._frames is None:
             self._frames = Frames(self.info.sections)
-        return self._frames.cfa(place.address)
+        return self._frames.row(place.address)
+
+    def operations(self, expression: bytes, place: Place) -> list[Op]:
+        """What an expression of a frame's description does."""
+        return decode(expression, self.info.entry(place.entry).unit)
+
+    def calls_with(self, parameter: int, place: Place) -> list[Passing]:
+        """The calls of a place's unit that tell what they would pass for a parameter."""
+        unit = self.info.number_of(place.entry)
+        known = self._passing.get(unit)
+        if known is None:
+            known = self._passing[unit] = {}
+            for function in self.info.unit(unit).root.children():
+                if function.tag != k.SUBPROGRAM or not entry_address(function):
+                    continue
+                for call in calls(function):
+                    for argument in call.arguments:
+                        if call.back and argument.parameter and argument.value:
+                            passing = self._passing_of(call, argument)
+                            known.setdefault(argument.parameter, []).append(passing)
+        return known.get(parameter, [])
+
+    def _passing_of(self, call: Call, argument: Argument) -> Passing:
+        # What holds for the call is told of the byte before the one that it returns to.
+        function, address = call.function, call.back - 1
+        place = Place(function.name(), "", 0, "", 0, address, function.offset, False, False,
+                      self.module)  # fmt: skip
+        return Passing(call.back, place, argument.value)
 
     def _subprogram(self, place: Place) -> Entry:
         """The function out of line that a place lies in."""

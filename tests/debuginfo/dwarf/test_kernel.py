@@ -169,8 +169,9 @@ def test_a_local_array_is_found_by_its_frame(sample: Path) -> None:
     place = dwarf.find(spec).places[0]
     text = next(v for v in dwarf.variables(place) if v.name == "text")
     assert text.ops is not None and text.ops[0].name == "frame"
-    register, offset = dwarf.frame_address(place) or (0, 0)
-    assert register in (6, 7) and offset > 0
+    row = dwarf.frame(place)
+    assert row is not None and isinstance(row.address, tuple)
+    assert row.address[0] in (6, 7) and row.address[1] > 0
     assert c.size_of(text.type) == 64
 
 
@@ -215,7 +216,7 @@ def test_damage_is_an_error_and_no_crash(sample: Path) -> None:
             assert spec is not None
             for place in dwarf.find(spec).places:
                 dwarf.variables(place)
-                dwarf.frame_address(place)
+                dwarf.frame(place)
         except DebuginfoError:
             failures += 1
     assert failures

@@ -49,9 +49,10 @@ class FakeUnit:
 
     class info:
         name = "test"
+        base = 0
 
     class header:
-        offset = 0x100
+        offset = shift = 0x100
 
     def entry_at(self, offset: int) -> Any:
         """Base types: int, float and unsigned long."""
@@ -106,7 +107,7 @@ class FakeUnit:
         ("a60404", [Op("read", 4), Op("convert", 4, 1)]),
         ("1b1d", [Op("/"), Op("%")]),
         ("9e0a" + "01" * 10, [Op("bytes", 0x01010101010101010101, 10)]),
-        ("fa00000000", [Op("unknown", 0xFA)]),
+        ("fa120000009f", [Op("parameter", 0x112), Op("value")]),
     ],
 )  # fmt: skip
 def test_expressions(code: str, ops: list[Op]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from stapy.debuginfo.dwarf import constants as k
 from stapy.debuginfo.dwarf.expressions import location_list
-from stapy.debuginfo.dwarf.frames import Frames
+from stapy.debuginfo.dwarf.frames import Frames, Saved
 from stapy.debuginfo.dwarf.lines import LineReader
 from stapy.debuginfo.dwarf.ranges import arange_units, ranges_of
 from stapy.debuginfo.dwarf.sections import Sections
@@ -156,8 +156,13 @@ def test_frame_addresses(sample: Path) -> None:
             table = entry.get_decoded().table
             for row, following in zip(table, [*table[1:], {"pc": start + size}]):
                 rule = row["cfa"].reg, row["cfa"].offset
+                saved = {
+                    register: Saved("frame", rule.arg)
+                    for register, rule in row.items()
+                    if isinstance(register, int) and rule.type == "OFFSET"
+                }
                 for address in (row["pc"], following["pc"] - 1):
-                    assert frames.cfa(address) == rule
+                    assert frames.row(address) == (rule, saved)
                     seen += 1
-            assert frames.cfa(start + size + 4096) is None
+            assert frames.row(start + size + 4096) is None
     assert seen > 10

@@ -57,7 +57,7 @@ def told(dwarf: DwarfFile) -> list[Any]:
         ]
         found.append(
             (place.function, place.file, place.line, place.symbol, place.offset, place.inlined,
-             variables, dwarf.frame_address(place))
+             variables, dwarf.frame(place))
         )  # fmt: skip
     return sorted(found, key=str)
 

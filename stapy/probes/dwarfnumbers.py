@@ -1,0 +1,119 @@
+"""Numbers and addresses of DWARF as expressions of the handler."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stapy.debuginfo import ctypes
+from stapy.diagnostics import NOWHERE
+from stapy.elaborate.program import (
+    LONG,
+    PER_CPU,
+    BinaryOp,
+    Const,
+    ContextValue,
+    EmbeddedValue,
+    Expr,
+    ModuleAddress,
+)
+
+if TYPE_CHECKING:
+    from stapy.debuginfo.dwarf.kernel import DwarfFile
+
+WORD = 8
+BITS = 8 * WORD
+_REGISTERS = 17  # of the DWARF numbers of x86-64 those that pt_regs has
+# Always there, and the runtime is linked with it: other addresses are told from it.
+_BASE = "register_kprobe"
+# x86-64 counts per-CPU variables of the kernel from 0, where no address is one of the kernel.
+_PER_CPU_END = 1 << 31
+
+
+class Unavailable(Exception):
+    """A location that cannot be computed in a handler; the text, if any, says why."""
+
+
+def const(value: int) -> Const:
+    """A number, as the language has it: 64 bits with sign."""
+    value &= (1 << 64) - 1
+    return Const(NOWHERE, LONG, value - (1 << 64) if value >> 63 else value)
+
+
+def register(number: int, size: int = WORD, signed: bool = False) -> ContextValue:
+    """A register by its DWARF number, ``size`` bytes of it."""
+    if number >= _REGISTERS:
+        raise Unavailable
+    return ContextValue(NOWHERE, LONG, "register", number, size, signed)
+
+
+def binary(operator: str, left: Expr, right: Expr) -> Expr:
+    """``left operator right`` on two numbers of 64 bits."""
+    return BinaryOp(NOWHERE, LONG, operator, left, right)
+
+
+def add(left: Expr, offset: int) -> Expr:
+    """``left + offset``."""
+    return binary("+", left, const(offset)) if offset else left
+
+
+def shift_right(value: Expr, bits: int) -> Expr:
+    """Shifted to the right, zeros coming in: the language's own shift brings the sign."""
+    if not bits:
+        return value
+    return binary("&", binary(">>", value, const(bits)), const((1 << (BITS - bits)) - 1))
+
+
+def mask(value: Expr, bits: int) -> Expr:
+    """The lowest bits of a value."""
+    return value if bits >= BITS else binary("&", value, const((1 << bits) - 1))
+
+
+def widen(value: Expr, bits: int, signed: bool) -> Expr:
+    """The lowest bits of a value as a number."""
+    if not 0 < bits < BITS:
+        return value
+    if isinstance(value, Const):
+        number = value.value & ((1 << bits) - 1)
+        if signed and number >> (bits - 1):
+            number -= 1 << bits
+        return Const(NOWHERE, LONG, number)
+    if signed:
+        up = const(BITS - bits)
+        return binary(">>", binary("<<", value, up), up)
+    return mask(value, bits)
+
+
+def cut(value: Expr, type: ctypes.CType) -> Expr:
+    """A computed value as its type has it: the expression stack is 64 bits wide."""
+    return widen(value, 8 * ctypes.size_of(type), ctypes.is_signed(type))
+
+
+def per_cpu_address(offset: int, module: str | None = None) -> Expr:
+    """The address of this CPU's copy of a per-CPU variable of the kernel (None) or a module."""
+    if module is not None:
+        return ModuleAddress(NOWHERE, LONG, module, PER_CPU, offset)
+    code = f"(int64_t)(__per_cpu_offset[raw_smp_processor_id()] + {offset}L)"
+    return EmbeddedValue(NOWHERE, LONG, code, {"pure", "unprivileged"})
+
+
+def address_of(address: int, dwarf: DwarfFile) -> Expr:
+    """An address of the debug file in the kernel that runs, wherever that was moved to."""
+    if dwarf.module is not None:
+        offset = dwarf.per_cpu_offset(address)
+        if offset is not None:
+            return per_cpu_address(offset, dwarf.module)
+        anchor = dwarf.index.anchor(address)
+        if anchor is None:
+            raise Unavailable
+        return ModuleAddress(NOWHERE, LONG, dwarf.module, *anchor)
+    if address < _PER_CPU_END:
+        return per_cpu_address(address)
+    base = next(
+        (site.pc for row in dwarf.index.functions(_BASE) for site in row.sites if not site.inlined),
+        None,
+    )
+    if base is None:
+        raise Unavailable
+    # All of the kernel moves as one piece.
+    code = f"(int64_t)((unsigned long){_BASE} + ({address - base}L))"
+    return EmbeddedValue(NOWHERE, LONG, code, {"pure", "unprivileged"})
