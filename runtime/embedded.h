@@ -91,7 +91,10 @@ bool stapy_deref(struct stapy_context *c, bool user, u64 *to, unsigned long addr
 bool stapy_deref_buffer(struct stapy_context *c, bool user, void *to, unsigned long address,
 			size_t size);
 void __printf(2, 3) stapy_printf(struct stapy_context *c, const char *fmt, ...);
-/* Send a signal to the current process before it is in user mode again; false with the error set. */
+/*
+ * Send a signal to the current process before it is in user mode again (on PREEMPT_RT:
+ * soon); false with the error set.
+ */
 bool stapy_raise(struct stapy_context *c, int number);
 /* Set "kernel read fault at 0x… " (SystemTap's words) as the error of this run. */
 void stapy_fault_address(struct stapy_context *c, unsigned long address);

@@ -32,12 +32,13 @@ probe end {
 }
 """
 COMMAND = """python3 -c '
-import os, signal
+import os, signal, time
 came = []
 signal.signal(10, lambda *rest: came.append(1))
 for _ in range(3):
     os.getpriority(0, 0)
     open("/proc/self/status").read()
+    time.sleep(0.2)
 os.system("cat /etc/passwd >/dev/null; sleep 0.2")
 print("signals", len(came), flush=True)'
 """
