@@ -37,6 +37,7 @@ from stapy.kernel.release import install_command
 from stapy.kernel.target import Kernel
 
 if TYPE_CHECKING:
+    from stapy.debuginfo.addresses import Entry
     from stapy.debuginfo.dwarf.kernel import DwarfFile, Place
     from stapy.debuginfo.linepack import LineTable
 
@@ -285,6 +286,12 @@ class Debuginfo:
         from stapy.debuginfo.dwarfrung import site_at
 
         return site_at(self, place)
+
+    def function_at(self, address: int, module: str | None = None) -> Entry | None:
+        """The function that a link address lies in, by tables of symbols alone."""
+        from stapy.debuginfo import addresses
+
+        return self.safe(None, addresses.function_at, self, self._cache, address, module)
 
     def place_of(self, symbol: str, module: str | None = None) -> Place | None:
         """The first instruction of a symbol's function by DWARF; None without, or with several.

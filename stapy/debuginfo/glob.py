@@ -20,6 +20,11 @@ def literal_prefix(pattern: str) -> str:
     return pattern[: found.start()] if found else pattern
 
 
+def plain(name: str) -> str:
+    """A name as a pattern that matches nothing else: operators of C++ have stars."""
+    return name.replace("*", "[*]") if has_wildcard(name) else name
+
+
 @lru_cache(maxsize=256)
 def matcher(pattern: str) -> Callable[[str], bool]:
     """A test of a whole name against a pattern."""

@@ -86,6 +86,18 @@ def image_places(kernel: Kernel) -> list[Path]:
     return [place for place in dict.fromkeys(places) if place.is_file()]
 
 
+def packed_symbols(kernel: Kernel, cache: Cache) -> PackedSymbols | None:
+    """The table in a kernel's image, with link addresses; None without such an image."""
+    for path in image_places(kernel):
+        try:
+            symbols = _load_image(kernel, path, cache).symbols
+        except (DebuginfoError, OSError):
+            continue
+        if isinstance(symbols, PackedSymbols):
+            return symbols
+    return None
+
+
 # --- one file ---------------------------------------------------------------
 
 

@@ -58,7 +58,7 @@ class PackedSymbols:
     """
 
     def __init__(self, tables: Kallsyms, expand: Callable[[], SortedLines]) -> None:
-        self._tables = tables
+        self.tables = tables
         self._expand = expand
         self._text: LineSymbols | None = None
         self._asked = 0
@@ -71,8 +71,8 @@ class PackedSymbols:
     def kinds(self, name: str) -> list[str]:
         """See `Symbols`."""
         self._asked += 1
-        if self._text is None and self._tables.searchable and self._asked < _MANY:
-            return self._tables.find(name)
+        if self._text is None and self.tables.searchable and self._asked < _MANY:
+            return self.tables.find(name)
         return self._lines().kinds(name)
 
     def rows(self, prefix: str) -> Iterator[tuple[str, str]]:

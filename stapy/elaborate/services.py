@@ -12,6 +12,7 @@ from stapy.record import Record
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
 
+    from stapy.debuginfo.addresses import Entry
     from stapy.debuginfo.ctypes import CType, Function, Parameter
     from stapy.debuginfo.dwarf.kernel import DwarfFile, Place
     from stapy.debuginfo.find import Places
@@ -115,6 +116,9 @@ class DebuginfoLike(Protocol):
 
     def near_tracepoints(self, name: str, limit: int = 3) -> list[str]:
         """Tracepoints with similar names."""
+
+    def function_at(self, address: int, module: str | None = None) -> Entry | None:
+        """The function that a link address lies in, by tables of symbols."""
 
     def exporter(self, name: str) -> str | None:
         """Who exports a function to modules: "kernel" or a module; None when nobody does."""

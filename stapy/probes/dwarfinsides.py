@@ -26,11 +26,13 @@ Found = dict[str, "PointComponent"]
 
 
 def resolve(point: ProbePoint, found: Found, files: list[DwarfFile], services: Any) -> list[Match]:
-    """The places of ``.label``, ``.callee``, ``.callees`` and ``.statement(ADDRESS)``."""
+    """The places of ``.label``, ``.callee``, ``.callees`` and of addresses."""
     result = _Matches(point, found, services)
     try:
         if "statement" in found:
             failure = _statement(result, found["statement"], files)
+        elif number_of(found["function"]) is not None:
+            failure = _function_at(result, found["function"], files)
         else:
             spec = _spec(found["function"])
             how = _labels if "label" in found else _callees
@@ -265,27 +267,40 @@ def _told(call: callees.Callee, dwarf: DwarfFile, address: int) -> tuple[str, in
 
 
 def _statement(result: _Matches, component: PointComponent, files: list[DwarfFile]) -> PointError:
-    address = (number_of(component) or 0) & (2**64 - 1)
+    address = dwarfpoints.address_of(component)
     nearest = "nearest" in result.found
     failure: PointError | None = None
     for file in files:
-        statement = insides.at_address(file, address)
+        statement = insides.at_address(file, address + file.code_start)
         if statement is None:
             continue
-        if statement.start == address or nearest:
+        start = statement.start - file.code_start
+        if start == address or nearest:
             result.add(statement.place, {}, False, [])
             continue
         where = dwarfpoints.place_text(statement.place)
         message = f"address {address:#x} does not match the beginning of a statement"
         failure = PointError(
             "E0231",
-            f"{message} (try {statement.start:#x})",
+            f"{message} (try {start:#x})",
             component.span,
-            notes=[f"{statement.start:#x} is where '{where}' begins"],
+            notes=[f"{start:#x} is where '{where}' begins"],
             hint="write that address, or add .nearest",
         )
-    if failure is None:
-        notes = [f"{address:#x} lies in no function that the debug information knows"]
-        hint = "addresses are those of the debug file; -g and .absolute take any other"
-        failure = PointError("E0231", "no match", component.span, notes=notes, hint=hint)
-    return failure
+    return failure or dwarfpoints.no_code(component, "module" in result.found)
+
+
+def _function_at(result: _Matches, component: PointComponent, files: list[DwarfFile]) -> PointError:
+    address = dwarfpoints.address_of(component)
+    outside = any(name in result.found for name in ("call", "return", "exported"))
+    failure: PointError | None = None
+    for file in files:
+        place = insides.function_at(file, address + file.code_start, inlined=not outside)
+        if place is None:
+            continue
+        if "exported" in result.found and not result.services.debuginfo.exported(place.function):
+            failure = dwarfpoints.not_exported(component, place.function)
+            continue
+        entry = f"function({place.address - file.code_start:#x})"
+        result.add(place, {"function": entry}, False, [])
+    return failure or dwarfpoints.no_code(component, "module" in result.found)

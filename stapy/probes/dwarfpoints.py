@@ -58,6 +58,53 @@ def resolve(point: ProbePoint, asking: PointComponent, services: Any) -> list[Ma
     return _matches(point, text, answer, found, services)
 
 
+def by_address(point: ProbePoint, found: dict[str, PointComponent], services: Any) -> list[Match]:
+    """The function that a link address lies in, by DWARF or else by a table of symbols."""
+    module = module_of(found, services)
+    component = found["function"]
+    files = dwarf_files(module, services)
+    if files:
+        from stapy.probes import dwarfinsides
+
+        return dwarfinsides.resolve(point, found, files, services)
+    address = address_of(component)
+    entry = services.debuginfo.function_at(address, module)
+    if entry is None:
+        raise no_code(component, module is not None)
+    if "exported" in found and not services.debuginfo.exported(entry.site.name):
+        raise not_exported(component, entry.site.name)
+    why = refusal(entry.site, "return" in found, services)
+    if why:
+        notes = [f"'{entry.site.name}' must not be probed: {why}"]
+        raise PointError("E0231", "no match", component.span, notes=notes)
+    site = kprobe_site(point, "", entry.site, found)
+    made = replace(site, symbol=entry.symbol, offset=entry.offset)
+    texts = {"function": f"function({entry.address:#x})"}
+    text = ".".join(texts.get(c.name) or print_component(c) for c in point.components)
+    return [Match(text, made)]
+
+
+def address_of(component: PointComponent) -> int:
+    """The number in a component as an address."""
+    return (number_of(component) or 0) & (2**64 - 1)
+
+
+def not_exported(component: PointComponent, name: str) -> PointError:
+    """The error for an address whose function modules cannot call."""
+    notes = [f"{address_of(component):#x} lies in '{name}', which is not exported"]
+    return PointError("E0231", "no match", component.span, notes=notes)
+
+
+def no_code(component: PointComponent, in_module: bool) -> PointError:
+    """The error for an address that no function is known to have."""
+    notes = [f"{address_of(component):#x} lies in no function that is known"]
+    hint = "addresses are those of the kernel's image, before it is moved at boot"
+    if in_module:
+        hint = "addresses count from the start of the module's .text"
+    hint += "; -g and kernel.statement().absolute take any other"
+    return PointError("E0231", "no match", component.span, notes=notes, hint=hint)
+
+
 def others(
     point: ProbePoint,
     text: str,

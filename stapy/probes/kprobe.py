@@ -111,11 +111,8 @@ class Kprobe:
         function = found["function"]
         is_return = "return" in found
         maxactive = self.maxactive(found.get("maxactive"))
-        address = number_of(function)
-        if address is not None:
-            optional = point.optional or point.sufficient
-            site = KprobeSite(None, module, address, 0, optional, is_return, maxactive)
-            return [Match(".".join(print_component(c) for c in point.components), site)]
+        if number_of(function) is not None:
+            return dwarfpoints.by_address(point, found, services)
         pattern = text_of(function)
         return self._functions(point, pattern, module, is_return, maxactive, services)
 

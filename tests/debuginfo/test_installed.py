@@ -14,6 +14,7 @@ import pytest
 from stapy.cache import Cache
 from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.find import Debuginfo
+from stapy.debuginfo.sources import packed_symbols
 from stapy.debuginfo.tracesystems import image_systems, trace_systems
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.kernel import Kernel, find_kernel, installed_releases
@@ -107,6 +108,21 @@ def test_second_names(debuginfo: Debuginfo, pattern: str, names: set[str]) -> No
     sites = debuginfo.functions(pattern)
     assert {site.name.removeprefix("__x64_sys_") for site in sites} == names
     assert all(site.type is not None for site in sites)
+
+
+@pytest.mark.parametrize("name", ["vfs_read", "m_show"])  # of the second there are several
+def test_link_addresses(debuginfo: Debuginfo, kernel: Kernel, cache: Cache, name: str) -> None:
+    packed = packed_symbols(kernel, cache)
+    assert packed is not None
+    at = {row: address for row, _, address in packed.tables.symbols()}
+    for address in (at[name], at[name] + 5):
+        found = debuginfo.function_at(address)
+        assert found is not None
+        assert (found.site.name, found.address) == (name, at[name])
+        assert at[found.symbol] + found.offset == at[name]
+        assert len(packed.kinds(found.symbol)) == 1
+    assert debuginfo.function_at(at["jiffies"]) is None
+    assert debuginfo.function_at(1) is None
 
 
 def test_the_build_id_is_the_kernels(debuginfo: Debuginfo, kernel: Kernel) -> None:

@@ -37,7 +37,9 @@ def test_row_of_a_function() -> None:
         ('kprobe.function("vfs_read").return', {"is_return": True}),
         ('module("ext").function("ext_read")', {"module": "ext", "symbol": "ext_read"}),
         ('kprobe.module("e*").function("ext_read")', {"module": "ext"}),
-        ("kernel.function(0x1000)", {"address": 0x1000, "symbol": None}),
+        # A link address: the function around it, from a symbol that is unique.
+        ("kernel.function(0x1004)", {"address": 0, "symbol": "vfs_open", "offset": 0x40}),
+        ("kernel.function(0x1004).exported", {"symbol": "vfs_open", "offset": 0x40}),
     ],
 )
 def test_fields(point: str, fields: dict[str, object]) -> None:

@@ -153,6 +153,8 @@ DWARF = [
         "vfs_mkdir"),
     Row("near-address", 'probe kernel.statement({inside}).nearest '
         '{ say("near-address", sprint($mode)) }', r"\d+"),
+    Row("function-address", 'probe kernel.function({inside}).return '
+        '{ say("function-address", probefunc() . sprint($return)) }', "vfs_mkdir0"),
     Row("label", 'probe kernel.function("do_mkdirat").label("ret*") { say("label", pp()) }',
         r'kernel\.function\("do_mkdirat@fs/namei\.c:\d+"\)\.label\("retry"\)'),
     Row("label-local", 'probe kernel.function("do_mkdirat").label("out_putname") '

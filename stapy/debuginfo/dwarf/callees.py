@@ -10,7 +10,7 @@ from stapy.debuginfo.dwarf import constants as k
 from stapy.debuginfo.dwarf.index import FunctionRow, Site, file_matcher, scope_matches, split_scope
 from stapy.debuginfo.dwarf.insides import parts_of
 from stapy.debuginfo.dwarf.ranges import entry_address
-from stapy.debuginfo.glob import matcher
+from stapy.debuginfo.glob import matcher, plain
 from stapy.record import Record, new
 
 if TYPE_CHECKING:
@@ -229,17 +229,12 @@ def _rows(dwarf: DwarfFile, target: Entry) -> Iterator[FunctionRow]:
     origin = target.origin()
     if origin is not None:
         names.add(origin.offset)
-    for row in dwarf.index.functions(_plain(target.name())):
+    for row in dwarf.index.functions(plain(target.name())):
         if row.entry in names or any(site.entry in names for site in row.sites):
             yield row
 
 
 def _external(dwarf: DwarfFile, name: str) -> list[FunctionRow]:
     """Functions of a name that other units, and objects, can call."""
-    rows = dwarf.index.functions(_plain(name))
+    rows = dwarf.index.functions(plain(name))
     return [row for row in rows if dwarf.info.entry(row.entry).inherited(k.AT_EXTERNAL)]
-
-
-def _plain(name: str) -> str:
-    """A name as a pattern that matches nothing else (operators of C++ have stars)."""
-    return name if not any(char in name for char in "*?[") else name.replace("*", "[*]")

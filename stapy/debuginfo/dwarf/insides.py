@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING
 
 from stapy.debuginfo.dwarf import constants as k
 from stapy.debuginfo.dwarf.index import FunctionRow, Site
-from stapy.debuginfo.dwarf.ranges import arange_units, contains, entry_address, low_pc, ranges_of
-from stapy.debuginfo.glob import matcher
+from stapy.debuginfo.dwarf.ranges import (
+    arange_units,
+    contains,
+    entry_address,
+    function_around,
+    low_pc,
+    ranges_of,
+)
+from stapy.debuginfo.glob import matcher, plain
 from stapy.record import Record, replace
 
 if TYPE_CHECKING:
@@ -94,23 +101,43 @@ def behind_prologue(dwarf: DwarfFile, place: Place) -> Place:
 
 def at_address(dwarf: DwarfFile, address: int) -> Statement | None:
     """The row of the line table that an address lies in, None when no code is known there."""
-    units = arange_units(dwarf.info)
-    at = bisect_right(units, (address, 1 << 64, 0)) - 1
-    if at < 0 or not units[at][0] <= address < units[at][1]:
+    number = _unit_at(dwarf, address)
+    if number is None:
         return None
-    number = dwarf.info.number_of(units[at][2])
     files, rows = dwarf.line_table(number)
     row = _row_of(rows, address)
     if row is None:
         return None
-    holder = _innermost(dwarf.info.unit(number).root, row.address)
-    if holder is None:
+    holders = _holders(dwarf.info.unit(number).root, row.address)
+    if not holders:
         return None
-    entry, site = holder
     file = files[row.file] if row.file < len(files) else ""
-    function = FunctionRow(entry.name(), file, row.line, entry.offset, [])
+    function, site = _row_and_site(dwarf, holders[-1])
+    function = replace(function, file=file, line=row.line)
     place = dwarf.place(function, site, row.address, row.line)
     return None if place is None else Statement(row.address, place)
+
+
+def function_at(dwarf: DwarfFile, address: int, *, inlined: bool) -> Place | None:
+    """Where the function begins that an address lies in, None when no code is known there.
+
+    With ``inlined`` the innermost one counts, an instance of an inlined function perhaps.
+    """
+    number = _unit_at(dwarf, address)
+    holders = [] if number is None else _holders(dwarf.info.unit(number).root, address)
+    if not holders:
+        return None
+    function, site = _row_and_site(dwarf, holders[-1] if inlined else holders[0])
+    return dwarf.place(function, site, site.pc, function.line)
+
+
+def _unit_at(dwarf: DwarfFile, address: int) -> int | None:
+    """The number of the unit that has the code at an address."""
+    units = arange_units(dwarf.info)
+    at = bisect_right(units, (address, 1 << 64, 0)) - 1
+    if at < 0 or not units[at][0] <= address < units[at][1]:
+        return None
+    return dwarf.info.number_of(units[at][2])
 
 
 def _row_of(rows: list[Row], address: int) -> Row | None:
@@ -124,29 +151,28 @@ def _row_of(rows: list[Row], address: int) -> Row | None:
     return best
 
 
-def _innermost(root: Entry, address: int) -> tuple[Entry, Site] | None:
-    """The function or inlined instance that an address lies in."""
-    holder = next(
-        (
-            child
-            for child in root.children()
-            if child.tag == k.SUBPROGRAM and contains(ranges_of(child), address)
-        ),
-        None,
-    )
-    if holder is None:
-        return None
-    for _ in range(_MAX_BLOCKS):
-        inner = next(
+def _holders(root: Entry, address: int) -> list[Entry]:
+    """The function that an address lies in, and the inlined instances, the innermost last."""
+    function = function_around(root, address)
+    found: list[Entry] = []
+    while function is not None and len(found) < _MAX_BLOCKS:
+        found.append(function)
+        function = next(
             (
                 part
-                for part in parts_of(holder)
+                for part in parts_of(function)
                 if part.tag == k.INLINED_SUBROUTINE and contains(ranges_of(part), address)
             ),
             None,
         )
-        if inner is None:
-            break
-        holder = inner
-    inlined = holder.tag == k.INLINED_SUBROUTINE
-    return holder, Site(entry_address(holder) or 0, holder.offset, inlined)
+    return found
+
+
+def _row_and_site(dwarf: DwarfFile, entry: Entry) -> tuple[FunctionRow, Site]:
+    """What the index has for the entry of a function or an inlined instance."""
+    for row in dwarf.index.functions(plain(entry.name())):
+        for site in row.sites:
+            if site.entry == entry.offset:
+                return row, site
+    site = Site(entry_address(entry) or 0, entry.offset, entry.tag == k.INLINED_SUBROUTINE)
+    return FunctionRow(entry.name(), "", 0, entry.offset, [site]), site

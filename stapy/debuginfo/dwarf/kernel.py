@@ -13,7 +13,7 @@ from stapy.debuginfo.dwarf.frames import Frames, Row
 from stapy.debuginfo.dwarf.index import FunctionRow, Index, Site, file_matcher
 from stapy.debuginfo.dwarf.lines import LineProgram, LineReader
 from stapy.debuginfo.dwarf.lines import Row as Line
-from stapy.debuginfo.dwarf.ranges import contains, entry_address, ranges_of
+from stapy.debuginfo.dwarf.ranges import contains, entry_address, function_around, ranges_of
 from stapy.debuginfo.dwarf.relocate import layout
 from stapy.debuginfo.dwarf.sections import Sections
 from stapy.debuginfo.dwarf.spec import Spec
@@ -107,6 +107,12 @@ class DwarfFile:
         if self._info is None:
             self._info = Info(Sections(self._elf, in_parts=self.index.in_parts))
         return self._info
+
+    @property
+    def code_start(self) -> int:
+        """What users' addresses count from: 0, and in a module the start of its ``.text``."""
+        section = self._elf.section(".text") if self._elf.type == ET_REL else None
+        return layout(self._elf)[self._elf.number(section)] if section is not None else 0
 
     # --- places ----------------------------------------------------------
 
@@ -302,14 +308,7 @@ class DwarfFile:
             return entry
         known = self._around.get(entry.offset)
         if known is None:
-            known = next(
-                (
-                    child
-                    for child in entry.unit.root.children()
-                    if child.tag == k.SUBPROGRAM and contains(ranges_of(child), place.address)
-                ),
-                entry,
-            )
+            known = function_around(entry.unit.root, place.address) or entry
             self._around[entry.offset] = known
         return known
 

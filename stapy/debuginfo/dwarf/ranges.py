@@ -11,6 +11,7 @@ from stapy.debuginfo.errors import DebuginfoError
 
 Range = tuple[int, int]
 _MAX_ADDRESS = 2**64 - 1
+_MAX_SCOPES = 32  # namespaces in namespaces
 
 
 def low_pc(entry: Entry) -> int | None:
@@ -53,6 +54,19 @@ def entry_address(entry: Entry) -> int | None:
 def contains(ranges: list[Range], address: int) -> bool:
     """True when an address lies in one of the ranges."""
     return any(start <= address < end for start, end in ranges)
+
+
+def function_around(holder: Entry, address: int, depth: int = 0) -> Entry | None:
+    """The function out of line whose code has an address, in a unit or one of its scopes."""
+    for child in holder.children():
+        if child.tag == k.SUBPROGRAM:
+            if contains(ranges_of(child), address):
+                return child
+        elif child.tag in k.SCOPES and depth < _MAX_SCOPES:
+            found = function_around(child, address, depth + 1)
+            if found is not None:
+                return found
+    return None
 
 
 def _listed(entry: Entry) -> list[Range]:

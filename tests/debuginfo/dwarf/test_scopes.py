@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from stapy.debuginfo import ctypes as c
+from stapy.debuginfo.dwarf import insides
 from stapy.debuginfo.dwarf.index import scope_matches, split_scope
 from stapy.debuginfo.dwarf.kernel import DwarfFile
 from stapy.debuginfo.dwarf.spec import parse
@@ -81,6 +82,24 @@ def names(dwarf: DwarfFile, pattern: str) -> set[str]:
 )
 def test_patterns(program: DwarfFile, pattern: str, expected: set[str]) -> None:
     assert names(program, pattern) == expected
+
+
+@pytest.mark.parametrize(
+    ("symbol", "name"),
+    [
+        ("_ZN5outer5inner4areaEi", "outer::inner::area"),
+        ("_ZN5outer5inner5Shape4area", "outer::inner::Shape::area"),
+        ("_ZL4areaPKc", "area"),
+    ],
+)
+def test_addresses(program: DwarfFile, symbol: str, name: str) -> None:
+    symbols = ElfFile.open(program.path).symbols()
+    start = next(item.value for item in symbols if item.name.startswith(symbol))
+    statement = insides.at_address(program, start)
+    assert statement is not None and statement.place.function == name
+    around = insides.function_at(program, start + 1, inlined=False)
+    assert around is not None
+    assert (around.function, around.address, around.exact) == (name, start, True)
 
 
 def test_types(program: DwarfFile) -> None:
