@@ -169,7 +169,7 @@ def test_mirror_replaces_an_older_file(tmp_path: Path) -> None:
 def test_mirror_says_what_it_cannot_write(tmp_path: Path) -> None:
     mirror = Mirror(tmp_path / "in", tmp_path / "absent")
     (tmp_path / "in" / "a").write_text("new")
-    with pytest.raises(VmError, match="absent/a.: No such file"):
+    with pytest.raises(VmError, match=r"absent/a.: No such file"):
         mirror.copy()
 
 
