@@ -27,7 +27,9 @@ int stapy_contexts_alloc(void)
 
 		c->actions = stapy_session.limits.maxaction;
 		c->nesting = stapy_session.limits.maxnesting;
+		c->timed = stapy_session.limits.timing;
 		own->budget = c->budget;
+		own->flags = c->flags;
 		if (!stapy_session.frame_bytes)
 			continue;
 		c->frame = vzalloc_node(ALIGN(stapy_session.frame_bytes, 8), cpu_to_node(cpu));
@@ -75,7 +77,17 @@ struct stapy_context *stapy_enter_in(const struct stapy_site *site, enum stapy_s
 	return stapy_hit_enter(site, site->probe, state, &c) ? c : NULL;
 }
 
-void stapy_report_error(struct stapy_context *c)
+void stapy_run_handler(struct stapy_context *c, void (*handler)(struct stapy_context *c))
+{
+	stapy_hit_run(c, handler);
+}
+
+void stapy_run(struct stapy_context *c)
+{
+	stapy_hit_run(c, c->probe->handler);
+}
+
+static void report_error(struct stapy_context *c)
 {
 	const struct stapy_limits *limits = &stapy_session.limits;
 
@@ -87,21 +99,28 @@ void stapy_report_error(struct stapy_context *c)
 		stapy_fail();
 }
 
-void stapy_run_handler(struct stapy_context *c, void (*handler)(struct stapy_context *c))
-{
-	stapy_hit_run(c, handler);
-}
-
-void stapy_run(struct stapy_context *c)
-{
-	stapy_hit_run(c, c->probe->handler);
-}
-
-void stapy_record_cycles(struct stapy_probe *probe, u64 cycles)
+static void record_cycles(struct stapy_probe *probe, u64 cycles)
 {
 	static const struct stapy_stat_shape shape = { .variance = 1 };
 
-	stapy_stat_record(this_cpu_ptr(probe->cycles), &shape, cycles);
+	/* Without memory of its own: the report itself. */
+	if (probe->cycles)
+		stapy_stat_record(this_cpu_ptr(probe->cycles), &shape, cycles);
+}
+
+void stapy_settle(struct stapy_context *c)
+{
+	if (c->error)
+		report_error(c);
+	if (c->out.at)
+		stapy_ring_commit(c);
+	c->error = NULL;
+	c->regex = NULL;
+	if (c->timed)
+		record_cycles(c->probe, get_cycles() - c->entered);
+	/* The overload rule is not for probes in process context. */
+	if (c->interruptible)
+		c->entered = get_cycles();
 }
 
 static void overloaded(u64 cycles, u64 interval)
@@ -143,6 +162,7 @@ bool stapy_error(struct stapy_context *c, const char *place, const char *fmt, ..
 	if (place)
 		scnprintf(c->error_text + n, sizeof(c->error_text) - n, " %s", place);
 	c->error = c->error_text;
+	c->eventful = true;
 	return false;
 }
 

@@ -25,10 +25,17 @@ struct stapy_context {
 	union {
 		struct {
 			bool is_return;
-			bool interruptible;	/* begin, end, …: process context */
-			bool aborted;	/* abort() was called: nothing catches or reports the error */
+			union {
+				struct {
+					bool interruptible;	/* begin, end, …: process context */
+					bool aborted;	/* abort() was called: nothing catches or reports the error */
+					bool eventful;	/* an error, output or a match to clean up after */
+					bool timed;	/* -t */
+				} __aligned(4);
+				u32 attention;	/* any of these: stapy_settle() */
+			};
 		};
-		u32 flags;		/* all of them at once */
+		u64 flags;		/* all of them at once */
 	};
 	const char *error;		/* message, or NULL: error_text */
 	union {

@@ -8,8 +8,8 @@
 
 #include "internal.h"
 
-void stapy_report_error(struct stapy_context *c);
-void stapy_record_cycles(struct stapy_probe *probe, u64 cycles);
+/* What few hits leave behind: an error, output, a match, cycles to record. */
+void stapy_settle(struct stapy_context *c);
 /* The overload interval of this CPU is over: judge it, begin the next. */
 void stapy_overload_interval(struct stapy_cpu *cpu, u64 now);
 
@@ -32,13 +32,15 @@ static __always_inline bool stapy_hit_enter(const struct stapy_site *site, struc
 					    enum stapy_state state, struct stapy_context **context)
 {
 	struct stapy_context *c;
+	struct stapy_cpu *cpu;
 
 	preempt_disable_notrace();
 	if (unlikely(stapy_state() != state))
 		goto out;
 	if (unlikely(probe->condition) && !probe->condition())
 		goto out;
-	c = &this_cpu_ptr(stapy_cpus)->c;
+	cpu = this_cpu_ptr(stapy_cpus);
+	c = &cpu->c;
 	if (unlikely(atomic_read(&c->busy))) {
 		stapy_skip(STAPY_SKIP_REENTRANT);
 		goto out;
@@ -56,10 +58,8 @@ static __always_inline bool stapy_hit_enter(const struct stapy_site *site, struc
 	c->regs = NULL;
 	c->user_regs = NULL;
 	c->address = 0;
-	c->flags = 0;
-	c->error = NULL;
-	c->regex = NULL;
-	c->budget = container_of(c, struct stapy_cpu, c)->budget;
+	c->flags = cpu->flags;
+	c->budget = cpu->budget;
 	c->frame = c->frame_start;
 	*context = c;
 	return true;
@@ -72,8 +72,6 @@ static __always_inline void stapy_hit_run(struct stapy_context *c,
 					  void (*handler)(struct stapy_context *c))
 {
 	handler(c);
-	if (unlikely(c->error))
-		stapy_report_error(c);
 }
 
 static __always_inline void stapy_hit_leave(struct stapy_context *c)
@@ -81,17 +79,13 @@ static __always_inline void stapy_hit_leave(struct stapy_context *c)
 	struct stapy_cpu *cpu = container_of(c, struct stapy_cpu, c);
 	u64 now;
 
-	if (c->out.at)
-		stapy_ring_commit(c);
-	now = get_cycles();
-	if (unlikely(c->probe->cycles))
-		stapy_record_cycles(c->probe, now - c->entered);
+	if (unlikely(c->attention))
+		stapy_settle(c);
 	/* Too much of the CPU's time in handlers ends the session. */
-	if (likely(!c->interruptible)) {
-		cpu->overload_cycles += now - c->entered;
-		if (unlikely(now - cpu->overload_start > stapy_session.limits.overload_interval))
-			stapy_overload_interval(cpu, now);
-	}
+	now = get_cycles();
+	cpu->overload_cycles += now - c->entered;
+	if (unlikely(now - cpu->overload_start > stapy_session.limits.overload_interval))
+		stapy_overload_interval(cpu, now);
 	barrier();
 	atomic_set(&c->busy, 0);
 	preempt_enable_notrace();

@@ -22,7 +22,7 @@ enum stapy_skip { STAPY_SKIP_REENTRANT, STAPY_SKIP_STACK, STAPY_SKIP_LOCK, STAPY
 /* All that belongs to one CPU. */
 struct stapy_cpu {
 	struct stapy_context c;
-	u64 budget;			/* c.budget at the start of a hit */
+	u64 budget, flags;		/* those of c at the start of a hit */
 	char *record;			/* text of the record being written starts here */
 	char *mark;			/* the unfinished print starts here, NULL outside of one */
 	u64 overload_start;

@@ -35,6 +35,14 @@ struct stapy_match {
 	char text[];			/* maxstringlen bytes: the text that matched */
 };
 
+/* From here on this hit remembers its last match; nothing has matched yet. */
+static inline void stapy_remember_match(struct stapy_context *c, struct stapy_match *m)
+{
+	m->groups = -1;
+	c->regex = m;
+	c->eventful = true;
+}
+
 bool stapy_regex_search(const struct stapy_regex *r, const char *text);
 /* The same, and a match is remembered in c->regex. */
 bool stapy_regex_match(struct stapy_context *c, const struct stapy_regex *r, const char *text);

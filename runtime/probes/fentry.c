@@ -13,6 +13,7 @@
 struct place {
 	unsigned long address;
 	struct stapy_kprobe *first;	/* more of the same place follow by ->same */
+	const struct stapy_kprobe_row *only;	/* there is just this one, and it has a handler */
 };
 
 static struct place *places;
@@ -40,10 +41,6 @@ static __always_inline void hit(const struct stapy_kprobe_row *row, unsigned lon
 	struct stapy_probe *probe = row->site.probe;
 	struct stapy_context *c;
 
-	if (unlikely(row->remembers)) {
-		stapy_remember_entry(row->remembers, regs);
-		return;
-	}
 	if (!stapy_hit_enter(&row->site, probe, STAPY_RUNNING, &c))
 		return;
 	c->regs = regs;
@@ -76,27 +73,48 @@ static __always_inline void hook_return(struct kretprobe *rp, struct pt_regs *re
 }
 #endif
 
+/* Whatever a place has but a single handler. */
+static noinline void STAPY_CALLBACK on_probes(struct stapy_kprobe *probe, unsigned long ip,
+					      struct pt_regs *regs)
+{
+	for (; probe; probe = probe->same)
+		if (probe->row->is_return)
+			hook_return(&probe->rp, regs);
+		else if (probe->row->remembers)
+			stapy_remember_entry(probe->row->remembers, regs);
+		else
+			hit(probe->row, ip, regs);
+}
+
+static __always_inline void on_place(const struct place *place, unsigned long ip,
+				     struct pt_regs *regs)
+{
+	if (likely(place->only))
+		hit(place->only, ip, regs);
+	else
+		on_probes(place->first, ip, regs);
+}
+
 /*
  * Without the kernel's protection against recursion: nothing that could be
  * traced is called before the context is taken, and then it protects.
  */
 static void STAPY_CALLBACK on_function(unsigned long ip, unsigned long parent,
-				   struct ftrace_ops *ops, struct ftrace_regs *fregs)
+				       struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
-	struct pt_regs *regs = ftrace_get_regs(fregs);
-	struct stapy_kprobe *probe = find(ip)->first;
-
-	for (; probe; probe = probe->same)
-		if (probe->row->is_return)
-			hook_return(&probe->rp, regs);
-		else
-			hit(probe->row, ip, regs);
+	on_place(find(ip), ip, stapy_ftrace_regs(fregs));
 }
 
-static struct ftrace_ops ops = {
-	.func = on_function,
-	.flags = FTRACE_OPS_FL_SAVE_REGS,
-};
+/* The only function in the filter. */
+static struct place lone;
+
+static void STAPY_CALLBACK on_lone_function(unsigned long ip, unsigned long parent,
+					    struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	on_place(&lone, ip, stapy_ftrace_regs(fregs));
+}
+
+static struct ftrace_ops ops;
 
 /* Put those of one kind in front of what is there; returns how many places are new. */
 static unsigned int fill_places(struct stapy_kprobe *probes, unsigned int count, bool is_return,
@@ -118,6 +136,7 @@ static unsigned int fill_places(struct stapy_kprobe *probes, unsigned int count,
 		if (probe->row->remembers)
 			ops.flags |= FTRACE_OPS_FL_PERMANENT;
 		place->address = (unsigned long)probe->kp.addr;
+		place->only = place->first || is_return || probe->row->remembers ? NULL : probe->row;
 		probe->same = place->first;
 		place->first = probe;
 	}
@@ -128,10 +147,13 @@ int stapy_fentry_start(struct stapy_kprobe *probes, unsigned int count)
 {
 	unsigned int i, n = 0, slots;
 	unsigned long *addresses;
+	bool few = true;
 	int r = -ENOMEM;
 
-	for (i = 0; i < count; i++)
+	for (i = 0; i < count; i++) {
 		n += probes[i].fentry;
+		few &= !probes[i].fentry || probes[i].row->few_registers;
+	}
 	if (!n)
 		return 0;
 	slots = roundup_pow_of_two(2 * n);
@@ -143,6 +165,10 @@ int stapy_fentry_start(struct stapy_kprobe *probes, unsigned int count)
 	/* Entries come first, for they look at the return address that the others change. */
 	n = fill_places(probes, count, true, addresses);
 	n += fill_places(probes, count, false, addresses + n);
+	lone = *find(addresses[0]);
+	if (!STAPY_FTRACE_ARGUMENTS || !few)
+		ops.flags |= FTRACE_OPS_FL_SAVE_REGS;
+	ops.func = n == 1 ? on_lone_function : on_function;
 	r = stapy_ftrace_filter(&ops, addresses, n);
 	r = r ?: register_ftrace_function(&ops);
 	if (r)

@@ -13,6 +13,7 @@ struct stapy_kprobe_row {
 	unsigned int offset;		/* from the symbol */
 	bool optional;			/* never an error, even when no row of the probe can be armed */
 	bool is_return;
+	bool few_registers;		/* what runs at entry looks at arguments and the stack only */
 	int maxactive;			/* return probes: 0 is KRETACTIVE's default */
 	size_t slot_bytes;		/* saved entry values; the entry side is site.probe->entry */
 	unsigned int remembers;		/* not 0: runs no handler but keeps the registers, see entries.h */

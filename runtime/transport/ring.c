@@ -94,6 +94,7 @@ static void record_open(struct stapy_cpu *cpu)
 	struct stapy_out *o = &cpu->c.out;
 	u64 room;
 
+	cpu->c.eventful = true;
 	o->lost = 0;
 	if (unlikely(!r->base)) {
 		o->at = cpu->record = o->end = no_room;

@@ -88,7 +88,7 @@ def handler_text(unit: Unit, handler: p.Handler, points: list[str], slots: str) 
     if matches:
         size = "sizeof(struct stapy_match) + MAXSTRINGLEN"
         match = body.member(f"char {{}}[{size}] __aligned(8)", 72 + unit.string_room, "match")
-        before += [f"c->regex = {match};", "((struct stapy_match *)c->regex)->groups = -1;"]
+        before.append(f"stapy_remember_match(c, (struct stapy_match *){match});")
     statements.write_inside(body, handler.body)
     out = CWriter()
     for line in _handler_comment(unit, handler, points):

@@ -8,6 +8,7 @@ from stapy import __version__
 from stapy.elaborate import program as p
 from stapy.translate import embedded, functions
 from stapy.translate.ctext import comment, number, string_literal
+from stapy.translate.registers import Registers
 from stapy.translate.unit import Unit
 
 KINDS = {p.LONG: "STAPY_LONG", p.STRING: "STAPY_STRING", p.STATS: "STAPY_STAT"}
@@ -260,6 +261,7 @@ class _Sites:
 
     def __init__(self, unit: Unit) -> None:
         self._unit = unit
+        self._registers = Registers(unit.failures.macros)
 
     def families(self) -> list[dict[str, Any]]:
         """One entry per family that the program uses."""
@@ -293,7 +295,8 @@ class _Sites:
             fields = [("symbol", string_literal(symbol))]
             fields += [("module", string_literal(module))] if module else []
             fields += [("offset", str(offset))] if offset else []
-            fields += [("optional", "true"), ("remembers", str(which))]
+            fields += [("optional", "true"), ("few_registers", "true")]
+            fields.append(("remembers", str(which)))
             point = f"entry of {symbol}"
             site = ("site", f"{{ NULL, {string_literal(point)} }}")
             rows.append({**_row([site, *fields]), "point": comment(point), "sort": 0})
@@ -317,6 +320,9 @@ class _Sites:
                 text = c_value(value)
             if text not in ("0", "false", "NULL"):
                 fields.append((name, text))
+        first = probe.entry if row.get("is_return") else probe.handler
+        if probe.family == "kprobe" and self._registers.few(first):
+            fields.append(("few_registers", "true"))
         return {**_row(fields), "point": comment(point), "sort": row.get("priority", 0)}
 
     def _numbers(self, values: list[int | str]) -> str:

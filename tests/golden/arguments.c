@@ -19,6 +19,11 @@
 #define STP_OVERLOAD_INTERVAL 1000000000
 #define MAXNESTING 1
 
+/* --- places of errors --- */
+
+static const char at_2_30[] = "near identifier '$seventh' at arguments.stp:2:30";
+static const char at_2_45[] = "near identifier '$eighth' at arguments.stp:2:45";
+
 /* --- handlers --- */
 
 /*
@@ -28,22 +33,22 @@
 static void h_do_many(struct stapy_context *c)
 {
 	struct stapy_out *out;
-	s32 argument;
-	u16 argument_2;
+	s32 seventh;
+	u16 eighth;
 
 	/* arguments.stp:2: println($a0, " ", $a5, " ", $seventh, " ", $eighth) */
-	if (!stapy_read_kernel(c, &argument, c->regs->sp + 8, sizeof(argument), NULL))
+	if (!stapy_read_kernel(c, &seventh, c->regs->sp + 8, sizeof(seventh), at_2_30))
 		return;
-	if (!stapy_read_kernel(c, &argument_2, c->regs->sp + 16, sizeof(argument_2), NULL))
+	if (!stapy_read_kernel(c, &eighth, c->regs->sp + 16, sizeof(eighth), at_2_45))
 		return;
 	out = stapy_print_begin(c);
 	stapy_out_long(out, (s64)c->regs->di, 'd', 0, 0, -1);
 	stapy_out_text(out, " ", 1);
 	stapy_out_long(out, (s64)c->regs->r9, 'd', 0, 0, -1);
 	stapy_out_text(out, " ", 1);
-	stapy_out_long(out, argument, 'd', 0, 0, -1);
+	stapy_out_long(out, seventh, 'd', 0, 0, -1);
 	stapy_out_text(out, " ", 1);
-	stapy_out_long(out, argument_2, 'd', 0, 0, -1);
+	stapy_out_long(out, eighth, 'd', 0, 0, -1);
 	stapy_out_text(out, "\n", 1);
 	stapy_print_end(c);
 }
@@ -87,11 +92,13 @@ static struct stapy_kprobe_row kprobe_rows[] = {
 	{
 		.site = { &probes[0], "kernel.function(\"do_many\")" },
 		.symbol = "do_many",
+		.few_registers = true,
 	},
 	/* kernel.function("do_small") */
 	{
 		.site = { &probes[1], "kernel.function(\"do_small\")" },
 		.symbol = "do_small",
+		.few_registers = true,
 	},
 };
 

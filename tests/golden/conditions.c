@@ -118,6 +118,7 @@ static struct stapy_kprobe_row kprobe_rows[] = {
 	{
 		.site = { &probes[1], "kernel.function(\"vfs_read\")" },
 		.symbol = "vfs_read",
+		.few_registers = true,
 	},
 };
 

@@ -143,11 +143,13 @@ static struct stapy_kprobe_row kprobe_rows[] = {
 	{
 		.site = { &probes[0], "kernel.function(\"vfs_read\")" },
 		.symbol = "vfs_read",
+		.few_registers = true,
 	},
 	/* kernel.function("vfs_write") */
 	{
 		.site = { &probes[1], "kernel.function(\"vfs_write\")" },
 		.symbol = "vfs_write",
+		.few_registers = true,
 	},
 };
 

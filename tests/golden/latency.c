@@ -221,6 +221,7 @@ static struct stapy_kprobe_row kprobe_rows[] = {
 		.symbol = "vfs_read",
 		.is_return = true,
 		.slot_bytes = sizeof(struct slots_n),
+		.few_registers = true,
 	},
 };
 

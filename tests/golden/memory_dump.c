@@ -19,6 +19,12 @@
 #define STP_OVERLOAD_INTERVAL 1000000000
 #define MAXNESTING 1
 
+/* --- places of errors --- */
+
+static const char at_2_23[] = "near identifier '$file' at memory_dump.stp:2:23";
+static const char at_2_30[] = "near identifier '$file' at memory_dump.stp:2:30";
+static const char at_3_22[] = "near identifier '$buf' at memory_dump.stp:3:22";
+
 /* --- handlers --- */
 
 /*
@@ -36,12 +42,12 @@ static void h_vfs_read(struct stapy_context *c)
 
 	/* memory_dump.stp:2: printf("%16M %8m\n", $file, $file) */
 	out = stapy_print_begin(c);
-	if (!stapy_out_memory(c, out, (s64)c->regs->di, true, 0, 16, -1, NULL)) {
+	if (!stapy_out_memory(c, out, (s64)c->regs->di, true, 0, 16, -1, at_2_23)) {
 		stapy_print_end(c);
 		return;
 	}
 	stapy_out_text(out, " ", 1);
-	if (!stapy_out_memory(c, out, (s64)c->regs->di, false, 0, 8, -1, NULL)) {
+	if (!stapy_out_memory(c, out, (s64)c->regs->di, false, 0, 8, -1, at_2_30)) {
 		stapy_print_end(c);
 		return;
 	}
@@ -50,7 +56,7 @@ static void h_vfs_read(struct stapy_context *c)
 
 	/* memory_dump.stp:3: s = sprintf("%#4M", $buf) */
 	stapy_out_to(&sink, l->s, sizeof(l->s));
-	if (!stapy_out_memory(c, &sink, (s64)c->regs->si, true, STAPY_F_ALT, 4, -1, NULL))
+	if (!stapy_out_memory(c, &sink, (s64)c->regs->si, true, STAPY_F_ALT, 4, -1, at_3_22))
 		return;
 	stapy_out_finish(&sink);
 
@@ -77,6 +83,7 @@ static struct stapy_kprobe_row kprobe_rows[] = {
 	{
 		.site = { &probes[0], "kernel.function(\"vfs_read\")" },
 		.symbol = "vfs_read",
+		.few_registers = true,
 	},
 };
 

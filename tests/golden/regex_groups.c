@@ -142,8 +142,7 @@ static void h_begin(struct stapy_context *c)
 	struct stapy_out *out;
 	s64 parse;
 
-	c->regex = l->match;
-	((struct stapy_match *)c->regex)->groups = -1;
+	stapy_remember_match(c, (struct stapy_match *)l->match);
 
 	/* regex_groups.stp:7: if (parse("kworker/3:1")) */
 	parse = f_parse(c, "kworker/3:1");

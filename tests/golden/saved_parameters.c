@@ -54,6 +54,7 @@ static void h_vfs_write_return(struct stapy_context *c)
  */
 static void h_vfs_write_return_entry(struct stapy_context *c)
 {
+	/* saved_parameters.stp:2: if ($return != $count) */
 	((struct slots_n *)c->slots)->s0 = (s64)c->regs->dx;
 }
 
@@ -76,6 +77,7 @@ static struct stapy_kprobe_row kprobe_rows[] = {
 		.symbol = "vfs_write",
 		.is_return = true,
 		.slot_bytes = sizeof(struct slots_n),
+		.few_registers = true,
 	},
 };
 

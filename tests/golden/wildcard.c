@@ -165,18 +165,21 @@ static struct stapy_kprobe_row kprobe_rows[] = {
 		.site = { &probes[0], "kernel.function(\"vfs_read\").call" },
 		.symbol = "vfs_read",
 		.optional = true,
+		.few_registers = true,
 	},
 	/* kernel.function("vfs_readv").call */
 	{
 		.site = { &probes[0], "kernel.function(\"vfs_readv\").call" },
 		.symbol = "vfs_readv",
 		.optional = true,
+		.few_registers = true,
 	},
 	/* kernel.function("vfs_write").call */
 	{
 		.site = { &probes[0], "kernel.function(\"vfs_write\").call" },
 		.symbol = "vfs_write",
 		.optional = true,
+		.few_registers = true,
 	},
 };
 

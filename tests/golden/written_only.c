@@ -313,6 +313,7 @@ static struct stapy_kprobe_row kprobe_rows[] = {
 	{
 		.site = { &probes[0], "kernel.function(\"vfs_read\")" },
 		.symbol = "vfs_read",
+		.few_registers = true,
 	},
 };
 

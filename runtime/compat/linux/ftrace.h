@@ -12,6 +12,27 @@
  */
 #define STAPY_FTRACE_RETURNS IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK)
 
+/*
+ * Does a callback that does not ask for all registers get those of the arguments,
+ * the stack pointer and the instruction pointer, as if it were a pt_regs?
+ */
+#if defined(CONFIG_X86_64) && defined(CONFIG_DYNAMIC_FTRACE_WITH_ARGS)
+#define STAPY_FTRACE_ARGUMENTS 1
+#else
+#define STAPY_FTRACE_ARGUMENTS 0
+#endif
+
+/* The registers that the callback asked for: never NULL. */
+static __always_inline struct pt_regs *stapy_ftrace_regs(struct ftrace_regs *fregs)
+{
+#ifdef CONFIG_X86_64
+	/* By whatever name a release has for its first member. */
+	return (struct pt_regs *)fregs;
+#else
+	return ftrace_get_regs(fregs);
+#endif
+}
+
 static inline int stapy_ftrace_filter(struct ftrace_ops *ops, unsigned long *ips, unsigned int count)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 19, 0)

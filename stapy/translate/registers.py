@@ -1,0 +1,81 @@
+"""Which handlers look only at registers that the kernel saves at each entry of a function anyway.
+
+A callback of ftrace that wants all of them costs twice as much to reach.
+"""
+
+from __future__ import annotations
+
+import re
+
+from stapy.elaborate import program as p
+from stapy.translate.effects import walk
+from stapy.translate.embedded import hides, words_in
+from stapy.translate.operations import DWARF_REGISTERS
+
+# Of x86_64: arguments, and what the return address is found by.
+SAVED = ("di", "si", "dx", "cx", "r8", "r9", "sp", "ip")
+# Contexts that are not registers, or among the saved ones.
+_HARMLESS = frozenset({"arg", "stack_arg", "syscall_arg", "address", "trace_arg"})
+# What C may do with its context besides.
+_ALLOWED = re.compile(
+    rf"\bc\s*->\s*(?:regs\s*->\s*(?:{'|'.join(SAVED)})\b"
+    r"|regs\s*\?|(?:site|probe|address|error|is_return)\b)"
+)
+_SUSPECT = frozenset({"c", "CONTEXT", "regs"})
+
+
+class Registers:
+    """Answers for one program; ``macros`` are those of its embedded C."""
+
+    def __init__(self, macros: frozenset[str]) -> None:
+        self._macros = macros
+        self._calls: dict[int, list[p.Function] | None] = {}
+
+    def few(self, handler: p.Handler | None) -> bool:
+        """True when the saved ones suffice for a handler at a function's entry."""
+        reached = [] if handler is None else self._below(handler.body)
+        seen: set[int] = set()
+        while reached:
+            function = reached.pop()
+            if id(function) not in seen:
+                seen.add(id(function))
+                calls = self._inside(function)
+                if calls is None:
+                    return False
+                reached += calls
+        return reached is not None
+
+    def _inside(self, function: p.Function) -> list[p.Function] | None:
+        key = id(function)
+        if key not in self._calls:
+            body, calls = function.body, None
+            if body is not None:
+                calls = self._below(body)
+            elif not self._suspect(function.code or ""):
+                calls = []
+            if calls is not None and function.next is not None:
+                calls.append(function.next)
+            self._calls[key] = calls
+        return self._calls[key]
+
+    def _below(self, body: p.Stmt) -> list[p.Function] | None:
+        """The functions that a body calls; None when it needs other registers itself."""
+        calls = []
+        for node in walk(body):
+            if isinstance(node, p.CallOp):
+                calls.append(node.function)
+            elif isinstance(node, p.ContextValue):
+                if self._others(node):
+                    return None
+            elif isinstance(node, (p.EmbeddedValue, p.EmbeddedC)) and self._suspect(node.code):
+                return None
+        return calls
+
+    def _others(self, node: p.ContextValue) -> bool:
+        if node.name in ("register", "kernel_register"):
+            return DWARF_REGISTERS[node.index] not in SAVED
+        return node.name not in _HARMLESS
+
+    def _suspect(self, code: str) -> bool:
+        rest = _ALLOWED.sub(" ", code)
+        return hides(code, self._macros) or not _SUSPECT.isdisjoint(words_in(rest))
