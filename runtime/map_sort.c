@@ -51,7 +51,7 @@ static struct stapy_entry *merge(const struct sorting *s, struct stapy_entry *a,
 }
 
 /* Merge sort from below, without recursion: runs[i] is empty or holds 2^i elements. */
-static struct stapy_entry *sort(const struct sorting *s, struct stapy_entry *first)
+static struct stapy_entry *sort_chain(const struct sorting *s, struct stapy_entry *first)
 {
 	struct stapy_entry *runs[RUNS] = { NULL }, *all = NULL;
 	int i;
@@ -120,7 +120,7 @@ static void start_sorted(struct stapy_iter *i, int sort_by, int op, bool descend
 		at = collect(i, &i->map->whole, -1, ranks, op, at);
 	}
 	*at = NULL;
-	i->next = sort(&s, first);
+	i->next = sort_chain(&s, first);
 }
 
 void stapy_iter_start(struct stapy_iter *i, struct stapy_map *m, int sort, int op, bool descending,

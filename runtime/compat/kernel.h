@@ -50,6 +50,7 @@
 #include <linux/sched/task.h>
 #include <linux/sched/task_stack.h>
 #include <linux/slab.h>
+#include <linux/sort.h>
 #include <linux/stacktrace.h>
 #include <linux/string.h>
 #include <linux/time64.h>

@@ -8,7 +8,8 @@
 /* What the runtime knows of one row while a session lives. */
 struct stapy_kprobe {
 	const struct stapy_kprobe_row *row;
-	struct stapy_kprobe *same;	/* next one at the same place, by ftrace */
+	struct stapy_kprobe *same;	/* next one at the same place */
+	struct stapy_kprobe *first;	/* the one whose kprobe serves all of a place; by ftrace itself */
 	unsigned long missed;		/* hits missed before the module went away */
 	int error;			/* of the first registration */
 	bool armed;			/* hit by kprobe or by ftrace */

@@ -24,25 +24,31 @@ static __always_inline bool is_meant(const struct stapy_kprobe_row *row, const s
 	       stapy_called_by(row->callers, row->symbols, (unsigned long)kp->addr, regs);
 }
 
-/* The entry of a function that other handlers ask about; it runs none itself. */
-static int STAPY_CALLBACK on_remembered(struct kprobe *kp, struct pt_regs *regs)
+static __always_inline void hit(const struct stapy_kprobe_row *row, struct kprobe *kp,
+				struct pt_regs *regs)
 {
-	stapy_remember_entry(container_of(kp, struct stapy_kprobe, kp)->row->remembers, regs);
-	return 0;
-}
-
-static int STAPY_CALLBACK on_entry(struct kprobe *kp, struct pt_regs *regs)
-{
-	const struct stapy_kprobe_row *row = container_of(kp, struct stapy_kprobe, kp)->row;
 	struct stapy_probe *probe = row->site.probe;
 	struct stapy_context *c;
 
+	/* The entry of a function that other handlers ask about: it runs none itself. */
+	if (unlikely(row->remembers)) {
+		stapy_remember_entry(row->remembers, regs);
+		return;
+	}
 	if (!is_meant(row, kp, regs) || !stapy_hit_enter(&row->site, probe, STAPY_RUNNING, &c))
-		return 0;
+		return;
 	c->regs = regs;
 	c->address = (unsigned long)kp->addr;
 	stapy_hit_run(c, probe->handler);
 	stapy_hit_leave(c);
+}
+
+static int STAPY_CALLBACK on_entry(struct kprobe *kp, struct pt_regs *regs)
+{
+	const struct stapy_kprobe *probe = container_of(kp, struct stapy_kprobe, kp);
+
+	for (; probe; probe = probe->same)
+		hit(probe->row, kp, regs);
 	return 0;
 }
 
@@ -95,7 +101,7 @@ static int STAPY_CALLBACK on_return(struct kretprobe_instance *ri, struct pt_reg
 
 static struct kprobe *kprobe_of(struct stapy_kprobe *probe)
 {
-	return probe->row->is_return ? &probe->rp.kp : &probe->kp;
+	return probe->row->is_return ? &probe->rp.kp : &probe->first->kp;
 }
 
 /* ftrace does not tell about modules that come and go. */
@@ -104,6 +110,56 @@ static bool may_be_fentry(const struct stapy_kprobe_row *row)
 	if (row->is_return)
 		return STAPY_FTRACE_RETURNS && !row->module;
 	return !row->offset && !row->module && !row->callers;
+}
+
+static int compare_texts(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) : !!a - !!b;
+}
+
+static int compare_places(const struct stapy_kprobe_row *a, const struct stapy_kprobe_row *b)
+{
+	if (a->offset != b->offset)
+		return a->offset < b->offset ? -1 : 1;
+	if (a->address != b->address)
+		return a->address < b->address ? -1 : 1;
+	return compare_texts(a->module, b->module) ?: compare_texts(a->symbol, b->symbol);
+}
+
+/* Rows of one place stay in the order of the script. */
+static int by_place(const void *a, const void *b)
+{
+	const struct stapy_kprobe *left = *(const struct stapy_kprobe *const *)a;
+	const struct stapy_kprobe *right = *(const struct stapy_kprobe *const *)b;
+
+	return compare_places(left->row, right->row) ?: (left < right ? -1 : 1);
+}
+
+/*
+ * Statements of several lines, and of functions that are inlined into each other,
+ * share their places: one kprobe for each, since the kernel takes milliseconds to
+ * register one. Entries are left to ftrace, which does the same for them.
+ */
+static int share_places(void)
+{
+	struct stapy_kprobe **sorted = kvmalloc_array(nr, sizeof(*sorted), GFP_KERNEL);
+	unsigned int i, n = 0;
+
+	if (!sorted)
+		return -ENOMEM;
+	for (i = 0; i < nr; i++) {
+		all[i].first = &all[i];
+		if (!all[i].row->is_return && !may_be_fentry(all[i].row))
+			sorted[n++] = &all[i];
+	}
+	sort(sorted, n, sizeof(*sorted), by_place, NULL);
+	for (i = 1; i < n; i++)
+		if (!compare_places(sorted[i - 1]->row, sorted[i]->row)) {
+			sorted[i]->first = sorted[i - 1]->first;
+			sorted[i - 1]->same = sorted[i];
+		}
+	kvfree(sorted);
+	return 0;
 }
 
 /*
@@ -125,7 +181,7 @@ static void prepare(struct stapy_kprobe *probe, const char *name)
 		probe->rp.maxactive = row->maxactive > 0 ? row->maxactive :
 				      max_t(int, 15, 6 * num_possible_cpus());
 	} else {
-		kp->pre_handler = row->remembers ? on_remembered : on_entry;
+		kp->pre_handler = on_entry;
 	}
 	if (!arming)
 		kp->flags = KPROBE_FLAG_DISABLED;
@@ -162,6 +218,10 @@ static int arm(struct stapy_kprobe *probe)
 	char *qualified = NULL;
 	int r;
 
+	if (probe->first != probe) {
+		probe->armed = probe->first->armed;
+		return probe->first->error;
+	}
 	if (resolve(probe))
 		return 0;
 	if (row->symbol && row->module) {
@@ -244,7 +304,7 @@ static void arm_module(const char *module)
 
 		if (all[i].armed || !owner || strcmp(owner, module))
 			continue;
-		r = arm(&all[i]);
+		r = all[i].error = arm(&all[i]);
 		if (r)
 			warn_error(&all[i], r);
 	}
@@ -291,6 +351,11 @@ static int check_armed(const struct stapy_kprobe_row *row, int error)
 static void enable(struct stapy_kprobe *probe)
 {
 	probe->fentry = false;
+	if (probe->first != probe) {
+		probe->error = probe->first->error;
+		probe->armed = probe->first->armed;
+		return;
+	}
 	if (!probe->registered) {
 		probe->kp.flags = 0;
 		probe->error = register_kprobe(&probe->kp);
@@ -323,8 +388,10 @@ static void arm_entries(void)
 	if (!stapy_fentry_start(all, nr))
 		return;
 	for (i = 0; i < nr; i++)
-		if (all[i].fentry)
+		if (all[i].fentry) {
+			all[i].same = NULL;
 			enable(&all[i]);
+		}
 }
 
 static int arm_all(void)
@@ -377,7 +444,9 @@ static int start(void *rows, unsigned int count)
 		all[i].row = (const struct stapy_kprobe_row *)rows + i;
 		remembers |= all[i].row->remembers;
 	}
-	r = remembers ? stapy_entries_alloc() : 0;
+	r = share_places();
+	if (!r && remembers)
+		r = stapy_entries_alloc();
 	r = r ?: register_module_notifier(&module_notifier);
 	if (r) {
 		stapy_entries_free();

@@ -96,14 +96,15 @@ def _add(
     """Take an answer, each place once.
 
     An instance of an inlined function is a place of its own even where the
-    function around it, or another instance, begins at the same instruction.
+    function around it, or another instance, begins at the same instruction;
+    so is a statement for each of its lines and each function that holds it.
     """
     result.near_lines += [line for line in found.near_lines if line not in result.near_lines]
     result.functions += found.functions
     seen: set[tuple[int, str, int]] = set()
     sections: dict[str, str] = {}  # the places of one answer share many symbols
     for place in found.places:
-        apart = functions and place.inlined
+        apart = place.inlined or not functions
         key = (place.address, place.function, place.line) if apart else (place.address, "", 0)
         if key in seen or (place.exact and (place.symbol, place.module) in known):
             continue

@@ -195,7 +195,10 @@ def table(dwarf: DwarfFile) -> tuple[int, int, bytes]:
     rows = [row for row in rows if row[0] >= low]
     if not rows:
         return 0, 0, b""
-    return rows[0][0], rows[-1][0] - rows[0][0], pack(rows, list(numbers))
+    size = rows[-1][0] - rows[0][0]
+    if size >> 32:
+        raise DebuginfoError(f"{dwarf.path}: its lines are of code at impossible addresses")
+    return rows[0][0], size, pack(rows, list(numbers))
 
 
 def _tables(dwarf: DwarfFile) -> Iterator[tuple[list[Row], list[str]]]:

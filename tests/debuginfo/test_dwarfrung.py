@@ -38,7 +38,7 @@ class Info:
     [
         ("*", (), ["inner", "outer", "deeper"]),
         ("*", {("outer", None)}, ["inner", "deeper"]),
-        ("*@a.h:*", (), ["inner"]),
+        ("*@a.h:*", (), ["inner", "outer", "deeper", "alias"]),
     ],
 )
 def test_places_at_one_address(text: str, known: Any, expected: list[str]) -> None:

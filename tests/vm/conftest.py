@@ -8,6 +8,7 @@ import pytest
 
 from stapy.vm import VmError, initramfs, qemu
 from stapy.vm.machine import Machine
+from tests import debugpackage
 from tests.vm.harness import Builds, Guests, releases
 
 
@@ -51,3 +52,13 @@ def release(request: pytest.FixtureRequest) -> str:
 def guest(guests: Guests, release: str) -> Machine:
     """A machine with one processor, shared by all tests of its kernel."""
     return guests.get(release)
+
+
+@pytest.fixture
+def package(release: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The debug package of the kernel takes the place of an installed one."""
+    try:
+        root = debugpackage.debug_root(release)
+    except debugpackage.NoPackage as error:
+        pytest.skip(str(error))
+    monkeypatch.setenv("SYSTEMTAP_DEBUGINFO_PATH", str(root))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -13,14 +11,11 @@ from stapy.debuginfo.find import Debuginfo
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.kernel.target import find_kernel
 from stapy.options import Options
-from tests import debugpackage
-from tests.vm.harness import Guests, ScriptResult, releases, run_script
-from tests.vm.points import DWARF, LOAD, PLAIN, VALUES, Row, script
+from tests.vm.harness import Guests, ScriptResult, run_script
+from tests.vm.points import DWARF, LOAD, PLAIN, Row, script
 
 pytestmark = [pytest.mark.build, pytest.mark.vm]
 
-WITH_PACKAGE = [release for release in releases() if re.match(r"6\.1\..*-cloud-", release)]
-WITHOUT_PACKAGE = [release for release in releases() if release not in WITH_PACKAGE]
 _RESULTS: dict[tuple[str, bool], ScriptResult] = {}
 
 
@@ -48,13 +43,6 @@ def test_without_package(row: Row, release: str, guests: Guests) -> None:
     check(row, run(guests, release, PLAIN, False))
 
 
-@pytest.fixture
-def package(debug_root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The debug package takes the place of an installed one."""
-    monkeypatch.setenv("SYSTEMTAP_DEBUGINFO_PATH", str(debug_root))
-    yield
-
-
 def addresses(release: str) -> dict[str, str]:
     """An address of a statement, and one inside of its code."""
     diagnostics = Diagnostics(SourceMap())
@@ -65,25 +53,8 @@ def addresses(release: str) -> dict[str, str]:
     return {"address": hex(row.sites[0].pc), "inside": hex(row.sites[0].pc + 1)}
 
 
-ALL = PLAIN + DWARF + VALUES
-
-
-@pytest.mark.parametrize("row", ALL, ids=lambda row: row.name)
-@pytest.mark.parametrize("kernel", WITH_PACKAGE)
-def test_with_package(row: Row, kernel: str, guests: Guests, package: None) -> None:
-    if (kernel, True) not in _RESULTS:
-        run(guests, kernel, ALL, True, **addresses(kernel))
-    check(row, _RESULTS[kernel, True])
-
-
-@pytest.mark.parametrize("row", VALUES, ids=lambda row: row.name)
-@pytest.mark.parametrize("kernel", WITHOUT_PACKAGE)
-def test_with_package_at_hand(
-    row: Row, kernel: str, guests: Guests, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What other compilers make of the same functions; their packages are not fetched for it."""
-    root = debugpackage.at_hand(kernel)
-    if root is None:
-        pytest.skip(f"the debug package of {kernel} is not at hand")
-    monkeypatch.setenv("SYSTEMTAP_DEBUGINFO_PATH", str(root))
-    check(row, run(guests, kernel, VALUES, True))
+@pytest.mark.parametrize("row", PLAIN + DWARF, ids=lambda row: row.name)
+def test_with_package(row: Row, release: str, guests: Guests, package: None) -> None:
+    if (release, True) not in _RESULTS:
+        run(guests, release, PLAIN + DWARF, True, **addresses(release))
+    check(row, _RESULTS[release, True])

@@ -73,7 +73,7 @@ def _text_table(parts: dict[str, bytes], prefix: str, texts: Iterable[bytes]) ->
     starts, blob = array("I"), bytearray()
     for text in texts:
         starts.append(len(blob))
-        blob += text + b"\n"
+        blob += text.replace(b"\n", b"?") + b"\n"  # no name of a file that is whole has one
     starts.append(len(blob))
     parts[prefix + "_text"] = bytes(blob)
     parts[prefix + "_start"] = starts.tobytes()

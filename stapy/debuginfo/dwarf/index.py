@@ -83,7 +83,7 @@ class _Texts(Sequence[bytes]):
             return
         low, high = self.span(literal_prefix(pattern).encode())
         match = matcher(pattern)
-        for row, text in enumerate(self[low:high], low):
+        for row, text in zip(range(low, high), self[low:high], strict=False):
             if match(text.decode("utf-8", "replace")):
                 yield row
 

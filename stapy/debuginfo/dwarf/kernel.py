@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -121,14 +122,16 @@ class DwarfFile:
 
         With ``entries`` a line names the functions that it is in.
         """
+        if spec.lines is not None and not entries:
+            from stapy.debuginfo.dwarf import statements
+
+            return statements.find(self, spec, nearest)
         answer = Answer()
         for row in self.index.functions(spec.function, spec.file):
             answer.functions += 1
             for site in row.sites:
-                if spec.lines is None or (entries and self._covers(row, site, spec)):
-                    self._add(answer, row, site, site.pc, row.line)
-                elif not entries:
-                    self._at_lines(answer, row, site, spec, nearest)
+                if spec.lines is None or self._covers(row, site, spec):
+                    self.add_place(answer, row, site, site.pc, row.line)
         return answer
 
     def place_of(self, symbol: str) -> Place | None:
@@ -141,13 +144,13 @@ class DwarfFile:
         for row in self.index.functions(symbol.partition(".")[0]):
             for site in row.sites:
                 if not site.inlined and self.index.anchor(site.pc) == (symbol, 0):
-                    self._add(answer, row, site, site.pc, row.line)
+                    self.add_place(answer, row, site, site.pc, row.line)
         if not answer.places:
             address = self._symbols.address(symbol)
             found = self.index.function_at(address) if address is not None else None
             for site in found.sites if found is not None else ():
                 if found is not None and site.pc == address and not site.inlined:
-                    self._add(answer, found, site, site.pc, found.line)
+                    self.add_place(answer, found, site, site.pc, found.line)
         return answer.places[0] if len(answer.places) == 1 else None
 
     def prototype(self, place: Place) -> c.Function:
@@ -163,18 +166,19 @@ class DwarfFile:
         if not any(low > row.line for low, _ in wanted):
             return False
         # Rows of what the compiler moved in from around an instance may have any line.
-        following = next((n for n in self._starts(row.file) if n > row.line), 1 << 32)
+        following = self.following_line(row)
         last = max((n for n in self._lines_of(row, site) if n < following), default=row.line)
         return any(low <= last and high >= row.line for low, high in wanted)
 
-    def _starts(self, file: str) -> list[int]:
-        """Lines at which the functions of a file begin."""
-        known = self._first_lines.get(file)
+    def following_line(self, row: FunctionRow) -> int:
+        """The line at which the next function of a function's file begins."""
+        known = self._first_lines.get(row.file)
         if known is None:
-            rows = self.index.functions("*", file)
-            known = sorted({row.line for row in rows if row.file == file})
-            self._first_lines[file] = known
-        return known
+            others = self.index.functions("*", row.file)
+            known = sorted({other.line for other in others if other.file == row.file})
+            self._first_lines[row.file] = known
+        at = bisect_right(known, row.line)
+        return known[at] if at < len(known) else 1 << 32
 
     def place(self, row: FunctionRow, site: Site, address: int, line: int) -> Place | None:
         """An address in one site of a function; None when no symbol is below it."""
@@ -186,30 +190,13 @@ class DwarfFile:
         return Place(row.qualified, row.file, line, symbol, offset, address, site.entry,
                      site.inlined, exact, self.module)  # fmt: skip
 
-    def _add(self, answer: Answer, row: FunctionRow, site: Site, address: int, line: int) -> None:
+    def add_place(
+        self, answer: Answer, row: FunctionRow, site: Site, address: int, line: int
+    ) -> None:
+        """Add an address of a site to an answer, when it has a place."""
         place = self.place(row, site, address, line)
         if place is not None:
             answer.places.append(place)
-
-    def _at_lines(
-        self, answer: Answer, row: FunctionRow, site: Site, spec: Spec, nearest: bool
-    ) -> None:
-        """The lowest address of each line asked for within one site."""
-        lines = self._lines_of(row, site)
-        base = row.line if spec.relative else 0
-        wanted: set[int] = set()
-        for low, high in spec.lines or ():
-            first, last = base + low, base + high
-            found = [line for line in lines if first <= line <= last]
-            if not found and lines:
-                close = sorted(lines, key=lambda line: (abs(line - first), line))
-                answer.near_lines += [n for n in close[:2] if n not in answer.near_lines]
-                # A line outside of the function asks for another one, unless its name is given.
-                if nearest and (spec.named or min(lines) <= first <= max(lines)):
-                    found = close[:1]
-            wanted.update(found)
-        for line in sorted(wanted):
-            self._add(answer, row, site, lines[line], line)
 
     def _lines_of(self, row: FunctionRow, site: Site) -> dict[int, int]:
         """The lines of a site's own code with their lowest addresses."""
@@ -328,10 +315,14 @@ class DwarfFile:
 
     def lines_with(self, place: Place, variable: Variable) -> list[int]:
         """Lines of a place's function at whose first instruction a variable is somewhere."""
+        from stapy.debuginfo.dwarf.statements import line_map, scope_of
+
         row = FunctionRow(place.function, place.file, 0, place.entry, [])
         site = Site(place.address, place.entry, place.inlined)
-        lines = self._lines_of(row, site)
-        return sorted(line for line, address in lines.items() if contains(variable.ranges, address))
+        unit = self.info.number_of(place.entry)
+        table = line_map(*self.line_table(unit), place.file)
+        lowest = scope_of(self, row, site, table).lowest.items()
+        return sorted(line for line, address in lowest if contains(variable.ranges, address))
 
     def global_variable(self, name: str, file: str = "") -> tuple[c.CType, int] | None:
         """``(type, address in the file)`` of a global or static variable.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os.path
 import struct
+from operator import itemgetter
 from typing import NamedTuple
 
 from stapy.debuginfo.dwarf import constants as k
@@ -16,6 +17,8 @@ from stapy.record import Record
 _PATH, _DIRECTORY = 1, 2
 # Two columns: the path as an offset of .debug_line_str, the folder as a number.
 _USUAL = bytes((2, _PATH, k.LINE_STRP, _DIRECTORY, k.UDATA))
+_MAX_LINE = 1 << 31
+_LINE = itemgetter(2)
 _u32 = struct.Struct("<I").unpack_from
 
 
@@ -197,9 +200,12 @@ class LineReader:
     def rows(self, program: LineProgram) -> list[Row]:
         """The table: rows of one sequence after the other, each closed by an ``end`` row."""
         try:
-            return _run(bytes(self._data[program.start : program.end]), program)
+            rows = _run(bytes(self._data[program.start : program.end]), program)
         except (IndexError, struct.error):
             raise self._damaged(program.start) from None
+        if rows and not 0 <= min(map(_LINE, rows)) <= max(map(_LINE, rows)) <= _MAX_LINE:
+            raise self._damaged(program.start)
+        return rows
 
 
 def _run(data: Buffer, program: LineProgram) -> list[Row]:

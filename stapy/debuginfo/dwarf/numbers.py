@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from stapy.debuginfo.elf import Buffer
 
+_LONGEST = 140  # bits; compilers pad numbers now and then, but not by more than twice
+
 
 def uleb(data: Buffer, at: int) -> tuple[int, int]:
     """An unsigned number and the position behind it."""
@@ -18,6 +20,8 @@ def uleb(data: Buffer, at: int) -> tuple[int, int]:
         if byte < 0x80:
             return value, at + 1
         shift += 7
+        if shift > _LONGEST:
+            raise IndexError("number without end")
 
 
 def sleb(data: Buffer, at: int) -> tuple[int, int]:
@@ -30,6 +34,8 @@ def sleb(data: Buffer, at: int) -> tuple[int, int]:
         shift += 7
         if byte < 0x80:
             break
+        if shift > _LONGEST:
+            raise IndexError("number without end")
     if byte & 0x40:
         value -= 1 << shift
     return value, at

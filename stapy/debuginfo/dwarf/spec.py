@@ -6,7 +6,7 @@ import re
 
 from stapy.record import Record
 
-_EVERY = (1, 2**31)
+EVERY = (1, 2**31)  # all lines of a function
 _CUT = re.compile(r"[:+][\d*,-]+$")
 _LINES = re.compile(r"(?<!:)(?P<mark>[:+])(?P<lines>\*|\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)$")
 
@@ -43,7 +43,7 @@ def parse(text: str) -> Spec | None:
         return None
     if found is None:
         return Spec(function, file)
-    ranges = [_EVERY] if found["lines"] == "*" else list(map(_range, found["lines"].split(",")))
+    ranges = [EVERY] if found["lines"] == "*" else list(map(_range, found["lines"].split(",")))
     if any(last < first for first, last in ranges):
         return None
     return Spec(function, file, ranges, found["mark"] == "+")

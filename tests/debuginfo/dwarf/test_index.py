@@ -75,6 +75,12 @@ def test_any_damage_is_an_error_or_a_wrong_answer_but_no_crash(content: bytes) -
             pass
 
 
+def test_a_name_with_a_newline_keeps_the_others(program: Path) -> None:
+    data = program.read_bytes().replace(b"first\0", b"fi\nst\0")
+    names = {row.name for row in Index(build(ElfFile(data, "damaged"))).functions("*")}
+    assert {"fi?st", "leaf", "other"} <= names
+
+
 @pytest.mark.parametrize("damage", ["cut", "zeros", "other"])
 def test_a_damaged_file_in_the_cache_is_made_anew(
     program: Path, tmp_path: Path, damage: str

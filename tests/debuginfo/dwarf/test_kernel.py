@@ -98,6 +98,42 @@ def test_statements(sample: Path) -> None:
         assert contains(ranges_of(dwarf.info.entry(place.entry)), place.address)
 
 
+def statements_by_definition(dwarf: DwarfFile, path: str) -> set[tuple[str, int, int]]:
+    """(function, line, address) of a file of one unit, by trying everything."""
+    scopes = [
+        (row.name, ranges_of(dwarf.info.entry(site.entry)), dwarf.info.number_of(site.entry))
+        for row in dwarf.index.functions("*", path)
+        for site in row.sites
+    ]
+    found: set[tuple[str, int, int]] = set()
+    for unit in {unit for *_, unit in scopes}:
+        files, rows = dwarf.line_table(unit)
+        own = [(r.line, r.address) for r in rows if files[r.file] == path and not r.end]
+        here = [(name, ranges) for name, ranges, number in scopes if number == unit]
+        for line in {line for line, _ in own if line}:
+            at = [address for number, address in own if number == line]
+            inside = [[a for a in at if contains(ranges, a)] for _, ranges in here]
+            for address in {min(some) for some in inside if some}:
+                found |= {(name, line, address) for name, rs in here if contains(rs, address)}
+    return found
+
+
+def test_all_statements_are_those_of_each_line(sample: Path) -> None:
+    dwarf = opened(sample)
+    for path in ("sample.c", "inlined.h", "second.c"):
+        spec = parse(f"*@{path}:*")
+        assert spec is not None
+        found = {(p.function, p.line, p.address) for p in dwarf.find(spec).places}
+        expected = statements_by_definition(dwarf, path)
+        first = min(row.line for row in dwarf.index.functions("*", path))
+        # Nothing can be said of an address without a symbol of a name of its own before it.
+        assert found == {
+            one for one in expected if one[1] >= first and dwarf.index.anchor(one[2]) is not None
+        }
+        alone = {line for _, line, _ in found}
+        assert all(lines(dwarf, f"*@{path}:{line}") == [line] for line in alone)
+
+
 def test_a_line_names_the_function_that_it_is_in(sample: Path) -> None:
     dwarf = opened(sample)
     sink = line_of("sink = value;")

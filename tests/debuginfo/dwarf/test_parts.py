@@ -12,7 +12,9 @@ from stapy.debuginfo.dwarf import constants as k
 from stapy.debuginfo.dwarf import files
 from stapy.debuginfo.dwarf.abbrev import Abbreviations, skip
 from stapy.debuginfo.dwarf.expressions import Op, decode
+from stapy.debuginfo.dwarf.lines import LineReader
 from stapy.debuginfo.dwarf.spec import parse
+from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.errors import DebuginfoError
 
 
@@ -150,3 +152,32 @@ def test_folders(monkeypatch: pytest.MonkeyPatch) -> None:
     assert files.folders() == [Path("/a/b"), Path("/c"), Path("/usr/lib/debug")]
     monkeypatch.delenv("SYSTEMTAP_DEBUGINFO_PATH")
     assert files.folders() == [Path("/usr/lib/debug")]
+
+
+class FakeLines:
+    """Sections with one line program of version 4 without files; ``code`` is what it runs."""
+
+    def __init__(self, code: str) -> None:
+        body = bytes.fromhex("010101fb0e0d" + "000101010100000001000001" + "0000" + code)
+        header = b"\4\0" + (20).to_bytes(4, "little")
+        self._data = (len(header) + len(body)).to_bytes(4, "little") + header + body
+        self.elf = ElfFile.__new__(ElfFile)
+        self.elf.name = "fake"
+
+    def section(self, _: str) -> bytes:
+        return self._data
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "030501" + "037701",  # line 6, then 9 lines back
+        "03ffffffff3f01",  # line 34 thousand million
+        "03" + "80" * 400 + "01",  # a number that does not end
+        "0301" + "01" + "0280",  # an instruction that is cut off
+    ],
+)
+def test_damaged_line_programs(code: str) -> None:
+    reader = LineReader(FakeLines(code))  # type: ignore[arg-type]
+    with pytest.raises(DebuginfoError, match="damaged line table"):
+        reader.rows(reader.program(0, "", ""))

@@ -14,6 +14,7 @@ from stapy.debuginfo.find import Debuginfo
 from stapy.diagnostics import Diagnostics, SourceMap
 
 from .oracle import opened, text
+from .test_kernel import statements_by_definition
 
 pytestmark = pytest.mark.build
 
@@ -83,6 +84,23 @@ def test_places(info: Debuginfo) -> None:
     all_of_open = info.functions("*@fs/open.c")
     assert {"vfs_open", "do_sys_openat2"} <= {s.name for s in all_of_open}
     assert any(s.place is not None and s.place.inlined for s in all_of_open)
+
+
+def test_statements_of_a_file(info: Debuginfo) -> None:
+    """As many as SystemTap makes of its lines, asked for one by one."""
+    dwarf, spec = info.dwarf, parse("*@fs/open.c:*")
+    assert dwarf is not None and spec is not None
+    places = dwarf.find(spec).places
+    found = {(place.function, place.line, place.address) for place in places}
+    assert found == statements_by_definition(dwarf, "fs/open.c")
+    assert len(found) == 2004 or info.kernel.release != "6.1.0-56-cloud-amd64"
+    # What is inlined belongs to the functions around it, too.
+    inner = {p.address for p in places if p.function == "build_open_how" and p.inlined}
+    assert inner and inner <= {p.address for p in places if p.function != "build_open_how"}
+    # A function asked for by name has the lines of its own source only.
+    (row,) = dwarf.index.functions("vfs_write")
+    own = {site.place.line for site in info.functions("vfs_write@fs/read_write.c:*") if site.place}
+    assert all(row.line <= line < dwarf.following_line(row) for line in own) and len(own) > 15
 
 
 def test_every_statement_of_a_function_has_its_parameters_somewhere(info: Debuginfo) -> None:
