@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from stapy.vm import VmError, initramfs, qemu
+from stapy.vm import VmError, initramfs, kernels, qemu
 from stapy.vm.machine import Machine
 from tests import debugpackage
 from tests.vm.harness import Builds, Guests, releases
@@ -56,9 +56,15 @@ def guest(guests: Guests, release: str) -> Machine:
 
 @pytest.fixture
 def package(release: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The debug package of the kernel takes the place of an installed one."""
+    """The debug package of the kernel takes the place of an installed one.
+
+    It is fetched for the kernels of this machine's lines only.
+    """
+    root = debugpackage.at_hand(release)
+    if root is None and release not in kernels.lines():
+        pytest.skip(f"the debug package of {release} is not at hand")
     try:
-        root = debugpackage.debug_root(release)
+        root = root or debugpackage.debug_root(release)
     except debugpackage.NoPackage as error:
         pytest.skip(str(error))
     monkeypatch.setenv("SYSTEMTAP_DEBUGINFO_PATH", str(root))

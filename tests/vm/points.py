@@ -7,13 +7,15 @@ as one script, so that sixty of them cost one module and one run.
 
 from __future__ import annotations
 
+import re
+
 from stapy.record import Record
 
 PRELUDE = """
 global said, known
 function say(row:string, text:string) {
-    # The consumer writes all the time.
-    mine = pid() != stp_pid() || pn() == "begin"
+    # The consumer, and who copies its output out of the guest, write all the time.
+    mine = execname() !~ "^python" || pn() == "begin"
     if (mine && said[row] < 40 && !([row, text] in known)) {
         known[row, text] = 1
         said[row]++
@@ -27,19 +29,26 @@ LOAD = """
     cd $(mktemp -d); cat /etc/passwd >/dev/null; dd if=/dev/zero of=f bs=512 count=4 2>/dev/null
     cp f h; cat /proc/self/mountinfo >/dev/null
     echo 0 >/proc/self/oom_score_adj; cat /proc/self/sched /proc/sys/vm/swappiness >/dev/null
+    {program}
     mkdir d; mv f d/g; chmod 600 d/g; rm d/g; rmdir d
     modprobe brd rd_nr=2 rd_size=4096; dd if=/dev/zero of=/dev/ram0 bs=4096 count=4 2>/dev/null
     sync; dd if=/dev/ram0 of=/dev/null bs=4096 count=2 iflag=direct 2>/dev/null
+    {proofs}
     sleep 0.2; rmmod brd; modprobe drop_monitor; rmmod drop_monitor
 """
 
 
 class Row(Record):
-    """One piece: ``expect`` is a regular expression for what follows ``NAME| ``."""
+    """One piece: ``expect`` is a regular expression for what follows ``NAME| ``.
+
+    Or ``proof`` is a shell command that prints what must follow, run in the guest
+    while the script runs.
+    """
 
     name: str
     script: str
-    expect: str
+    expect: str = ""
+    proof: str = ""
 
 
 ADDRESS = "0x[0-9a-f]{16}"
@@ -131,8 +140,8 @@ PLAIN = [
 ]  # fmt: skip
 # What needs DWARF.
 DWARF = [
-    Row("inline", 'probe kernel.function("fdget_pos").inline { say("inline", pp()) }',
-        r'kernel\.function\("fdget_pos@.*file\.h:\d+"\)\.inline'),
+    Row("inline", 'probe kernel.function("add_wchar").inline { say("inline", pp()) }',
+        r'kernel\.function\("add_wchar@.*xacct\.h:\d+"\)\.inline'),
     Row("both", 'probe kernel.function("rw_verify_area") { say("both", ppfunc()) }',
         "rw_verify_area"),
     Row("file", 'probe kernel.function("vfs_m*@fs/namei.c") { say("file", pp()) }',
@@ -199,7 +208,7 @@ DWARF = [
     Row("module-file", 'probe module("brd").function("*@*/brd.c").call '
         '{ say("module-file", pp()) }', r'module\("brd"\)\.function\("brd_\w+@.*/brd\.c:\d+"\)'),
     Row("module-statement", 'probe module("brd").statement("brd_do_bvec@*/brd.c:*") '
-        '{ say("module-statement", $$vars) }', "sector=0x0 mem="),
+        '{ say("module-statement", $$vars) }', "len=0x1000 .*sector=0x0|sector=0x0 .*len=0x1000"),
     Row("module-inline", 'probe module("brd").function("copy_to_brd").inline '
         '{ say("module-inline", sprintf("%d", $sector)) }', r"\d+"),
     Row("module-callee", 'probe module("brd").function("brd_submit_bio").callee("brd_do_bvec") '
@@ -212,8 +221,9 @@ DWARF = [
     Row("module-kernel-deep", 'probe module("brd").function("brd_init").callees(2) '
         '{ if (ppfunc() == "__register_blkdev") say("module-kernel-deep", pp()) }',
         r'module\("brd"\)\.function\("__register_blkdev@block/genhd\.c:\d+"\)\.callee\("'),
-    Row("module-label", 'probe module("brd").function("brd_do_bvec").label("out") '
-        '{ say("module-label", pp()) }', r'\.label\("out"\)'),
+    Row("module-label", 'probe module("overlay").function("ovl_create_object")'
+        '.label("out_drop_write") { say("module-label", pp()) }',
+        r'dir\.c:\d+"\)\.label\("out_drop_write"\)'),
     Row("module-renamed", 'probe module("brd").function("brd_alloc").return '
         '{ say("module-renamed", sprint($return)) }', "0"),
     Row("module-var", 'probe module("brd").function("brd_submit_bio") { say("module-var", '
@@ -274,6 +284,26 @@ VALUES = [
         'say("unpassed-struct", sprintf("%d %d", $dir->header->nreg > 0, '
         '$dir->root->rb_node != 0)) }', "^1 1$"),
 ]  # fmt: skip
+
+
+def command(rows: list[Row], more: str = "") -> str:
+    """The load as a shell script that prints the rows' proofs as ``NAME! TEXT``.
+
+    ``more`` is a program in Python that it runs as well.
+    """
+    proofs = "".join(f'echo "{row.name}! $({row.proof})"\n' for row in rows if row.proof)
+    program = f"cat >load.py <<'E'\n{more}E\npython3 -S load.py\n"
+    return LOAD.replace("{proofs}", proofs).replace("{program}", program)
+
+
+def wrong(row: Row, output: str) -> str:
+    """What is wrong with a row among the output of all, "" when nothing is."""
+    said = re.findall(rf"^{re.escape(row.name)}\| (.*)", output, re.MULTILINE)
+    if not row.proof:
+        fits = any(re.search(row.expect, line) for line in said)
+        return "" if fits else f"/{row.expect}/ is not in {said}"
+    proofs = re.findall(rf"^{re.escape(row.name)}! (.+)", output, re.MULTILINE)
+    return "" if proofs and proofs[0] in said else f"{proofs} is not in {said}"
 
 
 def script(rows: list[Row], **values: str) -> str:
