@@ -418,9 +418,19 @@ class Debuginfo:
         return type
 
     def enumerator(self, name: str, modules: Iterable[str] = ()) -> int | None:
-        """The value of an enumeration constant."""
-        for btf in self._btfs(modules):
-            value: int | None = self.safe(None, btf.enumerator, name)
+        """The value of an enumeration constant: of ``modules``, then of the kernel.
+
+        BTF has all, anonymous ones too.  DWARF is asked about modules that were built
+        without it, as out of tree; it is no index, and too slow for a whole kernel.
+        """
+        for unit in dict.fromkeys((*modules, None)):
+            loaded = self.module(unit) if unit is not None else self.loaded
+            value: int | None = None
+            if loaded is not None and loaded.btf is not None:
+                value = self.safe(None, loaded.btf.enumerator, name)
+            elif unit is not None:
+                dwarf = self.dwarf_of(unit, here=True)
+                value = self.safe(None, dwarf.enumerator, name) if dwarf is not None else None
             if value is not None:
                 return value
         return None

@@ -99,7 +99,7 @@ class DebuginfoLike(Protocol):
     def type(self, name: str, modules: list[str]) -> CType | None:
         """A type by name: ``struct x``, ``x`` …"""
 
-    def enumerator(self, name: str) -> int | None:
+    def enumerator(self, name: str, modules: Sequence[str] = ()) -> int | None:
         """Value of an enumeration constant."""
 
     def tracepoints(self, pattern: str, module: str | None = None) -> Sequence[TracepointLike]:

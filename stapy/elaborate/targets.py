@@ -33,6 +33,14 @@ def current_scope(low: Lowerer) -> TargetScope | None:
     return scope
 
 
+def _enumerator(low: Lowerer, name: str) -> int | None:
+    """The value of a constant, that of the probed module before the kernel's."""
+    scope = current_scope(low)
+    modules = [scope.module] if scope is not None and scope.module != "kernel" else []
+    found: int | None = low.services.debuginfo.enumerator(name, modules)
+    return found
+
+
 def target(low: Lowerer, node: n.Target) -> p.Expr:
     """``$name`` with its chain, and the ``$$`` texts."""
     scope = current_scope(low)
@@ -65,7 +73,7 @@ def target(low: Lowerer, node: n.Target) -> p.Expr:
     variable = scope.find(node.name)
     if variable is not None:
         return _variable(low, node, variable)
-    value = low.services.debuginfo.enumerator(node.name[1:]) if not node.chain else None
+    value = _enumerator(low, node.name[1:]) if not node.chain else None
     if value is not None:
         return p.Const(node.span, p.LONG, value)
     whole = (scope.entry or scope).whole()
@@ -332,7 +340,7 @@ def at_const(low: Lowerer, node: n.AtConst) -> p.Expr:
     text = node.text.strip()
     if re.fullmatch(r"-?(0[xX][0-9a-fA-F]+|\d+)", text):
         return p.Const(node.span, p.LONG, int(text, 0))
-    value = low.services.debuginfo.enumerator(text)
+    value = _enumerator(low, text)
     if value is not None:
         return p.Const(node.span, p.LONG, value)
     if not re.fullmatch(r"[\w\s()+\-*/%|&^~<>=!?:,.\"']+", text):
@@ -344,7 +352,7 @@ def at_const(low: Lowerer, node: n.AtConst) -> p.Expr:
 
 def at_enum(low: Lowerer, node: n.AtEnum) -> p.Expr:
     """``@enum("NAME")``."""
-    value = low.services.debuginfo.enumerator(node.name)
+    value = _enumerator(low, node.name)
     if value is not None:
         return p.Const(node.span, p.LONG, value)
 

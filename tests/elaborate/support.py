@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -190,8 +190,9 @@ class FakeDebuginfo:
     def type(self, name: str, modules: list[str]) -> c.CType | None:
         return TYPES.get(name.rpartition(" ")[2])
 
-    def enumerator(self, name: str) -> int | None:
-        return {item.name: item.value for item in MODE.values}.get(name)
+    def enumerator(self, name: str, modules: Sequence[str] = ()) -> int | None:
+        own = {"MODE_READ": 77, "EXT_ONLY": 5} if "ext" in modules else {}
+        return own.get(name, {item.name: item.value for item in MODE.values}.get(name))
 
     def tracepoints(self, pattern: str, module: str | None = None) -> list[Trace]:
         system, _, name = pattern.rpartition(":")

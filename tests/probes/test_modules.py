@@ -22,6 +22,8 @@ from tests.probes.test_begin_end import rows
 MODULE = """
 int leaf(int), framed(int), vfs_read(int), nowhere(int);
 volatile int seen;
+enum { FIRST = -3, SECOND = 70000 } anonymous;
+struct holder { enum inner { X = 9 } x; } holder;
 __attribute__((section(".data..percpu"))) int other = 1, ticks = 2;
 static __attribute__((noipa)) int deep(int n) { seen = framed(n); return seen + 1; }
 int outer(int n) { seen = deep(n) + leaf(n); seen = vfs_read(n) + nowhere(n); return seen; }
@@ -113,9 +115,9 @@ def test_what_is_listed(info: Info) -> None:
     ).program
     assert program is not None
     points = sorted(point for probe in program.probes for point in probe.points)
-    first = 'module("ext").function("outer@ext.c:6")'
+    first = 'module("ext").function("outer@ext.c:8")'
     assert [point.removeprefix(first) for point in points] == [
-        '.callee("deep@ext.c:5")',
+        '.callee("deep@ext.c:7")',
         f'.callee("leaf@sample.c:{samples.line_of("int leaf(")}")',
         '.callee("vfs_read")',
     ]
@@ -130,3 +132,11 @@ def test_variables(name: str, info: Info) -> None:
     # Of a per-CPU variable it is this CPU's copy, in the area that the module was given.
     symbol, offset = (name, 0) if name == "seen" else (PER_CPU, own.value)
     assert (found[1].module, found[1].symbol, found[1].offset) == ("ext", symbol, offset)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("FIRST", -3), ("SECOND", 70000), ("X", 9), ("seen", None), ("inner", None), ("nope", None)],
+)
+def test_enumeration_constants(name: str, value: int | None, info: Info) -> None:
+    assert info.ext.enumerator(name) == value

@@ -116,6 +116,9 @@ PLAIN = [
     Row("module-per-cpu", 'probe module("drop_monitor").function("exit_net_drop_monitor") { '
         'q = &@var("dm_cpu_data", "drop_monitor")->drop_queue; say("module-per-cpu", '
         'sprint(q == @var("dm_cpu_data", "drop_monitor")->drop_queue->next)) }', "1"),
+    Row("module-enumerator", 'probe module("drop_monitor").function("exit_net_drop_monitor") { '
+        'say("module-enumerator", sprintf("%d %d", $NET_DM_CMD_START, @enum("NET_DM_CMD_STOP"))) }',
+        "3 4"),
     Row("module-per-cpu-away", 'probe begin { try { println(@var("dm_cpu_data", '
         '"drop_monitor")->drop_queue->qlen) } catch { say("module-per-cpu-away", "caught") } }',
         "caught"),

@@ -385,6 +385,12 @@ class DwarfFile:
             declared = program.files[number : number + 1]
         return [*declared, entry.unit.root.name()]
 
+    def enumerator(self, name: str) -> int | None:
+        """The value of an enumeration constant."""
+        from stapy.debuginfo.dwarf.enumerators import enumerator
+
+        return enumerator(self.info, name)
+
     def type(self, name: str) -> c.CType | None:
         """``struct x``, ``union x``, ``enum x`` or a typedef or base type."""
         word, _, tag = name.rpartition(" ")
