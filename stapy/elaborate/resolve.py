@@ -37,6 +37,7 @@ class Raw(Record):
     locals: dict[str, p.Variable]
     slots: EntrySlots | None = None
     condition: p.Expr | None = None
+    anywhere: bool = False  # the body means the same wherever it runs
 
 
 class FunctionBody(Record):
@@ -114,13 +115,44 @@ class Resolver:
 
     def _derive(self, derived: Derived) -> None:
         context = self._needs_context(derived)
+        if not context and self._repeats(derived):
+            self.probes[-1].matches += derived.matches
+            return
         groups: dict[str, tuple[TargetScope | None, list[Any]]] = {}
         for match in derived.matches:
             scope = derived.family.scope(match.site, self.services) if context else None
             key = scope.key if scope is not None else ""
             groups.setdefault(key, (scope, []))[1].append(match)
         for scope, matches in groups.values():
-            self.probes.append(self._handler(derived, scope, matches))
+            raw = self._handler(derived, scope, matches)
+            raw.anywhere = not context and not derived.conditions
+            self.probes.append(raw)
+
+    def _repeats(self, derived: Derived) -> bool:
+        """True when the probe before is the same but for its places.
+
+        An alias for a system call stands for two or three functions.
+        """
+        if not self.probes or not self.probes[-1].anywhere or derived.conditions:
+            return False
+        last = self.probes[-1].derived
+        return (
+            len(last.pieces) == len(derived.pieces)
+            and all(
+                one.body is other.body and one.file is other.file
+                for one, other in zip(last.pieces, derived.pieces)
+            )
+            and last.own is derived.own
+            and (last.family.name, last.written, last.alias, last.chain, last.span, last.use)
+            == (
+                derived.family.name,
+                derived.written,
+                derived.alias,
+                derived.chain,
+                derived.span,
+                derived.use,
+            )
+        )
 
     def _needs_context(self, derived: Derived) -> bool:
         for piece in derived.pieces:
