@@ -168,6 +168,9 @@ _NO_RETURN = (
     "__module_put_and_kthread_exit",
 )
 
+# The kernel's handling of a return ends in them, when it may be preempted: met again without end.
+_AGAIN = ("preempt_schedule_notrace*", "dynamic_preempt_schedule_notrace")
+
 _HANDLES = "it belongs to the code that handles probes"
 _NO_USUAL_RETURN = "it does not return in the usual way"
 
@@ -189,10 +192,20 @@ def reason(name: str, is_return: bool) -> str:
     A copy by the compiler such as ``f.isra.0`` is like ``f``.
     """
     name = name.partition(".")[0] or name
+    if never(name, is_return):
+        return never(name, is_return)
     if _matches(name, _PATTERNS):
         return _HANDLES
     if is_return and _matches(name, _NO_RETURN):
         return _NO_USUAL_RETURN
+    return ""
+
+
+@cache
+def never(name: str, is_return: bool) -> str:
+    """Why ``name`` must not be probed in guru mode either; "" when it may."""
+    if is_return and _matches(name, _AGAIN):
+        return "the kernel returns from it whenever it has handled a return"
     return ""
 
 

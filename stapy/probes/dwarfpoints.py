@@ -251,10 +251,10 @@ def refusal(site: FunctionSite, is_return: bool, services: Any) -> str:
         what = info.safe("", dwarf.refused, site.place.address) if dwarf is not None else ""
         if what:
             return f"the kernel wants no probe there ({what})"
-    if services.options.guru:
-        return ""
     # What holds an inlined function must not be probed counts as well.
     symbol = site.place.symbol if site.place is not None else site.name
+    if services.options.guru:
+        return blacklist.never(symbol, is_return)
     return blacklist.reason(site.name, is_return) or blacklist.reason(symbol, is_return)
 
 

@@ -82,6 +82,19 @@ def test_blacklist(name: str, is_return: bool, refused: bool) -> None:
     assert bool(blacklist.reason(name, is_return)) is refused
 
 
+@pytest.mark.parametrize(
+    ("name", "is_return", "refused"),
+    [
+        ("preempt_schedule_notrace", True, True),
+        ("preempt_schedule_notrace_thunk", True, True),
+        ("preempt_schedule_notrace", False, False),
+        ("mutex_lock", True, False),
+    ],
+)
+def test_not_even_in_guru_mode(name: str, is_return: bool, refused: bool) -> None:
+    assert bool(blacklist.never(name, is_return)) is refused
+
+
 def where(value: Expr | None) -> str:
     """A place as a short text."""
     if isinstance(value, ContextValue):
