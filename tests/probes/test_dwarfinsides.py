@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,8 @@ class Info(s.FakeDebuginfo):
         *,
         nearest: bool = False,
         entries: bool = False,
+        here: bool = False,
+        known: Container[tuple[str, str | None]] = (),
     ) -> Places:
         spec = parse(text)
         assert spec is not None
