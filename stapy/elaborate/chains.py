@@ -9,8 +9,9 @@ from stapy.diagnostics import NOWHERE
 from stapy.elaborate import program as p
 from stapy.elaborate.fold import constant, fold
 from stapy.elaborate.pending import Pending
+from stapy.elaborate.walk import copy_tree, walk
 from stapy.parse import nodes as n
-from stapy.record import Record, new, replace
+from stapy.record import Record, new
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -127,20 +128,29 @@ def rvalue(low: Lowerer, place: Place, span: Span) -> p.Expr:
         hint = "what it points to can be asked for: a member, or an element"
         return _not_here(low, span, note, hint)
     if place.value is not None:
-        value: p.Expr = place.value
-        if value.span == NOWHERE:  # a family made it: messages shall point at its use
-            value = replace(value, span=span)
-        low.resolver.remember(value, place.type)
-        return value
+        result = _located(place.value, span)
+        low.resolver.remember(result, place.type)
+        return result
     if place.parts:
         if _in_gap(place):
             return _not_here(low, span, "the compiler has optimised this part of it out")
-        result = _from_parts(place, span)
+        result = _located(_from_parts(place, span), span)
     else:
         assert place.address is not None
-        result = _load(place, type, span)
+        result = _located(_load(place, type, span), span)
     low.resolver.remember(result, place.type)
     return result
+
+
+def _located(value: p.Expr, span: Span) -> p.Expr:
+    """What a family made, where it is asked for: run-time errors tell that place."""
+    if all(item.span != NOWHERE for item in walk(value)):
+        return value
+    own: p.Expr = copy_tree(value)
+    for item in walk(own):
+        if item.span == NOWHERE:
+            item.span = span
+    return own
 
 
 def _not_here(low: Lowerer, span: Span, note: str, hint: str = "") -> Pending:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from stapy.debuginfo.dwarf.kernel import DwarfFile, Place
     from stapy.debuginfo.dwarf.variables import Variable
 
-_SHOWN_LINES = 6
+_SHOWN_RUNS = 3  # of lines, in a message
 
 
 def scope(site: Any, services: Any) -> TargetScope:
@@ -91,15 +91,17 @@ def return_scope(site: Any, entry: TargetScope, services: Any) -> TargetScope:
 
 
 def _where_else(variable: Variable, place: Place, dwarf: DwarfFile, why: str) -> str:
-    """Why a variable is not there, and on which lines of its function it is."""
-    try:
-        lines = dwarf.lines_with(place, variable) if variable.ranges else []
-    except DebuginfoError:
-        lines = []
-    if not lines:
+    """Why a variable is not there, and the nearest lines of its function where it is."""
+    runs = dwarf.lines_with(place, variable) if variable.ranges else []
+    if not runs:
         return why or "the compiler has optimised it out"
-    shown = ", ".join(str(line) for line in lines[:_SHOWN_LINES])
-    more = " …" if len(lines) > _SHOWN_LINES else ""
+
+    def distance(run: tuple[int, int]) -> int:
+        return max(run[0] - place.line, place.line - run[1], 0)
+
+    near = sorted(sorted(runs, key=distance)[:_SHOWN_RUNS])
+    shown = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in near)
+    more = " …" if len(runs) > len(near) else ""
     return f"it is available at {place.file}:{shown}{more}"
 
 

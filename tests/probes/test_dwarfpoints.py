@@ -87,8 +87,8 @@ class Dwarf:
     def frame_base(self, _: Place) -> list[Op]:
         return [Op("cfa")]
 
-    def lines_with(self, _: Place, variable: Variable) -> list[int]:
-        return [start for start, _ in variable.ranges]
+    def lines_with(self, _: Place, variable: Variable) -> list[tuple[int, int]]:
+        return [(start, end - 1) for start, end in variable.ranges]
 
     def variables_like(self, _: str) -> list[str]:
         return ["jiffies"]
@@ -235,7 +235,7 @@ def test_a_variable_that_is_nowhere_says_where_it_is() -> None:
     info = Info([INSIDE], variables=[Variable("x", s.INT, False, None, [(12, 14)])])
     result = s.run('probe kernel.function("*@fs/a.c") { println($x) }', debuginfo=info)
     assert result.codes == ["E0241"]
-    assert result.diagnostics.items[0].notes == ["it is available at fs/a.c:12"]
+    assert result.diagnostics.items[0].notes == ["it is available at fs/a.c:12-13"]
 
 
 def dumped(text: str, info: Info) -> str:

@@ -19,6 +19,8 @@ from stapy.elaborate.program import (
     MemoryRead,
     NotKnown,
 )
+from stapy.probes.kprobe import FAMILY, KprobeSite
+from stapy.translate import translate
 from tests.elaborate import support as s
 
 from .test_dwarfpoints import BASE, INSIDE, PASSED, Info, place
@@ -202,8 +204,6 @@ PASSED[3] = [passed(32, Op("address_in", 0))]
     ],
 )
 def test_locations(type: c.CType, ops: list[Op] | None, expected: str | None) -> None:
-    from stapy.probes.kprobe import FAMILY, KprobeSite
-
     info = Info([], variables=[Variable("x", type, False, ops, [(7, 9)] if ops is None else [])])
     services = s.run("probe begin { println(1) }", debuginfo=info).services
     site = KprobeSite("vfs_read", None, 0, 36, False, False, 0, None, "DWARF", INSIDE)
@@ -232,3 +232,27 @@ def test_locations(type: c.CType, ops: list[Op] | None, expected: str | None) ->
         assert "at " + shown(found.address) == expected
     else:
         assert shown(found.value) == expected
+
+
+def test_the_nearest_lines_are_named_as_ranges() -> None:
+    gone = Variable("x", s.INT, False, None, [(2, 4), (6, 7), (9, 15), (30, 41), (90, 91)])
+    info = Info([], variables=[gone])
+    services = s.run("probe begin { println(1) }", debuginfo=info).services
+    site = KprobeSite("vfs_read", None, 0, 36, False, False, 0, None, "DWARF", INSIDE)
+    scope = FAMILY.scope(site, services)
+    assert scope is not None
+    assert INSIDE.line == 10
+    assert scope.unavailable["$x"]() == "it is available at fs/a.c:2-3, 6, 9-14 …"
+
+
+def test_c_of_entries_and_divisions() -> None:
+    """What pass 3 makes of values of a function's entry, and of numbers without a sign."""
+    ops = [Op("entry_register", 4), Op("convert", 8, 0), Op("const", 10), Op("convert", 8, 0)]
+    ops += [Op("/"), Op("convert"), Op("value")]
+    info = Info([INSIDE], variables=[Variable("x", s.LONG, True, ops)])
+    done = s.run('probe kernel.function("helper@fs/a.c").inline { println($x) }', debuginfo=info)
+    assert done.program is not None
+    text = " ".join(translate(done.program, done.services, "t").text().split())
+    assert 'stapy_entry_register(c, &x, 1, 1, (s64)c->regs->sp + 48, "vfs_read", at_' in text
+    assert "stapy_unsigned_divide(c, x, 10, &quotient, at_" in text
+    assert '.symbol = "vfs_read", .optional = true, .remembers = 1,' in text

@@ -28,7 +28,7 @@ LOAD = """
     cat /proc/mounts /proc/modules >/dev/null
     cd $(mktemp -d); cat /etc/passwd >/dev/null; dd if=/dev/zero of=f bs=512 count=4 2>/dev/null
     cp f h; cat /proc/self/mountinfo >/dev/null
-    echo 0 >/proc/self/oom_score_adj; cat /proc/self/sched /proc/sys/vm/swappiness >/dev/null
+    echo 0 >/proc/self/oom_score_adj; cat /proc/sys/vm/swappiness >/dev/null
     {program}
     mkdir d; mv f d/g; chmod 600 d/g; rm d/g; rmdir d
     modprobe brd rd_nr=2 rd_size=4096; dd if=/dev/zero of=/dev/ram0 bs=4096 count=4 2>/dev/null
@@ -273,9 +273,6 @@ VALUES = [
     Row("behind-number", 'probe kernel.statement("generic_copy_file_checks@fs/read_write.c:*") { '
         'if (@defined($req_count[0])) say("behind-number", sprint($req_count[0])) }',
         "^2048$"),
-    # Computed by a division without sign: by a million of nanoseconds, and what is left.
-    Row("divided", 'probe kernel.statement("nsec_low@kernel/sched/debug.c:*") { '
-        'if (@defined($nsec)) say("divided", sprint($nsec >= 0 && $nsec < 1000000)) }', "^1$"),
     # The compiler does not pass these: their callers tell what they would.
     Row("unpassed", 'probe kernel.function("__set_oom_adj") { '
         'say("unpassed", kernel_string($file->f_path->dentry->d_name->name)) }',

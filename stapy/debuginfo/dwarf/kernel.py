@@ -313,16 +313,30 @@ class DwarfFile:
         """What lies at an entry of its own that a location refers to, at a place."""
         return variable_at(self.info.entry(offset), place.address, self._types)
 
-    def lines_with(self, place: Place, variable: Variable) -> list[int]:
-        """Lines of a place's function at whose first instruction a variable is somewhere."""
+    def lines_with(self, place: Place, variable: Variable) -> list[tuple[int, int]]:
+        """Lines of a place's function at whose first instruction a variable is somewhere.
+
+        As runs ``(first, last)`` of lines between which no line is without it.
+        """
         from stapy.debuginfo.dwarf.statements import line_map, scope_of
 
-        row = FunctionRow(place.function, place.file, 0, place.entry, [])
+        declared = self.info.entry(place.entry).inherited(k.AT_DECL_LINE)
+        base = declared if isinstance(declared, int) else 0
+        row = FunctionRow(place.function, place.file, base, place.entry, [])
         site = Site(place.address, place.entry, place.inlined)
         unit = self.info.number_of(place.entry)
         table = line_map(*self.line_table(unit), place.file)
-        lowest = scope_of(self, row, site, table).lowest.items()
-        return sorted(line for line, address in lowest if contains(variable.ranges, address))
+        runs: list[tuple[int, int]] = []
+        first: int | None = None
+        for line, address in sorted(scope_of(self, row, site, table).lowest.items()):
+            if line < base or not contains(variable.ranges, address):
+                first = None
+            elif first is None:
+                first = line
+                runs.append((line, line))
+            else:
+                runs[-1] = first, line
+        return runs
 
     def global_variable(self, name: str, file: str = "") -> tuple[c.CType, int] | None:
         """``(type, address in the file)`` of a global or static variable.
