@@ -31,6 +31,7 @@ from stapy.debuginfo.sites import BTF, EXPORTS, SYMBOLS, FunctionSite, Places
 from stapy.debuginfo.sources import Loaded, load_kernel, load_module
 from stapy.debuginfo.symbols import MARKS, is_function, section_of
 from stapy.debuginfo.tracepoints import Tracepoint, Tracepoints
+from stapy.debuginfo.typerungs import TypeRungs
 from stapy.diagnostics import Diagnostics
 from stapy.kernel.modules import module_name
 from stapy.kernel.release import install_command
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from stapy.debuginfo.dwarf.kernel import DwarfFile, Place
     from stapy.debuginfo.linepack import LineTable
 
-_HEADER = frozenset('<"')  # what names of headers stand in
 _PADDING = "__pfx_"  # a symbol at the padding before each function, since 6.2
 
 T = TypeVar("T")
@@ -59,7 +59,7 @@ class Debuginfo:
         self._tracepoints = Tracepoints(self, cache)
         # Compiles what a cast names as headers; set by who can do that.
         self.headers: Callable[[str], Path | None] | None = None
-        self._header_types: dict[str, DwarfFile | None] = {}
+        self._types = TypeRungs(self, cache)
         self._files = DebugFiles(self, cache)
 
     # --- opening ---------------------------------------------------------
@@ -358,58 +358,12 @@ class Debuginfo:
 
     # --- types -----------------------------------------------------------
 
-    def _btfs(self, modules: Iterable[str]) -> Iterator[Btf]:
-        if self.loaded.btf is not None:
-            yield self.loaded.btf
-        for name in modules:
-            found = self.module(name)
-            if found is not None and found.btf is not None:
-                yield found.btf
-
     def type(self, name: str, modules: Iterable[str] = ()) -> c.CType | None:
         """``struct x``, ``union x``, ``enum x`` or ``x``; a full definition before a mere name.
 
         What BTF does not have is looked for by DWARF, where that is installed.
         """
-        # A user's header may have another struct of that name than the kernel.
-        users = [spec for spec in modules if spec and spec[0] in _HEADER]
-        found = self._type_of_headers(name, users) if users else None
-        if found is not None:
-            return found
-        declared: c.CType | None = None
-        for btf in self._btfs(modules):
-            found = self.safe(None, btf.type, name)
-            if isinstance(found, c.Struct) and found.declaration:
-                declared = declared or found
-            elif found is not None:
-                return found
-        for unit in dict.fromkeys((*modules, None)):
-            dwarf = self.dwarf_of(unit, here=True)
-            found = self.safe(None, dwarf.type, name) if dwarf is not None else None
-            if found is not None:
-                return found
-        return self._type_of_headers(name, modules) or declared
-
-    def _type_of_headers(self, name: str, modules: Iterable[str]) -> c.CType | None:
-        for spec in modules:
-            if _HEADER & set(spec):
-                dwarf = self._dwarf_of_headers(spec)
-                found: c.CType | None = None
-                if dwarf is not None:
-                    found = self.safe(None, dwarf.type, name)
-                if found is not None:
-                    return found
-        return None
-
-    def _dwarf_of_headers(self, spec: str) -> DwarfFile | None:
-        """The types of ``kernel<linux/fs.h>`` and the like, which are compiled for it."""
-        if spec not in self._header_types:
-            from stapy.debuginfo.dwarfrung import open_object
-
-            path = self.headers(spec) if self.headers is not None else None
-            found = open_object(path, self._cache) if path is not None else None
-            self._header_types[spec] = found
-        return self._header_types[spec]
+        return self._types.type(name, list(modules))
 
     def complete(self, type: c.CType, modules: Iterable[str] = ()) -> c.CType:
         """The definition of a struct that is only declared where it was met, else the same."""
@@ -418,30 +372,12 @@ class Debuginfo:
         return type
 
     def enumerator(self, name: str, modules: Iterable[str] = ()) -> int | None:
-        """The value of an enumeration constant: of ``modules``, then of the kernel.
-
-        BTF has all, anonymous ones too.  DWARF is asked about modules that were built
-        without it, as out of tree; it is no index, and too slow for a whole kernel.
-        """
-        for unit in dict.fromkeys((*modules, None)):
-            loaded = self.module(unit) if unit is not None else self.loaded
-            value: int | None = None
-            if loaded is not None and loaded.btf is not None:
-                value = self.safe(None, loaded.btf.enumerator, name)
-            elif unit is not None:
-                dwarf = self.dwarf_of(unit, here=True)
-                value = self.safe(None, dwarf.enumerator, name) if dwarf is not None else None
-            if value is not None:
-                return value
-        return None
+        """The value of an enumeration constant: of ``modules``, then of the kernel."""
+        return self._types.enumerator(name, list(modules))
 
     def variable(self, name: str, modules: Iterable[str] = ()) -> c.CType | None:
         """The type of a global variable, where BTF knows it (per-CPU variables)."""
-        for btf in self._btfs(modules):
-            found: c.CType | None = self.safe(None, btf.variable, name)
-            if found is not None:
-                return found
-        return None
+        return self._types.variable(name, list(modules))
 
     def per_cpu(self, name: str, module: str | None = None) -> tuple[c.CType, int] | None:
         """Type of a per-CPU variable and its offset in each CPU's area, by BTF.
