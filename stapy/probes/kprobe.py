@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from stapy.debuginfo.ctypes import c_name
 from stapy.probes import blacklist, dwarfpoints, signatures
 from stapy.probes.family import (
     Form,
@@ -134,7 +135,7 @@ class Kprobe:
         complete = complete and not self._has_dwarf(point, module, services, here=True)
         matches: list[Match] = []
         seen: set[tuple[str, str | None]] = set()
-        refused = ""
+        refused, unlike = "", None
         for item in services.debuginfo.functions(pattern, module):
             if module is None and item.module is not None:
                 continue
@@ -149,6 +150,7 @@ class Kprobe:
                 complete = False
                 continue  # it knows them by the function's own name, with their variables
             if brace and (item.type is None or not signatures.fits(item.type, signature)):
+                unlike = item
                 continue
             seen.add((item.name, item.module))
             if exported and not services.debuginfo.exported(item.name):
@@ -169,6 +171,9 @@ class Kprobe:
             types = signature if brace else None
             matches += dwarfpoints.others(point, pattern, types, seen, services)
         if not matches:
+            if unlike is not None and not refused:
+                told = c_name(unlike.type, unlike.name) if unlike.type else "not known"
+                refused = f"its parameters are others: {told}"
             raise self._no_match(point, pattern, wild, refused, services)
         return matches
 
@@ -323,11 +328,13 @@ class Kprobe:
 
 
 def _only_inlined(name: str, module: str | None, services: Any) -> bool:
-    return any(
-        row.sites
+    inlined = [
+        site.inlined
         for dwarf in dwarfpoints.dwarf_files(module, services)
         for row in dwarf.index.functions(name)
-    )
+        for site in row.sites
+    ]
+    return bool(inlined) and all(inlined)
 
 
 def _by_dwarf(site: KprobeSite, services: Any) -> TargetScope | None:

@@ -35,6 +35,7 @@ class Copies(s.FakeDebuginfo):
         ('kernel.function("vfs_read") { println($file . "x") }', "E0301", "$file", "sprint("),
         ('kernel.function("vfs_read") { printf("%s", $count) }', "E0301", "$count", "sprint("),
         ('begin { printl("x") }', "E0201", 'printl("x")', "'println'"),
+        ('kernel.function("vfs_read(int)") { println(1) }', "E0231", "", ""),
         ('kernel.* { println(1) }', "E0230", "*", ""),
         ('kernel.function("mutex_lock") { println(1) }', "E0231", "", "-g lifts"),
         ('kernel.function("vfs_read").return { println($return . "") }', "E0301", "$return", ""),
@@ -48,6 +49,12 @@ def test_advice(text: str, code: str, at: str, advice: str) -> None:
     assert advice in item.hint
     if "install" not in advice:
         assert "install" not in item.hint
+
+
+def test_other_parameters_are_told() -> None:
+    result = s.run('probe kernel.function("vfs_read(int)") { println(1) }')
+    (note,) = result.diagnostics.items[0].notes
+    assert "ssize_t vfs_read(struct file *, char *, size_t)" in note
 
 
 def test_what_follows_from_a_mistake_is_not_told() -> None:
