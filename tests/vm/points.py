@@ -138,6 +138,13 @@ PLAIN = [
         '{ say("symbols", symname(addr()) . " " . modname(addr())) }', "brd_submit_bio brd"),
     Row("caller", 'probe kernel.function("vfs_write") { say("caller", symname(caller_addr())) }',
         "ksys_write|write"),
+    Row("copy", 'probe kernel.function("do_execveat_common") { say("copy", pp()) }',
+        r'kernel.function\("do_execveat_common(\.isra\.0|@fs/exec.c:\d+)"\)'),
+    Row("copy-return", 'probe kernel.function("do_execveat_common*").return '
+        '{ say("copy-return", $$return) }', r"return=(\?|0x[0-9a-f]+)"),
+    Row("basic-type", 'probe begin { fd = @cast(task_current(), "task_struct")->files->fdt->fd; '
+        'say("basic-type", sprintf("%d %d", @cast(fd, "struct file **")[1] == '
+        '@cast(fd, "unsigned long*")[1], &@cast(0, "long")[1])) }', "1 8"),
     Row("badvars", 'probe kernel.function("vfs_write") { '
         'say("badvars", sprint(@choose_defined($nosuch, 7))) }', "7"),
 ]  # fmt: skip
