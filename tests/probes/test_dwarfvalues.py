@@ -255,4 +255,4 @@ def test_c_of_entries_and_divisions() -> None:
     text = " ".join(translate(done.program, done.services, "t").text().split())
     assert 'stapy_entry_register(c, &x, 1, 1, (s64)c->regs->sp + 48, "vfs_read", at_' in text
     assert "stapy_unsigned_divide(c, x, 10, &quotient, at_" in text
-    assert '.remembers = 1, }, ' in text
+    assert ".remembers = 1, }, " in text
