@@ -51,6 +51,17 @@ bool stapy_lock_wait(const struct stapy_lock_row *rows, unsigned int first, unsi
 	return true;
 }
 
+bool stapy_lock_far(struct stapy_context *c, const struct stapy_lock_row *rows, unsigned int count)
+{
+	return stapy_lock(c, rows, count);
+}
+
+void stapy_unlock_far(struct stapy_context *c, const struct stapy_lock_row *rows,
+		      unsigned int count)
+{
+	stapy_unlock(c, rows, count);
+}
+
 void stapy_lock_report(void)
 {
 	unsigned int i;

@@ -55,4 +55,9 @@ static __always_inline void stapy_unlock(struct stapy_context *c, const struct s
 	}
 }
 
+/* The same as calls. */
+bool stapy_lock_far(struct stapy_context *c, const struct stapy_lock_row *rows, unsigned int count);
+void stapy_unlock_far(struct stapy_context *c, const struct stapy_lock_row *rows,
+		      unsigned int count);
+
 #endif

@@ -15,6 +15,10 @@ KINDS = {p.LONG: "STAPY_LONG", p.STRING: "STAPY_STRING", p.STATS: "STAPY_STAT"}
 HISTOGRAMS = {"log": 1, "linear": 2}
 
 
+# From here on the compiler's time counts for more than a few instructions of each hit.
+MANY_HANDLERS = 48
+
+
 def build(
     unit: Unit, name: str, script: str, build_ids: dict[str, str] | None = None
 ) -> dict[str, Any]:
@@ -62,6 +66,7 @@ def build(
         "functions": bodies,
         "conditions": [text for _, text in conditions.values()],
         "handlers": handlers,
+        "has_many_handlers": len(handlers) > MANY_HANDLERS,
         "probes": probes,
         "families": families,
         "frame_bytes": frame_bytes(unit),
