@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stapy.elaborate import globalvars, stats, targets
+from stapy.elaborate import casts, globalvars, stats, targets
 from stapy.elaborate import program as p
 from stapy.elaborate.effects import PRAGMA_READ, PRAGMA_WRITE
 from stapy.elaborate.fold import constant
@@ -300,15 +300,15 @@ _EXPRESSIONS: dict[type, Callable[[Lowerer, Any], p.Expr]] = {
     n.StatOp: stats.stat_read,
     n.Target: targets.target,
     n.AtVar: globalvars.at_var,
-    n.Cast: targets.cast,
-    n.AutoCast: targets.autocast,
+    n.Cast: casts.cast,
+    n.AutoCast: casts.autocast,
     n.Defined: targets.defined,
     n.Entry: targets.entry,
     n.Perf: targets.perf,
     n.ProbeWrite: targets.probe_write,
-    n.AtConst: targets.at_const,
-    n.AtEnum: targets.at_enum,
-    n.AtEnumName: targets.at_enum_name,
+    n.AtConst: casts.at_const,
+    n.AtEnum: casts.at_enum,
+    n.AtEnumName: casts.at_enum_name,
     n.AtRegister: register,
     n.AtDeref: deref,
     n.EmbeddedExpr: embedded,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from stapy.elaborate import casts, targets
 from stapy.elaborate import program as p
-from stapy.elaborate import targets
 from stapy.elaborate.chains import Place, finish
 from stapy.parse import nodes as n
 from stapy.suggest import listed
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def local_of(low: Lowerer, node: n.AtVar) -> n.Target | None:
     """``@var("x")`` that names no unit is ``$x`` where the probe has one."""
-    scope = targets.current_scope(low)
+    scope = casts.current_scope(low)
     if scope is None or "@" in node.name or node.module not in ("", scope.module):
         return None
     name = "$" + node.name
@@ -39,8 +39,8 @@ def var_place(low: Lowerer, node: n.AtVar) -> Place | p.Expr:
 
     info = low.services.debuginfo
     modules = [None if m in ("kernel", "vmlinux") else m for m in
-               targets.modules_of(low, node.module)]  # fmt: skip
-    scope = targets.current_scope(low)
+               casts.modules_of(low, node.module)]  # fmt: skip
+    scope = casts.current_scope(low)
     if not node.module and "@" not in node.name and scope is not None:
         place = of_unit(scope, node.name)  # of several statics the nearest
         if place is not None:
