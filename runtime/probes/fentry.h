@@ -21,11 +21,22 @@ struct stapy_kprobe {
 	};
 };
 
+/* ftrace does not tell about modules that come and go. */
+static inline bool stapy_may_be_fentry(const struct stapy_kprobe_row *row)
+{
+	if (row->is_return)
+		return STAPY_FTRACE_RETURNS && !row->module;
+	return !row->offset && !row->module && !row->callers;
+}
+
 /*
  * Arm the probes that have `fentry` set, at kp.addr. All or none: on an error the
  * caller arms them as kprobes.
  */
 int stapy_fentry_start(struct stapy_kprobe *probes, unsigned int count);
 void stapy_fentry_stop(void);
+
+/* Set `first` and `same` of those that are no entries for ftrace: one kprobe for a place. */
+int stapy_share_places(struct stapy_kprobe *probes, unsigned int count);
 
 #endif

@@ -104,69 +104,16 @@ static struct kprobe *kprobe_of(struct stapy_kprobe *probe)
 	return probe->row->is_return ? &probe->rp.kp : &probe->first->kp;
 }
 
-/* ftrace does not tell about modules that come and go. */
-static bool may_be_fentry(const struct stapy_kprobe_row *row)
+static bool is_of(const struct stapy_kprobe *probe, const char *module)
 {
-	if (row->is_return)
-		return STAPY_FTRACE_RETURNS && !row->module;
-	return !row->offset && !row->module && !row->callers;
-}
-
-static int compare_texts(const char *a, const char *b)
-{
-	return a && b ? strcmp(a, b) : !!a - !!b;
-}
-
-static int compare_places(const struct stapy_kprobe_row *a, const struct stapy_kprobe_row *b)
-{
-	if (a->offset != b->offset)
-		return a->offset < b->offset ? -1 : 1;
-	if (a->address != b->address)
-		return a->address < b->address ? -1 : 1;
-	return compare_texts(a->module, b->module) ?: compare_texts(a->symbol, b->symbol);
-}
-
-/* Rows of one place stay in the order of the script. */
-static int by_place(const void *a, const void *b)
-{
-	const struct stapy_kprobe *left = *(const struct stapy_kprobe *const *)a;
-	const struct stapy_kprobe *right = *(const struct stapy_kprobe *const *)b;
-
-	return compare_places(left->row, right->row) ?: (left < right ? -1 : 1);
-}
-
-/*
- * Statements of several lines, and of functions that are inlined into each other,
- * share their places: one kprobe for each, since the kernel takes milliseconds to
- * register one. Entries are left to ftrace, which does the same for them.
- */
-static int share_places(void)
-{
-	struct stapy_kprobe **sorted = kvmalloc_array(nr, sizeof(*sorted), GFP_KERNEL);
-	unsigned int i, n = 0;
-
-	if (!sorted)
-		return -ENOMEM;
-	for (i = 0; i < nr; i++) {
-		all[i].first = &all[i];
-		if (!all[i].row->is_return && !may_be_fentry(all[i].row))
-			sorted[n++] = &all[i];
-	}
-	sort(sorted, n, sizeof(*sorted), by_place, NULL);
-	for (i = 1; i < n; i++)
-		if (!compare_places(sorted[i - 1]->row, sorted[i]->row)) {
-			sorted[i]->first = sorted[i - 1]->first;
-			sorted[i - 1]->same = sorted[i];
-		}
-	kvfree(sorted);
-	return 0;
+	return probe->row->module && !strcmp(probe->row->module, module);
 }
 
 /*
  * Give the kernel a fresh structure: a probe that was registered once leaves traces
- * in it. With the others of its session it is armed later: by ftrace, if that can
- * take it over; and each kprobe that is armed lets the kernel's optimizer loose,
- * which would hold up all that are still to be registered.
+ * in it. With the others of its session or module it is armed later: by ftrace, if
+ * that can take it over; and each kprobe that is armed lets the kernel's optimizer
+ * loose, which would hold up all that are still to be registered.
  */
 static void prepare(struct stapy_kprobe *probe, const char *name)
 {
@@ -183,8 +130,7 @@ static void prepare(struct stapy_kprobe *probe, const char *name)
 	} else {
 		kp->pre_handler = on_entry;
 	}
-	if (!arming)
-		kp->flags = KPROBE_FLAG_DISABLED;
+	kp->flags = KPROBE_FLAG_DISABLED;
 	if (name) {
 		kp->symbol_name = name;
 		kp->offset = row->offset;
@@ -199,7 +145,7 @@ static bool resolve(struct stapy_kprobe *probe)
 	const struct stapy_kprobe_row *row = probe->row;
 	unsigned long place;
 
-	if (arming || row->is_return || !row->symbol || !may_be_fentry(row))
+	if (arming || row->is_return || !row->symbol || !stapy_may_be_fentry(row))
 		return false;
 	place = stapy_resolve_entry(row->symbol);
 	if (!place)
@@ -263,9 +209,7 @@ static void disarm(const char *module)
 	if (!module)
 		stapy_fentry_stop();
 	for (i = 0; i < nr; i++) {
-		const char *owner = all[i].row->module;
-
-		if (!all[i].armed || (module && (!owner || strcmp(owner, module))))
+		if (!all[i].armed || (module && !is_of(&all[i], module)))
 			continue;
 		all[i].missed = missed_of(&all[i]);
 		all[i].armed = false;
@@ -293,48 +237,6 @@ static void warn_error(const struct stapy_kprobe *probe, int error)
 {
 	stapy_warn("probe %s registration error (rc %d)", probe->row->site.point, error);
 }
-
-static void arm_module(const char *module)
-{
-	unsigned int i;
-
-	for (i = 0; i < nr; i++) {
-		const char *owner = all[i].row->module;
-		int r;
-
-		if (all[i].armed || !owner || strcmp(owner, module))
-			continue;
-		r = all[i].error = arm(&all[i]);
-		if (r)
-			warn_error(&all[i], r);
-	}
-}
-
-static bool wants(const char *module)
-{
-	unsigned int i;
-
-	for (i = 0; i < nr; i++)
-		if (all[i].row->module && !strcmp(all[i].row->module, module))
-			return true;
-	return false;
-}
-
-static int on_module(struct notifier_block *nb, unsigned long event, void *data)
-{
-	struct module *module = data;
-
-	mutex_lock(&mutex);
-	if (arming && event == MODULE_STATE_COMING && wants(module->name) &&
-	    stapy_module_fits(module))
-		arm_module(module->name);
-	else if (arming && event == MODULE_STATE_GOING)
-		disarm(module->name);
-	mutex_unlock(&mutex);
-	return NOTIFY_DONE;
-}
-
-static struct notifier_block module_notifier = { .notifier_call = on_module };
 
 /* A probe none of whose places could be armed is of no use to the script. */
 static int check_armed(const struct stapy_kprobe_row *row, int error)
@@ -380,7 +282,7 @@ static void arm_entries(void)
 	for (i = 0; i < nr; i++) {
 		if (!all[i].armed)
 			continue;
-		all[i].fentry = may_be_fentry(all[i].row) &&
+		all[i].fentry = stapy_may_be_fentry(all[i].row) &&
 				kprobe_of(&all[i])->flags & KPROBE_FLAG_FTRACE;
 		if (!all[i].fentry)
 			enable(&all[i]);
@@ -393,6 +295,48 @@ static void arm_entries(void)
 			enable(&all[i]);
 		}
 }
+
+static bool wants(const char *module)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		if (is_of(&all[i], module))
+			return true;
+	return false;
+}
+
+/* A module has come. */
+static void arm_module(const char *module)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		if (is_of(&all[i], module) && !all[i].armed)
+			all[i].error = arm(&all[i]);
+	for (i = 0; i < nr; i++)
+		if (is_of(&all[i], module) && all[i].armed)
+			enable(&all[i]);
+	for (i = 0; i < nr; i++)
+		if (is_of(&all[i], module) && all[i].error)
+			warn_error(&all[i], all[i].error);
+}
+
+static int on_module(struct notifier_block *nb, unsigned long event, void *data)
+{
+	struct module *module = data;
+
+	mutex_lock(&mutex);
+	if (arming && event == MODULE_STATE_COMING && wants(module->name) &&
+	    stapy_module_fits(module))
+		arm_module(module->name);
+	else if (arming && event == MODULE_STATE_GOING)
+		disarm(module->name);
+	mutex_unlock(&mutex);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block module_notifier = { .notifier_call = on_module };
 
 static int arm_all(void)
 {
@@ -444,7 +388,7 @@ static int start(void *rows, unsigned int count)
 		all[i].row = (const struct stapy_kprobe_row *)rows + i;
 		remembers |= all[i].row->remembers;
 	}
-	r = share_places();
+	r = stapy_share_places(all, nr);
 	if (!r && remembers)
 		r = stapy_entries_alloc();
 	r = r ?: register_module_notifier(&module_notifier);

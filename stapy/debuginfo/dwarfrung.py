@@ -25,7 +25,11 @@ def open_dwarf(
     """The first of some files that is of the kernel or module, None without; and what is wrong."""
     loaded = info.loaded if module is None else info.module(module)
     build_id = loaded.build_id if loaded is not None else ""
-    return open_first(paths, build_id, module, cache, notice)
+    return open_first(paths, build_id, module, cache, notice, _code(info, module))
+
+
+def _code(info: Debuginfo, module: str | None) -> Path | None:
+    return info.kernel.modules.path(module) if module is not None else None
 
 
 def fetch_dwarf(
@@ -41,7 +45,8 @@ def fetch_dwarf(
     path, problems = fetch(loaded.build_id, what, notice)
     if path is None:
         return None, problems
-    found, more = open_first([path], loaded.build_id, module, cache, notice)
+    code = _code(info, module)
+    found, more = open_first([path], loaded.build_id, module, cache, notice, code)
     return found, problems + more
 
 

@@ -81,10 +81,19 @@ class Passing(Record):
 class DwarfFile:
     """Debug information of one kernel or module, its index and, on demand, its entries."""
 
-    def __init__(self, path: Path, index: Index, elf: ElfFile, module: str | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        index: Index,
+        elf: ElfFile,
+        module: str | None = None,
+        code: Path | None = None,
+    ) -> None:
+        """``code`` is the file of a module that is loaded, if it is known."""
         self.path = path
         self.index = index
         self.module = module
+        self._code = code
         self._elf = elf
         self._info: Info | None = None
         self._readers: dict[int, LineReader] = {}
@@ -242,9 +251,13 @@ class DwarfFile:
     def refused(self, address: int) -> str:
         """What the kernel keeps probes away from at an address, "" when it is nothing."""
         if self._refused is None:
-            from stapy.debuginfo.dwarf.refused import refused
+            from stapy.debuginfo.dwarf import refused
 
-            self._refused = refused(self._elf, self._symbols.address)
+            if self._code is None:
+                self._refused = refused.refused(self._elf, self._symbols.address)
+            else:
+                module = ElfFile.open(self._code)
+                self._refused = refused.refused_in_module(module, self._elf)
         return self._refused.get(address, "")
 
     # --- variables -------------------------------------------------------

@@ -21,11 +21,13 @@ def open_first(
     module: str | None,
     cache: Cache,
     notice: Callable[[str], None],
+    code: Path | None = None,
 ) -> tuple[DwarfFile | None, list[str]]:
     """The first of some files that belongs to a build, None without any; and what is wrong.
 
     ``build_id`` is that of the kernel or module, "" when it is not known: then
     any file will do.  ``notice`` is told when an index takes seconds to build.
+    ``code`` is the module's own file.
     """
     problems: list[str] = []
     for path in paths:
@@ -38,7 +40,8 @@ def open_first(
                 theirs = f"its build-id is {own}" if own else "it has no build-id"
                 problems.append(f"{path} belongs to another build: {theirs}, not {build_id}")
                 continue
-            return DwarfFile(path, _index(elf, own, path, cache, notice), elf, module), problems
+            index = _index(elf, own, path, cache, notice)
+            return DwarfFile(path, index, elf, module, code), problems
         except (DebuginfoError, OSError) as error:
             problems.append(str(error))
     return None, problems

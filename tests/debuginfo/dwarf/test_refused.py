@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from stapy.debuginfo.dwarf.refused import refused
+from stapy.debuginfo.dwarf.refused import refused, refused_in_module
+from stapy.debuginfo.dwarf.relocate import layout
 from stapy.debuginfo.elf import ElfFile
 
 SOURCE = """
@@ -43,3 +44,42 @@ def test_tables(tmp_path: Path, more: str, traps: dict[str, str]) -> None:
     expected = {**jumps, "call": "a static call", **traps}
     assert refused(elf, at.get) == {at[name]: what for name, what in expected.items()}
     assert refused(elf, {}.get) == {}
+
+
+MODULE = """
+static int before = 1;
+__attribute__((section(".init.text"))) int early(void) { return before; }
+void work(void)
+{
+	__asm__ volatile("here: nop\\n trap: ud2\\n call: nop\\n"
+		".pushsection __jump_table, \\"aw\\"\\n .balign 8\\n .long here - ., 0\\n .quad 0\\n"
+		".long early - ., 0\\n .quad 0\\n .popsection\\n"
+		".pushsection .static_call_sites, \\"aw\\"\\n .long call - ., 0\\n .popsection\\n"
+		".pushsection __bug_table, \\"aw\\"\\n .long trap - ., 0\\n .short 1, 2\\n .popsection");
+}
+"""
+
+
+def test_tables_of_a_module(tmp_path: Path) -> None:
+    if shutil.which("gcc") is None or shutil.which("objcopy") is None:
+        pytest.skip("gcc or objcopy is not installed")
+    (tmp_path / "m.c").write_text(MODULE)
+    for command in (
+        ["gcc", "-c", "-g", "-ffunction-sections", "-o", "m.debug", "m.c"],
+        ["objcopy", "--strip-debug", "m.debug", "m.ko"],
+        ["objcopy", "--only-keep-debug", "m.debug", "m.debug"],
+    ):
+        subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    module, debug = ElfFile.open(tmp_path / "m.ko"), ElfFile.open(tmp_path / "m.debug")
+    addresses = layout(debug)
+    at = {
+        symbol.name: addresses[symbol.section] + symbol.value
+        for symbol in debug.symbols()
+        if symbol.name in ("here", "early", "call", "trap")
+    }
+    assert refused_in_module(module, debug) == {
+        at["here"]: "a jump label",
+        at["early"]: "a jump label",
+        at["call"]: "a static call",
+        at["trap"]: "the trap of a WARN or BUG",
+    }
