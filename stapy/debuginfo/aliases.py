@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from stapy.debuginfo.sources import Loaded
-from stapy.debuginfo.symbols import is_function, section_of, shared
+from stapy.debuginfo.symbols import SHARED, is_function, section_of, shared
 
 
 def second_names(
@@ -31,7 +31,7 @@ def second_names(
         return
     # What shares its address with no function of BTF is the end of a section or a label.
     for name, kind in loaded.symbols.rows(""):
-        group = shared(kind)
+        group = shared(kind) if SHARED in kind else ""
         if group in wanted:
             number = loaded.btf.function_number(name)
             if number is not None:

@@ -203,7 +203,8 @@ class Debuginfo:
         numbers: dict[str, int | None] = {}
         if loaded.btf is not None and not pattern.startswith(_PADDING):
             numbers.update(loaded.btf.function_numbers(pattern))
-            numbers.update(second_names(loaded, kinds, numbers))
+            if pattern.strip("*"):  # else first names match as well
+                numbers.update(second_names(loaded, kinds, numbers))
             # BTF leaves out the compiler's copies.
             numbers.update((name, None) for name in kinds if "." in name)
         else:

@@ -51,6 +51,11 @@ class SortedLines:
         high = self._first(prefix + b"\xff" * 8) if prefix else self.end
         return low, high
 
+    def text_of(self, prefix: bytes) -> str:
+        """The lines that start with ``prefix``; each byte is one character."""
+        low, high = self.range(prefix)
+        return str(self._data[low:high], "latin-1")
+
     def with_prefix(self, prefix: bytes) -> Iterator[bytes]:
         """The lines that start with ``prefix``, without it."""
         low, high = self.range(prefix)

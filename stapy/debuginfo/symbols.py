@@ -46,9 +46,11 @@ class LineSymbols:
 
     def rows(self, prefix: str) -> Iterator[tuple[str, str]]:
         """See `Symbols`."""
-        for row in self._lines.with_prefix(prefix.encode()):
-            name, _, kind = row.decode("latin-1").rpartition(" ")
-            yield prefix + name, kind
+        # A kernel has 160,000 rows: the text is decoded as a whole.
+        for line in self._lines.text_of(prefix.encode()).split("\n"):
+            name, space, kind = line.rpartition(" ")
+            if space:
+                yield name, kind
 
 
 class PackedSymbols:
