@@ -117,7 +117,7 @@ def run(argv: list[str], environment: dict[str, str] | None = None) -> Result:
 
 def run_many(commands: list[list[str]], environment: dict[str, str], width: int) -> list[Result]:
     """Run tools, at most ``width`` at a time; results are in the order of ``commands``."""
-    from select import select
+    from select import POLLIN, poll
 
     results: dict[int, Result] = {}
     running: dict[int, Process] = {}
@@ -125,7 +125,10 @@ def run_many(commands: list[list[str]], environment: dict[str, str], width: int)
         for number, argv in enumerate(commands):
             running[number] = Process(argv, environment)
             while len(running) >= width or (running and number + 1 == len(commands)):
-                ready = select([process.reader for process in running.values()], [], [])[0]
+                waiting = poll()  # select() knows no descriptors from 1,024 on
+                for process in running.values():
+                    waiting.register(process.reader, POLLIN)
+                ready = {reader for reader, _ in waiting.poll()}
                 for at, process in list(running.items()):
                     if process.reader in ready and not process.read():
                         results[at] = running.pop(at).wait()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import sys
 from pathlib import Path
@@ -115,3 +116,19 @@ def test_tools_get_our_signals_handled() -> None:
     """SIGPIPE and friends are as a shell would have them."""
     done = run(["sh", "-c", "kill -PIPE $$"])
     assert done.status == -signal.SIGPIPE
+
+
+def test_many_with_many_files_open() -> None:
+    """A script may have looked into thousands of modules before."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    opened = []
+    try:
+        while not opened or opened[-1] < 1100:
+            opened.append(os.open(os.devnull, os.O_RDONLY))
+        results = run_many([["echo", word] for word in "abc"], dict(os.environ), 2)
+    finally:
+        for file in opened:
+            os.close(file)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert [result.output for result in results] == ["a\n", "b\n", "c\n"]
