@@ -27,10 +27,12 @@ PANIC = "panic"
 TIMEOUT = "timeout"
 COMPLAINED = "complained"
 
+BOOTS = 2  # tries: an emulated kernel crashes once in some hundred starts by itself
 BOOT_SECONDS = 90.0  # on a loaded machine; four on a quiet one
 DEAF_SECONDS = 30.0  # until a guest that does not even hear signals is given up
 SHARE = "/run/stapy/share"  # where the guest sees `Machine.share`
 _BLOCK = 1 << 16
+_OWN = "stapy-vm: "  # begins what the guest's first program says
 _LOGS_KEPT = 20
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR2)
 
@@ -125,10 +127,13 @@ class Machine:
             return processes
         deadline = time.monotonic() + BOOT_SECONDS
         try:
-            for kind, _ in self._frames(processes, deadline):
-                if kind == frames.HELLO:
-                    self._up = True
+            for left in reversed(range(BOOTS)):
+                if self._hello(processes, deadline):
                     return processes
+                if not left or processes.alive() or _OWN in processes.console_text():
+                    break
+                self._decoder = frames.Decoder()
+                processes.again()
         except BaseException:
             self.close()
             raise
@@ -136,12 +141,18 @@ class Machine:
         said = processes.messages()
         kept = self._keep_log(log + said)
         self.close()
-        own = [line for line in log.splitlines() if "stapy-vm: " in line]
+        own = [line for line in log.splitlines() if _OWN in line]
+        own = own or [line for line in log.splitlines() if "Kernel panic" in line or "Oops" in line]
         lines = own or (said or log).strip().splitlines() or ["no message"]
         raise VmError(
             f"the machine with {self.release} does not start: {lines[-1]}",
             hint=f"its log is {kept}",
         )
+
+    def _hello(self, processes: Processes, deadline: float) -> bool:
+        """Wait until the guest is ready; False when it died or takes too long."""
+        self._up = any(kind == frames.HELLO for kind, _ in self._frames(processes, deadline))
+        return self._up
 
     def run(
         self,

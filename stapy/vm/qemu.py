@@ -14,6 +14,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+from functools import partial
 from pathlib import Path
 
 from stapy.record import Record, new
@@ -105,6 +106,7 @@ class Processes:
         self.folder = Path(tempfile.mkdtemp(prefix="stapy-vm-"))
         self.console = self.folder / "console"
         self.share = self.folder / "share"
+        self._sockets: list[socket.socket] = []
         self._running: list[subprocess.Popen[bytes]] = []
         self._janitor = subprocess.Popen(
             ["/bin/sh", "-c", 'read line; rm -rf -- "$0"', str(self.folder)],
@@ -113,18 +115,33 @@ class Processes:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        self.port, inner_port = socket.socketpair()
-        self.monitor, inner_monitor = socket.socketpair()
+        self._start = partial(self._launch, qemu, server, kernel, shape, initramfs)
         try:
             self.share.mkdir()
+            self._start()
+        except BaseException:
+            self.close()
+            raise
+
+    def again(self) -> None:
+        """Boot once more, with the same share: for a guest that died before anything ran in it."""
+        self._end()
+        for old in (self.console, *self.folder.glob("*.socket"), *self.folder.glob("*.log")):
+            old.unlink(missing_ok=True)
+        self._start()
+
+    def _launch(
+        self, qemu: str, server: str, kernel: Kernel, shape: Shape, initramfs: Path
+    ) -> None:
+        self.port, inner_port = socket.socketpair()
+        self.monitor, inner_monitor = socket.socketpair()
+        self._sockets = [self.port, self.monitor]
+        try:
             # The guest may believe what it has read of the root: exec is four times as fast.
             self._serve(server, "root", "/", "always")
             self._serve(server, "share", str(self.share), "auto")
             fds = (inner_port.fileno(), inner_monitor.fileno())
             self.qemu = self._spawn(self._command(qemu, kernel, shape, initramfs, *fds), fds)
-        except BaseException:
-            self.close()
-            raise
         finally:
             inner_port.close()
             inner_monitor.close()
@@ -206,14 +223,17 @@ class Processes:
 
     def close(self) -> None:
         """End every process and remove the folder; may be called twice."""
+        self._end()
+        shutil.rmtree(self.folder, ignore_errors=True)
+        if self._janitor.stdin and not self._janitor.stdin.closed:
+            self._janitor.stdin.close()
+            self._janitor.wait()
+
+    def _end(self) -> None:
         for process in reversed(self._running):
             if process.poll() is None:
                 process.kill()
             process.wait()
         self._running = []
-        self.port.close()
-        self.monitor.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
-        if self._janitor.stdin and not self._janitor.stdin.closed:
-            self._janitor.stdin.close()
-            self._janitor.wait()
+        for end in self._sockets:
+            end.close()

@@ -100,6 +100,14 @@ def test_panic_and_a_new_boot(guest: Machine) -> None:
     assert guest.boots == boots + 1
 
 
+def test_a_guest_that_dies_before_it_is_up_is_booted_again(release: str) -> None:
+    with Machine(release) as machine:
+        (machine.share / "given").write_text("before")
+        machine.start().qemu.kill()
+        result = machine.run(["cat", f"{SHARE}/given"])
+    assert (result.kind, result.stdout) == ("exited", b"before")
+
+
 def test_timeout_keeps_a_log(guest: Machine) -> None:
     result = guest.run(["sleep", "100"], timeout=1)
     assert result.kind == TIMEOUT
