@@ -12,11 +12,14 @@ from tests.vm.points import Row
 # nobody else uses, and children that lose the parent's scheduling policy, unless a bit is
 # taken from them on the way.
 LOAD = """
-import os
+import os, select, socket
 open("/proc/self/comm", "w").write("stapy-values")
 os.mkdir("values", 0o751)
 os.write(os.open("values/file", os.O_CREAT | os.O_WRONLY), b"x" * 77)
 os.sched_setscheduler(0, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(1))
+os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+select.select([4], [], [], 0)
+socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 16).connect((0, 0))
 for child in 1, 2:
     if not os.fork():
         os.sched_getscheduler(0)
@@ -27,6 +30,15 @@ OWN = 'if (execname() == "stapy-values")'
 UTS = '@var("init_uts_ns")->name'
 RELEASE = 'echo "\\"$(uname -r)\\""'
 PROVEN = [
+    # --- copies that the compiler made, with parameters in other places or not passed at all
+    Row("p-part", f'probe kernel.function("__do_pipe_flags") {{ {OWN} if (isinstr(probefunc(), '
+        f'".part.")) say("p-part", sprintf("%#x", $flags)) }}', "^0x80800$"),
+    Row("p-constprop", f'probe kernel.function("do_pselect") {{ {OWN} '
+        f'say("p-constprop", sprintf("%d %s", $n, probefunc())) }}',
+        r"^5 do_pselect\.constprop\.0$"),
+    Row("p-isra", f'probe kernel.function("netlink_autobind") {{ {OWN} say("p-isra", sprintf('
+        f'"%d %d %s", $sock->type, $sock->sk->sk_protocol, probefunc())) }}',
+        r"^3 16 netlink_autobind\.isra\.0$"),
     # --- variables that only DWARF knows, of all kinds of types
     Row("v-string", f'probe begin {{ say("v-string", {UTS}->release$) }}', proof=RELEASE),
     Row("v-negative", 'probe begin { say("v-negative", sprint(@var("panic_timeout"))) }',

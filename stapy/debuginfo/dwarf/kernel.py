@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stapy.debuginfo import ctypes as c
+from stapy.debuginfo.copies import is_copy
 from stapy.debuginfo.dwarf import constants as k
 from stapy.debuginfo.dwarf.calls import Argument, Call, calls
 from stapy.debuginfo.dwarf.expressions import Op, decode
@@ -26,6 +27,7 @@ from stapy.debuginfo.dwarf.variables import (
     frame_base,
     global_address,
     in_scope,
+    not_passed,
     variable_at,
 )
 from stapy.debuginfo.elf import ET_REL, ElfFile
@@ -264,7 +266,10 @@ class DwarfFile:
 
     def variables(self, place: Place) -> list[Variable]:
         """Parameters and locals at a place."""
-        return in_scope(self.info.entry(place.entry), place.address, self._types)
+        found = in_scope(self.info.entry(place.entry), place.address, self._types)
+        if not place.exact or not is_copy(place.symbol):
+            return found
+        return [not_passed(row) if row.parameter and row.ops is None else row for row in found]
 
     def frame(self, place: Place) -> Row | None:
         """Where the canonical frame address and the caller's registers are at a place."""

@@ -8,7 +8,7 @@ from stapy.debuginfo.dwarf.expressions import Op, decode, location
 from stapy.debuginfo.dwarf.ranges import Range, contains, ranges_of
 from stapy.debuginfo.dwarf.types import Types
 from stapy.debuginfo.dwarf.units import Entry
-from stapy.record import Record, new
+from stapy.record import Record, new, replace
 
 _MAX_BLOCKS = 64
 
@@ -18,6 +18,7 @@ class Variable(Record):
 
     ``ops`` is None when it is nowhere at this address; ``ranges`` are the
     addresses where it is somewhere, empty when that is everywhere or nowhere.
+    ``origin`` is the entry that describes it for all copies of its function.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Variable(Record):
     parameter: bool
     ops: list[Op] | None
     ranges: list[Range] = new(list)
+    origin: int = 0
 
 
 def in_scope(entry: Entry, address: int, types: Types) -> list[Variable]:
@@ -62,15 +64,25 @@ def variable_at(entry: Entry, address: int, types: Types) -> Variable:
     constant = entry.inherited(k.AT_CONST_VALUE)
     ops: list[Op] | None
     ranges: list[Range] = []
+    origin = entry.origin()
     if isinstance(constant, int):
         ops = [Op("const", constant), Op("value")]
     else:
         holder = entry
-        origin = entry.origin()
         if k.AT_LOCATION not in entry.values and origin is not None:
             holder = origin  # a static variable of an inlined function
         ops, ranges = location(holder, k.AT_LOCATION, address)
-    return Variable(entry.name(), types.of(entry), parameter, ops, ranges)
+    described = (origin or entry).offset
+    return Variable(entry.name(), types.of(entry), parameter, ops, ranges, described)
+
+
+def not_passed(variable: Variable) -> Variable:
+    """A parameter that a copy of its function does without, at its entry: what was meant for it.
+
+    GCC says so behind the entry only, where the copy would have had it.
+    """
+    meant: Variable = replace(variable, ops=[Op("parameter", variable.origin), Op("value")])
+    return meant
 
 
 def global_address(entry: Entry) -> int | None:

@@ -8,7 +8,12 @@ import pytest
 
 from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.dwarf.kernel import DwarfFile
+from stapy.debuginfo.dwarf.types import Types
+from stapy.debuginfo.dwarf.variables import in_scope
 from stapy.debuginfo.elf import ElfFile
+from stapy.debuginfo.find import Debuginfo
+from stapy.probes.dwarfvalues import describe
+from stapy.record import replace
 
 from .samples import LINKED, RELOCATABLE, compiled
 from .test_kernel import opened
@@ -49,6 +54,24 @@ def test_a_copy_by_the_compiler(dwarf: DwarfFile) -> None:
     # What is left of it is not where the calling convention has the third parameter.
     assert variables["factor"].ops is not None
     assert [op[:2] for op in variables["factor"].ops] != [("register", 1)]
+
+
+@pytest.mark.build
+def test_what_a_copy_is_not_passed(kernel_info: Debuginfo) -> None:
+    """The location begins behind the call of ``__fentry__``; at the entry the same calls tell."""
+    dwarf = kernel_info.dwarf
+    place = kernel_info.place_of("netlink_autobind.isra.0")
+    assert dwarf is not None and place is not None and place.exact
+    entry = dwarf.info.entry(place.entry)
+    (socket,) = (v for v in in_scope(entry, place.address, Types()) if v.name == "sock")
+    assert socket.ops is None and socket.ranges[0][0] > place.address
+    (socket,) = (v for v in dwarf.variables(place) if v.name == "sock")
+    assert socket.ops is not None and [op.name for op in socket.ops] == ["parameter", "value"]
+    assert len(dwarf.calls_with(socket.ops[0].first, place)) > 1
+    assert describe(socket, place, dwarf).value is not None
+    # A function that is no copy has its parameters where DWARF says, or nowhere.
+    (socket,) = (v for v in dwarf.variables(replace(place, symbol="f")) if v.name == "sock")
+    assert socket.ops is None
 
 
 def test_an_alias(dwarf: DwarfFile) -> None:
