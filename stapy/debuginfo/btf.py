@@ -12,6 +12,7 @@ import struct
 import sys
 from array import array
 from collections.abc import Iterator
+from itertools import pairwise
 from mmap import mmap
 
 from stapy.debuginfo import ctypes as c
@@ -24,6 +25,7 @@ from stapy.debuginfo.lines import SortedLines
 from stapy.record import Record
 
 TRACEITER = "__traceiter_"
+_MANY = 64  # so many names one by one cost as much as all of them
 _SECTIONS = 64  # how many types at the end may be sections
 
 
@@ -64,6 +66,8 @@ class Btf:
         self.index = index
         self.end: int = self.first + len(index.positions)  # one past our last type number
         self._factory = TypeFactory(self)
+        self._several: set[str] | None = None
+        self._asked = 0
 
     def _read_header(self, start: int, end: int) -> None:
         if end - start < 24:
@@ -139,6 +143,22 @@ class Btf:
     def function_number(self, name: str) -> int | None:
         """The type number of the first function of this name."""
         return next(iter(self._numbers("f", name)), None)
+
+    def prototypes(self, name: str) -> list[c.Function]:
+        """The prototypes of all functions of this name."""
+        found = map(self.prototype, self._numbers("f", name))
+        return [type for type in found if type is not None]
+
+    def shares_name(self, name: str) -> bool:
+        """True when BTF describes several functions of this name."""
+        self._asked += 1
+        if self._several is None and self._asked < _MANY:
+            return len(self._numbers("f", name)) > 1
+        if self._several is None:
+            rows = self.index.names.text_of(b"f ").split("\n")
+            names = [row[2 : row.rfind(" ")] for row in rows]
+            self._several = {name for name, following in pairwise(names) if name == following}
+        return name in self._several
 
     def prototype(self, number: int) -> c.Function | None:
         """The prototype of the FUNC with this type number."""

@@ -142,6 +142,6 @@ def _site(info: Debuginfo, place: Place, section: str) -> FunctionSite:
     ):
         known = info.safe(None, info.exact, place.function, place.module, loaded)
         # Of two functions of one name BTF does not say which one it describes.
-        if known is not None and known.copies == 1:
+        if known is not None and known.copies == 1 and not known.doubt:
             type = known.type
     return FunctionSite(place.function, place.module, type, DWARF, section, 1, place)

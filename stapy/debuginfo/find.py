@@ -27,6 +27,7 @@ from stapy.debuginfo.copies import copies_of, is_copy, kinds_of
 from stapy.debuginfo.debugfiles import DebugFiles
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.glob import has_wildcard, literal_prefix, matcher
+from stapy.debuginfo.samename import told
 from stapy.debuginfo.sites import BTF, EXPORTS, SYMBOLS, FunctionSite, Places
 from stapy.debuginfo.sources import Loaded, load_kernel, load_module
 from stapy.debuginfo.symbols import MARKS, is_function, section_of
@@ -244,6 +245,8 @@ class Debuginfo:
             exported = module is None and self.exported(name)
             return FunctionSite(name, None, None, EXPORTS) if exported else None
         number = loaded.btf.function_number(name) if loaded.btf is not None else None
+        if number is None:  # perhaps BTF knows it by another name that it has
+            number = dict(second_names(loaded, {name: kinds}, ())).get(name)
         return self._site(name, module, loaded, kinds, number)
 
     @staticmethod
@@ -254,8 +257,12 @@ class Debuginfo:
         if loaded.btf is not None and number is not None:
             type = loaded.btf.prototype(number)
         rung = BTF if type is not None else SYMBOLS
-        copies = sum(1 for kind in kinds if is_function([kind]))
-        return FunctionSite(name, module, type, rung, section_of(kinds), max(1, copies))
+        copies = max(1, sum(1 for kind in kinds if is_function([kind])))
+        site = FunctionSite(name, module, type, rung, section_of(kinds), copies)
+        btf = loaded.btf if type is not None else None
+        if btf is not None and type is not None and (copies > 1 or btf.shares_name(name)):
+            site.type, site.doubt = told(name, btf.prototypes(name) or [type], copies)
+        return site
 
     def places(
         self,

@@ -23,6 +23,8 @@ class FunctionSite(Record):
     the kernel refuses to probe it (a value of `symbols.MARKS`; ".init.text" is
     gone after boot).  ``copies`` counts the functions of this name.
 
+    ``doubt`` says why ``type`` may be that of another function, "" when it is not.
+
     ``place`` is set when DWARF tells the address: then the site is that place,
     an inlined instance or a statement perhaps.
     """
@@ -34,6 +36,7 @@ class FunctionSite(Record):
     section: str = ""
     copies: int = 1
     place: Place | None = None
+    doubt: str = ""
 
 
 class Places(Record):

@@ -79,6 +79,10 @@ The message says what, and why it is ignored.""",
     "W0642": """Copies of functions were left out
 Of a function that the compiler changed (f.isra.0, f.constprop.0) only the debug package knows the
 parameters. A wildcard takes it in as long as the script does not read them. Told with -v.""",
+    "W0643": """A parameter that may be another function's
+Several functions have this name, and the kernel's type information does not say which of them it
+describes. What is read may be nonsense for the one that is probed. The debug package tells them
+apart; without it, compare with the source, or use pointer_arg() and its sisters.""",
     "W0650": """A macro hides an operator
 Below the definition the operator of this name cannot be used.""",
     "W0651": """A macro hides one of the library

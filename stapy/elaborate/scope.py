@@ -42,7 +42,8 @@ class TargetScope(Record):
     ``groups`` are the variables behind ``$$parms``, ``$$vars``, ``$$locals``,
     ``$$return``; ``texts`` fixed strings such as ``$$name``.  ``entry`` is the
     scope at function entry for a return probe.  ``missing`` says why other
-    variables cannot be had ("…needs debuginfo") and ``hint`` what to do.
+    variables cannot be had ("…needs debuginfo") and ``hint`` what to do; ``doubt``
+    why those that there are may be another function's.
 
     ``deeper`` gives the scope of the same place by a rung that costs more;
     ``outside``, which only the deepest has, gives type and address of a variable
@@ -57,6 +58,7 @@ class TargetScope(Record):
     is_return: bool = False
     missing: str = ""
     hint: str = ""
+    doubt: str = ""
     # Known, but nowhere at this place: what tells why, which may take a while.
     unavailable: dict[str, Callable[[], str]] = new(dict)
     key: str = ""  # sites with one key have equal variables

@@ -43,8 +43,10 @@ def target(low: Lowerer, node: n.Target) -> p.Expr:
         return group(low, node, scope)
     variable = scope.variables.get(node.name)
     if variable is not None:
+        _doubt(low, node, scope)
         return _variable(low, node, variable)
     if scope.entry is not None and scope.entry.find(node.name) is not None:
+        _doubt(low, node, scope)
         if not low.body.file.script.library:
             low.services.diagnostics.warning(
                 "W0641",
@@ -67,6 +69,18 @@ def target(low: Lowerer, node: n.Target) -> p.Expr:
         if place is not None:
             return finish(low, place, node.chain, node.span, node.address_of)
     return _unknown(low, node, scope, whole)
+
+
+def _doubt(low: Lowerer, node: n.Target, scope: TargetScope) -> None:
+    """Tell that a parameter may be that of another function of the same name."""
+    if scope.doubt and not low.body.file.script.library:
+        low.services.diagnostics.warning(
+            "W0643",
+            f"'{node.name}' may be of another function of the same name",
+            node.span,
+            notes=[scope.doubt],
+            hint=scope.hint,
+        )
 
 
 def _variable(low: Lowerer, node: n.Target, variable: TargetVariable) -> p.Expr:
@@ -107,7 +121,7 @@ def _unknown(low: Lowerer, node: n.Target, scope: TargetScope, whole: TargetScop
     if shown:
         text += f" (alternatives: {' '.join(shown)})"
     hint = f"did you mean '{near[0]}'?" if near else whole.hint
-    notes = [whole.missing] if whole.missing else []
+    notes = [note for note in (whole.doubt, whole.missing) if note]
     return low.pending(
         "E0241", text, node.span, where="unknown target variable", notes=notes, hint=hint
     )

@@ -41,7 +41,7 @@ class KprobeSite(Record):
     addresses that must be on the stack, the innermost frame's first: each counts
     from the place itself (""), or from a symbol of another module ("module:symbol").
     ``spare`` is a copy made by the compiler that a wildcard matched: of no use to a
-    script that wants its variables.
+    script that wants its variables.  ``doubt`` says why ``type`` may be another function's.
     """
 
     symbol: str | None
@@ -56,6 +56,7 @@ class KprobeSite(Record):
     place: Place | None = None
     callers: Frames = new(list)
     spare: bool = False
+    doubt: str = ""
 
 
 def _function_forms(prefix: str) -> list[str]:
@@ -142,7 +143,9 @@ class Kprobe:
             if (item.name, item.module) in seen:
                 continue
             moved = services.options.prologue_search and not is_return
-            if (item.copies > 1 or moved) and self._has_dwarf(point, item.module, services):
+            if (item.copies > 1 or item.doubt or moved) and self._has_dwarf(
+                point, item.module, services
+            ):
                 complete = False
                 continue  # DWARF tells functions of one name apart, and where prologues end
             copy = "." in item.name and "." not in pattern
@@ -163,6 +166,7 @@ class Kprobe:
             site = KprobeSite(
                 item.name, item.module, 0, 0, optional, is_return, maxactive, item.type, item.rung
             )
+            site.doubt = "" if wild else item.doubt
             site.spare = wild and item.type is None and "." in item.name
             matches.append(Match(self._print(point, item.name, item.module), site))
         # Without .call a function is probed where it is inlined as well, if that can be known.
@@ -292,6 +296,7 @@ class Kprobe:
             hint=hint,
             key=f"{where}:{site.symbol}",
             deeper=lambda: _by_dwarf(site, services),
+            doubt=site.doubt,
         )
         if not site.is_return:
             return entry
@@ -306,6 +311,7 @@ class Kprobe:
             missing=missing,
             hint=hint,
             key=f"{where}:{site.symbol}:return",
+            doubt=site.doubt,
         )
 
     def rows(self, probe: Any, first_site: int) -> list[dict[str, Any]]:

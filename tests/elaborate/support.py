@@ -104,6 +104,7 @@ class Site(Record):
     section: str = ""
     copies: int = 1
     place: None = None
+    doubt: str = ""
 
 
 class Trace(Record):

@@ -88,6 +88,33 @@ def test_copies_by_the_compiler() -> None:
     assert "vfs_stat.isra.0" in told.diagnostics.items[0].message
 
 
+class Twins(s.FakeDebuginfo):
+    """A kernel with two functions of one name, of which BTF knows one, or so it seems."""
+
+    def functions(self, pattern: str, module: str | None = None) -> list[s.Site]:
+        found = super().functions(pattern, module)
+        for site in found:
+            site.doubt = "there are two"
+        return found
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        ('kernel.function("vfs_read") { println($count) }', ["W0643"]),
+        ('kernel.function("vfs_read").return { println(@entry($count)) }', ["W0643"]),
+        ('kernel.function("vfs_read").return { println($return) }', ["W0643"]),
+        ('kernel.function("vfs_read") { println($nosuch) }', ["E0241"]),
+        ('kernel.function("vfs_read") { println(1) }', []),
+        ('kernel.function("vfs_*") { println($file) }', []),
+    ],
+)
+def test_functions_of_one_name(text: str, codes: list[str]) -> None:
+    result = s.run(f"probe {text}", debuginfo=Twins())
+    assert result.codes == codes, result.shown()
+    assert all("there are two" in item.notes for item in result.diagnostics.items)
+
+
 @pytest.mark.parametrize(
     ("written", "name"),
     [

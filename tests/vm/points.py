@@ -138,6 +138,8 @@ PLAIN = [
         '{ say("symbols", symname(addr()) . " " . modname(addr())) }', "brd_submit_bio brd"),
     Row("caller", 'probe kernel.function("vfs_write") { say("caller", symname(caller_addr())) }',
         "ksys_write|write"),
+    Row("second-name", 'probe kernel.function("__x64_sys_getpid") '
+        '{ say("second-name", sprint($__unused->orig_ax)) }', "39"),
     Row("copy", 'probe kernel.function("do_execveat_common") { say("copy", pp()) }',
         r'kernel.function\("do_execveat_common(\.isra\.0|@fs/exec.c:\d+)"\)'),
     Row("copy-return", 'probe kernel.function("do_execveat_common*").return '
