@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* kernel.data: one debug register of every CPU for each row. The CPU tells of an access after it. */
+/*
+ * kernel.data: one debug register of every CPU for each row. The CPU tells of an access
+ * after it, of an instruction before it. It says nothing while such a hit is handled: the
+ * kernel takes the registers out of use for that time, so a handler cannot hit its own place.
+ */
 #include "event.h"
 
 static int arm(struct stapy_watchpoint_row *row)
@@ -11,6 +15,10 @@ static int arm(struct stapy_watchpoint_row *row)
 	attr.bp_addr = row->symbol ? stapy_symbol_address(row->symbol) : row->address;
 	attr.bp_len = row->length;
 	attr.bp_type = row->reads ? HW_BREAKPOINT_RW : HW_BREAKPOINT_W;
+	if (row->executes) {
+		attr.bp_type = HW_BREAKPOINT_X;
+		attr.bp_len = sizeof(long);	/* what the kernel wants to see, on x86 it means nothing */
+	}
 	if (!attr.bp_addr)
 		return -ENOENT;
 	events = register_wide_hw_breakpoint(&attr, stapy_on_event, row);
@@ -18,6 +26,17 @@ static int arm(struct stapy_watchpoint_row *row)
 		return PTR_ERR((void __force *)events);
 	row->events = events;
 	return 0;
+}
+
+static const char *reason(int error)
+{
+	if (error == -ENOSPC)
+		return ": no debug register is free";
+	if (error == -ENOENT)
+		return ": the kernel has no such symbol";
+	if (error == -EINVAL)
+		return ": the kernel allows no breakpoint there, where exceptions or probes are handled";
+	return "";
 }
 
 static void stop(void *table, unsigned int count)
@@ -48,11 +67,9 @@ static int start(void *table, unsigned int count)
 
 		if (!r)
 			armed++;
-		else if (r == -ENOSPC)
-			stapy_warn("probe %s registration error (rc %d): no debug register is free",
-				   rows[i].site.point, r);
 		else
-			stapy_warn("probe %s registration error (rc %d)", rows[i].site.point, r);
+			stapy_warn("probe %s registration error (rc %d)%s", rows[i].site.point, r,
+				   reason(r));
 		if (r && !rows[i].optional && (r != -ENOSPC || !error))
 			error = r;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* kernel.data: the CPU's debug registers watch up to eight bytes of kernel memory each. */
+/* kernel.data: the CPU's debug registers watch up to eight bytes of kernel memory each, or an instruction. */
 #ifndef STAPY_WATCHPOINT_H
 #define STAPY_WATCHPOINT_H
 
@@ -11,6 +11,7 @@ struct stapy_watchpoint_row {
 	unsigned long address;
 	u8 length;			/* bytes: 1, 2, 4, 8 */
 	bool reads;			/* hit by reads as well as by writes */
+	bool executes;			/* hit by an instruction there only, whatever the length */
 	bool optional;			/* not to be armed is no error */
 	/* run-time state below */
 	struct perf_event * __percpu *events;

@@ -63,7 +63,7 @@ It is read but never written, so it is always 0 or "". A misspelt name?""",
     "W0608": """A function that no call reaches
 Of several functions with one name and one number of arguments the first is called, or the one with
 the lowest priority; the others have their turn when it says `next`. The first one never does.""",
-    "W0609": """More watched data than debug registers
+    "W0609": """More watched places than debug registers
 The hardware watches four places, whatever asks for them: what comes too late is not armed.""",
     "W0611": """A function that nobody calls was dropped
 It was checked all the same. Option -u keeps it.""",

@@ -35,9 +35,10 @@ those of modules are found when the module's types are installed.""",
 Source lines, statements, labels and inlined functions are known to DWARF only. Install the
 kernel's debug package (the hint names it), or probe a whole function instead. Debug files that lie
 elsewhere are found below the folders that `SYSTEMTAP_DEBUGINFO_PATH` lists.""",
-    "E0234": """Data that cannot be watched
-A debug register watches 1, 2, 4 or 8 bytes, which lie at a multiple of their number, at one address
-on all CPUs. For a per-CPU variable find the address of one CPU's copy.""",
+    "E0234": """A place that cannot be watched
+A debug register watches 1, 2, 4 or 8 bytes, which lie at a multiple of their number, or, with
+`.execute`, the instruction that begins at an address; always at one address on all CPUs. For a
+per-CPU variable find the address of one CPU's copy.""",
     "E0235": """An alias that stands for itself
 Expanding the alias leads back to it, so it would never end.""",
     "E0236": """The suffix fits nowhere

@@ -1,14 +1,32 @@
-"""``kernel.data(ADDRESS or "SYMBOL").write`` and ``.rw``: memory watched by debug registers."""
+"""``kernel.data(ADDRESS or "SYMBOL").write``, ``.rw``, ``.execute``: what debug registers watch.
+
+``.execute`` is stapy's own: x86 and ``linux/hw_breakpoint.h`` have three kinds of
+watched places, and this is the third, named like the others by what is done there.
+The CPU tells of an instruction before it runs, so at the entry of a function its
+parameters are where the caller has put them.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from stapy.diagnostics import Label
-from stapy.probes.family import Form, Match, PointError, forms, number_of, print_point, text_of
+from stapy.probes import blacklist, dwarfpoints, kprobe
+from stapy.probes.family import (
+    Form,
+    Match,
+    PointError,
+    forms,
+    number_of,
+    print_point,
+    quote,
+    text_of,
+)
 from stapy.record import Record
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from stapy.elaborate.scope import TargetScope
     from stapy.parse.nodes import PointComponent, ProbePoint
 
@@ -20,6 +38,8 @@ _MASK = 2**64 - 1
 class WatchSite(Record):
     """``length`` bytes at a symbol of the kernel, or at an address when that is None.
 
+    ``executes``: hit by an instruction there, before it runs; ``length`` is 1 and
+    means nothing.  ``function`` has what is known about the code there.
     ``optional``: that it cannot be watched is no error.
     """
 
@@ -28,10 +48,12 @@ class WatchSite(Record):
     length: int
     reads: bool
     optional: bool
+    executes: bool = False
+    function: kprobe.KprobeSite | None = None
 
 
 class Watchpoint:
-    """The family of watched data."""
+    """The family of watched data and instructions."""
 
     name = "watchpoint"
     forms: list[Form] = forms(
@@ -41,6 +63,8 @@ class Watchpoint:
         "kernel.data(number).length(number).rw",
         "kernel.data(string).write",
         "kernel.data(string).rw",
+        "kernel.data(number).execute",
+        "kernel.data(string).execute",
     )
 
     def resolve(self, point: ProbePoint, services: Any) -> list[Match]:
@@ -49,6 +73,14 @@ class Watchpoint:
         data = found["data"]
         length = self._length(found.get("length"))
         address = number_of(data)
+        optional = point.optional or point.sufficient
+        if "execute" in found:
+            site = WatchSite(None, (address or 0) & _MASK, 1, False, optional, True)
+            site.function = kprobe.KprobeSite(None, None, site.address, 0, optional, False, 0)
+            if address is None:
+                site.symbol = site.function.symbol = text_of(data)
+                self._describe(site.function, data, services)
+            return [Match(print_point(point), site)]
         symbol = None
         if address is None:
             symbol = text_of(data)
@@ -61,7 +93,6 @@ class Watchpoint:
                 notes=[f"the hardware watches {length} bytes at a multiple of {length} only"],
                 hint="watch fewer bytes, or parts of them with a probe each",
             )
-        optional = point.optional or point.sufficient
         site = WatchSite(symbol, (address or 0) & _MASK, length, "rw" in found, optional)
         return [Match(print_point(point), site)]
 
@@ -88,15 +119,7 @@ class Watchpoint:
         if kinds is None:
             return  # no table of symbols: the kernel will tell
         if not kinds:
-
-            def similar(error: PointError) -> None:
-                near = info.near_symbols(symbol)
-                if near:
-                    error.message = f"no match (similar symbols: {', '.join(near)})"
-                    error.hint = f"did you mean '{near[0]}'?"
-
-            notes = [f"this kernel has no symbol '{symbol}'"]
-            raise PointError("E0231", "no match", component.span, notes=notes, explain=similar)
+            raise _no_match("symbol", symbol, component, info.near_symbols)
         if all(kind[:1] in "aA" for kind in kinds) or info.variable(symbol) is not None:
             raise PointError(
                 "E0234",
@@ -105,6 +128,41 @@ class Watchpoint:
                 notes=["each CPU has its own copy of a per-CPU variable"],
                 hint="watch the copy of one CPU, by its address",
             )
+
+    @staticmethod
+    def _describe(site: kprobe.KprobeSite, component: PointComponent, services: Any) -> None:
+        """Let a site have the type of its function, or say why it is not to be watched."""
+        info, symbol = services.debuginfo, site.symbol or ""
+        for item in info.functions(symbol):
+            if item.module is not None or item.name != symbol:
+                continue
+            why = dwarfpoints.refusal(item, False, services)
+            if why:
+                notes = [f"'{symbol}' must not be probed: {why}"]
+                hint = blacklist.hint(why)
+                raise PointError("E0231", "no match", component.span, notes=notes, hint=hint)
+            if item.copies > 1:
+                raise PointError(
+                    "E0234",
+                    f"{item.copies} functions are called '{symbol}'",
+                    component.span,
+                    notes=["a debug register watches one address"],
+                    hint=f"kernel.function({quote(symbol)}) probes all, an address means one",
+                )
+            site.type, site.rung = item.type, item.rung
+            return
+        kinds = info.symbol_kinds(symbol)
+        if kinds is None:
+            return  # no table of symbols: the kernel will tell
+        if kinds:
+            raise PointError(
+                "E0234",
+                f"'{symbol}' is no function",
+                component.span,
+                notes=["nothing is executed in the kernel's data"],
+                hint=f"kernel.data({quote(symbol)}).rw tells who uses it",
+            )
+        raise _no_match("function", symbol, component, info.near)
 
     @staticmethod
     def review(probes: list[Any], services: Any) -> None:
@@ -124,8 +182,8 @@ class Watchpoint:
                 return
 
     def scope(self, site: Any, services: Any) -> TargetScope | None:
-        """No context variables: the access has happened already."""
-        return None
+        """The parameters of the function that is about to run; of an access nothing is known."""
+        return kprobe.FAMILY.scope(site.function, services) if site.function else None
 
     def rows(self, probe: Any, first_site: int) -> list[dict[str, Any]]:
         """Rows of ``struct stapy_watchpoint_row``."""
@@ -136,10 +194,24 @@ class Watchpoint:
                 "address": site.address,
                 "length": site.length,
                 "reads": site.reads,
+                "executes": site.executes,
                 "optional": site.optional,
             }
             for site, point in zip(probe.sites, probe.points, strict=True)
         ]
+
+
+def _no_match(
+    what: str, name: str, component: PointComponent, near: Callable[[str], list[str]]
+) -> PointError:
+    def similar(error: PointError) -> None:
+        names = near(name)
+        if names:
+            error.message = f"no match (similar {what}s: {', '.join(names)})"
+            error.hint = f"did you mean '{names[0]}'?"
+
+    notes = [f"this kernel has no {what} '{name}'"]
+    return PointError("E0231", "no match", component.span, notes=notes, explain=similar)
 
 
 FAMILY = Watchpoint()

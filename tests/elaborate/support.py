@@ -92,6 +92,7 @@ FUNCTIONS: dict[tuple[str, str | None], c.Function | None] = {
     ),
     ("no_type", None): None,
     ("mutex_lock", None): function(VOID),
+    ("m_show", None): None,  # twice
     ("ext_read", "ext"): READ,
 }
 
@@ -162,7 +163,7 @@ class FakeDebuginfo:
 
     def functions(self, pattern: str, module: str | None = None) -> list[Site]:
         return [
-            Site(name, owner, type, "BTF")
+            Site(name, owner, type, "BTF", copies=2 if name == "m_show" else 1)
             for (name, owner), type in FUNCTIONS.items()
             if fnmatchcase(name, pattern)
             and (owner is None if module is None else owner and fnmatchcase(owner, module))

@@ -13,11 +13,11 @@ pytestmark = [pytest.mark.build, pytest.mark.vm]
 
 SECONDS = 300 if LONG else 4
 LIMITS = "MAXSKIPPED=1000000000 STP_NO_OVERLOAD MAXACTION=100000 MAXERRORS=1000000"
-OPTIONS = [f"-D{limit}" for limit in LIMITS.split()]
+OPTIONS = ["-g", *(f"-D{limit}" for limit in LIMITS.split())]
 
 # What is watched and sampled is used by handlers as well, and by all that carries their output.
 EVENTS = """
-global hits, seen%[500], watched, sampled
+global hits, seen%[500], watched, executed, sampled
 function work() {
     hits++
     seen[hits % 400, execname()] <<< gettimeofday_ns() % 100
@@ -29,10 +29,11 @@ function work() {
 probe kernel.data("jiffies_64").write { watched++; work() }
 probe kernel.data("pid_max").rw { watched++; work() }
 probe kernel.data("nr_threads").rw { watched++; work() }
+probe kernel.data("_raw_spin_lock").execute { if (!(executed++ % 100)) work() }
 probe perf.sw.cpu_clock.sample(5000000) { sampled++; work() }
 probe perf.sw.context_switches.sample(20), perf.sw.page_faults.sample(50) { sampled++; work() }
 probe timer.profile { sampled++; work() }
-probe end { printf("watched=%d\\nsampled=%d\\n", watched, sampled) }
+probe end { printf("watched=%d\\nexecuted=%d\\nsampled=%d\\n", watched, executed, sampled) }
 """
 
 # Any number may be asked for its symbol or for its task's stack.
@@ -76,7 +77,7 @@ def test_dense_events(pair: Machine, release: str, tmp_path: Path) -> None:
     $run -c 'sh -c "ls -l /etc >/dev/null; echo 40000 >/proc/sys/kernel/pid_max"' $dense \\
         >out 2>err || {{ failures=$((failures + 1)); cat err; }}
     calm
-    grep -a '^\\(watched\\|sampled\\)=' out
+    grep -a '^\\(watched\\|executed\\|sampled\\)=' out
     echo rounds=$rounds; echo failures=$failures; echo loaded=$(loaded dense)
     """
     lines, result = shell(pair, modules, text, SECONDS + 120)
@@ -84,6 +85,7 @@ def test_dense_events(pair: Machine, release: str, tmp_path: Path) -> None:
     print(f"\n{found}")
     assert found["failures"] == found["loaded"] == 0, (lines, result.stderr)
     assert found["watched"] > 0, found
+    assert found["executed"] > 1000, found
     assert found["sampled"] > 0, found
 
 
