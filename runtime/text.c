@@ -53,8 +53,7 @@ int stapy_compare(const char *a, const char *b)
 	return strcmp(a, b);
 }
 
-/* The escape of one character, or the character: at most 4 bytes. */
-static size_t escape(char *to, unsigned char ch)
+size_t stapy_escape_byte(char *to, unsigned char ch)
 {
 	static const char letters[] = "a\ab\bt\tn\nv\vf\fr\r\"\"\\\\";
 	unsigned int i;
@@ -90,7 +89,7 @@ size_t stapy_quote(char *to, size_t bytes, const char *from, size_t length, bool
 	}
 	to[n++] = '"';
 	for (i = 0; i < length && from[i]; i++) {
-		size_t more = escape(piece, from[i]);
+		size_t more = stapy_escape_byte(piece, from[i]);
 
 		if (n + more > room) {
 			cut = true;

@@ -12,6 +12,8 @@ size_t stapy_copy(char *to, const char *from, size_t bytes);
 size_t stapy_concat(char *to, const char *a, const char *b, size_t bytes);
 /* <0, 0, >0 */
 int stapy_compare(const char *a, const char *b);
+/* The escape of one character, or the character, without a NUL: at most 4 bytes. Their number. */
+size_t stapy_escape_byte(char *to, unsigned char ch);
 /* Append text quoted as user_string_quoted() does: "…" with escapes, "..." after it when cut. */
 size_t stapy_quote(char *to, size_t bytes, const char *from, size_t length, bool cut);
 

@@ -21,6 +21,7 @@ struct stapy_family {
 #include "tracepoint.h"
 #include "watchpoint.h"
 #include "perf.h"
+#include "netfilter.h"
 #include "modsyms.h"
 
 #endif

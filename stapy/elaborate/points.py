@@ -264,7 +264,7 @@ class Points:
 
 
 # What SystemTap's users may write, and must not take for their own mistake.
-NOT_YET = {"process", "procfs", "netfilter", "java", "python2", "python3", "input", "nfs", "nfsd"}
+NOT_YET = {"process", "procfs", "java", "python2", "python3", "input", "nfs", "nfsd"}
 
 
 def _explain(error: PointError, mismatch: Mismatch, above: str) -> None:

@@ -296,6 +296,7 @@ class ContextValue(Expr):
     ``user_register``    the same of the user context
     ``return``           the return value register
     ``trace_arg``        argument ``index`` of a tracepoint
+    ``word``             word ``index`` of what the family keeps for a hit (netfilter)
     ``syscall_arg``      system call argument ``index`` (0..5) of a wrapper taking pt_regs
     ``value``            $value of a procfs probe, and other family values by name
     ===================  =====================================================

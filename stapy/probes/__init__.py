@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from stapy.probes.family import Family
 
-_NAMES = ("begin_end", "timer", "kprobe", "tracepoint", "watchpoint", "perf")
+_NAMES = ("begin_end", "timer", "kprobe", "tracepoint", "watchpoint", "perf", "netfilter")
 _CACHE: list[Family] = []
 
 

@@ -33,7 +33,7 @@ def parameter_names(unit: Unit, function: p.Function) -> list[str]:
     from stapy.translate.names import Names
 
     names = Names(unit.words_of_c)
-    if unit.options.guru and function.code:
+    if function.code:
         names.take(words_in(function.code))
     made = [names.make(param.name) for param in function.params]
     kept = _copied(function)

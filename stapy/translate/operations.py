@@ -96,6 +96,7 @@ CONTEXT: dict[str, ContextRow] = {
     "user_register": ContextRow("stapy_user_register", DWARF_REGISTERS, fetch=True),
     "return": ContextRow("c->regs->ax"),
     "trace_arg": ContextRow("c->args[{index}]"),
+    "word": ContextRow("((unsigned long *)c->data)[{index}]"),
     "syscall_arg": ContextRow(
         "c->regs->di + offsetof(struct pt_regs, {register})", SYSCALL_ARGUMENTS, address=True
     ),
