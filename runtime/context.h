@@ -20,7 +20,7 @@ struct stapy_context {
 	struct pt_regs *user_regs;	/* of the probed user context, or NULL */
 	const unsigned long *args;	/* arguments of a tracepoint */
 	void *slots;			/* values saved at entry of a return probe */
-	void *data;			/* the family's own */
+	void *data;			/* the family's own; of netfilter the words of its variables */
 	unsigned long address;		/* of the probed instruction, 0 if unknown */
 	union {
 		struct {

@@ -1,4 +1,4 @@
-"""``netfilter.hook("H").pf("F")`` with ``.priority("P")``: packets at the hooks of the network stack.
+"""``netfilter.hook("H").pf("F")``, ``.priority("P")``: packets at hooks of the network stack.
 
 Hooks, families and priorities have the names of the kernel's headers for user
 programs (``linux/netfilter*.h``).  Values come from BTF; those that are macros
@@ -81,9 +81,7 @@ _INET = _numbered("NF_INET_", _ROUTING)
 _IP = _prefixed("NF_IP_PRI_", _IP_PRIORITIES)
 _IP6 = _prefixed("NF_IP6_PRI_", _IP_PRIORITIES)
 PROTOCOLS = (
-    Protocol(
-        ("NFPROTO_IPV4", "PF_INET", "AF_INET"), 2, _INET | _numbered("NF_IP_", _ROUTING), _IP
-    ),
+    Protocol(("NFPROTO_IPV4", "PF_INET", "AF_INET"), 2, _INET | _numbered("NF_IP_", _ROUTING), _IP),
     Protocol(
         ("NFPROTO_IPV6", "PF_INET6", "AF_INET6"),
         10,
@@ -170,9 +168,7 @@ class Netfilter:
                 notes=[f"it was built without {option}"],
             )
 
-    def _protocols(
-        self, component: PointComponent, services: Any
-    ) -> list[tuple[Protocol, str]]:
+    def _protocols(self, component: PointComponent, services: Any) -> list[tuple[Protocol, str]]:
         """The protocol families that a name, a pattern or (with -g) a number means."""
         text = text_of(component)
         if _is_wild(text):
@@ -289,10 +285,11 @@ class Netfilter:
         from stapy.elaborate.scope import TargetScope, TargetVariable
 
         def pointer(name: str) -> CType:
-            info = services.debuginfo
-            return c.Pointer(info.type(f"struct {name}", ["kernel"]) or c.Struct("struct", name, 0))
+            known = services.debuginfo.type(f"struct {name}", ["kernel"])
+            return c.Pointer(known or c.Struct("struct", name, 0, list, declaration=True))
 
-        unsigned, signed = c.Int("unsigned int", 4, False, "unsigned"), c.Int("int", 4, True, "signed")
+        unsigned = c.Int("unsigned int", 4, False, "unsigned")
+        signed = c.Int("int", 4, True, "signed")
         device = pointer("net_device")
         types = {
             "$hooknum": unsigned,

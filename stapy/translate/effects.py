@@ -9,6 +9,7 @@ from stapy.elaborate import program as p
 from stapy.record import Record
 
 MEMORY = "memory"  # what MemoryRead reads and a write through a pointer changes
+PROBED = "context"  # what ContextValue reads: registers and the like
 
 
 def children(node: Any) -> Iterator[Record]:
@@ -38,7 +39,7 @@ def state_of(target: p.Expr) -> str:
         return "l." + target.name
     if isinstance(target, (p.GlobalRef, p.ElementRef)):
         return "g." + target.var.c_name
-    return MEMORY
+    return PROBED if isinstance(target, p.ContextValue) else MEMORY
 
 
 class Effects(Record):

@@ -7,7 +7,7 @@ from stapy.elaborate import program as p
 from stapy.translate import values as v
 from stapy.translate.body import Body
 from stapy.translate.ctext import string_literal
-from stapy.translate.effects import MEMORY
+from stapy.translate.effects import MEMORY, PROBED
 from stapy.translate.expressions import hint_for, lower, lowers
 from stapy.translate.operations import CONTEXT, INTEGERS
 from stapy.translate.values import Value
@@ -78,7 +78,7 @@ def _context_value(body: Body, expr: p.ContextValue) -> Value:
         body.check(f"stapy_read_kernel(c, &{name}, {text}, sizeof({name}), {place})")
         return Value(name, wide=wide)
     kind, wide = INTEGERS[expr.size, expr.signed]
-    return Value(f"({kind}){text}", v.UNARY, frozenset(("context",)), wide=wide)
+    return Value(f"({kind}){text}", v.UNARY, frozenset((PROBED,)), wide=wide)
 
 
 def context_text(expr: p.ContextValue) -> str:

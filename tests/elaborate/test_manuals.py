@@ -68,7 +68,6 @@ NOT_YET = [
     ("4.5.8", "process(1).insn.block"),
     ("4.6", 'java("Main").class("Work").method("run(int)").return'),
     ("4.7", 'procfs("switch").umask(0044).read.maxsize(64)'),
-    ("stapprobes", 'netfilter.pf("NFPROTO_IPV4").hook("NF_INET_LOCAL_IN")'),
     ("stapprobes", "input.char"),
     ("stapprobes", 'python3.module("work").function("run")'),
 ]

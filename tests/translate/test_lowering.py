@@ -189,3 +189,21 @@ def test_directives_of_embedded_code_name_the_real_lines() -> None:
         if match:
             assert int(match[1]) == at + 1
     assert '#line 3 "test.stp"' in text
+
+
+def test_a_packets_verdict_is_read_before_it_is_changed() -> None:
+    point = 'netfilter.hook("NF_INET_LOCAL_IN").pf("NFPROTO_IPV4")'
+    text = flat(c_of(f'probe {point} {{ printf("%d %d", $verdict, $verdict = 0) }}', "-g"))
+    kept = text.index("= (s32)((unsigned long *)c->data)[4];")
+    assert kept < text.index("((unsigned long *)c->data)[4] = (s32)0;")
+
+
+def test_variables_of_a_librarys_c_hide_no_argument(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tests.translate import support
+
+    function = "function f:long(x:long) %{ /* pure */ int x = STAP_ARG_x; STAP_RETVALUE = x; %}"
+    monkeypatch.setattr(support, "LIBRARY", support.LIBRARY + function)
+    text = c_of("probe begin { println(f(1)) }")
+    name = re.search(r"#define STAP_ARG_x (\w+)", text)
+    assert name is not None and name[1] != "x"
+    assert f"s64 {name[1]})" in text
