@@ -15,10 +15,12 @@ from stapy.cache import Cache
 from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.find import Debuginfo
 from stapy.debuginfo.sources import packed_symbols
+from stapy.debuginfo.symbols import PackedSymbols, is_function, section_of
 from stapy.debuginfo.tracesystems import image_systems, trace_systems
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.kernel import Kernel, find_kernel, installed_releases
 from stapy.kernel.facts import kernel_facts
+from stapy.probes.blacklist import reason
 
 from .elfwriter import ElfWriter
 
@@ -252,3 +254,22 @@ def test_pahole_sees_the_same_layouts(debuginfo: Debuginfo, tmp_path: Path) -> N
         compared += len(rows)
     assert len(expected) >= 150
     assert compared >= 1000
+
+
+def test_no_function_is_missing_in_the_list_of_all(debuginfo: Debuginfo) -> None:
+    """BTF describes functions in assembler as well; what it leaves out is nothing to be probed."""
+    symbols = debuginfo.loaded.symbols
+    if not isinstance(symbols, PackedSymbols):
+        pytest.skip("the kernel's own table was not found")
+    listed = {site.name for site in debuginfo.functions("*")}
+    assert {"clear_page_erms", "copy_page", "__sw_hweight64"} <= listed
+    first, last = symbols.tables.address("_text"), symbols.tables.address("_etext")
+    others: dict[int, set[str]] = {}
+    for name, kind, address in symbols.tables.symbols():
+        if is_function([kind]) and first <= address < last:
+            others.setdefault(address, set()).add(name)
+    rest = {name for names in others.values() if not names & listed for name in names}
+    rest = {n for n in rest if "." not in n and not n.startswith("__pfx_")}
+    rest = {n for n in rest if not section_of(symbols.kinds(n)) and not reason(n, False)}
+    marks = re.compile(r"_s?text|__\w+_(start|end)")
+    assert {name for name in rest if not marks.fullmatch(name)} == set()

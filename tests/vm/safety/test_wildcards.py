@@ -23,6 +23,12 @@ WILDCARDS = {
     "security": ('kernel.function("security_*")', 150),
     "tcp_return": ('kernel.function("tcp_*").return', 150),
     "ext4": ('kernel.function("ext4_*")', 350),
+    # Written in assembler, all that may be probed; some of them are only there on one kernel.
+    "assembler": (", ".join(f'kernel.function("{name}")?' for name in (
+        "clear_page_*", "copy_page*", "csum_partial_copy_generic", "*clear_user*", "*sw_hweight*",
+        "copy_mc_*", "copy_to_nontemporal", "rep_stos_alternative", "*msr_safe_regs",
+        "this_cpu_cmpxchg16b_emu", "blake2s_compress_*", "__iowrite32_copy", "__memmove",
+        "__memset", "__efi_call", "swsusp_arch_*")), 20),
     "mixed": ('kernel.function("__x64_sys_*"), kernel.function("*_page*"), '
               'kernel.function("sched_*").return', 700),
 }  # fmt: skip
