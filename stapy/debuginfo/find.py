@@ -25,11 +25,12 @@ from stapy.debuginfo.aliases import second_names
 from stapy.debuginfo.btf import Btf
 from stapy.debuginfo.copies import copies_of, is_copy, kinds_of
 from stapy.debuginfo.debugfiles import DebugFiles
+from stapy.debuginfo.elf import Buffer
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.glob import has_wildcard, literal_prefix, matcher
 from stapy.debuginfo.samename import told
 from stapy.debuginfo.sites import BTF, EXPORTS, SYMBOLS, FunctionSite, Places
-from stapy.debuginfo.sources import Loaded, load_kernel, load_module
+from stapy.debuginfo.sources import Loaded, kept, load_kernel, load_module
 from stapy.debuginfo.symbols import MARKS, is_function, section_of
 from stapy.debuginfo.tracepoints import Tracepoint, Tracepoints
 from stapy.debuginfo.typerungs import TypeRungs
@@ -46,6 +47,19 @@ if TYPE_CHECKING:
 _PADDING = "__pfx_"  # a symbol at the padding before each function, since 6.2
 
 T = TypeVar("T")
+
+
+def wanted(name: str, pattern: str, kinds: list[str], loaded: Loaded) -> bool:
+    """True for what a pattern with wildcards shall mean by a symbol of these kinds."""
+    if name.startswith(_PADDING) and not pattern.startswith(_PADDING):
+        return False
+    if "." in name and "." not in pattern and not is_copy(name):
+        return False
+    if loaded.symbols is None:
+        return True
+    if is_copy(name):
+        kinds = kinds_of(name, loaded.symbols)
+    return is_function(kinds) and not section_of(kinds)
 
 
 class Debuginfo:
@@ -153,6 +167,10 @@ class Debuginfo:
             self.warn(str(error))
             return otherwise
 
+    def kept(self, key: str, make: Callable[[], bytes]) -> Buffer:
+        """A content that is made of debug information, once for a key."""
+        return kept(self._cache, key, make)
+
     def units(self, module: str | None) -> Iterator[tuple[str | None, Loaded]]:
         """The kernel (None), or the modules of a name that may have wildcards."""
         if module is None:
@@ -213,7 +231,7 @@ class Debuginfo:
         return [
             self._site(name, module, loaded, kinds.get(name, []), number)
             for name, number in numbers.items()
-            if self._wanted(name, pattern, kinds.get(name, []), loaded)
+            if wanted(name, pattern, kinds.get(name, []), loaded)
         ]
 
     def _copies(self, name: str, module: str | None, loaded: Loaded) -> list[FunctionSite]:
@@ -221,18 +239,6 @@ class Debuginfo:
         rows = copies_of(name, loaded.symbols) if loaded.symbols is not None else []
         found = [self.exact(row, module, loaded) for row in rows]
         return [site for site in found if site is not None]
-
-    @staticmethod
-    def _wanted(name: str, pattern: str, kinds: list[str], loaded: Loaded) -> bool:
-        if name.startswith(_PADDING) and not pattern.startswith(_PADDING):
-            return False
-        if "." in name and "." not in pattern and not is_copy(name):
-            return False
-        if loaded.symbols is None:
-            return True
-        if is_copy(name):
-            kinds = kinds_of(name, loaded.symbols)
-        return is_function(kinds) and not section_of(kinds)
 
     def exact(self, name: str, module: str | None, loaded: Loaded) -> FunctionSite | None:
         """The function of exactly this name in one kernel or module."""

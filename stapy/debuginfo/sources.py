@@ -8,6 +8,7 @@ The rungs for a kernel, cheapest first: the cache, ``/sys/kernel/btf`` and
 from __future__ import annotations
 
 from array import array
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,7 +38,8 @@ _PROC = Path("/proc/kallsyms")
 class Loaded(NamedTuple):
     """What is known of one kernel or module; ``origin`` is for messages.
 
-    ``has_dwarf`` is True for a module that was not stripped.
+    ``has_dwarf`` is True for a module that was not stripped.  ``key`` tells what it was
+    read from apart from everything else, "" when nothing does.
     """
 
     btf: Btf | None
@@ -46,6 +48,7 @@ class Loaded(NamedTuple):
     origin: str
     problems: list[str]
     has_dwarf: bool = False
+    key: str = ""
 
 
 def load_kernel(kernel: Kernel, cache: Cache) -> Loaded:
@@ -64,7 +67,7 @@ def load_kernel(kernel: Kernel, cache: Cache) -> Loaded:
             continue
         if loaded.btf is not None:
             if best is not None and best.symbols is not None and loaded.symbols is None:
-                loaded = loaded._replace(symbols=best.symbols)
+                loaded = loaded._replace(symbols=best.symbols, key=best.key + loaded.key)
             return loaded._replace(problems=problems)
         best = best or loaded
     if best is not None:
@@ -103,14 +106,7 @@ def packed_symbols(kernel: Kernel, cache: Cache) -> PackedSymbols | None:
 
 def _load_image(kernel: Kernel, path: Path, cache: Cache) -> Loaded:
     key = key_of("image", _VERSION, *file_identity(path))
-    data = _cached(cache, key)
-    if data is None:
-        with cache.lock(KIND, key):
-            data = _cached(cache, key)
-            if data is None:
-                content = pack.encode(_read_image_parts(path))
-                cache.put_bytes(KIND, key, content)
-                data = content
+    data = kept(cache, key, lambda: pack.encode(_read_image_parts(path)))
     return _from_pack(data, str(path), None, cache, key)
 
 
@@ -164,6 +160,18 @@ def _cached(cache: Cache, key: str) -> Buffer | None:
         return None
 
 
+def kept(cache: Cache, key: str, make: Callable[[], bytes]) -> Buffer:
+    """A content from the cache, made at most once at a time."""
+    data = _cached(cache, key)
+    if data is None:
+        with cache.lock(KIND, key):
+            data = _cached(cache, key)
+            if data is None:
+                data = make()
+                cache.put_bytes(KIND, key, data)
+    return data
+
+
 def _from_pack(data: Buffer, name: str, base: Btf | None, cache: Cache, key: str) -> Loaded:
     parts = pack.decode(data)
 
@@ -189,7 +197,7 @@ def _from_pack(data: Buffer, name: str, base: Btf | None, cache: Cache, key: str
         if high > low:
             symbols = LineSymbols(SortedLines(data, low, high))
     build_id, has_dwarf = part("build_id").decode("latin-1"), bool(part("has_dwarf"))
-    return Loaded(btf, symbols, build_id, name, [], has_dwarf)
+    return Loaded(btf, symbols, build_id, name, [], has_dwarf, key)
 
 
 def _expanded(tables: Kallsyms, cache: Cache, image_key: str) -> SortedLines:
@@ -216,7 +224,10 @@ def _load_running(kernel: Kernel, cache: Cache) -> Loaded | None:
         loaded = _from_pack(data, str(_SYSFS / "vmlinux"), None, cache, key)
     except (OSError, DebuginfoError):
         return None
-    return loaded._replace(symbols=_running_symbols(cache, key))
+    from os import geteuid
+
+    # Others than root may see no addresses.
+    return loaded._replace(symbols=_running_symbols(cache, key), key=f"{key}:{geteuid()}")
 
 
 def _running_symbols(cache: Cache, kernel_key: str) -> Symbols | None:

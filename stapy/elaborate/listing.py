@@ -39,6 +39,7 @@ def _names(scripts: list[Script], resolver: Resolver) -> list[str]:
     for script in scripts:
         resolver.names.add(script)
     lines: list[str] = []
+    resolver.points.only_names = True
     for source in list(resolver.names.probes):
         for derived in resolver.points.derive(source):
             if derived.chain:

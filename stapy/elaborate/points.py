@@ -8,7 +8,7 @@ from stapy.diagnostics import NOWHERE, SourceMap, Span, used_at
 from stapy.elaborate.pointtree import Hit, Mismatch, PointTree, is_wild
 from stapy.elaborate.select import AliasSource, FileScope, Names, ProbeSource
 from stapy.parse import nodes as n
-from stapy.probes.family import Family, Match, PointError, print_component
+from stapy.probes.family import Family, Match, PointError, listed, print_component
 from stapy.record import Record, new, replace
 
 if TYPE_CHECKING:
@@ -83,9 +83,13 @@ def dotted(components: list[n.PointComponent]) -> str:
 
 
 class Points:
-    """Brings probe points down to families."""
+    """Brings probe points down to families.
+
+    With ``only_names`` nobody will ask for the sites of a match.
+    """
 
     def __init__(self, names: Names, services: Services) -> None:
+        self.only_names = False
         self.names = names
         self.services = services
         self._tree: PointTree | None = None
@@ -175,7 +179,7 @@ class Points:
             concrete = replace(
                 point, components=hit.components, optional=point.optional or way.optional
             )
-            matches = hit.node.family.resolve(concrete, self.services)
+            matches = self._matches(hit.node.family, concrete)
             if not matches:
                 raise PointError("E0231", "no match", point.span)
             result.append(
@@ -205,6 +209,10 @@ class Points:
         if failure is not None:
             raise failure
         return result
+
+    def _matches(self, family: Family, point: n.ProbePoint) -> list[Match]:
+        known = listed(family, point, self.services) if self.only_names else None
+        return family.resolve(point, self.services) if known is None else known
 
     def _alias(
         self, alias: AliasSource, hit: Hit, way: _Way, middle: Piece, name: str

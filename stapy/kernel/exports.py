@@ -8,6 +8,8 @@ from pathlib import Path
 
 from stapy.record import Record
 
+_MANY = 64  # so many searches through the file cost as much as a set of its names
+
 
 class Export(Record):
     """One exported symbol; ``owner`` is "vmlinux" or a module's path in the tree."""
@@ -25,6 +27,8 @@ class Exports:
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self._data: mmap.mmap | bytes | None = None
+        self._asked = 0
+        self._names: frozenset[bytes] | None = None
 
     def _map(self) -> mmap.mmap | bytes:
         if self._data is None:
@@ -54,7 +58,15 @@ class Exports:
         return -1
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and self._line(name) >= 0
+        if not isinstance(name, str):
+            return False
+        self._asked += 1
+        if self._asked < _MANY:
+            return self._line(name) >= 0
+        if self._names is None:
+            rows = (line.split(b"\t", 2) for line in bytes(self._map()).split(b"\n"))
+            self._names = frozenset(row[1] for row in rows if len(row) == 3)
+        return name.encode() in self._names
 
     def get(self, name: str) -> Export | None:
         """The export of that name."""

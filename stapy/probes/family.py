@@ -115,6 +115,16 @@ def review(family: Family, probes: list[Any], services: Any) -> None:
         look(probes, services)
 
 
+def listed(family: Family, point: ProbePoint, services: Any) -> list[Match] | None:
+    """What a list prints of a point: matches without sites; None when it must be resolved.
+
+    Only families that know a faster way have a method ``lines(point, services)``.
+    """
+    known = getattr(family, "lines", None)
+    lines = known(point, services) if known is not None else None
+    return None if lines is None else [Match(line, None) for line in lines]
+
+
 def text_of(component: PointComponent) -> str:
     """The string argument of a component, "" when there is none."""
     value = getattr(component.arg, "value", "")
@@ -166,6 +176,7 @@ __all__ = [
     "Match",
     "PointError",
     "forms",
+    "listed",
     "new",
     "number_of",
     "print_component",

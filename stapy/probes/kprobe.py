@@ -118,6 +118,12 @@ class Kprobe:
         pattern = text_of(function)
         return self._functions(point, pattern, module, is_return, maxactive, services)
 
+    def lines(self, point: ProbePoint, services: Any) -> list[str] | None:
+        """What a list of functions prints, from the catalogue of the kernel."""
+        from stapy.probes import listed
+
+        return listed.lines(point, services)
+
     def _functions(
         self,
         point: ProbePoint,

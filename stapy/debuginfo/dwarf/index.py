@@ -168,10 +168,39 @@ class Index:
             if not low <= high <= len(self._entry):
                 raise self._damaged()
             for row in range(low, high):
-                if outside and not scope_matches(self._scope_text(row), outside):
+                if outside and not scope_matches(self._scope_text(self._scope[row]), outside):
                     continue
                 if wanted is None or self._file[row] in wanted:
                     yield self._row(row, self._names[number].decode("utf-8", "replace"))
+
+    def tables(self) -> tuple[Iterator[tuple[str, str, int, int, int, int, int]], list[int]]:
+        """All functions, as they are stored, and the addresses of all sites.
+
+        Of each function its name, scope, number of the file, line, and where among the
+        addresses its sites begin, those that are inlined, and those of the next one.
+        """
+        first, starts = self._first.tolist(), self._site.tolist()
+        lows, highs = zip(starts, self._inline, starts[1:]), zip(first, first[1:])
+        if any(not low <= middle <= high <= len(self._pc) for low, middle, high in lows):
+            raise self._damaged()
+        if any(not low <= high <= len(self._entry) for low, high in highs):
+            raise self._damaged()
+
+        def rows() -> Iterator[tuple[str, str, int, int, int, int, int]]:
+            scopes = [self._scope_text(number) for number in range(len(self._scopes))]
+            for number, text in enumerate(self._names[0 : len(self._names)]):
+                name = text.decode("utf-8", "replace")
+                for row in range(first[number], first[number + 1]):
+                    yield (name, scopes[self._scope[row]], self._file[row], self._line[row],
+                           starts[row], self._inline[row], starts[row + 1])  # fmt: skip
+
+        if max(self._scope, default=0) >= len(self._scopes):
+            raise self._damaged()
+        return rows(), self._pc.tolist()
+
+    def paths(self) -> list[str]:
+        """All files, by their numbers."""
+        return [text.decode("utf-8", "replace") for text in self._files[0 : len(self._files)]]
 
     def function_at(self, address: int) -> FunctionRow | None:
         """The function whose code out of line begins at an address."""
@@ -192,18 +221,18 @@ class Index:
         if not start <= middle <= end <= len(self._pc):
             raise self._damaged()
         sites = [Site(self._pc[at], self._site_entry[at], at >= middle) for at in range(start, end)]
-        return FunctionRow(name, self._path(self._file[row]), self._line[row],
-                           self._entry[row], sites, self._scope_text(row))  # fmt: skip
+        return FunctionRow(name, self.path(self._file[row]), self._line[row],
+                           self._entry[row], sites, self._scope_text(self._scope[row]))  # fmt: skip
 
-    def _scope_text(self, row: int) -> str:
-        number = self._scope[row]
+    def _scope_text(self, number: int) -> str:
         if not number:
             return ""
         if number >= len(self._scopes):
             raise self._damaged()
         return self._scopes[number].decode("utf-8", "replace")
 
-    def _path(self, number: int) -> str:
+    def path(self, number: int) -> str:
+        """The file of a number, "" for `NO_FILE`."""
         if number == NO_FILE or number >= len(self._files):
             return ""
         return self._files[number].decode("utf-8", "replace")
@@ -213,8 +242,8 @@ class Index:
         test = file_matcher(pattern)
         return {
             number
-            for number, path in enumerate(self._files[0 : len(self._files)])
-            if test(path.decode("utf-8", "replace"))
+            for number, path in enumerate(self.paths())
+            if test(path)
         }
 
     def files_like(self, pattern: str) -> list[str]:
@@ -223,8 +252,7 @@ class Index:
 
         folder, _, last = pattern.rpartition("/")
         by_name: dict[str, list[str]] = {}
-        for path in self._files[0 : len(self._files)]:
-            text = path.decode("utf-8", "replace")
+        for text in self.paths():
             by_name.setdefault(text.rpartition("/")[2], []).append(text)
         found = [path for name in [last, *nearest(last, by_name)] for path in by_name.get(name, [])]
         same = [path for path in found if path.rpartition("/")[0].endswith(folder)]
@@ -264,10 +292,14 @@ class Index:
         name = self._anchors[row].decode("utf-8", "replace")
         return (name, address - self._anchor_address[row]) if name else None
 
+    def anchor_tables(self) -> tuple[list[int], list[str]]:
+        """Where `anchor` looks: addresses, and the symbols there; some have none."""
+        texts = self._anchors[0 : len(self._anchors)]
+        return self._anchor_address.tolist(), [t.decode("utf-8", "replace") for t in texts]
+
     def anchors(self) -> Iterator[tuple[int, str]]:
         """``(address, symbol)`` of every symbol that is unique."""
-        for row, address in enumerate(self._anchor_address):
-            name = self._anchors[row].decode("utf-8", "replace")
+        for address, name in zip(*self.anchor_tables()):
             if name:
                 yield address, name
 

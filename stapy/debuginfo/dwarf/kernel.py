@@ -12,6 +12,8 @@ from stapy.debuginfo.dwarf import constants as k
 from stapy.debuginfo.dwarf.calls import Argument, Call, calls
 from stapy.debuginfo.dwarf.expressions import Op, decode
 from stapy.debuginfo.dwarf.frames import Frames, Row
+from stapy.cache import file_identity
+from stapy.debuginfo.dwarf.index import VERSION as INDEX_VERSION
 from stapy.debuginfo.dwarf.index import FunctionRow, Index, Site, file_matcher
 from stapy.debuginfo.dwarf.lines import LineProgram, LineReader
 from stapy.debuginfo.dwarf.lines import Row as Line
@@ -112,6 +114,12 @@ class DwarfFile:
     def build_id(self) -> str:
         """Build-id in hexadecimal, "" without one."""
         return self._elf.build_id()
+
+    @property
+    def identity(self) -> list[object]:
+        """What tells this file, and the module's that goes with it, from all others."""
+        own = [self.build_id, len(self._elf.data)] if self.build_id else file_identity(self.path)
+        return [INDEX_VERSION, *own, file_identity(self._code) if self._code is not None else ""]
 
     @property
     def info(self) -> Info:
@@ -252,6 +260,10 @@ class DwarfFile:
 
     def refused(self, address: int) -> str:
         """What the kernel keeps probes away from at an address, "" when it is nothing."""
+        return self.refusals().get(address, "")
+
+    def refusals(self) -> dict[int, str]:
+        """The same for all addresses."""
         if self._refused is None:
             from stapy.debuginfo.dwarf import refused
 
@@ -260,7 +272,7 @@ class DwarfFile:
             else:
                 module = ElfFile.open(self._code)
                 self._refused = refused.refused_in_module(module, self._elf)
-        return self._refused.get(address, "")
+        return self._refused
 
     # --- variables -------------------------------------------------------
 
