@@ -232,11 +232,16 @@ def reason(name: str, is_return: bool) -> str:
     name = name.partition(".")[0] or name
     if never(name, is_return):
         return never(name, is_return)
-    if _matches(name, _PATTERNS):
+    if _handles(name):
         return _HANDLES
     if is_return and _matches(name, _NO_RETURN):
         return _NO_USUAL_RETURN
     return ""
+
+
+@cache
+def _handles(name: str) -> bool:
+    return _matches(name, _PATTERNS)
 
 
 @cache

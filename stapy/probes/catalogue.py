@@ -15,6 +15,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from stapy.cache import file_identity, key_of
@@ -149,11 +150,13 @@ def _kept(info: Debuginfo, key: str, table: Callable[[Buffer], Any], make: Any) 
         return None
 
 
+@cache
 def _blocked(name: str) -> int:
     """What our list says of a name."""
-    bits = AT_ENTRY if blacklist.reason(name, False) else 0
-    bits |= AT_RETURN if blacklist.reason(name, True) else 0
-    return bits | (IN_ANY_CASE if blacklist.never(name, True) else 0)
+    if blacklist.reason(name, True):
+        bits = AT_RETURN | (AT_ENTRY if blacklist.reason(name, False) else 0)
+        return bits | (IN_ANY_CASE if blacklist.never(name, True) else 0)
+    return 0  # what may be probed when it returns may be probed when it is entered
 
 
 # --- names ----------------------------------------------------------------------
@@ -231,7 +234,7 @@ class _Judge:
 
     def __init__(self, loaded: Loaded, dwarf: DwarfFile) -> None:
         self.addresses, self.symbols = dwarf.index.anchor_tables()
-        self.refusals = dwarf.refusals()
+        self.refusals = dwarf.refusals()  # of addresses
         self._known: dict[int, int] = {}
         self._kinds: dict[str, list[str]] = {}
         if loaded.symbols is not None:
@@ -261,6 +264,7 @@ class _Judge:
 def _made_lines(loaded: Loaded, dwarf: DwarfFile) -> bytes:
     judge = _Judge(loaded, dwarf)
     table, pcs = dwarf.index.tables()
+    paths = dwarf.index.paths()
     names: list[str] = []
     first, texts, bits, files = array("I"), [], bytearray(), array("I")
     out_line, out_symbol, out_address = array("I"), array("I"), array("Q")
@@ -277,7 +281,7 @@ def _made_lines(loaded: Loaded, dwarf: DwarfFile) -> bytes:
         if row is None:
             row = rows[scope, file, line] = len(texts)
             function = f"{scope}::{name}" if scope else name
-            path = dwarf.index.path(file)
+            path = paths[file] if file < len(paths) else ""
             texts.append(quote(f"{function}@{path}:{line}" if path else function)[1:-1])
             files.append(file)
             bits.append(0)
@@ -290,13 +294,12 @@ def _made_lines(loaded: Loaded, dwarf: DwarfFile) -> bytes:
                 out_address.append(pc)
                 out_bits.append(_of_code(allowed, of_name[row]))
         full = INLINED | INLINED_GURU if of_name[row] & _ALLOWED else INLINED_GURU
-        for pc in pcs[middle:end]:
-            if bits[row] == full:
-                break
-            number, allowed = judge.symbol(pc)
-            if allowed and pc not in judge.refusals:
-                good = allowed & of_name[row] & _ALLOWED
-                bits[row] |= INLINED | INLINED_GURU if good else INLINED_GURU
+        at = middle
+        while at < end and bits[row] != full:  # one place is as good as all of them
+            number, allowed = judge.symbol(pcs[at])
+            if allowed and pcs[at] not in judge.refusals:
+                bits[row] |= full if allowed & _ALLOWED else INLINED_GURU
+            at += 1
     first.append(len(texts))
     return pack.encode(
         {
@@ -305,7 +308,7 @@ def _made_lines(loaded: Loaded, dwarf: DwarfFile) -> bytes:
             "line": _joined(texts),
             "bits": bytes(bits),
             "file_number": files.tobytes(),
-            "file": _joined(dwarf.index.paths()),
+            "file": _joined(paths),
             "symbol": _joined(judge.symbols[number] for number in symbols),
             "out_line": out_line.tobytes(),
             "out_symbol": out_symbol.tobytes(),
