@@ -16,9 +16,9 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from stapy.cache import file_identity, key_of
+from stapy.cache import key_of
 from stapy.debuginfo import pack
 from stapy.debuginfo.elf import Buffer
 from stapy.debuginfo.errors import DebuginfoError
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from stapy.debuginfo.sources import Loaded
 
 _VERSION = 1
+T = TypeVar("T")
 
 # Of a name: a pattern of plain names takes it; several functions or a copy, which DWARF
 # knows better; another name of a function that BTF has.
@@ -139,7 +140,9 @@ def lines(info: Debuginfo, loaded: Loaded, dwarf: DwarfFile) -> Lines | None:
     return _kept(info, key, Lines, lambda: _made_lines(loaded, dwarf))
 
 
-def _kept(info: Debuginfo, key: str, table: Callable[[Buffer], Any], make: Any) -> Any:
+def _kept(
+    info: Debuginfo, key: str, table: Callable[[Buffer], T], make: Callable[[], bytes]
+) -> T | None:
     """A table out of the cache, or made now."""
     try:
         try:
@@ -266,7 +269,8 @@ def _made_lines(loaded: Loaded, dwarf: DwarfFile) -> bytes:
     table, pcs = dwarf.index.tables()
     paths = dwarf.index.paths()
     names: list[str] = []
-    first, texts, bits, files = array("I"), [], bytearray(), array("I")
+    texts: list[str] = []
+    first, bits, files = array("I"), bytearray(), array("I")
     out_line, out_symbol, out_address = array("I"), array("I"), array("Q")
     out_bits = bytearray()
     symbols: dict[int, int] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, overload
 
@@ -180,7 +181,7 @@ class Index:
         addresses its sites begin, those that are inlined, and those of the next one.
         """
         first, starts = self._first.tolist(), self._site.tolist()
-        lows, highs = zip(starts, self._inline, starts[1:]), zip(first, first[1:])
+        lows, highs = zip(starts, self._inline, starts[1:]), pairwise(first)
         if any(not low <= middle <= high <= len(self._pc) for low, middle, high in lows):
             raise self._damaged()
         if any(not low <= high <= len(self._entry) for low, high in highs):
@@ -240,11 +241,7 @@ class Index:
     def files(self, pattern: str) -> set[int]:
         """Numbers of the files that a pattern means: a whole path, or its last parts."""
         test = file_matcher(pattern)
-        return {
-            number
-            for number, path in enumerate(self.paths())
-            if test(path)
-        }
+        return {number for number, path in enumerate(self.paths()) if test(path)}
 
     def files_like(self, pattern: str) -> list[str]:
         """Files whose last part is like a pattern's, only those in its folder if there are any."""

@@ -6,13 +6,13 @@ from bisect import bisect_right
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stapy.cache import file_identity
 from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.copies import is_copy
 from stapy.debuginfo.dwarf import constants as k
 from stapy.debuginfo.dwarf.calls import Argument, Call, calls
 from stapy.debuginfo.dwarf.expressions import Op, decode
 from stapy.debuginfo.dwarf.frames import Frames, Row
-from stapy.cache import file_identity
 from stapy.debuginfo.dwarf.index import VERSION as INDEX_VERSION
 from stapy.debuginfo.dwarf.index import FunctionRow, Index, Site, file_matcher
 from stapy.debuginfo.dwarf.lines import LineProgram, LineReader

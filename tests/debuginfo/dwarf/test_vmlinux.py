@@ -12,6 +12,7 @@ from stapy.debuginfo.dwarf.ranges import entry_address
 from stapy.debuginfo.dwarf.spec import parse
 from stapy.debuginfo.find import Debuginfo
 from stapy.diagnostics import Diagnostics, SourceMap
+from stapy.probes import listed
 
 from .oracle import opened, text
 from .test_kernel import statements_by_definition
@@ -32,6 +33,25 @@ def test_an_index_opens_quickly(info: Debuginfo, debug_root: Path) -> None:
         start = time.process_time()
         assert made.dwarf is not None
         assert time.process_time() - start < 0.1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'kernel.function("*read*")',
+        'kernel.function("__x64_sys_[a-m]*")',
+        'kernel.function("mem*").return',
+        'kernel.function("*@mm/*.c").inline',
+        'kernel.function("*@fs/*.c").exported',
+    ],
+)
+def test_lists_are_what_resolving_gives(info: Debuginfo, text: str) -> None:
+    from tests.probes.test_listed import point_of, resolved, services
+
+    asked = services(info)
+    found = listed.lines(point_of(text), asked)
+    assert found is not None
+    assert sorted(set(found)) == resolved(text, asked)
 
 
 def test_functions_of_some_units(info: Debuginfo) -> None:
