@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
 DEFAULT_LIMIT_MB = 1024  # four build kits; SystemTap, which keeps none, has 256
 DEFAULT_INTERVAL_S = 300
-_WHOLE = 1 << 20  # up to this size an entry is checked byte for byte
-_EDGE = 1 << 16  # of larger ones the two ends: a torn write shows there
+_SMALL = 1 << 20  # larger entries are mapped to be checked, not read
 # An entry, or one that was being written; without its sum it belongs to a killed process.
 _LEFT_OVER = re.compile(r"[0-9a-f]{64}(?:\.ko)?|\.[0-9a-f]{16}\.\d+\.\d+(?:\.s)?")
 _STALE_S = 3600  # a temporary name older than this belongs to nobody
@@ -273,12 +272,13 @@ def _check_sum(path: Path) -> bytes:
         return b"tree\n"
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
-        if size <= _WHOLE:
+        if size <= _SMALL:
             total = crc32(file.read())
         else:
-            total = crc32(file.read(_EDGE))
-            file.seek(size - _EDGE)
-            total = crc32(file.read(), total)
+            import mmap
+
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+                total = crc32(data)
     return b"%d %08x\n" % (size, total)
 
 

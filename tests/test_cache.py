@@ -51,7 +51,9 @@ def test_folders(cache: Cache, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [100, 3 << 20])
-@pytest.mark.parametrize("damage", ["cut", "flip first", "flip last", "no sum", "gone"])
+@pytest.mark.parametrize(
+    "damage", ["cut", "flip first", "flip middle", "flip last", "no sum", "gone"]
+)
 def test_damage_is_a_miss(cache: Cache, size: int, damage: str) -> None:
     path = cache.put_bytes("x", KEY, bytes(size))
     assert path is not None
@@ -63,7 +65,7 @@ def test_damage_is_a_miss(cache: Cache, size: int, damage: str) -> None:
     elif damage == "no sum":
         path.with_name(path.name + ".sum").unlink()
     else:
-        data[0 if "first" in damage else -1] = 1
+        data[{"first": 0, "middle": size // 2, "last": -1}[damage.split()[1]]] = 1
         path.write_bytes(data)
     assert cache.get("x", KEY) is None
     cache.put_bytes("x", KEY, b"new")

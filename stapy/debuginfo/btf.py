@@ -14,6 +14,7 @@ from array import array
 from collections.abc import Iterator
 from itertools import pairwise
 from mmap import mmap
+from pathlib import Path
 
 from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.basictypes import basic_name
@@ -46,9 +47,12 @@ class Btf:
         base: Btf | None = None,
         index: Index | None = None,
         part: tuple[int, int] | None = None,
+        kept: Path | None = None,
     ) -> None:
+        """``kept`` is the file of the cache that all this is from: what is damaged is dropped."""
         self.name = name
         self.base = base
+        self._kept = kept
         self._data = data if isinstance(data, (bytes, mmap)) else bytes(data)
         self._read_header(*(part or (0, len(data))))
         self.first: int = base.end if base else 1  # number of the first type of our own
@@ -113,16 +117,26 @@ class Btf:
 
     def header(self, number: int) -> tuple[int, int, int, int]:
         """``(name offset, info, size or type, position of what follows)`` of our own type."""
+        if not self.first <= number < self.end:
+            raise self.damaged(f"no BTF type {number}")
         at = self._types + self.index.positions[number - self.first]
+        if at + 12 > self._types + self._type_size:
+            raise self.damaged(f"BTF type {number} is not in the data")
         name, info, size = struct.unpack_from("<III", self._data, at)
         return name, info, size, at + 12
 
     def words(self, at: int, count: int) -> tuple[int, ...]:
         """``count`` numbers at a position that `header` gave."""
         if at + 4 * count > self._types + self._type_size:
-            raise DebuginfoError(f"{self.name}: damaged BTF type")
+            raise self.damaged("damaged BTF type")
         found: tuple[int, ...] = struct.unpack_from(f"<{count}I", self._data, at)
         return found
+
+    def damaged(self, why: str) -> DebuginfoError:
+        """The error of data that cannot be; if it is a copy of ours the next one is made anew."""
+        if self._kept is not None:
+            self._kept.unlink(missing_ok=True)
+        return DebuginfoError(f"{self.name}: {why}")
 
     # --- questions -------------------------------------------------------
 
@@ -133,7 +147,14 @@ class Btf:
         return self._factory.get(number)
 
     def _numbers(self, letter: str, name: str) -> list[int]:
-        return [int(row) for row in self.index.names.get(f"{letter} {name}".encode())]
+        rows = self.index.names.get(f"{letter} {name}".encode())
+        return [self._number(row) for row in rows]
+
+    def _number(self, text: bytes | str) -> int:
+        try:
+            return int(text)
+        except ValueError:
+            raise self.damaged("a damaged index of names") from None
 
     def function(self, name: str) -> c.Function | None:
         """The prototype of a function; of several of that name, the first."""
@@ -181,7 +202,7 @@ class Btf:
             rest, _, number = row.decode("latin-1").rpartition(" ")
             name = prefix + rest
             if name != last and match(name):
-                yield name, int(number)
+                yield name, self._number(number)
             last = name
 
     def functions(self, pattern: str = "*") -> Iterator[str]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from stapy.debuginfo import btfindex as k
 from stapy.debuginfo import ctypes as c
-from stapy.debuginfo.errors import DebuginfoError
 
 if TYPE_CHECKING:
     from stapy.debuginfo.btf import Btf
@@ -35,7 +34,7 @@ class TypeFactory:
         if not btf.first <= number < btf.end:
             return c.Unknown()
         if self._depth > _MAX_DEPTH:
-            raise DebuginfoError(f"{btf.name}: BTF type {number} contains itself")
+            raise btf.damaged(f"BTF type {number} contains itself")
         self._depth += 1
         try:
             type = self._make(number)

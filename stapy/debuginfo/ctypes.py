@@ -158,27 +158,42 @@ def is_signed(type: CType) -> bool:
 
 def find_member(type: CType, name: str) -> tuple[Member, int] | None:
     """``(member, bit offset from the outermost struct)``, anonymous members searched too."""
+    return _find_member(type, name, [])
+
+
+def _find_member(type: CType, name: str, around: list[CType]) -> tuple[Member, int] | None:
     type = strip(type)
-    if not isinstance(type, Struct):
+    if not isinstance(type, Struct) or _is_one_of(type, around):
         return None
+    # A class may have a member of the same name as one that it inherits.
     for member in type.members():
         if member.name == name:
             return member, member.bit_offset
+    for member in type.members():
         if not member.name:
-            found = find_member(member.type, name)
+            found = _find_member(member.type, name, [*around, type])
             if found:
                 return found[0], member.bit_offset + found[1]
     return None
 
 
+def _is_one_of(type: CType, around: list[CType]) -> bool:
+    """True for a struct that contains itself, as damaged debug information has it."""
+    return any(type is other for other in around)
+
+
 def member_names(type: CType) -> list[str]:
     """All names that `find_member` would find, for suggestions."""
+    return _member_names(type, [])
+
+
+def _member_names(type: CType, around: list[CType]) -> list[str]:
     type = strip(type)
-    if not isinstance(type, Struct):
+    if not isinstance(type, Struct) or _is_one_of(type, around):
         return []
     names: list[str] = []
     for member in type.members():
-        names += [member.name] if member.name else member_names(member.type)
+        names += [member.name] if member.name else _member_names(member.type, [*around, type])
     return names
 
 

@@ -140,8 +140,11 @@ class ElfFile:
             if len(raw) < 24:
                 raise self._fail(f"section {section.name}: damaged compression header")
             kind, _, size = struct.unpack_from("<IIQ", raw)
-            if kind == 2:
-                return inflate_zstd(raw[24:], f"{self.name}: section {section.name}")
+            if kind == 2 and size <= _MAX_INFLATED:
+                data = inflate_zstd(raw[24:], f"{self.name}: section {section.name}", size)
+                if len(data) != size:
+                    raise self._fail(f"section {section.name}: wrong size after inflating")
+                return data
             if kind != 1:
                 raise self._fail(f"section {section.name}: unknown compression {kind}")
             return self._inflate(raw[24:], size, section)
@@ -246,26 +249,35 @@ def inflate(data: bytes, kind: str, name: str) -> bytes:
     import lzma
     import zlib
 
+    from stapy.debuginfo.unpackers import MAX_FILE, MAX_MEMORY
+
     try:
         if kind == "gzip":
-            return zlib.decompressobj(31).decompress(data)
-        if kind == "xz":
-            return lzma.LZMADecompressor().decompress(data)
+            gzip = zlib.decompressobj(31)
+            found, more = gzip.decompress(data, MAX_FILE), bool(gzip.unconsumed_tail)
+        elif kind == "xz":
+            xz = lzma.LZMADecompressor(memlimit=MAX_MEMORY)
+            found = xz.decompress(data, MAX_FILE)
+            more = not xz.eof and not xz.needs_input
+        else:
+            return inflate_zstd(data, name, MAX_FILE)
     except (zlib.error, lzma.LZMAError, EOFError) as error:
         raise DebuginfoError(f"{name}: damaged {kind} data: {error}") from None
-    return inflate_zstd(data, name)
+    if more:
+        raise DebuginfoError(f"{name}: inflates to more than {MAX_FILE} bytes")
+    return found
 
 
-def inflate_zstd(data: bytes, name: str) -> bytes:
+def inflate_zstd(data: bytes, name: str, limit: int) -> bytes:
     """Inflate one zstd frame with the ``zstd`` program (Python 3.11 has no zstd)."""
     import shutil
-    import subprocess
+
+    from stapy.debuginfo.unpackers import joined, through
 
     program = shutil.which("zstd") or shutil.which("unzstd")
     if program is None:
         raise DebuginfoError(f"{name}: zstd-compressed; install the program zstd to read it")
-    done = subprocess.run([program, "-dcq"], input=data, capture_output=True, check=False)
-    # What follows the frame makes zstd complain after it wrote everything.
-    if done.returncode != 0 and not done.stdout:
+    found = joined(through([program, "-dcq"], data), name, limit)
+    if not found:
         raise DebuginfoError(f"{name}: damaged zstd data")
-    return done.stdout
+    return found

@@ -10,6 +10,7 @@ ported back to older stable kernels: between markers and tokens, or at the end.
 
 from __future__ import annotations
 
+import contextlib
 import struct
 from array import array
 from collections.abc import Callable, Iterator
@@ -243,10 +244,12 @@ class Kallsyms:
     def __init__(self, data: Buffer, layout: Layout) -> None:
         self._data = data
         self.layout = layout
-        table = bytes(data[layout.tokens : layout.token_index])
-        starts = struct.unpack("<256H", bytes(data[layout.token_index : layout.token_index + 512]))
         self._marks: list[tuple[bytes, int, int]] | None = None
-        self._tokens = [table[start : table.index(b"\0", start)] for start in starts]
+        with _told():
+            table = bytes(data[layout.tokens : layout.token_index])
+            index = bytes(data[layout.token_index : layout.token_index + 512])
+            starts = struct.unpack("<256H", index)
+            self._tokens = [table[start : table.index(b"\0", start)] for start in starts]
 
     def __len__(self) -> int:
         return self.layout.count
@@ -265,33 +268,35 @@ class Kallsyms:
     def symbols(self) -> Iterator[tuple[str, str, int]]:
         """``(name, kind letter, address)`` in order of address."""
         at = self.layout.names
-        addresses = self._addresses()
-        for number in range(self.layout.count):
-            text, at = self._expand(at)
-            yield text[1:].decode("latin-1"), chr(text[0]), addresses[number] if addresses else 0
+        with _told():
+            addresses = self._addresses() or [0] * self.layout.count
+            for address in addresses:
+                text, at = self._expand(at)
+                yield text[1:].decode("latin-1"), chr(text[0]), address
 
     def text(self) -> bytes:
         """All symbols as sorted lines ``name kind``, with marks of `sections` behind the kind.
 
         The form in which they are cached: a name is found by its bytes.
         """
+        with _told():
+            return self._text()
+
+    def _text(self) -> bytes:
         data = bytes(self._data[: self.layout.markers])
         get, join = self._tokens.__getitem__, b"".join
         at = self.layout.names
         texts: list[bytes] = []
         add = texts.append
-        try:
-            for _ in range(self.layout.count):
-                length = data[at]
+        for _ in range(self.layout.count):
+            length = data[at]
+            at += 1
+            if length & 0x80:
+                length = (length & 0x7F) | data[at] << 7
                 at += 1
-                if length & 0x80:
-                    length = (length & 0x7F) | data[at] << 7
-                    at += 1
-                end = at + length
-                add(join(map(get, data[at:end])))
-                at = end
-        except IndexError:
-            raise DebuginfoError("damaged symbol table in the kernel image") from None
+            end = at + length
+            add(join(map(get, data[at:end])))
+            at = end
         lines = [text[1:] + b" " + text[:1] for text in texts]
         numbers = {text[1:]: number for number, text in enumerate(texts) if text[1:] in _BOUNDS}
         for mark, first, last in self._sections(lambda name: numbers.get(name, -1)):
@@ -370,8 +375,9 @@ class Kallsyms:
         """The link address of a symbol, 0 when there is none."""
         if not self.searchable:
             return next((at for row, _, at in self.symbols() if row == name), 0)
-        numbers = self._numbers(name.encode())
-        return self._addresses()[numbers[0]] if numbers and self.layout.offsets >= 0 else 0
+        with _told():
+            numbers = self._numbers(name.encode())
+            return self._addresses()[numbers[0]] if numbers and self.layout.offsets >= 0 else 0
 
     # --- search without decoding everything ------------------------------
 
@@ -382,7 +388,10 @@ class Kallsyms:
 
     def find(self, name: str) -> list[str]:
         """Kind and marks, as in `text`, of all symbols of that name; needs `searchable`."""
-        wanted = name.encode()
+        with _told():
+            return self._find(name.encode())
+
+    def _find(self, wanted: bytes) -> list[str]:
         numbers = self._numbers(wanted)
         if not numbers:
             return []
@@ -425,6 +434,15 @@ class Kallsyms:
         (marker,) = struct.unpack_from("<I", self._data, self.layout.markers + 4 * block)
         place = _walk(self._data, self.layout.names + marker, rest)
         return b"?" if place is None else self._expand(place)[0]
+
+
+@contextlib.contextmanager
+def _told() -> Iterator[None]:
+    """Tables that lead out of the data, or to text that is none, are damaged."""
+    try:
+        yield
+    except (IndexError, ValueError, struct.error):
+        raise DebuginfoError("damaged symbol table in the kernel image") from None
 
 
 def shift(layout: Layout, by: int) -> Layout:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from stapy.cache import Cache, file_identity, key_of
 from stapy.debuginfo import pack
@@ -106,8 +106,24 @@ def packed_symbols(kernel: Kernel, cache: Cache) -> PackedSymbols | None:
 
 def _load_image(kernel: Kernel, path: Path, cache: Cache) -> Loaded:
     key = key_of("image", _VERSION, *file_identity(path))
-    data = kept(cache, key, lambda: pack.encode(_read_image_parts(path)))
-    return _from_pack(data, str(path), None, cache, key)
+    return _opened(cache, key, str(path), None, lambda: _read_image_parts(path))
+
+
+def _opened(
+    cache: Cache, key: str, name: str, base: Btf | None, make: Callable[[], dict[str, bytes]]
+) -> Loaded:
+    """What the cache keeps of a kernel or module, read once."""
+
+    def data() -> Buffer:
+        return kept(cache, key, lambda: pack.encode(make()))
+
+    content = data()
+    try:
+        return _from_pack(content, name, base, cache, key)
+    except DebuginfoError:
+        # Perhaps what is kept was written damaged: its check sum is right.
+        cache.path(KIND, key).unlink(missing_ok=True)
+    return _from_pack(data(), name, base, cache, key)
 
 
 def _read_image_parts(path: Path) -> dict[str, bytes]:
@@ -182,14 +198,15 @@ def _from_pack(data: Buffer, name: str, base: Btf | None, cache: Cache, key: str
     btf: Btf | None = None
     start, end = parts.get("btf", (0, 0))
     if end > start:
-        positions = array("I")
-        positions.frombytes(part("positions"))
-        names = SortedLines(data, *parts["names"])
-        btf = Btf(data, name, base, Index(positions, names), (start, end))
+        positions = _numbers("I", part("positions"))
+        names = SortedLines(data, *parts.get("names", (0, 0)))
+        index = Index(positions, names)
+        btf = Btf(data, name, base, index, (start, end), cache.path(KIND, key))
     symbols: Symbols | None = None
     if "layout" in parts:
-        numbers = array("q")
-        numbers.frombytes(part("layout"))
+        numbers = _numbers("q", part("layout"))
+        if len(numbers) != len(Layout.fields):
+            raise DebuginfoError("damaged index")
         tables = Kallsyms(part("symbols"), Layout(*numbers))
         symbols = PackedSymbols(tables, lambda: _expanded(tables, cache, key))
     else:
@@ -198,6 +215,15 @@ def _from_pack(data: Buffer, name: str, base: Btf | None, cache: Cache, key: str
             symbols = LineSymbols(SortedLines(data, low, high))
     build_id, has_dwarf = part("build_id").decode("latin-1"), bool(part("has_dwarf"))
     return Loaded(btf, symbols, build_id, name, [], has_dwarf, key)
+
+
+def _numbers(code: Literal["I", "q"], data: bytes) -> array[int]:
+    numbers: array[int] = array(code)
+    try:
+        numbers.frombytes(data)
+    except ValueError:
+        raise DebuginfoError("damaged index") from None
+    return numbers
 
 
 def _expanded(tables: Kallsyms, cache: Cache, image_key: str) -> SortedLines:
@@ -216,12 +242,13 @@ def _load_running(kernel: Kernel, cache: Cache) -> Loaded | None:
     try:
         build_id = build_id_of(parse_notes(Path("/sys/kernel/notes").read_bytes()))
         key = key_of("running", _VERSION, build_id, kernel.release)
-        data = _cached(cache, key)
-        if data is None:
-            parts = {"build_id": build_id.encode(), "btf": (_SYSFS / "vmlinux").read_bytes()}
-            data = pack.encode(_with_index(parts, str(_SYSFS / "vmlinux"), None))
-            cache.put_bytes(KIND, key, data)
-        loaded = _from_pack(data, str(_SYSFS / "vmlinux"), None, cache, key)
+        name = str(_SYSFS / "vmlinux")
+
+        def parts() -> dict[str, bytes]:
+            btf = (_SYSFS / "vmlinux").read_bytes()
+            return _with_index({"build_id": build_id.encode(), "btf": btf}, name, None)
+
+        loaded = _opened(cache, key, name, None, parts)
     except (OSError, DebuginfoError):
         return None
     from os import geteuid
@@ -260,11 +287,7 @@ def load_module(kernel: Kernel, name: str, base: Btf | None, cache: Cache) -> Lo
     try:
         if path is not None:
             key = key_of("module", _VERSION, *file_identity(path), base_key)
-            data = _cached(cache, key)
-            if data is None:
-                data = pack.encode(_read_module_parts(path, base))
-                cache.put_bytes(KIND, key, data)
-            return _from_pack(data, str(path), base, cache, key)
+            return _opened(cache, key, str(path), base, lambda: _read_module_parts(path, base))
         sysfs = _SYSFS / name.replace("-", "_")
         if kernel.running and base is not None and sysfs.is_file():
             btf = Btf(sysfs.read_bytes(), str(sysfs), base)

@@ -17,6 +17,7 @@ from stapy.debuginfo import kallsyms
 from stapy.debuginfo.btf import Btf
 from stapy.debuginfo.dwarf.relocate import Relocations
 from stapy.debuginfo.elf import ET_REL, SHT_NOBITS, Buffer, ElfFile, map_file
+from stapy.debuginfo.unpackers import joined
 from stapy.debuginfo.vmlinuz import inflate, payload
 from stapy.record import Record
 
@@ -110,7 +111,7 @@ def of_image(path: Path, shape: Shapes) -> Iterator[bytes]:
         packed = file.read(4) != b"\x7fELF"
     data: Buffer = map_file(path)
     if packed:
-        data = b"".join(inflate(payload(bytes(data), path.name), path.name))
+        data = joined(inflate(payload(bytes(data), path.name), path.name), path.name)
     if bytes(data[:4]) != b"\x7fELF":  # some machines boot bare memory, which has no addresses
         return
     elf = ElfFile(data, str(path))

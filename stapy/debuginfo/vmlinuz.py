@@ -10,15 +10,13 @@ import contextlib
 import struct
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
 
 from stapy.debuginfo import kallsyms, lz4
 from stapy.debuginfo.elf import ElfFile, build_id_of, parse_notes
 from stapy.debuginfo.errors import DebuginfoError
+from stapy.debuginfo.unpackers import CHUNK, MAX_FILE, MAX_MEMORY, through
 from stapy.record import Record
 
-_CHUNK = 1 << 20
-_MAX_IMAGE = 1 << 30
 _BTF_MAGIC = struct.pack("<HBBI", 0xEB9F, 1, 0, 24)
 _NOTE = struct.pack("<III4s", 4, 20, 3, b"GNU\0")
 # magic -> (name, program that inflates it from standard input)
@@ -84,13 +82,15 @@ def _by_library(data: bytes, kind: str, name: str) -> Iterator[bytes]:
             gzip = zlib.decompressobj(31)
             rest = data
             while rest and not gzip.eof:
-                yield gzip.decompress(rest, _CHUNK)
+                yield gzip.decompress(rest, CHUNK)
                 rest = gzip.unconsumed_tail
             return
-        unpacker = bz2.BZ2Decompressor() if kind == "bzip2" else lzma.LZMADecompressor()
+        unpacker = (
+            bz2.BZ2Decompressor() if kind == "bzip2" else lzma.LZMADecompressor(memlimit=MAX_MEMORY)
+        )
         rest = data
         while not unpacker.eof:
-            piece = unpacker.decompress(rest, _CHUNK)
+            piece = unpacker.decompress(rest, CHUNK)
             if not piece and unpacker.needs_input:
                 return
             yield piece
@@ -100,10 +100,7 @@ def _by_library(data: bytes, kind: str, name: str) -> Iterator[bytes]:
 
 
 def _by_program(data: bytes, command: list[str], kind: str, name: str) -> Iterator[bytes]:
-    import fcntl
     import shutil
-    import subprocess
-    import threading
 
     program = shutil.which(command[0])
     if program is None:
@@ -113,37 +110,7 @@ def _by_program(data: bytes, command: list[str], kind: str, name: str) -> Iterat
         raise DebuginfoError(
             f"{name}: packed with {kind}; install the program {command[0]} to read it"
         )
-    process = subprocess.Popen(
-        [program, *command[1:]],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        bufsize=0,
-    )
-    assert process.stdin is not None and process.stdout is not None
-    with contextlib.suppress(OSError, AttributeError):  # fewer switches between the two
-        fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, _CHUNK)
-        fcntl.fcntl(process.stdin, fcntl.F_SETPIPE_SZ, _CHUNK)
-    feeder = threading.Thread(target=_feed, args=(process.stdin, data), daemon=True)
-    feeder.start()
-    try:
-        # The kernel appends the inflated size, at which the program complains in the end.
-        while piece := process.stdout.read(_CHUNK):
-            yield piece
-    finally:
-        process.kill()
-        process.stdout.close()
-        process.wait()
-        feeder.join()
-
-
-def _feed(pipe: IO[bytes], data: bytes) -> None:
-    rest = memoryview(data)
-    with contextlib.suppress(OSError):
-        while rest:
-            rest = rest[pipe.write(rest) :]
-    with contextlib.suppress(OSError):
-        pipe.close()
+    yield from through([program, *command[1:]], data)
 
 
 def extract(pieces: Iterator[bytes]) -> ImageParts:
@@ -166,7 +133,7 @@ def extract(pieces: Iterator[bytes]) -> ImageParts:
                 searched, start = start + 1, -1
         if 0 <= end <= len(image):
             break
-        if len(image) > _MAX_IMAGE:
+        if len(image) > MAX_FILE:
             break
     parts = ImageParts()
     if 0 <= end <= len(image):

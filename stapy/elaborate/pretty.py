@@ -26,6 +26,7 @@ class _Writer:
         self.span = span
         self.pieces: list[p.FormatPiece] = []
         self.args: list[p.Expr] = []
+        self.around: list[ctypes.Struct] = []  # what is being printed
 
     def text(self, text: str) -> None:
         if self.pieces and self.pieces[-1].kind == "text":
@@ -93,12 +94,15 @@ class _Writer:
             self.value("s", call)
 
     def struct(self, place: Place, type: ctypes.Struct, depth: int) -> None:
-        if depth <= 0:
+        # No struct contains itself, but damaged debug information may say so.
+        if depth <= 0 or any(type is other for other in self.around):
             self.text("{...}")
             return
+        self.around.append(type)
         self.text("{")
         self.members(place, type, depth, True)
         self.text("}")
+        self.around.pop()
 
     def members(self, place: Place, type: ctypes.Struct, depth: int, first: bool) -> bool:
         for item in type.members():

@@ -27,6 +27,7 @@ _REGISTERS = 17  # of the DWARF numbers of x86-64 those that pt_regs has
 _BASE = "register_kprobe"
 # x86-64 counts per-CPU variables of the kernel from 0, where no address is one of the kernel.
 _PER_CPU_END = 1 << 31
+_FAR = 1 << 31  # all addresses of the kernel's image are closer to each other
 
 
 class Unavailable(Exception):
@@ -112,7 +113,7 @@ def address_of(address: int, dwarf: DwarfFile) -> Expr:
         (site.pc for row in dwarf.index.functions(_BASE) for site in row.sites if not site.inlined),
         None,
     )
-    if base is None:
+    if base is None or abs(address - base) >= _FAR:
         raise Unavailable
     # All of the kernel moves as one piece.
     code = f"(int64_t)((unsigned long){_BASE} + ({address - base}L))"

@@ -130,7 +130,7 @@ def _split(ops: list[Op], size: int) -> list[_Piece]:
     pending: list[Op] = []
     for op in ops:
         if op.name == "piece":
-            pieces.append(_Piece(pending, op.first, op.second))
+            pieces.append(_Piece(pending, min(op.first, size), op.second))
             pending = []
         else:
             pending.append(op)

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from stapy.cache import Cache
-from stapy.debuginfo import copies
+from stapy.debuginfo import copies, pack
 from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.find import Debuginfo
 from stapy.debuginfo.lines import SortedLines
@@ -208,6 +209,35 @@ def test_a_damaged_cache_is_rebuilt(tmp_path: Path, damage: str) -> None:
     made = make_debuginfo(tmp_path, kernel)
     assert made.function("vfs_read") is not None
     assert made._diagnostics.items == []
+
+
+@pytest.mark.parametrize("damage", ["no index", "positions", "names", "layout"])
+def test_damage_with_a_right_check_sum_is_noticed(tmp_path: Path, damage: str) -> None:
+    """At once, or when it shows: the next run is good again."""
+    kernel = make_kernel(tmp_path)
+    assert make_debuginfo(tmp_path, kernel).function("vfs_read") is not None
+    cache = Cache(tmp_path / "cache")
+    for path in (tmp_path / "cache" / "debuginfo").glob("*/*"):
+        data = path.read_bytes()
+        if path.suffix == ".sum" or not data.startswith(b"STAPYPK1"):
+            continue
+        parts = {name: data[a:b] for name, (a, b) in pack.decode(data).items()}
+        if damage == "no index":
+            parts["positions"] = parts["positions"][:-1]
+        elif damage == "positions":
+            parts["positions"] = b"\xfc\xff\xff\x7f" * (len(parts["positions"]) // 4)
+        elif damage == "names":
+            parts["names"] = re.sub(rb" \d+\n", b" what\n", parts["names"])
+        else:
+            parts["layout"] = bytes(8)
+        cache.put_bytes("debuginfo", path.name, pack.encode(parts))
+    made = make_debuginfo(tmp_path, kernel)
+    if made.function("vfs_read") is None:
+        assert "left out" in made._diagnostics.items[0].message
+    again = make_debuginfo(tmp_path, kernel)
+    site = again.function("vfs_read")
+    assert site is not None and site.type is not None
+    assert again._diagnostics.items == []
 
 
 def test_a_new_image_is_noticed(tmp_path: Path) -> None:

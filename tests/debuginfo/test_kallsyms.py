@@ -84,3 +84,29 @@ def test_damaged_tables_give_no_crash(data: st.DataObject) -> None:
             tables.find("func_0001")
         with contextlib.suppress(DebuginfoError):
             tables.text()
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_tables_that_lead_out_of_the_data(name: str) -> None:
+    data = write(symbols(300), name)
+    layout = locate(data)
+    assert layout is not None
+    tokens = bytearray(data)
+    tokens[layout.tokens : layout.token_index] = b"x" * (layout.token_index - layout.tokens)
+    empty = bytearray(data)
+    empty[layout.names : layout.names + 4] = bytes(4)  # four names without even a kind
+    far = bytearray(data)
+    far[layout.names : layout.names + 2] = b"\xff\x7f"
+    with pytest.raises(DebuginfoError, match="damaged symbol table"):
+        Kallsyms(bytes(tokens), layout)
+    with pytest.raises(DebuginfoError, match="damaged symbol table"):
+        Kallsyms(data[: layout.token_index + 9], layout)
+    for damaged in (empty, far):
+        tables = Kallsyms(bytes(damaged), layout)
+        with pytest.raises(DebuginfoError, match="damaged symbol table"):
+            list(tables.symbols())
+    cut = Kallsyms(data, layout)
+    cut._data = data[: layout.names + 4]
+    for question in (cut.text, lambda: cut.address("func_0001"), lambda: list(cut.symbols())):
+        with pytest.raises(DebuginfoError, match="damaged symbol table"):
+            question()

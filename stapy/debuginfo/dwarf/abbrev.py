@@ -76,14 +76,20 @@ class Abbreviations:
         size = end - offset if limit is not None else 1 << 14
         while True:
             window = bytes(self._data[offset : offset + size])
-            plans, complete = self._split(window)
+            try:
+                plans, complete = self._split(window)
+            except IndexError:
+                raise self._damaged(offset) from None
             if complete:
                 break
             if offset + size >= len(self._data):
-                raise DebuginfoError(f"{self._name}: damaged abbreviations at {offset:#x}")
+                raise self._damaged(offset)
             size *= 4
         self._last = (offset, plans)
         return plans
+
+    def _damaged(self, offset: int) -> DebuginfoError:
+        return DebuginfoError(f"{self._name}: damaged abbreviations at {offset:#x}")
 
     def _split(self, window: bytes) -> tuple[dict[int, Plan], bool]:
         plans: dict[int, Plan] = {}

@@ -56,14 +56,19 @@ _CONVERT, _REINTERPRET = (0xA8, 0xF7), (0xA9, 0xF9)
 NOT_HERE = frozenset(("unknown", "implicit_pointer"))
 
 
-def decode(data: bytes, unit: Unit) -> list[Op]:
-    """The operations of one expression; decoding ends at the first unknown one."""
+def decode(data: bytes, unit: Unit, *, inner: bool = False) -> list[Op]:
+    """The operations of one expression; decoding ends at the first unknown one.
+
+    An ``inner`` one is part of another, and has no other in it.
+    """
     ops: list[Op] = []
     numbers: dict[int, int] = {}  # position in the bytes -> number of the operation
     at = 0
     try:
         while at < len(data):
             numbers[at] = len(ops)
+            if inner and data[at] in _ENTRY_VALUE:
+                raise IndexError(at)
             found, at = _step(data, at, unit)
             ops += found
             if ops and ops[-1].name == "unknown":
@@ -91,7 +96,7 @@ def _step(data: bytes, at: int, unit: Unit) -> tuple[list[Op], int]:
         size, at = uleb(data, at + 1)
         if at + size > len(data):
             raise IndexError(size)
-        return _entry_value(decode(data[at : at + size], unit), code), at + size
+        return _entry_value(decode(data[at : at + size], unit, inner=True), code), at + size
     if code in _CONST_TYPE:
         type, at = uleb(data, at + 1)
         size = data[at]

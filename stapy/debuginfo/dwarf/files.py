@@ -90,7 +90,14 @@ def _plain(name: str) -> str:
 
 def existing(paths: Iterable[Path]) -> list[Path]:
     """Those of some candidates that are files, each once."""
-    return [path for path in dict.fromkeys(paths) if path.is_file()]
+    return [path for path in dict.fromkeys(paths) if _is_file(path)]
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name out of a damaged file may be longer than names can be
+        return False
 
 
 def fingerprint(kernel: Kernel) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -15,6 +16,7 @@ from stapy.debuginfo.glob import has_wildcard, literal_prefix, matcher
 from stapy.record import Record
 
 VERSION = 6
+_OPERATOR = re.compile(r"(?:^|(?<=::))operator(?!\w).*$", re.S)
 NO_FILE = 0xFFFFFFFF  # file number of what names no file
 
 
@@ -303,6 +305,9 @@ class Index:
 
 def split_scope(text: str) -> tuple[str, str]:
     """``a::b`` and ``f`` of ``a::b::f``; colons in angle brackets are a template's own."""
+    operator = _OPERATOR.search(text)
+    if operator is not None:  # its own angle brackets are no pair
+        return text[: max(0, operator.start() - 2)], text[operator.start() :]
     depth = 0
     for at in range(len(text) - 1, 0, -1):
         depth += (text[at] == ">") - (text[at] == "<")

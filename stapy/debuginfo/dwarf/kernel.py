@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from stapy.cache import file_identity
 from stapy.debuginfo import ctypes as c
+from stapy.debuginfo.basictypes import basic_name
 from stapy.debuginfo.copies import is_copy
 from stapy.debuginfo.dwarf import constants as k
 from stapy.debuginfo.dwarf.calls import Argument, Call, calls
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 _AT_ENTRY = Row((7, 8), {})  # the return address lies where the stack pointer shows
 _MAX_BLOCKS = 64  # blocks in blocks
+_LETTERS = {"struct": "s", "class": "s", "union": "u", "enum": "e"}
 
 
 class Place(Record):
@@ -436,9 +438,13 @@ class DwarfFile:
         return enumerator(self.info, name)
 
     def type(self, name: str) -> c.CType | None:
-        """``struct x``, ``union x``, ``enum x`` or a typedef or base type."""
-        word, _, tag = name.rpartition(" ")
-        letters = {"struct": "s", "union": "u", "enum": "e"}.get(word, "tb" if not word else "")
+        """``struct x``, ``class x``, ``union x``, ``enum x`` or ``x``, as `Btf.type` has it."""
+        name = basic_name(name) or name
+        # Names of templates have blanks in them.
+        word, _, tag = name.strip().partition(" ")
+        letters = _LETTERS.get(word, "")
+        if not letters:
+            tag, letters = name.strip(), "tbsue"
         for letter in letters:
             for offset in self.index.things(letter, tag):
                 return self._types.type(self.info.entry(offset))

@@ -18,6 +18,7 @@ _PATH, _DIRECTORY = 1, 2
 # Two columns: the path as an offset of .debug_line_str, the folder as a number.
 _USUAL = bytes((2, _PATH, k.LINE_STRP, _DIRECTORY, k.UDATA))
 _MAX_LINE = 1 << 31
+_MAX_ADDRESS = (1 << 64) - 1
 _LINE = itemgetter(2)
 _u32 = struct.Struct("<I").unpack_from
 
@@ -168,6 +169,8 @@ class LineReader:
             form, at = uleb(data, at)
             formats.append((kind, form))
         total, at = uleb(data, at)
+        if total > len(data) - at:  # each row has a byte, unless it has no columns
+            raise IndexError(total)
         rows: list[dict[int, int | str]] = []
         for _ in range(total):
             row: dict[int, int | str] = {}
@@ -230,9 +233,13 @@ def _run(data: Buffer, program: LineProgram) -> list[Row]:
                 continue
             kind = data[at]
             if kind == 1:
+                if address > _MAX_ADDRESS:  # it only grows in a sequence
+                    raise IndexError(address)
                 add(Row(address, file, line, statement, True))
                 address, file, line, statement = 0, 1, 1, program.default_statement
             elif kind == 2:
+                if length > 9:
+                    raise IndexError(length)
                 address = number(data, at + 1, length - 1)
             at += length
         elif code == 1:
@@ -255,4 +262,6 @@ def _run(data: Buffer, program: LineProgram) -> list[Row]:
         else:  # column, basic block, prologue end, epilogue begin, isa, unknown
             for _ in range(program.lengths[code - 1] if code != 5 else 1):
                 _, at = uleb(data, at)
+    if address > _MAX_ADDRESS:
+        raise IndexError(address)
     return rows

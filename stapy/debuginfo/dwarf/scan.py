@@ -16,7 +16,7 @@ from stapy.debuginfo.dwarf.abbrev import SIZED, Plan, skip
 from stapy.debuginfo.dwarf.alternate import link_of
 from stapy.debuginfo.dwarf.found import NO_NAME, NO_ORIGIN, Found
 from stapy.debuginfo.dwarf.numbers import uleb
-from stapy.debuginfo.dwarf.units import Header, Info
+from stapy.debuginfo.dwarf.units import MAX_DEPTH, Header, Info
 from stapy.debuginfo.errors import DebuginfoError
 
 TYPES = {
@@ -289,6 +289,8 @@ class Scanner:
             tag = shape.plan.tag
             if shape.plan.children:
                 outer.append((scope, in_function))
+                if len(outer) > MAX_DEPTH:
+                    raise DebuginfoError(f"{self.info.name}: entries are nested too deep")
             inside = scope
             if tag in k.SCOPES:
                 inside = _joined(scope, self._text(header.shift + at))

@@ -16,7 +16,7 @@ from stapy.record import Record
 
 Value = int | bytes | str
 ALTERNATE = 1 << 31  # offsets of the alternate file's entries begin here
-_MAX_DEPTH = 200
+MAX_DEPTH = 200
 _MAX_SCOPES = 32
 
 
@@ -130,7 +130,7 @@ class Entry:
             sibling -= self.unit.info.base
             if self.after < sibling <= self.unit.header.end:
                 return sibling
-        if depth > _MAX_DEPTH:
+        if depth > MAX_DEPTH:
             raise DebuginfoError(f"{self.unit.info.name}: entries are nested too deep")
         at = self.after
         while True:
@@ -379,4 +379,4 @@ class Info:
         return found
 
 
-__all__ = ["ALTERNATE", "Entry", "Header", "Info", "Unit", "Value"]
+__all__ = ["ALTERNATE", "MAX_DEPTH", "Entry", "Header", "Info", "Unit", "Value"]

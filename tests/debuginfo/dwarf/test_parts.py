@@ -116,7 +116,9 @@ def test_expressions(code: str, ops: list[Op]) -> None:
     assert decode(bytes.fromhex(code), FakeUnit()) == ops  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("code", ["03", "0b01", "77", "92", "a305", "9e0401", "2801", "9d01", "a5"])
+@pytest.mark.parametrize(
+    "code", ["03", "0b01", "77", "92", "a305", "9e0401", "2801", "9d01", "a5", "a302a300"]
+)
 def test_damaged_expressions(code: str) -> None:
     data = bytes.fromhex(code)
     if code in ("03", "0b01"):  # numbers that are cut off read as shorter ones
@@ -141,7 +143,15 @@ def test_plans() -> None:
     assert skip(bytes.fromhex("02aabb11223344ff"), 0, variable.skips) == 7
 
 
-@pytest.mark.parametrize("data", [b"", b"\x01\x2e\x00\x03", b"\x01\x2e\x00\x03\x7f\x00\x00\x00"])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\x01\x2e\x00\x03",
+        b"\x01\x2e\x00\x03\x7f\x00\x00\x00",
+        b"\x01\x2e\x00\x03" + b"\x80" * 40 + b"\x08\x00\x00\x00",
+    ],
+)
 def test_damaged_abbreviations(data: bytes) -> None:
     with pytest.raises(DebuginfoError):
         Abbreviations(data, "test").table(0)
@@ -175,9 +185,26 @@ class FakeLines:
         "03ffffffff3f01",  # line 34 thousand million
         "03" + "80" * 400 + "01",  # a number that does not end
         "0301" + "01" + "0280",  # an instruction that is cut off
+        "0010" + "02" + "11" * 15,  # an address of fifteen bytes
+        "0009" + "02" + "ff" * 8 + "0201" + "01" + "000101",  # a step beyond all addresses
+        "0009" + "02" + "ff" * 8 + "0201" + "01",
     ],
 )
 def test_damaged_line_programs(code: str) -> None:
     reader = LineReader(FakeLines(code))  # type: ignore[arg-type]
     with pytest.raises(DebuginfoError, match="damaged line table"):
         reader.rows(reader.program(0, "", ""))
+
+
+def test_a_table_of_files_without_columns() -> None:
+    """So many rows of nothing would take all memory."""
+    body = bytes.fromhex("010101fb0e0d" + "000101010100000001000001" + "00" + "ffffffffff7f")
+    header = b"\5\0\x08\0" + (len(body)).to_bytes(4, "little")
+    lines = FakeLines("")
+    lines._data = (len(header) + len(body)).to_bytes(4, "little") + header + body
+    with pytest.raises(DebuginfoError, match="damaged line table"):
+        LineReader(lines).program(0, "", "")  # type: ignore[arg-type]
+
+
+def test_names_that_are_too_long_for_files() -> None:
+    assert files.existing([Path("/", "x" * 5000), Path("/"), Path(__file__)]) == [Path(__file__)]

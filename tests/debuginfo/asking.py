@@ -1,0 +1,346 @@
+"""All questions about a file of one kind, for `fuzz.py`: each may end in a `DebuginfoError`."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable
+from itertools import islice
+from pathlib import Path
+
+from stapy.debuginfo import ctypes as c
+from stapy.debuginfo import linepack, pack, symbols
+from stapy.debuginfo.btf import Btf
+from stapy.debuginfo.dwarf import callees, calls, insides
+from stapy.debuginfo.dwarf.build import build
+from stapy.debuginfo.dwarf.frames import Frames
+from stapy.debuginfo.dwarf.index import Index
+from stapy.debuginfo.dwarf.kernel import DwarfFile, Place
+from stapy.debuginfo.dwarf.ranges import arange_units
+from stapy.debuginfo.dwarf.separate import debug_link
+from stapy.debuginfo.dwarf.spec import EVERY, Spec
+from stapy.debuginfo.elf import ElfFile, map_file
+from stapy.debuginfo.errors import DebuginfoError
+from stapy.debuginfo.traceevents import of_module, shapes
+from stapy.debuginfo.vmlinuz import extract, inflate, payload
+
+Question = Callable[[], object]
+Ask = Callable[[bytes], object]
+_SOME = 24  # functions that are looked at closely
+_TYPES = 400
+
+
+def asked(questions: Iterable[Question]) -> None:
+    """Ask all, whatever the others answered."""
+    for question in questions:
+        try:
+            question()
+        except DebuginfoError:
+            continue
+
+
+def walk_type(type: c.CType, left: list[int]) -> None:
+    """Print a type and those of its members, as long as there is something left."""
+    if left[0] <= 0:
+        return
+    left[0] -= 1
+    c.c_name(type, "x")
+    c.size_of(type)
+    c.is_signed(type)
+    inner = c.strip(type)
+    if isinstance(inner, c.Struct):
+        c.find_member(inner, "no such member")
+        c.member_names(inner)
+        for member in inner.members():
+            walk_type(member.type, left)
+    elif isinstance(inner, (c.Pointer, c.Array)):
+        walk_type(inner.target if isinstance(inner, c.Pointer) else inner.element, left)
+    elif isinstance(inner, c.Function):
+        for part in inner.params:
+            walk_type(part.type, left)
+
+
+# --- ELF ----------------------------------------------------------------------
+
+
+def ask_elf(data: bytes) -> None:
+    """Headers, sections, symbols, notes."""
+    elf = ElfFile(data, "damaged")
+    asked(lambda row=row: elf.content(row) for row in elf.sections)  # type: ignore[misc]
+    asked((
+        elf.build_id,
+        lambda: symbols.elf_lines(elf),
+        lambda: list(elf.symbols(".dynsym", local=False)),
+        lambda: debug_link(elf),
+    ))  # fmt: skip
+
+
+def ask_module(base: Btf | None) -> Ask:
+    """A module as the cheap rungs read it."""
+
+    def ask(data: bytes) -> None:
+        ask_elf(data)
+        elf = ElfFile(data, "damaged")
+        shape = shapes(base) if base is not None else None
+        if shape is not None:
+            asked((lambda: list(of_module(elf, shape)),))
+        text = elf.read(".BTF")
+        if text:
+            ask_btf(base)(text)
+
+    return ask
+
+
+# --- BTF ----------------------------------------------------------------------
+
+
+def ask_btf(base: Btf | None) -> Ask:
+    """Everything in a BTF section."""
+
+    def ask(data: bytes) -> None:
+        btf = Btf(data, "damaged", base)
+        step = max(1, (btf.end - btf.first) // _TYPES)
+        for number in range(btf.first, btf.end + 2, step):
+            asked((lambda number=number: walk_type(btf.type_by_number(number), [60]),))
+        names = list(islice(btf.functions(), 0, None, max(1, btf.end // 4000)))
+        asked(lambda name=name: btf.function(name) for name in names)  # type: ignore[misc]
+        asked(lambda name=name: btf.type(name) for name in islice(btf.type_names(), 300))  # type: ignore[misc]
+        for name in ("task_struct", "struct list_head", "unsigned int", "enum pid_type"):
+            asked((lambda name=name: walk_type(btf.type(name) or c.Void(), [300]),))
+        asked((
+            lambda: [btf.tracepoint(name) for name in btf.tracepoints("sched_*")],
+            lambda: btf.per_cpu("runqueues"),
+            lambda: btf.variable("runqueues"),
+            lambda: btf.enumerator("PIDTYPE_MAX"),
+            lambda: list(islice(btf.enumerators(), 2000)),
+        ))  # fmt: skip
+
+    return ask
+
+
+# --- DWARF --------------------------------------------------------------------
+
+
+def ask_dwarf(path: Path) -> Ask:
+    """Everything in a debug file; ``path`` is where it lies (dwz: beside its alternate file)."""
+
+    def ask(data: bytes) -> None:
+        elf = ElfFile(data, str(path))
+        asked((lambda: debug_link(elf), elf.build_id))
+        ask_opened(DwarfFile(path, Index(build(elf)), elf))
+
+    return ask
+
+
+def ask_opened(dwarf: DwarfFile) -> None:
+    """All questions to a file whose index is there."""
+    asked((
+        lambda: dwarf.find(Spec("*")),
+        lambda: dwarf.find(Spec("*", "*", [EVERY])),
+        lambda: dwarf.find(Spec("*", "*.c", [(1, 40)], True), nearest=True),
+        lambda: dwarf.find(Spec("*", "*", [(10, 60)]), entries=True),
+        lambda: insides.labels(dwarf, Spec("*"), "*"),
+        lambda: callees.callees(dwarf, Spec("*"), Spec("*"), 2, tails=True),
+        lambda: linepack.table(dwarf),
+        lambda: arange_units(dwarf.info),
+        lambda: dwarf.enumerator("GREEN"),
+        lambda: dwarf.enumerator("HRTIMER_NORESTART"),
+        lambda: dwarf.index.files_like("a/sample.c"),
+    ))  # fmt: skip
+    places: list[Place] = []
+    asked((
+        lambda: places.extend(dwarf.find(Spec("*")).places[:_SOME]),
+        lambda: places.extend(dwarf.find(Spec("*", "*", [EVERY])).places[: 8 * _SOME : 8]),
+    ))  # fmt: skip
+    for place in places:
+        asked(questions_of(dwarf, place))
+    things = [bytes(text).decode("latin-1") for text in islice(dwarf.index._things, 150)]
+    for text in things:
+        letter, name = text[:1], text[1:]
+        if letter == "v":
+            asked((lambda name=name: dwarf.global_variable(name),))
+        word = {"s": "struct ", "u": "union ", "e": "enum "}.get(letter, "")
+        asked((lambda name=word + name: walk_type(dwarf.type(name) or c.Void(), [60]),))
+
+
+def questions_of(dwarf: DwarfFile, place: Place) -> list[Question]:
+    """What a probe at a place needs."""
+
+    def variables() -> None:
+        for variable in dwarf.variables(place):
+            walk_type(variable.type, [20])
+            for op in variable.ops or ():
+                if op.name == "implicit_pointer":
+                    asked((lambda op=op: dwarf.pointed_to(op.first, place),))
+                elif op.name == "parameter":
+                    asked((lambda op=op: dwarf.calls_with(op.first, place),))
+            asked((lambda variable=variable: dwarf.lines_with(place, variable),))
+
+    def called() -> None:
+        entry = dwarf.info.entry(place.entry)
+        asked((lambda: list(calls.calls(entry)),))
+
+    return [
+        variables,
+        called,
+        lambda: dwarf.prototype(place),
+        lambda: dwarf.frame(place),
+        lambda: dwarf.frame_base(place),
+        lambda: dwarf.entrance(place),
+        lambda: insides.behind_prologue(dwarf, place),
+        lambda: insides.at_address(dwarf, place.address),
+        lambda: insides.function_at(dwarf, place.address, inlined=True),
+        lambda: dwarf.place_of(place.symbol),
+        lambda: dwarf.refused(place.address),
+        lambda: dwarf.unit_variable(place.entry, "sink"),
+    ]
+
+
+def ask_frames(path: Path) -> Ask:
+    """The frames of all functions, whatever the other sections say."""
+
+    def ask(data: bytes) -> None:
+        elf = ElfFile(data, str(path))
+        dwarf = DwarfFile(path, index_of(path), elf)
+        frames = Frames(dwarf.info.sections)
+        for start, end, *_ in frames._rows[:500]:
+            for address in (start, start + 1, (start + end) // 2, end - 1):
+                frames.row(address)
+
+    return ask
+
+
+def ask_with_index(path: Path) -> Ask:
+    """A debug file that was damaged after its index was made."""
+
+    def ask(data: bytes) -> None:
+        ask_opened(DwarfFile(path, index_of(path), ElfFile(data, str(path))))
+
+    return ask
+
+
+_INDICES: dict[Path, bytes] = {}
+
+
+def index_of(path: Path) -> Index:
+    """The index of a whole file."""
+    if path not in _INDICES:
+        _INDICES[path] = build(ElfFile.open(path))
+    return Index(_INDICES[path])
+
+
+def ask_index(path: Path) -> Ask:
+    """A damaged index of a debug file that is whole."""
+    elf = ElfFile.open(path)
+
+    def ask(data: bytes) -> None:
+        dwarf = DwarfFile(path, Index(data), elf)
+        asked((lambda: list(dwarf.index.anchors()), lambda: list(dwarf.index.near("sa"))))
+        asked((lambda: dwarf.index.function_at(0x401000),))
+        ask_opened(dwarf)
+
+    return ask
+
+
+def ask_pack(base: Btf | None) -> Ask:
+    """A damaged file of the cache with a kernel's or module's BTF and symbols."""
+    from stapy.cache import Cache
+    from stapy.debuginfo.sources import _from_pack
+
+    cache = Cache(Path("/nowhere"), enabled=False)
+
+    def ask(data: bytes) -> None:
+        loaded = _from_pack(data, "damaged", base, cache, "")
+        if loaded.symbols is not None:
+            table = loaded.symbols
+            asked((lambda: list(table.rows("vfs")), lambda: table.kinds("vfs_read")))
+        btf = loaded.btf
+        if btf is None:
+            return
+        names = list(islice(btf.functions("vfs*"), 50))
+        asked(lambda name=name: btf.function(name) for name in names)  # type: ignore[misc]
+        for number in range(btf.first, btf.end, max(1, (btf.end - btf.first) // 100)):
+            asked((lambda number=number: walk_type(btf.type_by_number(number), [20]),))
+        asked((lambda: btf.enumerator("PIDTYPE_MAX"), lambda: btf.per_cpu("runqueues")))
+
+    return ask
+
+
+# --- images and compressed modules ---------------------------------------------
+
+
+def ask_image(data: bytes) -> None:
+    """A packed kernel image."""
+    parts = extract(inflate(payload(data, "damaged"), "damaged"))
+    if parts.layout is None:
+        return
+    from stapy.debuginfo.kallsyms import Kallsyms
+
+    tables = Kallsyms(parts.symbols, parts.layout)
+    asked((tables.text, lambda: tables.find("vfs_read"), lambda: tables.address("vfs_read")))
+    asked((lambda: Btf(parts.btf, "damaged"),))
+
+
+def ask_file(suffix: str) -> Ask:
+    """A file as `map_file` opens it: perhaps compressed."""
+    folder = Path(tempfile.mkdtemp(prefix="stapy-fuzz-"))
+
+    def ask(data: bytes) -> None:
+        path = folder / f"damaged{suffix}"
+        path.write_bytes(data)
+        ask_elf(bytes(map_file(path)))
+
+    return ask
+
+
+# --- targets ------------------------------------------------------------------
+
+Made = tuple[bytes, Ask]
+
+
+def _btf_of(path: Path) -> bytes:
+    data = bytes(map_file(path))
+    if data[:2] == b"\x9f\xeb":
+        return data
+    if data[:4] == b"\x7fELF":
+        return ElfFile(data, str(path)).read(".BTF") or b""
+    parts = extract(inflate(payload(data, path.name), path.name))
+    return parts.btf
+
+
+def _base(path: Path | None) -> Btf | None:
+    return Btf(_btf_of(path), "base") if path is not None else None
+
+
+def _pack_of(path: Path, base: Btf | None) -> bytes:
+    from stapy.debuginfo import sources
+
+    if base is None:
+        return pack.encode(sources._read_image_parts(path))
+    return pack.encode(sources._read_module_parts(path, base))
+
+
+def _debug(name: str) -> bool:
+    return name.startswith((".debug", ".rela.debug", ".zdebug", ".gnu_debug", ".symtab", ".strtab"))
+
+
+TARGETS: dict[str, tuple[Callable[[str], bool], Callable[[Path, Path | None], Made]]] = {
+    "elf": (lambda name: True, lambda path, base: (bytes(map_file(path)), ask_elf)),
+    "btf": (lambda name: True, lambda path, base: (_btf_of(path), ask_btf(_base(base)))),
+    "module": (
+        lambda name: not name.startswith((".text", ".init.text", ".rela.text")),
+        lambda path, base: (bytes(map_file(path)), ask_module(_base(base))),
+    ),
+    "dwarf": (_debug, lambda path, base: (bytes(map_file(path)), ask_dwarf(path))),
+    "later": (_debug, lambda path, base: (bytes(map_file(path)), ask_with_index(path))),
+    "frames": (
+        lambda name: name in (".debug_frame", ".rela.debug_frame"),
+        lambda path, base: (bytes(map_file(path)), ask_frames(path)),
+    ),
+    "index": (lambda name: True, lambda path, base: (build(ElfFile.open(path)), ask_index(path))),
+    "pack": (
+        lambda name: True,
+        lambda path, base: (_pack_of(path, made := _base(base)), ask_pack(made)),
+    ),
+    "image": (lambda name: True, lambda path, base: (path.read_bytes(), ask_image)),
+    "file": (lambda name: True, lambda path, base: (path.read_bytes(), ask_file(path.suffix))),
+}

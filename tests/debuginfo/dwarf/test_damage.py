@@ -1,0 +1,164 @@
+"""What damage of debug sections must not lead to: loops, recursion, too much memory.
+
+Each case is a fault that `tests.debuginfo.fuzz` found, or one of its kind.
+"""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import pytest
+
+from stapy.debuginfo import ctypes as c
+from stapy.debuginfo.dwarf import constants as k
+from stapy.debuginfo.dwarf.build import build
+from stapy.debuginfo.dwarf.expressions import Op
+from stapy.debuginfo.dwarf.sections import Sections
+from stapy.debuginfo.dwarf.types import Types
+from stapy.debuginfo.dwarf.units import Info
+from stapy.debuginfo.elf import ElfFile
+from stapy.debuginfo.errors import DebuginfoError
+from stapy.diagnostics import NOWHERE
+from stapy.elaborate.chains import Place
+from stapy.elaborate.pretty import _Writer
+from stapy.probes.dwarfnumbers import Unavailable, address_of, const
+from stapy.probes.dwarfvalues import _in_pieces
+from tests.debuginfo.elfwriter import ElfWriter
+
+UNIT, FIRST = 11, 12  # of a version 4 header; the unit's own entry is one byte
+# Codes 1 to 6: a unit, a type that refers, a class, a function type, a parameter, a struct.
+ABBREVIATIONS = bytes.fromhex(
+    "0111010000" + "020f0049130000" + "033901" + "03080000" + "0415010000" + "05050049130000"
+    "061301" + "03080000" + "070d00" + "03084913" + "380b0000" + "00"
+)
+
+
+def unit(entries: bytes) -> ElfFile:
+    """A file with one unit of DWARF 4."""
+    body = struct.pack("<HIB", 4, 0, 8) + b"\x01" + entries + b"\0"
+    writer = ElfWriter(2)
+    writer.section(".debug_info", struct.pack("<I", len(body)) + body)
+    writer.section(".debug_abbrev", ABBREVIATIONS)
+    return ElfFile(writer.data(), "damaged")
+
+
+def info(entries: bytes) -> Info:
+    return Info(Sections(unit(entries)))
+
+
+def ref(code: int, to: int) -> bytes:
+    return bytes([code]) + struct.pack("<I", to)
+
+
+def test_pointers_in_a_circle() -> None:
+    found = Types().type(info(ref(2, FIRST + 5) + ref(2, FIRST)).entry(FIRST))
+    assert isinstance(found, c.Pointer)
+    assert c.c_name(found) == "... **"
+
+
+def test_function_types_in_a_circle() -> None:
+    """Each parameter is the function again: without care, two to the power of the depth."""
+    entries = b"\x04" + ref(5, FIRST) * 8 + b"\0"
+    found = Types().type(info(entries).entry(FIRST))
+    assert c.c_name(found) == f"void ({', '.join(['...'] * 8)})"
+
+
+def test_a_type_that_completes_itself() -> None:
+    table = ABBREVIATIONS.replace(bytes.fromhex("05050049130000"), bytes.fromhex("05050031130000"))
+    writer = ElfWriter(2)
+    body = struct.pack("<HIB", 4, 0, 8) + b"\x01" + ref(5, FIRST) + b"\0"
+    writer.section(".debug_info", struct.pack("<I", len(body)) + body)
+    writer.section(".debug_abbrev", table)
+    entry = Info(Sections(ElfFile(writer.data(), "damaged"))).entry(FIRST)
+    assert k.AT_ABSTRACT_ORIGIN in entry.values
+    assert isinstance(Types().of(entry), c.Void)
+    assert entry.name() == ""
+
+
+def test_scopes_without_end() -> None:
+    """Their names would grow with the square of their number."""
+    with pytest.raises(DebuginfoError, match="nested too deep"):
+        build(unit(b"\x03x\0" * 5000))
+    build(unit(b"\x03x\0" * 30 + b"\0" * 30))
+
+
+def circle() -> c.Struct:
+    """A struct that contains itself, without a name."""
+    made = c.Struct("struct", "s", 8, lambda: [c.Member("", made, 0), c.Member("a", c.Void(), 0)])
+    return made
+
+
+def test_a_struct_that_contains_itself() -> None:
+    found = c.find_member(circle(), "a")
+    assert found is not None and found[1] == 0
+    assert c.find_member(circle(), "b") is None
+    assert c.member_names(circle()) == ["a"]
+
+
+def test_printing_a_struct_that_contains_itself() -> None:
+    made = c.Struct("struct", "s", 8, lambda: [c.Member("", made, 0), c.Member("me", made, 0)])
+    writer = _Writer(None, NOWHERE)  # type: ignore[arg-type]
+    writer.place(Place(made, None, None), 8)
+    assert [piece.text for piece in writer.pieces] == ["{{...}, .me={...}}"]
+
+
+def test_pieces_larger_than_what_they_are_part_of() -> None:
+    class Memory:
+        def run(self, ops: list[Op]) -> tuple[object, bool]:
+            return const(0), False
+
+    number = c.Int("long", 8, True)
+    for ops in ([Op("frame", 0), Op("piece", 1 << 66)], [Op("bytes", 1, 1), Op("piece", 1 << 66)]):
+        assert _in_pieces("x", number, ops, Memory()).value is not None  # type: ignore[arg-type]
+
+
+def test_an_address_that_is_none_of_the_kernel() -> None:
+    class Kernel:
+        module = None
+
+        class index:
+            @staticmethod
+            def functions(name: str) -> list[object]:
+                site = type("Site", (), {"pc": 0xFFFFFFFF81000000, "inlined": False})
+                return [type("Row", (), {"sites": [site]})]
+
+    address_of(0xFFFFFFFF82000000, Kernel())  # type: ignore[arg-type]
+    for address in (0x0F00000082000000, 0xFFFFFFFF00000000):
+        with pytest.raises(Unavailable):
+            address_of(address, Kernel())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", ["gzip", "xz", "zstd"])
+def test_files_that_inflate_without_end(
+    kind: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    import gzip
+    import lzma
+    import shutil
+    import subprocess
+
+    from stapy.debuginfo import elf, unpackers
+
+    data = bytes(5 << 20)
+    if kind == "zstd":
+        if shutil.which("zstd") is None:
+            pytest.skip("no zstd program")
+        packed = subprocess.run(["zstd", "-cq"], input=data, capture_output=True, check=True).stdout
+    else:
+        packed = gzip.compress(data) if kind == "gzip" else lzma.compress(data)
+    assert elf.inflate(packed, kind, "x") == data
+    monkeypatch.setattr(unpackers, "MAX_FILE", 4 << 20)
+    with pytest.raises(DebuginfoError, match="inflates to more than"):
+        elf.inflate(packed, kind, "x")
+
+
+def test_a_packer_that_asks_for_gigabytes() -> None:
+    import lzma
+
+    from stapy.debuginfo.vmlinuz import inflate
+
+    packed = bytearray(lzma.compress(b"x" * 9999, lzma.FORMAT_ALONE))
+    packed[3:5] = b"\xff\xff"  # the size of its dictionary
+    with pytest.raises(DebuginfoError, match="damaged lzma data"):
+        list(inflate(bytes(packed), "image"))

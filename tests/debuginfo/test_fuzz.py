@@ -1,0 +1,93 @@
+"""Damaged files end in answers or a clean error, in bounded time and memory: see `fuzz.py`.
+
+``STAPY_FUZZ_SECONDS=1200 pytest tests/debuginfo/test_fuzz.py`` searches for longer.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from . import fuzz
+from .dwarf.samples import RELOCATABLE, STYLES, extracted, make
+from .test_btf import sample
+from .test_vmlinuz import PACKERS, bz_image, vmlinux
+
+SECONDS = float(os.environ.get("STAPY_FUZZ_SECONDS", "12"))
+# Target of `asking.TARGETS` and the file; what is not among these is asked for by hand only.
+CASES = (
+    ("elf", "gcc"),
+    ("btf", "btf"),
+    ("pack", "gzip"),
+    ("dwarf", "gcc"),
+    ("dwarf", "clang"),
+    ("dwarf", "module"),
+    ("dwarf", "rust"),
+    ("dwarf", "alternate"),
+    ("later", "module"),
+    ("frames", "gcc"),
+    ("index", "gcc"),
+    *(("image", packer) for packer in PACKERS),
+)
+
+
+def written(kind: str, folder: Path) -> Path:
+    if kind == "gcc":
+        return make(folder, STYLES[1])
+    if kind == "module":
+        return make(folder, STYLES[1], RELOCATABLE)
+    kept = {
+        "clang": ("clang", "gdwarf-5/sample"),
+        "rust": ("rust", "rust"),
+        "alternate": ("dwz", "gdwarf-5/one"),
+    }
+    if kind in kept:
+        name, inside = kept[kind]
+        extracted(name, folder)
+        return folder / inside
+    data = sample().data() if kind == "btf" else bz_image(PACKERS[kind](vmlinux()))
+    (folder / kind).write_bytes(data)
+    return folder / kind
+
+
+@pytest.mark.parametrize(("target", "kind"), CASES, ids=["-".join(case) for case in CASES])
+def test_damage_gives_answers_or_a_clean_error(target: str, kind: str, tmp_path: Path) -> None:
+    search = fuzz.prepare(target, written(kind, tmp_path))
+    report = search.run(SECONDS / len(CASES))
+    assert report.inputs > 2
+    assert not report.faults, f"python -m tests.debuginfo.fuzz {target} 1 --only {report.faults}"
+
+
+def test_faults_are_found(tmp_path: Path) -> None:
+    """Of each kind that the search is for."""
+    path = written("gcc", tmp_path)
+    data = path.read_bytes()
+    for fault in ("RecursionError", "MemoryError", "TooLong", "IndexError"):
+
+        def ask(data: bytes, fault: str = fault) -> None:
+            if fault == "RecursionError":
+                ask(data)
+            elif fault == "MemoryError":
+                bytearray(2 * fuzz.MEMORY)
+            elif fault == "TooLong":
+                while True:
+                    pass
+            raise IndexError
+
+        search = fuzz.Search(data, [(0, len(data))], ask, 0.2)
+        report = search.run(0.01)
+        assert [name.split()[0] for name in report.faults] == [fault]
+
+
+def test_an_input_is_told_by_its_number() -> None:
+    for number in range(50):
+        one, other = bytearray(range(200)), bytearray(range(200))
+        fuzz.damage(one, [(20, 60), (100, 140)], random.Random(number))
+        fuzz.damage(other, [(20, 60), (100, 140)], random.Random(number))
+        assert one == other
+        if len(one) == 200:
+            changed = [at for at in range(200) if one[at] != at]
+            assert all(20 <= at < 60 or 100 <= at < 148 for at in changed)
