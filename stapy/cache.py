@@ -71,6 +71,10 @@ class Cache:
         cache.poisoned = options.poison_cache
         return cache
 
+    def filled(self) -> Cache:
+        """The same cache, answering even if this one is poisoned: for what was just stored."""
+        return Cache(self.root, self.enabled)
+
     def path(self, kind: str, key: str) -> Path:
         """Where an entry lives, whether it exists or not."""
         return self.root / kind / key[:2] / key

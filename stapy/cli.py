@@ -105,8 +105,11 @@ def _module_name(options: Options, value: str) -> None:
     options.module_name = name
 
 
+_MAX_PID = 1 << 22  # the kernel's own limit
+
+
 def _target(options: Options, value: str) -> None:
-    if not value.isdigit() or int(value) == 0:
+    if not value.isdecimal() or not 0 < int(value) <= _MAX_PID:
         raise UsageError(f"Invalid target process ID number '{value}'.")
     options.target = int(value)
 
@@ -340,10 +343,21 @@ def _check(options: Options) -> None:
         raise UsageError("-l and -L take a probe point, not a script.")
     if options.command is not None and options.target is not None:
         raise UsageError("You can't specify both -c and -x options.")
+    if options.rotate is not None:
+        _check_rotation(options)
     if options.suppress_time_limits and not options.guru:
         raise UsageError("--suppress-time-limits requires guru mode (-g).")
     if options.vm and options.release:
         raise UsageError("--vm=RELEASE names the kernel; -r cannot be given too.")
+
+
+def _check_rotation(options: Options) -> None:
+    from stapy.run import options as run
+
+    try:
+        run.check(run.RunOptions(output=options.output, rotate=options.rotate or " "))
+    except run.UsageError as error:
+        raise UsageError(str(error)) from None
 
 
 def main(words: list[str] | None = None) -> int:

@@ -90,6 +90,8 @@ class Session:
             from stapy.tools.explain import explain
 
             return explain(options.explain)
+        if options.listing is None and not options.dump and options.last_pass == 5:
+            self.check_run()
         self.read_texts()
         kernel = self.find_kernel()
         if options.listing is None and not options.dump and options.last_pass >= 4:
@@ -173,7 +175,8 @@ class Session:
         if self.folder and not self.options.keep and self.folder in module.parents:
             from stapy import recall
 
-            found = recall.find(self.cache, self.key)
+            # --poison-cache keeps us from reading what was there, not from naming what we wrote.
+            found = recall.find(self.cache.filled(), self.key)
             if found is not None:
                 return found[0]
             return self.keep_unnamed(module)
@@ -441,6 +444,20 @@ class Session:
         except VmError as error:
             self.at_pass = 5
             self.refuse("E0590", str(error), kind="run error", hint=error.hint)
+
+    def check_run(self) -> None:
+        """Refuse what pass 5 could not do; in a virtual machine other programs may be there."""
+        options = self.options
+        if options.vm or (options.command is None and options.output is None):
+            return
+        from stapy.run import beforehand
+        from stapy.run.errors import RunError
+
+        try:
+            beforehand.check(options.command, options.output, bool(options.rotate))
+        except RunError as error:
+            self.at_pass = 5
+            self.refuse("E0502", str(error), kind="run error")
 
     def check_host(self, kernel: Kernel) -> None:
         """Say in one line why this host cannot load modules, and offer the machine."""

@@ -88,6 +88,7 @@ def test_a_poisoned_cache_stores_but_never_answers(
     cache = Cache.of(Options(poison_cache=True))
     cache.put_bytes("x", KEY, b"1")
     assert cache.get("x", KEY) is None
+    assert cache.filled().get_bytes("x", KEY) == b"1"
     assert Cache.of(Options()).get_bytes("x", KEY) == b"1"
 
 

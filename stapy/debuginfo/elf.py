@@ -7,9 +7,12 @@ ends in a `DebuginfoError` and not in a wrong answer or a huge allocation.
 from __future__ import annotations
 
 import mmap
+import os
 import struct
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.record import Record
@@ -24,6 +27,8 @@ SHF_COMPRESSED = 0x800
 STT_FUNC = 2
 _MAX_INFLATED = 4 << 30  # no section of a real file inflates beyond this
 _NT_GNU_BUILD_ID = 3
+_SPARE_DESCRIPTORS = 64  # for compilers, their pipes and what they are given
+_MANY_DESCRIPTORS = 1 << 16
 
 # Magic of the compressed files that modules come in -> name for messages.
 COMPRESSED_MAGIC = {
@@ -238,10 +243,42 @@ def map_file(path: Path) -> Buffer:
                     return inflate(file.read(), kind, str(path))
             if not head:
                 raise DebuginfoError(f"{path}: empty file")
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            file.seek(0)
+            return mapped(file)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise DebuginfoError(f"{path}: {why}") from None
+
+
+def mapped(file: BinaryIO) -> Buffer:
+    """An open file's bytes; before descriptors run out they are read instead of mapped.
+
+    Before Python 3.13 a map keeps a descriptor for as long as it lives, and a
+    script over all modules maps two thousand files.
+    """
+    if sys.version_info >= (3, 13):
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ, trackfd=False)
+    number = os.dup(file.fileno())  # the lowest that is free, which the map would get
+    os.close(number)
+    if has_descriptors(number):
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    return file.read()
+
+
+def has_descriptors(number: int) -> bool:
+    """True when enough descriptors are left for compilers and pipes, perhaps by a higher limit."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if number + _SPARE_DESCRIPTORS < soft or soft == resource.RLIM_INFINITY:
+        return True
+    wanted = hard if hard != resource.RLIM_INFINITY else max(soft, _MANY_DESCRIPTORS)
+    if soft < wanted:
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        except (OSError, ValueError):
+            return False
+    return number + _SPARE_DESCRIPTORS < wanted
 
 
 def inflate(data: bytes, kind: str, name: str) -> bytes:

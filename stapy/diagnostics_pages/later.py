@@ -44,6 +44,9 @@ The message names the file and the reason.""",
     "E0501": """This host cannot load modules
 Loading needs root and a kernel that permits it. `stapy --vm` runs the script in a throw-away
 virtual machine instead.""",
+    "E0502": """The command or the output file cannot be used
+The program of -c was not found or may not be run, or the file of -o cannot be written. Both are
+looked at before the script is translated; with --vm they are looked for in the machine.""",
     "E0590": """The virtual machine cannot be used
 The message says what is missing: usually QEMU, or a kernel image with its modules.""",
     "W0601": """A histogram's bounds were adjusted

@@ -13,7 +13,7 @@ import signal
 import time
 from typing import Dict, List, Optional
 
-from . import kernel
+from . import beforehand, kernel
 from .control import Channel, folder_of
 from .elf import ModuleFile
 from .errors import RunError
@@ -307,6 +307,10 @@ def _run(module: ModuleFile, options: RunOptions, messages: Messages, signals: S
         raise RunError(f"'{module.path}' is not a module that stapy made")
     kernel.check(module)
     parameters = _parameters(module, options)
+    beforehand.check(options.command, options.output, bool(options.rotate))
+    warning = beforehand.target_warning(options.target)
+    if warning:
+        messages.warning(warning)
     target = Target(options.command) if options.command else None
     try:
         with Turn() as turn:

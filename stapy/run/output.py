@@ -74,6 +74,12 @@ class Sink:
         return bool(events)
 
 
+def place_of(pattern: str, number: "int | None") -> str:
+    """The name of a file of ``-o``, with a number for one in a row of files."""
+    name = time.strftime(pattern) if "%" in pattern else pattern
+    return name if number is None else f"{name}.{number}"
+
+
 class File(Sink):
     """A file named by ``-o``, or the row of files that ``-S`` makes of it."""
 
@@ -87,11 +93,9 @@ class File(Sink):
         super().__init__(self._open())
 
     def _open(self) -> int:
-        name = time.strftime(self._pattern) if "%" in self._pattern else self._pattern
-        if self._size:
-            name += f".{self._number}"
-        elif self._number:
-            name += f".{self._number}"  # SIGUSR2 without -S
+        # SIGUSR2 numbers the files without -S, too.
+        numbered = self._size or self._number
+        name = place_of(self._pattern, self._number if numbered else None)
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
         try:
             fd = os.open(name, flags, 0o664)

@@ -207,3 +207,28 @@ def test_fresh_machine_writes_the_output_file_on_the_host(
     assert process.wait(60) == 0
     assert file.read_text().splitlines()[0] == "begin 5"
     assert file.read_text().splitlines()[-1] == "end"
+
+
+def test_what_cannot_work_is_told_first(guest: Machine, modules: dict[str, Path]) -> None:
+    """One line each, and nothing was loaded; a process that does not live is only a warning."""
+    text = """
+    dmesg -C
+    $run -c 'nosuch -x' $ticks; echo status $?
+    $run -c /etc/passwd $ticks; echo status $?
+    $run -o /nosuch/file $ticks; echo status $?
+    $run -o /tmp $ticks; echo status $?
+    $run -S x -o f $ticks; echo status $?
+    dmesg | grep -c ticks
+    $run -x 4000000 -T 0.3 $ticks | grep begin
+    """
+    result = shell(guest, modules, text)
+    assert output(result) == ["status 1"] * 5 + ["0", "begin 4000000"]
+    assert result.stderr.decode().splitlines() == [
+        "ERROR: Couldn't start 'nosuch': No such file or directory",
+        "ERROR: Couldn't start '/etc/passwd': Permission denied",
+        "ERROR: Couldn't open output file '/nosuch/file': No such file or directory",
+        "ERROR: Couldn't open output file '/tmp': Is a directory",
+        "ERROR: Invalid value 'x' for -S (should be 1-1073741824).",
+        "Try 'stapy-run --help'.",
+        "WARNING: there is no process 4000000; target() is that number all the same",
+    ]

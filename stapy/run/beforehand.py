@@ -1,0 +1,64 @@
+"""What would go wrong later on is told before anything is compiled or loaded."""
+
+from __future__ import annotations
+
+import os
+from typing import Optional
+
+from .errors import RunError
+from .output import place_of
+from .target import words_of
+
+
+def check(command: Optional[str], output: Optional[str], rotate: bool) -> None:
+    """Refuse a command of ``-c`` that cannot be run and a file of ``-o`` that cannot be written."""
+    if command is not None:
+        words = words_of(command)
+        why = not_runnable(words[0]) if words else "it is empty"
+        if why:
+            name = f"'{words[0]}'" if words else "the command of -c"
+            raise RunError(f"Couldn't start {name}: {why}")
+    if output:
+        name = place_of(output, 0 if rotate else None)
+        why = _not_writable(name)
+        if why:
+            raise RunError(f"Couldn't open output file '{name}': {why}")
+
+
+def not_runnable(program: str) -> str:
+    """Why a program cannot be run, "" when it can; one without a slash is looked for in PATH."""
+    places = [""] if "/" in program else [folder + "/" for folder in os.get_exec_path()]
+    found = [place + program for place in places if os.path.exists(place + program)]
+    if not found:
+        return os.strerror(2)
+    if any(os.path.isfile(path) and os.access(path, os.X_OK) for path in found):
+        return ""
+    return os.strerror(13)
+
+
+def _not_writable(name: str) -> str:
+    """Why a file cannot be written or made; what only shows when it is done is found out then."""
+    if os.path.isdir(name):
+        return os.strerror(21)
+    folder = os.path.dirname(name) or "."
+    try:
+        os.stat(folder + "/.")
+    except OSError as error:
+        return error.strerror or str(error)
+    place = name if os.path.exists(name) else folder
+    return "" if os.access(place, os.W_OK) else os.strerror(13)
+
+
+def target_warning(pid: int) -> str:
+    """A warning about a process of ``-x`` that does not exist, "" when it does.
+
+    The manual promises that a script runs whether that process lives or not.
+    """
+    try:
+        if pid:
+            os.kill(pid, 0)
+    except ProcessLookupError:
+        return f"there is no process {pid}; target() is that number all the same"
+    except OSError:
+        pass  # it belongs to somebody else
+    return ""

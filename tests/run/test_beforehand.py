@@ -1,0 +1,90 @@
+"""What is refused before anything is loaded."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from stapy.run import beforehand
+from stapy.run.errors import RunError
+
+MISSING = "No such file or directory"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text").write_text("x")
+    (tmp_path / "sub").mkdir()
+    program = tmp_path / "sub" / "program"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/sub:/usr/bin:/bin")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("true", ""),
+        ("program -x", ""),
+        ("sub/program", ""),
+        ("nosuch | cat", ""),  # the shell will tell
+        ("nosuch-program -l", f"'nosuch-program': {MISSING}"),
+        ("./program", f"'./program': {MISSING}"),
+        ("./text", "'./text': Permission denied"),
+        ("./sub", "'./sub': Permission denied"),
+        ("", "the command of -c: it is empty"),
+    ],
+)
+def test_commands(command: str, why: str, folder: Path) -> None:
+    if not why:
+        beforehand.check(command, None, False)
+        return
+    with pytest.raises(RunError) as told:
+        beforehand.check(command, None, False)
+    assert str(told.value) == f"Couldn't start {why}"
+
+
+@pytest.mark.parametrize(
+    ("output", "rotate", "why"),
+    [
+        ("new", False, ""),
+        ("sub/new", True, ""),
+        ("text", False, ""),
+        ("/dev/null", False, ""),
+        ("sub", True, ""),  # that will be sub.0
+        ("sub", False, "'sub': Is a directory"),
+        ("nosuch/new", False, f"'nosuch/new': {MISSING}"),
+        ("text/new", True, "'text/new.0': Not a directory"),
+    ],
+)
+def test_files(output: str, rotate: bool, why: str, folder: Path) -> None:
+    if not why:
+        beforehand.check(None, output, rotate)
+        return
+    with pytest.raises(RunError) as told:
+        beforehand.check(None, output, rotate)
+    assert str(told.value) == f"Couldn't open output file {why}"
+
+
+def test_names_with_the_time(folder: Path) -> None:
+    (folder / time.strftime("%Y")).mkdir()
+    beforehand.check(None, "%Y/out", False)
+    with pytest.raises(RunError):
+        beforehand.check(None, "%Y", False)
+
+
+def test_processes() -> None:
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    told = beforehand.target_warning(child.pid)
+    assert told == f"there is no process {child.pid}; target() is that number all the same"
+    assert beforehand.target_warning(os.getpid()) == ""
+    assert beforehand.target_warning(1) == ""
+    assert beforehand.target_warning(0) == ""  # without -x
