@@ -98,7 +98,8 @@ The conversion does not exist. `%%` prints a percent sign.""",
 Collect the changes and apply them behind the loop. Deleting the whole array is a change, too.""",
     "E0290": """Unusable input from outside the script
 The value of a -D option is no constant number, or the debug information found is damaged: the
-message says which. For damaged debug information install the package again.""",
+message says which. For damaged debug information install the package again, and let go what was
+made of it: `stapy --clean-cache`.""",
     "E0292": """-G does not fit the script
 `-G NAME=VALUE` sets a global number or string of the script when the module is loaded. Arrays and
 statistics have no single value; a number may be decimal, hexadecimal or octal.""",

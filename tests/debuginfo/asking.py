@@ -131,6 +131,20 @@ def ask_dwarf(path: Path) -> Ask:
     return ask
 
 
+def ask_alternate(path: Path) -> Ask:
+    """A file ``one`` whose alternate file is damaged: beside ``path``, as dwz left the two."""
+    folder = Path(tempfile.mkdtemp(prefix="stapy-fuzz-"))
+    one = folder / "one"
+    one.write_bytes((path.parent / "one").read_bytes())
+    whole = one.read_bytes()
+
+    def ask(data: bytes) -> None:
+        (folder / path.name).write_bytes(data)
+        ask_dwarf(one)(whole)
+
+    return ask
+
+
 def ask_opened(dwarf: DwarfFile) -> None:
     """All questions to a file whose index is there."""
     asked((
@@ -331,6 +345,7 @@ TARGETS: dict[str, tuple[Callable[[str], bool], Callable[[Path, Path | None], Ma
         lambda path, base: (bytes(map_file(path)), ask_module(_base(base))),
     ),
     "dwarf": (_debug, lambda path, base: (bytes(map_file(path)), ask_dwarf(path))),
+    "alternate": (_debug, lambda path, base: (path.read_bytes(), ask_alternate(path))),
     "later": (_debug, lambda path, base: (bytes(map_file(path)), ask_with_index(path))),
     "frames": (
         lambda name: name in (".debug_frame", ".rela.debug_frame"),

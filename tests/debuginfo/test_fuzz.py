@@ -26,7 +26,8 @@ CASES = (
     ("dwarf", "clang"),
     ("dwarf", "module"),
     ("dwarf", "rust"),
-    ("dwarf", "alternate"),
+    ("dwarf", "dwz"),
+    ("alternate", "common"),
     ("later", "module"),
     ("frames", "gcc"),
     ("index", "gcc"),
@@ -42,7 +43,8 @@ def written(kind: str, folder: Path) -> Path:
     kept = {
         "clang": ("clang", "gdwarf-5/sample"),
         "rust": ("rust", "rust"),
-        "alternate": ("dwz", "gdwarf-5/one"),
+        "dwz": ("dwz", "gdwarf-5/one"),
+        "common": ("dwz", "gdwarf-5/common"),
     }
     if kind in kept:
         name, inside = kept[kind]

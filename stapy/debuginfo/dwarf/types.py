@@ -24,7 +24,9 @@ class Types:
         """The type that an entry's type attribute names; void without one."""
         holder = entry.holder(k.AT_TYPE)
         target = holder.refer(k.AT_TYPE) if holder is not None else None
-        return c.Void() if target is None else self.type(target, depth)
+        if target is None:  # one in a unit of its own, of DWARF 4, is not read
+            return c.Void() if holder is None else c.Unknown("...")
+        return self.type(target, depth)
 
     def type(self, entry: Entry, depth: int = 0) -> c.CType:
         """The type that an entry describes."""
@@ -42,6 +44,9 @@ class Types:
         return known
 
     def _make(self, entry: Entry, depth: int) -> c.CType:
+        described = entry.refer(k.AT_SIGNATURE)  # in a unit of its own
+        if described is not None:
+            return self.type(described, depth)
         tag, name, size = entry.tag, entry.qualified(), entry.number(k.AT_BYTE_SIZE)
         if tag == k.BASE_TYPE:
             return _base(name, size, entry.number(k.AT_ENCODING))

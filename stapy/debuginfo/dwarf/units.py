@@ -106,7 +106,8 @@ class Entry:
         if not isinstance(value, int):
             return None
         if self.forms[attribute] == k.REF_SIG8:
-            return None
+            found = self.unit.info.signatures.get(value)
+            return None if found is None else self.unit.info.entry(found)
         return self.unit.info.entry(value)
 
     def children(self) -> Iterator[Entry]:
@@ -294,7 +295,8 @@ class Info:
     """``.debug_info`` of one file, and of the alternate file that it shares with others.
 
     Offsets from `ALTERNATE` on mean entries of that file; ``base`` is what is
-    added to those of this section.  Units are numbered over both.
+    added to those of this section.  Units are numbered over both.  ``signatures`` are the
+    entries of types that have a unit of their own (DWARF 5), by their numbers.
     """
 
     def __init__(self, sections: Sections, base: int = 0) -> None:
@@ -305,6 +307,7 @@ class Info:
         if len(self.data) > ALTERNATE:
             raise DebuginfoError(f"{self.name}: more than 2 GB of entries")
         self.abbreviations = Abbreviations(sections.section("abbrev"), self.name)
+        self.signatures: dict[int, int] = {}
         self.headers = list(self._headers())
         self._starts = [header.offset for header in self.headers]
         self._units: dict[int, Unit] = {}
@@ -338,6 +341,8 @@ class Info:
                 if kind in (4, 5):  # skeleton and split units have an id
                     first += 8
                 elif kind in (2, 6):  # type units: signature and offset
+                    signature, place = struct.unpack_from("<QI", data, first)
+                    self.signatures.setdefault(signature, at + place + self.base)
                     first += 12
             elif version in (2, 3, 4):
                 (table,) = struct.unpack_from("<I", data, at + 6)

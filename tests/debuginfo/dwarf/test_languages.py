@@ -319,6 +319,32 @@ def test_a_virtual_base_has_no_place(program: DwarfFile) -> None:
     assert c.find_member(found, "first") is None
 
 
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [("-gdwarf-5", ("struct pair *", "y", 32)), ("-gdwarf-4", ("struct {...} *", "", 0))],
+)
+def test_types_in_units_of_their_own(
+    tmp_path: Path, version: str, expected: tuple[str, str, int]
+) -> None:
+    """What ``-fdebug-types-section`` makes; those of DWARF 4 are in a section that is not read."""
+    source = (
+        "struct pair { int x, y; };\n"
+        "__attribute__((noinline)) int f(struct pair *p) { return p->y; }\n"
+        "struct pair sink;\n"
+        "void _start(void) { sink.x = f(&sink); }\n"
+    )
+    flags = (version, "-O1", "-fdebug-types-section", "-ffreestanding", *LINKED)
+    dwarf = opened(compiled(tmp_path, "a.c", source, *flags))
+    spec = parse("f")
+    assert spec is not None
+    (place,) = dwarf.find(spec).places
+    (pointer,) = [variable.type for variable in dwarf.variables(place)]
+    assert isinstance(pointer, c.Pointer)
+    found = c.find_member(pointer.target, "y")
+    shown = (found[0].name, found[1]) if found is not None else ("", 0)
+    assert (c.c_name(pointer), *shown) == expected
+
+
 # --- Rust -------------------------------------------------------------------------
 
 
