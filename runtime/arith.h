@@ -3,7 +3,7 @@
 #ifndef STAPY_ARITH_H
 #define STAPY_ARITH_H
 
-/* For arming conditions, which have no context to report an error in. */
+/* For arming conditions as well: nobody is told of their errors. */
 static inline bool stapy_try_divide(s64 a, s64 b, s64 *result)
 {
 	if (unlikely(!b))

@@ -56,6 +56,12 @@ static inline enum stapy_state stapy_state(void)
 	return atomic_read(&stapy_session.state);
 }
 
+/* Is a place of this probe (NULL: the runtime's own) to be armed at present? */
+static inline bool stapy_wanted(const struct stapy_probe *probe)
+{
+	return !probe || !probe->condition || !READ_ONCE(probe->condition->idle);
+}
+
 /* The figures that are printed when a session ends. */
 void stapy_report_skips(u64 missed);
 void stapy_report_probes(void);

@@ -31,17 +31,30 @@ struct stapy_limits {
 	int timing;			/* -t: count hits and cycles of each probe, report at the end */
 	u64 overload_threshold;		/* cycles */
 	u64 overload_interval;		/* cycles */
+	u64 on_the_fly_interval;	/* ns that a condition is false before its probes are disarmed; 0: 100 ms */
 	size_t buffer_bytes;		/* output ring of one CPU */
 	bool hist_given;		/* the next two count */
 	int hist_width;			/* characters that a histogram's bars are scaled to */
 	int hist_elision;		/* its empty rows kept on either side of a gap; -1 keeps all */
 };
 
+/* An arming condition; equal ones of several probes are one. */
+struct stapy_condition {
+	bool (*test)(struct stapy_context *c);
+	/* run-time state below */
+	bool off;			/* false when it was judged last: its probes run no handlers */
+	bool idle;			/* and they are disarmed, or about to be */
+	bool waiting;			/* it was found false since the time below, after so many turns */
+	unsigned int turns;		/* how often it became true */
+	unsigned int turns_seen;
+	unsigned long since;		/* jiffies */
+};
+
 /* One derived probe. */
 struct stapy_probe {
 	void (*handler)(struct stapy_context *c);
 	void (*entry)(struct stapy_context *c);	/* entry side of a return probe, or NULL */
-	bool (*condition)(void);		/* arming condition, or NULL */
+	struct stapy_condition *condition;	/* or NULL */
 	const char *written;			/* the point as the script has it */
 	const char *alias;			/* pn() */
 	const char *place;			/* "script.stp:3:7" */

@@ -24,6 +24,7 @@
 #include <linux/ftrace.h>
 #include <linux/hardirq.h>
 #include <linux/hrtimer.h>
+#include <linux/irq_work.h>
 #include <linux/jiffies.h>
 #include <linux/kallsyms.h>
 #include <linux/kernel.h>
@@ -63,6 +64,7 @@
 #include <linux/version.h>
 #include <linux/vmalloc.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 #include <asm/irq_regs.h>
 #include <asm/ptrace.h>
 #include <asm/timex.h>

@@ -29,4 +29,31 @@ static void stapy_on_event(struct perf_event *event, struct perf_sample_data *da
 	stapy_hit_leave(c);
 }
 
+/* Events are made once, in the state that their probe wants, and switched from then on. */
+static bool stapy_event_wanted(const struct stapy_site *site, bool *armed)
+{
+	*armed = stapy_wanted(site->probe);
+	return *armed;
+}
+
+static void stapy_rearm_events(const struct stapy_site *site, struct perf_event * __percpu *events,
+			       bool *armed)
+{
+	bool before = *armed;
+	int cpu;
+
+	if (!events || stapy_event_wanted(site, armed) == before)
+		return;
+	for_each_possible_cpu(cpu) {
+		struct perf_event *event = *per_cpu_ptr(events, cpu);
+
+		if (!event)
+			continue;
+		if (*armed)
+			perf_event_enable(event);
+		else
+			perf_event_disable(event);
+	}
+}
+
 #endif

@@ -12,6 +12,11 @@ struct stapy_family {
 	void (*stop)(void *rows, unsigned int count);
 	/* Add up hits that the kernel missed, for the report; may be NULL. */
 	u64 (*missed)(void *rows, unsigned int count);
+	/*
+	 * Arm and disarm rows so that those are armed whose stapy_wanted() says so; in process
+	 * context, between start and stop. NULL: all stay armed, and a hit tests the condition.
+	 */
+	void (*rearm)(void *rows, unsigned int count);
 };
 
 #include "begin_end.h"
@@ -23,5 +28,6 @@ struct stapy_family {
 #include "perf.h"
 #include "netfilter.h"
 #include "modsyms.h"
+#include "arming.h"
 
 #endif

@@ -14,10 +14,12 @@ struct place {
 	unsigned long address;
 	struct stapy_kprobe *first;	/* more of the same place follow by ->same */
 	const struct stapy_kprobe_row *only;	/* there is just this one, and it has a handler */
+	bool armed;			/* in the filter */
 };
 
 static struct place *places;
 static unsigned int places_mask;
+static unsigned long *filter;		/* room for all addresses */
 static bool registered;
 
 static __always_inline unsigned int slot_of(unsigned long address)
@@ -117,8 +119,7 @@ static void STAPY_CALLBACK on_lone_function(unsigned long ip, unsigned long pare
 static struct ftrace_ops ops;
 
 /* Put those of one kind in front of what is there; returns how many places are new. */
-static unsigned int fill_places(struct stapy_kprobe *probes, unsigned int count, bool is_return,
-				unsigned long *addresses)
+static unsigned int fill_places(struct stapy_kprobe *probes, unsigned int count, bool is_return)
 {
 	unsigned int i, n = 0;
 
@@ -131,7 +132,8 @@ static unsigned int fill_places(struct stapy_kprobe *probes, unsigned int count,
 			continue;
 		place = find((unsigned long)probe->kp.addr);
 		if (!place->first)
-			addresses[n++] = (unsigned long)probe->kp.addr;
+			lone.address = (unsigned long)probe->kp.addr;
+		n += !place->first;
 		/* What is remembered must not go stale: let nobody switch ftrace off meanwhile. */
 		if (probe->row->remembers)
 			ops.flags |= FTRACE_OPS_FL_PERMANENT;
@@ -143,12 +145,57 @@ static unsigned int fill_places(struct stapy_kprobe *probes, unsigned int count,
 	return n;
 }
 
+/* Put the addresses that are wanted into the filter; true when they are not those that were in it. */
+static bool choose(unsigned int *wanted)
+{
+	bool changed = false;
+	unsigned int i;
+
+	*wanted = 0;
+	for (i = 0; i <= places_mask; i++) {
+		bool armed = places[i].first && stapy_place_wanted(places[i].first);
+
+		changed |= armed != places[i].armed;
+		places[i].armed = armed;
+		if (armed)
+			filter[(*wanted)++] = places[i].address;
+	}
+	return changed;
+}
+
+static void unregister(void)
+{
+	if (registered)
+		unregister_ftrace_function(&ops);
+	registered = false;
+}
+
+int stapy_fentry_rearm(void)
+{
+	unsigned int wanted;
+	int r;
+
+	if (!places || !choose(&wanted))
+		return 0;
+	/* An empty filter would mean all functions. */
+	if (!wanted) {
+		unregister();
+		return 0;
+	}
+	r = stapy_ftrace_filter(&ops, filter, wanted);
+	if (!r && !registered) {
+		r = register_ftrace_function(&ops);
+		registered = !r;
+	}
+	if (r)
+		stapy_fentry_stop();
+	return r;
+}
+
 int stapy_fentry_start(struct stapy_kprobe *probes, unsigned int count)
 {
 	unsigned int i, n = 0, slots;
-	unsigned long *addresses;
 	bool few = true;
-	int r = -ENOMEM;
 
 	for (i = 0; i < count; i++) {
 		n += probes[i].fentry;
@@ -158,39 +205,31 @@ int stapy_fentry_start(struct stapy_kprobe *probes, unsigned int count)
 		return 0;
 	slots = roundup_pow_of_two(2 * n);
 	places = kvcalloc(slots, sizeof(*places), GFP_KERNEL);
-	addresses = kvcalloc(n, sizeof(*addresses), GFP_KERNEL);
-	if (!places || !addresses)
-		goto failed;
+	filter = kvcalloc(n, sizeof(*filter), GFP_KERNEL);
+	if (!places || !filter) {
+		stapy_fentry_stop();
+		return -ENOMEM;
+	}
 	places_mask = slots - 1;
 	/* Entries come first, for they look at the return address that the others change. */
-	n = fill_places(probes, count, true, addresses);
-	n += fill_places(probes, count, false, addresses + n);
-	lone = *find(addresses[0]);
+	n = fill_places(probes, count, true);
+	n += fill_places(probes, count, false);
+	lone = *find(lone.address);
 	if (!STAPY_FTRACE_ARGUMENTS || !few)
 		ops.flags |= FTRACE_OPS_FL_SAVE_REGS;
 	ops.func = n == 1 ? on_lone_function : on_function;
-	r = stapy_ftrace_filter(&ops, addresses, n);
-	r = r ?: register_ftrace_function(&ops);
-	if (r)
-		goto failed;
-	registered = true;
-	kvfree(addresses);
-	return 0;
-failed:
-	kvfree(addresses);
-	stapy_fentry_stop();
-	return r;
+	return stapy_fentry_rearm();
 }
 
 void stapy_fentry_stop(void)
 {
-	if (registered)
-		unregister_ftrace_function(&ops);
-	registered = false;
+	unregister();
 	if (places)
 		ftrace_free_filter(&ops);
 	kvfree(places);
+	kvfree(filter);
 	places = NULL;
+	filter = NULL;
 }
 
 #else
@@ -198,6 +237,11 @@ void stapy_fentry_stop(void)
 int stapy_fentry_start(struct stapy_kprobe *probes, unsigned int count)
 {
 	return -EOPNOTSUPP;
+}
+
+int stapy_fentry_rearm(void)
+{
+	return 0;
 }
 
 void stapy_fentry_stop(void)

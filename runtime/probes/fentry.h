@@ -29,14 +29,31 @@ static inline bool stapy_may_be_fentry(const struct stapy_kprobe_row *row)
 	return !row->offset && !row->module && !row->callers;
 }
 
+/* Callbacks of kprobes and kretprobes. */
+int stapy_on_entry(struct kprobe *kp, struct pt_regs *regs);
+/* Entry side of a return probe: saves values; nonzero gives the return up. */
+int stapy_on_call(struct kretprobe_instance *ri, struct pt_regs *regs);
+int stapy_on_return(struct kretprobe_instance *ri, struct pt_regs *regs);
+
+static inline struct kprobe *stapy_kprobe_of(struct stapy_kprobe *probe)
+{
+	return probe->row->is_return ? &probe->rp.kp : &probe->first->kp;
+}
+
 /*
- * Arm the probes that have `fentry` set, at kp.addr. All or none: on an error the
- * caller arms them as kprobes.
+ * Arm the probes that have `fentry` set and are wanted, at kp.addr. All or none: on an
+ * error the caller arms them as kprobes.
  */
 int stapy_fentry_start(struct stapy_kprobe *probes, unsigned int count);
+/* Other probes may be wanted now. After an error none is armed. */
+int stapy_fentry_rearm(void);
 void stapy_fentry_stop(void);
 
 /* Set `first` and `same` of those that are no entries for ftrace: one kprobe for a place. */
 int stapy_share_places(struct stapy_kprobe *probes, unsigned int count);
+/* Is one of the probes wanted that share a place, from this one on? */
+bool stapy_place_wanted(const struct stapy_kprobe *probe);
+/* Enable or disable the registered kprobe of a place, as it is wanted. */
+int stapy_place_rearm(struct stapy_kprobe *probe);
 
 #endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Kernel functions and statements: kprobes and kretprobes, one for each row. */
 #include "../build.h"
-#include "../hit.h"
-#include "callers.h"
+#include "../internal.h"
 #include "entries.h"
 #include "fentry.h"
 #include "resolve.h"
@@ -15,94 +14,6 @@ static struct stapy_kprobe *all;	/* one for each row */
 static unsigned int nr;
 static bool arming;			/* the others are armed; under the mutex */
 static DEFINE_MUTEX(mutex);
-
-/* False for a call from a place that the probe does not ask for. */
-static __always_inline bool is_meant(const struct stapy_kprobe_row *row, const struct kprobe *kp,
-				     struct pt_regs *regs)
-{
-	return likely(!row->callers) ||
-	       stapy_called_by(row->callers, row->symbols, (unsigned long)kp->addr, regs);
-}
-
-static __always_inline void hit(const struct stapy_kprobe_row *row, struct kprobe *kp,
-				struct pt_regs *regs)
-{
-	struct stapy_probe *probe = row->site.probe;
-	struct stapy_context *c;
-
-	/* The entry of a function that other handlers ask about: it runs none itself. */
-	if (unlikely(row->remembers)) {
-		stapy_remember_entry(row->remembers, regs);
-		return;
-	}
-	if (!is_meant(row, kp, regs) || !stapy_hit_enter(&row->site, probe, STAPY_RUNNING, &c))
-		return;
-	c->regs = regs;
-	c->address = (unsigned long)kp->addr;
-	stapy_hit_run(c, probe->handler);
-	stapy_hit_leave(c);
-}
-
-static int STAPY_CALLBACK on_entry(struct kprobe *kp, struct pt_regs *regs)
-{
-	const struct stapy_kprobe *probe = container_of(kp, struct stapy_kprobe, kp);
-
-	for (; probe; probe = probe->same)
-		hit(probe->row, kp, regs);
-	return 0;
-}
-
-/* Entry side of a return probe: saves values; nonzero gives the return up. */
-static int STAPY_CALLBACK on_call(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	struct kretprobe *rp = get_kretprobe(ri);
-	const struct stapy_kprobe_row *row = container_of(rp, struct stapy_kprobe, rp)->row;
-	struct stapy_probe *probe = row->site.probe;
-	struct stapy_context *c;
-	bool failed;
-
-	if (!is_meant(row, &rp->kp, regs))
-		return 1;
-	if (!probe->entry)
-		return 0;
-	if (!stapy_hit_enter(&row->site, probe, STAPY_RUNNING, &c))
-		return 1;
-	c->regs = regs;
-	c->address = (unsigned long)rp->kp.addr;
-	c->slots = ri->data;
-	stapy_hit_run(c, probe->entry);
-	failed = c->error;
-	stapy_hit_leave(c);
-	return failed;
-}
-
-static int STAPY_CALLBACK on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	struct kretprobe *rp = get_kretprobe(ri);
-	const struct stapy_kprobe_row *row;
-	struct stapy_probe *probe;
-	struct stapy_context *c;
-
-	/* The probe may be on its way out while a call still runs. */
-	if (unlikely(!rp))
-		return 0;
-	row = container_of(rp, struct stapy_kprobe, rp)->row;
-	probe = row->site.probe;
-	if (!stapy_hit_enter(&row->site, probe, STAPY_RUNNING, &c))
-		return 0;
-	c->regs = regs;
-	c->address = (unsigned long)rp->kp.addr;
-	c->slots = ri->data;
-	c->is_return = true;
-	stapy_hit_run(c, probe->handler);
-	stapy_hit_leave(c);
-	return 0;
-}
-
-static struct kprobe *kprobe_of(struct stapy_kprobe *probe)
-{
-	return probe->row->is_return ? &probe->rp.kp : &probe->first->kp;
-}
 
 static bool is_of(const struct stapy_kprobe *probe, const char *module)
 {
@@ -118,17 +29,17 @@ static bool is_of(const struct stapy_kprobe *probe, const char *module)
 static void prepare(struct stapy_kprobe *probe, const char *name)
 {
 	const struct stapy_kprobe_row *row = probe->row;
-	struct kprobe *kp = kprobe_of(probe);
+	struct kprobe *kp = stapy_kprobe_of(probe);
 
 	memset(&probe->rp, 0, sizeof(probe->rp));
 	if (row->is_return) {
-		probe->rp.handler = on_return;
-		probe->rp.entry_handler = row->site.probe->entry || row->callers ? on_call : NULL;
+		probe->rp.handler = stapy_on_return;
+		probe->rp.entry_handler = row->site.probe->entry || row->callers ? stapy_on_call : NULL;
 		probe->rp.data_size = row->slot_bytes;
 		probe->rp.maxactive = row->maxactive > 0 ? row->maxactive :
 				      max_t(int, 15, 6 * num_possible_cpus());
 	} else {
-		kp->pre_handler = on_entry;
+		kp->pre_handler = stapy_on_entry;
 	}
 	kp->flags = KPROBE_FLAG_DISABLED;
 	if (name) {
@@ -180,7 +91,7 @@ static int arm(struct stapy_kprobe *probe)
 	prepare(probe, name);
 	r = row->is_return ? register_kretprobe(&probe->rp) : register_kprobe(&probe->kp);
 	/* Only looked at while registering. */
-	kprobe_of(probe)->symbol_name = NULL;
+	stapy_kprobe_of(probe)->symbol_name = NULL;
 	kfree(qualified);
 	probe->armed = probe->registered = !r;
 	return r;
@@ -196,7 +107,7 @@ static unsigned long missed_of(struct stapy_kprobe *probe)
 		return 0;
 	if (probe->armed && probe->row->is_return)
 		n += probe->rp.nmissed;
-	return probe->armed ? n + kprobe_of(probe)->nmissed : n;
+	return probe->armed ? n + stapy_kprobe_of(probe)->nmissed : n;
 }
 
 /* Disarm the probes that `module` owns (NULL: all) with one wait for all of them. */
@@ -259,12 +170,12 @@ static void enable(struct stapy_kprobe *probe)
 		return;
 	}
 	if (!probe->registered) {
-		probe->kp.flags = 0;
+		probe->kp.flags = stapy_place_wanted(probe) ? 0 : KPROBE_FLAG_DISABLED;
 		probe->error = register_kprobe(&probe->kp);
 		probe->armed = probe->registered = !probe->error;
 		return;
 	}
-	probe->error = enable_kprobe(kprobe_of(probe));
+	probe->error = stapy_place_rearm(probe);
 	if (!probe->error)
 		return;
 	if (probe->row->is_return)
@@ -272,6 +183,18 @@ static void enable(struct stapy_kprobe *probe)
 	else
 		unregister_kprobe(&probe->kp);
 	probe->armed = probe->registered = false;
+}
+
+/* ftrace will not have them. */
+static void arm_without_ftrace(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		if (all[i].armed && all[i].fentry) {
+			all[i].same = NULL;
+			enable(&all[i]);
+		}
 }
 
 /* They were registered without arming them: let ftrace have what it can, arm the others. */
@@ -283,17 +206,36 @@ static void arm_entries(void)
 		if (!all[i].armed)
 			continue;
 		all[i].fentry = stapy_may_be_fentry(all[i].row) &&
-				kprobe_of(&all[i])->flags & KPROBE_FLAG_FTRACE;
+				stapy_kprobe_of(&all[i])->flags & KPROBE_FLAG_FTRACE;
 		if (!all[i].fentry)
 			enable(&all[i]);
 	}
-	if (!stapy_fentry_start(all, nr))
-		return;
-	for (i = 0; i < nr; i++)
-		if (all[i].fentry) {
-			all[i].same = NULL;
-			enable(&all[i]);
-		}
+	if (stapy_fentry_start(all, nr))
+		arm_without_ftrace();
+}
+
+static void rearm(void *rows, unsigned int count)
+{
+	unsigned int i;
+
+	mutex_lock(&mutex);
+	if (arming && stapy_fentry_rearm()) {
+		arm_without_ftrace();
+		for (i = 0; i < nr; i++)
+			if (all[i].error && !all[i].fentry)
+				warn_error(&all[i], all[i].error);
+	}
+	/* Each takes the kernel a while: do not let the session's end wait for all of them. */
+	for (i = 0; arming && i < nr && stapy_state() == STAPY_RUNNING; i++) {
+		struct stapy_kprobe *probe = &all[i];
+
+		if (!probe->registered || probe->fentry || probe->first != probe)
+			continue;
+		probe->error = stapy_place_rearm(probe);
+		if (probe->error)
+			warn_error(probe, probe->error);
+	}
+	mutex_unlock(&mutex);
 }
 
 static bool wants(const char *module)
@@ -446,4 +388,5 @@ const struct stapy_family stapy_kprobe = {
 	.start = start,
 	.stop = stop,
 	.missed = missed,
+	.rearm = rearm,
 };

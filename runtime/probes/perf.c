@@ -25,6 +25,7 @@ static int arm(struct stapy_perf_row *row)
 		.size = sizeof(attr),
 		.config = row->config,
 		.sample_period = row->period,
+		.disabled = !stapy_event_wanted(&row->site, &row->armed),
 	};
 	int cpu, r = 0;
 
@@ -50,6 +51,15 @@ static int arm(struct stapy_perf_row *row)
 	if (r)
 		disarm(row);
 	return r;
+}
+
+static void rearm(void *table, unsigned int count)
+{
+	struct stapy_perf_row *rows = table;
+	unsigned int i;
+
+	for (i = 0; i < count; i++)
+		stapy_rearm_events(&rows[i].site, rows[i].events, &rows[i].armed);
 }
 
 static void stop(void *table, unsigned int count)
@@ -88,4 +98,5 @@ const struct stapy_family stapy_perf = {
 	.name = "perf",
 	.start = start,
 	.stop = stop,
+	.rearm = rearm,
 };

@@ -14,6 +14,7 @@ struct stapy_perf_row {
 	bool optional;			/* not to be armed is no error */
 	/* run-time state below */
 	struct perf_event * __percpu *events;
+	bool armed;
 };
 
 extern const struct stapy_family stapy_perf;

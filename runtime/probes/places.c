@@ -54,3 +54,21 @@ int stapy_share_places(struct stapy_kprobe *probes, unsigned int count)
 	kvfree(sorted);
 	return 0;
 }
+
+bool stapy_place_wanted(const struct stapy_kprobe *probe)
+{
+	for (; probe; probe = probe->same)
+		if (stapy_wanted(probe->row->site.probe))
+			return true;
+	return false;
+}
+
+int stapy_place_rearm(struct stapy_kprobe *probe)
+{
+	struct kprobe *kp = stapy_kprobe_of(probe);
+	bool wanted = stapy_place_wanted(probe);
+
+	if (wanted == !kprobe_disabled(kp))
+		return 0;
+	return wanted ? enable_kprobe(kp) : disable_kprobe(kp);
+}

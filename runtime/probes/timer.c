@@ -50,6 +50,46 @@ static void on_wheel(struct timer_list *timer)
 	hit(row);
 }
 
+/* Its time has been set; one that was off for a while is hit when it would have been without that. */
+static void arm(struct stapy_timer_row *row)
+{
+	row->armed = true;
+	if (row->in_jiffies) {
+		unsigned long late = jiffies - row->wheel.expires;
+
+		if (time_after_eq(jiffies, row->wheel.expires))
+			row->wheel.expires += late - late % row->interval + row->interval;
+		add_timer(&row->wheel);
+	} else {
+		hrtimer_forward_now(&row->hr, ns_to_ktime(row->interval));
+		hrtimer_start_expires(&row->hr, HRTIMER_MODE_ABS_HARD);
+	}
+}
+
+static void disarm(struct stapy_timer_row *row)
+{
+	row->armed = false;
+	if (row->in_jiffies)
+		stapy_timer_cancel(&row->wheel);
+	else
+		hrtimer_cancel(&row->hr);
+}
+
+static void rearm(void *table, unsigned int count)
+{
+	struct stapy_timer_row *rows = table;
+	unsigned int i;
+
+	for (i = 0; i < count; i++) {
+		bool wanted = stapy_wanted(rows[i].site.probe);
+
+		if (wanted && !rows[i].armed)
+			arm(&rows[i]);
+		else if (!wanted && rows[i].armed)
+			disarm(&rows[i]);
+	}
+}
+
 static int start(void *table, unsigned int count)
 {
 	struct stapy_timer_row *rows = table;
@@ -60,13 +100,13 @@ static int start(void *table, unsigned int count)
 
 		if (row->in_jiffies) {
 			timer_setup(&row->wheel, on_wheel, 0);
-			mod_timer(&row->wheel, jiffies + interval_of(row));
+			row->wheel.expires = jiffies + interval_of(row);
 		} else {
 			stapy_hrtimer_init(&row->hr, on_hrtimer);
-			hrtimer_start(&row->hr, ns_to_ktime(interval_of(row)),
-				      HRTIMER_MODE_REL_HARD);
+			hrtimer_set_expires(&row->hr, ktime_add_ns(ktime_get(), interval_of(row)));
 		}
 	}
+	rearm(table, count);
 	return 0;
 }
 
@@ -75,16 +115,13 @@ static void stop(void *table, unsigned int count)
 	struct stapy_timer_row *rows = table;
 	unsigned int i;
 
-	for (i = 0; i < count; i++) {
-		if (rows[i].in_jiffies)
-			stapy_timer_cancel(&rows[i].wheel);
-		else
-			hrtimer_cancel(&rows[i].hr);
-	}
+	for (i = 0; i < count; i++)
+		disarm(&rows[i]);
 }
 
 const struct stapy_family stapy_timer = {
 	.name = "timer",
 	.start = start,
 	.stop = stop,
+	.rearm = rearm,
 };

@@ -9,6 +9,8 @@ struct stapy_timer_row {
 	u64 randomize;			/* +- this much, 0: none */
 	u64 random;			/* state of its random numbers */
 	bool in_jiffies;
+	/* run-time state below */
+	bool armed;
 	union {
 		struct hrtimer hr;
 		struct timer_list wheel;

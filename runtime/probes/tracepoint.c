@@ -83,6 +83,19 @@ static bool wants(const struct stapy_tracepoint_row *row, const struct tracepoin
 	return module ? row->module && !strcmp(row->module, module) : !row->module;
 }
 
+static int set_armed(struct stapy_tracepoint_row *row, bool wanted)
+{
+	int r;
+
+	if (row->armed == wanted)
+		return 0;
+	r = wanted ? tracepoint_probe_register(row->tp, callbacks[row->nargs], row) :
+		     tracepoint_probe_unregister(row->tp, callbacks[row->nargs], row);
+	if (!r)
+		row->armed = wanted;
+	return r;
+}
+
 static void arm(struct tracepoint *tp, const char *module)
 {
 	unsigned int i;
@@ -93,12 +106,13 @@ static void arm(struct tracepoint *tp, const char *module)
 
 		if (!wants(row, tp, module))
 			continue;
+		row->tp = tp;
 		r = row->nargs > MAX_ARGS ? -E2BIG :
-		    tracepoint_probe_register(tp, callbacks[row->nargs], row);
-		if (r)
-			stapy_warn("probe %s registration error (rc %d)", row->site.point, r);
-		else
-			row->tp = tp;
+		    set_armed(row, stapy_wanted(row->site.probe));
+		if (!r)
+			continue;
+		row->tp = NULL;
+		stapy_warn("probe %s registration error (rc %d)", row->site.point, r);
 	}
 }
 
@@ -111,7 +125,7 @@ static void disarm(struct tracepoint *tp)
 
 		if (!row->tp || (tp && row->tp != tp))
 			continue;
-		tracepoint_probe_unregister(row->tp, callbacks[row->nargs], row);
+		set_armed(row, false);
 		row->tp = NULL;
 	}
 }
@@ -173,6 +187,21 @@ static int check_armed(void)
 	return 0;
 }
 
+static void rearm(void *rows, unsigned int count)
+{
+	unsigned int i;
+
+	mutex_lock(&mutex);
+	for (i = 0; i < nr_rows && stapy_state() == STAPY_RUNNING; i++) {
+		struct stapy_tracepoint_row *row = &all_rows[i];
+		int r = row->tp ? set_armed(row, stapy_wanted(row->site.probe)) : 0;
+
+		if (r)
+			stapy_warn("probe %s registration error (rc %d)", row->site.point, r);
+	}
+	mutex_unlock(&mutex);
+}
+
 static void stop(void *rows, unsigned int count)
 {
 #ifdef CONFIG_MODULES
@@ -206,4 +235,5 @@ const struct stapy_family stapy_tracepoint = {
 	.name = "tracepoint",
 	.start = start,
 	.stop = stop,
+	.rearm = rearm,
 };

@@ -12,7 +12,8 @@ struct stapy_tracepoint_row {
 	const char *module;		/* NULL: vmlinux; else it may be loaded later */
 	u8 nargs;			/* as the tracepoint passes them, 0..12 */
 	/* run-time state below */
-	struct tracepoint *tp;
+	struct tracepoint *tp;		/* or NULL: it is not there */
+	bool armed;
 };
 
 extern const struct stapy_family stapy_tracepoint;

@@ -13,6 +13,7 @@ static int arm(struct stapy_watchpoint_row *row)
 
 	hw_breakpoint_init(&attr);
 	attr.bp_addr = row->symbol ? stapy_symbol_address(row->symbol) : row->address;
+	attr.disabled = !stapy_event_wanted(&row->site, &row->armed);
 	attr.bp_len = row->length;
 	attr.bp_type = row->reads ? HW_BREAKPOINT_RW : HW_BREAKPOINT_W;
 	if (row->executes) {
@@ -37,6 +38,15 @@ static const char *reason(int error)
 	if (error == -EINVAL)
 		return ": the kernel allows no breakpoint there, where exceptions or probes are handled";
 	return "";
+}
+
+static void rearm(void *table, unsigned int count)
+{
+	struct stapy_watchpoint_row *rows = table;
+	unsigned int i;
+
+	for (i = 0; i < count; i++)
+		stapy_rearm_events(&rows[i].site, rows[i].events, &rows[i].armed);
 }
 
 static void stop(void *table, unsigned int count)
@@ -84,4 +94,5 @@ const struct stapy_family stapy_watchpoint = {
 	.name = "watchpoint",
 	.start = start,
 	.stop = stop,
+	.rearm = rearm,
 };

@@ -15,6 +15,7 @@ struct stapy_watchpoint_row {
 	bool optional;			/* not to be armed is no error */
 	/* run-time state below */
 	struct perf_event * __percpu *events;
+	bool armed;
 };
 
 extern const struct stapy_family stapy_watchpoint;

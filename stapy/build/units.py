@@ -33,6 +33,7 @@ _TOGETHER = {
     "maps": ("map.c", "map_slice.c", "map_sort.c"),
     "functions": (
         "probes/kprobe.c",
+        "probes/kprobe_hit.c",
         "probes/places.c",
         "probes/fentry.c",
         "probes/entries.c",

@@ -67,7 +67,7 @@ def _function(function: p.Function, bodies: bool) -> list[str]:
 
 def _probe(probe: p.DerivedProbe, bodies: bool) -> list[str]:
     lines: list[str] = []
-    condition = f" if ({expression(probe.condition)})" if probe.condition is not None else ""
+    condition = f" if ({expression(probe.condition.test)})" if probe.condition is not None else ""
     names = [*reversed(probe.chain), probe.written]
     if len(names) > 1 and names[-1] == names[-2]:  # the script names the alias itself
         names.pop()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from stapy.diagnostics import NOWHERE, Diagnostics
 from stapy.elaborate import check, pending, unused
 from stapy.elaborate import program as p
+from stapy.elaborate.arming import Conditions
 from stapy.elaborate.autoprint import handler_body
 from stapy.elaborate.effects import (
     CallGraph,
@@ -57,6 +58,7 @@ class Finisher:
         self.dropped = dropped
         self.services = resolver.services
         self.diagnostics = resolver.services.diagnostics
+        self.conditions = Conditions([], set())
         self.pushdown: Pushdown | None = None
         self.inference = Inference(resolver.types, resolver.services.diagnostics)
 
@@ -301,8 +303,11 @@ class Finisher:
             written |= set(found.writes) | set(found.inserts)
         self._functions(functions, graph)
         constant = {name for name in used if name not in written}
+        self.conditions = Conditions(
+            (x.condition for x in probes if x.condition is not None), constant
+        )
         if self._pushes():
-            self.pushdown = Pushdown(graph, constant, function_effects(functions))
+            self.pushdown = Pushdown(graph, self.conditions, constant, function_effects(functions))
         handlers: dict[Any, p.Handler] = {}
         derived: list[p.DerivedProbe] = []
         for item in probes:
@@ -325,6 +330,7 @@ class Finisher:
             self._embedded(),
             set(),
             graph.depth(roots),
+            self.conditions.all(),
         )
         program.features = _features(program)
         return program
@@ -380,21 +386,24 @@ class Finisher:
         found = handlers.get(key)
         if found is None:
             name = self.resolver.names.unique("h_", _hint(probe) + tail)
-            locks = locks_of(graph.whole(body), constant)
+            whole = graph.whole(body)
+            judged = self.conditions.widen(whole)
+            locks = locks_of(whole, constant)
             if locks and self.pushdown is not None:
                 body = self.pushdown.narrow(body)
-            found = p.Handler(name, locals_, body, locks, probe.span)
+            found = p.Handler(name, locals_, body, locks, probe.span, judged)
             handlers[key] = found
         return found
 
-    @staticmethod
     def _join(
+        self,
         derived: list[p.DerivedProbe],
         item: _Probe,
         handler: p.Handler,
         entry: p.Handler | None,
     ) -> None:
         """Add the probe, or its sites to the one before that is the same."""
+        condition = self.conditions.of(item.condition)
         if derived:
             last = derived[-1]
             if (
@@ -405,14 +414,11 @@ class Finisher:
                 and last.alias == item.alias
                 and last.span == item.span
                 and last.span != NOWHERE
-                and fingerprint(last.condition) == fingerprint(item.condition)
+                and last.condition is condition
             ):
                 last.sites += item.sites
                 last.points += item.points
                 return
-        reads = []
-        if item.condition is not None:
-            reads = list(access(item.condition).reads.values())
         derived.append(
             p.DerivedProbe(
                 item.family,
@@ -422,8 +428,7 @@ class Finisher:
                 item.alias,
                 item.chain,
                 handler,
-                item.condition,
-                reads,
+                condition,
                 entry,
                 item.slots,
                 item.span,

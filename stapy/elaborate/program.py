@@ -493,10 +493,14 @@ class EmbeddedC(Stmt):
 
 
 class Locked(Stmt):
-    """The part of a handler that needs its globals; nothing comes after it on its path."""
+    """The part of a handler that needs its globals; nothing comes after it on its path.
+
+    At its end, with the globals still held, its ``conditions`` are judged.
+    """
 
     body: Stmt
     locks: list[Lock] = new(list)
+    conditions: list[Condition] = new(list)
 
 
 class SaveEntry(Stmt):
@@ -516,10 +520,21 @@ class Lock(Record):
     write: bool
 
 
+class Condition(Record):
+    """An arming condition; equal ones of several probes are one.
+
+    ``lasting``: no handler changes what it reads, so it is judged once.
+    """
+
+    test: Expr
+    lasting: bool
+
+
 class Handler(Record):
     """One distinct body; equal bodies are one Handler.
 
-    ``locks`` are held as long as the body runs, or each of its `Locked` parts.
+    ``locks`` are held as long as the body runs, or each of its `Locked` parts;
+    ``conditions`` are those that read a global which the body changes.
     """
 
     c_name: str
@@ -527,6 +542,7 @@ class Handler(Record):
     body: Stmt
     locks: list[Lock] = new(list)
     span: Span = NOWHERE
+    conditions: list[Condition] = new(list)
 
 
 class DerivedProbe(Record):
@@ -548,8 +564,7 @@ class DerivedProbe(Record):
     alias: str
     chain: list[str]
     handler: Handler
-    condition: Expr | None = None
-    condition_reads: list[Global] = new(list)
+    condition: Condition | None = None
     entry: Handler | None = None
     slots: list[str] = new(list)
     span: Span = NOWHERE
@@ -569,3 +584,4 @@ class Program(Record):
     embedded: list[str]
     features: set[str]
     nesting: int  # deepest call chain, or the bound for recursion
+    conditions: list[Condition] = new(list)

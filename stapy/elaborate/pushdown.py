@@ -23,14 +23,18 @@ from stapy.elaborate.effects import acts, calls, locks_of
 from stapy.elaborate.walk import below
 
 if TYPE_CHECKING:
+    from stapy.elaborate.arming import Conditions
     from stapy.elaborate.effects import CallGraph
 
 
 class Pushdown:
     """Narrows handlers of one program; ``impure`` are the functions with effects."""
 
-    def __init__(self, graph: CallGraph, constant: set[str], impure: set[str]) -> None:
+    def __init__(
+        self, graph: CallGraph, conditions: Conditions, constant: set[str], impure: set[str]
+    ) -> None:
         self._graph = graph
+        self._conditions = conditions
         self._constant = constant
         self._impure = impure
         # By the id of each node of the body at hand: needs a lock; needs one or has an effect.
@@ -90,5 +94,6 @@ class Pushdown:
 
     def _region(self, around: p.Stmt, rest: list[p.Stmt]) -> p.Stmt:
         inside = rest[0] if len(rest) == 1 else p.Block(around.span, rest)
-        locks = locks_of(self._graph.whole(inside), self._constant)
-        return p.Locked(rest[0].span, inside, locks)
+        found = self._graph.whole(inside)
+        judged = self._conditions.widen(found)
+        return p.Locked(rest[0].span, inside, locks_of(found, self._constant), judged)

@@ -296,7 +296,7 @@ def _regex(body: Body, expr: p.RegexMatch) -> Value:
     name = body.unit.regex(expr.pattern, expr.span)
     bang = "!" if expr.negate else ""
     level = v.UNARY if bang else v.ATOM
-    if not body.unit.captures:
+    if body.in_condition or not body.unit.captures:
         call = f"{bang}stapy_regex_search(&{name}, {text.text})"
         return Value(call, level, text.reads, text.fleeting, False)
     result = body.temp("s64", "matches")

@@ -98,7 +98,10 @@ def handler_text(unit: Unit, handler: p.Handler, points: list[str], slots: str) 
     if handler.locks and not any(isinstance(node, p.Locked) for node in walk(handler.body)):
         table = unit.lock_table(handler.locks, name)
         before += [f"if (!stapy_lock(c, {table}, ARRAY_SIZE({table})))", "\treturn;"]
-        after = [f"stapy_unlock(c, {table}, ARRAY_SIZE({table}));"]
+        after = [
+            *unit.judge(handler.conditions),
+            f"stapy_unlock(c, {table}, ARRAY_SIZE({table}));",
+        ]
     _assemble(out, body, before, after, "")
     unit.frames[name] = body_frame(body)
     return out.text()
@@ -190,15 +193,16 @@ def _next_call(unit: Unit, function: p.Function, names: list[str]) -> str:
 
 
 def condition_function(unit: Unit, name: str, condition: p.Expr) -> str:
-    """The C of one arming condition; it has no context, so it cannot report errors."""
+    """The C of one arming condition; one that fails is false, and nobody is told of the error."""
     body = Body(unit)
     body.in_condition = True
     value: Value = lower(body, condition)
     body.out.line(f"return {truth(value)};")
     out = CWriter()
     out.line(comment(f"if ({unit.sources.text(condition.span)})"))
-    out.line(f"static bool {name}(void)")
+    out.line(f"static bool {name}(struct stapy_context *c)")
     _assemble(out, body, [], [], "false" if body.labels else "")
+    unit.frames[name] = body_frame(body)
     return out.text()
 
 

@@ -43,7 +43,12 @@ HISTOGRAM_LIMITS = (
     Limit("HIST_WIDTH", "hist_width", "50"),
     Limit("HIST_ELISION", "hist_elision", "2"),
 )
-ENTRY_LIMIT = Limit("MAXENTRYFRAMES", "maxentryframes", "4096")
+GIVEN_LIMITS = (
+    Limit("MAXENTRYFRAMES", "maxentryframes", "4096"),
+    Limit("STP_ON_THE_FLY_INTERVAL", "on_the_fly_interval", "100000000"),
+)
+# The runtime takes its own default for 0.
+_UNSAID = {"STP_ON_THE_FLY_INTERVAL": " ?: 1"}
 # Macros whose mere presence switches something.
 SWITCHES = {
     "STP_NO_OVERLOAD": "no_overload",
@@ -82,7 +87,7 @@ class Limits:
         self.rows = [*LIMITS, Limit("MAXNESTING", "maxnesting", str(nesting))]
         self._drawing = any(row.name in self.given for row in HISTOGRAM_LIMITS)
         self.rows += HISTOGRAM_LIMITS if self._drawing else ()
-        self.rows += (ENTRY_LIMIT,) if ENTRY_LIMIT.name in self.given else ()
+        self.rows += [row for row in GIVEN_LIMITS if row.name in self.given]
         self._text = {row.name: self.given.get(row.name) or row.default for row in self.rows}
         self.needed_nesting = nesting
         self.string_room = max(16, self.number("MAXSTRINGLEN"))
@@ -140,7 +145,7 @@ class Limits:
         # Few scripts change this one, and the runtime knows its default.
         rare = set() if "MAXBACKTRACE" in self.given else {"maxbacktrace"}
         rows = [
-            {"name": row.field, "value": row.name}
+            {"name": row.field, "value": row.name + _UNSAID.get(row.name, "")}
             for row in self.rows
             if row.field and row.field not in rare
         ]

@@ -37,7 +37,7 @@ def build(
     ]
     conditions = _conditions(unit)
     families = sites.families()
-    probes = _probe_rows(unit, conditions)
+    probes = _probe_rows(unit)
     model: dict[str, Any] = {
         "name": string_literal(name),
         "script": string_literal(script),
@@ -64,7 +64,8 @@ def build(
         "regexes": [automaton.c_text(c_name) for c_name, automaton in unit.regexes.values()],
         "prototypes": [functions.signature(unit, function) + ";" for function in program.functions],
         "functions": bodies,
-        "conditions": [text for _, text in conditions.values()],
+        "conditions": conditions,
+        "is_rearmed": _is_rearmed(program),
         "handlers": handlers,
         "has_many_handlers": len(handlers) > MANY_HANDLERS,
         "probes": probes,
@@ -234,24 +235,34 @@ def _handlers(unit: Unit) -> list[dict[str, Any]]:
     return rows
 
 
-def _conditions(unit: Unit) -> dict[int, tuple[str, str]]:
-    """``(C name, text)`` of the arming condition of a probe, by the probe's number."""
-    made: dict[int, tuple[str, str]] = {}
-    for at, probe in enumerate(unit.program.probes):
-        if probe.condition is not None:
-            name = f"condition_{at}"
-            made[at] = (name, functions.condition_function(unit, name, probe.condition))
-    return made
+def _conditions(unit: Unit) -> list[dict[str, str]]:
+    """Name and C of the test of each arming condition."""
+    return [
+        {"test": name, "text": functions.condition_function(unit, name, condition.test)}
+        for name, condition in _tests(unit)
+    ]
 
 
-def _probe_rows(unit: Unit, conditions: dict[int, tuple[str, str]]) -> list[dict[str, Any]]:
+def _tests(unit: Unit) -> list[tuple[str, p.Condition]]:
+    return [(f"condition_{at}", one) for at, one in enumerate(unit.program.conditions)]
+
+
+def _is_rearmed(program: p.Program) -> bool:
+    """True when there are probes that can be disarmed, and armed again, while the script runs."""
+    return any(
+        probe.family != "begin_end" and probe.condition is not None and not probe.condition.lasting
+        for probe in program.probes
+    )
+
+
+def _probe_rows(unit: Unit) -> list[dict[str, Any]]:
     rows = []
     for at, probe in enumerate(unit.program.probes):
         fields = [("handler", unit.handler_name(probe.handler))]
         if probe.entry is not None:
             fields.append(("entry", unit.handler_name(probe.entry)))
-        if at in conditions:
-            fields.append(("condition", conditions[at][0]))
+        if probe.condition is not None:
+            fields.append(("condition", "&" + unit.condition(probe.condition)))
         fields += [
             ("written", string_literal(probe.written)),
             ("alias", string_literal(probe.alias)),
@@ -377,10 +388,12 @@ def frame_bytes(unit: Unit) -> int:
             memo[name] = unit.frames.get(name, 0) + below
         return memo[name]
 
-    chains = [0]
+    tests = {id(one): unit.frames.get(name, 0) for name, one in _tests(unit)}
+    chains = [0, *tests.values()]
     for handler in all_handlers(unit.program):
         own = unit.frames.get(unit.handler_name(handler), 0)
         direct = {n.function for n in walk(handler.body) if isinstance(n, p.CallOp)}
         depths = [deepest(unit.function_name(one), frozenset()) for one in direct]
+        depths += [tests[id(one)] for one in handler.conditions]
         chains.append(own + max(depths, default=0))
     return max(chains) + widest * unit.limits.nesting

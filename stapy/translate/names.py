@@ -17,7 +17,7 @@ KEYWORDS = frozenset(  # a text is the readable form
     rcv_saddr radix_tree_node radix_tree_root sockaddr_storage swapper_pg_dir elf_note
     elf_phdr elf_shdr elfhdr elf_addr_t rcu_head rpc_call rpc_reply sigcontext hash_64
     ioremap iounmap pgoff_t compat_dev_t compat_mode_t compat_statfs console_loglevel
-    local_clock
+    local_clock conditions
     """.split()  # noqa: SIM905
 )
 

@@ -65,6 +65,8 @@ def _locked(body: Body, stmt: p.Locked) -> None:
         body.labels[label] -= out.fall_into(label)
     if body.labels.get(label):
         out.label(label)
+    for line in body.unit.judge(stmt.conditions):
+        out.line(line)
     out.line(f"stapy_unlock(c, {table}, ARRAY_SIZE({table}));")
 
 

@@ -55,6 +55,7 @@ class Unit:
         self._by_name = {var.c_name: var for var in program.globals}
         self._storage = [var for var in program.globals if var.keys or var.type == p.STATS]
         self._numbers = {var.c_name: number for number, var in enumerate(self._storage)}
+        self._conditions = {id(one): number for number, one in enumerate(program.conditions)}
 
     # --- names -------------------------------------------------------------
 
@@ -112,6 +113,14 @@ class Unit:
         if key not in self.any_tables:
             self.any_tables[key] = "any_" + "".join("x" if flag else "k" for flag in flags)
         return self.any_tables[key]
+
+    def condition(self, condition: p.Condition) -> str:
+        """The row of an arming condition, which holds the verdict on it."""
+        return f"conditions[{self._conditions[id(condition)]}]"
+
+    def judge(self, conditions: list[p.Condition]) -> list[str]:
+        """The C that judges conditions again."""
+        return [f"stapy_judge(c, &{self.condition(one)});" for one in conditions]
 
     def slots(self, types: list[str]) -> str:
         """Name of the struct for saved entry values of some types."""

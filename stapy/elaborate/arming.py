@@ -1,0 +1,49 @@
+"""Arming conditions of a program, and which code has to judge them again.
+
+A condition reads globals only, so its truth changes when one of them does. The
+code that changes one judges the condition while it still holds the globals:
+all that the condition reads are held with those of the code itself. A hit of
+the probe then looks at the verdict and needs no lock for it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from stapy.elaborate import program as p
+from stapy.elaborate.effects import Access, access
+from stapy.elaborate.walk import fingerprint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class Conditions:
+    """All conditions of a program; ``constant`` are the globals that nobody writes."""
+
+    def __init__(self, tests: Iterable[p.Expr], constant: set[str]) -> None:
+        self._known: dict[Any, p.Condition] = {}
+        self._reads: list[tuple[p.Condition, Access]] = []
+        for test in tests:
+            key = fingerprint(test)
+            if key not in self._known:
+                found = access(test)
+                made = p.Condition(test, set(found.reads) <= constant)
+                self._known[key] = made
+                self._reads.append((made, found))
+
+    def all(self) -> list[p.Condition]:
+        """Each once, in the order of the script."""
+        return list(self._known.values())
+
+    def of(self, test: p.Expr | None) -> p.Condition | None:
+        """The one that stands for a test and all that are equal to it."""
+        return None if test is None else self._known[fingerprint(test)]
+
+    def widen(self, found: Access) -> list[p.Condition]:
+        """The conditions that ``found`` may change; what they read is added to it."""
+        changed = found.writes.keys() | found.inserts.keys()
+        rows = [row for row in self._reads if not changed.isdisjoint(row[1].reads)]
+        for _, reads in rows:
+            found.merge(reads)
+        return [condition for condition, _ in rows]
