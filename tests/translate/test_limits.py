@@ -47,6 +47,38 @@ def test_switches_and_own_macros() -> None:
     assert f".buffer_bytes = {3 << 20}," in text
 
 
+@pytest.mark.parametrize(
+    ("words", "given"),
+    [
+        ("", False),
+        ("-D STP_ON_THE_FLY_INTERVAL=1000000", True),
+        ("-DSTP_ON_THE_FLY_INTERVAL=0", True),
+    ],
+)
+def test_interval_of_arming(words: str, given: bool) -> None:
+    text = c_of("global on probe timer.s(1) if (on) { on++ }", words)
+    # For the runtime 0 is the default: what is asked for with 0 is as short as can be.
+    line = ".on_the_fly_interval = STP_ON_THE_FLY_INTERVAL ?: 1,"
+    assert (line in text) is given
+
+
+@pytest.mark.parametrize(
+    ("text", "conditions", "rearmed"),
+    [
+        ("probe timer.s(1) { println(1) }", False, False),
+        ("global on probe timer.s(1) if (on) { println(1) }", True, False),  # never changes
+        ("global on probe begin { on = 1 } probe end if (on) { println(1) }", True, False),
+        ("global on probe timer.s(1) if (!on) { on = 1 }", True, True),
+    ],
+)
+def test_only_probes_that_can_be_switched_bring_the_work(
+    text: str, conditions: bool, rearmed: bool
+) -> None:
+    made = c_of(text)
+    assert ("stapy_conditions" in made) is conditions
+    assert ("stapy_arming" in made) is rearmed
+
+
 def test_a_limit_that_is_no_number_is_the_users_mistake() -> None:
     from stapy.translate import translate
 

@@ -68,7 +68,7 @@ def test_under_load(pair: Machine, modules: dict[str, Path], name: str) -> None:
 def test_killed_while_probes_are_switched(pair: Machine, modules: dict[str, Path]) -> None:
     """At any moment the session ends at once, and nothing stays armed."""
     text = """
-    storm 1; kills=0
+    kills=0
     for moment in 03 11 14 17; do
         $run $slow >out 2>err & victim=$!
         wait_for '[ "$(state slow)" = running ]'
@@ -76,13 +76,12 @@ def test_killed_while_probes_are_switched(pair: Machine, modules: dict[str, Path
         wait_for '[ $(loaded slow) = 0 ] || [ "$(cat /sys/module/slow/refcnt)" = 0 ]'
         [ $(loaded slow) = 0 ] || rmmod slow || echo failed
         [ $(probes) = 0 ] && [ $(folders) = 0 ] && kills=$((kills + 1))
-        echo "killed after $(now)" >&2
     done
     for round in 1 2 3; do
         $run $leaves >out 2>err || cat err
         [ $(loaded leaves) = 0 ] || echo stays
     done
-    echo "left after $(now)" >&2; calm; echo kills=$kills
+    echo kills=$kills
     """
-    lines, result = shell(pair, modules, text, 180)
+    lines, result = shell(pair, modules, text, 240)
     assert lines == ["kills=4"], (lines, result.stderr)
