@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 NO_ADDRESS = "what it points to has no address: the compiler works on its parts"
 _ARITHMETIC = frozenset(("+", "-", "*", "&", "|", "^", "<<"))
 _COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
-_MAX_SIZE = 200  # nodes that one location may become
+_MAX_SIZE = 200  # operations of one location
+_MAX_NODES = 2000  # of the expression that it becomes: what is duplicated is written twice
 
 
 class Frame(Protocol):
@@ -70,7 +71,9 @@ class Machine:
 
     def run(self, ops: list[Op]) -> tuple[Expr, bool]:
         """The result, and whether it is the value itself and not its address."""
-        return self._from(ops, 0, [])
+        value, is_value = self._from(ops, 0, [])
+        _check(value)
+        return value, is_value
 
     def _from(self, ops: list[Op], at: int, stack: list[_Value]) -> tuple[Expr, bool]:
         """Go on at an operation; a branch makes both ways, and branches lead forward only."""
@@ -138,6 +141,18 @@ class Machine:
         if op.name == "implicit_pointer":
             raise Unavailable(NO_ADDRESS)
         raise Unavailable
+
+
+def _check(value: Expr) -> None:
+    """An expression grows with the power of two of what is duplicated in it."""
+    left, count = [value], 0
+    while left:
+        node = left.pop()
+        count += 1
+        if count > _MAX_NODES:
+            raise Unavailable
+        parts = (getattr(node, field) for field in type(node).fields)
+        left += [part for part in parts if isinstance(part, Expr)]
 
 
 def _pop(stack: list[_Value]) -> _Value:

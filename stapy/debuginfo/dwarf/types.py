@@ -6,10 +6,12 @@ from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.dwarf import constants as k
 from stapy.debuginfo.dwarf.expressions import decode
 from stapy.debuginfo.dwarf.units import Entry
+from stapy.debuginfo.errors import DebuginfoError
 
 _QUALIFIERS = {k.CONST_TYPE: "const", k.VOLATILE_TYPE: "volatile", k.RESTRICT_TYPE: "restrict"}
 _POINTERS = (k.POINTER_TYPE, k.REFERENCE_TYPE, k.RVALUE_REFERENCE_TYPE)
 _MAX_DEPTH = 64
+_FAR = 1 << 40  # bits; no struct is so large
 CHOOSER = "__variant"  # the member that tells which variant of an enumeration there is
 
 
@@ -145,6 +147,8 @@ class Types:
             # DWARF 2 and 3 count from the highest bit of the storage unit.
             whole = (child.number(k.AT_BYTE_SIZE) or c.size_of(type)) * 8
             start += whole - child.number(k.AT_BIT_OFFSET) - bits
+        if not 0 <= start < _FAR:
+            raise DebuginfoError(f"{child.unit.info.name}: a member at an impossible place")
         return c.Member(child.name(), type, start, bits)
 
     def _variants(self, part: Entry) -> list[c.Member]:

@@ -22,6 +22,8 @@ from stapy.debuginfo.errors import DebuginfoError
 from stapy.diagnostics import NOWHERE
 from stapy.elaborate.chains import Place
 from stapy.elaborate.pretty import _Writer
+from stapy.elaborate.program import Expr
+from stapy.probes.dwarfmachine import Machine
 from stapy.probes.dwarfnumbers import Unavailable, address_of, const
 from stapy.probes.dwarfvalues import _in_pieces
 from tests.debuginfo.elfwriter import ElfWriter
@@ -34,12 +36,12 @@ ABBREVIATIONS = bytes.fromhex(
 )
 
 
-def unit(entries: bytes) -> ElfFile:
+def unit(entries: bytes, abbreviations: bytes = ABBREVIATIONS) -> ElfFile:
     """A file with one unit of DWARF 4."""
     body = struct.pack("<HIB", 4, 0, 8) + b"\x01" + entries + b"\0"
     writer = ElfWriter(2)
     writer.section(".debug_info", struct.pack("<I", len(body)) + body)
-    writer.section(".debug_abbrev", ABBREVIATIONS)
+    writer.section(".debug_abbrev", abbreviations)
     return ElfFile(writer.data(), "damaged")
 
 
@@ -66,11 +68,7 @@ def test_function_types_in_a_circle() -> None:
 
 def test_a_type_that_completes_itself() -> None:
     table = ABBREVIATIONS.replace(bytes.fromhex("05050049130000"), bytes.fromhex("05050031130000"))
-    writer = ElfWriter(2)
-    body = struct.pack("<HIB", 4, 0, 8) + b"\x01" + ref(5, FIRST) + b"\0"
-    writer.section(".debug_info", struct.pack("<I", len(body)) + body)
-    writer.section(".debug_abbrev", table)
-    entry = Info(Sections(ElfFile(writer.data(), "damaged"))).entry(FIRST)
+    entry = Info(Sections(unit(ref(5, FIRST), table))).entry(FIRST)
     assert k.AT_ABSTRACT_ORIGIN in entry.values
     assert isinstance(Types().of(entry), c.Void)
     assert entry.name() == ""
@@ -111,6 +109,30 @@ def test_pieces_larger_than_what_they_are_part_of() -> None:
     number = c.Int("long", 8, True)
     for ops in ([Op("frame", 0), Op("piece", 1 << 66)], [Op("bytes", 1, 1), Op("piece", 1 << 66)]):
         assert _in_pieces("x", number, ops, Memory()).value is not None  # type: ignore[arg-type]
+
+
+def test_a_location_that_doubles_with_each_operation() -> None:
+    class Call:
+        def register(self, number: int) -> Expr:
+            return const(number)
+
+    def double(times: int) -> list[Op]:
+        return [Op("address_in", 3), *([Op("dup"), Op("*")] * times), Op("value")]
+
+    machine = Machine(Call())  # type: ignore[arg-type]
+    assert machine.run(double(3))[1]
+    with pytest.raises(Unavailable):
+        machine.run(double(60))
+
+
+def test_a_member_beyond_all_structs() -> None:
+    """Its place would not fit into the generated code."""
+    pair = b"\x06s\0" + b"\x07x\0" + struct.pack("<IQ", FIRST, 0xFFFFFFFFFFFFFFF0) + b"\0"
+    table = ABBREVIATIONS.replace(bytes.fromhex("380b0000"), bytes.fromhex("38070000"))
+    found = Types().type(Info(Sections(unit(pair, table))).entry(FIRST))
+    assert isinstance(found, c.Struct)
+    with pytest.raises(DebuginfoError, match="impossible place"):
+        found.members()
 
 
 def test_an_address_that_is_none_of_the_kernel() -> None:
