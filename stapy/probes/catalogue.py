@@ -22,6 +22,7 @@ from stapy.cache import key_of
 from stapy.debuginfo import pack
 from stapy.debuginfo.elf import Buffer
 from stapy.debuginfo.errors import DebuginfoError
+from stapy.debuginfo.samename import told
 from stapy.debuginfo.symbols import is_function, section_of, shared
 from stapy.probes import blacklist
 from stapy.probes.family import quote
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from stapy.debuginfo.find import Debuginfo
     from stapy.debuginfo.sources import Loaded
 
-_VERSION = 1
+_VERSION = 2
 T = TypeVar("T")
 
 # Of a name: a pattern of plain names takes it; several functions or a copy, which DWARF
@@ -191,7 +192,7 @@ def _made_names(loaded: Loaded) -> bytes:
     for name, bits in rows.items():
         own = kinds.get(name, [])
         if wanted(name, "*", own, loaded):
-            several = SEVERAL if sum(is_function([kind]) for kind in own) > 1 else 0
+            several = SEVERAL if _several(name, own, loaded) else 0
             rows[name] = bits | WANTED | several | (COPY if "." in name else 0) | _blocked(name)
     shown = {name for name, _ in groups}
     rows = {name: bits for name, bits in rows.items() if bits or name in shown}
@@ -204,6 +205,14 @@ def _made_names(loaded: Loaded) -> bytes:
             "group": array("I", [group for _, group in groups]).tobytes(),
         }
     )
+
+
+def _several(name: str, kinds: list[str], loaded: Loaded) -> bool:
+    """True when the name, or what BTF has under it, may be of several functions."""
+    copies = sum(is_function([kind]) for kind in kinds)
+    if copies > 1 or loaded.btf is None or not loaded.btf.shares_name(name):
+        return copies > 1
+    return bool(told(name, loaded.btf.prototypes(name), copies).doubt)
 
 
 def _second(

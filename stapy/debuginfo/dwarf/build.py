@@ -5,7 +5,9 @@ from __future__ import annotations
 import gc
 import struct
 from array import array
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Container, Iterable
+from typing import NamedTuple
 
 from stapy.debuginfo import pack
 from stapy.debuginfo.dwarf import constants as k
@@ -32,9 +34,10 @@ def build(elf: ElfFile) -> bytes:
         info = Info(Sections(elf))
         parts: dict[str, bytes] = {}
         found = Scanner(info).run()
+        symbols = _anchors(elf, parts)
+        _leave_out_overridden(info, found, symbols)
         _functions(info, found, parts)
         _named(info, found, parts)
-        _anchors(elf, parts)
         parts["in_parts"] = b"1" if info.sections.sorted() else b"0"
         return pack.encode(parts)
     except (IndexError, OverflowError, struct.error):
@@ -77,6 +80,40 @@ def _text_table(parts: dict[str, bytes], prefix: str, texts: Iterable[bytes]) ->
     starts.append(len(blob))
     parts[prefix + "_text"] = bytes(blob)
     parts[prefix + "_start"] = starts.tobytes()
+
+
+class _Symbols(NamedTuple):
+    """Names, and addresses of those in code."""
+
+    names: Container[str]
+    addresses: set[int]
+
+
+def _leave_out_overridden(info: Info, found: Found, symbols: _Symbols) -> None:
+    """Forget the code of weak functions that others have replaced.
+
+    It stays in the file without a symbol, under a name that is another's now,
+    and nothing calls it; what was inlined into it is never run either.
+    """
+    overridden = [
+        row
+        for row, pc in enumerate(found.pc)
+        if pc
+        and pc not in symbols.addresses
+        and info.entry(found.entry[row]).name() in symbols.names
+    ]
+    if not overridden:
+        return
+    starts = sorted({pc for pc in found.pc if pc} | symbols.addresses)
+    starts.append(1 << 64)
+    lows = sorted(found.pc[row] for row in overridden)
+    highs = [starts[bisect_right(starts, low)] for low in lows]
+    for number, pc in enumerate(found.inlined_pc):
+        at = bisect_right(lows, pc) - 1
+        if at >= 0 and pc < highs[at]:
+            found.inlined_origin[number] = NO_ORIGIN
+    for row in overridden:
+        found.pc[row] = 0
 
 
 def _functions(info: Info, found: Found, parts: dict[str, bytes]) -> None:
@@ -227,7 +264,7 @@ def _named(info: Info, found: Found, parts: dict[str, bytes]) -> None:
     parts["thing_entry"] = array("I", [entry for _, entry in rows]).tobytes()
 
 
-def _anchors(elf: ElfFile, parts: dict[str, bytes]) -> None:
+def _anchors(elf: ElfFile, parts: dict[str, bytes]) -> _Symbols:
     """Names that stand for one address only: what addresses are expressed by.
 
     The kernel moves as one piece, and its code is enough.  Of a module each
@@ -265,3 +302,4 @@ def _anchors(elf: ElfFile, parts: dict[str, bytes]) -> None:
     rows = sorted(unique.items())
     parts["anchor_address"] = array("Q", [value for value, _ in rows]).tobytes()
     _text_table(parts, "anchor", (name.encode() for _, name in rows))
+    return _Symbols(counts, set(places))

@@ -15,7 +15,7 @@ from stapy.debuginfo.errors import DamagedIndexError, DebuginfoError
 from stapy.debuginfo.glob import has_wildcard, literal_prefix, matcher
 from stapy.record import Record
 
-VERSION = 6
+VERSION = 7
 _OPERATOR = re.compile(r"(?:^|(?<=::))operator(?!\w).*$", re.S)
 NO_FILE = 0xFFFFFFFF  # file number of what names no file
 

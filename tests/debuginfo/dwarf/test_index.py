@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -96,3 +97,33 @@ def test_a_damaged_file_in_the_cache_is_made_anew(
     assert again is not None and not problems
     assert [row.name for row in again.index.functions("le*")] == ["leaf"]
     assert kept.read_bytes() == good
+
+
+WEAK = """
+static inline __attribute__((always_inline)) int inner(int x) { return x * 3; }
+__attribute__((weak)) int replaced(int x) { return inner(x) + 1; }
+__attribute__((weak)) int kept(int x) { return x + 2; }
+int only_here(int x) { return inner(x); }
+"""
+STRONG = """
+int replaced(int x) { return x - 1; }
+int kept(int);
+int only_here(int);
+int main(void) { return replaced(1) + kept(2) + only_here(3); }
+"""
+
+
+def test_code_of_weak_functions_that_were_replaced_is_left_out(tmp_path: Path) -> None:
+    for name, text in (("weak.c", WEAK), ("strong.c", STRONG)):
+        (tmp_path / name).write_text(text)
+    command = ["gcc", "-g", "-O2", "-o", "program", "weak.c", "strong.c"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    index = Index(build(ElfFile.open(tmp_path / "program")))
+    found = {row.name: (Path(row.file).name, len(row.sites)) for row in index.functions("*")}
+    assert found == {
+        "inner": ("weak.c", 1),
+        "kept": ("weak.c", 1),
+        "main": ("strong.c", 1),
+        "only_here": ("weak.c", 1),
+        "replaced": ("strong.c", 1),
+    }
