@@ -82,13 +82,16 @@ def cast_place(low: Lowerer, node: n.Cast) -> Place | p.Expr:
     if type is None:
         return _missing_type(low, node.type, node.module, node.span)
     user = _user_value(low, value)
+    modules = modules_of(low, node.module)
     if isinstance(ctypes.strip(type), (ctypes.Pointer, ctypes.Array)) and not node.type.endswith(
         "*"
     ):
-        return Place(ctypes.Pointer(type, user=user), value, user=user, writable=True)
+        return Place(
+            ctypes.Pointer(type, user=user), value, user=user, writable=True, modules=modules
+        )
     if node.type.rstrip().endswith("*"):
-        return Place(type, value, user=user, writable=True)
-    return Place(ctypes.Pointer(type, user=user), value, user=user, writable=True)
+        return Place(type, value, user=user, writable=True, modules=modules)
+    return Place(ctypes.Pointer(type, user=user), value, user=user, writable=True, modules=modules)
 
 
 def _user_value(low: Lowerer, value: p.Expr) -> bool:

@@ -31,7 +31,8 @@ class Place(Record):
     (a small struct in registers) is set.  ``bit_offset`` counts from the
     address; ``bit_size`` is 0 when it is no bit field.  The bits of ``parts``
     in ``gaps`` (start, end) are nowhere.  A pointer with ``behind`` has no
-    value, see `TargetVariable`.
+    value, see `TargetVariable`.  ``modules`` are those that the script named
+    for the type.
     """
 
     type: ctypes.CType
@@ -45,6 +46,7 @@ class Place(Record):
     gaps: list[tuple[int, int]] = new(list)
     behind: Callable[[], TargetVariable | str] | None = None
     behind_offset: int = 0
+    modules: list[str] = new(list)
 
 
 def place_of(variable: TargetVariable) -> Place:
@@ -236,7 +238,7 @@ def pointee(low: Lowerer, place: Place, span: Span) -> Place | Pending:
     if isinstance(value, Pending):
         return value
     user = place.user or is_user(place.type)
-    return Place(type.target, None, value, user=user, writable=True)
+    return Place(type.target, None, value, user=user, writable=True, modules=place.modules)
 
 
 def member(low: Lowerer, place: Place, step: n.Member) -> Place | Pending:
@@ -259,7 +261,7 @@ def member(low: Lowerer, place: Place, step: n.Member) -> Place | Pending:
             )
         )
     if type.declaration:
-        whole = _complete(low, type)
+        whole = complete(low, type, place)
         if whole is not None:
             type = whole
     found = ctypes.find_member(type, step.name)
@@ -276,12 +278,15 @@ def member(low: Lowerer, place: Place, step: n.Member) -> Place | Pending:
         place.user,
         place.writable,
         place.gaps,
+        modules=place.modules,
     )
 
 
-def _complete(low: Lowerer, type: ctypes.Struct) -> ctypes.Struct | None:
+def complete(low: Lowerer, type: ctypes.Struct, place: Place) -> ctypes.Struct | None:
     """The definition of a struct that is only declared where its pointer was found."""
-    found = low.services.debuginfo.type(f"{type.kind} {type.name}", ["kernel"])
+    scope = low.body.scope
+    here = [*place.modules, *([scope.module] if scope is not None else []), "kernel"]
+    found = low.services.debuginfo.complete(type, list(dict.fromkeys(here)))
     stripped = ctypes.strip(found) if found is not None else None
     return stripped if isinstance(stripped, ctypes.Struct) else None
 
@@ -332,14 +337,16 @@ def subscript(low: Lowerer, place: Place, step: n.Subscript) -> Place | Pending:
     if isinstance(base, Pending):
         return base
     size = ctypes.size_of(element) or 1
+    modules = place.modules
     if isinstance(known, int):
-        return Place(element, None, add(base, known * size), user=user, writable=True)
+        base = add(base, known * size)
+        return Place(element, None, base, user=user, writable=True, modules=modules)
     scaled = index
     if size != 1:
         factor = p.Const(step.span, p.LONG, size)
         scaled = p.BinaryOp(step.span, p.LONG, "*", index, factor)
     address = p.BinaryOp(step.span, p.LONG, "+", base, scaled)
-    return Place(element, None, address, user=user, writable=True)
+    return Place(element, None, address, user=user, writable=True, modules=modules)
 
 
 def follow(low: Lowerer, place: Place, chain: list[n.Component], span: Span) -> Place | Pending:

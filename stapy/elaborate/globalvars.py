@@ -48,7 +48,8 @@ def var_place(low: Lowerer, node: n.AtVar) -> Place | p.Expr:
     for module in modules:
         found = global_variable(node.name, module, low.services)
         if found is not None:
-            return Place(found[0], None, found[1], writable=True)
+            home = [module] if module is not None else []
+            return Place(found[0], None, found[1], writable=True, modules=home)
     return _missing(low, node, [m for m in modules if info.dwarf_of(m) is None], modules)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from stapy.debuginfo import ctypes
 from stapy.elaborate import program as p
-from stapy.elaborate.chains import Place, add, is_user, pointee, rvalue
+from stapy.elaborate.chains import Place, add, complete, is_user, pointee, rvalue
 from stapy.elaborate.pending import Pending
 
 if TYPE_CHECKING:
@@ -82,7 +82,8 @@ class _Writer:
             self.string(value, place.user or is_user(place.type))
         elif top and isinstance(target, ctypes.Struct):
             user = place.user or is_user(place.type)
-            self.struct(Place(type.target, None, value, user=user), target, depth)
+            below = Place(type.target, None, value, user=user, modules=place.modules)
+            self.struct(below, target, depth)
         else:
             self.value("p", value)
 
@@ -94,6 +95,8 @@ class _Writer:
             self.value("s", call)
 
     def struct(self, place: Place, type: ctypes.Struct, depth: int) -> None:
+        if type.declaration:
+            type = complete(self.low, type, place) or type
         # No struct contains itself, but damaged debug information may say so.
         if depth <= 0 or any(type is other for other in self.around):
             self.text("{...}")
