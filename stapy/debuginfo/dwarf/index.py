@@ -100,6 +100,7 @@ class Index:
 
     def __init__(self, data: Buffer, path: Path | None = None) -> None:
         self._kept = path
+        self._own_code: list[tuple[int, int]] | None = None
         parts = pack.decode(data)
         whole = memoryview(data)
 
@@ -218,6 +219,18 @@ class Index:
             if at % 8 == 0 and 0 <= row < len(self._entry) and site < self._inline[row]:
                 name = bisect_right(self._first, row) - 1
                 return self._row(row, self._names[name].decode("utf-8", "replace"))
+
+    def begun_before(self, address: int) -> int | None:
+        """The entry of the function out of line that begins at an address or last before it."""
+        if self._own_code is None:
+            own = [
+                (self._pc[at], self._site_entry[at])
+                for start, middle in zip(self._site, self._inline)
+                for at in range(start, min(middle, len(self._pc)))
+            ]
+            self._own_code = sorted(own)
+        at = bisect_right(self._own_code, (address, 1 << 32)) - 1
+        return self._own_code[at][1] if at >= 0 else None
 
     def _row(self, row: int, name: str) -> FunctionRow:
         start, middle, end = self._site[row], self._inline[row], self._site[row + 1]

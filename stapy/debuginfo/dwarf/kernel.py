@@ -327,7 +327,10 @@ class DwarfFile:
             return entry
         known = self._around.get(entry.offset)
         if known is None:
-            known = function_around(entry.unit.root, place.address) or entry
+            near = self.index.begun_before(place.address)
+            known = self.info.entry(near) if near is not None else entry
+            if not contains(ranges_of(known), place.address):  # it lies in a cold part
+                known = function_around(entry.unit.root, place.address) or entry
             self._around[entry.offset] = known
         return known
 

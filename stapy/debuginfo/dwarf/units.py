@@ -17,6 +17,11 @@ from stapy.record import Record
 Value = int | bytes | str
 ALTERNATE = 1 << 31  # offsets of the alternate file's entries begin here
 MAX_DEPTH = 200
+# Forms of a fixed size whose number is the value, or is one of a unit.
+_PLAIN = {
+    form: k.FIXED[form]
+    for form in (k.ADDR, k.DATA1, k.DATA2, k.DATA4, k.DATA8, k.FLAG, k.SEC_OFFSET, k.REF4)
+}
 _MAX_SCOPES = 32
 
 
@@ -202,7 +207,15 @@ class Unit:
             raise DebuginfoError(f"{self.info.name}: unknown abbreviation at {offset:#x}")
         values: dict[int, Value] = {}
         forms: dict[int, int] = {}
+        plain, shift, from_bytes = _PLAIN, self.header.shift, int.from_bytes
         for attribute, form, implicit in plan.attributes:
+            size = plain.get(form)
+            if size:  # nearly all: hundreds of thousands in a list with variables
+                value = from_bytes(data[at : at + size], "little")
+                values[attribute] = value + shift if form == k.REF4 else value
+                forms[attribute] = form
+                at += size
+                continue
             if form == k.INDIRECT:
                 form, at = uleb(data, at)
             if form == k.IMPLICIT_CONST:
