@@ -23,7 +23,7 @@ from stapy.debuginfo import ctypes as c
 from stapy.debuginfo import near
 from stapy.debuginfo.aliases import second_names
 from stapy.debuginfo.btf import Btf
-from stapy.debuginfo.copies import copies_of, is_copy, kinds_of
+from stapy.debuginfo.copies import copies_of, kinds_of
 from stapy.debuginfo.debugfiles import DebugFiles
 from stapy.debuginfo.elf import Buffer
 from stapy.debuginfo.errors import DebuginfoError
@@ -34,6 +34,7 @@ from stapy.debuginfo.sources import Loaded, kept, load_kernel, load_module
 from stapy.debuginfo.symbols import MARKS, is_function, section_of
 from stapy.debuginfo.tracepoints import Tracepoint, Tracepoints
 from stapy.debuginfo.typerungs import TypeRungs
+from stapy.debuginfo.wildcards import PADDING, wanted
 from stapy.diagnostics import Diagnostics
 from stapy.kernel.modules import module_name
 from stapy.kernel.release import install_command
@@ -44,22 +45,7 @@ if TYPE_CHECKING:
     from stapy.debuginfo.dwarf.kernel import DwarfFile, Place
     from stapy.debuginfo.linepack import LineTable
 
-_PADDING = "__pfx_"  # a symbol at the padding before each function, since 6.2
-
 T = TypeVar("T")
-
-
-def wanted(name: str, pattern: str, kinds: list[str], loaded: Loaded) -> bool:
-    """True for what a pattern with wildcards shall mean by a symbol of these kinds."""
-    if name.startswith(_PADDING) and not pattern.startswith(_PADDING):
-        return False
-    if "." in name and "." not in pattern and not is_copy(name):
-        return False
-    if loaded.symbols is None:
-        return True
-    if is_copy(name):
-        kinds = kinds_of(name, loaded.symbols)
-    return is_function(kinds) and not section_of(kinds)
 
 
 class Debuginfo:
@@ -71,6 +57,8 @@ class Debuginfo:
         self._diagnostics = diagnostics
         self._kernel: Loaded | None = None
         self._modules: dict[str, Loaded | None] = {}
+        self._noted: list[str] = []
+        self.warnings = 0
         self._tracepoints = Tracepoints(self, cache)
         # Compiles what a cast names as headers; set by who can do that.
         self.headers: Callable[[str], Path | None] | None = None
@@ -146,8 +134,13 @@ class Debuginfo:
         """Files of the modules that were asked about, and the list of all where that was read."""
         folder = self.kernel.modules_dir
         listing = folder / "modules.dep" if folder is not None else None
-        found = [self.kernel.modules.path(name) for name in self._modules]
+        names = [*self._modules, *self._noted]
+        found = [self.kernel.modules.path(name) for name in names]
         return [path for path in [*found, listing if found else None] if path is not None]
+
+    def note(self, modules: list[str]) -> None:
+        """An answer depends on modules that did not have to be opened."""
+        self._noted += modules
 
     def loaded_modules(self) -> list[str]:
         """Modules that are loaded, when this kernel runs here."""
@@ -157,6 +150,7 @@ class Debuginfo:
 
     def warn(self, text: str) -> None:
         """Tell of a file that is left out."""
+        self.warnings += 1
         self._diagnostics.warning("W0680", f"debug information left out: {text}")
 
     def safe(self, otherwise: T, question: Callable[..., T], *arguments: object) -> T:
@@ -220,7 +214,7 @@ class Debuginfo:
                 if match(name):
                     kinds.setdefault(name, []).append(kind)
         numbers: dict[str, int | None] = {}
-        if loaded.btf is not None and not pattern.startswith(_PADDING):
+        if loaded.btf is not None and not pattern.startswith(PADDING):
             numbers.update(loaded.btf.function_numbers(pattern))
             if pattern.strip("*"):  # else first names match as well
                 numbers.update(second_names(loaded, kinds, numbers))

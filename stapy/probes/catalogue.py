@@ -24,6 +24,7 @@ from stapy.debuginfo.elf import Buffer
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.samename import told
 from stapy.debuginfo.symbols import is_function, section_of, shared
+from stapy.debuginfo.wildcards import wanted
 from stapy.probes import blacklist
 from stapy.probes.family import quote
 
@@ -32,11 +33,11 @@ if TYPE_CHECKING:
     from stapy.debuginfo.find import Debuginfo
     from stapy.debuginfo.sources import Loaded
 
-_VERSION = 2
+VERSION = 1  # of what is stored
 T = TypeVar("T")
 
-# Of a name: a pattern of plain names takes it; several functions or a copy, which DWARF
-# knows better; another name of a function that BTF has.
+# Of a name: a pattern of plain names takes it; several functions (for all that is known)
+# or a copy, which DWARF knows better; another name of a function that BTF has.
 WANTED, SEVERAL, COPY, SECOND = 1, 2, 4, 8
 # Of a name: what refuses it, see `_blocked`.
 AT_ENTRY, AT_RETURN, IN_ANY_CASE = 16, 32, 64
@@ -53,6 +54,10 @@ class _Table:
     def __init__(self, data: Buffer) -> None:
         self._data = memoryview(data)
         self._parts = pack.decode(data)
+
+    def content(self) -> bytes:
+        """What the table was read from."""
+        return bytes(self._data)
 
     def _part(self, name: str) -> memoryview:
         if name not in self._parts:
@@ -128,7 +133,7 @@ def names(info: Debuginfo, loaded: Loaded) -> Names | None:
     """What BTF and the symbols of a kernel or module tell; None when that is damaged."""
     if not loaded.key:
         return None
-    key = key_of("names", _VERSION, blacklist.fingerprint(), loaded.key)
+    key = key_of("names", VERSION, blacklist.fingerprint(), loaded.key)
     return _kept(info, key, Names, lambda: _made_names(loaded))
 
 
@@ -136,7 +141,7 @@ def lines(info: Debuginfo, loaded: Loaded, dwarf: DwarfFile) -> Lines | None:
     """What DWARF tells of it."""
     if not loaded.key:
         return None
-    key = key_of("lines-of-functions", _VERSION, blacklist.fingerprint(), loaded.key,
+    key = key_of("lines-of-functions", VERSION, blacklist.fingerprint(), loaded.key,
                  *dwarf.identity)  # fmt: skip
     return _kept(info, key, Lines, lambda: _made_lines(loaded, dwarf))
 
@@ -167,8 +172,6 @@ def _blocked(name: str) -> int:
 
 
 def _made_names(loaded: Loaded) -> bytes:
-    from stapy.debuginfo.find import wanted
-
     kinds: dict[str, list[str]] = {}
     if loaded.symbols is not None:
         for name, kind in loaded.symbols.rows(""):
@@ -208,11 +211,12 @@ def _made_names(loaded: Loaded) -> bytes:
 
 
 def _several(name: str, kinds: list[str], loaded: Loaded) -> bool:
-    """True when the name, or what BTF has under it, may be of several functions."""
+    """True when a name is that of several functions, or BTF describes several."""
     copies = sum(is_function([kind]) for kind in kinds)
     if copies > 1 or loaded.btf is None or not loaded.btf.shares_name(name):
         return copies > 1
-    return bool(told(name, loaded.btf.prototypes(name), copies).doubt)
+    types = loaded.btf.prototypes(name)
+    return bool(types) and bool(told(name, types, copies).doubt)
 
 
 def _second(

@@ -15,11 +15,11 @@ from stapy.debuginfo.dwarf.spec import Spec, parse
 from stapy.debuginfo.glob import has_wildcard, matcher
 from stapy.probes import catalogue as c
 from stapy.probes.family import print_component, quote, text_of
+from stapy.probes.units import units
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from stapy.debuginfo.sources import Loaded
     from stapy.parse.nodes import PointComponent, ProbePoint
 
 _WORDS = {"kernel", "module", "function", "call", "inline", "return", "exported"}
@@ -33,7 +33,8 @@ class _Question:
         self, point: ProbePoint, found: dict[str, PointComponent], spec: Spec, services: Any
     ) -> None:
         self.point, self.spec, self.services = point, spec, services
-        self.module = text_of(found["module"]) if "module" in found else None
+        module = text_of(found["module"]) if "module" in found else None
+        self.units = units(services.debuginfo, module)
         self.is_return = "return" in found
         self.exported = "exported" in found
         self.only_inlined = "inline" in found
@@ -64,16 +65,16 @@ def lines(point: ProbePoint, services: Any) -> list[str] | None:
     known: dict[str | None, set[str]] = {}
     refused = False
     if not asked.by_dwarf:
-        for unit, loaded in services.debuginfo.units(asked.module):
-            table = c.names(services.debuginfo, loaded)
+        for unit in asked.units.names():
+            table = asked.units.functions(unit)
             if table is None:
                 return None
             shown, known[unit], more = _names(asked, unit, table)
             result += _printed(asked, unit, (quote(name)[1:-1] for name in shown))
             refused = refused or more
     if asked.by_dwarf or result or not refused:
-        for unit, loaded in services.debuginfo.units(asked.module):
-            some = _lines(asked, unit, loaded, known.get(unit, set()))
+        for unit in asked.units.names():
+            some = _lines(asked, unit, known.get(unit, set()))
             if some is None:
                 return None
             result += _printed(asked, unit, some)
@@ -104,7 +105,7 @@ def _names(asked: _Question, unit: str | None, table: c.Names) -> tuple[list[str
     rows += _second(asked, table)
     several = any(bits & c.SEVERAL for _, _, bits in rows)
     # One function of several of a name is worth asking a server; copies are not.
-    by_dwarf = info.dwarf_of(unit, here=not several) is not None
+    by_dwarf = asked.units.has_dwarf(unit, not several)
     left = c.SEVERAL | c.COPY if by_dwarf else 0
     known = {name for _, name, bits in rows if not bits & left}
     chosen = [(name, bits) for _, name, bits in rows if name in known]
@@ -132,15 +133,11 @@ def _second(asked: _Question, table: c.Names) -> list[tuple[int, str, int]]:
     return found
 
 
-def _lines(
-    asked: _Question, unit: str | None, loaded: Loaded, known: set[str]
-) -> Iterable[str] | None:
+def _lines(asked: _Question, unit: str | None, known: set[str]) -> Iterable[str] | None:
     """``name@file:line`` of what DWARF has; None when that cannot be known this way."""
-    info = asked.services.debuginfo
-    dwarf = info.dwarf_of(unit, here=not asked.by_dwarf)
-    if dwarf is None:
+    if not asked.units.has_dwarf(unit, not asked.by_dwarf):
         return []
-    table = c.lines(info, loaded, dwarf)
+    table = asked.units.lines(unit, not asked.by_dwarf)
     if table is None:
         return None
     chosen = _chosen(asked, table)

@@ -40,6 +40,7 @@ OWN int preempt_schedule_notrace(int x) { sink = x; return x; }
 OWN int guarded(int x) { return tiny(x); }
 OWN int gone(int x) { sink = x; return 2; }
 OWN int twins(int x) { sink = x; return 3; }
+OWN int doubtful(int x) { sink = x; return 7; }
 OWN int quiet(int x) { sink = x; return 4; }
 OWN static int copied(int x) __asm__("copied.isra.0");
 OWN static int copied(int x) { sink = x; return 5; }
@@ -49,7 +50,7 @@ int __ia32_sys_call(int x) __attribute__((alias("__do_sys_call")));
 void _start(void)
 {
 	sink = vfs_read(1) + vfs_write(2) + memcpy_like_too(3) + do_exit(4) + guarded(5) + gone(6)
-		+ twins(7) + quiet(8) + copied(9) + __do_sys_call(10) + preempt_schedule_notrace(11);
+		+ twins(7) + quiet(8) + doubtful(12) + copied(9) + __do_sys_call(10) + preempt_schedule_notrace(11);
 }
 """
 DESCRIBED = ("vfs_read", "vfs_write", "memcpy_like_too", "do_exit", "guarded", "gone", "twins",
@@ -79,6 +80,8 @@ def info(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     number = writer.int("int")
     for name in DESCRIBED:
         writer.function(name, number, [("x", number)])
+    for parameters in ([], [("x", number)]):  # of two files, perhaps
+        writer.function("doubtful", number, parameters)
     btf = None if request.param == "without BTF" else Btf(writer.data(), "btf")
     symbols = LineSymbols(SortedLines(SortedLines.encode(rows)))
     made = make_debuginfo(folder, make_kernel(folder))
@@ -138,7 +141,10 @@ def test_what_the_lists_are_about(info: Debuginfo) -> None:
     assert not [line for line in inlined if "memcpy_like" in line or "only_there" in line]
     assert [line for line in found if '"copied@' in line]
     assert [line for line in found if '"twins@' in line]
-    assert 'kernel.function("twins")' not in found
+    assert [line for line in found if '"doubtful@' in line]
+    assert not {'kernel.function("twins")'} & set(found)
+    doubtful = {'kernel.function("doubtful")'}  # without BTF there is nothing to doubt
+    assert doubtful & set(found) == (doubtful if info.loaded.btf is None else set())
     with_guru = resolved('kernel.function("*").inline', services(info, True))
     assert [line for line in with_guru if "only_there@" in line]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from stapy.cache import file_identity
 from stapy.debuginfo import ctypes as c
@@ -18,7 +17,13 @@ from stapy.debuginfo.dwarf.index import VERSION as INDEX_VERSION
 from stapy.debuginfo.dwarf.index import FunctionRow, Index, Site, file_matcher
 from stapy.debuginfo.dwarf.lines import LineProgram, LineReader
 from stapy.debuginfo.dwarf.lines import Row as Line
-from stapy.debuginfo.dwarf.ranges import contains, entry_address, function_around, ranges_of
+from stapy.debuginfo.dwarf.ranges import (
+    contains,
+    entry_address,
+    function_around,
+    inlined_ranges,
+    ranges_of,
+)
 from stapy.debuginfo.dwarf.relocate import layout
 from stapy.debuginfo.dwarf.sections import Sections
 from stapy.debuginfo.dwarf.spec import Spec
@@ -37,11 +42,7 @@ from stapy.debuginfo.elf import ET_REL, ElfFile
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.record import Record, new
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 _AT_ENTRY = Row((7, 8), {})  # the return address lies where the stack pointer shows
-_MAX_BLOCKS = 64  # blocks in blocks
 _LETTERS = {"struct": "s", "class": "s", "union": "u", "enum": "e"}
 
 
@@ -223,7 +224,7 @@ class DwarfFile:
         """The lines of a site's own code with their lowest addresses."""
         entry = self.info.entry(site.entry)
         ranges = ranges_of(entry) or [(site.pc, site.pc + 1)]
-        inside = list(_inlined_ranges(entry))
+        inside = list(inlined_ranges(entry))
         program, rows = self._program(self.info.number_of(site.entry))
         own = {n for n, path in enumerate(program.files) if path == row.file}
         found: dict[int, int] = {}
@@ -452,12 +453,3 @@ class DwarfFile:
             for offset in self.index.things(letter, tag):
                 return self._types.type(self.info.entry(offset))
         return None
-
-
-def _inlined_ranges(entry: Entry, depth: int = 0) -> Iterator[tuple[int, int]]:
-    """The code of what is inlined into a function: its lines are another function's."""
-    for child in entry.children():
-        if child.tag == k.INLINED_SUBROUTINE:
-            yield from ranges_of(child)
-        elif child.tag == k.LEXICAL_BLOCK and depth < _MAX_BLOCKS:
-            yield from _inlined_ranges(child, depth + 1)

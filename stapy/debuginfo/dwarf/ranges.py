@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 
 from stapy.debuginfo.dwarf import constants as k
 from stapy.debuginfo.dwarf.numbers import number, uleb
@@ -12,6 +13,7 @@ from stapy.debuginfo.errors import DebuginfoError
 Range = tuple[int, int]
 _MAX_ADDRESS = 2**64 - 1
 _MAX_SCOPES = 32  # namespaces in namespaces
+_MAX_BLOCKS = 64  # blocks in blocks
 
 
 def low_pc(entry: Entry) -> int | None:
@@ -67,6 +69,15 @@ def function_around(holder: Entry, address: int, depth: int = 0) -> Entry | None
             if found is not None:
                 return found
     return None
+
+
+def inlined_ranges(entry: Entry, depth: int = 0) -> Iterator[tuple[int, int]]:
+    """The code of what is inlined into a function: its lines are another function's."""
+    for child in entry.children():
+        if child.tag == k.INLINED_SUBROUTINE:
+            yield from ranges_of(child)
+        elif child.tag == k.LEXICAL_BLOCK and depth < _MAX_BLOCKS:
+            yield from inlined_ranges(child, depth + 1)
 
 
 def _listed(entry: Entry) -> list[Range]:
