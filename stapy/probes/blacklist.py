@@ -13,8 +13,6 @@ import re
 from fnmatch import translate
 from functools import cache
 
-from stapy.cache import key_of
-
 _PATTERNS = (
     # the kernel's own tracing
     "*kprobe*",
@@ -250,11 +248,6 @@ def never(name: str, is_return: bool) -> str:
     if is_return and _matches(name, _AGAIN):
         return "the kernel returns from it whenever it has handled a return"
     return ""
-
-
-def fingerprint() -> str:
-    """Changes with the lists, for what is stored of their answers."""
-    return key_of(_PATTERNS, _NO_RETURN, _AGAIN)
 
 
 def hint(note: str) -> str:

@@ -16,9 +16,10 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from stapy.cache import key_of
+from stapy.cache import file_identity, key_of
 from stapy.debuginfo import pack
 from stapy.debuginfo.elf import Buffer
 from stapy.debuginfo.errors import DebuginfoError
@@ -33,8 +34,13 @@ if TYPE_CHECKING:
     from stapy.debuginfo.find import Debuginfo
     from stapy.debuginfo.sources import Loaded
 
-VERSION = 1  # of what is stored
 T = TypeVar("T")
+
+# The files of ours on which it depends what a list has.
+_RULES = [f"debuginfo/{name}.py" for name in ("aliases", "copies", "dwarfrung", "find", "samename",
+                                              "symbols", "wildcards", "dwarf/kernel",
+                                              "dwarf/refused")]  # fmt: skip
+_RULES += [f"probes/{name}.py" for name in ("blacklist", "catalogue", "dwarfpoints", "kprobe")]
 
 # Of a name: a pattern of plain names takes it; several functions (for all that is known)
 # or a copy, which DWARF knows better; another name of a function that BTF has.
@@ -133,7 +139,7 @@ def names(info: Debuginfo, loaded: Loaded) -> Names | None:
     """What BTF and the symbols of a kernel or module tell; None when that is damaged."""
     if not loaded.key:
         return None
-    key = key_of("names", VERSION, blacklist.fingerprint(), loaded.key)
+    key = key_of("names", rules(), loaded.key)
     return _kept(info, key, Names, lambda: _made_names(loaded))
 
 
@@ -141,7 +147,7 @@ def lines(info: Debuginfo, loaded: Loaded, dwarf: DwarfFile) -> Lines | None:
     """What DWARF tells of it."""
     if not loaded.key:
         return None
-    key = key_of("lines-of-functions", VERSION, blacklist.fingerprint(), loaded.key,
+    key = key_of("lines-of-functions", rules(), loaded.key,
                  *dwarf.identity)  # fmt: skip
     return _kept(info, key, Lines, lambda: _made_lines(loaded, dwarf))
 
@@ -157,6 +163,13 @@ def _kept(
             return table(make())  # what was stored is damaged
     except DebuginfoError:
         return None
+
+
+@cache
+def rules() -> str:
+    """Changes with the files of ours that decide what a list has."""
+    home = Path(__file__).parent.parent
+    return key_of(*(file_identity(home / name) for name in _RULES))
 
 
 @cache

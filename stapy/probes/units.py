@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from stapy.cache import file_identity, key_of
 from stapy.debuginfo import pack
 from stapy.debuginfo.errors import DebuginfoError
-from stapy.probes import blacklist, catalogue
+from stapy.probes import catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -116,7 +116,7 @@ def _key(info: Debuginfo, names: list[str]) -> str:
     if len(files) < len(names):  # modules that were loaded from elsewhere
         raise DebuginfoError("modules without files")
     identities = [file_identity(path) for path in files]
-    return key_of("catalogues", catalogue.VERSION, blacklist.fingerprint(), info.loaded.key,
+    return key_of("catalogues", catalogue.rules(), info.loaded.key,
                   *fingerprint(kernel), *names, *identities)  # fmt: skip
 
 

@@ -5,9 +5,15 @@ from __future__ import annotations
 import sys
 from itertools import chain
 
-from tests.bench import commands, hits, pass4, peer, table
+from tests.bench import commands, hits, lists, pass4, peer, table
 
-_BENCHES = {"commands": commands.rows, "hits": hits.rows, "pass4": pass4.rows, "peer": peer.rows}
+_BENCHES = {
+    "commands": commands.rows,
+    "lists": lists.rows,
+    "hits": hits.rows,
+    "pass4": pass4.rows,
+    "peer": peer.rows,
+}
 
 
 def main(names: list[str]) -> int:
