@@ -37,10 +37,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 # The files of ours on which it depends what a list has.
-_RULES = [f"debuginfo/{name}.py" for name in ("aliases", "copies", "dwarfrung", "find", "samename",
-                                              "symbols", "wildcards", "dwarf/kernel",
-                                              "dwarf/refused")]  # fmt: skip
-_RULES += [f"probes/{name}.py" for name in ("blacklist", "catalogue", "dwarfpoints", "kprobe")]
+_RULES = [
+    *(f"debuginfo/{name}.py" for name in ("aliases", "copies", "dwarfrung", "find", "samename")),
+    *(f"debuginfo/{name}.py" for name in ("sources", "symbols", "wildcards")),
+    *(f"debuginfo/dwarf/{name}.py" for name in ("build", "index", "kernel", "refused", "scan")),
+    *(f"probes/{name}.py" for name in ("blacklist", "catalogue", "dwarfpoints", "kprobe")),
+]
 
 # Of a name: a pattern of plain names takes it; several functions (for all that is known)
 # or a copy, which DWARF knows better; another name of a function that BTF has.
