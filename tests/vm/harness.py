@@ -212,8 +212,14 @@ def run_options(words: list[str]) -> RunOptions:
     )
 
 
-def run_built(guest: Machine, built: Built, words: list[str], timeout: float) -> ScriptResult:
-    """Pass 5 of a made module in a guest."""
+def run_built(
+    guest: Machine,
+    built: Built,
+    words: list[str],
+    timeout: float,
+    before: tuple[str, ...] = (),
+) -> ScriptResult:
+    """Pass 5 of a made module in a guest; ``before`` as in `run_script`."""
     if built.module is None:
         return ScriptResult(built.status or 1, built.stdout, built.stderr)
     options = run_options(words)
@@ -222,7 +228,7 @@ def run_built(guest: Machine, built: Built, words: list[str], timeout: float) ->
     if watched:
         watch.begin(guest, _watcher(guest.release))
     result: VmResult = guest.run(
-        [*consumer_command(), *options.words()], timeout=timeout, cwd="/tmp"
+        [*before, *consumer_command(), *options.words()], timeout=timeout, cwd="/tmp"
     )
     sleeping = []
     if watched and result.status >= 0:
@@ -256,15 +262,17 @@ def run_script(
     *args: str,
     arguments: tuple[str, ...] = (),
     timeout: float = SECONDS,
+    before: tuple[str, ...] = (),
 ) -> ScriptResult:
     """Run the text of a script in a guest.
 
-    ``args`` are options of the command line, ``arguments`` the script's own.
+    ``args`` are options of the command line, ``arguments`` the script's own;
+    ``before`` is a command that gets the consumer's behind its own words.
     """
     words = [*args, "-e", script, *arguments]
     with tempfile.TemporaryDirectory(prefix="stapy-script-") as folder:
         built = build(guest.release, words, Path(folder))
-        result = run_built(guest, built, words, timeout)
+        result = run_built(guest, built, words, timeout, before)
     check_kernel(result)
     return result
 

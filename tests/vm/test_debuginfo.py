@@ -13,6 +13,7 @@ from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.kernel.target import find_kernel
 from stapy.options import Options
 from stapy.vm import kernels
+from tests.vm import waiter
 from tests.vm.harness import Guests, ScriptResult, releases, run_script
 from tests.vm.points import DWARF, PLAIN, VALUES, Row, command, script, wrong
 from tests.vm.proofs import LOAD, PROVEN
@@ -31,12 +32,15 @@ def run(
     key = release, package
     if key not in _RESULTS:
         guest = guests.get(release)
+        before = waiter.command() if package else ()
         with tempfile.TemporaryDirectory() as folder:
             load = Path(folder) / "load.sh"
-            load.write_text(command(rows, LOAD if package else ""))
+            load.write_text(command(rows, LOAD + waiter.WAKE if package else ""))
             words = ["-c", f"sh {guest.push(load)}"]
         words += ["-DMAXSKIPPED=100000", "-DSTP_NO_OVERLOAD", "-g"]
-        _RESULTS[key] = run_script(guest, script(rows, **values), *words, timeout=120)
+        _RESULTS[key] = run_script(
+            guest, script(rows, **values), *words, timeout=120, before=before
+        )
     return _RESULTS[key]
 
 
