@@ -59,8 +59,11 @@ The structure has no member of this name. The hint lists similar ones.""",
 `->` needs a structure or a pointer to one, `[…]` an array or a pointer.""",
     "E0244": """Pretty printing ends a chain
 `$` and `$$` behind a variable make a string of it; nothing can follow.""",
-    "E0245": """No address
-Bit-fields, values in registers and computed values have no address.""",
+    "E0245": """No address, or no place to write to
+Bit-fields, values in registers and computed values have no address. A variable can be changed
+where a register or memory holds it at the probe; not where debug information tells how to work it
+out, nor in a return probe (there it is a copy from the function's entry), nor as an argument of a
+tracepoint. Whether the code behind the probe still reads the register is not looked at.""",
     "E0246": """A structure is not a value
 Ask for a member with `->`, for the address with `&`, or print it with a `$` at its end.""",
     "E0247": """@entry outside a return probe

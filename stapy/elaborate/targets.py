@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from stapy.debuginfo import ctypes
 from stapy.diagnostics import Diagnostic, Diagnostics
 from stapy.elaborate import casts, syntax
 from stapy.elaborate import program as p
@@ -263,6 +264,31 @@ def _target_place(low: Lowerer, node: n.Expr) -> Place | p.Expr:
     return follow(low, start, chain, node.span)
 
 
+def _not_writable(low: Lowerer, found: Place | p.Expr, span: Span) -> None:
+    """A write that would reach a copy at most, or nothing at all."""
+    value, type = (
+        (found.value, found.type)
+        if isinstance(found, Place)
+        else (found, low.resolver.ctype(found))
+    )
+    if isinstance(value, p.SavedEntry):
+        why = "here it is a copy that was saved when the function was entered"
+    elif isinstance(value, p.ContextValue) and "register" not in value.name:
+        why = "an argument that the kernel has handed over: it does not look at it again"
+    elif isinstance(found, Place) and found.parts:
+        why = "it is put together here, from registers or from what it was made of"
+    else:
+        why = "it is worked out here: no register and no memory holds it"
+    pointer = isinstance(ctypes.strip(type) if type is not None else None, ctypes.Pointer)
+    low.error(
+        "E0245",
+        "this target variable cannot be changed",
+        span,
+        where=why,
+        hint="what it points to can be changed: a member, or an element" if pointer else "",
+    )
+
+
 def write_place(low: Lowerer, node: n.Expr) -> p.Expr | None:
     """A target expression that is to be changed (with -g)."""
     from stapy.elaborate.chains import rvalue
@@ -287,12 +313,12 @@ def write_place(low: Lowerer, node: n.Expr) -> p.Expr | None:
     place = _target_place(low, node)
     if isinstance(place, Place):
         if not place.writable:
-            low.error("E0245", "this target variable cannot be changed", node.span)
+            _not_writable(low, place, node.span)
             return None
         value = rvalue(low, place, node.span)
     else:
         value = place
     if isinstance(value, (p.MemoryRead, p.ContextValue, Pending)):
         return value
-    low.error("E0245", "this target variable cannot be changed", node.span)
+    _not_writable(low, value, node.span)
     return None

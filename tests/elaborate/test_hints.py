@@ -133,3 +133,18 @@ def test_functions_of_one_name(text: str, codes: list[str]) -> None:
 )
 def test_names_of_basic_types(written: str, name: str) -> None:
     assert basic_name(written) == name
+
+
+@pytest.mark.parametrize(
+    ("text", "why", "hint"),
+    [
+        ('kernel.function("vfs_read").return { $count = 1 }', "a copy that was saved", ""),
+        ('kernel.function("vfs_read").return { $file = 1 }', "a copy that was saved", "a member"),
+        ('kernel.trace("sched_switch") { $next = 1 }', "does not look at it again", "a member"),
+    ],
+)
+def test_why_a_variable_cannot_be_changed(text: str, why: str, hint: str) -> None:
+    item = s.run(f"probe {text}", guru=True).diagnostics.items[-1]
+    assert item.code == "E0245"
+    assert why in item.where
+    assert hint in item.hint and bool(hint) == bool(item.hint)

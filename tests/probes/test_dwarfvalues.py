@@ -256,3 +256,35 @@ def test_c_of_entries_and_divisions() -> None:
     assert 'stapy_entry_register(c, &x, 1, 1, (s64)c->regs->sp + 48, "vfs_read", at_' in text
     assert "stapy_unsigned_divide(c, x, 10, &quotient, at_" in text
     assert ".remembers = 1, }, " in text
+
+
+@pytest.mark.parametrize(
+    ("type", "ops", "written"),
+    [
+        # Where it is: the code behind the probe finds the new value there.
+        (s.INT, [Op("register", 3)], "c->regs->bx = "),
+        (s.LONG, [Op("frame", -16)], "regs->sp + 32; new = 5; stapy_write_kernel(c, address, &new"),
+        # What is told of it is not where it is.
+        (s.LONG, [Op("address_in", 3, 0), Op("value")], "it is worked out here"),
+        (s.LONG, [Op("address_in", 3, 8), Op("read", 8), Op("value")], "it is worked out here"),
+        (s.LONG, [Op("const", 7), Op("value")], "it is worked out here"),
+        (s.LONG, [Op("entry_register", 4), Op("value")], "it is worked out here"),
+        (s.LONG, [Op("parameter", 1), Op("value")], "it is worked out here"),
+        (
+            s.LONG,
+            [Op("register", 3), Op("piece", 32), Op("register", 4), Op("piece", 32)],
+            "it is worked out here",
+        ),
+    ],
+)
+def test_writing(type: c.CType, ops: list[Op], written: str) -> None:
+    info = Info([INSIDE], variables=[Variable("x", type, True, ops)])
+    script = 'probe kernel.function("helper@fs/a.c").inline { $x = 5 }'
+    done = s.run(script, debuginfo=info, guru=True)
+    if done.program is None:
+        (item,) = done.diagnostics.items
+        assert item.code == "E0245"
+        assert written in item.where
+    else:
+        text = " ".join(translate(done.program, done.services, "t").text().split())
+        assert written in text
