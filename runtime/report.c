@@ -47,7 +47,11 @@ void stapy_report_skips(u64 missed)
 		stapy_warn("%u warnings or errors were lost", lost);
 }
 
-/* Per-probe statistics are kept only with -t. */
+static void nothing(struct stapy_context *c)
+{
+}
+
+/* Per-probe statistics are kept only with -t, and with -D STP_ALIBI, which runs no handlers. */
 int stapy_report_alloc(void)
 {
 	unsigned int i;
@@ -55,6 +59,10 @@ int stapy_report_alloc(void)
 	if (!stapy_session.limits.timing)
 		return 0;
 	for (i = 0; i < stapy_session.nr_probes; i++) {
+		if (stapy_session.limits.alibi) {
+			stapy_session.probes[i].handler = nothing;
+			stapy_session.probes[i].entry = NULL;
+		}
 		stapy_session.probes[i].cycles = alloc_percpu(struct stapy_stat);
 		if (!stapy_session.probes[i].cycles)
 			return -ENOMEM;
@@ -84,6 +92,12 @@ static void print_probe(struct stapy_context *c, unsigned int number)
 		stapy_stat_merge(&sum, per_cpu_ptr(probe->cycles, cpu), &shape);
 	if (!sum.count)
 		return;
+	if (stapy_session.limits.alibi) {
+		stapy_printf(c, "%s, (%s), hits: %lld, from: %s, index: %u\n",
+			     probe->alias ?: probe->written, probe->place, sum.count,
+			     probe->written, number);
+		return;
+	}
 	stapy_stat_value(c, &sum, STAPY_VARIANCE, 0, &variance, NULL);
 	stapy_printf(c, "%s, (%s), hits: %lld, cycles: %lldmin/%lldavg/%lldmax, variance: %lld, "
 		     "from: %s, index: %u\n", probe->alias ?: probe->written, probe->place, sum.count,

@@ -29,6 +29,7 @@ struct stapy_limits {
 	int suppress_handler_errors;
 	int suppress_time_limits;
 	int timing;			/* -t: count hits and cycles of each probe, report at the end */
+	int alibi;			/* -D STP_ALIBI: handlers do not run, their hits are counted */
 	u64 overload_threshold;		/* cycles */
 	u64 overload_interval;		/* cycles */
 	u64 on_the_fly_interval;	/* ns that a condition is false before its probes are disarmed; 0: 100 ms */

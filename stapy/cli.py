@@ -7,6 +7,7 @@ word, unique prefixes of long options, ``--color`` with and without a value).
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 
@@ -105,6 +106,20 @@ def _module_name(options: Options, value: str) -> None:
     options.module_name = name
 
 
+def _prologues(options: Options, value: str) -> None:
+    if value not in ("", "always", "auto", "never"):
+        wanted = "should be one of always, auto, never"
+        raise UsageError(f"Invalid value '{value}' for --prologue-searching ({wanted}).")
+    options.prologue_search = value in ("", "always")  # auto: debug information tells it all
+
+
+def _modinfo(options: Options, value: str) -> None:
+    name, equals, text = value.partition("=")
+    if not equals or not name.isascii() or not name.isidentifier():
+        raise UsageError(f"--modinfo wants NAME=VALUE, not '{value}'.")
+    options.modinfo.append((name, text))
+
+
 _MAX_PID = 1 << 22  # the kernel's own limit
 
 
@@ -169,6 +184,7 @@ TABLE = [
     Option("W", "", "", "warnings are errors", _flag("warnings_are_errors")),
     Option("P", "", "", "probe functions behind their prologues: for debug information that errs",
            _flag("prologue_search")),
+    Option("", "prologue-searching", "[WHEN]", "the same, or not: always, auto, never", _prologues),
     Option("b", "", "", "bulk mode: one output file per CPU", _flag("bulk")),
     Option("t", "", "", "report hits and cycles of each probe at the end", _flag("timing")),
     Option("s", "", "MB", "output buffer of each CPU, in megabytes",
@@ -202,6 +218,7 @@ TABLE = [
            _text("rotate")),
     Option("T", "", "SECONDS", "stop after SECONDS", _timeout),
     Option("", "vm", "[RELEASE]", "run the module in a throw-away virtual machine", _vm),
+    Option("", "modinfo", "NAME=VALUE", "add a line to what modinfo shows of the module", _modinfo),
     Option("", "skip-badvars", "", "context variables that cannot be read are 0",
            _flag("skip_badvars")),
     Option("", "suppress-handler-errors", "", "run-time errors become warnings",
@@ -351,6 +368,22 @@ def _check(options: Options) -> None:
         raise UsageError("--vm=RELEASE names the kernel; -r cannot be given too.")
 
 
+def _rc_words() -> list[str]:
+    """Options that stand in ``$SYSTEMTAP_DIR/rc`` and are read first, quoted as for a shell."""
+    from pathlib import Path
+
+    folder = Path(os.environ.get("SYSTEMTAP_DIR") or os.environ.get("HOME", "/") + "/.systemtap")
+    path = folder / "rc"
+    if not path.is_file():
+        return []
+    import shlex
+
+    try:
+        return shlex.split(path.read_text("utf-8", "surrogateescape"), comments=True)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"'{path}': {getattr(error, 'strerror', None) or error}.") from None
+
+
 def _check_rotation(options: Options) -> None:
     from stapy.run import options as run
 
@@ -370,7 +403,7 @@ def main(words: list[str] | None = None) -> int:
         print(usage())
         return 0
     try:
-        options = parse(words)
+        options = parse(_rc_words() + words)
     except UsageError as error:
         print(f"ERROR: {error}", file=sys.stderr)
         return 1

@@ -33,6 +33,7 @@ class Options(Record):
     tapset_dirs: list[str] = new(list)  # -I
     defines: dict[str, str] = new(dict)  # -D NAME=VALUE
     globals: dict[str, str] = new(dict)  # -G NAME=VALUE
+    modinfo: list[tuple[str, str]] = new(list)  # --modinfo NAME=VALUE
     kbuild_flags: list[str] = new(list)  # -B
     runtime_dir: str | None = None  # -R
     release: str | None = None  # -r: release or build tree

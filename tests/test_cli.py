@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from stapy.cli import UsageError, main, parse, usage
@@ -40,6 +42,11 @@ from stapy.cli import UsageError, main, parse, usage
         (["--color=never", "x.stp"], "color", "never"),
         (["-I", "a", "-Ib", "x.stp"], "tapset_dirs", ["a", "b"]),
         (["-E", "probe end {}", "x.stp"], "extra_scripts", ["probe end {}"]),
+        (["--modinfo=a=b=c", "--modinfo", "d=", "x.stp"], "modinfo", [("a", "b=c"), ("d", "")]),
+        (["-P", "x.stp"], "prologue_search", True),
+        (["--prologue-searching", "x.stp"], "prologue_search", True),
+        (["--prologue-searching=always", "x.stp"], "prologue_search", True),
+        (["-P", "--prologue-searching=never", "x.stp"], "prologue_search", False),
         (["--unprivileged", "x.stp"], "privilege", "stapusr"),
     ],
 )
@@ -62,6 +69,9 @@ def test_options(words: list[str], field: str, value: object) -> None:
         (["-S", "1", "x.stp"], "-S needs an output file (-o FILE)."),
         (["-S", "1,b", "-o", "f", "x.stp"], "Invalid value 'b' for -S (should be 0-1073741824)."),
         (["-S", "", "-o", "f", "x.stp"], "for -S (should be 1-1073741824)."),
+        (["--prologue-searching=now", "x.stp"], "(should be one of always, auto, never)"),
+        (["--modinfo", "a", "x.stp"], "--modinfo wants NAME=VALUE, not 'a'."),
+        (["--modinfo=a-b=c", "x.stp"], "--modinfo wants NAME=VALUE, not 'a-b=c'."),
         (["-T", "0", "x.stp"], "Invalid timeout '0'"),
         (["-G", "a", "x.stp"], "-G wants NAME=VALUE"),
         (["-D", "1=2", "x.stp"], "-D wants NAME=VALUE"),
@@ -93,3 +103,27 @@ def test_help_names_every_option() -> None:
     text = usage()
     for option in TABLE:
         assert (f"-{option.short}" if option.short else f"--{option.long}") in text
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "said"),
+    [
+        ("-p1 -DONE=1 # for me\n-e 'probe begin { println(\"by rc\") }'", 0, "by rc"),
+        ("--nosuch", 1, "ERROR: unknown option '--nosuch'"),
+        ("'not closed", 1, "rc': No closing quotation."),
+    ],
+)
+def test_options_of_the_user(
+    text: str,
+    status: int,
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """``$SYSTEMTAP_DIR/rc`` is read first."""
+    monkeypatch.setenv("SYSTEMTAP_DIR", str(tmp_path))
+    (tmp_path / "rc").write_text(text)
+    assert main([]) == status
+    told = capsys.readouterr()
+    assert said in told.out + told.err

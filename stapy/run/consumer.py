@@ -331,6 +331,8 @@ def _insert(module: ModuleFile, parameters: List[str], messages: Messages) -> st
         name = unique(name, os.getpid())
         image = renamed(module, name)
         messages.note(f"a session of {module.name} is running: this one is {name}")
+    if "SYSTEMTAP_SYNC" in os.environ:
+        os.sync()  # in case the kernel does not survive it
     kernel.insert(module, parameters, image)
     messages.note(f"inserted {module.path}")
     return name

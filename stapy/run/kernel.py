@@ -152,12 +152,13 @@ def check(module: ModuleFile) -> None:
     if os.geteuid() != 0 and not _may_load():
         raise RunError("only root (or CAP_SYS_MODULE) can load a module: try sudo")
     running = os.uname().release
-    if module.release and module.release != running:
+    manifest = module.manifest()
+    if module.release and module.release != running and not manifest.get("any_release"):
         raise RunError(
             f"module '{module.name}' was built for kernel {module.release}, "
             f"this is {running}; build it again with -r {running}"
         )
-    for name, wanted in sorted((module.manifest().get("build_ids") or {}).items()):
+    for name, wanted in sorted((manifest.get("build_ids") or {}).items()):
         found = running_build_id(name)
         if found and wanted and found != wanted:
             raise RunError(

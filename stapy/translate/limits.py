@@ -56,6 +56,7 @@ SWITCHES = {
     "STAP_SUPPRESS_HANDLER_ERRORS": "suppress_handler_errors",
     "STAP_SUPPRESS_TIME_LIMITS_ENABLE": "suppress_time_limits",
     "STP_TIMING": "timing",
+    "STP_ALIBI": "alibi",
 }
 _SUFFIX = re.compile(r"\b(0[xX][0-9a-fA-F]+|\d+)[uUlL]*\b")
 _OPERATORS: dict[type, Any] = {
@@ -82,7 +83,7 @@ class Limits:
             self.given.setdefault("STAP_SUPPRESS_HANDLER_ERRORS", "1")
         if options.suppress_time_limits:
             self.given.setdefault("STAP_SUPPRESS_TIME_LIMITS_ENABLE", "1")
-        if options.timing:
+        if options.timing or "STP_ALIBI" in self.given:
             self.given.setdefault("STP_TIMING", "1")
         self.rows = [*LIMITS, Limit("MAXNESTING", "maxnesting", str(nesting))]
         self._drawing = any(row.name in self.given for row in HISTOGRAM_LIMITS)

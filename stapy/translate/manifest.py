@@ -30,15 +30,19 @@ def make_manifest(
     limits: dict[str, int],
     build_ids: dict[str, str] | None = None,
     globals: dict[str, str] | None = None,
+    any_release: bool = False,
 ) -> dict[str, Any]:
     """The manifest of one module.
 
     ``probes`` has a row per derived probe (``written``, ``points``, ``place``);
     ``build_ids`` maps "kernel", a module's name or a file's path to its build-id
     in hexadecimal; ``globals`` maps what ``NAME=VALUE`` can set at load time to
-    its type ("long" or "string").
+    its type ("long" or "string").  ``any_release`` leaves it to the kernel itself
+    whether the module fits.
     """
+    more = {"any_release": True} if any_release else {}
     return {
+        **more,
         "format": FORMAT,
         "stapy": __version__,
         "name": name,

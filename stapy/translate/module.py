@@ -15,6 +15,7 @@ from stapy.translate import (  # noqa: F401  (they register their rules)
     prints,
     statements,
 )
+from stapy.translate.ctext import string_literal
 from stapy.translate.manifest import make_manifest
 from stapy.translate.model import build
 from stapy.translate.source import ModuleSource
@@ -40,6 +41,9 @@ def make_source(program: p.Program, services: Any, name: str) -> ModuleSource:
     script_name, script_text = script if script is not None else ("", "")
     build_ids = _build_ids(program, services)
     model = build(unit, name, script_name, build_ids)
+    model["modinfo"] = [
+        {"name": field, "value": string_literal(value)} for field, value in options.modinfo
+    ]
     model["lines"], blobs = lines.tables(program, services)
     model["has_lines"] = bool(model["lines"])
     if services.diagnostics.errors:
@@ -64,6 +68,7 @@ def make_source(program: p.Program, services: Any, name: str) -> ModuleSource:
             for probe in program.probes
         ],
         limits=unit.limits.numbers(),
+        any_release="STP_NO_VERREL_CHECK" in options.defines,
         build_ids=build_ids,
         globals={
             var.name: var.type
@@ -83,6 +88,11 @@ def make_source(program: p.Program, services: Any, name: str) -> ModuleSource:
 
 def _build_ids(program: p.Program, services: Any) -> dict[str, str]:
     """Builds of the kernel and of the modules with probes, by which loading is refused."""
+    defines = services.options.defines
+    if "STP_NO_BUILDID_CHECK" in defines:
+        return {}
+    if "STP_FULL_VERREL_CHECK" in defines:  # also for scripts that ask nothing about it
+        services.debuginfo.loaded  # noqa: B018
     sites = (site for probe in program.probes for site in probe.sites)
     modules = {getattr(site, "module", None) for site in sites}
     known: dict[str, str] = services.debuginfo.build_ids(sorted(filter(None, modules)))

@@ -109,6 +109,13 @@ def test_wrong_release_is_refused_before_the_kernel_sees_it(tmp_path, monkeypatc
         kernel.check(ModuleFile(str(make_module(tmp_path / "m.ko"))))
 
 
+def test_a_release_that_is_not_compared(tmp_path, monkeypatch):
+    """-D STP_NO_VERREL_CHECK: the kernel itself decides."""
+    monkeypatch.setattr(kernel.os, "geteuid", lambda: 0)
+    manifest = {"stapy": "1", "any_release": True}
+    kernel.check(ModuleFile(str(make_module(tmp_path / "m.ko", "0.0-other", manifest))))
+
+
 def test_wrong_build_id_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(kernel.os, "geteuid", lambda: 0)
     other = tmp_path / "library"
