@@ -299,7 +299,8 @@ class Session:
         self.end_pass()
         text = "".join(line + "\n" for line in lines)
         sys.stdout.write(text)
-        if lines and not options.dump and not self.diagnostics.items:
+        keep = not (options.dump or self.diagnostics.items or services.momentary)
+        if lines and keep:
             from stapy import recall
 
             recall.store_list(self.cache, self.key, text, services.debuginfo.module_files())

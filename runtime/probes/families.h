@@ -27,6 +27,7 @@ struct stapy_family {
 #include "watchpoint.h"
 #include "perf.h"
 #include "netfilter.h"
+#include "bpf.h"
 #include "modsyms.h"
 #include "arming.h"
 

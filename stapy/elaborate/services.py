@@ -167,6 +167,7 @@ class Services(Record):
     kernel: Any
     debuginfo: Any
     library: Any
+    momentary: bool = False  # what was listed is not to be remembered: it changes
 
     def at_least(self, version: str) -> bool:
         """Whether the language spoken (``--compatible``) is that of ``version`` or newer."""

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from stapy.probes.family import Family
 
-_NAMES = ("begin_end", "timer", "kprobe", "tracepoint", "watchpoint", "perf", "netfilter")
+_NAMES = (
+    *("begin_end", "timer", "kprobe", "tracepoint", "watchpoint", "perf"),
+    *("netfilter", "bpf"),
+)
 _CACHE: list[Family] = []
 
 

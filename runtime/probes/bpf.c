@@ -1,0 +1,638 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Running BPF programs. Each JITed function begins with room for a call of the
+ * trampoline that the kernel makes when a tracing program is attached to it. Ours are
+ * attached in the same way: to the kernel they are programs without instructions,
+ * whose code is the hooks below. So others may be attached as well, the kernel keeps
+ * the count of tail calls, and a call that sleeps while we go away skips our part.
+ */
+#include "../hit.h"
+#include "bpfnames.h"
+
+#ifdef STAPY_BPF_PROBES
+
+#define OWN_IDS 0x7f000000		/* instead of types: greater than any number of a type */
+
+struct place;
+
+/* A program as the kernel's trampolines want it. Its "instructions" begin where it ends. */
+struct hook {
+	struct bpf_tramp_link link;
+	struct bpf_prog_aux aux;
+	struct place *place;
+	bool linked;
+	struct bpf_prog program;	/* the last: it has a flexible end */
+};
+
+/* Values saved at the entry of a call, by the address of the trampoline's frame. */
+struct saved {
+	unsigned long frame;		/* 0: free */
+	u64 values[];
+};
+
+/* One function of one program that one row means. */
+struct place {
+	struct list_head list;
+	struct stapy_site site;		/* with a point of its own */
+	const struct stapy_bpf_row *row;
+	struct bpf_prog *target;	/* referenced */
+	unsigned int function;
+	unsigned long address;
+	struct bpf_trampoline *trampoline;
+	struct hook *entry, *exit;
+	void *saved;
+	size_t saved_bytes;		/* of one */
+	unsigned int nr_saved;
+	atomic_long_t missed;
+	bool armed;			/* else it was refused, and is not tried again */
+	bool unused;			/* nobody else has the program */
+};
+
+static struct stapy_bpf_row *all_rows;
+static unsigned int nr_rows;
+static LIST_HEAD(places);
+static u64 dropped;			/* hits missed at places that are gone */
+static DEFINE_MUTEX(mutex);		/* of places */
+
+static __always_inline struct place *place_of(const struct bpf_insn *instructions)
+{
+	const void *program = (const void *)instructions - offsetof(struct bpf_prog, insnsi);
+
+	return container_of(program, struct hook, program)->place;
+}
+
+static __always_inline struct stapy_context *enter(struct place *place, const u64 *frame,
+						   unsigned long *words)
+{
+	struct stapy_probe *probe = place->site.probe;
+	unsigned int i, n = min_t(u64, frame[-1], STAPY_BPF_ARGS);
+	struct stapy_context *c;
+
+	if (!stapy_hit_enter(&place->site, probe, STAPY_RUNNING, &c))
+		return NULL;
+	for (i = 0; i < STAPY_BPF_ARGS; i++)
+		words[i] = i < n ? frame[i] : 0;
+	c->args = words;
+	c->address = place->address;
+	c->data = place;
+	c->slots = NULL;
+	return c;
+}
+
+static unsigned int STAPY_CALLBACK on_entry(const void *frame, const struct bpf_insn *instructions)
+{
+	struct place *place = place_of(instructions);
+	unsigned long words[STAPY_BPF_WORDS];
+	struct stapy_context *c = enter(place, frame, words);
+
+	if (c) {
+		stapy_hit_run(c, place->site.probe->handler);
+		stapy_hit_leave(c);
+	}
+	return 0;
+}
+
+static __always_inline struct saved *saved_at(struct place *place, unsigned int at)
+{
+	return place->saved + (at % place->nr_saved) * place->saved_bytes;
+}
+
+/* What `wanted` has saved; with 0 a free one, which is then for `frame`. */
+static __always_inline struct saved *find_saved(struct place *place, unsigned long frame,
+						unsigned long wanted)
+{
+	unsigned int i, first = (frame * STAPY_MIX) >> 32;
+
+	for (i = 0; i < place->nr_saved; i++) {
+		struct saved *saved = saved_at(place, first + i);
+
+		if (READ_ONCE(saved->frame) != wanted)
+			continue;
+		if (wanted || !cmpxchg(&saved->frame, 0, frame))
+			return saved;
+	}
+	return NULL;
+}
+
+/* A call whose return will be of interest. */
+static unsigned int STAPY_CALLBACK on_call(const void *frame, const struct bpf_insn *instructions)
+{
+	struct place *place = place_of(instructions);
+	unsigned long words[STAPY_BPF_WORDS];
+	struct saved *saved;
+	struct stapy_context *c;
+	bool failed = true;
+
+	/* One that never returned to us had its frame at the same address. */
+	saved = find_saved(place, (unsigned long)frame, (unsigned long)frame) ?:
+		find_saved(place, (unsigned long)frame, 0);
+	if (unlikely(!saved)) {
+		atomic_long_inc(&place->missed);
+		return 0;
+	}
+	c = enter(place, frame, words);
+	if (c) {
+		c->slots = saved->values;
+		stapy_hit_run(c, place->site.probe->entry);
+		failed = c->error;
+		stapy_hit_leave(c);
+	}
+	if (failed)
+		smp_store_release(&saved->frame, 0);
+	return 0;
+}
+
+static unsigned int STAPY_CALLBACK on_return(const void *at, const struct bpf_insn *instructions)
+{
+	struct place *place = place_of(instructions);
+	unsigned long words[STAPY_BPF_WORDS];
+	struct saved *saved = NULL;
+	struct stapy_context *c;
+	const u64 *frame = at;
+
+	if (place->saved) {
+		saved = find_saved(place, (unsigned long)at, (unsigned long)at);
+		if (!saved)
+			return 0;
+	}
+	c = enter(place, frame, words);
+	if (c) {
+		words[STAPY_BPF_RESULT] = frame[frame[-1]];
+		c->slots = saved ? saved->values : NULL;
+		c->is_return = true;
+		stapy_hit_run(c, place->site.probe->handler);
+		stapy_hit_leave(c);
+	}
+	if (saved)
+		smp_store_release(&saved->frame, 0);
+	return 0;
+}
+
+const struct bpf_prog *stapy_bpf_program(const struct stapy_context *c)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_rows; i++)
+		if (all_rows[i].site.probe == c->probe)
+			return ((const struct place *)c->data)->target;
+	return NULL;
+}
+
+static void free_hook(struct hook *hook)
+{
+	if (!hook)
+		return;
+	free_percpu(hook->program.stats);
+	kfree(hook);
+}
+
+static struct hook *make_hook(struct place *place, enum bpf_attach_type kind,
+			      unsigned int (*code)(const void *frame, const struct bpf_insn *unused))
+{
+	struct hook *hook = kzalloc(sizeof(*hook), GFP_KERNEL);
+
+	if (!hook)
+		return NULL;
+	/* Written when somebody has the kernel measure the time of programs. */
+	hook->program.stats = alloc_percpu(struct bpf_prog_stats);
+	if (!hook->program.stats) {
+		kfree(hook);
+		return NULL;
+	}
+	hook->place = place;
+	hook->program.aux = &hook->aux;
+	hook->aux.prog = &hook->program;
+	/* Of this type the kernel does not itself refuse nested runs: our context does, and counts. */
+	hook->program.type = BPF_PROG_TYPE_LSM;
+	hook->program.expected_attach_type = kind;
+	/* As if it was interpreted: then the code is called with the address of the instructions. */
+	hook->program.bpf_func = code;
+	hook->link.link.prog = &hook->program;
+	atomic64_set(&hook->link.link.refcnt, 1);
+	INIT_HLIST_NODE(&hook->link.tramp_hlist);
+	return hook;
+}
+
+static void free_place(struct place *place)
+{
+	free_hook(place->entry);
+	free_hook(place->exit);
+	if (place->trampoline)
+		static_call(stapy_bpf_put)(place->trampoline);
+	if (place->target)
+		bpf_prog_put(place->target);
+	kvfree(place->saved);
+	kfree(place->site.point);
+	kfree(place);
+}
+
+static bool fill_hooks(struct place *place)
+{
+	const struct stapy_bpf_row *row = place->row;
+	bool saves = row->is_return && row->site.probe->entry;
+
+	if (row->is_return)
+		place->exit = make_hook(place, BPF_TRACE_FEXIT, on_return);
+	if (!row->is_return || saves)
+		place->entry = make_hook(place, BPF_TRACE_FENTRY, saves ? on_call : on_entry);
+	if (saves) {
+		place->nr_saved = max_t(unsigned int, 15, 6 * num_possible_cpus());
+		place->saved_bytes = sizeof(struct saved) + ALIGN(row->slot_bytes, sizeof(u64));
+		place->saved = kvcalloc(place->nr_saved, place->saved_bytes, GFP_KERNEL);
+	}
+	return !(row->is_return && !place->exit) && !((!row->is_return || saves) && !place->entry) &&
+	       !(saves && !place->saved);
+}
+
+/* The number of a function's type, by which the kernel knows it; one of ours where it cannot know it. */
+static u32 type_of(const struct bpf_prog_aux *aux, unsigned int function)
+{
+	unsigned int i;
+
+	if (!aux->btf || function >= aux->func_info_cnt)
+		return OWN_IDS + function;
+	for (i = 0; i < function; i++)
+		if (aux->func_info[i].type_id == aux->func_info[function].type_id)
+			return OWN_IDS + function;
+	return aux->func_info[function].type_id;
+}
+
+/*
+ * The trampoline of a place, made as the kernel makes it for others, who will use the
+ * same one: what it saves is told by the function's type.
+ */
+static int get_trampoline(struct place *place)
+{
+	const struct bpf_prog_aux *aux = place->target->aux;
+	struct bpf_attach_target_info *info;
+	const struct btf_type *type = NULL;
+	u32 id = type_of(aux, place->function);
+	int r;
+
+	if (id < OWN_IDS && !(aux->func_info_aux && aux->func_info_aux[place->function].unreliable)) {
+		type = btf_type_by_id(aux->btf, id);
+		type = type ? btf_type_by_id(aux->btf, type->type) : NULL;
+	}
+	info = kzalloc(sizeof(*info), GFP_KERNEL);
+	if (!info)
+		return -ENOMEM;
+	r = static_call(stapy_bpf_model)(NULL, aux->btf, type, "", &info->fmodel);
+	if (!r) {
+		info->tgt_addr = place->address;
+		place->trampoline = static_call(stapy_bpf_get)((u64)aux->id << 32 | id, info);
+		r = place->trampoline ? 0 : -ENOMEM;
+	}
+	kfree(info);
+	if (!r && (unsigned long)place->trampoline->func.addr != place->address)
+		r = -EBUSY;
+	if (!r && aux->tail_call_reachable && !stapy_bpf_keep_tail_calls(place->trampoline))
+		r = -EOPNOTSUPP;
+	return r;
+}
+
+static int link_hook(struct place *place, struct hook *hook)
+{
+	int r;
+
+	if (!hook)
+		return 0;
+	r = static_call(stapy_bpf_link)(&hook->link, place->trampoline, place->target);
+	hook->linked = !r;
+	return r;
+}
+
+/* Nothing new comes to our code then; what is there already has to be waited for. */
+static void unlink_hook(struct place *place, struct hook *hook)
+{
+	if (!hook || !hook->linked)
+		return;
+	hook->linked = false;
+	WARN_ON_ONCE(static_call(stapy_bpf_unlink)(&hook->link, place->trampoline, place->target));
+}
+
+/* Calls whose entry was seen must not lack the other hook: they would never be given up. */
+static void unlink_place(struct place *place)
+{
+	unlink_hook(place, place->entry);
+	unlink_hook(place, place->exit);
+	place->armed = false;
+}
+
+/*
+ * A task that was on its way into our code, or was preempted in the trampoline, sleeps
+ * of its own will only in the traced function, and is sent past our code when it comes
+ * back: no program that is attached to another one may sleep.
+ */
+static void wait_for_hooks(void)
+{
+	synchronize_rcu_tasks();
+	synchronize_rcu();
+}
+
+static const char *refusal(const struct place *place)
+{
+	const struct bpf_prog *one = stapy_bpf_function(place->target, place->function);
+
+	if (!place->target->jited)
+		return "it is interpreted (net.core.bpf_jit_enable is 0), only machine code can be probed";
+	if (place->target->aux->offload_requested)
+		return "it runs in a network card";
+	if (place->row->is_return && place->function && stapy_bpf_may_throw(one))
+		return "exceptions leave it without a return";
+	return NULL;
+}
+
+static const char *reason(int error)
+{
+	switch (error) {
+	case -EBUSY:
+		return "an extension program (freplace) has taken its place";
+	case -E2BIG:
+		return "as many programs are attached to it as the kernel allows";
+	case -EOPNOTSUPP:
+		return "this kernel would lose its count of tail calls";
+	case -EINVAL:
+		return "the kernel cannot attach to a function of its type";
+	default:
+		return NULL;
+	}
+}
+
+static int link_place(struct place *place)
+{
+	int r = fill_hooks(place) ? 0 : -ENOMEM;
+
+	r = r ?: get_trampoline(place);
+	r = r ?: link_hook(place, place->exit);
+	r = r ?: link_hook(place, place->entry);
+	if (!r)
+		return 0;
+	if (place->exit && place->exit->linked) {
+		unlink_place(place);
+		wait_for_hooks();
+	}
+	return r;
+}
+
+static void arm(struct place *place)
+{
+	const struct bpf_prog *target = place->target;
+	const char *why = refusal(place);
+	int r = 0;
+
+	if (!why) {
+		r = link_place(place);
+		why = reason(r);
+	}
+	place->armed = !why && !r;
+	if (place->armed)
+		return;
+	if (why)
+		stapy_warn("probe %s registration error: program %u: %s", place->site.point,
+			   target->aux->id, why);
+	else
+		stapy_warn("probe %s registration error (rc %d)", place->site.point, r);
+}
+
+static bool is_known(const struct stapy_bpf_row *row, const struct bpf_prog *program)
+{
+	struct place *place;
+
+	list_for_each_entry(place, &places, list)
+		if (place->row == row && place->target == program)
+			return true;
+	return false;
+}
+
+static int add(struct stapy_bpf_row *row, struct bpf_prog *program, unsigned int function)
+{
+	struct place *place = kzalloc(sizeof(*place), GFP_KERNEL);
+
+	if (!place)
+		return -ENOMEM;
+	place->row = row;
+	place->site.probe = row->site.probe;
+	place->site.point = stapy_bpf_point(row, program, function);
+	if (!place->site.point) {
+		kfree(place);
+		return -ENOMEM;
+	}
+	bpf_prog_inc(program);
+	place->target = program;
+	place->function = function;
+	place->address = (unsigned long)stapy_bpf_function(program, function)->bpf_func;
+	list_add_tail(&place->list, &places);
+	arm(place);
+	return 0;
+}
+
+/* From the last row to the first: the kernel calls those first that came last. */
+static int add_program(struct bpf_prog *program)
+{
+	unsigned int i, function;
+	int r = 0;
+
+	for (i = nr_rows; i-- && !r;) {
+		struct stapy_bpf_row *row = &all_rows[i];
+
+		if (!stapy_bpf_is_meant(row, program) || is_known(row, program))
+			continue;
+		for (function = 0; function < stapy_bpf_functions(program) && !r; function++)
+			if (stapy_bpf_is_function_meant(row, program, function))
+				r = add(row, program, function);
+	}
+	return r;
+}
+
+static int add_all(void)
+{
+	struct bpf_prog *program;
+	int r = 0;
+
+	for (program = stapy_bpf_each(NULL); program; program = stapy_bpf_each(program))
+		r = r ?: add_program(program);
+	return r;
+}
+
+/* References to a program that are ours. */
+static long references(const struct bpf_prog *program)
+{
+	struct place *place;
+	long n = 0;
+
+	list_for_each_entry(place, &places, list)
+		n += place->target == program;
+	return n;
+}
+
+/* Let go of the programs that nobody else holds: they will not run any more. */
+static void drop_unused(void)
+{
+	struct place *place, *next;
+	bool any = false;
+	LIST_HEAD(unused);
+
+	list_for_each_entry(place, &places, list) {
+		place->unused = atomic64_read(&place->target->aux->refcnt) ==
+				references(place->target);
+		any |= place->unused;
+	}
+	if (!any)
+		return;
+	list_for_each_entry_safe(place, next, &places, list)
+		if (place->unused) {
+			dropped += atomic_long_read(&place->missed);
+			unlink_place(place);
+			list_move_tail(&place->list, &unused);
+		}
+	wait_for_hooks();
+	list_for_each_entry_safe(place, next, &unused, list)
+		free_place(place);
+}
+
+static void look_again(struct work_struct *unused)
+{
+	mutex_lock(&mutex);
+	drop_unused();
+	if (stapy_state() <= STAPY_RUNNING)
+		add_all();
+	mutex_unlock(&mutex);
+}
+
+static DECLARE_WORK(look_again_work, look_again);
+
+/* A program has got its number and is on its way to whoever loads it. */
+static int STAPY_CALLBACK on_load(struct kprobe *kp, struct pt_regs *regs)
+{
+	queue_work(system_long_wq, &look_again_work);
+	return 0;
+}
+
+static struct kprobe load_probe;
+static bool watching;
+
+static void watch_loads(void)
+{
+	int r;
+
+	memset(&load_probe, 0, sizeof(load_probe));
+	load_probe.symbol_name = "bpf_prog_kallsyms_add";
+	load_probe.pre_handler = on_load;
+	r = register_kprobe(&load_probe);
+	watching = !r;
+	if (r)
+		stapy_warn("programs that are loaded later are not probed (rc %d)", r);
+}
+
+static bool any(const struct stapy_bpf_row *row, bool armed)
+{
+	struct place *place;
+
+	list_for_each_entry(place, &places, list)
+		if (place->row == row && (place->armed || !armed))
+			return true;
+	return false;
+}
+
+static int check_armed(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_rows; i++) {
+		const struct stapy_bpf_row *row = &all_rows[i];
+
+		if (row->optional || any(row, true))
+			continue;
+		/* Of what was found and refused the reason has been told. */
+		if (any(row, false))
+			stapy_control("error", "probe %s registration error: no place is left",
+				      row->site.point);
+		else
+			stapy_bpf_no_match(row);
+		return -ENOENT;
+	}
+	return 0;
+}
+
+static void stop(void *rows, unsigned int count)
+{
+	struct place *place, *next;
+
+	if (watching)
+		unregister_kprobe(&load_probe);
+	watching = false;
+	cancel_work_sync(&look_again_work);
+	mutex_lock(&mutex);
+	list_for_each_entry(place, &places, list)
+		unlink_place(place);
+	if (!list_empty(&places))
+		wait_for_hooks();
+	list_for_each_entry_safe(place, next, &places, list) {
+		list_del(&place->list);
+		free_place(place);
+	}
+	mutex_unlock(&mutex);
+}
+
+static int start(void *rows, unsigned int count)
+{
+	const char *missing = stapy_bpf_find();
+	int r;
+
+	if (missing) {
+		stapy_control("error", "BPF programs cannot be probed: this kernel has no %s()", missing);
+		return -EOPNOTSUPP;
+	}
+	all_rows = rows;
+	nr_rows = count;
+	/* What comes from here on is found twice rather than never. */
+	watch_loads();
+	mutex_lock(&mutex);
+	r = add_all();
+	r = r ?: check_armed();
+	mutex_unlock(&mutex);
+	if (r)
+		stop(rows, count);
+	return r;
+}
+
+static u64 missed(void *rows, unsigned int count)
+{
+	struct place *place;
+	u64 n;
+
+	mutex_lock(&mutex);
+	n = dropped;
+	list_for_each_entry(place, &places, list)
+		n += atomic_long_read(&place->missed);
+	mutex_unlock(&mutex);
+	return n;
+}
+
+#else
+
+const struct bpf_prog *stapy_bpf_program(const struct stapy_context *c)
+{
+	return NULL;
+}
+
+static int start(void *rows, unsigned int count)
+{
+	stapy_control("error", "%s", "this kernel has no machine code of BPF programs to probe");
+	return -EOPNOTSUPP;
+}
+
+static void stop(void *rows, unsigned int count)
+{
+}
+
+#define missed NULL
+
+#endif
+
+const struct stapy_family stapy_bpf = {
+	.name = "bpf",
+	.start = start,
+	.stop = stop,
+	.missed = missed,
+};
