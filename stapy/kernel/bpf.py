@@ -21,7 +21,7 @@ _INFO_BYTES = 256
 _TAG_BYTES = 8
 _MAX_FUNCTIONS = 256
 # Of struct bpf_prog_info.
-_NAME, _NR_TAGS, _TAGS = 64, 180, 192
+_TAG, _NAME, _NR_TAGS, _TAGS = 8, 64, 180, 184
 
 
 class Unknown(Exception):
@@ -50,7 +50,7 @@ def running(kernel: Kernel, kinds: list[str]) -> list[Program]:
         raise Unknown(f"bpf(2) has no number known for {platform.machine()}")
     ask = _Asker(number)
     symbols = _symbols()
-    found = []
+    found: list[Program] = []
     last = 0
     while True:
         data = ask(_PROG_GET_NEXT_ID, struct.pack("II", last, 0), absent=True)
@@ -88,9 +88,7 @@ class _Asker:
         raise Unknown(f"bpf(2): {os.strerror(error)}")
 
 
-def _program(
-    ask: _Asker, id: int, kinds: list[str], symbols: dict[str, str]
-) -> Program | None:
+def _program(ask: _Asker, id: int, kinds: list[str], symbols: dict[str, str]) -> Program | None:
     if ask(_PROG_GET_FD_BY_ID, struct.pack("II", id, 0), absent=True) is None:
         return None  # gone meanwhile
     fd = ask.result
@@ -106,8 +104,9 @@ def _program(
     kind = struct.unpack_from("I", info, 0)[0]
     short = info.raw[_NAME : _NAME + 16].partition(b"\0")[0].decode("utf-8", "replace")
     count = min(struct.unpack_from("I", info, _NR_TAGS)[0], _MAX_FUNCTIONS)
-    all_tags = [tags.raw[at : at + _TAG_BYTES].hex() for at in range(0, count * 8, _TAG_BYTES)]
-    name = symbols.get(info.raw[8:16].hex(), short)
+    ends = range(0, count * _TAG_BYTES, _TAG_BYTES)
+    all_tags = [tags.raw[at : at + _TAG_BYTES].hex() for at in ends]
+    name = symbols.get(info.raw[_TAG : _TAG + _TAG_BYTES].hex(), short)
     if not name.startswith(short):
         name = short  # another program with the same instructions
     functions = [symbols.get(tag, "") for tag in all_tags[1:]]

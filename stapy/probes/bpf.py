@@ -1,4 +1,4 @@
-"""``bpf.program("NAME")``, a pattern or an ID: BPF programs that run in the kernel, and their functions.
+"""``bpf.program("NAME")``, a pattern or an ID: BPF programs that run, and their functions.
 
 Which programs there are is known when the session starts, so a point is one
 site and the runtime finds the places.  Only `-l` asks the running kernel.
@@ -104,7 +104,7 @@ class Bpf:
                 "E0212",
                 f"number of a BPF program out of range (1, {MAX_ID})",
                 program.span,
-                hint='stapy -l \'bpf.program("*")\' lists those that run',
+                hint="stapy -l 'bpf.program(\"*\")' lists those that run",
             )
         site = BpfSite(
             text_of(program) if number is None else None,
@@ -119,7 +119,7 @@ class Bpf:
         return [Match(print_point(point), site)]
 
     def scope(self, site: Any, services: Any) -> TargetScope | None:
-        """``$ctx`` or ``$arg1`` … ``$arg5``, ``$return``; the arguments are known at a return, too."""
+        """``$ctx`` or ``$arg1`` … ``$arg5``, which a return knows too, and ``$return``."""
         from stapy.debuginfo import ctypes
         from stapy.diagnostics import NOWHERE
         from stapy.elaborate.program import LONG, ContextValue
@@ -228,7 +228,8 @@ def _running(site: BpfSite, component: PointComponent, services: Any) -> list[Ma
             inside = f".function({quote(name)})" if site.function is not None else ""
             matches.append(Match(text + inside + (".return" if site.is_return else ""), site))
     if not matches:
-        notes = [f"{len(programs)} BPF programs run here, none of them fits"]
+        number = len(programs)
+        notes = [f"of the {number} BPF programs here none fits" if number else "none runs here"]
         raise PointError("E0231", "no match", component.span, notes=notes)
     return matches
 

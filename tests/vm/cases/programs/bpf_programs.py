@@ -5,11 +5,13 @@ One command a line, each answers with one line:
     load NAME KIND [plain]   NAME is what it is called; plain: without type information
     run NAME TIMES           its last result, by BPF_PROG_TEST_RUN
     background NAME TIMES    the same in a process of its own
-    join                     wait for those, their number
+    join / stop              wait for those, or end them
     attach NAME              raw tracepoint sys_enter, or a tracing program to its target
     count NAME               how often it ran while kernel.bpf_stats_enabled was 1
     drop NAME                close all that is known of it
-    id NAME / say TEXT / sleep SECONDS
+    id NAME / tag NAME / say TEXT / sleep SECONDS
+    upto ID                  load and drop programs until the next one will have this number
+    there ID                 is there a program of this number?
     fault NAME               run the sleeping program in a process, until `resolve`
     resolve                  let it go on
 """
@@ -25,7 +27,7 @@ import sys
 import time
 
 SYSCALL = 321
-TYPES = {"socket": 1, "xdp": 6, "raw": 17, "tracing": 26, "syscall": 31}
+TYPES = {"socket": 1, "xdp": 6, "raw": 17, "tracing": 26, "ext": 28, "syscall": 31}
 CONTEXTS = {"socket": "__sk_buff", "xdp": "xdp_md"}
 FENTRY, FEXIT = 24, 25
 SLEEPABLE = 1 << 4
@@ -49,7 +51,8 @@ def insn(code: int, dst: int = 0, src: int = 0, off: int = 0, imm: int = 0) -> b
 
 
 def wide(dst: int, value: int, src: int = 0) -> bytes:
-    return struct.pack("<BBhIBBhI", 0x18, src << 4 | dst, 0, value & 0xFFFFFFFF, 0, 0, 0, value >> 32)
+    low, high = value & 0xFFFFFFFF, value >> 32
+    return struct.pack("<BBhIBBhI", 0x18, src << 4 | dst, 0, low, 0, 0, 0, high)
 
 
 def move(dst: int, imm: int) -> bytes:
@@ -72,11 +75,12 @@ def btf(functions: list[tuple[str, list[str]]], context: str) -> bytes:
     types += struct.pack("<IIII", name("int"), 1 << 24, 4, 1 << 24 | 32)  # 1
     types += struct.pack("<III", name(context or "none"), 4 << 24, 0)  # 2
     types += struct.pack("<III", 0, 2 << 24, 2)  # 3
-    for function, parameters in functions:
+    for at, (function, parameters) in enumerate(functions):
         types += struct.pack("<III", 0, 13 << 24 | len(parameters), 1)
         for parameter in parameters:
             types += struct.pack("<II", name(parameter), 3 if parameter == "ctx" else 1)
-        types += struct.pack("<III", name(function), 12 << 24, 4 + 2 * functions.index((function, parameters)))
+        # The program itself is global, so that it can be replaced; its functions are static.
+        types += struct.pack("<III", name(function), 12 << 24 | (not at), 4 + 2 * at)
     header = struct.pack("<HBBIIIII", 0xEB9F, 1, 0, 24, 0, len(types), len(types), len(strings))
     return header + types + strings
 
@@ -84,8 +88,9 @@ def btf(functions: list[tuple[str, list[str]]], context: str) -> bytes:
 def load_btf(data: bytes) -> int:
     text = ctypes.create_string_buffer(data, len(data))
     log = ctypes.create_string_buffer(65536)
+    where = ctypes.addressof(text), ctypes.addressof(log)
     try:
-        return bpf(18, struct.pack("<QQIII", ctypes.addressof(text), ctypes.addressof(log), len(data), 65536, 1))[0]
+        return bpf(18, struct.pack("<QQIII", *where, len(data), 65536, 1))[0]
     except OSError:
         sys.stderr.write(log.value.decode())
         raise
@@ -101,8 +106,8 @@ def load(name: str, type: int, code: bytes, starts: list[int], btf_fd: int = 0, 
     attributes = struct.pack("<IIQQIIQII16sII", type, len(code) // 8, ctypes.addressof(text),
                              ctypes.addressof(GPL), 1, 65536, ctypes.addressof(log), 0, flags,
                              name.encode()[:15], 0, attach)  # fmt: skip
-    attributes += struct.pack("<IIQIIQIIII", btf_fd, 8 if btf_fd else 0, ctypes.addressof(infos) if btf_fd else 0,
-                              len(starts) if btf_fd else 0, 0, 0, 0, function, target, 0)  # fmt: skip
+    told = (8, ctypes.addressof(infos), len(starts)) if btf_fd else (0, 0, 0)
+    attributes += struct.pack("<IIQIIQIIII", btf_fd, *told, 0, 0, 0, function, target, 0)
     try:
         return bpf(5, attributes)[0]
     except OSError:
@@ -115,7 +120,7 @@ def make(name: str, kind: str, plain: bool) -> None:
     functions = [(name, ["ctx"])]
     starts = [0]
     flags = attach = function = target = 0
-    type = kind
+    type, context = kind, ""
     if kind == "xdp":
         code = move(0, 2) + EXIT
     elif kind == "socket":  # the length of the packet
@@ -145,12 +150,17 @@ def make(name: str, kind: str, plain: bool) -> None:
         code += insn(0x85, 0, 0, 0, 148) + insn(0x79, 0, 10, -8) + EXIT
     elif kind.startswith(("fentry=", "fexit=")):
         how, _, to = kind.partition("=")
-        type, attach, target, function = "tracing", FENTRY if how == "fentry" else FEXIT, fds[to][0], 5
+        type, target, function = "tracing", fds[to][0], 5
+        attach = FENTRY if how == "fentry" else FEXIT
         code = move(0, 0) + EXIT
         plain = True
+    elif kind.startswith("ext="):
+        type, target, function = "ext", fds[kind[4:]][0], 5
+        code = move(0, 1) + EXIT
+        context = "xdp_md"
     else:
         raise ValueError(kind)
-    btf_fd = 0 if plain else load_btf(btf(functions, CONTEXTS.get(type, "")))
+    btf_fd = 0 if plain else load_btf(btf(functions, context or CONTEXTS.get(type, "")))
     fd = load(name, TYPES[type], code, starts, btf_fd, flags, attach, function, target)
     fds.setdefault(name, []).append(fd)
     if btf_fd:
@@ -182,6 +192,7 @@ def info(name: str) -> bytes:
 def in_background(name: str, times: int) -> None:
     child = os.fork()
     if not child:
+        os.nice(19)  # consumers have work to do, too
         run(name, times)
         os._exit(0)
     children.append(child)
@@ -220,7 +231,8 @@ def resolve() -> None:
     page = mmap.mmap(-1, 4096)
     page.write(struct.pack("<Q", 1234))
     source = ctypes.addressof(ctypes.c_char.from_buffer(page))
-    fcntl.ioctl(fault_fd, 0xC028AA03, bytearray(struct.pack("<QQQQq", memory_address, source, 4096, 0, 0)))
+    copy = struct.pack("<QQQQq", memory_address, source, 4096, 0, 0)
+    fcntl.ioctl(fault_fd, 0xC028AA03, bytearray(copy))
     threads.pop().join()
 
 
@@ -237,6 +249,10 @@ def command(words: list[str]) -> str:
         while children:
             os.waitpid(children.pop(), 0)
         return f"joined {number}"
+    elif what == "stop":
+        while children:
+            os.kill(children[-1], 9)
+            os.waitpid(children.pop(), 0)
     elif what == "attach":
         name = ctypes.create_string_buffer(b"sys_enter")
         where = 0 if len(rest) > 1 else ctypes.addressof(name)
@@ -248,6 +264,18 @@ def command(words: list[str]) -> str:
             os.close(fd)
     elif what == "id":
         return f"{rest[0]} is {struct.unpack_from('<I', info(rest[0]), 4)[0]}"
+    elif what == "upto":
+        last = 0
+        while last < int(rest[0]) - 1:
+            make("dummy", "xdp", True)
+            last = struct.unpack_from("<I", info("dummy"), 4)[0]
+            os.close(fds.pop("dummy")[0])
+    elif what == "there":
+        try:
+            os.close(bpf(13, struct.pack("<II", int(rest[0]), 0))[0])
+        except OSError:
+            return f"{rest[0]} is not there"
+        return f"{rest[0]} is there"
     elif what == "tag":
         return f"{rest[0]} has {info(rest[0])[8:16].hex()}"
     elif what == "sleep":
