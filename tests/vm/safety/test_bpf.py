@@ -24,8 +24,11 @@ bpf() {{
     wait_for '[ $(wc -l <told) -ge '$asked' ] || [ -s failed ]'; cat failed >&2
 }}
 answer() {{ bpf "$@"; tail -n 1 told; }}
-begun() {{ wait_for '[ "$(state '$1')" = running ] || [ -s err ]'; }}
+armed() {{ wait_for 'grep armed out >/dev/null || [ -s err ]'; }}
 """
+
+# Timers are heard when all probes are armed; begin probes run before that.
+ARMED = 'probe timer.ms(20) { if (!armed++) println("armed") } global armed\n'
 
 VALUES = """
 probe bpf.program("xdp_*").type("xdp") {
@@ -167,7 +170,7 @@ global hits, kept
 
 def test_storm(pair: Machine, release: str, tmp_path: Path) -> None:
     """Sessions begin and end, by a signal too, while the program runs on two processors."""
-    modules = make(release, tmp_path, storm=STORM)
+    modules = make(release, tmp_path, storm=ARMED + STORM)
     text = """
     bpf load storm_1 sub
     cat >go <<'X'
@@ -175,11 +178,11 @@ def test_storm(pair: Machine, release: str, tmp_path: Path) -> None:
     echo join >&3; echo say that is all >&3
     while ! grep 'that is all' told >/dev/null; do sleep 0.1; done
 X
-    $run $storm -c 'sh go'; asked=$(wc -l <told)
+    $run $storm -c 'sh go' | grep =; asked=$(wc -l <told)
     bpf background storm_1 100000000; bpf background storm_1 100000000
-    for try in 1 2; do
-        $run $storm >out 2>err & run_pid=$!
-        begun storm; [ $try = 2 ] && kill -9 $run_pid || kill -INT $run_pid
+    for ending in INT KILL; do
+        rm -f out err; $run $storm >out 2>err & run_pid=$!
+        armed; kill -$ending $run_pid
         wait $run_pid; echo ended=$?
         wait_for '[ "$(state storm)" != running ]'
         [ $(loaded storm) = 0 ] || rmmod storm; cat err
@@ -196,31 +199,29 @@ X
 
 SLEEPS = """
 probe bpf.program("sleeps").return { printf("%d %d\\n", $return, @entry(pid()) == pid()) }
-probe begin { println("begin") }
 """
 
 
 def test_a_call_that_sleeps(pair: Machine, release: str, tmp_path: Path) -> None:
     """A session may end between the call and the return of a program that sleeps."""
-    modules = make(release, tmp_path, sleeps=SLEEPS)
+    modules = make(release, tmp_path, sleeps=ARMED + SLEEPS)
     text = """
     bpf load sleeps sleeps
-    $run $sleeps >out 2>err & run_pid=$!
-    begun sleeps; bpf fault sleeps; kill -INT $run_pid; wait $run_pid; echo ended=$?; cat err
+    rm -f out err; $run $sleeps >out 2>err & run_pid=$!
+    armed; bpf fault sleeps; kill -INT $run_pid; wait $run_pid; echo ended=$?; cat err
     loaded sleeps; answer resolve; cat out
     # Another time the session sees both.
     bpf load sleeps_again sleeps
-    $run $sleeps >out 2>err & run_pid=$!
-    begun sleeps; bpf run sleeps 2; kill -INT $run_pid; wait $run_pid; cat out err
+    rm -f out err; $run $sleeps >out 2>err & run_pid=$!
+    armed; bpf run sleeps 2; kill -INT $run_pid; wait $run_pid; cat out err
     """
     lines, _ = shell(pair, modules, LOADER + text, 240)
-    expected = ["ended=0", "0", "resolve done", "begin", "begin", "1234 1", "1234 1"]
+    expected = ["ended=0", "0", "resolve done", "armed", "armed", "1234 1", "1234 1"]
     assert lines == expected
 
 
 LATER = """
 probe bpf.program("later*")? { seen[bpf_prog_id()]++ }
-probe begin { println("begin") }
 probe end { foreach (id+ in seen) printf("%s%d", n++ ? " " : "", seen[id]); println("") }
 global seen, n
 """
@@ -228,17 +229,17 @@ global seen, n
 
 def test_programs_that_come_and_go(pair: Machine, release: str, tmp_path: Path) -> None:
     """One that is loaded later is probed; one that nobody has is let go when the next one comes."""
-    modules = make(release, tmp_path, later=LATER)
+    modules = make(release, tmp_path, later=ARMED + LATER)
     text = """
     bpf upto 500
-    $run $later >out 2>err & run_pid=$!
-    begun later; bpf load later_1 xdp; bpf sleep 1; bpf run later_1 3; bpf drop later_1
+    rm -f out err; $run $later >out 2>err & run_pid=$!
+    armed; bpf load later_1 xdp; bpf sleep 1; bpf run later_1 3; bpf drop later_1
     answer there 500; bpf load later_2 sub; bpf sleep 2; answer there 500; bpf run later_2 4
     bpf drop later_2; answer there 501
     kill -INT $run_pid; wait $run_pid; cat out err; answer there 501; loaded later
     """
     lines, _ = shell(pair, modules, LOADER + text, 240)
-    expected = ["500 is there", "500 is not there", "501 is there", "begin", "3 4"]
+    expected = ["500 is there", "500 is not there", "501 is there", "armed", "3 4"]
     assert lines == [*expected, "501 is not there", "0"]
 
 
