@@ -7,22 +7,10 @@
  * the count of tail calls, and a call that sleeps while we go away skips our part.
  */
 #include "../hit.h"
+#include "bpflink.h"
 #include "bpfnames.h"
 
 #ifdef STAPY_BPF_PROBES
-
-#define OWN_IDS 0x7f000000		/* instead of types: greater than any number of a type */
-
-struct place;
-
-/* A program as the kernel's trampolines want it. Its "instructions" begin where it ends. */
-struct hook {
-	struct bpf_tramp_link link;
-	struct bpf_prog_aux aux;
-	struct place *place;
-	bool linked;
-	struct bpf_prog program;	/* the last: it has a flexible end */
-};
 
 /* Values saved at the entry of a call, by the address of the trampoline's frame. */
 struct saved {
@@ -39,7 +27,7 @@ struct place {
 	unsigned int function;
 	unsigned long address;
 	struct bpf_trampoline *trampoline;
-	struct hook *entry, *exit;
+	struct stapy_bpf_hook *entry, *exit;
 	void *saved;
 	size_t saved_bytes;		/* of one */
 	unsigned int nr_saved;
@@ -58,7 +46,7 @@ static __always_inline struct place *place_of(const struct bpf_insn *instruction
 {
 	const void *program = (const void *)instructions - offsetof(struct bpf_prog, insnsi);
 
-	return container_of(program, struct hook, program)->place;
+	return container_of(program, struct stapy_bpf_hook, program)->place;
 }
 
 static __always_inline struct stapy_context *enter(struct place *place, const u64 *frame,
@@ -178,47 +166,12 @@ const struct bpf_prog *stapy_bpf_program(const struct stapy_context *c)
 	return NULL;
 }
 
-static void free_hook(struct hook *hook)
-{
-	if (!hook)
-		return;
-	free_percpu(hook->program.stats);
-	kfree(hook);
-}
-
-static struct hook *make_hook(struct place *place, enum bpf_attach_type kind,
-			      unsigned int (*code)(const void *frame, const struct bpf_insn *unused))
-{
-	struct hook *hook = kzalloc(sizeof(*hook), GFP_KERNEL);
-
-	if (!hook)
-		return NULL;
-	/* Written when somebody has the kernel measure the time of programs. */
-	hook->program.stats = alloc_percpu(struct bpf_prog_stats);
-	if (!hook->program.stats) {
-		kfree(hook);
-		return NULL;
-	}
-	hook->place = place;
-	hook->program.aux = &hook->aux;
-	hook->aux.prog = &hook->program;
-	/* Of this type the kernel does not itself refuse nested runs: our context does, and counts. */
-	hook->program.type = BPF_PROG_TYPE_LSM;
-	hook->program.expected_attach_type = kind;
-	/* As if it was interpreted: then the code is called with the address of the instructions. */
-	hook->program.bpf_func = code;
-	hook->link.link.prog = &hook->program;
-	atomic64_set(&hook->link.link.refcnt, 1);
-	INIT_HLIST_NODE(&hook->link.tramp_hlist);
-	return hook;
-}
-
 static void free_place(struct place *place)
 {
-	free_hook(place->entry);
-	free_hook(place->exit);
+	stapy_bpf_free_hook(place->entry);
+	stapy_bpf_free_hook(place->exit);
 	if (place->trampoline)
-		static_call(stapy_bpf_put)(place->trampoline);
+		stapy_bpf_release(place->trampoline);
 	if (place->target)
 		bpf_prog_put(place->target);
 	kvfree(place->saved);
@@ -232,9 +185,9 @@ static bool fill_hooks(struct place *place)
 	bool saves = row->is_return && row->site.probe->entry;
 
 	if (row->is_return)
-		place->exit = make_hook(place, BPF_TRACE_FEXIT, on_return);
+		place->exit = stapy_bpf_make_hook(place, BPF_TRACE_FEXIT, on_return);
 	if (!row->is_return || saves)
-		place->entry = make_hook(place, BPF_TRACE_FENTRY, saves ? on_call : on_entry);
+		place->entry = stapy_bpf_make_hook(place, BPF_TRACE_FENTRY, saves ? on_call : on_entry);
 	if (saves) {
 		place->nr_saved = max_t(unsigned int, 15, 6 * num_possible_cpus());
 		place->saved_bytes = sizeof(struct saved) + ALIGN(row->slot_bytes, sizeof(u64));
@@ -244,132 +197,26 @@ static bool fill_hooks(struct place *place)
 	       !(saves && !place->saved);
 }
 
-/* The number of a function's type, by which the kernel knows it; one of ours where it cannot know it. */
-static u32 type_of(const struct bpf_prog_aux *aux, unsigned int function)
-{
-	unsigned int i;
-
-	if (!aux->btf || function >= aux->func_info_cnt)
-		return OWN_IDS + function;
-	for (i = 0; i < function; i++)
-		if (aux->func_info[i].type_id == aux->func_info[function].type_id)
-			return OWN_IDS + function;
-	return aux->func_info[function].type_id;
-}
-
-/*
- * The trampoline of a place, made as the kernel makes it for others, who will use the
- * same one: what it saves is told by the function's type.
- */
-static int get_trampoline(struct place *place)
-{
-	const struct bpf_prog_aux *aux = place->target->aux;
-	struct bpf_attach_target_info *info;
-	const struct btf_type *type = NULL;
-	u32 id = type_of(aux, place->function);
-	int r;
-
-	if (id < OWN_IDS && !(aux->func_info_aux && aux->func_info_aux[place->function].unreliable)) {
-		type = btf_type_by_id(aux->btf, id);
-		type = type ? btf_type_by_id(aux->btf, type->type) : NULL;
-	}
-	info = kzalloc(sizeof(*info), GFP_KERNEL);
-	if (!info)
-		return -ENOMEM;
-	r = static_call(stapy_bpf_model)(NULL, aux->btf, type, "", &info->fmodel);
-	if (!r) {
-		info->tgt_addr = place->address;
-		place->trampoline = static_call(stapy_bpf_get)((u64)aux->id << 32 | id, info);
-		r = place->trampoline ? 0 : -ENOMEM;
-	}
-	kfree(info);
-	if (!r && (unsigned long)place->trampoline->func.addr != place->address)
-		r = -EBUSY;
-	if (!r && aux->tail_call_reachable && !stapy_bpf_keep_tail_calls(place->trampoline))
-		r = -EOPNOTSUPP;
-	return r;
-}
-
-static int link_hook(struct place *place, struct hook *hook)
-{
-	int r;
-
-	if (!hook)
-		return 0;
-	r = static_call(stapy_bpf_link)(&hook->link, place->trampoline, place->target);
-	hook->linked = !r;
-	return r;
-}
-
-/* Nothing new comes to our code then; what is there already has to be waited for. */
-static void unlink_hook(struct place *place, struct hook *hook)
-{
-	if (!hook || !hook->linked)
-		return;
-	hook->linked = false;
-	WARN_ON_ONCE(static_call(stapy_bpf_unlink)(&hook->link, place->trampoline, place->target));
-}
-
 /* Calls whose entry was seen must not lack the other hook: they would never be given up. */
 static void unlink_place(struct place *place)
 {
-	unlink_hook(place, place->entry);
-	unlink_hook(place, place->exit);
+	stapy_bpf_unlink_hook(place->entry, place->trampoline, place->target);
+	stapy_bpf_unlink_hook(place->exit, place->trampoline, place->target);
 	place->armed = false;
-}
-
-/*
- * A task that was on its way into our code, or was preempted in the trampoline, sleeps
- * of its own will only in the traced function, and is sent past our code when it comes
- * back: no program that is attached to another one may sleep.
- */
-static void wait_for_hooks(void)
-{
-	synchronize_rcu_tasks();
-	synchronize_rcu();
-}
-
-static const char *refusal(const struct place *place)
-{
-	const struct bpf_prog *one = stapy_bpf_function(place->target, place->function);
-
-	if (!place->target->jited)
-		return "it is interpreted (net.core.bpf_jit_enable is 0), only machine code can be probed";
-	if (place->target->aux->offload_requested)
-		return "it runs in a network card";
-	if (place->row->is_return && place->function && stapy_bpf_may_throw(one))
-		return "exceptions leave it without a return";
-	return NULL;
-}
-
-static const char *reason(int error)
-{
-	switch (error) {
-	case -EBUSY:
-		return "an extension program (freplace) has taken its place";
-	case -E2BIG:
-		return "as many programs are attached to it as the kernel allows";
-	case -EOPNOTSUPP:
-		return "this kernel would lose its count of tail calls";
-	case -EINVAL:
-		return "the kernel cannot attach to a function of its type";
-	default:
-		return NULL;
-	}
 }
 
 static int link_place(struct place *place)
 {
 	int r = fill_hooks(place) ? 0 : -ENOMEM;
 
-	r = r ?: get_trampoline(place);
-	r = r ?: link_hook(place, place->exit);
-	r = r ?: link_hook(place, place->entry);
+	r = r ?: stapy_bpf_trampoline(place->target, place->function, &place->trampoline);
+	r = r ?: stapy_bpf_link_hook(place->exit, place->trampoline, place->target);
+	r = r ?: stapy_bpf_link_hook(place->entry, place->trampoline, place->target);
 	if (!r)
 		return 0;
 	if (place->exit && place->exit->linked) {
 		unlink_place(place);
-		wait_for_hooks();
+		stapy_bpf_wait();
 	}
 	return r;
 }
@@ -377,12 +224,12 @@ static int link_place(struct place *place)
 static void arm(struct place *place)
 {
 	const struct bpf_prog *target = place->target;
-	const char *why = refusal(place);
+	const char *why = stapy_bpf_refusal(target, place->function, place->row->is_return);
 	int r = 0;
 
 	if (!why) {
 		r = link_place(place);
-		why = reason(r);
+		why = stapy_bpf_reason(r);
 	}
 	place->armed = !why && !r;
 	if (place->armed)
@@ -485,7 +332,7 @@ static void drop_unused(void)
 			unlink_place(place);
 			list_move_tail(&place->list, &unused);
 		}
-	wait_for_hooks();
+	stapy_bpf_wait();
 	list_for_each_entry_safe(place, next, &unused, list)
 		free_place(place);
 }
@@ -566,7 +413,7 @@ static void stop(void *rows, unsigned int count)
 	list_for_each_entry(place, &places, list)
 		unlink_place(place);
 	if (!list_empty(&places))
-		wait_for_hooks();
+		stapy_bpf_wait();
 	list_for_each_entry_safe(place, next, &places, list) {
 		list_del(&place->list);
 		free_place(place);
@@ -576,7 +423,7 @@ static void stop(void *rows, unsigned int count)
 
 static int start(void *rows, unsigned int count)
 {
-	const char *missing = stapy_bpf_find();
+	const char *missing = stapy_bpf_prepare();
 	int r;
 
 	if (missing) {

@@ -1,16 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Names of BPF programs: of what is probed, and of what could have been meant. */
-#include "bpfnames.h"
+#include "bpflink.h"
 
 #ifdef STAPY_BPF_PROBES
-
-DEFINE_STATIC_CALL_NULL(stapy_bpf_lookup, kallsyms_lookup_name);
-DEFINE_STATIC_CALL_NULL(stapy_bpf_next, bpf_prog_get_curr_or_next);
-DEFINE_STATIC_CALL_NULL(stapy_bpf_model, btf_distill_func_proto);
-DEFINE_STATIC_CALL_NULL(stapy_bpf_get, bpf_trampoline_get);
-DEFINE_STATIC_CALL_NULL(stapy_bpf_put, bpf_trampoline_put);
-DEFINE_STATIC_CALL_NULL(stapy_bpf_link, *(stapy_bpf_link_t *)NULL);
-DEFINE_STATIC_CALL_NULL(stapy_bpf_unlink, *(stapy_bpf_link_t *)NULL);
 
 #define KSYM_PREFIX (sizeof("bpf_prog_") - 1 + 2 * BPF_TAG_SIZE + 1)	/* "bpf_prog_<tag>_" */
 #define COMPARED 64			/* characters of a name when looking for similar ones */
@@ -81,16 +73,6 @@ char *stapy_bpf_point(const struct stapy_bpf_row *row, const struct bpf_prog *pr
 	kfree(which);
 	kfree(inside);
 	return point;
-}
-
-struct bpf_prog *stapy_bpf_each(struct bpf_prog *last)
-{
-	u32 id = last ? last->aux->id + 1 : 0;
-	struct bpf_prog *next = static_call(stapy_bpf_next)(&id);
-
-	if (last)
-		bpf_prog_put(last);
-	return next;
 }
 
 /* How many characters must be changed to make one name of the other. */

@@ -29,9 +29,6 @@ bool stapy_bpf_is_function_meant(const struct stapy_bpf_row *row, const struct b
 char *stapy_bpf_point(const struct stapy_bpf_row *row, const struct bpf_prog *program,
 		      unsigned int function);
 
-/* The programs that run, one after the other; each is released by asking for the next. */
-struct bpf_prog *stapy_bpf_each(struct bpf_prog *last);
-
 /* Tell that nothing that runs is what a row means, with names that are like its own. May sleep. */
 void stapy_bpf_no_match(const struct stapy_bpf_row *row);
 

@@ -40,7 +40,7 @@ _TOGETHER = {
         "probes/resolve.c",
         "probes/callers.c",
     ),
-    "bpf": ("probes/bpf.c", "probes/bpfnames.c"),
+    "bpf": ("probes/bpf.c", "probes/bpflink.c", "probes/bpfnames.c"),
     "texts": ("text.c", "names.c", "symbols.c", "stack.c", "regex.c"),
 }
 

@@ -185,7 +185,7 @@ X
         armed; kill -$ending $run_pid
         wait $run_pid; echo ended=$?
         wait_for '[ "$(state storm)" != running ]'
-        [ $(loaded storm) = 0 ] || rmmod storm; cat err
+        [ $(loaded storm) = 0 ] || rmmod storm; grep -h ERROR err
     done
     echo left=$(loaded storm)
     bpf stop
