@@ -78,3 +78,22 @@ def test_lines_for_modinfo(guest: Machine, release: str, tmp_path: Path) -> None
     text = "$run $named; modinfo -F note $named; modinfo -F intree $named"
     result = shell(guest, {"named": made.module}, text)
     assert output(result) == ["1", 'a "b" \\c', "Y"], result.stderr
+
+
+def test_disks_are_written_first(guest: Machine, release: str, tmp_path: Path) -> None:
+    """$SYSTEMTAP_SYNC, as a script sees it that is loaded already."""
+    watch = 'probe kernel.function("ksys_sync") { println("sync ", execname()) }'
+    modules = {}
+    for name, script in (("watch", watch), ("other", "probe begin { exit() }")):
+        made = build(release, ["-m", name, "-e", script], tmp_path)
+        assert made.module, made.stderr
+        modules[name] = made.module
+    text = """
+    export run other
+    for set in "" SYSTEMTAP_SYNC=1; do
+        $run -c "sh -c 'env $set $run $other'" $watch | sort -u; echo done
+    done
+    """
+    lines = output(shell(guest, modules, text, t=150))
+    assert len(lines) == 3 and lines[0] == lines[2] == "done", lines
+    assert lines[1].startswith("sync python"), lines
