@@ -59,6 +59,7 @@ class Call(Record):
     argstr: str
     result: int
     extra: list[tuple[str, str]] = new(list)
+    after: list[tuple[str, str]] = new(list)
     older: list[tuple[str, str, str]] = new(list)  # version, variable, value
 
 
@@ -142,9 +143,8 @@ def _cells(line: str) -> list[str]:
 
 
 def _call(cells: list[str]) -> Call:
-    if len(cells) == 6:
-        cells = [*cells, ""]
-    name, number, functions, arguments, argstr, result, extra = cells
+    cells += [""] * (8 - len(cells)) if len(cells) >= 6 else []
+    name, number, functions, arguments, argstr, result, extra, after = cells
     return Call(
         name,
         None if number == "-" else int(number),
@@ -153,6 +153,7 @@ def _call(cells: list[str]) -> Call:
         argstr,
         int(result),
         _assignments(extra),
+        _assignments(after),
     )
 
 
@@ -178,6 +179,9 @@ class _Source(Record):
 
 _PLAIN = _Source("ulong_arg({})", "longlong_arg({})")
 _WRAPPED = _Source("__syscall_arg({})", "__syscall_loff({})")
+# What the call was given, known when it returns.
+_PLAIN_SAVED = _Source("@entry(ulong_arg({}))", "@entry(longlong_arg({}))")
+_WRAPPED_SAVED = _Source("@entry(__syscall_arg({}))", "@entry(__syscall_loff({}))")
 _TRACED = _Source("__syscall_regs_arg($regs, {})", "__syscall_regs_arg($regs, {})")
 
 
@@ -192,7 +196,7 @@ def _fill(template: str, variable: str, index: int, source: _Source) -> str:
             return source.argument.format(index + 1)
         return source.argument.format(which or index)
 
-    return _RAW.sub(raw, template).replace("@", variable)
+    return _RAW.sub(raw, template.replace("@", variable))
 
 
 def _kind(spec: str, kinds: dict[str, Kind]) -> tuple[Kind, str, bool]:
@@ -275,11 +279,12 @@ def _entry_body(call: Call, kinds: dict[str, Kind], source: _Source, facts: Fact
     return lines
 
 
-def _return_body(call: Call, value: str) -> list[str]:
+def _return_body(call: Call, value: str, source: _Source) -> list[str]:
     return [
         f'name = "{call.name}"',
         f"retval = {value}",
         f"retstr = return_str({call.result}, retval)",
+        *(f"{name} = {_fill(text, name, 1, source)}" for name, text in call.after),
     ]
 
 
@@ -320,7 +325,8 @@ def _row(row: Call, kinds: dict[str, Kind], facts: Facts) -> list[str]:
         # With .call, so that no alias without a return takes ".return" as a suffix.
         suffix = end or ".call"
         if end:
-            with_regs = without_regs = _return_body(row, "returnval()")
+            with_regs = _return_body(row, "returnval()", _WRAPPED_SAVED)
+            without_regs = _return_body(row, "returnval()", _PLAIN_SAVED)
         else:
             with_regs = _entry_body(row, kinds, _WRAPPED, facts)
             without_regs = _entry_body(row, kinds, _PLAIN, facts)
@@ -353,7 +359,10 @@ def _row(row: Call, kinds: dict[str, Kind], facts: Facts) -> list[str]:
         )
         if facts.arch == _NUMBERED and row.number is not None:
             gate = f"if (__syscall_regs_nr($regs) != {row.number}) next"
-            body = _return_body(row, "$ret") if end else _entry_body(row, kinds, _TRACED, facts)
+            if end:
+                body = _return_body(row, "$ret", _TRACED)
+            else:
+                body = _entry_body(row, kinds, _TRACED, facts)
             point = "sys_exit" if end else "sys_enter"
             parts.append(
                 _alias(f"tp_syscall.{row.name}{end}", [f'kernel.trace("{point}")'], [gate, *body])
