@@ -1,4 +1,4 @@
-"""What `file_values.stp` traces: a file on a FAT file system of memory, written and read in known ways.
+"""What `file_values.stp` traces: a file on a FAT in memory, written and read in known ways.
 
 After each step the program says what the variables of a probe must be: it writes the text to a file
 that is not open, where the script takes it from the arguments of the call.
@@ -59,7 +59,7 @@ def failing_open() -> None:
         os.open(node, os.O_RDWR)
     except OSError as error:
         claim("failing", f"{node} error={-error.errno} ENXIO")
-    os.unlink(node)
+    Path(node).unlink()
 
 
 def vector(*pieces: tuple[int, int]) -> ctypes.Array:
@@ -71,7 +71,7 @@ def vector(*pieces: tuple[int, int]) -> ctypes.Array:
 make_disk()
 path = str(MOUNTED / "file")
 handle = os.open(path, os.O_RDWR | os.O_CREAT)
-facts = os.stat(path)
+facts = Path(path).stat()
 dev, ino = kernel_dev(facts.st_dev), facts.st_ino
 own = f"dev={dev} ino={ino} ram0 {path}"
 claim("vfs.open", f"{path} ret=0 cred=1")
