@@ -34,8 +34,7 @@ def build(elf: ElfFile) -> bytes:
         info = Info(Sections(elf))
         parts: dict[str, bytes] = {}
         found = Scanner(info).run()
-        symbols = _anchors(elf, parts)
-        _leave_out_overridden(info, found, symbols)
+        _leave_out_overridden(info, found, _anchors(elf, parts))
         _functions(info, found, parts)
         _named(info, found, parts)
         parts["in_parts"] = b"1" if info.sections.sorted() else b"0"
