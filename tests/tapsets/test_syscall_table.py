@@ -213,3 +213,19 @@ def test_rows_of_one_name_add_up() -> None:
 def test_bad_lines(line: str, problem: str) -> None:
     with pytest.raises(TableError, match=problem):
         generate(TYPES + line + "\n", X86)
+
+
+def test_variables_of_a_return() -> None:
+    """The arguments that they are made of are those of the entry, in every spelling."""
+    found = one("twice | 9 | | at:ptr | | 1 | | there = retval ? $1 : 0")
+    traced = found.pop("tp_syscall.twice.return")
+    assert "\tthere = retval ? __syscall_regs_arg($regs, 1) : 0\n" in traced
+    for spelling, read in (
+        ("dw_", "__syscall_arg"),
+        ("nd1_", "ulong_arg"),
+        ("nd2_", "__syscall_arg"),
+    ):
+        text = found[f"{spelling}syscall.twice.return"]
+        assert f"\tthere = retval ? @entry({read}(1)) : 0\n" in text
+        assert text.index("retval =") < text.index("there =")
+        assert "there" not in found[f"{spelling}syscall.twice"]
