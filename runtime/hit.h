@@ -37,7 +37,7 @@ static __always_inline bool stapy_hit_enter(const struct stapy_site *site, struc
 	preempt_disable_notrace();
 	if (unlikely(stapy_state() != state))
 		goto out;
-	if (unlikely(probe->condition) && READ_ONCE(probe->condition->off))
+	if (stapy_is_off(probe))
 		goto out;
 	cpu = this_cpu_ptr(stapy_cpus);
 	c = &cpu->c;

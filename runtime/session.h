@@ -62,6 +62,12 @@ struct stapy_probe {
 	struct stapy_stat __percpu *cycles;	/* the runtime's: of each hit, with -t */
 };
 
+/* True when the probe's condition was false the last time that it was judged. */
+static __always_inline bool stapy_is_off(const struct stapy_probe *probe)
+{
+	return unlikely(probe->condition) && READ_ONCE(probe->condition->off);
+}
+
 /* One place where a derived probe sits; every row of a family starts with it. */
 struct stapy_site {
 	struct stapy_probe *probe;

@@ -40,6 +40,15 @@ class Conditions:
         """The one that stands for a test and all that are equal to it."""
         return None if test is None else self._known[fingerprint(test)]
 
+    def share(self, test: p.Expr | None, found: Access) -> bool:
+        """True when ``found`` has a global of a test that may change."""
+        condition = self.of(test)
+        if condition is None or condition.lasting:
+            return False
+        reads = next(reads for one, reads in self._reads if one is condition)
+        used = found.reads.keys() | found.writes.keys() | found.inserts.keys()
+        return not used.isdisjoint(reads.reads)
+
     def widen(self, found: Access) -> list[p.Condition]:
         """The conditions that ``found`` may change; what they read is added to it."""
         changed = found.writes.keys() | found.inserts.keys()

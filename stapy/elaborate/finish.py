@@ -382,16 +382,17 @@ class Finisher:
         tail: str,
     ) -> p.Handler:
         """The handler of a body; an equal one that is there already is used again."""
-        key = (fingerprint(body), fingerprint(locals_))
+        whole = graph.whole(body)
+        again = not tail and self.conditions.share(probe.condition, whole)
+        key = (fingerprint(body), fingerprint(locals_), again)
         found = handlers.get(key)
         if found is None:
             name = self.resolver.names.unique("h_", _hint(probe) + tail)
-            whole = graph.whole(body)
             judged = self.conditions.widen(whole)
             locks = locks_of(whole, constant)
-            if locks and self.pushdown is not None:
+            if locks and self.pushdown is not None and not again:
                 body = self.pushdown.narrow(body)
-            found = p.Handler(name, locals_, body, locks, probe.span, judged)
+            found = p.Handler(name, locals_, body, locks, probe.span, judged, again)
             handlers[key] = found
         return found
 

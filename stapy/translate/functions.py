@@ -98,10 +98,10 @@ def handler_text(unit: Unit, handler: p.Handler, points: list[str], slots: str) 
     if handler.locks and not any(isinstance(node, p.Locked) for node in walk(handler.body)):
         table = unit.lock_table(handler.locks, name)
         before += [f"if (!stapy_lock(c, {table}, ARRAY_SIZE({table})))", "\treturn;"]
-        after = [
-            *unit.judge(handler.conditions),
-            f"stapy_unlock(c, {table}, ARRAY_SIZE({table}));",
-        ]
+        unlock = f"stapy_unlock(c, {table}, ARRAY_SIZE({table}));"
+        if handler.again:  # others may have made it false while we waited for the globals
+            before += ["if (stapy_is_off(c->probe)) {", f"\t{unlock}", "\treturn;", "}"]
+        after = [*unit.judge(handler.conditions), unlock]
     _assemble(out, body, before, after, "")
     unit.frames[name] = body_frame(body)
     return out.text()

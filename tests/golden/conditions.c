@@ -144,6 +144,10 @@ static void h_vfs_read(struct stapy_context *c)
 {
 	if (!stapy_lock(c, locks_vfs_read, ARRAY_SIZE(locks_vfs_read)))
 		return;
+	if (stapy_is_off(c->probe)) {
+		stapy_unlock(c, locks_vfs_read, ARRAY_SIZE(locks_vfs_read));
+		return;
+	}
 
 	/* conditions.stp:4: probe kernel.function("vfs_read") if (on && bound / on > 2) { bound... */
 	g_bound--;
@@ -167,6 +171,10 @@ static void h_sched_switch(struct stapy_context *c)
 {
 	if (!stapy_lock(c, locks_sched_switch, ARRAY_SIZE(locks_sched_switch)))
 		return;
+	if (stapy_is_off(c->probe)) {
+		stapy_unlock(c, locks_sched_switch, ARRAY_SIZE(locks_sched_switch));
+		return;
+	}
 
 	/* conditions.stp:5: probe kernel.trace("sched_switch") if (on && bound / on > 2) { time... */
 	stapy_stat_add(g_times, g_bound);
@@ -231,6 +239,10 @@ static void h_timer_hz_10(struct stapy_context *c)
 
 	if (!stapy_lock(c, locks_timer_hz_10, ARRAY_SIZE(locks_timer_hz_10)))
 		return;
+	if (stapy_is_off(c->probe)) {
+		stapy_unlock(c, locks_timer_hz_10, ARRAY_SIZE(locks_timer_hz_10));
+		return;
+	}
 
 	/* conditions.stp:15: printf("%d\n", seen["x"]) */
 	keys[0].s = "x";

@@ -28,6 +28,11 @@ REQUEST_NEW = 1 | 4 | 0x400  # REQUEST, ACK, CREATE
 MODULES = ["bridge", "stp", "llc", "veth"]
 
 
+def say(*words: object) -> None:
+    """One line in one piece: the consumer writes to the same pipe, and Python may be unbuffered."""
+    os.write(1, (" ".join(map(str, words)) + "\n").encode())
+
+
 def attribute(kind: int, value: bytes | str | int) -> bytes:
     """One attribute of netlink, padded."""
     if isinstance(value, str):
@@ -131,7 +136,7 @@ class Machine:
                         raise OSError(ctypes.get_errno(), "setns")
                 work()
             except BaseException as error:
-                print(f"failed: {error!r}", flush=True)
+                say(f"failed: {error!r}")
                 os._exit(1)
             os._exit(0)
         _, status = os.waitpid(child, 0)
@@ -174,7 +179,7 @@ def ping(machine: Machine, target: str) -> None:
     total = (total & 0xFFFF) + (total >> 16)
     checksum = ~((total & 0xFFFF) + (total >> 16)) & 0xFFFF
     raw.sendto(head[:2] + struct.pack("!H", checksum) + head[4:] + b"s" * 56, (target, 0))
-    print("ping", len(raw.recv(1000)), flush=True)
+    say("ping", len(raw.recv(1000)))
 
 
 def route() -> list[Machine]:
@@ -207,7 +212,7 @@ def route() -> list[Machine]:
     for source, target in (("10.1.0.2", "10.2.0.2"), ("fd01::2", "fd02::2")):
         sender, receiver = bound(left, source, 4001), bound(right, target, 4002)
         sender.sendto(b"u" * 77, (target, 4002))
-        print("got", *receiver.recvfrom(1000)[1][:2], flush=True)
+        say("got", *receiver.recvfrom(1000)[1][:2])
     ping(left, "10.2.0.2")
     listener = bound(right, "10.2.0.2", 4004, socket.SOCK_STREAM)
     listener.listen()
@@ -245,9 +250,9 @@ def bridged() -> list[Machine]:
     for machine, target in ((right, "10.3.0.2"), (middle, "10.3.0.3")):
         receiver = bound(machine, target, 4002)
         sender.sendto(b"u" * 77, (target, 4002))
-        print("got", *receiver.recvfrom(1000)[1], flush=True)
+        say("got", *receiver.recvfrom(1000)[1])
         receiver.sendto(b"v" * 55, ("10.3.0.1", 4001))
-        print("back", *sender.recvfrom(1000)[1], flush=True)
+        say("back", *sender.recvfrom(1000)[1])
     return [left, middle, right]
 
 
@@ -279,7 +284,7 @@ def drop() -> list[Machine]:
                     what = "nothing came"
                 except OSError as error:
                     what = errno.errorcode[error.errno or 0]
-                print(where, port, what, flush=True)
+                say(where, port, what)
     return []
 
 

@@ -164,7 +164,7 @@ def test_damaged_module_is_refused(
         ("true", 0, ""),
         ("sh -c 'exit 3'", 1, "WARNING: Child process exited with status 3"),
         ("sh -c 'kill -9 $$'", 1, "WARNING: Child process exited with signal 9 (Killed)"),
-        ("/no/such", 1, "WARNING: Child process exited with status 1"),
+        ("/no/such", 1, "/no/such': No such file or directory"),
     ],
 )
 def test_status_of_the_command(

@@ -102,8 +102,6 @@ def test_full_disk(guest: Machine, modules: dict[str, Path]) -> None:
 @pytest.mark.parametrize(
     ("command", "status", "said"),
     [
-        ("/no/such/program", 1, "/no/such/program: No such file or directory"),
-        ("/etc/passwd", 1, "/etc/passwd: Permission denied"),
         ("sh -c 'exit 7'", 1, "WARNING: Child process exited with status 7"),
         ("sh -c 'kill -SEGV $$'", 1, "WARNING: Child process exited with signal 11"),
         ("sleep 0.2", 0, ""),
@@ -120,6 +118,19 @@ def test_commands(
     assert lines[lines.index(f"status={status}") - 1] == "end"
     assert lines[lines.index(f"status={status}") + 1] == "0"
     assert said in "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [("/no/such/program", "No such file or directory"), ("/etc/passwd", "Permission denied")],
+)
+def test_commands_that_cannot_run_are_refused_before_loading(
+    guest: Machine, modules: dict[str, Path], command: str, why: str
+) -> None:
+    text = f'$run -c "{command}" $ticks 2>err; echo status=$?; loaded ticks; cat err'
+    lines, _ = shell(guest, modules, text)
+    assert lines[:2] == ["status=1", "0"]
+    assert why in lines[2]
 
 
 def test_target_that_ends_does_not_end_the_session(
