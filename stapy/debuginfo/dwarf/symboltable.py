@@ -76,12 +76,18 @@ def _offsets(names: bytes, text: bytes) -> list[int]:
 
 
 def _with_names(rows: bytes, offsets: set[int]) -> list[tuple[int, int]]:
-    """``(section, value)`` of the defined symbols whose names are at one of some offsets."""
-    words = memoryview(rows[: len(rows) // _ROW.size * _ROW.size]).cast("I")
+    """``(section, value)`` of the defined symbols whose names are at one of some offsets.
+
+    A search for the bytes of an offset is many times faster than a look at each row.
+    """
     found: list[tuple[int, int]] = []
-    for number, offset in enumerate(words[:: _ROW.size // 4].tolist()):
-        if offset in offsets:
-            _, _, _, section, value, _ = _ROW.unpack_from(rows, number * _ROW.size)
-            if section:
-                found.append((section, value))
+    for offset in sorted(offsets):
+        wanted = offset.to_bytes(4, "little")
+        start = rows.find(wanted)
+        while start >= 0:
+            if start % _ROW.size == 0 and start + _ROW.size <= len(rows):
+                _, _, _, section, value, _ = _ROW.unpack_from(rows, start)
+                if section:
+                    found.append((section, value))
+            start = rows.find(wanted, start + 1)
     return found
