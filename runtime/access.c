@@ -4,7 +4,7 @@
 
 static int peek(bool user, void *to, unsigned long address, size_t size)
 {
-	return user ? stapy_peek_user(to, address, size) : stapy_peek_kernel(to, address, size);
+	return user ? stapy_peek_user(to, address, size) : stapy_peek_any(to, address, size);
 }
 
 bool stapy_deref(struct stapy_context *c, bool user, u64 *to, unsigned long address, size_t size)
@@ -62,8 +62,8 @@ bool stapy_user_register(struct stapy_context *c, s64 *to, unsigned int offset, 
 {
 	struct pt_regs *regs = c->user_regs;
 
-	/* A kernel probe sees those with which the process entered the kernel. */
-	if (!regs && current->mm && !(current->flags & PF_KTHREAD))
+	/* A kernel probe sees those with which the process entered the kernel; begin is nobody's. */
+	if (!regs && !c->interruptible && current->mm && !(current->flags & PF_KTHREAD))
 		regs = task_pt_regs(current);
 	return fetch(c, to, regs, offset, "user", place);
 }

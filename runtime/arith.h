@@ -63,41 +63,27 @@ static inline bool stapy_unsigned_modulo(struct stapy_context *c, u64 a, u64 b, 
 }
 
 /*
+ * What script functions, and helpers that they call, leave of a stack to interrupts and
+ * exceptions: those that come on an interrupt's own stack stay on it.
+ */
+#define STAPY_TASK_RESERVE (THREAD_SIZE / 4)
+#define STAPY_OTHER_RESERVE(bytes) ((bytes) / 8 * 3)
+
+/* stapy_nest() where it is not plain that all is well. */
+bool stapy_nest_far(struct stapy_context *c, const char *place);
+
+/*
  * Enter a function that may call itself; false with the error set when that went
- * too deep. Script functions are C functions, so the kernel's stack is watched too:
+ * too deep. Script functions are C functions, so the stack in use is watched, too:
  * MAXNESTING may be set to anything.
  */
-#define STAPY_STACK_RESERVE 3072
-#define STAPY_SMALL_STACK_ROOM 2048	/* of the 8 KiB that an exception of its own stack has */
-
-/* For c->stack_floor in the handler of such an exception. */
-static inline unsigned long stapy_small_stack_floor(void)
-{
-	return current_stack_pointer - STAPY_SMALL_STACK_ROOM;
-}
-
 static inline bool stapy_nest(struct stapy_context *c, const char *place)
 {
-	unsigned long at = current_stack_pointer;
-	unsigned long left = at - (unsigned long)task_stack_page(current);
+	unsigned long left = current_stack_pointer - (unsigned long)task_stack_page(current);
 
-	/* On the stack of an interrupt or exception "left" is a huge number. */
-	if (likely(c->nesting-- > 0 && left >= STAPY_STACK_RESERVE && at >= c->stack_floor))
+	if (likely(c->nesting-- > 0 && left - STAPY_TASK_RESERVE < THREAD_SIZE - STAPY_TASK_RESERVE))
 		return true;
-	return stapy_error(c, place, "MAXNESTING exceeded");
-}
-
-/* Embedded C reports errors without a place: its caller adds the function's. */
-static inline void stapy_error_at(struct stapy_context *c, const char *place)
-{
-	size_t used;
-
-	if (c->error != c->error_text || !place)
-		return;
-	used = strnlen(c->error_text, sizeof(c->error_text));
-	if (used && used < sizeof(c->error_text) && !strstr(c->error_text, " near "))
-		scnprintf(c->error_text + used, sizeof(c->error_text) - used,
-			  c->error_text[used - 1] == ' ' ? "%s" : " %s", place);
+	return stapy_nest_far(c, place);
 }
 
 #endif

@@ -2,11 +2,17 @@
 /* Contexts: taking one for a hit, running the handler, accounting. */
 #include "hit.h"
 
+#define DEEP_BYTES 1536			/* of the kernel's unwinder and the like */
 #define MAX_FRAMES 20			/* of a backtrace, without -D MAXBACKTRACE */
 
 struct stapy_cpu __percpu *stapy_cpus;
 unsigned long stapy_stack_space;
+bool stapy_masked;
 unsigned int stapy_stack_frames;
+const char stapy_at_call[] = "";
+
+/* Only between phases of the session, when no other probe runs. */
+static bool errors_held, error_held;
 
 int stapy_contexts_alloc(void)
 {
@@ -15,13 +21,14 @@ int stapy_contexts_alloc(void)
 	stapy_cpus = alloc_percpu(struct stapy_cpu);
 	if (!stapy_cpus)
 		return -ENOMEM;
-	stapy_stack_space = max(stapy_session.limits.minstackspace, 0);
+	stapy_stack_space = clamp_t(long, stapy_session.limits.minstackspace, 0, THREAD_SIZE);
+	stapy_masked = !stapy_session.limits.interruptible;
 	stapy_stack_frames = max(stapy_session.limits.maxbacktrace ?: MAX_FRAMES, 0);
 	for_each_possible_cpu(cpu) {
 		struct stapy_cpu *own = per_cpu_ptr(stapy_cpus, cpu);
 		struct stapy_context *c = &own->c;
 
-		own->stack = kvcalloc(stapy_stack_frames, sizeof(*own->stack), GFP_KERNEL);
+		own->stack = stapy_alloc(max(stapy_stack_frames, 1u), sizeof(*own->stack));
 		if (!own->stack)
 			return -ENOMEM;
 
@@ -30,9 +37,20 @@ int stapy_contexts_alloc(void)
 		c->timed = stapy_session.limits.timing;
 		own->budget = c->budget;
 		own->flags = c->flags;
-		if (!stapy_session.frame_bytes)
-			continue;
-		c->frame = vzalloc_node(ALIGN(stapy_session.frame_bytes, 8), cpu_to_node(cpu));
+	}
+	return 0;
+}
+
+int stapy_frames_alloc(void)
+{
+	int cpu;
+
+	if (!stapy_session.frame_bytes)
+		return 0;
+	for_each_possible_cpu(cpu) {
+		struct stapy_context *c = &per_cpu_ptr(stapy_cpus, cpu)->c;
+
+		c->frame = stapy_alloc_node(ALIGN(stapy_session.frame_bytes, 8), cpu_to_node(cpu));
 		if (!c->frame)
 			return -ENOMEM;
 		c->frame_end = c->frame + stapy_session.frame_bytes;
@@ -41,16 +59,26 @@ int stapy_contexts_alloc(void)
 	return 0;
 }
 
+void stapy_frames_free(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		struct stapy_context *c = &per_cpu_ptr(stapy_cpus, cpu)->c;
+
+		kvfree(c->frame_start);
+		c->frame = c->frame_start = c->frame_end = NULL;
+	}
+}
+
 void stapy_contexts_free(void)
 {
 	int cpu;
 
 	if (!stapy_cpus)
 		return;
-	for_each_possible_cpu(cpu) {
-		vfree(per_cpu_ptr(stapy_cpus, cpu)->c.frame_start);
+	for_each_possible_cpu(cpu)
 		kvfree(per_cpu_ptr(stapy_cpus, cpu)->stack);
-	}
 	free_percpu(stapy_cpus);
 	stapy_cpus = NULL;
 }
@@ -63,6 +91,66 @@ void stapy_contexts_wait(void)
 	for_each_possible_cpu(cpu)
 		while (atomic_read(&per_cpu_ptr(stapy_cpus, cpu)->c.busy))
 			msleep(1);
+}
+
+/*
+ * Interrupts and exceptions have stacks of their own, at places that only the unwinder
+ * tells. They belong to a CPU for good, so the last one is remembered. One that even the
+ * unwinder does not know is good for what is left of its page.
+ */
+static noinline void find_stack(struct stapy_context *c, unsigned long at)
+{
+	unsigned long low, high;
+
+	if (!stapy_stack_bounds(&low, &high) || at < low || at >= high) {
+		low = at & PAGE_MASK;
+		high = low + PAGE_SIZE;
+	}
+	c->stack_low = low;
+	c->stack_bytes = high - low;
+}
+
+unsigned long stapy_stack_left(struct stapy_context *c)
+{
+	unsigned long at = current_stack_pointer;
+	unsigned long left = at - (unsigned long)task_stack_page(current);
+
+	if (left < THREAD_SIZE)
+		return left;
+	if (at - c->stack_low >= c->stack_bytes)
+		find_stack(c, at);
+	return at - c->stack_low;
+}
+
+bool stapy_stack_short(struct stapy_context *c)
+{
+	if (stapy_stack_left(c) >= stapy_stack_space)
+		return false;
+	stapy_skip(STAPY_SKIP_STACK);
+	return true;
+}
+
+bool stapy_stack_suffices(struct stapy_context *c)
+{
+	unsigned long wanted = max_t(unsigned long, stapy_stack_space, DEEP_BYTES);
+	unsigned long left = stapy_stack_left(c);
+
+	return likely(left >= wanted) ||
+	       stapy_error(c, NULL, "only %lu bytes of stack are left, check MINSTACKSPACE", left);
+}
+
+bool stapy_nest_far(struct stapy_context *c, const char *place)
+{
+	unsigned long left, reserve = STAPY_TASK_RESERVE;
+
+	if (c->nesting < 0)
+		return stapy_error(c, place, "MAXNESTING exceeded");
+	left = stapy_stack_left(c);
+	if (current_stack_pointer - (unsigned long)task_stack_page(current) >= THREAD_SIZE)
+		reserve = STAPY_OTHER_RESERVE(c->stack_bytes);
+	if (likely(left >= reserve))
+		return true;
+	return stapy_error(c, place, "MAXNESTING exceeded: the stack has no room for deeper calls");
 }
 
 struct stapy_context *stapy_enter(const struct stapy_site *site)
@@ -87,16 +175,46 @@ void stapy_run(struct stapy_context *c)
 	stapy_hit_run(c, c->probe->handler);
 }
 
-static void report_error(struct stapy_context *c)
+static void tell_error(const struct stapy_context *c)
+{
+	const char *place = c->error_at == stapy_at_call ? NULL : c->error_at;
+
+	stapy_control("error", "%s%s%s%.*s in probe %s", c->error, place ? " near " : "", place ?: "",
+		      place ? (int)c->trail : 0, c->error_trail, c->site->point);
+}
+
+static void count_error(void)
 {
 	const struct stapy_limits *limits = &stapy_session.limits;
 
-	if (c->aborted)
-		return;
-	stapy_control(limits->suppress_handler_errors ? "warning" : "error", "%s", c->error);
 	if (atomic_inc_return(&stapy_session.errors) > limits->maxerrors &&
 	    !limits->suppress_handler_errors)
 		stapy_fail();
+}
+
+static void report_error(struct stapy_context *c)
+{
+	if (c->aborted)
+		return;
+	if (!stapy_session.limits.suppress_handler_errors)
+		tell_error(c);
+	if (errors_held)
+		error_held = true;
+	else
+		count_error();
+}
+
+void stapy_hold_errors(void)
+{
+	errors_held = true;
+	error_held = false;
+}
+
+void stapy_judge_errors(void)
+{
+	errors_held = false;
+	if (error_held)
+		count_error();
 }
 
 static void record_cycles(struct stapy_probe *probe, u64 cycles)
@@ -114,7 +232,7 @@ void stapy_settle(struct stapy_context *c)
 		report_error(c);
 	if (c->out.at)
 		stapy_ring_commit(c);
-	c->error = NULL;
+	stapy_caught(c);
 	c->regex = NULL;
 	if (c->timed)
 		record_cycles(c->probe, get_cycles() - c->entered);
@@ -152,18 +270,54 @@ void stapy_leave(struct stapy_context *c)
 bool stapy_error(struct stapy_context *c, const char *place, const char *fmt, ...)
 {
 	va_list args;
-	int n;
 
 	if (c->error)
 		return false;
 	va_start(args, fmt);
-	n = vscnprintf(c->error_text, sizeof(c->error_text), fmt, args);
+	vscnprintf(c->error_text, sizeof(c->error_text), fmt, args);
 	va_end(args);
-	if (place)
-		scnprintf(c->error_text + n, sizeof(c->error_text) - n, " %s", place);
 	c->error = c->error_text;
+	c->error_at = place;
+	c->trail = 0;
 	c->eventful = true;
 	return false;
+}
+
+void stapy_error_at(struct stapy_context *c, const char *place)
+{
+	/* Old C sets c->error by itself, to a text of its own that may be gone soon. */
+	c->eventful = true;
+	if (c->error != c->error_text) {
+		strscpy(c->error_text, c->error, sizeof(c->error_text));
+		c->error = c->error_text;
+		c->error_at = NULL;
+	}
+	if (!c->error_at) {
+		c->error_at = place;
+		c->trail = 0;
+	}
+}
+
+void stapy_called_from(struct stapy_context *c, const char *place)
+{
+	static const char call[] = " (called from %s)", more[] = " ...";
+	size_t left = sizeof(c->error_trail) - c->trail;
+
+	c->eventful = true;
+	if (!c->error_at || c->error_at == stapy_at_call) {
+		c->error_at = place;
+		c->trail = 0;
+		return;
+	}
+	/* One that does not fit ends the list. */
+	if (left <= sizeof(more))
+		return;
+	if (sizeof(call) + strlen(place) + sizeof(more) <= left) {
+		c->trail += scnprintf(c->error_trail + c->trail, left, call, place);
+		return;
+	}
+	memcpy(c->error_trail + c->trail, more, sizeof(more));
+	c->trail = sizeof(c->error_trail);
 }
 
 bool stapy_out_of_actions(struct stapy_context *c, const char *place)

@@ -4,6 +4,7 @@
 #define STAPY_CONTEXT_H
 
 #define STAPY_ERROR_BYTES 512
+#define STAPY_TRAIL_BYTES 1024
 
 /* A place to write text to: the ring of this CPU, or a string. */
 struct stapy_out {
@@ -38,6 +39,8 @@ struct stapy_context {
 		u64 flags;		/* all of them at once */
 	};
 	const char *error;		/* message, or NULL: error_text */
+	const char *error_at;		/* its place, see stapy_error() */
+	unsigned int trail;		/* bytes of error_trail */
 	union {
 		struct {
 			int actions;	/* statements left */
@@ -50,8 +53,12 @@ struct stapy_context {
 	struct stapy_out out;		/* what this run printed so far */
 	u64 entered;			/* cycle count */
 	void *regex;			/* captures of the last match, for matched() */
-	unsigned long stack_floor;	/* lowest stack pointer for recursion on a small stack, else 0 */
+	unsigned long irq_flags;	/* with interrupts masked: what they were */
+	bool masked;
+	unsigned long stack_low;	/* the last stack of this CPU, not of a task, that was looked at: */
+	unsigned long stack_bytes;	/* these stay where they are */
 	char error_text[STAPY_ERROR_BYTES];
+	char error_trail[STAPY_TRAIL_BYTES];	/* the calls that led to error_at */
 };
 
 /* Take this CPU's context, or NULL: not running, busy, or short of stack. Preemption is off until stapy_leave(). */
@@ -60,8 +67,33 @@ struct stapy_context *stapy_enter(const struct stapy_site *site);
 void stapy_run(struct stapy_context *c);
 void stapy_leave(struct stapy_context *c);
 
-/* Set the error of this run; the first one wins. The text ends with " " and place when place is not NULL. Returns false. */
+/*
+ * Set the error of this run; the first one wins. Returns false. The place, such as
+ * "operator '/' at x.stp:1:25", is told when the error is printed; it is not part of the
+ * text that a catch gets. NULL: that of the embedded C around, else of the call.
+ */
 bool __printf(3, 4) stapy_error(struct stapy_context *c, const char *place, const char *fmt, ...);
+
+/* For C functions that report a mistake of whoever calls them: the place is that call. */
+extern const char stapy_at_call[];
+
+/* An error leaves embedded C. */
+void __cold stapy_error_at(struct stapy_context *c, const char *place);
+/* An error leaves a function that was called at a place. */
+void __cold stapy_called_from(struct stapy_context *c, const char *place);
+
+/* MAXACTION and abort() end the handler, whatever it would catch. */
+static inline bool stapy_is_fatal(const struct stapy_context *c)
+{
+	return c->aborted || c->actions < 0;
+}
+
+/* A try block has dealt with the error. */
+static inline void stapy_caught(struct stapy_context *c)
+{
+	c->error = NULL;
+	c->error_at = NULL;
+}
 
 /* Leave this handler whatever it does: an error that no try block catches and nobody prints. */
 static inline void stapy_abort(struct stapy_context *c)

@@ -18,6 +18,8 @@
 
 #define CONTEXT c
 
+typedef long intptr_t;			/* the kernel has its unsigned sister only */
+
 /* Leave the function with a run-time error. */
 #define STAP_ERROR(...)						\
 	do {							\
@@ -91,6 +93,7 @@ bool stapy_deref(struct stapy_context *c, bool user, u64 *to, unsigned long addr
 bool stapy_deref_buffer(struct stapy_context *c, bool user, void *to, unsigned long address,
 			size_t size);
 void __printf(2, 3) stapy_printf(struct stapy_context *c, const char *fmt, ...);
+void __printf(2, 0) stapy_vprintf(struct stapy_context *c, const char *fmt, va_list args);
 /*
  * Send a signal to the current process before it is in user mode again (on PREEMPT_RT:
  * soon); false with the error set.

@@ -20,7 +20,7 @@ void stapy_stat_shape_buckets(struct stapy_stat_shape *shape)
 		if (shape->step < 1)
 			shape->step = 1;
 		range = shape->high > shape->low ? (u64)shape->high - (u64)shape->low : 0;
-		n = div64_u64(range + shape->step - 1, shape->step) + 3;
+		n = div64_u64(range, shape->step) + 3;
 		shape->buckets = min_t(u64, n, U16_MAX);
 	}
 }
@@ -70,9 +70,21 @@ bool stapy_stat_has_bucket(const struct stapy_stat_shape *shape, s64 bucket)
 	return bucket >= 0 && bucket < shape->buckets;
 }
 
-s64 stapy_stat_bucket(const struct stapy_stat *s, const struct stapy_stat_shape *shape, s64 bucket)
+bool stapy_stat_bucket(struct stapy_context *c, const struct stapy_stat *s,
+		       const struct stapy_stat_shape *shape, s64 bucket, s64 *result,
+		       const char *place)
 {
-	return s && stapy_stat_has_bucket(shape, bucket) ? s->histogram[bucket] : 0;
+	if (!s || !s->count)
+		return stapy_error(c, place, "empty aggregate");
+	if (!stapy_stat_has_bucket(shape, bucket))
+		return stapy_error(c, place, "histogram index out of range");
+	*result = s->histogram[bucket];
+	return true;
+}
+
+s64 stapy_stat_bucket_count(const struct stapy_stat *s, int number)
+{
+	return s ? s->histogram[number] : 0;
 }
 
 static int digits(s64 value)

@@ -41,6 +41,16 @@ extern bool stapy_failed;			/* error probes run instead of end probes */
 
 int stapy_contexts_alloc(void);
 void stapy_contexts_free(void);
+/* What functions and handlers keep their strings in. */
+int stapy_frames_alloc(void);
+void stapy_frames_free(void);
+/* Bytes left of the stack in use, by the holder of the context. */
+unsigned long stapy_stack_left(struct stapy_context *c);
+/* True, and counted as a skipped hit, when less than MINSTACKSPACE is left. */
+bool stapy_stack_short(struct stapy_context *c);
+/* Before a helper that needs much of it: false with the error set when less is left. */
+bool stapy_stack_suffices(struct stapy_context *c);
+extern unsigned long stapy_stack_space;		/* MINSTACKSPACE, THREAD_SIZE at most */
 /* Wait until no handler runs on any CPU. */
 void stapy_contexts_wait(void);
 
@@ -50,6 +60,9 @@ void stapy_run_handler(struct stapy_context *c, void (*handler)(struct stapy_con
 void stapy_skip(enum stapy_skip reason);
 /* End the session because of an error. */
 void stapy_fail(void);
+/* Errors of the handlers between these two are told, but count as one, and at the end of them. */
+void stapy_hold_errors(void);
+void stapy_judge_errors(void);
 
 static inline enum stapy_state stapy_state(void)
 {
@@ -62,8 +75,36 @@ static inline bool stapy_wanted(const struct stapy_probe *probe)
 	return !probe || !probe->condition || !READ_ONCE(probe->condition->idle);
 }
 
+/* True when a family that arms its rows should give up: with -EINTR, what it has armed undone. */
+static inline bool stapy_interrupted(void)
+{
+	return stapy_state() != STAPY_STARTING || fatal_signal_pending(current);
+}
+
+/*
+ * budget.c: memory for what a script may make as large as it likes. It is asked for in such a
+ * way that the kernel refuses rather than ends other processes.
+ */
+#define STAPY_GFP (GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN)
+/* Zeros, or NULL; freed by kvfree(). */
+void *stapy_alloc_node(size_t bytes, int node);
+void *stapy_alloc(size_t count, size_t bytes);
+u64 stapy_memory_free(void);
+/* Can so many bytes be taken, and others are left some? */
+bool stapy_memory_allows(u64 bytes);
+/* All that the script needs against what is free; an error with its largest parts when it is too much. */
+int stapy_budget_check(void);
+/* The same error when it could not be had after all. */
+void stapy_budget_complain(void);
+
+/* Memory of one global in all its copies; after stapy_maps_plan(). */
+u64 stapy_storage_bytes(const struct stapy_storage *row);
+/* How large the elements of each array are. */
+int stapy_maps_plan(void);
+
 /* The figures that are printed when a session ends. */
 void stapy_report_skips(u64 missed);
+void stapy_report_lost(void);
 void stapy_report_probes(void);
 int stapy_report_alloc(void);
 void stapy_report_free(void);

@@ -37,14 +37,19 @@ static void lay_out(struct stapy_map *m)
 	m->entry_bytes = ALIGN(at + m->value_bytes, 8);
 }
 
+static u64 table_bytes(const struct stapy_map *m)
+{
+	return (u64)stapy_buckets(m) * sizeof(struct stapy_entry *) + (u64)m->size * m->entry_bytes;
+}
+
 static int table_alloc(const struct stapy_map *m, struct stapy_table *t, int node)
 {
 	unsigned int i;
 
 	INIT_LIST_HEAD(&t->used);
 	INIT_LIST_HEAD(&t->free);
-	t->buckets = vzalloc_node(stapy_buckets(m) * sizeof(*t->buckets), node);
-	t->memory = vzalloc_node((size_t)m->size * m->entry_bytes, node);
+	t->buckets = stapy_alloc_node(stapy_buckets(m) * sizeof(*t->buckets), node);
+	t->memory = stapy_alloc_node((size_t)m->size * m->entry_bytes, node);
 	if (!t->buckets || !t->memory)
 		return -ENOMEM;
 	for (i = 0; i < m->size; i++) {
@@ -57,8 +62,8 @@ static int table_alloc(const struct stapy_map *m, struct stapy_table *t, int nod
 
 static void table_free(struct stapy_table *t)
 {
-	vfree(t->buckets);
-	vfree(t->memory);
+	kvfree(t->buckets);
+	kvfree(t->memory);
 }
 
 static void map_free(struct stapy_map *m)
@@ -73,7 +78,7 @@ static void map_free(struct stapy_map *m)
 			table_free(per_cpu_ptr(m->parts, cpu));
 		free_percpu(m->parts);
 	}
-	kfree(m->merged);
+	kvfree(m->merged);
 	kfree(m);
 }
 
@@ -82,7 +87,7 @@ static int parts_alloc(struct stapy_map *m)
 	int cpu, r;
 
 	m->parts = alloc_percpu(struct stapy_table);
-	m->merged = kzalloc(stapy_stat_bytes(&m->row->shape), GFP_KERNEL);
+	m->merged = stapy_alloc(1, stapy_stat_bytes(&m->row->shape));
 	if (!m->parts || !m->merged)
 		return -ENOMEM;
 	for_each_possible_cpu(cpu) {
@@ -93,7 +98,7 @@ static int parts_alloc(struct stapy_map *m)
 	return 0;
 }
 
-static int map_alloc(struct stapy_storage *row)
+static int map_plan(struct stapy_storage *row)
 {
 	struct stapy_map *m = kzalloc(sizeof(*m), GFP_KERNEL);
 
@@ -105,15 +110,40 @@ static int map_alloc(struct stapy_storage *row)
 	m->shift = 32 - max(order_base_2(m->size), 1);
 	m->nkeys = row->nkeys;
 	lay_out(m);
-	return stapy_map_is_stat(m) ? parts_alloc(m) : table_alloc(m, &m->whole, NUMA_NO_NODE);
+	return 0;
+}
+
+int stapy_maps_plan(void)
+{
+	unsigned int i;
+	int r = 0;
+
+	for (i = 0; i < stapy_session.nr_storage && !r; i++) {
+		struct stapy_storage *row = &stapy_session.storage[i];
+
+		if (row->value == STAPY_STAT)
+			stapy_stat_shape_buckets(&row->shape);
+		if (row->map)
+			r = map_plan(row);
+	}
+	return r;
+}
+
+u64 stapy_storage_bytes(const struct stapy_storage *row)
+{
+	u64 bytes = row->map ? table_bytes(*row->map) : stapy_stat_bytes(&row->shape);
+
+	return row->value == STAPY_STAT ? bytes * num_possible_cpus() : bytes;
 }
 
 static int storage_alloc(struct stapy_storage *row)
 {
-	if (row->value == STAPY_STAT)
-		stapy_stat_shape_buckets(&row->shape);
-	if (row->map)
-		return map_alloc(row);
+	if (row->map) {
+		struct stapy_map *m = *row->map;
+
+		return stapy_map_is_stat(m) ? parts_alloc(m) :
+					      table_alloc(m, &m->whole, NUMA_NO_NODE);
+	}
 	*row->stat = stapy_statvar_alloc(&row->shape);
 	return *row->stat ? 0 : -ENOMEM;
 }
@@ -122,16 +152,11 @@ int stapy_maps_alloc(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < stapy_session.nr_storage; i++) {
-		int r = storage_alloc(&stapy_session.storage[i]);
+	int r = 0;
 
-		if (r) {
-			pr_err("%s: no memory for '%s'\n", stapy_session.name,
-			       stapy_session.storage[i].name);
-			return r;
-		}
-	}
-	return 0;
+	for (i = 0; i < stapy_session.nr_storage && !r; i++)
+		r = fatal_signal_pending(current) ? -EINTR : storage_alloc(&stapy_session.storage[i]);
+	return r;
 }
 
 void stapy_maps_free(void)

@@ -5,13 +5,40 @@
 /* Strings are read in chunks that end with their page, so nothing behind the string can fault. */
 #define STRING_CHUNK 64
 
+/*
+ * A script for unprivileged users (--privilege=stapusr) sees no memory but that of the processes
+ * of the user who runs it, whatever it has been told as an address.
+ */
+static __always_inline bool forbidden_kernel(void)
+{
+	return unlikely(stapy_session.limits.unprivileged);
+}
+
+static __always_inline bool forbidden_user(void)
+{
+	return unlikely(stapy_session.limits.unprivileged) && !stapy_is_myproc();
+}
+
+bool stapy_assert_myproc(struct stapy_context *c, const char *place)
+{
+	if (likely(stapy_is_myproc()))
+		return true;
+	return stapy_error(c, place, "myproc-unprivileged tapset function called without is_myproc "
+			   "checking for pid %d (euid %d)", current->tgid,
+			   __kuid_val(current_euid()));
+}
+
 int stapy_peek_kernel(void *to, unsigned long address, size_t size)
 {
+	if (forbidden_kernel())
+		return -EFAULT;
 	return copy_from_kernel_nofault(to, (const void *)address, size) ? -EFAULT : 0;
 }
 
 int stapy_peek_user(void *to, unsigned long address, size_t size)
 {
+	if (forbidden_user())
+		return -EFAULT;
 	return copy_from_user_nofault(to, (const void __user *)address, size) ? -EFAULT : 0;
 }
 
@@ -52,7 +79,7 @@ long stapy_peek_user_string(char *to, unsigned long address, size_t bytes)
 static bool fault(struct stapy_context *c, const char *what, unsigned long address,
 		  const char *place)
 {
-	return stapy_error(c, place, "%s fault [man error::fault] at 0x%016lx (addr)", what, address);
+	return stapy_error(c, place, "%s fault [man error::fault] at 0x%lx", what, address);
 }
 
 void stapy_fault_address(struct stapy_context *c, unsigned long address)
@@ -60,29 +87,53 @@ void stapy_fault_address(struct stapy_context *c, unsigned long address)
 	fault(c, "read", address, NULL);
 }
 
+/* With --skip-badvars it is 0. */
+static bool unread(struct stapy_context *c, void *to, unsigned long address, size_t size,
+		   const char *place)
+{
+	if (!stapy_session.limits.skip_badvars)
+		return fault(c, "read", address, place);
+	memset(to, 0, size);
+	return true;
+}
+
+int stapy_peek_any(void *to, unsigned long address, size_t size)
+{
+	int error = stapy_peek_kernel(to, address, size);
+
+	if (unlikely(error) && IS_ENABLED(CONFIG_ARCH_HAS_NON_OVERLAPPING_ADDRESS_SPACE))
+		error = stapy_peek_user(to, address, size);
+	return error;
+}
+
 bool stapy_read_kernel(struct stapy_context *c, void *to, unsigned long address, size_t size,
 		       const char *place)
 {
-	return likely(!stapy_peek_kernel(to, address, size)) || fault(c, "read", address, place);
+	return likely(!stapy_peek_any(to, address, size)) || unread(c, to, address, size, place);
 }
 
 bool stapy_read_user(struct stapy_context *c, void *to, unsigned long address, size_t size,
 		     const char *place)
 {
-	return likely(!stapy_peek_user(to, address, size)) || fault(c, "read", address, place);
+	return likely(!stapy_peek_user(to, address, size)) || unread(c, to, address, size, place);
 }
 
 bool stapy_write_kernel(struct stapy_context *c, unsigned long address, const void *from,
 			size_t size, const char *place)
 {
-	return !stapy_store_kernel(address, from, size) || fault(c, "write", address, place);
+	if (likely(!forbidden_kernel() && !stapy_store_kernel(address, from, size)))
+		return true;
+	if (IS_ENABLED(CONFIG_ARCH_HAS_NON_OVERLAPPING_ADDRESS_SPACE))
+		return stapy_write_user(c, address, from, size, place);
+	return fault(c, "write", address, place);
 }
 
 bool stapy_write_user(struct stapy_context *c, unsigned long address, const void *from,
 		      size_t size, const char *place)
 {
 	/* In an NMI the page tables may be those of another task than current. */
-	if (in_nmi() || copy_to_user_nofault((void __user *)address, from, size))
+	if (in_nmi() || forbidden_user() ||
+	    copy_to_user_nofault((void __user *)address, from, size))
 		return fault(c, "write", address, place);
 	return true;
 }

@@ -3,7 +3,13 @@
 #ifndef STAPY_MEMORY_H
 #define STAPY_MEMORY_H
 
-/* Read size (1, 2, 4, 8) bytes; false with "read fault [man error::fault] at 0x… PLACE" set. */
+/*
+ * Read size (1, 2, 4, 8) bytes; false with "read fault [man error::fault] at 0x… PLACE" set.
+ *
+ * Compilers that write no address spaces into debug information, gcc among them, do not tell
+ * pointers that are __user. Where no address is both the kernel's and a user's, the address
+ * does: the "kernel" ones read and write user memory at a user's address.
+ */
 bool stapy_read_kernel(struct stapy_context *c, void *to, unsigned long address, size_t size, const char *place);
 bool stapy_read_user(struct stapy_context *c, void *to, unsigned long address, size_t size, const char *place);
 bool stapy_write_kernel(struct stapy_context *c, unsigned long address, const void *from, size_t size, const char *place);
@@ -12,6 +18,17 @@ bool stapy_write_user(struct stapy_context *c, unsigned long address, const void
 /* The same without an error message, for code with its own: 0 or -EFAULT. */
 int stapy_peek_kernel(void *to, unsigned long address, size_t size);
 int stapy_peek_user(void *to, unsigned long address, size_t size);
+/* Of the kernel, or of a user where the address is one. */
+int stapy_peek_any(void *to, unsigned long address, size_t size);
+
+/* True when the current task belongs to the user who runs the session. */
+static inline bool stapy_is_myproc(void)
+{
+	return uid_eq(current_euid(), stapy_session.owner);
+}
+
+/* False, with an error set, when it does not: for functions that are marked myproc-unprivileged. */
+bool stapy_assert_myproc(struct stapy_context *c, const char *place);
 
 /* A register of the probed kernel or user code by its offset in pt_regs; false with an error set when there are none. */
 bool stapy_kernel_register(struct stapy_context *c, s64 *to, unsigned int offset, const char *place);

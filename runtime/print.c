@@ -140,8 +140,15 @@ void stapy_out_char(struct stapy_out *o, s64 value, unsigned int flags, int widt
 		pad(o, ' ', width - n);
 }
 
-void stapy_out_binary(struct stapy_out *o, s64 value, unsigned int size, int width)
+/* Bytes that %b can write; 0 for none of them. */
+static int binary_size(int n)
 {
+	return n == 1 || n == 2 || n == 4 || n == 8 ? n : 0;
+}
+
+void stapy_out_binary(struct stapy_out *o, s64 value, unsigned int flags, int width, int precision)
+{
+	int size = binary_size(precision) ?: binary_size(width) ?: 8;
 	union {
 		u8 one;
 		u16 two;
@@ -149,7 +156,8 @@ void stapy_out_binary(struct stapy_out *o, s64 value, unsigned int size, int wid
 		u64 eight;
 	} v;
 
-	pad(o, '\0', width - (int)size);
+	if (!(flags & STAPY_F_LEFT))
+		pad(o, '\0', width - size);
 	switch (size) {
 	case 1:
 		v.one = value;
@@ -162,10 +170,11 @@ void stapy_out_binary(struct stapy_out *o, s64 value, unsigned int size, int wid
 		break;
 	default:
 		v.eight = value;
-		size = 8;
 		break;
 	}
 	stapy_out_text(o, (char *)&v, size);
+	if (flags & STAPY_F_LEFT)
+		pad(o, '\0', width - size);
 }
 
 static void out_hex(struct stapy_out *o, const u8 *bytes, size_t n)
@@ -203,19 +212,25 @@ bool stapy_out_memory(struct stapy_context *c, struct stapy_out *o, unsigned lon
 	return true;
 }
 
-void stapy_printf(struct stapy_context *c, const char *fmt, ...)
+void stapy_vprintf(struct stapy_context *c, const char *fmt, va_list args)
 {
 	struct stapy_out *o = stapy_print_begin(c);
 	size_t room = o->end - o->at;
-	va_list args;
 	size_t n;
 
 	/* vsnprintf also writes a NUL, for which the ring keeps its spare bytes. */
-	va_start(args, fmt);
 	n = room ? vsnprintf(o->at, room + 1, fmt, args) : 0;
-	va_end(args);
 	if (!room || n > room)
 		o->lost += room ? n - room : strlen(fmt);
 	o->at += min(n, room);
 	stapy_print_end(c);
+}
+
+void stapy_printf(struct stapy_context *c, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	stapy_vprintf(c, fmt, args);
+	va_end(args);
 }

@@ -35,8 +35,11 @@ void stapy_out_string(struct stapy_out *o, const char *s, unsigned int flags, in
 /* conversion: d u o x X p (i is d) */
 void stapy_out_long(struct stapy_out *o, s64 value, char conversion, unsigned int flags, int width, int precision);
 void stapy_out_char(struct stapy_out *o, s64 value, unsigned int flags, int width);
-/* %b: 1, 2, 4 or 8 bytes of value in memory order; width pads with NULs. */
-void stapy_out_binary(struct stapy_out *o, s64 value, unsigned int size, int width);
+/*
+ * %b: 1, 2, 4 or 8 bytes of value in memory order, as many as the precision says, else the
+ * width, else 8; width pads with NULs.
+ */
+void stapy_out_binary(struct stapy_out *o, s64 value, unsigned int flags, int width, int precision);
 /* %m (hex false) and %M (hex true); STAPY_F_ALT reads user memory. length < 0: 1. False with the error set on a fault. */
 bool stapy_out_memory(struct stapy_context *c, struct stapy_out *o, unsigned long address, bool hex,
 		      unsigned int flags, int width, int length, const char *place);

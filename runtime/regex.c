@@ -91,16 +91,6 @@ bool stapy_matched(struct stapy_context *c, char *to, size_t bytes, s64 n)
 	return true;
 }
 
-void stapy_matched_text(struct stapy_context *c, char *to, size_t bytes)
-{
-	const struct stapy_match *m = c->regex;
-
-	if (m && m->groups >= 0)
-		stapy_copy(to, m->text, bytes);
-	else
-		*to = '\0';
-}
-
 s64 stapy_ngroups(struct stapy_context *c)
 {
 	const struct stapy_match *m = c->regex;

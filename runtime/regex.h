@@ -49,8 +49,6 @@ bool stapy_regex_match(struct stapy_context *c, const struct stapy_regex *r, con
 
 /* matched(n): 0 is all that matched. False when there is no such group. */
 bool stapy_matched(struct stapy_context *c, char *to, size_t bytes, s64 n);
-/* matched_str(): the text that was searched. */
-void stapy_matched_text(struct stapy_context *c, char *to, size_t bytes);
 /* ngroups() of the last match, the whole one counted; 0 without a match. */
 s64 stapy_ngroups(struct stapy_context *c);
 

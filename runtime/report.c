@@ -5,13 +5,18 @@
 
 static atomic_t skipped[STAPY_SKIP_REASONS];
 static atomic_t skipped_total = ATOMIC_INIT(0);
+static atomic_t skipped_counted = ATOMIC_INIT(0);	/* those that MAXSKIPPED counts */
 
 void stapy_skip(enum stapy_skip reason)
 {
 	const struct stapy_limits *limits = &stapy_session.limits;
 
 	atomic_inc(&skipped[reason]);
-	if (atomic_inc_return(&skipped_total) != limits->maxskipped + 1 ||
+	atomic_inc(&skipped_total);
+	/* Where interrupts may come into a handler, being nested is nobody's fault. */
+	if (reason == STAPY_SKIP_REENTRANT && limits->interruptible)
+		return;
+	if (atomic_inc_return(&skipped_counted) != limits->maxskipped + 1 ||
 	    limits->suppress_handler_errors)
 		return;
 	stapy_control("error", "%s", "Skipped too many probes, check MAXSKIPPED or try again with "
@@ -32,7 +37,6 @@ void stapy_report_skips(u64 missed)
 	u64 total = atomic_read(&skipped_total) + missed;
 	u64 failures = stapy_rings_failures();
 	int errors = atomic_read(&stapy_session.errors);
-	unsigned int lost = stapy_control_lost();
 
 	if (errors || total) {
 		stapy_warn("Number of errors: %d, skipped probes: %llu", errors, total);
@@ -43,8 +47,29 @@ void stapy_report_skips(u64 missed)
 	if (failures)
 		stapy_warn("There were %llu transport failures. Try stap -s to increase the buffer "
 			   "size from %zu.", failures, max_t(size_t, stapy_ring_bytes() >> 20, 1));
+}
+
+void stapy_report_lost(void)
+{
+	unsigned int lost = stapy_control_lost();
+
 	if (lost)
 		stapy_warn("%u warnings or errors were lost", lost);
+}
+
+/* Where the two clocks stood when the module was loaded. */
+static u64 first_cycles, first_ns;
+static u64 ns_of_cycles;		/* nanoseconds that 2^20 cycles take */
+
+/* Cycles as the report shows them. */
+static s64 in_units(s64 cycles)
+{
+	if (!stapy_session.limits.timing_nsecs)
+		return cycles;
+	if (!ns_of_cycles)
+		ns_of_cycles = div64_u64(stapy_stamp() - first_ns,
+					 max_t(u64, (stapy_cycles() - first_cycles) >> 20, 1));
+	return mul_u64_u64_shr(cycles, ns_of_cycles, 20);
 }
 
 static void nothing(struct stapy_context *c)
@@ -58,6 +83,8 @@ int stapy_report_alloc(void)
 
 	if (!stapy_session.limits.timing)
 		return 0;
+	first_cycles = stapy_cycles();
+	first_ns = stapy_stamp();
 	for (i = 0; i < stapy_session.nr_probes; i++) {
 		if (stapy_session.limits.alibi) {
 			stapy_session.probes[i].handler = nothing;
@@ -99,9 +126,11 @@ static void print_probe(struct stapy_context *c, unsigned int number)
 		return;
 	}
 	stapy_stat_value(c, &sum, STAPY_VARIANCE, 0, &variance, NULL);
-	stapy_printf(c, "%s, (%s), hits: %lld, cycles: %lldmin/%lldavg/%lldmax, variance: %lld, "
+	stapy_printf(c, "%s, (%s), hits: %lld, %s: %lldmin/%lldavg/%lldmax, variance: %lld, "
 		     "from: %s, index: %u\n", probe->alias ?: probe->written, probe->place, sum.count,
-		     sum.min, sum.sum / sum.count, sum.max, variance, probe->written, number);
+		     stapy_session.limits.timing_nsecs ? "nsecs" : "cycles", in_units(sum.min),
+		     in_units(sum.sum / sum.count), in_units(sum.max), in_units(in_units(variance)),
+		     probe->written, number);
 }
 
 static void print_probes(struct stapy_context *c)

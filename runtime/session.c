@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The life of a session: module_init, start, stop, module_exit. */
-#include "internal.h"
+#include "hit.h"
+#include "cpus.h"
 #include "transport/control.h"
 #include "transport/files.h"
 
 bool stapy_failed;
 
+/* A consumer in a virtual machine names the process that only serves the machine. */
+int stapy_hidden;
+module_param(stapy_hidden, int, 0);
+
 static DEFINE_MUTEX(session_mutex);
 static bool ended;			/* end probes ran, or will never run */
+static bool refused;			/* there is no memory for the script */
+static bool initialised;		/* stapy_session.init() ran */
 
 void stapy_exit(void)
 {
@@ -16,7 +23,7 @@ void stapy_exit(void)
 	/* A handler can end a session that starts or runs; only the first one is told. */
 	for (state = STAPY_STARTING; state <= STAPY_RUNNING; state++) {
 		if (atomic_cmpxchg(&stapy_session.state, state, STAPY_STOPPING) == state) {
-			stapy_control("exit", "%s", "");
+			stapy_control_event(STAPY_CONTROL_EXIT, 0);
 			return;
 		}
 	}
@@ -84,17 +91,35 @@ int stapy_session_start(int target)
 	}
 	stapy_session.target = target;
 	stapy_session.consumer = current->tgid;
-	r = start_families(&nr_started);
+	stapy_session.owner = current_uid();
+	/* No probe runs where there is no memory for one. */
+	ended = refused;
+	r = refused ? -ENOMEM : 0;
+	if (!r && stapy_session.start) {
+		r = stapy_session.start();
+		if (r)
+			stapy_control("error", "Failed to run STAP_MODULE_INIT_HOOK (%d)", r);
+		/* Everybody else takes a positive number for success. */
+		if (r > 0)
+			r = -EINVAL;
+	}
+	if (!r)
+		r = start_families(&nr_started);
+	if (r == -EINTR) {
+		/* The user did not wait for the last probe: as if a script had called exit(). */
+		stapy_exit();
+		r = 0;
+	}
 	if (r) {
-		/* SystemTap runs neither end nor error probes then. */
+		/* When the consumer has heard of it, error probes run. */
+		WRITE_ONCE(stapy_failed, true);
 		stop_families(nr_started);
 		nr_started = 0;
-		ended = true;
 		atomic_set(&stapy_session.state, STAPY_STOPPING);
 	} else {
 		atomic_cmpxchg(&stapy_session.state, STAPY_STARTING, STAPY_RUNNING);
 	}
-	stapy_control("started", "%d", r);
+	stapy_control_event(STAPY_CONTROL_STARTED, r);
 	mutex_unlock(&session_mutex);
 	stapy_files_wake();
 	return 0;
@@ -136,40 +161,69 @@ void stapy_session_stop(void)
 	}
 	atomic_set(&stapy_session.state, STAPY_STOPPING);
 	if (state != STAPY_LOADED && !ended) {
+		stapy_control_reporting(true);
 		missed = count_missed();
+		stapy_control_reporting(false);
 		stop_families(nr_started);
 		run_end_probes();
+		stapy_control_reporting(true);
 		stapy_report_probes();
 		stapy_report_skips(missed);
 	}
+	stapy_control_reporting(true);
+	stapy_report_lost();
 	ended = true;
+	stapy_control_event(STAPY_CONTROL_STOPPED, stapy_control_errors());
 	/* Readers that see this state find everything written. */
 	smp_wmb();
 	atomic_set(&stapy_session.state, STAPY_STOPPED);
-	stapy_control("stopped", "%s", "");
 	mutex_unlock(&session_mutex);
 	stapy_files_wake();
+}
+
+void stapy_session_free(void)
+{
+	if (stapy_cpus) {
+		stapy_rings_free();
+		stapy_frames_free();
+	}
+	stapy_maps_free();
 }
 
 static void release_all(void)
 {
 	stapy_files_remove();
-	if (stapy_cpus)
-		stapy_rings_free();
-	stapy_maps_free();
+	stapy_cpus_stop();
+	stapy_session_free();
 	stapy_report_free();
 	stapy_control_free();
 	stapy_contexts_free();
 }
 
-static int allocate_all(void)
+/* What every session needs; it is little. */
+static int allocate_first(void)
 {
 	int r = stapy_contexts_alloc();
 
 	r = r ?: stapy_control_alloc();
 	r = r ?: stapy_report_alloc();
+	return r ?: stapy_maps_plan();
+}
+
+/* What is as large as the script wants it. */
+static int allocate_rest(void)
+{
+	int r;
+
+	stapy_rings_size();
+	r = stapy_budget_check();
+	if (r)
+		return r;
+	r = stapy_frames_alloc();
 	r = r ?: stapy_maps_alloc();
 	r = r ?: stapy_rings_alloc();
+	if (r)
+		stapy_budget_complain();
 	return r;
 }
 
@@ -190,22 +244,54 @@ static int refuse_state(const char *from, const struct kernel_param *unused)
 static const struct kernel_param_ops state_ops = { .get = show_state, .set = refuse_state };
 module_param_cb(stapy_state, &state_ops, NULL, 0444);
 
+/*
+ * The kernel's own parser knows quotes but no way to escape one. So a text that
+ * it could not carry comes as hexadecimal digits behind a byte 1.
+ */
+int stapy_set_text(const char *from, const struct kernel_param *param)
+{
+	const struct kparam_string *text = param->str;
+	const bool digits = from[0] == '\1';
+	size_t n = digits ? strlen(from + 1) / 2 : strlen(from);
+
+	if (n >= text->maxlen)
+		return -ENOSPC;
+	if (digits && hex2bin((u8 *)text->string, from + 1, n))
+		return -EINVAL;
+	if (!digits)
+		memcpy(text->string, from, n);
+	text->string[n] = '\0';
+	return 0;
+}
+
+static void end_script(void)
+{
+	if (stapy_session.exit && !refused && (initialised || !stapy_session.init))
+		stapy_session.exit();
+}
+
 static int __init stapy_init(void)
 {
 	int r;
 
 	/* The consumer may have loaded us under another name than we were built with. */
 	stapy_session.name = THIS_MODULE->name;
-	r = allocate_all();
-	if (!r && stapy_session.init)
-		r = stapy_session.init();
-	if (!r) {
-		r = stapy_files_create();
-		if (r && stapy_session.exit)
-			stapy_session.exit();
+	stapy_cpus_init();
+	r = allocate_first();
+	/* The consumer reads why: the kernel would only tell it that there is no memory. */
+	if (!r && allocate_rest()) {
+		stapy_session_free();
+		refused = true;
 	}
-	if (r)
+	if (!r && !refused && stapy_session.init) {
+		r = stapy_session.init();
+		initialised = !r;
+	}
+	r = r ?: stapy_files_create();
+	if (r) {
+		end_script();
 		release_all();
+	}
 	return r;
 }
 
@@ -213,8 +299,9 @@ static void __exit stapy_cleanup(void)
 {
 	stapy_session_stop();
 	stapy_files_remove();
-	if (stapy_session.exit)
-		stapy_session.exit();
+	end_script();
+	if (stapy_session.finish)
+		stapy_session.finish();
 	release_all();
 }
 

@@ -28,12 +28,15 @@ struct stapy_limits {
 	int interruptible;
 	int suppress_handler_errors;
 	int suppress_time_limits;
+	int skip_badvars;		/* what cannot be read of memory is 0 */
+	int timing_nsecs;		/* the report of -t is in nanoseconds */
 	int timing;			/* -t: count hits and cycles of each probe, report at the end */
 	int alibi;			/* -D STP_ALIBI: handlers do not run, their hits are counted */
 	u64 overload_threshold;		/* cycles */
 	u64 overload_interval;		/* cycles */
 	u64 on_the_fly_interval;	/* ns that a condition is false before its probes are disarmed; 0: 100 ms */
 	size_t buffer_bytes;		/* output ring of one CPU */
+	int unprivileged;		/* --privilege=stapusr: no memory but that of the owner's processes */
 	bool hist_given;		/* the next two count */
 	int hist_width;			/* characters that a histogram's bars are scaled to */
 	int hist_elision;		/* its empty rows kept on either side of a gap; -1 keeps all */
@@ -130,6 +133,8 @@ struct stapy_session {
 	const struct stapy_line_table *lines;	/* for scripts that ask for source lines */
 	unsigned int nr_lines;
 	size_t frame_bytes;			/* deepest chain of handler and function frames */
+	int (*start)(void);			/* STAP_MODULE_INIT_HOOK: before the begin probes, or NULL */
+	void (*finish)(void);			/* STAP_MODULE_EXIT_HOOK: when all is over, or NULL */
 	int (*init)(void);			/* embedded C and scalar globals; may be NULL */
 	void (*exit)(void);
 	/* run-time state below belongs to the runtime */
@@ -137,8 +142,12 @@ struct stapy_session {
 	atomic_t errors;
 	int target;				/* pid of -c/-x, 0 without */
 	int consumer;				/* pid of the consumer: stp_pid() */
+	kuid_t owner;				/* who runs the consumer: is_myproc() */
 };
 
 extern struct stapy_session stapy_session;	/* defined by the script's C file */
+
+/* Sets a global of type string from a parameter of the module; param->str says where it is. */
+int stapy_set_text(const char *from, const struct kernel_param *param);
 
 #endif

@@ -33,7 +33,7 @@ unsigned int stapy_kernel_stack(struct stapy_context *c, const unsigned long **t
 
 	*to = cpu->stack;
 	max = min(max, stapy_stack_frames);
-	if (!max)
+	if (!max || !stapy_stack_suffices(c))
 		return 0;
 	/* No two hits of one CPU begin at the same cycle. */
 	if (cpu->stack_of != c->entered) {
@@ -66,7 +66,7 @@ unsigned int stapy_task_stack(struct stapy_context *c, unsigned long task,
 		return stapy_kernel_stack(c, to, max);
 	*to = cpu->stack;
 	cpu->stack_of = 0;
-	if (in_nmi() || stapy_peek_kernel(&pid, (unsigned long)&wanted->pid, sizeof(pid)))
+	if (in_nmi() || !stapy_stack_suffices(c) || stapy_peek_kernel(&pid, (unsigned long)&wanted->pid, sizeof(pid)))
 		return 0;
 	rcu_read_lock();
 	known = pid_task(find_pid_ns(pid, &init_pid_ns), PIDTYPE_PID);

@@ -23,6 +23,7 @@
 #include "lines.h"
 #include "regex.h"
 #include "embedded.h"
+#include "oldnames.h"
 #include "probes/families.h"
 
 #endif

@@ -4,7 +4,7 @@
 
 struct stapy_statvar {
 	struct stapy_stat_shape *shape;
-	struct stapy_stat __percpu *parts;
+	struct stapy_stat * __percpu *parts;	/* by themselves: a histogram may be larger than per-CPU memory allows */
 	struct stapy_stat *merged;
 };
 
@@ -80,13 +80,23 @@ void stapy_stat_merge(struct stapy_stat *to, const struct stapy_stat *from,
 struct stapy_statvar *stapy_statvar_alloc(struct stapy_stat_shape *shape)
 {
 	struct stapy_statvar *v = kzalloc(sizeof(*v), GFP_KERNEL);
+	size_t bytes = stapy_stat_bytes(shape);
+	bool whole;
+	int cpu;
 
 	if (!v)
 		return NULL;
 	v->shape = shape;
-	v->parts = __alloc_percpu(stapy_stat_bytes(shape), sizeof(s64));
-	v->merged = kzalloc(stapy_stat_bytes(shape), GFP_KERNEL);
-	if (v->parts && v->merged)
+	v->parts = alloc_percpu(struct stapy_stat *);
+	v->merged = stapy_alloc(1, bytes);
+	whole = v->parts && v->merged;
+	for_each_possible_cpu(cpu) {
+		if (!whole)
+			break;
+		*per_cpu_ptr(v->parts, cpu) = stapy_alloc_node(bytes, cpu_to_node(cpu));
+		whole = *per_cpu_ptr(v->parts, cpu);
+	}
+	if (whole)
 		return v;
 	stapy_statvar_free(v);
 	return NULL;
@@ -94,16 +104,21 @@ struct stapy_statvar *stapy_statvar_alloc(struct stapy_stat_shape *shape)
 
 void stapy_statvar_free(struct stapy_statvar *v)
 {
+	int cpu;
+
 	if (!v)
 		return;
+	for_each_possible_cpu(cpu)
+		if (v->parts)
+			kvfree(*per_cpu_ptr(v->parts, cpu));
 	free_percpu(v->parts);
-	kfree(v->merged);
+	kvfree(v->merged);
 	kfree(v);
 }
 
 void stapy_stat_add(struct stapy_statvar *v, s64 value)
 {
-	stapy_stat_record(this_cpu_ptr(v->parts), v->shape, value);
+	stapy_stat_record(this_cpu_read(*v->parts), v->shape, value);
 }
 
 const struct stapy_stat *stapy_stat_read(struct stapy_statvar *v)
@@ -112,7 +127,7 @@ const struct stapy_stat *stapy_stat_read(struct stapy_statvar *v)
 
 	stapy_stat_reset(v->merged, v->shape);
 	for_each_possible_cpu(cpu)
-		stapy_stat_merge(v->merged, per_cpu_ptr(v->parts, cpu), v->shape);
+		stapy_stat_merge(v->merged, *per_cpu_ptr(v->parts, cpu), v->shape);
 	return v->merged;
 }
 
@@ -121,7 +136,7 @@ void stapy_stat_clear(struct stapy_statvar *v)
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		stapy_stat_reset(per_cpu_ptr(v->parts, cpu), v->shape);
+		stapy_stat_reset(*per_cpu_ptr(v->parts, cpu), v->shape);
 }
 
 /* (high, low) / divisor, cut to 64 bits: the kernel has no 128-bit division. */

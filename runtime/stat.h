@@ -32,9 +32,13 @@ bool stapy_out_histogram(struct stapy_context *c, struct stapy_out *o, const str
 			 const struct stapy_stat_shape *shape, const char *place);
 /*
  * Buckets by number, from 0; as in SystemTap that is what foreach gives and []
- * takes. Numbers outside of the histogram hold 0.
+ * takes. A statistic without values, and a number outside of the histogram, are errors.
  */
-s64 stapy_stat_bucket(const struct stapy_stat *s, const struct stapy_stat_shape *shape, s64 bucket);
+bool stapy_stat_bucket(struct stapy_context *c, const struct stapy_stat *s,
+		       const struct stapy_stat_shape *shape, s64 bucket, s64 *result,
+		       const char *place);
+/* The same for foreach, which goes over the buckets of nothing as well. */
+s64 stapy_stat_bucket_count(const struct stapy_stat *s, int number);
 bool stapy_stat_has_bucket(const struct stapy_stat_shape *shape, s64 bucket);
 int stapy_stat_buckets(const struct stapy_stat_shape *shape);
 /* What the loop variable of foreach is for the bucket: in SystemTap its number. */

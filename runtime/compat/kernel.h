@@ -13,7 +13,6 @@
 #include <linux/clocksource.h>
 #include <linux/compiler.h>
 #include <linux/cpu.h>
-#include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
 #include <linux/cred.h>
 #include <linux/dcache.h>
@@ -59,6 +58,7 @@
 #include <linux/timer.h>
 #include <linux/tracepoint.h>
 #include <linux/types.h>
+#include <linux/umh.h>
 #include <linux/uaccess.h>
 #include <linux/user_namespace.h>
 #include <linux/version.h>

@@ -20,12 +20,13 @@ static struct delayed_work work;
 
 void stapy_judge(struct stapy_context *c, struct stapy_condition *condition)
 {
-	const char *error = c->error;
+	const char *error = c->error, *error_at = c->error_at;
 	char *frame = c->frame;
 	bool off = !condition->test(c);
 
 	/* One that fails is false, whatever the handler itself has come to. */
 	c->error = error;
+	c->error_at = error_at;
 	c->frame = frame;
 	if (off == condition->off)
 		return;

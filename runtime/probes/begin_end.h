@@ -8,6 +8,7 @@ enum stapy_phase { STAPY_BEGIN, STAPY_END, STAPY_ERROR };
 struct stapy_begin_end_row {
 	struct stapy_site site;
 	enum stapy_phase phase;
+	s64 order;			/* begin(order) */
 };
 
 extern const struct stapy_family stapy_begin_end;	/* start runs begin probes, stop runs end or error probes */

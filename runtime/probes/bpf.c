@@ -191,7 +191,7 @@ static bool fill_hooks(struct place *place)
 	if (saves) {
 		place->nr_saved = max_t(unsigned int, 15, 6 * num_possible_cpus());
 		place->saved_bytes = sizeof(struct saved) + ALIGN(row->slot_bytes, sizeof(u64));
-		place->saved = kvcalloc(place->nr_saved, place->saved_bytes, GFP_KERNEL);
+		place->saved = stapy_alloc(place->nr_saved, place->saved_bytes);
 	}
 	return !(row->is_return && !place->exit) && !((!row->is_return || saves) && !place->entry) &&
 	       !(saves && !place->saved);
@@ -297,7 +297,8 @@ static int add_all(void)
 	int r = 0;
 
 	for (program = stapy_bpf_each(NULL); program; program = stapy_bpf_each(program))
-		r = r ?: add_program(program);
+		r = r ?: stapy_state() != STAPY_RUNNING && stapy_interrupted() ? -EINTR :
+			 add_program(program);
 	return r;
 }
 

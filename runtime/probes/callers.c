@@ -39,6 +39,10 @@ bool notrace stapy_called_by(const int *callers, const struct stapy_module_symbo
 		    one_of(frame, symbols, address, top))
 			return true;
 	}
+	if (!stapy_stack_roomy()) {
+		stapy_skip(STAPY_SKIP_STACK);
+		return false;
+	}
 	/* A return probe may have put another address there, which the unwinder knows. */
 	if (stapy_unwind(current, regs, stack, frames) < frames)
 		return false;

@@ -125,7 +125,7 @@ int stapy_entries_alloc(void)
 	unsigned int wanted = max(stapy_session.limits.maxentryframes, 0) ?: FRAMES;
 	unsigned int groups = roundup_pow_of_two(DIV_ROUND_UP(min_t(unsigned int, wanted, SZ_16M), WAYS));
 
-	entries = kvcalloc(groups * WAYS, sizeof(*entries), GFP_KERNEL);
+	entries = stapy_alloc((size_t)groups * WAYS, sizeof(*entries));
 	mask = groups - 1;
 	return entries ? 0 : -ENOMEM;
 }

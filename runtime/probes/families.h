@@ -6,7 +6,11 @@
 struct stapy_family {
 	const char *name;
 	bool phases;			/* runs begin and end probes: started before the others, stopped after them */
-	/* Arm all rows; a negative errno (after undoing what was armed) ends the session. */
+	/*
+	 * Arm all rows; a negative errno (after undoing what was armed) ends the session. What
+	 * takes long asks stapy_interrupted() now and then and gives up with -EINTR: then the
+	 * session ends as by exit().
+	 */
 	int (*start)(void *rows, unsigned int count);
 	/* Disarm and wait until no handler runs any more. */
 	void (*stop)(void *rows, unsigned int count);
@@ -17,6 +21,12 @@ struct stapy_family {
 	 * context, between start and stop. NULL: all stay armed, and a hit tests the condition.
 	 */
 	void (*rearm)(void *rows, unsigned int count);
+	/*
+	 * CPUs have come, or come back: arm there what is armed for each CPU by itself. False when
+	 * one is still on its way. In process context with no lock held, also before start and
+	 * after stop. NULL: nothing is.
+	 */
+	bool (*complete)(void *rows, unsigned int count);
 };
 
 #include "begin_end.h"

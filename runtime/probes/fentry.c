@@ -43,7 +43,7 @@ static __always_inline void hit(const struct stapy_kprobe_row *row, unsigned lon
 	struct stapy_probe *probe = row->site.probe;
 	struct stapy_context *c;
 
-	if (!stapy_hit_enter(&row->site, probe, STAPY_RUNNING, &c))
+	if (stapy_is_hidden() || !stapy_hit_enter(&row->site, probe, STAPY_RUNNING, &c))
 		return;
 	c->regs = regs;
 	c->address = address;
@@ -204,8 +204,8 @@ int stapy_fentry_start(struct stapy_kprobe *probes, unsigned int count)
 	if (!n)
 		return 0;
 	slots = roundup_pow_of_two(2 * n);
-	places = kvcalloc(slots, sizeof(*places), GFP_KERNEL);
-	filter = kvcalloc(n, sizeof(*filter), GFP_KERNEL);
+	places = stapy_alloc(slots, sizeof(*places));
+	filter = stapy_alloc(n, sizeof(*filter));
 	if (!places || !filter) {
 		stapy_fentry_stop();
 		return -ENOMEM;

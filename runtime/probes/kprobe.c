@@ -113,8 +113,8 @@ static unsigned long missed_of(struct stapy_kprobe *probe)
 /* Disarm the probes that `module` owns (NULL: all) with one wait for all of them. */
 static void disarm(const char *module)
 {
-	struct kretprobe **returns = kvmalloc_array(nr, sizeof(*returns), GFP_KERNEL);
-	struct kprobe **entries = kvmalloc_array(nr, sizeof(*entries), GFP_KERNEL);
+	struct kretprobe **returns = stapy_alloc(nr, sizeof(*returns));
+	struct kprobe **entries = stapy_alloc(nr, sizeof(*entries));
 	unsigned int i, nr_returns = 0, nr_entries = 0;
 
 	if (!module)
@@ -147,18 +147,6 @@ static void disarm(const char *module)
 static void warn_error(const struct stapy_kprobe *probe, int error)
 {
 	stapy_warn("probe %s registration error (rc %d)", probe->row->site.point, error);
-}
-
-/* A probe none of whose places could be armed is of no use to the script. */
-static int check_armed(const struct stapy_kprobe_row *row, int error)
-{
-	unsigned int i;
-
-	for (i = 0; i < nr; i++)
-		if (all[i].row->site.probe == row->site.probe && all[i].armed)
-			return 0;
-	stapy_control("error", "probe %s registration error (rc %d)", row->site.point, error);
-	return error;
 }
 
 static void enable(struct stapy_kprobe *probe)
@@ -198,11 +186,13 @@ static void arm_without_ftrace(void)
 }
 
 /* They were registered without arming them: let ftrace have what it can, arm the others. */
-static void arm_entries(void)
+static int arm_entries(void)
 {
 	unsigned int i;
 
 	for (i = 0; i < nr; i++) {
+		if (stapy_interrupted())
+			return -EINTR;
 		if (!all[i].armed)
 			continue;
 		all[i].fentry = stapy_may_be_fentry(all[i].row) &&
@@ -212,6 +202,7 @@ static void arm_entries(void)
 	}
 	if (stapy_fentry_start(all, nr))
 		arm_without_ftrace();
+	return stapy_interrupted() ? -EINTR : 0;
 }
 
 static void rearm(void *rows, unsigned int count)
@@ -280,27 +271,28 @@ static int on_module(struct notifier_block *nb, unsigned long event, void *data)
 
 static struct notifier_block module_notifier = { .notifier_call = on_module };
 
+/* A place that cannot be armed is told, and the session goes on without it. */
 static int arm_all(void)
 {
-	int first_error = 0;
 	unsigned int i;
 
 	if (nr >= MANY)
 		stapy_resolve_prepare();
 	for (i = 0; i < nr; i++) {
+		/* Each may take the kernel a millisecond, and there may be thousands. */
+		if (stapy_interrupted())
+			return -EINTR;
 		all[i].error = arm(&all[i]);
 		/* The module may come later. */
 		if (all[i].error == -ENOENT && all[i].row->module)
 			all[i].error = 0;
 	}
-	arm_entries();
+	if (arm_entries())
+		return -EINTR;
 	for (i = 0; i < nr; i++)
 		if (all[i].error)
 			warn_error(&all[i], all[i].error);
-	for (i = 0; i < nr && !first_error; i++)
-		if (all[i].error && !all[i].row->optional)
-			first_error = check_armed(all[i].row, all[i].error);
-	return first_error;
+	return 0;
 }
 
 static void stop(void *rows, unsigned int count)
@@ -322,7 +314,7 @@ static int start(void *rows, unsigned int count)
 	unsigned int i;
 	int r;
 
-	all = kvcalloc(count, sizeof(*all), GFP_KERNEL);
+	all = stapy_alloc(count, sizeof(*all));
 	if (!all)
 		return -ENOMEM;
 	nr = count;

@@ -11,7 +11,6 @@ struct stapy_kprobe_row {
 	const char *module;		/* NULL for vmlinux; a module need not be loaded yet */
 	unsigned long address;
 	unsigned int offset;		/* from the symbol */
-	bool optional;			/* never an error, even when no row of the probe can be armed */
 	bool is_return;
 	bool few_registers;		/* what runs at entry looks at arguments and the stack only */
 	int maxactive;			/* return probes: 0 is KRETACTIVE's default */

@@ -24,7 +24,8 @@ static __always_inline void kprobe_hit(const struct stapy_kprobe_row *row, struc
 		stapy_remember_entry(row->remembers, regs);
 		return;
 	}
-	if (!is_meant(row, kp, regs) || !stapy_hit_enter(&row->site, probe, STAPY_RUNNING, &c))
+	if (stapy_is_hidden() || !is_meant(row, kp, regs) ||
+	    !stapy_hit_enter(&row->site, probe, STAPY_RUNNING, &c))
 		return;
 	c->regs = regs;
 	c->address = (unsigned long)kp->addr;
@@ -49,7 +50,7 @@ int STAPY_CALLBACK stapy_on_call(struct kretprobe_instance *ri, struct pt_regs *
 	struct stapy_context *c;
 	bool failed;
 
-	if (!is_meant(row, &rp->kp, regs))
+	if (stapy_is_hidden() || !is_meant(row, &rp->kp, regs))
 		return 1;
 	if (!probe->entry)
 		return 0;
@@ -73,6 +74,9 @@ int STAPY_CALLBACK stapy_on_return(struct kretprobe_instance *ri, struct pt_regs
 
 	/* The probe may be on its way out while a call still runs. */
 	if (unlikely(!rp))
+		return 0;
+	/* Not every return probe has an entry side to look at this. */
+	if (stapy_is_hidden())
 		return 0;
 	row = container_of(rp, struct stapy_kprobe, rp)->row;
 	probe = row->site.probe;

@@ -68,14 +68,20 @@ static struct notifier_block module_notifier = { .notifier_call = on_module };
 
 static int start(void *rows, unsigned int count)
 {
+	unsigned int i;
 	int r;
 
 	all_rows = rows;
 	nr_rows = count;
 	r = register_module_notifier(&module_notifier);
 	/* What came after this module was loaded. */
-	if (!r)
-		stapy_module_symbols_find(rows, count);
+	for (i = 0; i < count && !r; i++) {
+		r = stapy_interrupted() ? -EINTR : 0;
+		if (!r)
+			stapy_module_symbols_find(&all_rows[i], 1);
+		else
+			unregister_module_notifier(&module_notifier);
+	}
 	return r;
 }
 

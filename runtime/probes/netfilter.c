@@ -86,10 +86,10 @@ static int arm(struct net *net)
 		const struct nf_hook_ops *hook = &hooks[armed->count];
 		const struct stapy_netfilter_row *row = hook->priv;
 
-		r = nf_register_net_hook(net, hook);
+		r = start && stapy_interrupted() ? -EINTR : nf_register_net_hook(net, hook);
 		if (!r)
 			armed->count++;
-		else
+		else if (r != -EINTR)
 			stapy_control(start ? "error" : "warning",
 				      "probe %s registration error (rc %d)", row->site.point, r);
 	}

@@ -3,7 +3,7 @@
 #ifndef STAPY_PERF_H
 #define STAPY_PERF_H
 
-struct perf_event;
+#include "events.h"
 
 struct stapy_perf_row {
 	struct stapy_site site;
@@ -13,8 +13,7 @@ struct stapy_perf_row {
 	u64 hz;				/* hits in a second on each CPU; 0: the kernel's own tick */
 	bool optional;			/* not to be armed is no error */
 	/* run-time state below */
-	struct perf_event * __percpu *events;
-	bool armed;
+	struct stapy_events events;
 };
 
 extern const struct stapy_family stapy_perf;

@@ -35,7 +35,7 @@ static int by_place(const void *a, const void *b)
  */
 int stapy_share_places(struct stapy_kprobe *probes, unsigned int count)
 {
-	struct stapy_kprobe **sorted = kvmalloc_array(count, sizeof(*sorted), GFP_KERNEL);
+	struct stapy_kprobe **sorted = stapy_alloc(count, sizeof(*sorted));
 	unsigned int i, n = 0;
 
 	if (!sorted)

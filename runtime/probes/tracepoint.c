@@ -2,11 +2,13 @@
 /* Tracepoints: found by name, called back with their arguments as registers. */
 #include "../build.h"
 #include "../hit.h"
+#include "../compat/linux/tracepoint.h"
 
 #define MAX_ARGS 12
 
 static struct stapy_tracepoint_row *all_rows;
 static unsigned int nr_rows;
+static bool starting;			/* in the consumer's hands */
 static DEFINE_MUTEX(mutex);
 
 static __always_inline void hit(struct stapy_tracepoint_row *row, const unsigned long *args)
@@ -14,6 +16,9 @@ static __always_inline void hit(struct stapy_tracepoint_row *row, const unsigned
 	struct stapy_probe *probe = row->site.probe;
 	struct stapy_context *c;
 
+	/* Without one of the tasks, the events of the scheduler would make no sense. */
+	if (stapy_is_hidden() && strncmp(row->name, "sched_", 6))
+		return;
 	if (!stapy_hit_enter(&row->site, probe, STAPY_RUNNING, &c))
 		return;
 	c->args = args;
@@ -100,11 +105,11 @@ static void arm(struct tracepoint *tp, const char *module)
 {
 	unsigned int i;
 
-	for (i = 0; i < nr_rows; i++) {
+	for (i = 0; i < nr_rows && stapy_state() <= STAPY_RUNNING; i++) {
 		struct stapy_tracepoint_row *row = &all_rows[i];
 		int r;
 
-		if (!wants(row, tp, module))
+		if (!wants(row, tp, module) || (starting && stapy_interrupted()))
 			continue;
 		row->tp = tp;
 		r = row->nargs > MAX_ARGS ? -E2BIG :
@@ -112,6 +117,7 @@ static void arm(struct tracepoint *tp, const char *module)
 		if (!r)
 			continue;
 		row->tp = NULL;
+		row->failed = true;
 		stapy_warn("probe %s registration error (rc %d)", row->site.point, r);
 	}
 }
@@ -160,31 +166,15 @@ static int on_module(struct notifier_block *nb, unsigned long event, void *data)
 static struct notifier_block module_notifier = { .notifier_call = on_module };
 #endif
 
-static bool any_armed(const struct stapy_probe *probe)
+/* Events of modules may come later. */
+static void warn_missing(void)
 {
 	unsigned int i;
 
 	for (i = 0; i < nr_rows; i++)
-		if (all_rows[i].site.probe == probe && all_rows[i].tp)
-			return true;
-	return false;
-}
-
-/* Built-in events of a probe of which nothing could be armed are an error. */
-static int check_armed(void)
-{
-	unsigned int i;
-
-	for (i = 0; i < nr_rows; i++) {
-		const struct stapy_tracepoint_row *row = &all_rows[i];
-
-		if (row->tp || row->module || any_armed(row->site.probe))
-			continue;
-		stapy_control("error", "probe %s registration error (rc %d)", row->site.point,
-			      -ENOENT);
-		return -ENOENT;
-	}
-	return 0;
+		if (!all_rows[i].tp && !all_rows[i].module && !all_rows[i].failed)
+			stapy_warn("probe %s registration error (rc %d)", all_rows[i].site.point,
+				   -ENOENT);
 }
 
 static void rearm(void *rows, unsigned int count)
@@ -217,17 +207,26 @@ static int start(void *rows, unsigned int count)
 {
 	int r = 0;
 
+	if (!STAPY_TRACEPOINTS) {
+		stapy_control("error", "tracepoints cannot be probed on this kernel: it was built to check the types of calls (kCFI), and probes of tracepoints do not have those; try kernel.function of what the event is in");
+		return -EOPNOTSUPP;
+	}
 	all_rows = rows;
 	nr_rows = count;
 	mutex_lock(&mutex);
+	starting = true;
 	for_each_kernel_tracepoint(arm_builtin, NULL);
+	starting = false;
 	mutex_unlock(&mutex);
 #ifdef CONFIG_MODULES
 	r = register_tracepoint_module_notifier(&module_notifier);
 #endif
-	r = r ?: check_armed();
+	if (stapy_interrupted())
+		r = -EINTR;
 	if (r)
 		stop(rows, count);
+	else
+		warn_missing();
 	return r;
 }
 

@@ -14,6 +14,7 @@ struct stapy_tracepoint_row {
 	/* run-time state below */
 	struct tracepoint *tp;		/* or NULL: it is not there */
 	bool armed;
+	bool failed;			/* it is there, and the reason was told */
 };
 
 extern const struct stapy_family stapy_tracepoint;

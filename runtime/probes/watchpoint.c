@@ -6,27 +6,32 @@
  */
 #include "event.h"
 
-static int arm(struct stapy_watchpoint_row *row)
+static struct perf_event_attr describe(const struct stapy_watchpoint_row *row)
 {
 	struct perf_event_attr attr;
-	struct perf_event * __percpu *events;
 
 	hw_breakpoint_init(&attr);
-	attr.bp_addr = row->symbol ? stapy_symbol_address(row->symbol) : row->address;
-	attr.disabled = !stapy_event_wanted(&row->site, &row->armed);
+	attr.bp_addr = row->found;
 	attr.bp_len = row->length;
 	attr.bp_type = row->reads ? HW_BREAKPOINT_RW : HW_BREAKPOINT_W;
 	if (row->executes) {
 		attr.bp_type = HW_BREAKPOINT_X;
 		attr.bp_len = sizeof(long);	/* what the kernel wants to see, on x86 it means nothing */
 	}
-	if (!attr.bp_addr)
+	return attr;
+}
+
+static int arm(struct stapy_watchpoint_row *row)
+{
+	struct perf_event_attr attr;
+
+	if (stapy_interrupted())
+		return -EINTR;
+	row->found = row->symbol ? stapy_symbol_address(row->symbol) : row->address;
+	if (!row->found)
 		return -ENOENT;
-	events = register_wide_hw_breakpoint(&attr, stapy_on_event, row);
-	if (IS_ERR((void __force *)events))
-		return PTR_ERR((void __force *)events);
-	row->events = events;
-	return 0;
+	attr = describe(row);
+	return stapy_events_arm(&row->site, &row->events, &attr);
 }
 
 static const char *reason(int error)
@@ -46,7 +51,21 @@ static void rearm(void *table, unsigned int count)
 	unsigned int i;
 
 	for (i = 0; i < count; i++)
-		stapy_rearm_events(&rows[i].site, rows[i].events, &rows[i].armed);
+		stapy_events_rearm(&rows[i].site, &rows[i].events);
+}
+
+static bool complete_rows(void *table, unsigned int count)
+{
+	struct stapy_watchpoint_row *rows = table;
+	bool all = true;
+	unsigned int i;
+
+	for (i = 0; i < count; i++) {
+		struct perf_event_attr attr = describe(&rows[i]);
+
+		all &= stapy_events_complete(&rows[i].site, &rows[i].events, &attr);
+	}
+	return all;
 }
 
 static void stop(void *table, unsigned int count)
@@ -54,40 +73,28 @@ static void stop(void *table, unsigned int count)
 	struct stapy_watchpoint_row *rows = table;
 	unsigned int i;
 
-	for (i = 0; i < count; i++) {
-		if (!rows[i].events)
-			continue;
-		unregister_wide_hw_breakpoint(rows[i].events);
-		rows[i].events = NULL;
-	}
+	for (i = 0; i < count; i++)
+		stapy_events_disarm(&rows[i].events);
 }
 
-/*
- * The registers are few and shared with debuggers: what finds none free is a
- * warning as long as another row is armed.
- */
+/* The registers are few and shared with debuggers. */
 static int start(void *table, unsigned int count)
 {
 	struct stapy_watchpoint_row *rows = table;
-	unsigned int i, armed = 0;
-	int error = 0;
+	unsigned int i;
 
 	for (i = 0; i < count; i++) {
 		int r = arm(&rows[i]);
 
-		if (!r)
-			armed++;
-		else
+		if (r == -EINTR) {
+			stop(rows, count);
+			return r;
+		}
+		if (r)
 			stapy_warn("probe %s registration error (rc %d)%s", rows[i].site.point, r,
 				   reason(r));
-		if (r && !rows[i].optional && (r != -ENOSPC || !error))
-			error = r;
 	}
-	if (!error || (error == -ENOSPC && armed))
-		return 0;
-	stapy_control("error", "watchpoint registration error (rc %d)", error);
-	stop(rows, count);
-	return error;
+	return 0;
 }
 
 const struct stapy_family stapy_watchpoint = {
@@ -95,4 +102,5 @@ const struct stapy_family stapy_watchpoint = {
 	.start = start,
 	.stop = stop,
 	.rearm = rearm,
+	.complete = complete_rows,
 };

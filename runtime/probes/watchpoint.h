@@ -3,7 +3,7 @@
 #ifndef STAPY_WATCHPOINT_H
 #define STAPY_WATCHPOINT_H
 
-struct perf_event;
+#include "events.h"
 
 struct stapy_watchpoint_row {
 	struct stapy_site site;
@@ -12,10 +12,9 @@ struct stapy_watchpoint_row {
 	u8 length;			/* bytes: 1, 2, 4, 8 */
 	bool reads;			/* hit by reads as well as by writes */
 	bool executes;			/* hit by an instruction there only, whatever the length */
-	bool optional;			/* not to be armed is no error */
 	/* run-time state below */
-	struct perf_event * __percpu *events;
-	bool armed;
+	unsigned long found;		/* the address that it is at */
+	struct stapy_events events;
 };
 
 extern const struct stapy_family stapy_watchpoint;

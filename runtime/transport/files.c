@@ -4,6 +4,7 @@
  * looks every few milliseconds whether there is something to read.
  */
 #include "../internal.h"
+#include "../cpus.h"
 #include "control.h"
 #include "files.h"
 
@@ -19,6 +20,9 @@ static struct timer_list tick;
 static bool tick_stopped;
 static atomic_t control_users = ATOMIC_INIT(0);
 static bool detached;			/* closing control does not end the session */
+static bool dismissed;			/* who closes control removes the module */
+static bool abandoned;			/* it was closed without a word: nobody does */
+static atomic_t open_files = ATOMIC_INIT(0);
 
 /* The message that a short read of control left. */
 static char *line;
@@ -50,26 +54,60 @@ void stapy_files_wake(void)
 
 static void on_tick(struct timer_list *unused)
 {
+	stapy_cpus_look();
 	if (wq_has_sleeper(&readers) && (output_ripe() || stapy_control_pending()))
 		stapy_files_wake();
 	if (!READ_ONCE(tick_stopped))
 		mod_timer(&tick, jiffies + max(1UL, msecs_to_jiffies(TICK_MS)));
 }
 
-/* An open file keeps the module, so that no sleeper is left on our wait queue. */
-static int hold_module(void)
+/*
+ * An open file keeps the module, so that no sleeper is left on our wait queue. A stream has
+ * no position to be locked: a thread may read while another one writes.
+ */
+static int enter(struct inode *inode, struct file *file)
 {
-	return try_module_get(THIS_MODULE) ? 0 : -ENODEV;
+	if (!try_module_get(THIS_MODULE))
+		return -ENODEV;
+	atomic_inc(&open_files);
+	return stream_open(inode, file);
 }
 
-static int output_open(struct inode *inode, struct file *file)
+/*
+ * Whoever had the files open was killed: nobody removes the module, and a module cannot do
+ * that itself. A program of the user's can, once we are out of here. It looks at the state
+ * first, for there may be a new session of the name by then.
+ */
+static void have_removed(void)
 {
-	return hold_module();
+	static char shell[] = "/bin/sh", option[] = "-c";
+	static char script[] =
+		"for try in 1 2 3 4 5 6 7 8 9 10; do"
+		" read state <\"/sys/module/$0/parameters/stapy_state\" || exit;"
+		" [ \"$state\" = stopped ] || exit;"
+		" rmmod \"$0\" && exit; sleep 0.2; done";
+	char *words[] = { shell, option, script, (char *)stapy_session.name, NULL };
+	static char path[] = "PATH=/sbin:/usr/sbin:/bin:/usr/bin";
+	char *environment[] = { path, NULL };
+
+	/* It has its words when this returns; without it the module stays, stopped and small. */
+	call_usermodehelper(shell, words, environment, UMH_WAIT_EXEC);
+}
+
+static void leave(void)
+{
+	if (atomic_dec_and_test(&open_files) && READ_ONCE(abandoned)) {
+		mutex_lock(&output_mutex);
+		stapy_session_free();
+		mutex_unlock(&output_mutex);
+		have_removed();
+	}
+	module_put(THIS_MODULE);
 }
 
 static int output_release(struct inode *inode, struct file *file)
 {
-	module_put(THIS_MODULE);
+	leave();
 	return 0;
 }
 
@@ -109,7 +147,7 @@ static __poll_t output_poll(struct file *file, poll_table *table)
 }
 
 static const struct proc_ops output_ops = {
-	.proc_open = output_open,
+	.proc_open = enter,
 	.proc_release = output_release,
 	.proc_read = output_read,
 	.proc_poll = output_poll,
@@ -118,25 +156,28 @@ static const struct proc_ops output_ops = {
 
 static int control_open(struct inode *inode, struct file *file)
 {
-	int r = hold_module();
+	int r;
 
-	if (r)
-		return r;
-	if (atomic_cmpxchg(&control_users, 0, 1)) {
-		module_put(THIS_MODULE);
+	if (atomic_cmpxchg(&control_users, 0, 1))
 		return -EBUSY;
-	}
 	detached = false;
-	return 0;
+	dismissed = false;
+	r = enter(inode, file);
+	if (r)
+		atomic_set(&control_users, 0);
+	return r;
 }
 
 /* The consumer is gone, perhaps killed: nobody else would end the session. */
 static int control_release(struct inode *inode, struct file *file)
 {
-	if (!detached)
+	if (!detached) {
 		stapy_session_stop();
+		/* Also of a module that was abandoned before: the last one's word holds. */
+		WRITE_ONCE(abandoned, !dismissed);
+	}
 	atomic_set(&control_users, 0);
-	module_put(THIS_MODULE);
+	leave();
 	return 0;
 }
 
@@ -157,8 +198,13 @@ static ssize_t control_write(struct file *file, const char __user *from, size_t 
 			return r;
 	} else if (sysfs_streq(command, "stop")) {
 		stapy_session_stop();
+	} else if (sysfs_streq(command, "exit")) {
+		/* Also while another thread's "start" is on its way. */
+		stapy_exit();
 	} else if (sysfs_streq(command, "detach")) {
 		detached = true;
+	} else if (sysfs_streq(command, "dismiss")) {
+		dismissed = true;
 	} else {
 		return -EINVAL;
 	}
@@ -237,7 +283,7 @@ int stapy_files_create(void)
 {
 	char name[MODULE_NAME_LEN + 8];
 
-	line = vmalloc(stapy_control_line());
+	line = stapy_alloc(1, stapy_control_line());
 	if (!line)
 		return -ENOMEM;
 	snprintf(name, sizeof(name), "stapy_%s", stapy_session.name);
@@ -264,6 +310,6 @@ void stapy_files_remove(void)
 	WRITE_ONCE(tick_stopped, true);
 	if (tick.function)
 		stapy_timer_cancel(&tick);
-	vfree(line);
+	kvfree(line);
 	line = NULL;
 }

@@ -11,5 +11,7 @@ void stapy_files_wake(void);
 /* session.c: what the consumer may ask for. */
 int stapy_session_start(int target);
 void stapy_session_stop(void);
+/* Free what a session that has ended needs no more: arrays, output, frames. */
+void stapy_session_free(void);
 
 #endif

@@ -7,6 +7,11 @@
 /* The ring whose record was read only in part: it goes first. */
 static int partial = -1;
 
+void stapy_rings_forget(void)
+{
+	partial = -1;
+}
+
 static struct stapy_ring *ring_of(int cpu)
 {
 	return &per_cpu_ptr(stapy_cpus, cpu)->ring;
@@ -177,6 +182,9 @@ ssize_t stapy_rings_read(char __user *to, size_t bytes)
 		if (cpu < 0)
 			break;
 		r = ring_of(cpu);
+		/* The rings are gone: what was left in them is nobody's. */
+		if (!r->base)
+			break;
 		do {
 			/* Room for the mark and something after it, or a fresh buffer. */
 			if (copied && bytes - copied < MARK_BYTES)

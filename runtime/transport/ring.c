@@ -2,31 +2,17 @@
 /* The rings' writer side, and their memory. */
 #include "../internal.h"
 
-static enum cpuhp_state hotplug_state;
+#define SMALL 64			/* this part of what is free */
+
+/* One print at most: the kernel's own formatting takes no larger room. */
+#define MOST_ROOM ((u64)INT_MAX - PAGE_SIZE)
+
 static size_t ring_bytes;
+static bool wanted;			/* CPUs that come get rings */
+static DEFINE_MUTEX(mutex);		/* of making and freeing them */
 
 /* Stands for the ring of a CPU that has none: nothing fits. */
 static char no_room[1];
-
-static int ring_alloc(struct stapy_ring *r, int cpu)
-{
-	unsigned int n = ring_bytes >> PAGE_SHIFT, i;
-
-	if (r->base)
-		return 0;
-	r->pages = kvcalloc(2 * n, sizeof(*r->pages), GFP_KERNEL);
-	if (!r->pages)
-		return -ENOMEM;
-	for (i = 0; i < n; i++) {
-		r->pages[i] = alloc_pages_node(cpu_to_node(cpu), GFP_KERNEL | __GFP_ZERO, 0);
-		if (!r->pages[i])
-			return -ENOMEM;
-		r->pages[n + i] = r->pages[i];
-	}
-	/* A handler on this CPU must see the ring whole or not at all. */
-	smp_store_release(&r->base, vmap(r->pages, 2 * n, VM_MAP, PAGE_KERNEL));
-	return r->base ? 0 : -ENOMEM;
-}
 
 static void ring_free(struct stapy_ring *r)
 {
@@ -40,41 +26,109 @@ static void ring_free(struct stapy_ring *r)
 	kvfree(r->pages);
 	r->base = NULL;
 	r->pages = NULL;
+	r->head = r->tail = r->tail_seen = r->limit = 0;
+	r->done = 0;
+	r->marked = false;
 }
 
-static int cpu_prepare(unsigned int cpu)
+static int ring_alloc(struct stapy_ring *r, int cpu)
 {
-	return ring_alloc(&per_cpu_ptr(stapy_cpus, cpu)->ring, cpu);
+	unsigned int n = ring_bytes >> PAGE_SHIFT, i;
+
+	if (r->base)
+		return 0;
+	r->pages = stapy_alloc(2 * n, sizeof(*r->pages));
+	for (i = 0; r->pages && i < n; i++) {
+		r->pages[i] = alloc_pages_node(cpu_to_node(cpu), STAPY_GFP | __GFP_ZERO, 0);
+		if (!r->pages[i])
+			break;
+		r->pages[n + i] = r->pages[i];
+	}
+	if (r->pages && i == n)
+		/* A handler on this CPU must see the ring whole or not at all. */
+		smp_store_release(&r->base, vmap(r->pages, 2 * n, VM_MAP, PAGE_KERNEL));
+	if (r->base)
+		return 0;
+	ring_free(r);
+	return -ENOMEM;
 }
 
 /* Megabytes per CPU; the consumer's -b, in place of what the module was built with. */
 static unsigned int stapy_buffer_mb;
 module_param(stapy_buffer_mb, uint, 0);
 
-/* Rings of the CPUs that are there; one that comes later gets its ring then. */
-int stapy_rings_alloc(void)
+void stapy_rings_size(void)
 {
 	size_t asked = stapy_buffer_mb ? (size_t)stapy_buffer_mb << 20 : stapy_session.limits.buffer_bytes;
-	size_t wanted = max_t(size_t, asked, 4 * STAPY_RECORD_PIECE);
-	int r;
+	size_t least = max_t(size_t, asked, 4 * STAPY_RECORD_PIECE);
 
-	ring_bytes = roundup_pow_of_two(PAGE_ALIGN(wanted));
-	r = cpuhp_setup_state(CPUHP_BP_PREPARE_DYN, "stapy:prepare", cpu_prepare, NULL);
-	if (r < 0)
-		return r;
-	hotplug_state = r;
-	return 0;
+	ring_bytes = roundup_pow_of_two(PAGE_ALIGN(least));
+}
+
+/*
+ * Rings of the CPUs that are there. One that comes later gets its ring a moment after; when
+ * they are small, those that are off have one already, and lose nothing.
+ */
+int stapy_rings_alloc(void)
+{
+	u64 off = (u64)(num_present_cpus() - num_online_cpus()) * ring_bytes;
+	bool ahead = off <= stapy_memory_free() / SMALL;
+	int cpu, r, error = 0;
+
+	mutex_lock(&mutex);
+	for_each_present_cpu(cpu) {
+		bool online = cpu_online(cpu);
+
+		if (error || !(online || ahead))
+			continue;
+		r = ring_alloc(&per_cpu_ptr(stapy_cpus, cpu)->ring, cpu);
+		if (online)
+			error = r;
+	}
+	wanted = !error;
+	mutex_unlock(&mutex);
+	return error;
+}
+
+/* Others may be short of memory by now: not a page is taken where there is too little. */
+static int late_alloc(struct stapy_ring *r, int cpu)
+{
+	if (!r->base && !stapy_memory_allows(ring_bytes))
+		return -ENOMEM;
+	return ring_alloc(r, cpu);
+}
+
+bool stapy_rings_complete(void)
+{
+	static cpumask_t told;
+	bool complete = true;
+	int cpu;
+
+	mutex_lock(&mutex);
+	for_each_online_cpu(cpu) {
+		if (!wanted || !late_alloc(&per_cpu_ptr(stapy_cpus, cpu)->ring, cpu))
+			continue;
+		complete = false;
+		if (!cpumask_test_and_set_cpu(cpu, &told))
+			stapy_warn("CPU %d has come and there is no memory for its output buffer of %zu MB (-s, -b): what it prints is lost until there is",
+				   cpu, max_t(size_t, ring_bytes >> 20, 1));
+	}
+	mutex_unlock(&mutex);
+	return complete;
 }
 
 void stapy_rings_free(void)
 {
 	int cpu;
 
-	if (hotplug_state)
-		cpuhp_remove_state_nocalls(hotplug_state);
-	hotplug_state = 0;
-	for_each_possible_cpu(cpu)
+	mutex_lock(&mutex);
+	wanted = false;
+	for_each_possible_cpu(cpu) {
 		ring_free(&per_cpu_ptr(stapy_cpus, cpu)->ring);
+		per_cpu_ptr(stapy_cpus, cpu)->ring.lost = 0;
+	}
+	stapy_rings_forget();
+	mutex_unlock(&mutex);
 }
 
 u64 stapy_rings_failures(void)
@@ -119,7 +173,7 @@ static void record_open(struct stapy_cpu *cpu)
 	o->at = cpu->record;
 	/* Room for the header and for rounding up to the next one. */
 	o->end = room > sizeof(struct stapy_record) + 8 ?
-		 cpu->record + (room - sizeof(struct stapy_record) - 8) : o->at;
+		 cpu->record + min(room - sizeof(struct stapy_record) - 8, MOST_ROOM) : o->at;
 }
 
 static void record_close(struct stapy_cpu *cpu)
@@ -133,8 +187,9 @@ static void record_close(struct stapy_cpu *cpu)
 		header = (struct stapy_record *)(cpu->record - sizeof(*header));
 		header->stamp = r->open;
 		header->length = length;
+		/* More than a record can tell is told by the next ones. */
 		header->lost = min_t(u64, r->lost, U32_MAX);
-		r->lost = 0;
+		r->lost -= header->lost;
 		smp_store_release(&r->head, r->head + ALIGN(sizeof(*header) + length, 8));
 	}
 	smp_store_release(&r->open, 0);

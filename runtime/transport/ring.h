@@ -34,8 +34,14 @@ struct stapy_ring {
 	struct page **pages;
 };
 
+/* How large each of them will be; before the next. */
+void stapy_rings_size(void);
 int stapy_rings_alloc(void);
+/* Rings for CPUs that have come; false when there is no memory for one. Process context. */
+bool stapy_rings_complete(void);
 void stapy_rings_free(void);
+/* Nothing was read in part; with the rings freed. */
+void stapy_rings_forget(void);
 /* Something to read, or the session is over. */
 bool stapy_rings_readable(void);
 /* One of the rings is a quarter full: the reader should not wait any longer. */

@@ -19,6 +19,17 @@ static inline unsigned long stapy_unwound(struct unwind_state *state)
 	return unwind_get_return_address(state);
 }
 
+/* Where the stack in use begins and ends; false when it is none that the kernel knows. */
+static inline bool stapy_stack_bounds(unsigned long *low, unsigned long *high)
+{
+	struct unwind_state state;
+
+	unwind_start(&state, current, NULL, NULL);
+	*low = (unsigned long)state.stack_info.begin;
+	*high = (unsigned long)state.stack_info.end;
+	return state.stack_info.type != STACK_TYPE_UNKNOWN && *low < *high;
+}
+
 /*
  * Return addresses of a stack: behind the place where `regs` were taken, or of a
  * task that sleeps; of the caller itself without either.
@@ -47,6 +58,11 @@ static inline unsigned int stapy_unwind(struct task_struct *task, struct pt_regs
 	return n;
 }
 #else
+static inline bool stapy_stack_bounds(unsigned long *low, unsigned long *high)
+{
+	return false;
+}
+
 /* Without registers the trace starts in here: leave out what is deeper than the probed place. */
 static inline unsigned int stapy_unwind(struct task_struct *task, struct pt_regs *regs,
 					unsigned long *to, unsigned int max)
