@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stapy.paths import exists, is_dir
+
 if TYPE_CHECKING:
     from stapy.options import Options
 
@@ -78,6 +80,12 @@ class Cache:
     def path(self, kind: str, key: str) -> Path:
         """Where an entry lives, whether it exists or not."""
         return self.root / kind / key[:2] / key
+
+    def _make_root(self) -> None:
+        """Modules and code are kept here: nobody else has any business with it."""
+        if not is_dir(self.root):
+            self.root.parent.mkdir(parents=True, exist_ok=True)
+            self.root.mkdir(mode=0o700, exist_ok=True)
 
     # --- reading ---------------------------------------------------------
 
@@ -147,10 +155,11 @@ class Cache:
         path = self.path(kind, key)
         temporary = path.with_name(f".{key[:16]}.{os.getpid()}.{time.monotonic_ns()}")
         try:
+            self._make_root()
             path.parent.mkdir(parents=True, exist_ok=True)
             fill(temporary)
             total = _check_sum(temporary)
-            if path.is_dir():
+            if is_dir(path):
                 self._drop(path)
             temporary.replace(path)
             summary = temporary.with_name(temporary.name + ".s")
@@ -183,6 +192,7 @@ class Cache:
         path = self.root / "locks" / f"{kind}-{key[:32]}"
         descriptor = -1
         try:
+            self._make_root()
             path.parent.mkdir(parents=True, exist_ok=True)
             while True:
                 descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -229,7 +239,7 @@ class Cache:
 
         ``--clean-cache`` is ``clean(0)``.
         """
-        if not self.root.is_dir():
+        if not is_dir(self.root):
             return 0
         if limit_mb is None:
             limit_mb = self.setting("cache_mb_limit", DEFAULT_LIMIT_MB)
@@ -244,7 +254,7 @@ class Cache:
             except OSError:
                 self._drop(path)
         for path in self.root.glob("*/??/*"):
-            if _LEFT_OVER.fullmatch(path.name) and not _sum_path(path).exists():
+            if _LEFT_OVER.fullmatch(path.name) and not exists(_sum_path(path)):
                 with contextlib.suppress(OSError):
                     if now - path.lstat().st_mtime > _STALE_S:
                         _remove(path)
@@ -272,7 +282,7 @@ def _link_or_copy(source: str, target: str) -> None:
 def _check_sum(path: Path) -> bytes:
     from zlib import crc32
 
-    if path.is_dir():
+    if is_dir(path):
         return b"tree\n"
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
@@ -287,14 +297,14 @@ def _check_sum(path: Path) -> bytes:
 
 
 def _size(path: Path) -> int:
-    if not path.is_dir():
+    if not is_dir(path):
         return path.stat().st_size
     return sum(inner.lstat().st_size for inner in path.rglob("*"))
 
 
 def _remove(path: Path) -> None:
     with contextlib.suppress(OSError):
-        if path.is_dir() and not path.is_symlink():
+        if is_dir(path) and not path.is_symlink():
             from shutil import rmtree
 
             rmtree(path, ignore_errors=True)

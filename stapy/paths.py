@@ -2,10 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import stat
+from functools import cache
 from pathlib import Path
 
+from stapy.record import Record
+
 _PACKAGE = Path(__file__).resolve().parent
+
+
+def exists(path: Path | str) -> bool:
+    """Whether something is there for us: what lies in a folder that we may not enter is not.
+
+    The methods of pathlib raise an error for that.
+    """
+    return os.path.exists(path)  # noqa: PTH110
+
+
+def is_file(path: Path | str) -> bool:
+    """Whether a file is there for us."""
+    return os.path.isfile(path)  # noqa: PTH113
+
+
+def is_dir(path: Path | str) -> bool:
+    """Whether a folder is there for us."""
+    return os.path.isdir(path)  # noqa: PTH112
 
 
 def data_dir(name: str) -> Path:
@@ -14,16 +37,71 @@ def data_dir(name: str) -> Path:
     if override and os.environ.get(override):
         return Path(os.environ[override])
     inside = _PACKAGE / "share" / name
-    return inside if inside.is_dir() else _PACKAGE.parent / name
+    return inside if is_dir(inside) else _PACKAGE.parent / name
+
+
+class Place(Record):
+    """A folder of ours, and why it is not the one that the environment names."""
+
+    folder: Path
+    complaint: str = ""
 
 
 def cache_dir() -> Path:
     """Root of all caches.
 
     ``$SYSTEMTAP_DIR/cache/stapy`` when that variable is set, else
-    ``$XDG_CACHE_HOME/stapy``, else ``~/.cache/stapy``.
+    ``$XDG_CACHE_HOME/stapy``, else ``~/.cache/stapy``.  What is in there is
+    loaded and run: a folder that others can write to (that of another user,
+    after ``sudo -E``) is not used, but that of our own home, or a private one.
     """
-    if os.environ.get("SYSTEMTAP_DIR"):
-        return Path(os.environ["SYSTEMTAP_DIR"]) / "cache" / "stapy"
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "stapy"
+    return cache_place().folder
+
+
+def cache_place() -> Place:
+    """The root of all caches, with the complaint that its choice deserves."""
+    names = ("SYSTEMTAP_DIR", "XDG_CACHE_HOME", "HOME")
+    return _cache_place(*(os.environ.get(name) for name in names), os.geteuid())
+
+
+@cache
+def _cache_place(folder: str | None, base: str | None, at_home: str | None, uid: int) -> Place:
+    from stapy.trust import doubt, home
+
+    if folder:
+        wanted = Path(folder) / "cache" / "stapy"
+    else:
+        wanted = (Path(base) if base else Path(at_home or home()) / ".cache") / "stapy"
+    why = doubt(wanted)
+    if not why:
+        _close_to_others(wanted, uid)
+        return Place(wanted)
+    own = home() / ".cache" / "stapy"
+    if own == wanted or doubt(own):
+        own = private_folder("cache")
+    return Place(own, f"the cache folder '{wanted}' is not used: {why}; '{own}' is used instead")
+
+
+def _close_to_others(folder: Path, uid: int) -> None:
+    """What an open umask left in there must not be in other users' reach."""
+    with contextlib.suppress(OSError):
+        status = folder.lstat()
+        if stat.S_ISDIR(status.st_mode) and status.st_uid == uid and status.st_mode & 0o077:
+            folder.chmod(0o700)
+
+
+def private_folder(purpose: str) -> Path:
+    """A folder below /tmp that is ours alone: the one of an earlier command, or a new one."""
+    from stapy.trust import doubt
+
+    place = Path("/tmp") / f"stapy-{purpose}-{os.geteuid()}"
+    with contextlib.suppress(FileExistsError):
+        place.mkdir(0o700)
+    if doubt(place) or not is_dir(place):
+        import atexit
+        import shutil
+        import tempfile
+
+        place = Path(tempfile.mkdtemp(prefix=f"stapy-{purpose}-", dir="/tmp"))
+        atexit.register(shutil.rmtree, place, True)
+    return place

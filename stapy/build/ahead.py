@@ -15,13 +15,14 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
+from stapy import progress
 from stapy.build.container import VARIABLE
 from stapy.build.driver import kbuild_wanted
 from stapy.build.folder import temporary_folder
 from stapy.build.kit import KIND, BuildKernel, kit_key, open_kit
 from stapy.cache import Cache
 from stapy.options import Options
-from stapy.paths import data_dir
+from stapy.paths import data_dir, exists
 
 
 class Ahead:
@@ -45,7 +46,7 @@ def prepare(
     tree = kernel.build_dir
     if not cache.enabled or cache.poisoned or os.environ.get(VARIABLE) or kbuild_wanted(options):
         return None
-    if tree is None or not (tree / "Makefile").exists() or len(os.sched_getaffinity(0)) < 2:
+    if tree is None or not exists(tree / "Makefile") or len(os.sched_getaffinity(0)) < 2:
         return None
     runtime = Path(options.runtime_dir) if options.runtime_dir else data_dir("runtime")
     if cache.get(KIND, kit_key(kernel, runtime)) is not None:
@@ -56,6 +57,7 @@ def prepare(
 
 def _child(kernel: BuildKernel, runtime: Path, cache: Cache, facts: Callable[[], str]) -> NoReturn:
     """Make the kit; the same way out for an interrupt and for the end that `Ahead.close` sends."""
+    progress.mute()  # pass 4 tells that it waits
     try:
         signal.signal(signal.SIGTERM, _interrupted)
         with temporary_folder("kit") as scratch:

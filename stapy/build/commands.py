@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from stapy.build.process import Result, run
+from stapy.paths import exists
 from stapy.record import Record, new
 
 # Placeholders in the recorded words.
@@ -156,18 +157,18 @@ def _final_link(folder: Path) -> tuple[Result, str] | None:
         exported.pop(name, None)
     rules = Path(exported.get("srctree", "")) / "scripts" / "Makefile.modfinal"
     where = _variables(folder).get("CURDIR", "")
-    if not where or not (Path(where) / rules).exists():
+    if not where or not exists(Path(where) / rules):
         return None
     source = Path(where) / rules.with_name("module-common.c")
     empty = (folder / "two.o").read_bytes()
     (folder / f"{_NAME}.mod.o").write_bytes(empty)
-    if source.exists():
+    if exists(source):
         (folder / _COMMON).write_bytes(empty)
     done = run(["make", "-n", "-rR", "-C", where, "-f", str(rules), *_PLAIN], exported)
-    if not (folder / f".{_NAME}.ko.cmd").exists():
+    if not exists(folder / f".{_NAME}.ko.cmd"):
         return None
     (folder / _COMMON).unlink(missing_ok=True)
-    return done, str(source) if source.exists() else ""
+    return done, str(source) if exists(source) else ""
 
 
 def _variables(folder: Path) -> dict[str, str]:
@@ -220,7 +221,7 @@ class _Reader:
             final,
             template,
             versions,
-            common.read_bytes() if common.exists() else b"",
+            common.read_bytes() if exists(common) else b"",
             self.environment(),
             self.common_source,
         )
@@ -282,7 +283,7 @@ class _Reader:
         if path.startswith("/") or (path.startswith("-") and not match):
             return word
         full = self.build_dir / path
-        if "/" in path and full.exists():
+        if "/" in path and exists(full):
             return option + os.path.normpath(full)
         return word
 

@@ -19,7 +19,7 @@ from stapy.build.messages import Reporter, missing_program
 from stapy.build.module import Module
 from stapy.cache import Cache, key_of
 from stapy.debuginfo.errors import DebuginfoError
-from stapy.paths import data_dir
+from stapy.paths import data_dir, exists
 
 if TYPE_CHECKING:
     from stapy.build.process import Result
@@ -72,12 +72,12 @@ class Build:
         if image:
             return self.in_container(image)
         build_dir = self.kernel.build_dir
-        if build_dir is None or not (build_dir / "Makefile").exists():
+        if build_dir is None or not exists(build_dir / "Makefile"):
             self.report.no_headers(build_dir)
             return None
         long_way = bool(self.flags) or kbuild_wanted(self.options)
         key = self.key("kbuild" if long_way else "kit")
-        if self.options.keep:
+        if self.options.keep or self.options.tmpdir is not None:
             self.keep_tree(build_dir, key)
         found = self.cached(key)
         if found is not None:
@@ -176,7 +176,7 @@ class Build:
         """What came out of kbuild."""
         self.cpu += done.cpu
         path = tree / f"{self.source.name}.ko"
-        if done.status or not path.exists():
+        if done.status or not exists(path):
             self.report.compiler(done.output, self.runtime, lambda: self.kept(done.output))
             return None
         return self.done(path, done.output, key, "kbuild", reason)
@@ -232,9 +232,12 @@ class Build:
 
     def kept(self, log: str) -> str:
         """Store a log where it outlives the session's folder; its path."""
-        path = Path(scratch_root()) / f"stapy-{self.source.name}-{os.getpid()}.log"
+        from stapy.trust import write_new
+
+        tail = f"{os.getpid()}-{os.urandom(4).hex()}"
+        path = Path(scratch_root()) / f"stapy-{self.source.name}-{tail}.log"
         try:
-            path.write_text(log)
+            write_new(path, log.encode("utf-8", "surrogateescape"))
         except OSError as error:
             return f"nowhere ({path}: {error.strerror})"
         return str(path)

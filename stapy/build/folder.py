@@ -8,12 +8,18 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from stapy.paths import is_dir
+from stapy.trust import doubt
+
 
 def scratch_root() -> str:
-    """``$TMPDIR``, or ``/tmp`` when its name has characters that make cannot handle."""
+    """``$TMPDIR``, or ``/tmp`` when its name has characters that make cannot handle.
+
+    ``/tmp`` as well when another user could exchange what is in there.
+    """
     root = os.environ.get("TMPDIR", "/tmp")
-    usable = re.fullmatch(r"/[\w./+@-]*", root) and Path(root).is_dir()
-    return root if usable else "/tmp"
+    usable = re.fullmatch(r"/[\w./+@-]*", root) and is_dir(Path(root))
+    return root if usable and not doubt(Path(root)) else "/tmp"
 
 
 def make_folder(purpose: str) -> Path:

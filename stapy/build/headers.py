@@ -12,7 +12,7 @@ from stapy.build.commands import fill
 from stapy.build.kit import BuildKernel, kit_key, open_kit
 from stapy.build.process import run
 from stapy.cache import Cache, key_of
-from stapy.paths import data_dir
+from stapy.paths import data_dir, is_file
 
 if TYPE_CHECKING:
     from stapy.build.process import Result
@@ -84,7 +84,7 @@ def _identity(headers: list[str]) -> str:
     places = [folder / name for folder in _FOLDERS for name in headers]
     found: list[str] = []
     for path in (*compiler, *places):
-        if path.is_file():
+        if is_file(path):
             status = path.resolve().stat()
             found.append(f"{path.resolve()}:{status.st_size}:{status.st_mtime_ns}")
     return " ".join(found)

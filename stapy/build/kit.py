@@ -15,16 +15,16 @@ is compared when the kit is opened.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from stapy import __version__
+from stapy import __version__, progress
 from stapy.build.commands import CaptureError, Commands, capture, fill, load
 from stapy.build.library import owners
 from stapy.build.process import run
 from stapy.cache import Cache, file_identity, key_of
+from stapy.paths import exists
 from stapy.record import Record
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def _make_key(kernel: BuildKernel, runtime: Path) -> str:
         here / "library.py",
         here.parent / "kernel" / "facts.py",
     ):
-        if own.exists():
+        if exists(own):
             parts.append(own.read_bytes())
     return key_of(*parts)
 
@@ -176,15 +176,11 @@ def open_kit(
     kit = _load(cache.get(KIND, key), key)
     if kit is not None:
         return kit
+    progress.tell(f"making the build kit for {kernel.release} (once)")
     with cache.lock(KIND, key):
         kit = _load(cache.get(KIND, key), key)
         if kit is not None:
             return kit
-        print(
-            f"stapy: preparing the build kit for {kernel.release} (once)…",
-            file=sys.stderr,
-            flush=True,
-        )
         fresh = scratch / f"kit-{key[:8]}"
         cpu = _Maker(kernel, runtime, fresh, facts).make()
         stored = cache.put_tree(KIND, key, fresh, link=True)
@@ -204,10 +200,10 @@ def _load(folder: Path | None, key: str) -> Kit | None:
     try:
         data = json.loads((folder / "kit.json").read_bytes())
         common = folder / "common.o"
-        commands = load(data["commands"], common.read_bytes() if common.exists() else b"")
+        commands = load(data["commands"], common.read_bytes() if exists(common) else b"")
         if data["compiler"] != list(_identity(commands.compile[0])):
             return None
-        if not all((folder / name).exists() for name in ("prefix.h.gch", "module.c")):
+        if not all(exists(folder / name) for name in ("prefix.h.gch", "module.c")):
             return None
         return Kit(folder, key, commands, data["seal"], data["members"], data["owners"])
     except (OSError, ValueError, KeyError, TypeError, IndexError):
@@ -240,7 +236,7 @@ class _Maker:
         except OSError as error:
             raise KitError("tools", f"{error.filename or 'make'}: {error.strerror}") from error
         self.cpu += done.cpu
-        if self.folder.exists():  # --tmpdir, and a run before this one was interrupted
+        if exists(self.folder):  # --tmpdir, and a run before this one was interrupted
             from shutil import rmtree
 
             rmtree(self.folder)

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stapy.diagnostics import NOWHERE, Span
-from stapy.record import Record
+from stapy.paths import is_file
+from stapy.record import Record, new
 
 if TYPE_CHECKING:
     from stapy.build.modpost import Imports
@@ -24,7 +25,7 @@ _MOST = 5  # messages about one compiler run; the log has the rest
 
 _PROBLEM = re.compile(
     r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:(?P<column>\d+):)? "
-    r"(?P<kind>(?:fatal )?error|warning): (?P<text>.*)$",
+    r"(?P<kind>(?:fatal )?error|warning|note): (?P<text>.*)$",
     re.MULTILINE,
 )
 _CONSEQUENCE = re.compile(r"^control reaches end|^'\w+' defined but not used")
@@ -52,20 +53,21 @@ class Problem(Record):
     column: int
     error: bool
     text: str
+    # Where the macro stands that the place is in, and those around it.
+    uses: list[tuple[str, int, int]] = new(list)
 
 
 def problems(log: str) -> list[Problem]:
     """The compiler's messages in their order, without the source lines it draws."""
-    return [
-        Problem(
-            match["file"],
-            int(match["line"]),
-            int(match["column"] or 1),
-            match["kind"] != "warning",
-            _option_removed(match["text"]),
-        )
-        for match in _PROBLEM.finditer(log)
-    ]
+    found: list[Problem] = []
+    for match in _PROBLEM.finditer(log):
+        place = match["file"], int(match["line"]), int(match["column"] or 1)
+        if match["kind"] != "note":
+            text = _option_removed(match["text"])
+            found.append(Problem(*place, match["kind"] != "warning", text))
+        elif found and match["text"].startswith("in expansion of macro"):
+            found[-1].uses.append(place)
+    return found
 
 
 def _option_removed(text: str) -> str:
@@ -83,7 +85,9 @@ def span_of_line(
     for near the column.
     """
     for number, source in enumerate(sources.sources):
-        if source.name != name and Path(source.name).resolve() != Path(name).resolve():
+        if name not in (source.name, sources.name_in_library(source.name)) and (
+            Path(source.name).resolve() != Path(name).resolve()
+        ):
             continue
         start = 0
         for _ in range(line - 1):
@@ -147,8 +151,9 @@ class Reporter:
         found: list[tuple[str, Span]] = []
         for problem in problems(log):
             if problem.error:
-                place = problem.file, problem.line, problem.column, problem.text
-                span = span_of_line(self.sources, *place)
+                places = [(problem.file, problem.line, problem.column), *problem.uses]
+                spans = [span_of_line(self.sources, *at, problem.text) for at in places]
+                span = next((span for span in spans if span is not None), None)
                 if span is not None:
                     found.append((problem.text, span))
         # A statement with an error is dropped, and what follows from that is no news.
@@ -272,15 +277,24 @@ class Reporter:
     def no_headers(self, build_dir: Path | None) -> None:
         """There is nothing to build modules with."""
         from stapy.kernel.release import install_command
+        from stapy.kernel.roots import with_headers
 
+        hint = install_command("headers", self.release)
+        hint = hint or f"install the headers of kernel {self.release}"
+        others = [name for name in with_headers() if name != self.release]
+        if others:
+            line = ".".join(others[-1].split(".")[:2])
+            hint += f", if there are any; -r {line} makes the module for another kernel"
         where = build_dir or f"/lib/modules/{self.release}/build"
         self.diagnostics.error(
             KIND,
             "E0401",
             f"missing kernel headers for {self.release}",
-            notes=[f"{where} is not a kernel build tree"],
-            hint=install_command("headers", self.release)
-            or f"install the headers of kernel {self.release}",
+            notes=[
+                f"{where} is not a kernel build tree",
+                *([f"there are headers of {', '.join(others)}"] if others else []),
+            ],
+            hint=hint,
         )
 
     def no_program(self, program: str) -> None:
@@ -330,7 +344,7 @@ def runtime_member(file: str, runtime: Path) -> str | None:
     parts = path.parts
     for at in range(1 if path.is_absolute() else 0, len(parts)):
         tail = Path(*parts[at:])
-        if (at == 0 or parts[at - 1] == "runtime") and (runtime / tail).is_file():
+        if (at == 0 or parts[at - 1] == "runtime") and is_file(runtime / tail):
             return tail.as_posix()
     return None
 

@@ -12,6 +12,7 @@ import signal
 from pathlib import Path
 from typing import ClassVar
 
+from stapy.paths import is_file
 from stapy.record import Record
 
 
@@ -146,7 +147,7 @@ def find_program(name: str) -> str | None:
     if os.sep in name:
         return name if os.access(name, os.X_OK) else None
     for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
-        path = Path(folder).absolute() / name
-        if path.is_file() and os.access(path, os.X_OK):
-            return str(path)
+        path = str(Path(folder).absolute() / name)
+        if is_file(path) and os.access(path, os.X_OK):
+            return path
     return None

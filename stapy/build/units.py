@@ -20,6 +20,8 @@ _TOGETHER = {
         "report.c",
         "print.c",
         "memory.c",
+        "budget.c",
+        "cpus.c",
         "transport/control.c",
         "transport/files.c",
         "transport/reader.c",

@@ -6,7 +6,7 @@ import os
 from typing import Optional
 
 from .errors import RunError
-from .output import place_of
+from .output import place_of, planted
 from .target import words_of
 
 
@@ -45,6 +45,8 @@ def _not_writable(name: str) -> str:
         os.stat(folder + "/.")
     except OSError as error:
         return error.strerror or str(error)
+    if planted(name):
+        return planted(name)
     place = name if os.path.exists(name) else folder
     return "" if os.access(place, os.W_OK) else os.strerror(13)
 

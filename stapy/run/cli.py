@@ -9,7 +9,7 @@ from typing import List, Optional
 from .consumer import run
 from .elf import ModuleFile, describe
 from .errors import RunError
-from .messages import Messages, flush_python
+from .messages import Messages
 from .options import USAGE, UsageError, parse
 
 
@@ -17,21 +17,47 @@ def main(words: Optional[List[str]] = None) -> int:
     """Obey a command line; the exit status."""
     words = sys.argv[1:] if words is None else words
     hold_standard_streams()
+    name_process("stapy-run")
     try:
         if "-h" in words or "--help" in words:
             return show([USAGE.rstrip("\n")])
         if "-V" in words or "--version" in words:
             return show([version()])
-        options = parse(words)
+        options = parse(as_staprun(words) if os.path.basename(sys.argv[0]) == "staprun" else words)
+        if not (options.attach or options.delete):
+            options.module = module_place(options.module)
         if options.info:
             return show(describe(ModuleFile(options.module)))
         return run(options.module, options)
     except UsageError as error:
-        Messages().error(str(error))
-        Messages().log("Try 'stapy-run --help'.")
+        messages = Messages(json="--message-format=json" in words)
+        messages.error(f"{error.args[0].rstrip('.')}. Try 'stapy-run --help'.")
     except RunError as error:
-        Messages().error(str(error))
+        Messages(json="--message-format=json" in words).error(str(error))
     return 1
+
+
+def as_staprun(words: List[str]) -> List[str]:
+    """The words of a command line for staprun, whose -T is the patience of its reader.
+
+    Here a reader is woken when there is something to read, so that time is none of ours;
+    the -T of stapy-run would end the session instead.
+    """
+    kept: List[str] = []
+    queue = list(words)
+    while queue:
+        word = queue.pop(0)
+        if word == "-T" and queue:
+            word += queue.pop(0)
+        if word.startswith("-T"):
+            Messages().warning(f"{word} has no effect: output comes as soon as there is some")
+        else:
+            kept.append(word)
+        if not word.startswith("-"):
+            return kept + queue
+        if word in ("-c", "-x", "-o", "-S", "-b", "-C") and queue:
+            kept.append(queue.pop(0))
+    return kept
 
 
 def start() -> None:
@@ -48,20 +74,43 @@ def hold_standard_streams() -> None:
             os.open("/dev/null", os.O_RDWR)
 
 
+def module_place(name: str, folder: str = "/lib/modules/{release}/systemtap") -> str:
+    """The file of a module: a path, or the name of one that the administrator has laid down."""
+    if "/" in name or os.path.exists(name):
+        return name
+    bare = name[:-3] if name.endswith(".ko") else name
+    place = f"{folder.format(release=os.uname().release)}/{bare}.ko"
+    return place if os.path.isfile(place) else name
+
+
+def name_process(name: str) -> None:
+    """What execname() and ps shall call us; an interpreter's name tells nobody anything."""
+    try:
+        with open("/proc/self/comm", "w", encoding="ascii") as file:
+            file.write(name)
+    except OSError:
+        pass  # it is only a name
+
+
 def show(lines: List[str]) -> int:
     """Print lines to standard output; a reader who left is no error."""
     try:
         sys.stdout.write("\n".join(lines) + "\n")
-        flush_python(sys.stdout)
-    except BrokenPipeError:
+        sys.stdout.flush()
+    except OSError as error:
         os.dup2(os.open("/dev/null", os.O_WRONLY), 1)
+        if not isinstance(error, BrokenPipeError):
+            raise RunError(f"cannot write: {error.strerror}") from None
     return 0
 
 
 def version() -> str:
     """What ``-V`` prints; a bare copy of this folder does not know its number."""
     try:
-        from stapy import __version__
+        from stapy import LANGUAGE_VERSION, __version__
     except ImportError:
-        __version__ = "(bare copy)"
-    return f"stapy-run {__version__}"
+        return "stapy-run (bare copy)"
+    return (
+        f"Systemtap module loader/runner (version {LANGUAGE_VERSION}/{__version__},"
+        f" stapy-run {__version__})"
+    )

@@ -11,14 +11,15 @@ import os
 import select
 import signal
 import time
-from typing import Dict, List, Optional
+from typing import Callable, Dict, List, Optional
 
-from . import beforehand, kernel
+from . import beforehand, kernel, loading, refusals
 from .control import Channel, folder_of
+from .daemon import in_background
 from .elf import ModuleFile
 from .errors import RunError
 from .messages import Messages
-from .naming import Turn, renamed, state_of, unique
+from .naming import Turn
 from .options import RunOptions
 from .output import Sink, make_sinks
 from .signals import Signals
@@ -46,6 +47,7 @@ class Session:
         self.target: Optional[Target] = None
         self.detached = False
         self.failed = False
+        self.armed: Optional[Callable[[], None]] = None  # called when the probes are armed
         self._sinks = dict(zip(channel.outputs, sinks))
         self._buffers: Dict[int, bytearray] = {fd: bytearray(BLOCK) for fd in channel.outputs}
         self._reading = list(channel.outputs)
@@ -53,6 +55,7 @@ class Session:
         self._stopped = False
         self._started = False
         self._abandoned = False
+        self._cancelled = False  # by the user, before the probes were armed
         self._deadline = time.monotonic() + options.timeout if options.timeout else None
         self._system: List[int] = []
         self._refused: List[str] = []
@@ -69,6 +72,15 @@ class Session:
         if not self._stopping:
             self._stopping = True
             self._commands.append("stop")
+
+    def give_up(self) -> None:
+        """Stop, also while probes are being armed, which may take minutes."""
+        if self._telling and not (self._started or self._stopping):
+            try:
+                self.channel.send("exit")
+            except OSError:
+                pass  # it has ended: "stop" will tell
+        self.stop()
 
     def loop(self) -> None:
         """Run until the session is over, or detached."""
@@ -143,7 +155,7 @@ class Session:
         if self._deadline is not None and time.monotonic() >= self._deadline:
             self._deadline = None
             self.messages.note("time is up")
-            self.stop()
+            self.give_up()
 
     def _over(self) -> bool:
         if self.detached or self._abandoned:
@@ -217,18 +229,26 @@ class Session:
             self._begin(int(text.split()[0]) if text.split() else 0)
         elif kind == "stopped":
             self._stopped = True
+            # More than came: there was no room for the texts of some.
+            self.messages.errors = max(self.messages.errors, int(text or 0))
 
     def _begin(self, status: int) -> None:
         """The module says how arming the probes went."""
         self._started = True
-        if status < 0:
+        if status != 0:
             self.failed = True
             if not self.messages.errors:
-                self.messages.error(f"Couldn't start the probes: {os.strerror(-status)}")
+                why = refusals.arming(abs(status))
+                self.messages.error(
+                    f"Couldn't start the probes: {os.strerror(abs(status))}"
+                    + (f"\n  reason: {why}" if why else "")
+                )
             self.stop()
             return
         self.messages.note("probes are armed")
-        if self.target:
+        if self.armed:
+            self.armed()
+        if self.target and not self._cancelled:
             self.target.release()
         if self.options.detach:
             self._detach()
@@ -258,7 +278,8 @@ class Session:
                     self._abandoned = True
                 self.signals.insisted = True
             else:
-                self.stop()
+                self._cancelled = not self._started
+                self.give_up()
 
     def _reap(self) -> None:
         if self.target and self.target.status is None and self.target.ended():
@@ -289,33 +310,51 @@ def _gone(pid: int) -> bool:
 
 def run(module_path: str, options: RunOptions) -> int:
     """Run a module as ``options`` say; the exit status of the session."""
-    messages = Messages(options.color, options.warnings, options.verbose)
+    if options.daemon and not (options.delete or options.attach):
+        return in_background(lambda armed: _obey(module_path, options, armed))
+    return _obey(module_path, options)
+
+
+def _obey(module_path: str, options: RunOptions, armed: Optional[Callable[[], None]] = None) -> int:
+    messages = Messages(
+        options.color, options.warnings, options.verbose, options.message_format == "json"
+    )
     with Signals() as signals:
         try:
             if options.delete:
-                return _delete(module_path)
+                return loading.delete(module_path, messages)
             if options.attach:
                 return _attach(module_path, options, messages, signals)
-            return _run(ModuleFile(module_path), options, messages, signals)
+            return _run(ModuleFile(module_path), options, messages, signals, armed)
         except RunError as error:
             messages.error(str(error))
             return 1
 
 
-def _run(module: ModuleFile, options: RunOptions, messages: Messages, signals: Signals) -> int:
+def _run(
+    module: ModuleFile,
+    options: RunOptions,
+    messages: Messages,
+    signals: Signals,
+    armed: Optional[Callable[[], None]] = None,
+) -> int:
     if not module.is_ours():
         raise RunError(f"'{module.path}' is not a module that stapy made")
+    if not module.is_named():
+        raise RunError(f"module '{module.path}' is damaged: it has two names")
+    if not options.rename:
+        loading.refuse_foreign(module.name)
     kernel.check(module)
-    parameters = _parameters(module, options)
+    parameters = loading.parameters(module, options)
     beforehand.check(options.command, options.output, bool(options.rotate))
     warning = beforehand.target_warning(options.target)
     if warning:
         messages.warning(warning)
     target = Target(options.command) if options.command else None
     try:
-        with Turn() as turn:
-            name = _insert(module, parameters, messages)
-            detached = _converse(name, options, messages, signals, target, turn)
+        with Turn():
+            name, channel = loading.insert_and_open(module, parameters, messages, options.rename)
+        detached = _converse(name, channel, options, messages, signals, target, True, armed)
         if not detached:
             messages.note(f"removed {name}")
     finally:
@@ -324,40 +363,20 @@ def _run(module: ModuleFile, options: RunOptions, messages: Messages, signals: S
     return _status(messages, target)
 
 
-def _insert(module: ModuleFile, parameters: List[str], messages: Messages) -> str:
-    """Load a module, under another name when its own is that of a living session; the name."""
-    name, image = module.name, None
-    if not _remove_stale(name, messages):
-        name = unique(name, os.getpid())
-        image = renamed(module, name)
-        messages.note(f"a session of {module.name} is running: this one is {name}")
-    if "SYSTEMTAP_SYNC" in os.environ:
-        os.sync()  # in case the kernel does not survive it
-    kernel.insert(module, parameters, image)
-    messages.note(f"inserted {module.path}")
-    return name
-
-
 def _converse(
     name: str,
+    channel: Channel,
     options: RunOptions,
     messages: Messages,
     signals: Signals,
     target: Optional[Target],
-    turn: Optional[Turn] = None,
+    fresh: bool,
+    armed: Optional[Callable[[], None]] = None,
 ) -> bool:
-    """The session with a module, which is loaded just now in our turn, or is running.
+    """The session with a module, which is ``fresh`` and to be started, or is running.
 
     True when it was left running, else it is unloaded.
     """
-    try:
-        channel = Channel.open(folder_of(name))
-    except BaseException:
-        if turn:
-            kernel.remove(name)
-        raise
-    if turn:
-        turn.end()
     sinks: List[Sink] = []
     session: Optional[Session] = None
     try:
@@ -365,11 +384,14 @@ def _converse(
         sinks = make_sinks(len(channel.outputs), options.output, size, keep)
         session = Session(channel, sinks, messages, options, signals)
         session.target = target
-        if turn:
+        session.armed = armed
+        if fresh:
             session.start(target.pid if target else options.target)
         session.loop()
     finally:
         with Turn():
+            if not session or not session.detached:
+                channel.dismiss()
             channel.close()
             if not session or not session.detached:
                 kernel.remove(name)
@@ -390,68 +412,8 @@ def _status(messages: Messages, target: Optional[Target]) -> int:
     return 1 if messages.errors or complaint else 0
 
 
-def _parameters(module: ModuleFile, options: RunOptions) -> List[str]:
-    parameters = list(options.parameters)
-    for parameter in parameters:
-        name = parameter.partition("=")[0]
-        if name not in module.parameters:
-            known = ", ".join(sorted(module.parameters)) or "none"
-            raise RunError(
-                f"the script has no global '{name}' that can be set (it has: {known}); "
-                f"declare it with -G {name}=VALUE when the module is built"
-            )
-    if options.buffer_mb:
-        if "stapy_buffer_mb" not in module.parameters:
-            raise RunError("the size of this module's buffers is fixed: build it with -s")
-        parameters.append(f"stapy_buffer_mb={options.buffer_mb}")
-    if "tz_gmtoff" in module.parameters and not any(p.startswith("tz_") for p in parameters):
-        # The kernel does not know the user's time zone; tz_ctime() asks for it.
-        now = time.localtime()
-        parameters += [f"tz_gmtoff={-now.tm_gmtoff}", f"tz_name={now.tm_zone}"]
-    return parameters
-
-
-def _remove_stale(name: str, messages: Messages) -> bool:
-    """Remove what a killed consumer left behind; False when a live session has the name.
-
-    In our turn nobody else is between loading and opening a module, so one
-    that nobody has open and that does not run belongs to nobody.
-    """
-    if not kernel.loaded(name):
-        return True
-    folder = folder_of(name)
-    if os.path.exists(folder + "/control"):
-        if state_of(name) == "running":
-            return False
-        try:
-            Channel.open(folder).close()
-        except RunError:  # somebody has it open
-            return False
-    try:
-        kernel.remove(name, 2.0)
-    except RunError:
-        return False
-    messages.note(f"removed a module {name} that was left over")
-    return True
-
-
 def _attach(name: str, options: RunOptions, messages: Messages, signals: Signals) -> int:
-    name = _bare_name(name)
-    if not kernel.loaded(name):
-        raise RunError(f"module '{name}' is not loaded")
-    _converse(name, options, messages, signals, None)
+    name = loading.ours(loading.bare_name(name))
+    channel = Channel.open(folder_of(name))
+    _converse(name, channel, options, messages, signals, None, False)
     return _status(messages, None)
-
-
-def _delete(name: str) -> int:
-    names = kernel.unused_modules() or [] if name == "*" else [_bare_name(name)]
-    for one in names:
-        if not kernel.loaded(one):
-            raise RunError(f"module '{one}' is not loaded")
-        kernel.remove(one, 2.0)
-    return 0
-
-
-def _bare_name(name: str) -> str:
-    name = name.rpartition("/")[2]
-    return name[:-3] if name.endswith(".ko") else name

@@ -6,7 +6,7 @@ import errno
 import os
 from typing import List, Tuple
 
-from .errors import RunError
+from .errors import GoneError, RunError
 
 BLOCK = 1 << 16
 
@@ -33,7 +33,8 @@ class Channel:
         except OSError as error:
             if error.errno == errno.EBUSY:
                 raise RunError("another consumer is attached to this module") from None
-            raise RunError(
+            gone = error.errno in (errno.ENOENT, errno.ENODEV)
+            raise (GoneError if gone else RunError)(
                 f"Couldn't open control channel '{folder}/control': {error.strerror}"
             ) from None
         try:
@@ -51,6 +52,13 @@ class Channel:
     def send(self, text: str) -> None:
         """Write one command."""
         os.write(self.control, text.encode() + b"\n")
+
+    def dismiss(self) -> None:
+        """Say that we shall remove the module: else, after our end, it has that done."""
+        try:
+            self.send("dismiss")
+        except OSError:
+            pass  # then both try
 
     def messages(self) -> "Tuple[List[Tuple[str, str]], bool]":
         """The messages that are there now, as (type, text), and whether more can come."""

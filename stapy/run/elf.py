@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import struct
 from typing import Any, Dict, List, Optional
 
 from .errors import RunError
 
 MANIFEST = ".stapy.manifest"
+STRUCTURE = ".gnu.linkonce.this_module"  # where the kernel takes a module's name from
+SIGNED = b"~Module signature appended~\n"
 MANIFEST_BYTES = 64 << 20  # more is not believed to be one
 
 
@@ -79,17 +83,25 @@ def build_id(notes: bytes, order: str = "<") -> str:
 
 
 class ModuleFile:
-    """A module's file: its modinfo and its manifest."""
+    """A module's file: its modinfo and its manifest.
+
+    The file is opened once and stays open, so that what is loaded by ``fd`` is
+    what was read, whatever its name stands for by then.
+    """
 
     def __init__(self, path: str) -> None:
         self.path = path
         try:
-            with open(path, "rb") as file:
-                data = file.read()
+            # A pipe in its place must not make us wait.
+            self._file = os.fdopen(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb")
+            self._status = os.fstat(self._file.fileno())
+            if not stat.S_ISREG(self._status.st_mode):
+                raise RunError(f"'{path}' is not a kernel module (no regular file)")
+            data = self._file.read()
         except OSError as error:
             raise RunError(f"cannot read '{path}': {error.strerror}") from None
         self.elf = Elf(data, path)
-        self.signed = data.endswith(b"~Module signature appended~\n")
+        self.signed = data.endswith(SIGNED)
         rows = (self.elf.section(".modinfo") or b"").split(b"\0")
         pairs = [row.decode("utf-8", "replace").partition("=") for row in rows if row]
         self.info: Dict[str, str] = {}
@@ -102,6 +114,22 @@ class ModuleFile:
                 self.info.setdefault(key, value)
         file_name = path.rpartition("/")[2].partition(".")[0].replace("-", "_")
         self.name = self.info.get("name", file_name)
+
+    @property
+    def fd(self) -> int:
+        """The open file."""
+        return self._file.fileno()
+
+    def is_fixed(self) -> bool:
+        """True when nobody but root and this user can have changed the open file meanwhile."""
+        mode = self._status.st_mode
+        kept = stat.S_ISREG(mode) and not mode & (stat.S_IWGRP | stat.S_IWOTH)
+        return kept and self._status.st_uid in (0, os.geteuid())
+
+    def is_named(self) -> bool:
+        """True when the kernel will know the module by the name that its modinfo gives."""
+        structure = self.elf.section(STRUCTURE)
+        return structure is None or self.name.encode("utf-8", "replace") + b"\0" in structure
 
     @property
     def release(self) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import time
-from typing import Dict, List, Optional
+from typing import List, Optional
 
-from .elf import Elf, ModuleFile, build_id
+from . import mark, refusals
+from .elf import SIGNED, Elf, ModuleFile, build_id
 from .errors import RunError
+from .parameters import line
 
 # finit_module, delete_module and init_module by machine; glibc has no wrapper for the first.
 _CALLS = {
@@ -24,22 +26,6 @@ _CALLS = {
     "ppc64le": (353, 129, 128),
     "ppc64": (353, 129, 128),
     "s390x": (344, 129, 128),
-}
-
-_REASONS: Dict[int, str] = {
-    errno.ENOEXEC: "the kernel does not accept this file: it was built for another kernel or "
-    "configuration",
-    errno.EPERM: "not permitted: run as root; a locked-down kernel (secure boot) takes only "
-    "modules that are signed with a key it knows",
-    errno.ENOKEY: "the kernel takes only modules that are signed with a key it knows "
-    "(enrol a key with mokutil, or switch secure boot off)",
-    errno.EKEYREJECTED: "the kernel rejects the key that the module is signed with",
-    errno.EBADMSG: "the module's signature is damaged",
-    errno.EEXIST: "a module of this name is loaded and in use",
-    errno.ENOMEM: "not enough memory: make the buffers (-s) or the arrays (-DMAXMAPENTRIES) "
-    "smaller",
-    errno.ENOENT: "it needs a symbol that this kernel or its modules do not have",
-    errno.EINVAL: "the kernel found something invalid in it, or in a name=value",
 }
 
 
@@ -91,43 +77,57 @@ class KernelLog:
 
 
 def insert(module: ModuleFile, parameters: List[str], image: Optional[bytes] = None) -> None:
-    """Load a module, or ``image`` in place of its file; `RunError` when the kernel refuses."""
+    """Load a module, or ``image`` in place of its file; `RunError` when the kernel refuses.
+
+    What the kernel gets is what was read and checked: the open file when nobody
+    but us can have changed it since, else the bytes themselves.
+    """
     import ctypes
 
     finit, _, init = _numbers()
+    words = ctypes.c_char_p(line(parameters, module.parameters))
+    if image is None and not module.is_fixed():
+        image = module.elf.data
     log = KernelLog()
-    fd = os.open(module.path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        words = ctypes.c_char_p(" ".join(quote(word) for word in parameters).encode())
         if image is None:
-            _call(finit, ctypes.c_int(fd), words, ctypes.c_int(0))
+            _call(finit, ctypes.c_int(module.fd), words, ctypes.c_int(0))
         else:
             _call(init, ctypes.c_char_p(image), ctypes.c_ulong(len(image)), words)
     except OSError as error:
         code = error.errno or 0
         text = f"Couldn't insert module '{module.path}': {os.strerror(code)}"
-        if code in _REASONS:
-            text += f"\n  reason: {_REASONS[code]}"
-        said = [line for line in log.lines() if module.name in line][-3:]
+        # Another name makes the signature worthless, so it is left out of such an image.
+        reason = refusals.reason(code, module.signed and not (image and not _signed(image)))
+        if reason:
+            text += f"\n  reason: {reason}"
+        said = refusals.from_log(log.lines(), module.name)
         raise RunError("\n  kernel: ".join([text, *said])) from None
     finally:
-        os.close(fd)
         log.close()
 
 
-def quote(parameter: str) -> str:
-    """``name=value`` as the kernel's parser takes it: quotes around blanks."""
-    name, _, value = parameter.partition("=")
-    return f'{name}="{value}"' if " " in value or "\t" in value else parameter
+def _signed(image: bytes) -> bool:
+    return image.endswith(SIGNED)
 
 
 def remove(name: str, seconds: float = 10.0) -> None:
-    """Unload a module, waiting a while for the last user of it to go."""
+    """Unload a module of ours, waiting a while for the last user of it to go.
+
+    A module that is not ours is never unloaded, whoever asks: `RunError`.
+    """
     import ctypes
 
     _, delete, _ = _numbers()
     end = time.monotonic() + seconds
     while True:
+        if not mark.is_ours(name):
+            if not mark.loaded(name):
+                return
+            if mark.is_going(name) and time.monotonic() < end:
+                time.sleep(0.02)
+                continue
+            raise RunError(mark.foreign(name))
         try:
             _call(delete, ctypes.c_char_p(name.encode()), ctypes.c_int(os.O_NONBLOCK))
             return
@@ -137,20 +137,16 @@ def remove(name: str, seconds: float = 10.0) -> None:
             if error.errno in (errno.EAGAIN, errno.EBUSY) and time.monotonic() < end:
                 time.sleep(0.02)
                 continue
-            raise RunError(
-                f"Couldn't remove module '{name}': {os.strerror(error.errno or 0)}"
-            ) from None
-
-
-def loaded(name: str) -> bool:
-    """True when a module of this name is in the kernel."""
-    return os.path.isdir("/sys/module/" + name)
+            text = f"Couldn't remove module '{name}': {os.strerror(error.errno or 0)}"
+            if error.errno == errno.EPERM and not refusals.may_load():
+                text += f"\n  reason: {refusals.missing_capability()}"
+            raise RunError(text) from None
 
 
 def check(module: ModuleFile) -> None:
     """Refuse a module that does not fit this kernel before the kernel has to."""
-    if os.geteuid() != 0 and not _may_load():
-        raise RunError("only root (or CAP_SYS_MODULE) can load a module: try sudo")
+    if not refusals.may_load():
+        raise RunError(refusals.missing_capability())
     running = os.uname().release
     manifest = module.manifest()
     if module.release and module.release != running and not manifest.get("any_release"):
@@ -164,17 +160,6 @@ def check(module: ModuleFile) -> None:
             raise RunError(
                 f'Build-id mismatch [man error::buildid]: "{name}" expected {wanted} actual {found}'
             )
-
-
-def _may_load() -> bool:
-    try:
-        with open("/proc/self/status", encoding="ascii") as file:
-            for line in file:
-                if line.startswith("CapEff:"):
-                    return bool(int(line.split()[1], 16) >> 16 & 1)
-    except (OSError, ValueError):
-        pass
-    return False
 
 
 def running_build_id(name: str) -> str:
@@ -192,10 +177,11 @@ def running_build_id(name: str) -> str:
         return ""
 
 
-def unused_modules(proc: str = "/proc") -> Optional[List[str]]:
-    """Names of our modules that are loaded, None when /proc cannot be read."""
+def our_modules(proc: str = "/proc") -> List[str]:
+    """Names of our modules that are loaded."""
     try:
         names = os.listdir(proc)
-    except OSError:
-        return None
-    return sorted(name[len("stapy_") :] for name in names if name.startswith("stapy_"))
+    except OSError as error:
+        raise RunError(f"cannot read '{proc}': {error.strerror}") from None
+    ours = (name[len("stapy_") :] for name in names if name.startswith("stapy_"))
+    return sorted(name for name in ours if mark.is_ours(name))

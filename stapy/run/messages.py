@@ -14,8 +14,11 @@ _DEFAULT = "error=01;31:warning=00;33"
 class Messages:
     """Prints errors and warnings, counts errors."""
 
-    def __init__(self, color: str = "auto", warnings: bool = True, verbose: int = 0) -> None:
+    def __init__(
+        self, color: str = "auto", warnings: bool = True, verbose: int = 0, json: bool = False
+    ) -> None:
         self.errors = 0
+        self.json = json  # each message is an object on a line
         self.warnings = warnings
         self.verbose = verbose
         self._colors = _colors() if _wanted(color) else {}
@@ -32,20 +35,34 @@ class Messages:
 
     def log(self, text: str) -> None:
         """Text as it is."""
-        _write(text + "\n")
+        if self.json:
+            _write_json("note", "note", text)
+        else:
+            _write(text + "\n")
 
     def note(self, text: str) -> None:
         """Something that only -v shows."""
         if self.verbose:
-            _write(f"stapy-run: {text}\n")
+            self.log(f"stapy-run: {text}")
 
     def _print(self, kind: str, word: str, text: str) -> None:
+        if self.json:
+            _write_json(kind, word, text)
+            return
         color = self._colors.get(kind)
         if color:
             word = f"\033[{color}m\033[K{word}:\033[m\033[K"
         else:
             word += ":"
         _write(f"{word} {text}\n")
+
+
+def _write_json(severity: str, kind: str, text: str) -> None:
+    """A message with the fields that stapy's own have; docs/diagnostics.md lists them."""
+    import json
+
+    fields = {"severity": severity, "kind": kind, "pass": 5, "message": text}
+    _write(json.dumps(fields) + "\n")
 
 
 def _write(text: str) -> None:

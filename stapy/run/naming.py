@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import time
+from typing import Sequence, Union
 
-from .elf import ModuleFile
+from . import mark
+from .elf import SIGNED, STRUCTURE, ModuleFile
 from .errors import RunError
 
 NAME_BYTES = 56  # with the NUL; four more on 32 bits
-STRUCTURE = ".gnu.linkonce.this_module"
-SIGNED = b"~Module signature appended~\n"
+LOCK = "stapy-run.lock"
+# Folders of root that every running system has; only root may open the file in them.
+LOCK_FOLDERS = ("/run", "/dev")
 PATIENCE = 5.0
 
 
@@ -18,33 +21,47 @@ class Turn:
     """Held while a module is looked for and loaded, or unloaded.
 
     Otherwise two consumers of one script could each take the other's fresh
-    module for one that a killed consumer left.  The lock is on a folder that
-    every process may open: who keeps it for ever delays us, but no more.
+    module for one that a killed consumer left.  The lock is on a file that only
+    root can open: nobody else can hold us up, and one of root's that
+    never ends delays us, but no more.
     """
 
-    def __init__(self, path: str = "/sys/module", patience: float = PATIENCE) -> None:
-        self._path = path
+    def __init__(self, folders: Sequence[str] = LOCK_FOLDERS, patience: float = PATIENCE) -> None:
+        self._folders = folders
         self._patience = patience
         self._fd = -1
 
     def __enter__(self) -> Turn:
         import fcntl
 
-        try:
-            self._fd = os.open(self._path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        except OSError:
-            return self
+        self._fd = self._open()
         end = time.monotonic() + self._patience
-        while True:
+        while self._fd >= 0:
             try:
                 fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return self
+                break
             except BlockingIOError:
                 if time.monotonic() >= end:
-                    return self
+                    break
                 time.sleep(0.01)
             except OSError:
-                return self
+                break
+        return self
+
+    def _open(self) -> int:
+        """The lock's file, -1 when there is no place for it."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+        for folder in self._folders:
+            try:
+                fd = os.open(f"{folder}/{LOCK}", flags, 0o600)
+            except OSError:
+                continue
+            status = os.fstat(fd)
+            # What somebody else made, or may open, is no lock of ours.
+            if status.st_uid == os.geteuid() and not status.st_mode & 0o077:
+                return fd
+            os.close(fd)
+        return -1
 
     def __exit__(self, *error: object) -> None:
         self.end()
@@ -56,19 +73,20 @@ class Turn:
             self._fd = -1
 
 
-def state_of(name: str, folder: str = "/sys/module") -> str:
-    """What a module says of its session: "loaded", "running", "stopped"; "" when none is there."""
-    try:
-        with open(f"{folder}/{name}/parameters/stapy_state", encoding="ascii") as file:
-            return file.read().strip()
-    except OSError:
-        return ""
-
-
-def unique(name: str, number: int) -> str:
+def unique(name: str, number: Union[int, str]) -> str:
     """A name for a second session of the same module."""
     tail = f"__{number}"
     return name[: NAME_BYTES - 1 - len(tail)] + tail
+
+
+def free_name(name: str, number: int) -> str:
+    """A name for a second session that nothing in the kernel has."""
+    found = unique(name, number)
+    more = 1
+    while mark.loaded(found):
+        found = unique(name, f"{number}_{more}")
+        more += 1
+    return found
 
 
 def renamed(module: ModuleFile, name: str) -> bytes:

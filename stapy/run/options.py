@@ -19,11 +19,15 @@ Usage: stapy-run [options] MODULE.ko [name=value ...]
   -w          no warnings
   -v          say what is done
   -L          load the module, start it and detach
+  -D          go on in the background, with -o: the process is shown
+  -R          load the module under a name of its own
   -A          attach to a module that was left running
   -d          remove a module that was left loaded
   -C WHEN     colours in messages: auto, always, never
+  --message-format=json
+              each message as one object on a line
   -V, -h      version, this text
-  name=value  set a global variable of the script
+  name=value  set a global that -G named when the module was made
 
 Signals: INT, TERM and HUP end the session, QUIT detaches, USR2 starts a new
 output file.
@@ -42,12 +46,15 @@ class RunOptions:
         "buffer_mb",
         "color",
         "command",
+        "daemon",
         "delete",
         "detach",
         "info",
+        "message_format",
         "module",
         "output",
         "parameters",
+        "rename",
         "rotate",
         "target",
         "timeout",
@@ -73,6 +80,9 @@ class RunOptions:
         delete: bool = False,
         info: bool = False,
         color: str = "auto",
+        daemon: bool = False,
+        rename: bool = False,
+        message_format: str = "text",
     ) -> None:
         self.module = module
         self.parameters = list(parameters or [])
@@ -89,6 +99,9 @@ class RunOptions:
         self.delete = delete
         self.info = info
         self.color = color
+        self.daemon = daemon
+        self.rename = rename
+        self.message_format = message_format
 
     def words(self) -> List[str]:
         """The command line that gives these options, for a run somewhere else."""
@@ -109,7 +122,10 @@ class RunOptions:
             ("-L", self.detach),
             ("-A", self.attach),
             ("-d", self.delete),
+            ("-D", self.daemon),
+            ("-R", self.rename),
             ("--info", self.info),
+            ("--message-format=json", self.message_format == "json"),
         ):
             if state:
                 words.append(letter)
@@ -145,7 +161,20 @@ _FLAGS = {
     "-L": ("detach", True),
     "-A": ("attach", True),
     "-d": ("delete", True),
+    "-D": ("daemon", True),
+    "-R": ("rename", True),
     "--info": ("info", True),
+    "--message-format=json": ("message_format", "json"),
+    "--message-format=text": ("message_format", "text"),
+}
+# Options of staprun that are not here, and why.
+_FOREIGN = {
+    "-u": "the kernel has its own uprobes, no module is loaded for them",
+    "-N": "name spaces are those of this process",
+    "-M": "there is no status window; stapy -t reports hits at the end",
+    "-r": "modules are not sent to other hosts by stapy",
+    "-i": "nothing is read from standard input",
+    "-F": "the module's files are found in /proc",
 }
 _VALUES = {
     "-c": "command",
@@ -176,6 +205,8 @@ def parse(words: List[str]) -> RunOptions:
             if not queue:
                 raise UsageError(f"option '{word}' needs a value")
             _set(options, word, queue.pop(0))
+        elif word in _FOREIGN:
+            raise UsageError(f"{word} is not supported: {_FOREIGN[word]}.")
         elif word.startswith("-") and len(word) > 1:
             raise UsageError(f"unknown option '{word}'")
         else:
@@ -196,6 +227,8 @@ def check(options: RunOptions) -> None:
         raise UsageError("-S needs an output file (-o FILE).")
     if options.command and options.target:
         raise UsageError("-c and -x exclude each other.")
+    if options.daemon and not options.output:
+        raise UsageError("-D needs an output file (-o FILE).")
     if options.color not in ("auto", "always", "never"):
         raise UsageError(f"Invalid value '{options.color}' for -C (auto, always or never).")
     options.rotation()
@@ -216,7 +249,7 @@ def _single_letters(words: List[str]) -> List[str]:
         for number in range(1, len(word)):
             letter = "-" + word[number]
             result.append(letter)
-            if letter in _VALUES:
+            if letter in _VALUES or letter in _FOREIGN:
                 if word[number + 1 :]:
                     result.append(word[number + 1 :])
                 elif at < len(words):

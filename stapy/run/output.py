@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import stat
@@ -46,6 +47,9 @@ class Sink:
                     return
                 # A pipe that poll calls writable has room for PIPE_BUF bytes, not for more.
                 size = min(size, select.PIPE_BUF)
+                # What goes in one write is whole in a pipe: no other writer, such as the command
+                # of -c, gets between the pieces of a line, unless it is longer than that.
+                size = bytes(self._waiting[:size]).rfind(b"\n") + 1 or size
             try:
                 self._waiting = self._waiting[os.write(self.fd, self._waiting[:size]) :]
             except BlockingIOError:
@@ -80,6 +84,48 @@ def place_of(pattern: str, number: "int | None") -> str:
     return name if number is None else f"{name}.{number}"
 
 
+def planted(name: str) -> str:
+    """Why a file must not be written: another user put it, or a link, where all may write.
+
+    That is what the kernel's ``fs.protected_*`` forbids, where they are switched on.
+    """
+    there = _looked_at(name)
+    return _doubt(name, there) if there else ""
+
+
+def _looked_at(name: str) -> "os.stat_result | None":
+    """What stands at a name, a link as a link; None for nothing that could be seen."""
+    try:
+        return os.lstat(name)
+    except OSError:
+        return None
+
+
+def _doubt(name: str, there: os.stat_result) -> str:
+    try:
+        around = os.stat(os.path.dirname(name) or ".")
+    except OSError:
+        return ""
+    # Without the sticky bit, others may also replace what the folder's owner has put there.
+    trusted = [os.geteuid()] + ([around.st_uid] if around.st_mode & stat.S_ISVTX else [])
+    if not around.st_mode & stat.S_IWOTH or there.st_uid in trusted:
+        return ""
+    what = "symbolic link" if stat.S_ISLNK(there.st_mode) else "file"
+    return f"a {what} of another user stands there, in a folder where all may write"
+
+
+def _create(name: str) -> int:
+    """Open a file of ``-o``, made or emptied."""
+    there = _looked_at(name)
+    why = _doubt(name, there) if there else ""
+    if why:
+        raise OSError(errno.EACCES, why)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+    # The same look tells: a link that was not there, or not trusted, is not followed.
+    linked = there is not None and stat.S_ISLNK(there.st_mode)
+    return os.open(name, flags if linked else flags | os.O_NOFOLLOW, 0o664)
+
+
 class File(Sink):
     """A file named by ``-o``, or the row of files that ``-S`` makes of it."""
 
@@ -96,9 +142,8 @@ class File(Sink):
         # SIGUSR2 numbers the files without -S, too.
         numbered = self._size or self._number
         name = place_of(self._pattern, self._number if numbered else None)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
         try:
-            fd = os.open(name, flags, 0o664)
+            fd = _create(name)
         except OSError as error:
             raise RunError(f"Couldn't open output file '{name}': {error.strerror}") from None
         self._names.append(name)

@@ -1,0 +1,148 @@
+"""What is in the kernel and what shall be: loading, replacing and removing modules of ours."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import List, Optional, Tuple
+
+from . import kernel, mark
+from .control import Channel, folder_of
+from .elf import ModuleFile
+from .errors import GoneError, RunError
+from .messages import Messages
+from .naming import free_name, renamed
+from .options import RunOptions
+
+
+def refuse_foreign(name: str) -> None:
+    """Refuse the name of a loaded module that is not ours: `RunError`."""
+    refusal = mark.refusal(name)
+    if refusal:
+        raise RunError(refusal)
+
+
+def insert(module: ModuleFile, words: List[str], messages: Messages, rename: bool = False) -> str:
+    """Load a module, under another name when its own is that of a living session; the name.
+
+    ``rename``: under another name in any case.
+    """
+    name, image = module.name, None
+    if rename:
+        name = free_name(name, os.getpid())
+        image = renamed(module, name)
+        messages.note(f"{module.name} is loaded as {name}")
+        _load(module, words, messages, image)
+        return name
+    refuse_foreign(name)  # it may have come meanwhile
+    if not _remove_stale(name, messages):
+        name = free_name(name, os.getpid())
+        image = renamed(module, name)
+        messages.note(f"a session of {module.name} is running: this one is {name}")
+    _load(module, words, messages, image)
+    return name
+
+
+def insert_and_open(
+    module: ModuleFile, words: List[str], messages: Messages, rename: bool = False
+) -> Tuple[str, Channel]:
+    """Load a module and open its files, in our turn; its name and they.
+
+    The program that the kernel starts after a session whose consumer was killed
+    may come late, and remove the new module of the name; once it has, it is done.
+    """
+    for again in (True, False):
+        name = insert(module, words, messages, rename)
+        try:
+            return name, Channel.open(folder_of(name))
+        except GoneError:
+            taken = not mark.loaded(name) or mark.is_going(name)
+            kernel.remove(name)
+            if not (again and taken):
+                raise
+            messages.note(f"{name} was removed by somebody else: it is loaded once more")
+        except BaseException:
+            kernel.remove(name)
+            raise
+    raise AssertionError
+
+
+def _load(module: ModuleFile, words: List[str], messages: Messages, image: Optional[bytes]) -> None:
+    if "SYSTEMTAP_SYNC" in os.environ:
+        os.sync()  # in case the kernel does not survive it
+    kernel.insert(module, words, image)
+    messages.note(f"inserted {module.path}")
+
+
+def _remove_stale(name: str, messages: Messages) -> bool:
+    """Remove what a killed consumer left behind; False when a live session has the name.
+
+    In our turn nobody else is between loading and opening a module, so one
+    that nobody has open and that does not run belongs to nobody.
+    """
+    if not mark.loaded(name):
+        return True
+    if mark.is_ours(name):
+        if mark.state_of(name) == "running":
+            return False
+        try:
+            channel = Channel.open(folder_of(name))
+            channel.dismiss()  # or the kernel's helper takes the next one of this name away
+            channel.close()
+        except RunError:  # somebody has it open
+            return False
+    try:
+        kernel.remove(name, 2.0)
+    except RunError:
+        return False
+    messages.note(f"removed a module {name} that was left over")
+    return True
+
+
+def parameters(module: ModuleFile, options: RunOptions) -> List[str]:
+    """What the module is loaded with; `RunError` for a name that it does not know."""
+    words = list(options.parameters)
+    settable = sorted(set(module.parameters) - {"stapy_state"})
+    for parameter in words:
+        name = parameter.partition("=")[0]
+        if name not in settable:
+            known = ", ".join(settable) or "none"
+            raise RunError(
+                f"the script has no global '{name}' that can be set (it has: {known}); "
+                f"declare it with -G {name}=VALUE when the module is built"
+            )
+    if options.buffer_mb:
+        if "stapy_buffer_mb" not in module.parameters:
+            raise RunError("the size of this module's buffers is fixed: build it with -s")
+        words.append(f"stapy_buffer_mb={options.buffer_mb}")
+    if "tz_gmtoff" in module.parameters and not any(p.startswith("tz_") for p in words):
+        # The kernel does not know the user's time zone; tz_ctime() asks for it.
+        now = time.localtime()
+        words += [f"tz_gmtoff={-now.tm_gmtoff}", f"tz_name={now.tm_zone}"]
+    return words
+
+
+def delete(name: str, messages: Messages) -> int:
+    """Unload one module of ours, or all; what is in use or not ours does not keep the rest."""
+    names = kernel.our_modules() if name == "*" else [bare_name(name)]
+    for one in names:
+        try:
+            kernel.remove(ours(one), 2.0)
+        except RunError as error:
+            messages.error(str(error))
+    return 1 if messages.errors else 0
+
+
+def ours(name: str) -> str:
+    """The name of a loaded module if it is ours; `RunError` when it is not."""
+    if not mark.loaded(name):
+        raise RunError(f"module '{name}' is not loaded")
+    if not mark.is_ours(name):
+        raise RunError(mark.foreign(name))
+    return name
+
+
+def bare_name(name: str) -> str:
+    """The name of a module that is named by itself or by its file."""
+    name = name.rpartition("/")[2]
+    return name[:-3] if name.endswith(".ko") else name

@@ -1,0 +1,72 @@
+"""Which modules in the kernel are ours: nothing else is ever removed, opened or replaced.
+
+A module of stapy says what its session does in a parameter of its own,
+``stapy_state``, and has a folder ``/proc/stapy_NAME``.  The kernel shows the
+parameter under the name of the module that it belongs to, so that no other
+module, whatever it is called, can have it by accident.
+"""
+
+from __future__ import annotations
+
+import os
+
+SYSFS = "/sys/module"
+_STATES = ("loaded", "running", "stopped")
+
+
+def loaded(name: str, folder: str = SYSFS) -> bool:
+    """True when the kernel has something of this name: a module, or a part of its own."""
+    return is_name(name) and os.path.isdir(f"{folder}/{name}")
+
+
+def state_of(name: str, folder: str = SYSFS) -> str:
+    """What a module of ours says of its session: "loaded", "running", "stopped"; else ""."""
+    if not is_name(name):
+        return ""
+    try:
+        with open(f"{folder}/{name}/parameters/stapy_state", encoding="ascii") as file:
+            state = file.read(64).strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return state if state in _STATES else ""
+
+
+def is_ours(name: str, folder: str = SYSFS, proc: str = "/proc") -> bool:
+    """True when the module of this name in the kernel was made by stapy."""
+    return bool(state_of(name, folder)) and os.path.isdir(f"{proc}/stapy_{name}")
+
+
+def is_going(name: str, folder: str = SYSFS) -> bool:
+    """True while the kernel is about to load or to unload a module of this name."""
+    try:
+        with open(f"{folder}/{name}/initstate", encoding="ascii") as file:
+            return file.read(64).strip() in ("coming", "going")
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def is_built_in(name: str, folder: str = SYSFS) -> bool:
+    """True for a name under which the kernel shows parameters of its own."""
+    return loaded(name, folder) and not os.path.exists(f"{folder}/{name}/initstate")
+
+
+def is_name(text: str) -> bool:
+    """True for what can be the name of a module: no folder above or below ``/sys/module``."""
+    return bool(text) and text.strip(".") != "" and "/" not in text and "\0" not in text
+
+
+def refusal(name: str, folder: str = SYSFS, proc: str = "/proc") -> str:
+    """Why our module cannot have this name, "" when it can, or when a module of ours has it."""
+    if not loaded(name, folder) or is_ours(name, folder, proc) or is_going(name, folder):
+        return ""
+    what = (
+        "the kernel itself has a part of this name"
+        if is_built_in(name, folder)
+        else "another module of this name is loaded, which stapy did not make"
+    )
+    return f"module '{name}' cannot be loaded: {what}; take another name (stapy -m NAME)"
+
+
+def foreign(name: str) -> str:
+    """The complaint about a module that we shall remove or attach to, but that is not ours."""
+    return f"module '{name}' is not one that stapy made: it is left alone"

@@ -1,0 +1,131 @@
+"""Why the kernel refuses a module, in words that say what can be done about it."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import Dict, List
+
+_SIGNED = (
+    "sign it with a key that the kernel knows (scripts/sign-file of the kernel's build tree; a key "
+    "of yours is enrolled with mokutil), {off}, or run it in a virtual machine: stapy --vm"
+)
+_BAD_VALUE = "a value is not what its parameter takes"
+
+_REASONS: Dict[int, str] = {
+    errno.ENOEXEC: "the kernel does not accept this file: it was built for another kernel or "
+    "configuration",
+    errno.EBADMSG: "the module's signature is damaged",
+    errno.ENOPKG: "the module's signature uses a method that this kernel does not know",
+    errno.EEXIST: "a module of this name is loaded and in use",
+    errno.ENOMEM: "not enough memory: make the buffers (-s) or the arrays (-DMAXMAPENTRIES) "
+    "smaller",
+    errno.ENOENT: "it needs a symbol that this kernel or its modules do not have",
+    errno.EINVAL: "the kernel found something invalid in it, or in a name=value",
+    errno.ERANGE: _BAD_VALUE + ": a number is too large",
+    errno.ENOSPC: _BAD_VALUE + ": a text is too long",
+    errno.EACCES: "a security policy of this machine (SELinux, AppArmor, IMA) forbids it",
+    errno.ETXTBSY: "another program has the file open for writing",
+    errno.ENOSYS: "the kernel is built without loadable modules (CONFIG_MODULES)",
+    errno.EOPNOTSUPP: "the kernel does not load modules of this kind",
+    errno.EFBIG: "the file is too large for the kernel",
+    errno.EINTR: "a signal came while the kernel was loading it",
+    errno.ENODEV: "its start found no device or feature that it needs",
+}
+
+
+def reason(code: int, signed: bool, root: str = "/") -> str:
+    """What an errno of loading means on this machine; "" when nothing is known.
+
+    ``signed``: whether the module carries a signature.
+    """
+    if code in (errno.ENOKEY, errno.EKEYREJECTED):
+        return _key(signed, root)
+    if code == errno.EPERM:
+        return _not_permitted(signed, root)
+    return _REASONS.get(code, "")
+
+
+def _key(signed: bool, root: str) -> str:
+    """The kernel looked at the signature and did not like what it saw."""
+    what = (
+        "the module is signed with a key that the kernel does not know or has revoked"
+        if signed
+        else "the kernel takes signed modules only, and this one is not signed"
+    )
+    off = "switch module.sig_enforce off where the machine boots"
+    if _read(root, "sys/module/module/parameters/sig_enforce") != "Y":
+        off = "switch secure boot off"
+    return f"{what}: {_SIGNED.format(off=off)}"
+
+
+def _not_permitted(signed: bool, root: str) -> str:
+    """Who has the capability and is refused all the same is told what stands in the way."""
+    if not may_load(root):
+        return missing_capability()
+    if _read(root, "proc/sys/kernel/modules_disabled") == "1":
+        return (
+            "loading modules is switched off until the next boot (kernel.modules_disabled is 1); "
+            "a virtual machine can do it: stapy --vm"
+        )
+    level = lockdown(root)
+    if level:
+        what = "with a key that it does not know" if signed else "not at all"
+        off = "switch secure boot (or lockdown=) off where the machine boots"
+        return (
+            f"the kernel is locked down ({level}) and this module is signed {what}: "
+            f"{_SIGNED.format(off=off)}"
+        )
+    return (
+        "a security policy of this machine forbids it (LoadPin, seccomp or another security "
+        "module), though this process may load modules"
+    )
+
+
+def missing_capability() -> str:
+    """What a process without CAP_SYS_MODULE is told."""
+    if os.geteuid() == 0:
+        return (
+            "this is root without the right to load modules (CAP_SYS_MODULE), as in a container: "
+            "run it outside"
+        )
+    return "only root (or CAP_SYS_MODULE) can load a module: try sudo"
+
+
+def may_load(root: str = "/") -> bool:
+    """True when this process has CAP_SYS_MODULE."""
+    for line in _read(root, "proc/self/status").splitlines():
+        if line.startswith("CapEff:"):
+            try:
+                return bool(int(line.split()[1], 16) >> 16 & 1)
+            except (ValueError, IndexError):
+                break
+    return os.geteuid() == 0
+
+
+def lockdown(root: str = "/") -> str:
+    """The level at which the kernel is locked down, "" when it is not."""
+    text = _read(root, "sys/kernel/security/lockdown")
+    level = text.partition("[")[2].partition("]")[0]
+    return "" if level == "none" else level
+
+
+def arming(code: int, root: str = "/") -> str:
+    """The reason behind a session that could not start its probes, "" when nothing is known."""
+    if code == errno.EPERM and lockdown(root):
+        return f"the kernel is locked down ({lockdown(root)}): it takes no probes of this kind"
+    return ""
+
+
+def from_log(lines: List[str], name: str) -> List[str]:
+    """What the kernel said about loading this module; of signatures it speaks without a name."""
+    words = (name, "Loading of ", "Lockdown: ")
+    return [line for line in lines if any(word in line for word in words)][-3:]
+
+
+def _read(root: str, name: str) -> str:
+    try:
+        with open(os.path.join(root, name), encoding="utf-8", errors="replace") as file:
+            return file.read(1 << 16).strip()
+    except OSError:
+        return ""
