@@ -52,9 +52,9 @@ def fetch_dwarf(
 
 def notice(text: str) -> None:
     """Something that takes a while begins: tell it now, not with the other messages."""
-    import sys
+    from stapy import progress
 
-    print(f"stapy: {text}", file=sys.stderr, flush=True)
+    progress.tell(text)
 
 
 def open_object(path: Path, cache: Cache) -> DwarfFile | None:

@@ -14,6 +14,7 @@ from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.lines import SortedLines
 from stapy.debuginfo.traceevents import of_module, shapes
 from stapy.kernel.target import Kernel
+from stapy.paths import is_file
 
 _VERSION = 3
 # The function behind each tracepoint, as its name stands among the symbols of a module
@@ -28,7 +29,7 @@ def module_tracepoints(kernel: Kernel, btf: Btf | None, cache: Cache) -> SortedL
         return SortedLines(b"")
     folder = kernel.modules_dir
     listing = folder / "modules.dep" if folder is not None else None
-    if listing is not None and listing.is_file():
+    if listing is not None and is_file(listing):
         identity: tuple[object, ...] = file_identity(listing)
     else:
         identity = tuple(str(path) for path in files.values())

@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 from stapy.cache import Cache, file_identity, key_of
 from stapy.debuginfo import pack
 from stapy.debuginfo.btf import Btf, Index
+from stapy.debuginfo.dwarf.files import folders as debug_folders
 from stapy.debuginfo.elf import Buffer, ElfFile, build_id_of, map_file, parse_notes
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.kallsyms import Kallsyms, Layout
@@ -26,8 +27,8 @@ from stapy.debuginfo.symbols import (
     elf_lines,
     proc_lines,
 )
-from stapy.kernel.roots import OWN, inside
 from stapy.kernel.target import Kernel
+from stapy.paths import exists, is_file
 
 _VERSION = 6  # of everything that is cached here
 KIND = "debuginfo"
@@ -53,7 +54,7 @@ class Loaded(NamedTuple):
 
 def load_kernel(kernel: Kernel, cache: Cache) -> Loaded:
     """The kernel itself."""
-    if kernel.running and (_SYSFS / "vmlinux").exists():
+    if kernel.running and exists(_SYSFS / "vmlinux"):
         loaded = _load_running(kernel, cache)
         if loaded is not None:
             return loaded
@@ -84,9 +85,8 @@ def image_places(kernel: Kernel) -> list[Path]:
     release = kernel.release
     names = [f"boot/vmlinux-{release}"]
     names += [f"{usr}lib/modules/{release}/vmlinux" for usr in ("", "usr/")]
-    for root in dict.fromkeys((kernel.root, OWN)):
-        places += [inside(root, f"/usr/lib/debug/{name}") for name in names]
-    return [place for place in dict.fromkeys(places) if place.is_file()]
+    places += [folder / name for folder in debug_folders(kernel.root) for name in names]
+    return [place for place in dict.fromkeys(places) if is_file(place)]
 
 
 def packed_symbols(kernel: Kernel, cache: Cache) -> PackedSymbols | None:
@@ -289,7 +289,7 @@ def load_module(kernel: Kernel, name: str, base: Btf | None, cache: Cache) -> Lo
             key = key_of("module", _VERSION, *file_identity(path), base_key)
             return _opened(cache, key, str(path), base, lambda: _read_module_parts(path, base))
         sysfs = _SYSFS / name.replace("-", "_")
-        if kernel.running and base is not None and sysfs.is_file():
+        if kernel.running and base is not None and is_file(sysfs):
             btf = Btf(sysfs.read_bytes(), str(sysfs), base)
             return Loaded(btf, None, _running_build_id(sysfs.name), str(sysfs), [])
     except (OSError, DebuginfoError) as error:

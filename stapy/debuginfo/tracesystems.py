@@ -18,6 +18,7 @@ from stapy.debuginfo.btf import Btf
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.sources import image_places
 from stapy.kernel.target import Kernel
+from stapy.paths import exists, is_dir
 
 _VERSION = 2
 _TRACEFS = (Path("/sys/kernel/tracing/events"), Path("/sys/kernel/debug/tracing/events"))
@@ -110,12 +111,12 @@ def _boot_id() -> str:
 def _from_tracefs() -> Iterator[tuple[str, str]]:
     for folder in _TRACEFS:
         try:
-            systems = [path for path in folder.iterdir() if path.is_dir()]
+            systems = [path for path in folder.iterdir() if is_dir(path)]
         except OSError:
             continue
         for system in systems:
             for event in system.iterdir():
-                if (event / "format").exists():
+                if exists(event / "format"):
                     yield event.name, system.name
         return
 

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from stapy.debuginfo.find import Debuginfo
 
 _HEADER = frozenset('<"')  # what names of headers stand in
+# Types of C that scripts cast to and kernels do not define, or some do not.
+_STANDARD: dict[str, c.CType] = {
+    "intptr_t": c.Typedef("intptr_t", c.Int("long int", 8, True)),
+    "uintptr_t": c.Typedef("uintptr_t", c.Int("long unsigned int", 8, False)),
+}
 
 
 class TypeRungs:
@@ -54,7 +59,7 @@ class TypeRungs:
             found = self._info.safe(None, dwarf.type, name) if dwarf is not None else None
             if found is not None:
                 return found
-        return self._type_of_headers(name, modules) or declared
+        return self._type_of_headers(name, modules) or declared or _STANDARD.get(name)
 
     def _type_of_headers(self, name: str, modules: list[str]) -> c.CType | None:
         for spec in modules:

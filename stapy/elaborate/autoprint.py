@@ -13,11 +13,11 @@ def _text(text: str) -> p.FormatPiece:
     return p.FormatPiece("text", text)
 
 
-def _value(kind: str) -> list[p.FormatPiece]:
-    """A value as SystemTap shows it: hexadecimal, or a quoted string."""
+def _value(kind: str, pointer: bool = False) -> list[p.FormatPiece]:
+    """A value as SystemTap shows it: a number, a pointer in hexadecimal, a quoted string."""
     if kind == p.STRING:
-        return [_text('"'), p.FormatPiece("s", "", HEX), _text('"')]
-    return [p.FormatPiece("x", "", HEX)]
+        return [_text('"'), p.FormatPiece("s"), _text('"')]
+    return [p.FormatPiece("x", "", HEX) if pointer else p.FormatPiece("d")]
 
 
 def _print(pieces: list[p.FormatPiece], args: list[p.Expr]) -> p.Stmt:
@@ -35,27 +35,20 @@ def _operators(stat: p.Expr, var: p.Global) -> tuple[list[p.FormatPiece], list[p
     args: list[p.Expr] = []
     for op in OPERATORS:
         var.stats.add(op)
-        pieces += [_text(f" @{op}="), p.FormatPiece("x", "", HEX)]
+        pieces += [_text(f" @{op}="), p.FormatPiece("d")]
         args.append(p.StatRead(NOWHERE, p.LONG, op, stat))
     pieces.append(_text("\n"))
     return pieces, args
 
 
 def _scalar_stat(var: p.Global) -> p.Stmt:
-    """An empty statistic has only a count."""
+    """An empty statistic has only a count; SystemTap writes that one in hexadecimal."""
     place = p.GlobalRef(NOWHERE, p.STATS, var)
     pieces, args = _operators(place, var)
     count = p.StatRead(NOWHERE, p.LONG, "count", place)
     empty = p.BinaryOp(NOWHERE, p.LONG, "==", count, p.Const(NOWHERE, p.LONG, 0))
     nothing = _print([_text(f"{var.name} @count=0x0\n")], [])
     return p.If(NOWHERE, empty, nothing, _print([_text(var.name), *pieces], args))
-
-
-def _histogram(var: p.Global, stat: p.Expr) -> list[p.Stmt]:
-    if var.histogram is None:
-        return []
-    piece = p.FormatPiece("hist")
-    return [_print([piece], [p.HistogramRef(NOWHERE, p.HISTOGRAM, stat)])]
 
 
 def _array(var: p.Global) -> tuple[p.Stmt, list[p.Variable]]:
@@ -71,9 +64,7 @@ def _array(var: p.Global) -> tuple[p.Stmt, list[p.Variable]]:
         any_keys: list[p.Expr | None] = list(refs)
         element = p.ElementRef(NOWHERE, p.STATS, var, any_keys)
         more, args = _operators(element, var)
-        body = p.Block(
-            NOWHERE, [_print([*pieces, *more], [*refs, *args]), *_histogram(var, element)]
-        )
+        body = _print([*pieces, *more], [*refs, *args])
         loop = p.Foreach(NOWHERE, var, keys, None, None, "value", 0, "count", True, None, body)
         return loop, keys
     value = p.Variable("__val", var.type)
@@ -84,15 +75,13 @@ def _array(var: p.Global) -> tuple[p.Stmt, list[p.Variable]]:
     return loop, [*keys, value]
 
 
-def handler_body(var: p.Global) -> tuple[p.Stmt, list[p.Variable]]:
-    """What prints one global, and the locals for it."""
+def handler_body(var: p.Global, pointer: bool) -> tuple[p.Stmt, list[p.Variable]]:
+    """What prints one global, which may be a pointer, and the locals for it."""
     var.autoprint = True
     if var.keys:
         return _array(var)
     if var.type == p.STATS:
-        place = p.GlobalRef(NOWHERE, p.STATS, var)
-        stmt = _scalar_stat(var)
-        more = _histogram(var, place)
-        return (p.Block(NOWHERE, [stmt, *more]) if more else stmt), []
+        return _scalar_stat(var), []
     place = p.GlobalRef(NOWHERE, var.type, var)
-    return _print([_text(var.name + "="), *_value(var.type), _text("\n")], [place]), []
+    shown = _value(var.type, pointer)
+    return _print([_text(var.name + "="), *shown, _text("\n")], [place]), []

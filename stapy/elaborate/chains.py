@@ -110,6 +110,8 @@ def rvalue(low: Lowerer, place: Place, span: Span) -> p.Expr:
         if place.address is None:
             return low.pending("E0245", "cannot read an array that is in registers", span)
         result = add(place.address, place.bit_offset // 8)
+        if result is place.address:
+            result = copy_tree(result)  # what it was has a type of its own
         pointer = ctypes.Pointer(type.element, user=place.user)
         low.resolver.remember(result, pointer)
         return result

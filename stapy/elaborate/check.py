@@ -15,16 +15,19 @@ if TYPE_CHECKING:
 
 
 def settings(given: dict[str, str], variables: list[p.Global], diagnostics: Diagnostics) -> None:
-    """What ``-G NAME=VALUE`` names must be a scalar of the script, and the value must fit."""
+    """What ``-G NAME=VALUE`` names must be a scalar, and the value must fit.
+
+    ``variables`` are those of the program, the script's own behind the library's of
+    that name; one that does not exist is warned of.
+    """
     known = {var.name: var for var in variables}
     for name, value in given.items():
         var = known.get(name)
         if var is None:
             from stapy.suggest import did_you_mean
 
-            diagnostics.error(
-                "semantic error",
-                "E0292",
+            diagnostics.warning(
+                "W0614",
                 f"no global variable '{name}' to set with -G",
                 hint=did_you_mean(name, list(known)),
             )

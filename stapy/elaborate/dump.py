@@ -206,8 +206,6 @@ def format_text(pieces: list[p.FormatPiece]) -> str:
             continue
         width = "" if piece.width is None else str(piece.width)
         precision = "" if piece.precision is None else f".{piece.precision}"
-        if piece.kind == "b":
-            width = str(piece.size)
         text += f"%{piece.flags}{width}{precision}{piece.kind}"
     return quote(text)
 

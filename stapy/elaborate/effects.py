@@ -78,7 +78,10 @@ def access(node: Any) -> Access:
 
 
 def values_read(node: Any) -> set[str]:
-    """Globals whose value a tree uses: ``x++`` and ``x += 1`` as statements do not count."""
+    """Globals whose value a tree uses: ``x++`` and ``x += 1`` as statements do not count.
+
+    ``delete`` does, as in SystemTap: a script that takes elements away looks after them itself.
+    """
     found: set[str] = set()
     targets: set[int] = set()
     for item in walk(node):
@@ -86,9 +89,7 @@ def values_read(node: Any) -> set[str]:
             targets.add(id(item.expr.target))
         elif isinstance(item, p.Loop) and isinstance(item.step, (p.AssignOp, p.IncrementOp)):
             targets.add(id(item.step.target))
-        elif isinstance(item, p.Delete) or (
-            isinstance(item, p.AssignOp) and item.op in ("=", "<<<")
-        ):
+        elif isinstance(item, p.AssignOp) and item.op in ("=", "<<<"):
             targets.add(id(item.target))
         elif isinstance(item, (p.GlobalRef, p.ElementRef)):
             if id(item) not in targets:
@@ -123,9 +124,9 @@ def acts(item: Any) -> bool:
         return not isinstance(item.target, p.LocalRef)
     if isinstance(item, p.PrintOp):
         return item.type != p.STRING
-    if isinstance(item, p.EmbeddedValue):
+    if isinstance(item, (p.EmbeddedValue, p.EmbeddedC)):
         return not item.markers & PURE
-    return isinstance(item, (p.EmbeddedC, p.Delete, p.SaveEntry))
+    return isinstance(item, (p.Delete, p.SaveEntry))
 
 
 def function_effects(functions: Iterable[p.Function]) -> set[str]:
@@ -154,11 +155,11 @@ def function_effects(functions: Iterable[p.Function]) -> set[str]:
 def has_effect(node: Any, impure: set[str]) -> bool:
     """True when dropping an expression would change what the script does."""
     for item in walk(node):
-        if isinstance(item, (p.AssignOp, p.IncrementOp, p.EmbeddedC, p.SaveEntry)):
+        if isinstance(item, (p.AssignOp, p.IncrementOp, p.SaveEntry)):
             return True
         if isinstance(item, p.PrintOp) and item.type != p.STRING:
             return True
-        if isinstance(item, p.EmbeddedValue) and not item.markers & PURE:
+        if isinstance(item, (p.EmbeddedValue, p.EmbeddedC)) and not item.markers & PURE:
             return True
         if isinstance(item, p.CallOp):
             function: p.Function | None = item.function
@@ -261,6 +262,7 @@ _FAILING = (
     p.EmbeddedValue,
     p.StatRead,
     p.BucketRead,
+    p.BucketIn,
     p.Loop,
     p.Foreach,
     p.ForeachBucket,

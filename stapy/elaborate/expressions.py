@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from stapy.diagnostics import NOWHERE, Span
 from stapy.elaborate import casts, globalvars, stats, targets
 from stapy.elaborate import program as p
 from stapy.elaborate.effects import PRAGMA_READ, PRAGMA_WRITE
 from stapy.elaborate.fold import constant
 from stapy.elaborate.printing import print_
+from stapy.elaborate.privilege import asserted, check_code
 from stapy.elaborate.syntax import markers, walk
 from stapy.parse import nodes as n
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from stapy.diagnostics import Span
     from stapy.elaborate.lower import Lowerer
 
 COMPARE = {"<", ">", "<=", ">=", "==", "!="}
@@ -86,7 +87,9 @@ def binary(low: Lowerer, node: n.Binary) -> p.Expr:
     """Arithmetic, bits, comparison, concatenation."""
     left, right = low.expr(node.left), low.expr(node.right)
     kind = p.STRING if node.op == "." else p.LONG
-    return p.BinaryOp(node.span, kind, node.op, left, right)
+    at = node.operator_at
+    place = Span(node.span.source, at, at + len(node.op)) if at >= 0 else NOWHERE
+    return p.BinaryOp(node.span, kind, node.op, left, right, place)
 
 
 def logical(low: Lowerer, node: n.Logical) -> p.Expr:
@@ -101,15 +104,15 @@ def logical(low: Lowerer, node: n.Logical) -> p.Expr:
 
 def regex(low: Lowerer, node: n.Regex) -> p.Expr:
     """``=~`` and ``!~``."""
-    from stapy.elaborate.regexcheck import check
+    from stapy.regexsyntax import RegexError, parse
 
     left = low.expr(node.left)
-    wrong = check(node.pattern.value)
-    if wrong is not None:
-        position, text = wrong
+    try:
+        parse(node.pattern.value)
+    except RegexError as wrong:
         low.error(
             "E0256",
-            f"regex compilation error (at position {position}): {text}",
+            f"regex compilation error (at position {wrong.offset}): {wrong.message}",
             node.pattern.span,
         )
     return p.RegexMatch(node.span, p.LONG, left, node.pattern.value, node.op == "!~")
@@ -174,9 +177,18 @@ def assign(low: Lowerer, node: n.Assign) -> p.Expr:
     ctype = low.resolver.ctype(value)
     if node.op == "=":
         low.resolver.remember(result, ctype)
+        low.resolver.note_stored(target, ctype)
         if isinstance(node.target, n.Name):
             low.resolver.assign_ctype(low.body, node.target.name, value)
+    else:
+        _moved(low, node.target)
     return result
+
+
+def _moved(low: Lowerer, target: n.Expr) -> None:
+    """A local that arithmetic has changed is no pointer to what it pointed to."""
+    if isinstance(target, n.Name) and target.name in low.body.ctypes:
+        low.body.ctypes[target.name] = None
 
 
 def increment(low: Lowerer, node: n.Increment) -> p.Expr:
@@ -184,6 +196,7 @@ def increment(low: Lowerer, node: n.Increment) -> p.Expr:
     target = lvalue(low, node.operand, f"'{node.op}'", node)
     if target is None:
         return p.Const(node.span, low.types.new(), 0)
+    _moved(low, node.operand)
     return p.IncrementOp(node.span, p.LONG, node.op, target, node.prefix)
 
 
@@ -215,6 +228,8 @@ def embedded(low: Lowerer, node: n.EmbeddedExpr) -> p.Expr:
     """``%{ C %}`` as a value."""
     marks = markers(node.code)
     kind = p.STRING if "string" in marks else p.LONG
+    check_code(low, marks, node.span)
+    marks |= asserted(low.services, marks)
     reads, writes = pragma_globals(low, marks)
     arguments = embedded_arguments(low, node.code, node.span)
     return p.EmbeddedValue(node.span, kind, node.code, marks, reads, writes, arguments)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 from stapy.diagnostics import NOWHERE, Diagnostics
-from stapy.elaborate import check, pending, unused
+from stapy.elaborate import check, entryvars, pending, unused
 from stapy.elaborate import program as p
 from stapy.elaborate.arming import Conditions
 from stapy.elaborate.autoprint import handler_body
@@ -53,7 +54,7 @@ class _Probe(Record):
 class Finisher:
     """Makes a `Program` of what the resolver and the optimiser left."""
 
-    def __init__(self, resolver: Resolver, dropped: Dropped) -> None:
+    def __init__(self, resolver: Resolver, dropped: list[Dropped]) -> None:
         self.resolver = resolver
         self.dropped = dropped
         self.services = resolver.services
@@ -61,6 +62,7 @@ class Finisher:
         self.conditions = Conditions([], set())
         self.pushdown: Pushdown | None = None
         self.inference = Inference(resolver.types, resolver.services.diagnostics)
+        self.inference.ctype = resolver.ctype
 
     def run(self) -> p.Program | None:
         """The program; None when there are errors."""
@@ -70,16 +72,20 @@ class Finisher:
         if self.diagnostics.errors:
             return None
         self._settle()
-        unused.type_errors(self.dropped, self.resolver.types, self.diagnostics)
+        library = self._library_globals()
+        unused.type_errors(self.dropped, self.resolver.types, self.diagnostics, library)
+        if self.diagnostics.errors:
+            return None
         functions = [f.function for f in self.resolver.functions]
         globals_ = self._globals_by_name()
         graph = CallGraph(functions, globals_)
         self._check(graph)
-        own = [i.var for i in self.resolver.names.infos.values() if not i.library]
-        check.settings(self.services.options.globals, own, self.diagnostics)
+        infos = self.resolver.names.infos.values()
+        settable = [i.var for i in sorted(infos, key=lambda i: not i.library)]
+        check.settings(self.services.options.globals, settable, self.diagnostics)
         if self.diagnostics.errors:
             return None
-        probes = [self._probe(raw) for raw in self.resolver.probes if self._armed(raw)]
+        probes = [self._probe(raw) for raw in self.resolver.probes]
         if not probes:
             self.diagnostics.error(
                 "semantic error",
@@ -143,8 +149,7 @@ class Finisher:
             return
         # SystemTap drops much of this later: a type that only dropped code tells is one.
         unused.infer(self.dropped, self.resolver.types, Diagnostics(self.diagnostics.sources))
-        infos = self.resolver.names.infos
-        library = {name for name, info in infos.items() if info.library}
+        library = self._library_globals()
         if self.resolver.ruled_out:
             trial = Inference(self.resolver.types, Diagnostics(self.diagnostics.sources))
             for body, _ in bodies:
@@ -153,8 +158,16 @@ class Finisher:
                 from stapy.elaborate import ruledout
 
                 ruledout.infer(self.resolver)
+        for raw in self.resolver.probes:
+            known = functools.partial(entryvars.find, self.resolver, raw)
+            for value in [raw.body, *(raw.slots.values if raw.slots is not None else ())]:
+                self.inference.unresolved(value, library, known)
         for body, _ in bodies:
             self.inference.unresolved(body, library)
+
+    def _library_globals(self) -> set[str]:
+        infos = self.resolver.names.infos
+        return {name for name, info in infos.items() if info.library}
 
     def _settle(self) -> None:
         for body, _ in self._bodies():
@@ -193,10 +206,6 @@ class Finisher:
         return {info.var.name: info.var for info in self.resolver.names.infos.values()}
 
     # --- probes -------------------------------------------------------------------
-
-    def _armed(self, raw: Raw) -> bool:
-        """``never`` is checked like every probe, but there is nothing to run."""
-        return any(getattr(m.site, "phase", "") != "never" for m in raw.matches)
 
     def _probe(self, raw: Raw) -> _Probe:
         derived = raw.derived
@@ -264,7 +273,7 @@ class Finisher:
             var = info.var
             if info.library or var.c_name in read or var.c_name not in written:
                 continue
-            body, locals_ = handler_body(var)
+            body, locals_ = handler_body(var, self.resolver.holds_pointers(var))
             result.append(self._end_probe(body, locals_))
         return result
 

@@ -86,7 +86,7 @@ def _known(node: p.Expr, value_of: ValueOf) -> int | str | None:
         return int(bool(right)) if isinstance(right, int) else None
     if isinstance(node, p.Conditional):
         cond = value_of(node.cond)
-        if isinstance(cond, int) and node.yes.type == node.no.type:
+        if isinstance(cond, int):
             return value_of(node.yes if cond else node.no)
     return None
 
@@ -121,7 +121,7 @@ def fold(node: p.Expr) -> p.Expr:
             return p.Text(node.span, p.STRING, known)
     if isinstance(node, p.Conditional):
         cond = literal(node.cond)
-        if isinstance(cond, int) and node.yes.type == node.no.type:
+        if isinstance(cond, int):
             return node.yes if cond else node.no
     if isinstance(node, p.LogicalOp) and isinstance(literal(node.left), int):
         # The left side does not decide (that was folded above): the right side does.

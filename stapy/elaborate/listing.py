@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from stapy.debuginfo import ctypes
 from stapy.elaborate import program as p
+from stapy.elaborate.privilege import STAPUSR
 from stapy.elaborate.walk import walk
 
 if TYPE_CHECKING:
@@ -26,10 +27,11 @@ def list_points(scripts: list[Script], services: Services, variables: bool) -> l
     resolver = Resolver(services)
     if variables:
         resolver.run(scripts)
-        if not resolver.probes:
+        asked = [raw for raw in resolver.probes if raw.derived.user]
+        if not asked:
             return []
         _infer(resolver)
-        lines = [line for raw in resolver.probes for line in _described(raw, resolver)]
+        lines = [line for raw in asked for line in _described(raw, resolver)]
     else:
         lines = _names(scripts, resolver)
     return sorted(set(lines))
@@ -99,13 +101,18 @@ def _locals(raw: Raw, resolver: Resolver) -> list[tuple[str, str]]:
     return list(found.items())
 
 
+def _spelled(type: ctypes.CType) -> str:
+    """A C type as SystemTap writes it: ``struct file*``."""
+    return ctypes.c_name(type).replace(" *", "*")
+
+
 def _targets(scope: TargetScope) -> str:
     text = ""
     shown: dict[str, Any] = dict(scope.variables)
     if scope.entry is not None:
         shown.update(scope.entry.variables)
     for name, variable in shown.items():
-        kind = "string" if variable.string else ctypes.c_name(variable.type)
+        kind = "string" if variable.string else _spelled(variable.type)
         text += f" {name}:{kind}"
     return text
 
@@ -117,8 +124,15 @@ def dump(what: str, services: Services) -> list[str]:
     """``probe-types``, ``probe-aliases`` or ``functions``."""
     if what == "probe-types":
         from stapy.probes import families
+        from stapy.probes.family import is_unprivileged
 
-        return sorted(str(form) for family in families() for form in family.forms)
+        everything = services.options.privilege != STAPUSR
+        return sorted(
+            str(form)
+            for family in families()
+            if everything or is_unprivileged(family)
+            for form in family.forms
+        )
     if what == "probe-aliases":
         return sorted({".".join(names) for names, _ in services.library.alias_names()})
     return _functions(services)

@@ -209,23 +209,49 @@ class Lowerer:
 
     def while_(self, node: n.WhileStmt) -> p.Stmt:
         """``while``."""
-        cond = self.expr(node.cond)
-        return p.Loop(node.span, cond, None, self.loop_body(node.body))
+
+        def loop() -> p.Stmt:
+            cond = self.expr(node.cond)
+            return p.Loop(node.span, cond, None, self.loop_body(node.body))
+
+        return self._around(loop)
 
     def for_(self, node: n.ForStmt) -> p.Stmt:
         """``for``: the first part comes before the loop."""
+
+        def loop() -> p.Stmt:
+            cond = self.expr(node.cond) if node.cond is not None else None
+            body = self.loop_body(node.body)
+            step = self.expr(node.step) if node.step is not None else None
+            return p.Loop(node.span, cond, step, body)
+
         init = self.expr(node.init) if node.init is not None else None
-        cond = self.expr(node.cond) if node.cond is not None else None
-        step = self.expr(node.step) if node.step is not None else None
-        loop = p.Loop(node.span, cond, step, self.loop_body(node.body))
+        made = self._around(loop)
         if init is None:
-            return loop
-        return p.Block(node.span, [p.Evaluate(init.span, init), loop])
+            return made
+        return p.Block(node.span, [p.Evaluate(init.span, init), made])
+
+    def _around(self, loop: Callable[[], p.Stmt]) -> p.Stmt:
+        """Lower a loop; what its end leaves of C types is what its next round begins with.
+
+        When a local has a type before the loop that the loop takes from it, the loop is
+        lowered anew without it.
+        """
+        known = dict(self.body.ctypes)
+        made = loop()
+        found = self.body.ctypes
+        lost = [name for name, type in known.items() if type is not None and found[name] is None]
+        if lost:
+            self.body.ctypes = {**known, **dict.fromkeys(lost)}
+            made = loop()
+        return made
 
     def loop_variable(self, key: n.ForeachKey) -> tuple[p.Variable, p.Stmt | None]:
         """The variable of a loop; for the name of a global, a hidden one and its assignment."""
         var = self.global_(key.name)
         if var is None:
+            if key.name in self.body.ctypes:
+                self.body.ctypes[key.name] = None
             return self.local(key.name), None
         if not self.names.note_arity(var, 0, key.span):
             return self.local(key.name), None
@@ -263,10 +289,12 @@ class Lowerer:
         sort = self._sort(node)
         if sort is None:
             return p.Block(node.span, [])
-        body = self.loop_body(node.body)
+        body = self._around(lambda: self.loop_body(node.body))
         if copies:
             body = p.Block(body.span, [*copies, body])
         by, index, op, descending = sort
+        if op:
+            var.stats.add(op)  # the order reads it, like an operator of the body
         return p.Foreach(
             node.span, var, keys, value, slice_, by, index, op, descending, limit, body
         )
@@ -410,11 +438,15 @@ class Lowerer:
     def embedded(self, node: n.EmbeddedStmt) -> p.Stmt:
         """``%{ C %}``."""
         from stapy.elaborate.expressions import embedded_arguments, pragma_globals
+        from stapy.elaborate.privilege import asserted, check_code
         from stapy.elaborate.syntax import markers
 
-        reads, writes = pragma_globals(self, markers(node.code))
+        marks = markers(node.code)
+        check_code(self, marks, node.span)
+        marks |= asserted(self.services, marks)
+        reads, writes = pragma_globals(self, marks)
         arguments = embedded_arguments(self, node.code, node.span)
-        return p.EmbeddedC(node.span, node.code, reads, writes, arguments)
+        return p.EmbeddedC(node.span, node.code, marks, reads, writes, arguments)
 
 
 _STATEMENTS: dict[type, Any] = {

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stapy.elaborate import program as p
-from stapy.elaborate.effects import calls, function_effects, has_effect
-from stapy.elaborate.fold import constant, fold
+from stapy.elaborate.effects import acts, calls, function_effects, has_effect
+from stapy.elaborate.fold import constant, fold, literal
+from stapy.elaborate.unused import Dropped
 from stapy.elaborate.walk import transform, walk
 
 if TYPE_CHECKING:
     from stapy.diagnostics import Span
     from stapy.elaborate.resolve import FunctionBody, Raw, Resolver
-    from stapy.elaborate.unused import Dropped
 
 MAX_ROUNDS = 50
 
@@ -28,7 +28,7 @@ class Optimiser:
         self._quiet = False
         self._used: set[str] = set()  # locals of the body at hand that are read somewhere
         self._function: p.Function | None = None  # the one whose body is at hand
-        self.dropped: Dropped = []  # of the user's code
+        self.dropped: list[Dropped] = []  # of the user's code
 
     # --- messages -----------------------------------------------------------
 
@@ -40,10 +40,18 @@ class Optimiser:
         if not self._quiet and not self.services.diagnostics.errors and self._user(span):
             self.services.diagnostics.warning(code, text, span, hint=hint)
 
-    def _drop(self, node: Any) -> None:
+    def _drop(self, node: Any, lenient: bool = False) -> None:
         """Note a piece that is left out, so that its types can be checked all the same."""
         if node is not None and self._user(node.span):
-            self.dropped.append((node, self._function))
+            acts_ = not lenient and self._acts(node)
+            self.dropped.append(Dropped(node, self._function, acts_))
+
+    def _acts(self, node: Any) -> bool:
+        """True for code that only never runs: SystemTap checks it like all other code."""
+        return any(
+            acts(item) or (isinstance(item, p.CallOp) and has_effect(item, self.impure))
+            for item in walk(node)
+        )
 
     # --- the whole program ----------------------------------------------------
 
@@ -105,7 +113,7 @@ class Optimiser:
             text = f"Eliding unused function '{function.name}'"
             self._warn("W0611", text, function.span, hint="-u keeps it")
         if function.body is not None:
-            self.dropped.append((function.body, function))
+            self.dropped.append(Dropped(function.body, function, False))
 
     def _idle_function(self, item: FunctionBody) -> None:
         function = item.function
@@ -165,6 +173,8 @@ class Optimiser:
             folded = fold(node)
             if isinstance(node, p.LogicalOp) and isinstance(folded, p.Const):
                 self._drop(node)
+            elif isinstance(node, p.Conditional) and isinstance(cond := literal(node.cond), int):
+                self._drop(node.no if cond else node.yes)
             return folded
         change = _STATEMENTS.get(type(node))
         return change(self, node) if change is not None else node
@@ -181,6 +191,13 @@ class Optimiser:
         self._drop(node.expr)
         return self._nothing(node)
 
+    def embedded(self, node: p.EmbeddedC) -> p.Stmt:
+        """Drop C that promises to do nothing but compute a value."""
+        if has_effect(node, self.impure):
+            return node
+        self._warn("W0604", "Eliding side-effect-free expression ", node.span)
+        return self._nothing(node)
+
     def block(self, node: p.Block) -> p.Stmt:
         """Flatten blocks; nothing after a jump is reached."""
         flat: list[p.Stmt] = []
@@ -192,7 +209,7 @@ class Optimiser:
         for number, item in enumerate(flat):
             if isinstance(item, (p.Next, p.Return, p.Break, p.Continue)):
                 for unreached in flat[number + 1 :]:
-                    self._drop(unreached)
+                    self._drop(unreached, lenient=True)
                 del flat[number + 1 :]
                 break
         node.body = flat
@@ -236,7 +253,14 @@ class Optimiser:
         return self._nothing(node)
 
     def foreach(self, node: p.Foreach) -> p.Stmt:
-        """Drop an empty loop over an array, unless its variables are used after it."""
+        """Drop a loop that never runs, or an empty one unless its variables are used after it."""
+        known = constant(node.limit) if node.limit is not None else None
+        if isinstance(known, int) and known <= 0:
+            slots = [slot for slot in node.slice or () if slot is not None]
+            if any(has_effect(slot, self.impure) for slot in slots):
+                return node
+            self._drop(node)
+            return self._nothing(node)
         if not _is_empty(node.body):
             return node
         limit = node.limit is not None and has_effect(node.limit, self.impure)
@@ -291,6 +315,7 @@ def _mentioned(body: p.Stmt) -> set[str]:
 
 _STATEMENTS: dict[type, Any] = {
     p.Evaluate: Optimiser.evaluate,
+    p.EmbeddedC: Optimiser.embedded,
     p.Block: Optimiser.block,
     p.If: Optimiser.if_,
     p.Loop: Optimiser.loop,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from stapy.diagnostics import NOWHERE, SourceMap, Span, used_at
 from stapy.elaborate.pointtree import Hit, Mismatch, PointTree, is_wild
+from stapy.elaborate.privilege import FORBIDDEN, check_point
 from stapy.elaborate.select import AliasSource, FileScope, Names, ProbeSource
 from stapy.parse import nodes as n
 from stapy.probes.family import Family, Match, PointError, listed, print_component
@@ -123,6 +124,7 @@ class Points:
         """A list of alternatives: ``?`` may fail, ``!`` ends the list when it matched."""
         result: list[Derived] = []
         first: PointError | None = None
+        forbidden: PointError | None = None
         for point in points:
             if suffix:
                 point = replace(point, components=point.components + suffix)
@@ -130,6 +132,7 @@ class Points:
                 found = self._point(point, file, way, middle)
             except PointError as error:
                 if point.optional or point.sufficient or way.optional:
+                    forbidden = error if error.code == FORBIDDEN else forbidden
                     continue
                 if report:
                     self.report(error, point.span)
@@ -141,6 +144,8 @@ class Points:
             result += found
             if point.sufficient and found:
                 break
+        # An alias all of whose alternatives are forbidden is forbidden, not without a match.
+        first = first or (None if result else forbidden)
         if first is not None and not report:
             raise first
         return result
@@ -179,6 +184,7 @@ class Points:
             concrete = replace(
                 point, components=hit.components, optional=point.optional or way.optional
             )
+            check_point(self.services, hit.node.family, concrete)
             matches = self._matches(hit.node.family, concrete)
             if not matches:
                 raise PointError("E0231", "no match", point.span)
@@ -297,6 +303,10 @@ def _explain(error: PointError, mismatch: Mismatch, above: str) -> None:
         return
     error.notes = [f"'{component.name}' is not one of the {len(names)} names{under}"]
     error.notes.append(f"stapy -l '{above + '.*' if above else '*'}' lists them")
+    from stapy.habits import FAMILIES
+
     near = nearest(component.name, names, 3)
+    if not above and component.name in FAMILIES:
+        near = [FAMILIES[component.name]]
     if near:
         error.hint = "did you mean " + " or ".join(f"'{word}'" for word in near) + "?"

@@ -59,7 +59,7 @@ class _Writer:
         if isinstance(value, Pending):
             self.text("?")
             return
-        if _is_char(type):
+        if _is_char(type) and not place.bit_size:
             self.text("'")
             self.value("c", value, "#")
             self.text("'")

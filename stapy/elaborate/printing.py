@@ -61,14 +61,15 @@ def _piece(found: re.Match[str], text: str) -> p.FormatPiece:
     exact: int | str | None = None
     if has_dot:
         exact = "*" if precision == "*" else int(precision or 0)
-    size = 0
-    if kind == "b":
-        # The width of %b says how many bytes; a precision pads.
-        size = wide if isinstance(wide, int) and wide else 8
-        if size not in (1, 2, 4, 8):
-            raise FormatError(f"%{size}b: only 1, 2, 4 and 8 bytes can be written")
-        wide = None
-    return p.FormatPiece(kind, "", flags, wide, exact, size)
+    return p.FormatPiece(kind, "", flags, wide, exact)
+
+
+def _pad_pointer(piece: p.FormatPiece) -> None:
+    """``%p`` as it was before 1.3: 16 digits, zeros in front."""
+    if piece.kind != "p":
+        return
+    digits = 16 if not isinstance(piece.width, int) else max(piece.width - 2, 0)
+    piece.precision = digits if "-" in piece.flags else min(digits, 16)
 
 
 def wants(piece: p.FormatPiece) -> list[str]:
@@ -87,6 +88,8 @@ def print_(low: Lowerer, node: n.Print) -> p.Expr:
     """Any of the print family."""
     from stapy.elaborate.stats import histogram_stat
 
+    if node.name == "print_char":
+        return _char(low, node)
     base = node.name[1:] if node.name.startswith("s") else node.name
     kind = p.STRING if node.name.startswith("s") else p.VOID
     args: list[p.Expr] = []
@@ -114,16 +117,24 @@ def print_(low: Lowerer, node: n.Print) -> p.Expr:
         pieces.append(p.FormatPiece("hist" if isinstance(item, p.HistogramRef) else AUTO))
     if base.startswith("printd") and len(args) < 2:
         low.error("E0258", f"too few arguments to {node.name}", node.span)
-    if base.endswith("ln"):
-        pieces.append(p.FormatPiece("text", "\n"))
     histogram = next((a for a in args if isinstance(a, p.HistogramRef)), None)
-    if histogram is not None and (len(args) > 1 or kind == p.STRING):
+    if base.endswith("ln") and histogram is None:  # a picture ends in an empty line
+        pieces.append(p.FormatPiece("text", "\n"))
+    if histogram is not None and len(args) > 1:
         low.error(
             "E0303",
             "a histogram must be the only argument of print",
             histogram.span,
         )
     return p.PrintOp(node.span, kind, pieces, args)
+
+
+def _char(low: Lowerer, node: n.Print) -> p.Expr:
+    """``print_char``: the byte with that number."""
+    args = [low.expr(arg) for arg in node.args]
+    if len(args) != 1:
+        return low.error("E0258", "print_char prints one character", node.span)
+    return p.PrintOp(node.span, p.VOID, [p.FormatPiece("c")], args)
 
 
 def _formatted(low: Lowerer, node: n.Print, args: list[p.Expr], kind: str) -> p.Expr:
@@ -134,6 +145,9 @@ def _formatted(low: Lowerer, node: n.Print, args: list[p.Expr], kind: str) -> p.
         pieces = parse_format(format_.value)
     except FormatError as wrong:
         return low.error("E0259", str(wrong), format_.span, hint="'%%' prints a percent sign")
+    if not low.services.at_least("1.3"):
+        for piece in pieces:
+            _pad_pointer(piece)
     wanted = [item for piece in pieces for item in wants(piece)]
     if len(wanted) != len(args):
         return _wrong_count(low, node.span, len(wanted), len(args))

@@ -61,6 +61,10 @@ class Global(Record):
     span: Span = NOWHERE
 
 
+# The mark of C that first asserts to be in a process of the session's user.
+ASSERTS = "assert-myproc"
+
+
 class Variable(Record):
     """A local variable or a parameter."""
 
@@ -139,12 +143,14 @@ class BinaryOp(Expr):
     Arithmetic and bit operators take longs; comparisons take two longs or two
     strings and give a long; ``.`` concatenates strings.  ``/`` and ``%`` fail
     on a zero divisor, as do ``u/`` and ``u%``, which divide without sign: no
-    script can write them, but locations of variables can.
+    script can write them, but locations of variables can.  ``operator_span`` is
+    the operator's place: folding may replace what stands beside it.
     """
 
     op: str
     left: Expr
     right: Expr
+    operator_span: Span = NOWHERE
 
 
 class UnaryOp(Expr):
@@ -210,7 +216,7 @@ class FormatPiece(Record):
     ``kind`` is "text" (literal in ``text``) or the directive letter
     ``d i u o x X s c p b m M n`` ("d" for plain print of a long, "s" of a string,
     "hist" for a histogram argument).  ``width``/``precision``: a number, None,
-    or "*" when the next argument gives it.  ``size`` is the byte count of ``%4b``.
+    or "*" when the next argument gives it.
     """
 
     kind: str
@@ -218,7 +224,6 @@ class FormatPiece(Record):
     flags: str = ""
     width: int | str | None = None
     precision: int | str | None = None
-    size: int = 0
 
 
 class PrintOp(Expr):
@@ -487,6 +492,7 @@ class EmbeddedC(Stmt):
     """``%{ C %}`` as a statement; fields as in `EmbeddedValue`."""
 
     code: str
+    markers: set[str] = new(set)
     reads: list[Global] = new(list)
     writes: list[Global] = new(list)
     arguments: list[Expr] = new(list)

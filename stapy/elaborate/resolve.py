@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from stapy.debuginfo import ctypes
 from stapy.diagnostics import Diagnostics, Label
+from stapy.elaborate import privilege, syntax, unused
 from stapy.elaborate import program as p
-from stapy.elaborate import syntax, unused
 from stapy.elaborate.lower import Body, EntrySlots, Lowerer
 from stapy.elaborate.pending import Pending
 from stapy.elaborate.points import ConditionPiece, Derived, Points
@@ -75,6 +75,7 @@ class Resolver:
         self._plain_names = not services.at_least("1.8")
         # Expressions are kept with their C type: an id is only unique while its object lives.
         self._ctypes: dict[int, tuple[p.Expr, CType]] = {}
+        self._stored: dict[int, list[CType | None]] = {}  # in globals, by their id
 
     # --- the worklist -----------------------------------------------------
 
@@ -230,7 +231,8 @@ class Resolver:
         if not fitting:
             self._wrong_count(node, sources)
             return None
-        return self._chain(fitting, low.body, args)
+        privilege.check_call(low, node, fitting)
+        return self._chain(fitting, low.body, args, node.span)
 
     def library_call(
         self, low: Lowerer, name: str, args: list[p.Expr], span: Span
@@ -240,16 +242,19 @@ class Resolver:
         fitting = [s for s in sources if len(s.decl.params) == len(args)]
         if not fitting:
             return None
-        function = self._chain(fitting, low.body, args)
+        function = self._chain(fitting, low.body, args, span)
         return p.CallOp(span, function.type, function, args)
 
-    def _chain(self, sources: list[FunctionSource], body: Body, args: list[p.Expr]) -> p.Function:
+    def _chain(
+        self, sources: list[FunctionSource], body: Body, args: list[p.Expr], use: Span
+    ) -> p.Function:
         first, rest = sources[0], sources[1:]
+        privilege.check_function(self.services, first.decl, use)
         function = self._function(first, body, args)
         if rest and not syntax.has_next(first.decl):
             self._warn_unreachable(rest[0], first)
         elif rest and function.next is None:
-            function.next = self._chain(rest, body, args)
+            function.next = self._chain(rest, body, args, use)
             following = function.next
             kinds = [(function.type, following.type)]
             kinds += [(a.type, b.type) for a, b in zip(function.params, following.params)]
@@ -333,6 +338,7 @@ class Resolver:
                 self.types.unify(open_kind, param.type, param.span)
             params.append(p.Variable(param.name, open_kind))
         marks = syntax.markers(decl.code) if decl.code is not None else set()
+        marks |= privilege.asserted(self.services, marks)
         if self._plain_names:
             marks.add("unmangled")
         return p.Function(
@@ -365,6 +371,7 @@ class Resolver:
         return result
 
     def _unknown_function(self, low: Lowerer, node: n.Call) -> None:
+        from stapy.habits import function_hint
         from stapy.suggest import nearest
 
         names = sorted({*self.names.function_names(low.body.file), *PRINTERS})
@@ -377,7 +384,7 @@ class Resolver:
             text,
             node.span,
             where="no function of this name",
-            hint=f"did you mean '{near[0]}'?" if near else "",
+            hint=function_hint(node.name) or (f"did you mean '{near[0]}'?" if near else ""),
         )
 
     def _wrong_count(self, node: n.Call, sources: list[FunctionSource]) -> None:
@@ -419,6 +426,18 @@ class Resolver:
         if name in body.ctypes:
             type = _common([body.ctypes[name], type])
         body.ctypes[name] = type
+
+    def note_stored(self, target: p.Expr, type: CType | None) -> None:
+        """A global was given a value of this C type."""
+        if isinstance(target, p.GlobalRef):
+            self._stored.setdefault(id(target.var), []).append(type)
+
+    def holds_pointers(self, var: p.Global) -> bool:
+        """True when a scalar global was given a pointer anywhere."""
+        types = self._stored.get(id(var), [])
+        return not var.keys and any(
+            type is not None and isinstance(ctypes.strip(type), ctypes.Pointer) for type in types
+        )
 
     def result_ctype(self, function: p.Function) -> CType | None:
         """The C type of what a function returns."""

@@ -1,8 +1,9 @@
 """Which declarations take part: the user's scripts, and library files as they are needed.
 
 A library file is taken as a whole when a function or global of it is used: its
-globals, probes and top-level C then belong to the program.  Aliases are only
-looked up; using one takes nothing but its body.
+globals, probes and top-level C then belong to the program.  So is the file of an
+alias that is used, when it has probes or private names; else the alias's body is all
+that is needed of it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 USER_PRIORITY = 0
 LIBRARY_PRIORITY = 1
+MAX_KEYS = 9  # as many as the runtime's table of an array's keys has
 
 
 class FileScope(Record):
@@ -187,12 +189,15 @@ class Names:
         return self._alias_files[path]
 
     def enter(self, file: FileScope) -> FileScope:
-        """The file as the resolver sees it: private names of an alias's file need the file."""
+        """The file as the resolver sees it: private names and probes of an alias's file need it."""
         script = file.script
         if not script.library or file in self.files:
             return file
-        private = any(getattr(decl, "private", False) for decl in script.decls)
-        if not private:
+        whole = any(
+            isinstance(decl, n.ProbeDecl) or getattr(decl, "private", False)
+            for decl in script.decls
+        )
+        if not whole:
             return file
         return self._pull(script.path) or file
 
@@ -249,6 +254,19 @@ class Names:
     def note_arity(self, var: Global, arity: int, span: Span) -> bool:
         """All uses of a global must have one number of keys; False (reported) when not."""
         info = self.infos[var.c_name]
+        if arity > MAX_KEYS and info.complained:
+            return False
+        if arity > MAX_KEYS:
+            info.complained = True
+            self.services.diagnostics.error(
+                "semantic error",
+                "E0205",
+                f"too many array indexes: {arity}, at most {MAX_KEYS}",
+                span,
+                where=f"'{var.name}' has {arity} keys",
+                hint="put several values into one key with sprintf()",
+            )
+            return False
         if info.arity is None:
             info.arity, info.arity_span = arity, span
             var.keys = [self.types.new() for _ in range(arity)]

@@ -11,7 +11,9 @@ from stapy.parse import nodes as n
 if TYPE_CHECKING:
     from stapy.elaborate.lower import Lowerer
 
-MAX_BUCKETS = 128
+MAX_BUCKETS = 128  # with those of what is below and above
+POSSIBLE_BUCKETS = 4090  # the kernel has 32 KiB for a per-CPU variable
+EDGES = 3  # buckets below and above, and that of the upper bound
 MAX_SHIFT = 62
 
 
@@ -107,25 +109,43 @@ def _shape(low: Lowerer, node: n.Histogram) -> p.HistogramShape | None:
         low.error("E0306", "@hist_linear needs three numbers: low, high, step", node.span)
         return None
     low_, high, step = (int(item) for item in numbers if item is not None)
-    if step < 1:
-        low.services.diagnostics.warning(
-            "W0601", "histogram: bucket width is not positive, 1 is used", node.span
-        )
-        step = 1
-    if high <= low_:
-        text = "histogram: high limit is not above the low limit, one bucket is used"
-        low.services.diagnostics.warning("W0601", text, node.span)
-        high = low_ + step
-    if (high - low_ + step - 1) // step > MAX_BUCKETS - 2:
-        width = -(-(high - low_) // (MAX_BUCKETS - 2))
-        low.services.diagnostics.warning(
-            "W0601",
-            f"histogram: too many buckets, a bucket width of {width} is used",
-            node.span,
-            hint=f"choose the limits so that at most {MAX_BUCKETS - 2} buckets are needed",
-        )
-        step = width
+    wrong = _wrong_shape(low, low_, high, step)
+    if wrong:
+        message, hint = wrong
+        low.error("E0306", message, node.span, hint=hint)
+        return None
     return p.HistogramShape("linear", low_, high, step)
+
+
+def _wrong_shape(low: Lowerer, start: int, end: int, step: int) -> tuple[str, str] | None:
+    """What keeps a linear histogram from being kept, and what helps."""
+    if step < 1:
+        return f"histogram: interval must be positive, not {step}", ""
+    if end < start:
+        return f"histogram: no buckets between {start} and {end}", "the lower bound comes first"
+    buckets = (end - start) // step + EDGES
+    allowed = _allowed_buckets(low)
+    if allowed is None:
+        return "STP_MAX_BUCKETS must be a number", ""
+    most = min(allowed, POSSIBLE_BUCKETS)
+    if buckets <= most:
+        return None
+    what = f"histogram: Number of buckets must be between 1 and {most - EDGES}"
+    hint = "choose a larger interval"
+    if buckets <= POSSIBLE_BUCKETS:
+        hint += f", or allow more: -D STP_MAX_BUCKETS={buckets}"
+    return f"{what}, not {buckets - EDGES}", hint
+
+
+def _allowed_buckets(low: Lowerer) -> int | None:
+    """``-D STP_MAX_BUCKETS``; None when that is no number."""
+    given = dict(low.services.options.defines).get("STP_MAX_BUCKETS")
+    if given is None:
+        return MAX_BUCKETS
+    try:
+        return int(given.rstrip("uUlL"), 0)
+    except ValueError:
+        return None
 
 
 def histogram_stat(low: Lowerer, node: n.Histogram) -> p.Expr | None:

@@ -17,6 +17,9 @@ from stapy.elaborate.walk import walk
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from stapy.debuginfo.ctypes import CType
+    from stapy.elaborate.entryvars import EntryVariable
+
 COMPARE = {"<", ">", "<=", ">=", "==", "!="}
 
 
@@ -26,6 +29,8 @@ class Inference:
     def __init__(self, types: TypeTable, diagnostics: Diagnostics) -> None:
         self.types = types
         self.diagnostics = diagnostics
+        # The C type of an expression, where somebody knows it.
+        self.ctype: Callable[[p.Expr], CType | None] = lambda value: None
         self.function: p.Function | None = None
         self._unresolved: set[str] = set()
         self._loops: list[p.Foreach] = []
@@ -40,9 +45,10 @@ class Inference:
         elif not self.types.unify(value.type, kind, value.span):
             expected, origin = self.types.find(kind), self.types.origin(value.type)
             if origin in (NOWHERE, value.span):
-                self._mismatch(expected, found, value.span, self.types.origin(kind), expected)
+                settled = self.types.origin(kind)
+                self._mismatch(expected, found, value.span, settled, expected, value)
             else:
-                self._mismatch(expected, found, value.span, origin)
+                self._mismatch(expected, found, value.span, origin, "", value)
 
     def same(self, a: p.Expr, b: p.Expr, span: Span) -> None:
         """Both values must have one type; the second is the one to blame."""
@@ -53,7 +59,8 @@ class Inference:
                 return
         if not self.types.unify(a.type, b.type, span):
             origin = self.types.origin(a.type)
-            self._mismatch(first, second, b.span, origin if origin != NOWHERE else a.span, first)
+            settled = origin if origin != NOWHERE else a.span
+            self._mismatch(first, second, b.span, settled, first, b)
 
     def scalar(self, value: p.Expr) -> bool:
         """The value must be a long or a string; False (reported) when it cannot be."""
@@ -89,7 +96,13 @@ class Inference:
         )
 
     def _mismatch(
-        self, expected: str, found: str, span: Span, origin: Span, origin_kind: str = ""
+        self,
+        expected: str,
+        found: str,
+        span: Span,
+        origin: Span,
+        origin_kind: str = "",
+        value: p.Expr | None = None,
     ) -> None:
         labels = []
         if origin not in (NOWHERE, span):
@@ -102,8 +115,29 @@ class Inference:
             span,
             where=f"this is a {found}" if found != p.STATS else "this is a statistic",
             labels=labels,
-            hint=_convert_hint(expected, found),
+            hint=(expected == p.STRING and value is not None and self._text_hint(value))
+            or _convert_hint(expected, found),
         )
+
+    def _text_hint(self, value: p.Expr) -> str:
+        """Which function reads the text that a value points to, "" when it points to none."""
+        from stapy.debuginfo import ctypes
+
+        known = self.ctype(value)
+        type = ctypes.strip(known) if known is not None else None
+        if isinstance(type, ctypes.Pointer):
+            target = ctypes.strip(type.target)
+        elif isinstance(type, ctypes.Array):
+            target = ctypes.strip(type.element)
+        else:
+            return ""
+        if not (isinstance(target, ctypes.Int) and target.size == 1):
+            return ""
+        written = self.diagnostics.sources.text(value.span) or "pointer"
+        if isinstance(type, ctypes.Pointer) and type.user:
+            return f"user_string({written}) reads the text that it points to"
+        other = "" if isinstance(type, ctypes.Array) else " (user_string(), when it is a program's)"
+        return f"kernel_string({written}) reads the text that it points to{other}"
 
     # --- a body ---------------------------------------------------------------
 
@@ -137,11 +171,17 @@ class Inference:
             kind = self.types.find(variable.type)
             variable.type = p.LONG if is_open(kind) else kind
 
-    def unresolved(self, node: Any, library: set[str]) -> None:
+    def unresolved(
+        self,
+        node: Any,
+        library: set[str],
+        entry: Callable[[str], EntryVariable | None] | None = None,
+    ) -> None:
         """Report values whose type nothing settles.
 
         ``library`` are the library's globals: a script may call only the
-        function that deletes one.
+        function that deletes one.  ``entry`` knows the variables that belong to the
+        function's entry.
         """
         dropped: set[int] = set()
         for item in walk(node):
@@ -155,20 +195,33 @@ class Inference:
                 kind = self.types.find(item.type)
                 if is_open(kind) and kind not in self._unresolved and id(item) not in dropped:
                     self._unresolved.add(kind)
-                    self._report_unresolved(item)
+                    self._report_unresolved(item, entry)
 
-    def _report_unresolved(self, item: Any) -> None:
+    def _report_unresolved(
+        self, item: Any, entry: Callable[[str], EntryVariable | None] | None
+    ) -> None:
         if isinstance(item, p.CallOp):
             self._void(item)
             return
+        from stapy.habits import argument_hint, variable_hint
+
         name = item.name if isinstance(item, p.LocalRef) else item.var.name
+        kept = entry(name) if entry is not None and isinstance(item, p.LocalRef) else None
+        if kept is not None:
+            text = f"unresolved type: identifier '{name}'"
+            self.diagnostics.error(
+                "semantic error", "E0305", text, item.span, where=kept.where, hint=kept.hint
+            )
+            return
         self.diagnostics.error(
             "semantic error",
             "E0305",
             f"unresolved type: identifier '{name}'",
             item.span,
             where="nothing says whether this is a number or a string",
-            hint=f"give '{name}' a value",
+            hint=argument_hint(self.diagnostics.sources.source(item.span))
+            or variable_hint(name)
+            or f"give '{name}' a value",
         )
 
 

@@ -5,34 +5,54 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stapy.diagnostics import Diagnostic, Diagnostics
-from stapy.elaborate import check
+from stapy.elaborate import check, entryvars
 from stapy.elaborate.types import Inference
+from stapy.record import Record
 
 if TYPE_CHECKING:
     from stapy.elaborate import program as p
-    from stapy.elaborate.resolve import Resolver
+    from stapy.elaborate.resolve import Raw, Resolver
     from stapy.elaborate.typevars import TypeTable
 
-# A tree that the optimiser dropped, and the function that it was in.
-Dropped = list[tuple[Any, "p.Function | None"]]
+
+class Dropped(Record):
+    """A tree that the optimiser dropped, and the function that it was in.
+
+    ``acts`` tells code that would do something, but never runs, from code without effect.
+    """
+
+    node: Any
+    function: p.Function | None
+    acts: bool
 
 
-def type_errors(dropped: Dropped, types: TypeTable, diagnostics: Diagnostics) -> None:
-    """Warn of mistakes in what was dropped, seen with the types of what is left.
+def type_errors(
+    dropped: list[Dropped], types: TypeTable, diagnostics: Diagnostics, library: set[str]
+) -> None:
+    """Tell of mistakes in what was dropped, seen with the types of what is left.
 
-    SystemTap checks types after it has dropped what has no effect, so these
-    must not refuse a script; with -u nothing is dropped.
+    SystemTap checks types after it has dropped what has no effect, so mistakes in that
+    must not refuse a script (with -u nothing is dropped); code that never runs is
+    checked like all other code.  ``library`` are the library's globals.
     """
     found = Diagnostics(diagnostics.sources)
-    infer(dropped, types, found)
+    infer([item for item in dropped if not item.acts], types, found)
     warn_of(found.errors, diagnostics)
+    inference = Inference(types, diagnostics)
+    for item in dropped:
+        if item.acts:
+            inference.body(item.node, item.function)
+    inference.finish()
+    for item in dropped:
+        if item.acts:
+            inference.unresolved(item.node, library)
 
 
-def infer(dropped: Dropped, types: TypeTable, diagnostics: Diagnostics) -> None:
+def infer(dropped: list[Dropped], types: TypeTable, diagnostics: Diagnostics) -> None:
     """Let what was dropped have its say on types that are still open."""
     inference = Inference(types, diagnostics)
-    for node, function in dropped:
-        inference.body(node, function)
+    for item in dropped:
+        inference.body(item.node, item.function)
     inference.finish()
 
 
@@ -52,22 +72,29 @@ def warn_of(errors: list[Diagnostic], diagnostics: Diagnostics) -> None:
 
 def never_assigned_locals(resolver: Resolver) -> None:
     """Warn of locals that are read, but never set."""
-    bodies = [(raw.body, set(raw.locals)) for raw in resolver.probes]
+    bodies: list[tuple[p.Stmt, set[str], Raw | None]]
+    bodies = [(raw.body, set(raw.locals), raw) for raw in resolver.probes]
     bodies += [
-        (f.function.body, set(f.locals) - {v.name for v in f.function.params})
+        (f.function.body, set(f.locals) - {v.name for v in f.function.params}, None)
         for f in resolver.functions
         if f.function.body is not None
     ]
-    for body, names in bodies:
+    from stapy.habits import argument_hint, variable_hint
+
+    for body, names, raw in bodies:
         for ref in check.unassigned(body, names):
             source = resolver.services.sources.source(ref.span)
             if source is None or not source.library:
+                kept = entryvars.find(resolver, raw, ref.name) if raw is not None else None
                 resolver.services.diagnostics.warning(
                     "W0607",
                     f"never-assigned local variable '{ref.name}'",
                     ref.span,
-                    where="nothing gives it a value",
-                    hint=f"add 'global {ref.name}' when another probe sets it",
+                    where=kept.where if kept else "nothing gives it a value",
+                    hint=(kept.hint if kept else "")
+                    or argument_hint(source)
+                    or variable_hint(ref.name)
+                    or f"add 'global {ref.name}' when another probe sets it",
                 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stapy.elaborate import program as p
-from stapy.record import Record
+from stapy.record import PLACES, Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,7 +88,7 @@ def fingerprint(node: Any) -> Any:
         kind = type(node)
         return (
             kind.__name__,
-            *(fingerprint(getattr(node, f)) for f in kind.fields if f != "span"),
+            *(fingerprint(getattr(node, f)) for f in kind.fields if f not in PLACES),
         )
     if isinstance(node, (list, tuple)):
         return tuple(fingerprint(item) for item in node)

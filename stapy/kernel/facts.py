@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from stapy.debuginfo import ctypes as c
 from stapy.kernel.exports import Exports
 from stapy.kernel.target import Kernel
+from stapy.paths import is_file
 from stapy.record import Record
 
 if TYPE_CHECKING:
@@ -183,7 +184,7 @@ def _header(question: Question, data: _Data) -> Answer | None:
     if data.kernel.source_dir is None:
         return None
     path = data.kernel.source_dir / "include" / question.subject
-    return path.is_file(), f"include/{question.subject}"
+    return is_file(path), f"include/{question.subject}"
 
 
 _ANSWER: dict[str, Callable[[Question, _Data], Answer | None]] = {

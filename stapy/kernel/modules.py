@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from stapy.paths import is_dir
+
 _SUFFIX = re.compile(r"\.ko(?:\.(?:xz|zst|gz))?$")
 
 
@@ -39,7 +41,7 @@ class Modules:
 
     @staticmethod
     def _from_folder(folder: Path) -> dict[str, Path]:
-        if not folder.is_dir():
+        if not is_dir(folder):
             return {}
         return {module_name(path.name): path for path in sorted(folder.rglob("*.ko*"))}
 

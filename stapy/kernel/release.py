@@ -16,6 +16,26 @@ def version_tuple(release: str) -> tuple[int, ...]:
     return tuple(int(part) for part in found.group().split(".")) if found else ()
 
 
+def is_line(text: str) -> bool:
+    """Whether a text names a line of kernels, by some of its numbers: 6.1, 6.12.117."""
+    return re.fullmatch(r"\d+(?:\.\d+)*", text) is not None
+
+
+def newest_of(line: str, releases: list[str]) -> str:
+    """The newest of some releases that belongs to a line, "" when none does."""
+    wanted = version_tuple(line)
+    found = [name for name in releases if version_tuple(name)[: len(wanted)] == wanted]
+    return max(found, key=_numbers, default="")
+
+
+def _numbers(release: str) -> list[tuple[int, str]]:
+    """Sort key that puts 6.1.9 before 6.1.12, and 6.1.0-9 before 6.1.0-12."""
+    return [
+        (int(part), "") if part.isdigit() else (-1, part)
+        for part in re.findall(r"\d+|[a-z]+", release)
+    ]
+
+
 def base_release(release: str) -> str:
     """What a script sees as ``kernel_v``: the release up to its first ``-``."""
     return release.partition("-")[0]

@@ -12,7 +12,7 @@ import os
 import re
 from pathlib import Path
 
-from stapy.paths import cache_dir
+from stapy.paths import cache_dir, exists, is_dir
 
 OWN = Path("/")
 _INCLUDE = re.compile(r"^include[ \t]+(/\S+)/Makefile[ \t]*$", re.M)
@@ -49,7 +49,7 @@ def existing(root: Path, places: list[str]) -> Path | None:
     """The first of some places that a tree has."""
     for place in places:
         path = inside(root, place)
-        if path.exists():
+        if exists(path):
             return path
     return None
 
@@ -58,9 +58,15 @@ def releases(root: Path) -> list[str]:
     """Releases of which a tree has at least modules or headers."""
     try:
         found = inside(root, "/lib/modules").iterdir()
-        return sorted(path.name for path in found if path.is_dir())
+        return sorted(path.name for path in found if is_dir(path))
     except OSError:
         return []
+
+
+def with_headers() -> list[str]:
+    """Releases for which this machine can build modules, the newest last."""
+    found = [name for name in releases(OWN) if exists(Path(f"/lib/modules/{name}/build/Makefile"))]
+    return sorted(found, key=lambda name: [int(number) for number in re.findall(r"\d+", name)])
 
 
 def build_tree(root: Path, tree: Path) -> Path:
@@ -79,7 +85,7 @@ def build_tree(root: Path, tree: Path) -> Path:
             return tree
         if common:
             below = inside(root, common[1])
-            below = build_tree(root, below) if below.exists() else Path(common[1])
+            below = build_tree(root, below) if exists(below) else Path(common[1])
             makefile = _INCLUDE.sub(lambda _: f"include {below}/Makefile", makefile)
         else:
             makefile = ""
@@ -93,10 +99,10 @@ def _target(root: Path, path: Path) -> Path:
     if not path.is_symlink():
         return path
     there = inside(root, "/" + str(path.relative_to(root)))
-    if there.exists() and path.resolve() == there.resolve():
+    if exists(there) and path.resolve() == there.resolve():
         return path
     here = OWN / there.relative_to(root)
-    return there if there.exists() or not here.exists() else here
+    return there if exists(there) or not exists(here) else here
 
 
 def _stand_in(tree: Path, entries: dict[str, Path], makefile: str) -> Path:
@@ -104,7 +110,7 @@ def _stand_in(tree: Path, entries: dict[str, Path], makefile: str) -> Path:
 
     key = key_of(tree, makefile, *sorted(entries.items()))
     folder = cache_dir() / "trees" / key[:16]
-    if folder.is_dir():
+    if is_dir(folder):
         return folder
     folder.parent.mkdir(parents=True, exist_ok=True)
     fresh = folder.with_name(f"{folder.name}.{os.getpid()}")

@@ -10,8 +10,9 @@ from stapy.diagnostics import Diagnostics, Stop
 from stapy.kernel.config import Config
 from stapy.kernel.exports import Exports
 from stapy.kernel.modules import Modules
-from stapy.kernel.release import base_release, install_command, version_tuple
+from stapy.kernel.release import base_release, install_command, is_line, newest_of, version_tuple
 from stapy.kernel.roots import OWN, build_tree, existing, inside, releases, roots
+from stapy.paths import is_file
 from stapy.record import Record
 
 _MODULE_PLACES = ("/lib/modules/{r}", "/usr/lib/modules/{r}")
@@ -83,6 +84,7 @@ class Kernel(Record):
 def find_kernel(option: str | None, diagnostics: Diagnostics, sysroot: str | None = None) -> Kernel:
     """The kernel that ``-r`` names (a release or a build tree), or the running one.
 
+    ``6.1`` is the newest of its line, of those that have headers if there is one.
     A release is looked for in ``sysroot`` alone when that is given.
     Raises `Stop` when nothing of it is on this machine.
     """
@@ -90,6 +92,8 @@ def find_kernel(option: str | None, diagnostics: Diagnostics, sysroot: str | Non
         return _from_tree(Path(option), diagnostics)
     running = os.uname().release
     release = option or running
+    if is_line(release):
+        release = _newest(release, sysroot)
     for root in roots(sysroot):
         modules_dir = existing(root, [place.format(r=release) for place in _MODULE_PLACES])
         build_dir = existing(root, [place.format(r=release) for place in _BUILD_PLACES])
@@ -103,6 +107,23 @@ def find_kernel(option: str | None, diagnostics: Diagnostics, sysroot: str | Non
     return _assemble(release, None, None, None, True)
 
 
+def _newest(line: str, sysroot: str | None) -> str:
+    for root in roots(sysroot):
+        names = releases(root)
+        if line in names:
+            return line  # somebody's own kernel is called so
+        places = _BUILD_PLACES[:2]
+        built = [
+            name
+            for name in names
+            if existing(root, [place.format(r=name) + "/Makefile" for place in places])
+        ]
+        found = newest_of(line, built) or newest_of(line, names)
+        if found:
+            return found
+    return line
+
+
 def installed_releases() -> list[str]:
     """Releases of which at least modules or headers are installed."""
     return releases(OWN)
@@ -110,7 +131,8 @@ def installed_releases() -> list[str]:
 
 def _from_tree(tree: Path, diagnostics: Diagnostics) -> Kernel:
     release = ""
-    for name in ("include/config/kernel.release", "include/generated/utsrelease.h"):
+    # The first is what modules will carry; Debian's headers have another version in the second.
+    for name in ("include/generated/utsrelease.h", "include/config/kernel.release"):
         try:
             text = (tree / name).read_text(encoding="utf-8", errors="replace").strip()
         except OSError:
@@ -185,7 +207,7 @@ def _source_dir(build_dir: Path | None, modules_dir: Path | None) -> Path | None
         candidates.insert(1, Path(found.group(1)))
     candidates.append(build_dir / "source")
     for candidate in candidates:
-        if (candidate / "include/linux/module.h").is_file():
+        if is_file(candidate / "include/linux/module.h"):
             return candidate.resolve()
     return None
 
@@ -219,5 +241,5 @@ def _report_unknown(release: str, diagnostics: Diagnostics, sysroot: str | None)
         "E0481",
         "Incorrect version or missing kernel-devel package",
         notes=notes,
-        hint="" if sysroot else install_command("headers", release),
+        hint="" if sysroot or is_line(release) else install_command("headers", release),
     )

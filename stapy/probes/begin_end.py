@@ -25,6 +25,7 @@ class BeginEnd:
     """The family of the session's own phases."""
 
     name = "begin_end"
+    unprivileged = True
     forms: list[Form] = forms(
         "begin", "begin(number)", "end", "end(number)", "error", "error(number)", "never"
     )
@@ -46,6 +47,7 @@ class BeginEnd:
                 "point": point,
                 "phase": "STAPY_" + site.phase.upper(),
                 "priority": site.priority,
+                "order": site.priority,
             }
             for site, point in zip(probe.sites, probe.points, strict=True)
             if site.phase in PHASES

@@ -1,10 +1,11 @@
 """Functions that must not be probed, unless the user insists with -g.
 
-Three reasons: the function runs while a hit is handled (our runtime, kprobes,
+Four reasons: the function runs while a hit is handled (our runtime, kprobes,
 ftrace, breakpoint and NMI entry), it runs with the wrong stack or page tables
-(low level entry code), or it is a lock that a handler itself may take.  The
-kernel has a list of its own (``/sys/kernel/debug/kprobes/blacklist``) and
-refuses those at registration; this one keeps wildcards from asking.
+(low level entry code), it is a lock that a handler itself may take, or its file
+is one of such code as a whole.  The kernel has a list of its own
+(``/sys/kernel/debug/kprobes/blacklist``) and refuses those at registration;
+this one keeps wildcards from asking.
 """
 
 from __future__ import annotations
@@ -34,6 +35,30 @@ _PATTERNS = (
     "trace_graph_*",
     "prepare_ftrace_return",
     "stop_this_cpu",
+    # the rest of the files below, for kernels without DWARF
+    "__copy_instruction",
+    "*_insn_slot",
+    "__is_insn_slot_addr",
+    "__recover_*prob*_insn",
+    "recover_probed_instruction",
+    "alloc_insn_page",
+    "free_insn_page",
+    "alloc_optinsn_page",
+    "free_optinsn_page",
+    "can_boost",
+    "can_optimize",
+    "can_probe",
+    "collect_garbage_slots",
+    "collect_one_slot",
+    "copy_optimized_instructions",
+    "insn_jump_into_range",
+    "is_cfi_preamble_symbol",
+    "optprobe_queued_unopt",
+    "read_enabled_file_bool",
+    "write_enabled_file_bool",
+    "report_probe",
+    "*register_fprobe*",
+    "symbols_cmp",
     # entry, exceptions, NMI
     "asm_*",
     "entry_*",
@@ -184,6 +209,22 @@ _PATTERNS = (
     "__tsan_*",
 )
 
+# Whole files of such code, as DWARF names them: what handles probes, and what handlers are made
+# of.  Without DWARF no point names a file: the patterns above have their functions' names.
+_FILES = (
+    "kernel/kprobes.c",
+    "arch/*/kernel/kprobes.c",
+    "arch/*/kernel/kprobes/*",
+    "arch/*/kernel/paravirt.c",
+    "kernel/trace/rethook.c",
+    "kernel/trace/fprobe.c",
+    "drivers/ide/ide-iops.c",
+    "*include/asm/io.h",
+    "*include/asm/io-defs.h",
+    "*include/asm/io_64.h",
+    "*include/asm/bitops.h",
+    "*include/asm/paravirt.h",
+)
 # A function that returns in an unusual way must not have its return address replaced.
 _NO_RETURN = (
     "do_exit",
@@ -207,6 +248,7 @@ _NO_RETURN = (
 # The kernel's handling of a return ends in them, when it may be preempted: met again without end.
 _AGAIN = ("preempt_schedule_notrace*", "dynamic_preempt_schedule_notrace")
 
+_OF_FILE = "its file is one of those that handle probes"
 _HANDLES = "it belongs to the code that handles probes"
 _NO_USUAL_RETURN = "it does not return in the usual way"
 
@@ -238,6 +280,12 @@ def reason(name: str, is_return: bool) -> str:
 
 
 @cache
+def of_file(file: str) -> str:
+    """Why nothing of a source file must be probed; "" when it may."""
+    return _OF_FILE if file and _matches(file, _FILES) else ""
+
+
+@cache
 def _handles(name: str) -> bool:
     return _matches(name, _PATTERNS)
 
@@ -252,6 +300,6 @@ def never(name: str, is_return: bool) -> str:
 
 def hint(note: str) -> str:
     """What helps against a refusal: guru mode against this list, nothing against the kernel's."""
-    if note.endswith((_HANDLES, _NO_USUAL_RETURN)):
+    if note.endswith((_HANDLES, _NO_USUAL_RETURN, _OF_FILE)):
         return "-g lifts the list of functions that must not be probed"
     return ""

@@ -317,7 +317,8 @@ def _made_lines(loaded: Loaded, dwarf: DwarfFile) -> bytes:
             texts.append(quote(f"{function}@{path}:{line}" if path else function)[1:-1])
             files.append(file)
             bits.append(0)
-            of_name.append(judge.name(function))
+            by_name = judge.name(function)
+            of_name.append(by_name & _RETURNS_GURU if blacklist.of_file(path) else by_name)
         for pc in pcs[start:middle]:
             number, allowed = judge.symbol(pc)
             if allowed:

@@ -83,15 +83,13 @@ class _Matches:
         self.matches: list[Match] = []
         self.refused = ""
 
-    def add(self, place: Place, texts: dict[str, str], many: bool, callers: Frames) -> None:
+    def add(self, place: Place, texts: dict[str, str], callers: Frames) -> None:
         """One place; ``texts`` are printed for the components of those names."""
         if place.module is not None:
             texts.setdefault("module", f"module({quote(place.module)})")
-        self.add_site(self.services.debuginfo.site_at(place), texts, many, callers)
+        self.add_site(self.services.debuginfo.site_at(place), texts, callers)
 
-    def add_site(
-        self, site: FunctionSite, texts: dict[str, str], many: bool, callers: Frames
-    ) -> None:
+    def add_site(self, site: FunctionSite, texts: dict[str, str], callers: Frames) -> None:
         """The same of a site, which may be one that DWARF does not know."""
         text = ".".join(texts.get(c.name) or print_component(c) for c in self.point.components)
         where = (site.name, site.module) if site.place is None else site.place.address
@@ -103,7 +101,7 @@ class _Matches:
         if why:
             self.refused = f"'{site.name}' must not be probed: {why}"
             return
-        made = dwarfpoints.kprobe_site(self.point, "*" if many else "", site, self.found)
+        made = dwarfpoints.kprobe_site(site, self.found)
         made.callers = callers
         self.matches.append(Match(text, made))
 
@@ -144,14 +142,13 @@ def _no_function(result: _Matches, spec: Spec, files: list[DwarfFile]) -> PointE
 def _labels(result: _Matches, spec: Spec, files: list[DwarfFile]) -> PointError:
     component = result.found["label"]
     pattern = text_of(component)
-    many = _wild(spec.function) or _wild(pattern)
     for file in files:
         for label in insides.labels(file, spec, pattern):
             texts = {
                 "function": f"function({quote(dwarfpoints.place_text(label.place))})",
                 "label": f"label({quote(label.name)})",
             }
-            result.add(label.place, texts, many, [])
+            result.add(label.place, texts, [])
 
     def names() -> Iterable[str]:
         return (label.name for file in files for label in insides.labels(file, spec, "*"))
@@ -170,7 +167,6 @@ def _callees(result: _Matches, spec: Spec, files: list[DwarfFile]) -> PointError
     wanted = _spec(component) if "callee" in found else Spec("*")
     everything = _MATCH_ALL in result.services.options.defines
     only_calls = any(name in found for name in ("call", "return"))
-    many = "callees" in found or _wild(spec.function) or _wild(wanted.function)
     for file in files:
         for call in _calls(result, file, spec, wanted, depth, everything, component):
             place = call.place
@@ -186,12 +182,12 @@ def _callees(result: _Matches, spec: Spec, files: list[DwarfFile]) -> PointError
             if frames is None:
                 continue
             if place is not None:
-                result.add(place, texts, many, frames)
+                result.add(place, texts, frames)
                 continue
             assert call.outside is not None
             site = result.services.debuginfo.function(call.name, call.outside.module)
             if site is not None:
-                result.add_site(site, texts, many, frames)
+                result.add_site(site, texts, frames)
 
     def names() -> Iterable[str]:
         everyone = Spec("*")
@@ -276,7 +272,7 @@ def _statement(result: _Matches, component: PointComponent, files: list[DwarfFil
             continue
         start = statement.start - file.code_start
         if start == address or nearest:
-            result.add(statement.place, {}, False, [])
+            result.add(statement.place, {}, [])
             continue
         where = dwarfpoints.place_text(statement.place)
         message = f"address {address:#x} does not match the beginning of a statement"
@@ -302,5 +298,5 @@ def _function_at(result: _Matches, component: PointComponent, files: list[DwarfF
             failure = dwarfpoints.not_exported(component, place.function)
             continue
         entry = f"function({place.address - file.code_start:#x})"
-        result.add(place, {"function": entry}, False, [])
+        result.add(place, {"function": entry}, [])
     return failure or dwarfpoints.no_code(component, "module" in result.found)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from stapy.habits import old_function
 from stapy.probes import blacklist, signatures
 from stapy.probes.family import Match, PointError, number_of, print_component, quote, text_of
 from stapy.record import replace
@@ -77,7 +78,7 @@ def by_address(point: ProbePoint, found: dict[str, PointComponent], services: An
     if why:
         notes = [f"'{entry.site.name}' must not be probed: {why}"]
         raise PointError("E0231", "no match", component.span, notes=notes)
-    site = kprobe_site(point, "", entry.site, found)
+    site = kprobe_site(entry.site, found)
     made = replace(site, symbol=entry.symbol, offset=entry.offset)
     texts = {"function": f"function({entry.address:#x})"}
     text = ".".join(texts.get(c.name) or print_component(c) for c in point.components)
@@ -208,7 +209,7 @@ def _matches(
             continue
         if services.options.prologue_search and "function" in found and not is_return:
             site = _behind_prologue(site, services)
-        matches.append(Match(_print(point, site), kprobe_site(point, text, site, found)))
+        matches.append(Match(_print(point, site), kprobe_site(site, found)))
     if not matches:
         raise _no_match(text, answer, found, refused, services)
     return matches
@@ -255,31 +256,44 @@ def refusal(site: FunctionSite, is_return: bool, services: Any) -> str:
     symbol = site.place.symbol if site.place is not None else site.name
     if services.options.guru:
         return blacklist.never(symbol, is_return)
+    if site.place is not None and blacklist.of_file(site.place.file):
+        return blacklist.of_file(site.place.file)
     return blacklist.reason(site.name, is_return) or blacklist.reason(symbol, is_return)
 
 
-def kprobe_site(
-    point: ProbePoint, text: str, site: FunctionSite, found: dict[str, PointComponent]
-) -> KprobeSite:
+def kprobe_site(site: FunctionSite, found: dict[str, PointComponent]) -> KprobeSite:
     """A place as the family's record."""
-    from stapy.probes.kprobe import WILDCARDS, Kprobe, KprobeSite
+    from stapy.probes.kprobe import Kprobe, KprobeSite
 
     place = site.place
-    many = any(char in text for char in WILDCARDS) or any(
-        char in text.rpartition(":")[2] for char in "-,"
-    )
     return KprobeSite(
         place.symbol if place is not None else site.name,
         site.module,
         0,
         place.offset if place is not None else 0,
-        many or point.optional or point.sufficient,
         "return" in found,
         Kprobe.maxactive(found.get("maxactive")),
         site.type,
         site.rung,
         place,
     )
+
+
+def declared(name: str, module: str | None, services: Any) -> str:
+    """``name@file:line`` of a function that cheaper rungs found, where DWARF is at hand for it.
+
+    Functions of one name are several, and which is meant is not known: the name alone.
+    """
+    dwarf = services.debuginfo.dwarf_of(module, here=True)
+    if dwarf is None:
+        return name
+    # A function of a header that units have copies of is one row for each of them.
+    texts = {
+        place_text(row)
+        for row in services.debuginfo.safe([], lambda: list(dwarf.index.functions(name)))
+        if row.name == name and any(not site.inlined for site in row.sites)
+    }
+    return texts.pop() if len(texts) == 1 else name
 
 
 def place_text(place: Any) -> str:
@@ -333,6 +347,9 @@ def _no_match(
         module = text_of(found["module"]) if "module" in found else None
         for dwarf in dwarf_files(module, services):
             _name_others(error, text, dwarf)
+        call = old_function(text)
+        if call:
+            error.hint = f"use {call}: functions of system calls have had many names"
 
     notes = [f"no function with code matches '{text}'"]
     return PointError("E0231", "no match", target.span, notes=notes, explain=explain)

@@ -115,6 +115,14 @@ def review(family: Family, probes: list[Any], services: Any) -> None:
         look(probes, services)
 
 
+def is_unprivileged(family: Family) -> bool:
+    """True when ``--privilege=stapusr`` allows probes of this kind.
+
+    Only families that watch nothing but the session itself have ``unprivileged = True``.
+    """
+    return bool(getattr(family, "unprivileged", False))
+
+
 def listed(family: Family, point: ProbePoint, services: Any) -> list[Match] | None:
     """What a list prints of a point: matches without sites; None when it must be resolved.
 
@@ -176,6 +184,7 @@ __all__ = [
     "Match",
     "PointError",
     "forms",
+    "is_unprivileged",
     "listed",
     "new",
     "number_of",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stapy.debuginfo.ctypes import c_name
+from stapy.habits import old_function
 from stapy.probes import blacklist, dwarfpoints, signatures
 from stapy.probes.family import (
     Form,
@@ -48,7 +49,6 @@ class KprobeSite(Record):
     module: str | None
     address: int
     offset: int
-    optional: bool
     is_return: bool
     maxactive: int
     type: Function | None = None
@@ -140,6 +140,7 @@ class Kprobe:
         # Without DWARF a name that BTF knows is all there is; with it there may be copies.
         complete = bool(outside) and not wild
         complete = complete and not self._has_dwarf(point, module, services, here=True)
+        by_dwarf = point.components[0].name in ("kernel", "module")
         matches: list[Match] = []
         seen: set[tuple[str, str | None]] = set()
         refused, unlike = "", None
@@ -168,15 +169,16 @@ class Kprobe:
             if why:
                 refused = f"'{item.name}' must not be probed: {why}"
                 continue
-            optional = wild or point.optional or point.sufficient
             site = KprobeSite(
-                item.name, item.module, 0, 0, optional, is_return, maxactive, item.type, item.rung
+                item.name, item.module, 0, 0, is_return, maxactive, item.type, item.rung
             )
             site.doubt = "" if wild else item.doubt
             site.spare = wild and item.type is None and "." in item.name
-            matches.append(Match(self._print(point, item.name, item.module), site))
+            shown = item.name
+            if by_dwarf:
+                shown = dwarfpoints.declared(item.name, item.module, services)
+            matches.append(Match(self._print(point, shown, item.module), site))
         # Without .call a function is probed where it is inlined as well, if that can be known.
-        by_dwarf = point.components[0].name in ("kernel", "module")
         if by_dwarf and not (matches and complete) and (matches or not refused):
             types = signature if brace else None
             matches += dwarfpoints.others(point, pattern, types, seen, services)
@@ -234,6 +236,9 @@ class Kprobe:
             if near:
                 error.message = f"no match (similar functions: {', '.join(near)})"
                 error.hint = "did you mean " + " or ".join(f"'{n}'" for n in near[:2]) + "?"
+            call = old_function(pattern)
+            if call:
+                error.hint = f"use {call}: functions of system calls have had many names"
 
         return PointError("E0231", "no match", span, notes=notes, explain=similar)
 
@@ -259,8 +264,7 @@ class Kprobe:
                 hint="add -g when you are sure about the address",
             )
         address = number_of(statement) or 0
-        optional = point.optional or point.sufficient
-        site = KprobeSite(None, None, address & (2**64 - 1), 0, optional, False, 0)
+        site = KprobeSite(None, None, address & (2**64 - 1), 0, False, 0)
         return Match(".".join(print_component(c) for c in point.components), site)
 
     def scope(self, site: Any, services: Any) -> TargetScope | None:
@@ -329,7 +333,6 @@ class Kprobe:
                 "module": site.module,
                 "address": site.address,
                 "offset": site.offset,
-                "optional": site.optional,
                 "is_return": site.is_return,
                 "maxactive": site.maxactive,
                 "slot_bytes": 0,

@@ -70,7 +70,10 @@ def lines(point: ProbePoint, services: Any) -> list[str] | None:
             if table is None:
                 return None
             shown, known[unit], more = _names(asked, unit, table)
-            result += _printed(asked, unit, (quote(name)[1:-1] for name in shown))
+            declared = _declared(asked, unit)
+            result += _printed(
+                asked, unit, (declared.get(name) or quote(name)[1:-1] for name in shown)
+            )
             refused = refused or more
     if asked.by_dwarf or result or not refused:
         for unit in asked.units.names():
@@ -92,6 +95,21 @@ def _printed(asked: _Question, unit: str | None, names: Iterable[str]) -> list[s
             parts.append('function("\n")' if here else print_component(component))
     head, _, tail = ".".join(parts).partition("\n")
     return [head + name + tail for name in names]
+
+
+def _declared(asked: _Question, unit: str | None) -> dict[str, str]:
+    """``name@file:line`` by name, of functions that DWARF at hand knows one of."""
+    if asked.point.components[0].name not in ("kernel", "module"):
+        return {}
+    table = asked.units.lines(unit, True) if asked.units.has_dwarf(unit, True) else None
+    if table is None:
+        return {}
+    found: dict[str, str] = {}
+    for row in set(table.out_line):
+        text = table.texts[row]
+        name = text.partition("@")[0]
+        found[name] = "" if name in found else text
+    return found
 
 
 def _names(asked: _Question, unit: str | None, table: c.Names) -> tuple[list[str], set[str], bool]:

@@ -39,6 +39,7 @@ class Timer:
     """The family of periodic timers."""
 
     name = "timer"
+    unprivileged = True
     forms: list[Form] = forms(
         *(
             form

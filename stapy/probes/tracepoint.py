@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from stapy.habits import system_call
 from stapy.probes.family import Form, Match, PointError, forms, quote, text_of
 from stapy.record import Record, replace
 
@@ -60,6 +61,10 @@ class Tracepoint:
     @staticmethod
     def _no_match(point: ProbePoint, pattern: str, services: Any) -> PointError:
         def similar(error: PointError) -> None:
+            call = system_call(pattern)
+            if call:
+                error.hint = f"use {call}: the trace events of system calls are no tracepoints"
+                return
             near = services.debuginfo.near_tracepoints(pattern, 5)
             if near:
                 error.message = f"no match (similar tracepoints: {', '.join(near)})"

@@ -40,14 +40,12 @@ class WatchSite(Record):
 
     ``executes``: hit by an instruction there, before it runs; ``length`` is 1 and
     means nothing.  ``function`` has what is known about the code there.
-    ``optional``: that it cannot be watched is no error.
     """
 
     symbol: str | None
     address: int
     length: int
     reads: bool
-    optional: bool
     executes: bool = False
     function: kprobe.KprobeSite | None = None
 
@@ -73,10 +71,9 @@ class Watchpoint:
         data = found["data"]
         length = self._length(found.get("length"))
         address = number_of(data)
-        optional = point.optional or point.sufficient
         if "execute" in found:
-            site = WatchSite(None, (address or 0) & _MASK, 1, False, optional, True)
-            site.function = kprobe.KprobeSite(None, None, site.address, 0, optional, False, 0)
+            site = WatchSite(None, (address or 0) & _MASK, 1, False, True)
+            site.function = kprobe.KprobeSite(None, None, site.address, 0, False, 0)
             if address is None:
                 site.symbol = site.function.symbol = text_of(data)
                 self._describe(site.function, data, services)
@@ -93,7 +90,7 @@ class Watchpoint:
                 notes=[f"the hardware watches {length} bytes at a multiple of {length} only"],
                 hint="watch fewer bytes, or parts of them with a probe each",
             )
-        site = WatchSite(symbol, (address or 0) & _MASK, length, "rw" in found, optional)
+        site = WatchSite(symbol, (address or 0) & _MASK, length, "rw" in found)
         return [Match(print_point(point), site)]
 
     @staticmethod
@@ -195,7 +192,6 @@ class Watchpoint:
                 "length": site.length,
                 "reads": site.reads,
                 "executes": site.executes,
-                "optional": site.optional,
             }
             for site, point in zip(probe.sites, probe.points, strict=True)
         ]

@@ -18,6 +18,8 @@ from typing import Any
 
 from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.errors import DebuginfoError
+from stapy.paths import cache_dir, is_file
+from stapy.trust import doubt
 
 _TIMEOUT = 90.0
 _MISS_SECONDS = 600  # so long a server is not asked again for what none had
@@ -42,7 +44,7 @@ def fetch(build_id: str, what: str, notice: Callable[[str], None]) -> tuple[Path
     if not urls or not _BUILD_ID.fullmatch(build_id):
         return None, []
     path = _folder() / build_id / "debuginfo"
-    if path.is_file() and path.stat().st_size:
+    if is_file(path) and path.stat().st_size:
         return path, []
     if _missed(path):
         return None, []
@@ -62,11 +64,12 @@ def fetch(build_id: str, what: str, notice: Callable[[str], None]) -> tuple[Path
 
 
 def _folder() -> Path:
+    """The client's cache; ours when others could put files or links into theirs."""
     named = os.environ.get("DEBUGINFOD_CACHE_PATH")
-    if named:
-        return Path(named)
     base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "debuginfod_client"
+    folder = (Path(base) if base else Path.home() / ".cache") / "debuginfod_client"
+    wanted = Path(named) if named else folder
+    return cache_dir() / "debuginfod_client" if doubt(wanted) else wanted
 
 
 def _missed(path: Path) -> bool:

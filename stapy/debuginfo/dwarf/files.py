@@ -8,6 +8,7 @@ from pathlib import Path
 
 from stapy.kernel.roots import OWN, inside
 from stapy.kernel.target import Kernel
+from stapy.paths import is_file
 
 _USUAL = Path("/usr/lib/debug")
 _BELOW = (
@@ -27,16 +28,19 @@ _MODULE_FILES = (
 
 
 def folders(root: Path = OWN) -> list[Path]:
-    """Folders that hold debug files: those of ``$SYSTEMTAP_DEBUGINFO_PATH`` first.
+    """Folders that hold debug files: ``$SYSTEMTAP_DEBUGINFO_PATH``, else the usual one.
 
-    As SystemTap has it the list is separated by colons, and a ``+`` or ``-`` in
-    front of a folder asks for check sums or not; build-ids make them needless.
+    As SystemTap has it the list takes the place of ``/usr/lib/debug``, is separated by
+    colons, and a ``+`` or ``-`` in front of a folder asks for check sums or not;
+    build-ids make them needless.
     Words that are no absolute path mean places beside the binary: a kernel has none.
     ``root`` is the file tree in which a kernel was found.
     """
-    listed = os.environ.get("SYSTEMTAP_DEBUGINFO_PATH", "").split(":")
-    found = [Path(word.lstrip("+-")) for word in listed if word.lstrip("+-").startswith("/")]
-    return list(dict.fromkeys([*found, inside(root, str(_USUAL)), _USUAL]))
+    listed = os.environ.get("SYSTEMTAP_DEBUGINFO_PATH")
+    if not listed:
+        return list(dict.fromkeys([inside(root, str(_USUAL)), _USUAL]))
+    words = [word.lstrip("+-") for word in listed.split(":")]
+    return list(dict.fromkeys(Path(word) for word in words if word.startswith("/")))
 
 
 def kernel_files(kernel: Kernel, build_id: str) -> Iterator[Path]:
@@ -95,7 +99,7 @@ def existing(paths: Iterable[Path]) -> list[Path]:
 
 def _is_file(path: Path) -> bool:
     try:
-        return path.is_file()
+        return is_file(path)
     except OSError:  # a name out of a damaged file may be longer than names can be
         return False
 
