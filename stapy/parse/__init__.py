@@ -78,6 +78,8 @@ def parse_script(
     text = readable(text)
     source = sources.add(name, text, library=library)
     whole = Span(source, 0, len(text))
+    if not library and _other_language(text, source, diagnostics):
+        return None
     tokens = tokenize(text, source, diagnostics)
     unclosed = len(diagnostics.errors) > before
     preprocessor = Preprocessor(
@@ -120,6 +122,25 @@ def parse_script(
         _sort(diagnostics, first, source)
         return None
     return Script(whole, name, decls, library)
+
+
+def _other_language(text: str, source: int, diagnostics: Diagnostics) -> bool:
+    """Report a script for another tracer: one message, in place of one for each word."""
+    from stapy.habits import foreign_language
+
+    found = foreign_language(text)
+    if found is None:
+        return False
+    diagnostics.error(
+        "parse error",
+        "E0192",
+        f"this is a script for {found.language}",
+        Span(source, found.start, found.end),
+        where="no probe point of SystemTap's language",
+        hint=f"write here: probe {found.here} {{ … }}" if ": " not in found.here else "",
+        notes=[found.here.partition(": ")[2]] if ": " in found.here else [],
+    )
+    return True
 
 
 def _commented(sources: SourceMap) -> Callable[[Token, Token], bool]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from stapy import LANGUAGE_VERSION
 from stapy.diagnostics import Diagnostics
-from stapy.parse.facts import LANGUAGE_VERSION, PreprocessFacts, compare_versions
+from stapy.parse.facts import PreprocessFacts, compare_versions
 from stapy.parse.numbers import parse_number
 from stapy.parse.tokens import Token
 from stapy.suggest import did_you_mean
@@ -103,6 +104,8 @@ class ConditionReader:
             op = self._next()
             right = self._next()
             if word in ("kernel_v", "kernel_vr", "systemtap_v"):
+                if word == "systemtap_v":
+                    self.facts.version_tests.append(left.span)
                 return self._version(word, op, right)
             return self._equality(word, op, right)
         hint = did_you_mean(word, _NAMES) if left.type == "IDENT" else ""

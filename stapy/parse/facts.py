@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from stapy import LANGUAGE_VERSION
+from stapy.diagnostics import Span
 from stapy.record import Record, new
-
-# The version of SystemTap whose language is spoken; `--compatible` lowers it.
-LANGUAGE_VERSION = "5.6"
 
 
 def _no_config(name: str) -> str:
@@ -30,6 +29,7 @@ class PreprocessFacts(Record):
     runtime: str = "kernel"
     compatible: str = LANGUAGE_VERSION
     arguments: list[str] = new(list)
+    version_tests: list[Span] = new(list)  # where systemtap_v was asked, filled by reading
 
     @property
     def kernel_version(self) -> str:

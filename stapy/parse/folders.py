@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from stapy.parse.facts import PreprocessFacts
-from stapy.paths import data_dir
+from stapy.paths import data_dir, exists, is_dir
 
 _ARCHES = frozenset(
     [
@@ -35,7 +35,7 @@ def library_folders(extra: list[str]) -> list[str]:
     for place in filter(None, os.environ.get("XDG_DATA_DIRS", "").split(":")):
         folder = Path(place) / "systemtap" / "tapset"
         # SystemTap's own library would define every name a second time.
-        if folder.is_dir() and not (folder / "linux" / "context.stp").exists():
+        if is_dir(folder) and not exists(folder / "linux" / "context.stp"):
             folders.append(str(folder))
     folders += extra
     return list(dict.fromkeys(folders))

@@ -20,7 +20,6 @@ _NEEDS_GURU = "add option -g (guru mode), which allows code that can harm the sy
 _CONVERSION = re.compile(
     r"%(?:[-+ 0#]*(?:\*|\d+)?(?:\.(?:\*|\d*))?(?:ll?)?[dioxXucspmMnb%]|)", re.ASCII
 )
-_BAD_BINARY = re.compile(r"%[-+ 0#]*(\d*)(?:\.\d*)?b")
 
 
 class Job(PointActions):
@@ -62,6 +61,8 @@ class Job(PointActions):
     def number(self, token: Token, minus: Token | None = None) -> n.Number:
         """A literal, with its sign where the grammar allows one inside the literal."""
         value = parse_number(token.value)
+        if value is not None and minus is not None and value < 0 and value != -(1 << 63):
+            value = None  # with its sign it needs 65 bits
         if value is None:
             glued = token.value[:1].isdigit() and not token.value.isdigit()
             self.error(
@@ -218,15 +219,6 @@ class Job(PointActions):
         """Every percent sign of a format must begin a conversion."""
         text = string.value
         bad = next((f.group() for f in _CONVERSION.finditer(text) if len(f.group()) < 2), None)
-        if bad is None:
-            bad = next(
-                (
-                    f.group()
-                    for f in _BAD_BINARY.finditer(text.replace("%%", ""))
-                    if f.group(1) not in ("", "1", "2", "4", "8")
-                ),
-                None,
-            )
         if bad is not None:
             self.error(
                 "E0108",
@@ -290,6 +282,17 @@ class Job(PointActions):
             "NEXT": n.NextStmt,
         }
         return kinds[token.type](token.span)
+
+    def nothing_returned(self, following: Token) -> None:
+        """A value may stand in the next line, so only ``}`` says that there is none."""
+        if following.type != "RBRACE":
+            self.error(
+                "E0105",
+                "expected literal string or number",
+                following.span,
+                f"found {following.describe()} where 'return' has its value",
+                hint="write 'return;' to return nothing",
+            )
 
     def return_statement(self, token: Token, value: n.Expr | None) -> n.ReturnStmt:
         """``return``; a probe's body has nobody to return to."""

@@ -45,6 +45,7 @@ class Library:
         self.dirs = dirs
         self.facts = facts
         self.sources = sources
+        sources.folders = dirs
         self.diagnostics = diagnostics
         self._generate = generate or _generate_syscalls
         self._stamps = list(library_files(dirs, facts))

@@ -55,11 +55,16 @@ class Index(Expr):
 
 
 class Binary(Expr):
-    """``left op right``; op in ``* / % + - << >> < > <= >= == != & ^ | .``."""
+    """``left op right``; op in ``* / % + - << >> < > <= >= == != & ^ | .``.
+
+    ``operator_at`` is where the operator stands in the source of ``span``, -1 when it
+    stands in another (a macro's expansion).
+    """
 
     op: str
     left: Expr
     right: Expr
+    operator_at: int = -1
 
 
 class Logical(Expr):

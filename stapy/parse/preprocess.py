@@ -85,7 +85,16 @@ class Preprocessor(Definitions):
             elif kind in ("PP_THEN", "PP_ELSE", "PP_END"):
                 self._stray(token)
             else:
+                if not self.library and kind == "IDENT" and token.value.startswith("arg"):
+                    self._read_by_tapset(token.value)
                 out.append(token if source is None else token.moved(source))
+
+    def _read_by_tapset(self, name: str) -> None:
+        """``argc``, ``argv`` and ``argv_1`` of the tapset read the script's arguments, too."""
+        if name in ("argc", "argv"):
+            self.used_arguments.update(range(1, len(self.facts.arguments) + 1))
+        elif name.startswith("argv_") and name[5:].isdecimal():
+            self.used_arguments.add(int(name[5:]))
 
     def _is_redefined(self, token: Token, scope: _Scope) -> bool:
         """Whether a macro or a parameter hides a built-in operator."""
@@ -354,6 +363,13 @@ class Preprocessor(Definitions):
         out.append(Token("NUMBER", "0", call.source, call.start, call.end))
         self.damaged.add(call.start)
 
+    def _variable_hint(self, call: Token, tokens: list[Token], at: int) -> str:
+        """Variables of bpftrace and DTrace are written so: with an index, or set."""
+        if at < len(tokens) and tokens[at].value in ("[", "=", "++", "+="):
+            name = call.value[1:]
+            return f"variables have no '@': declare 'global {name}' and write '{name}'"
+        return ""
+
     def _unknown(
         self, call: Token, scope: _Scope, tokens: list[Token], at: int, out: list[Token]
     ) -> int:
@@ -365,7 +381,8 @@ class Preprocessor(Definitions):
             f"unknown operator {call.value}",
             call,
             "neither an operator nor a macro",
-            hint=did_you_mean(call.value, ["@" + name for name in names]),
+            hint=did_you_mean(call.value, ["@" + name for name in names])
+            or self._variable_hint(call, tokens, at),
         )
         self._placeholder(call, out)
         if at < len(tokens) and tokens[at].type == "LPAREN":

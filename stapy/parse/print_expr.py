@@ -151,7 +151,9 @@ def _array_in(e: n.ArrayIn) -> tuple[str, int]:
 
 def _unary(e: n.Unary) -> tuple[str, int]:
     inside = _at(e.operand, _UNARY)
-    # "- -x" must not become "--x".
+    # "- -x" must not become "--x", nor "!(~x)" the operator "!~".
+    if e.op == "!" and inside[0] == "~":
+        return f"!({inside})", _UNARY
     return (f"{e.op} {inside}" if inside[0] == e.op else e.op + inside), _UNARY
 
 

@@ -8,9 +8,10 @@
 ``dw_syscall.x``
     the kernel's entry function by type information;
 ``nd_syscall.x``
-    the first of ``nd1_`` (entry function with plain arguments), ``nd2_`` (entry
-    function that takes the saved registers) and ``tp_`` (one tracepoint for all
-    calls, told apart by number);
+    the first of ``nd2_`` (entry function that takes the saved registers), ``nd1_``
+    (entry function with plain arguments) and ``tp_`` (one tracepoint for all calls,
+    told apart by number).  In this order, because kernels with entry functions of the
+    first kind also have some of the second kind's names, for what those functions share;
 
 each with its ``.return``.  In guru mode what a probe writes to a variable of an
 entry alias becomes the argument of the call, and ``retval`` what it returns.
@@ -53,6 +54,7 @@ class Call(Record):
     """One row."""
 
     name: str
+    made: str  # what the variable ``name`` says: the call that was made
     number: int | None
     functions: list[str]
     arguments: list[str]
@@ -61,6 +63,7 @@ class Call(Record):
     extra: list[tuple[str, str]] = new(list)
     after: list[tuple[str, str]] = new(list)
     older: list[tuple[str, str, str]] = new(list)  # version, variable, value
+    others: list[int] = new(list)  # numbers that reach the same function but are other calls
 
 
 # Entry functions that take a pt_regs, by architecture: native, then 32-bit ones.
@@ -92,7 +95,7 @@ def names(text: str) -> list[str]:
     found: dict[str, None] = {}
     for line in text.splitlines():
         if line and line[0] not in "#%":
-            found[line.partition("|")[0].strip()] = None
+            found[line.partition("|")[0].strip().partition("/")[0]] = None
     return list(found)
 
 
@@ -115,6 +118,7 @@ def _read(text: str) -> tuple[dict[str, Kind], dict[str, list[Call]]]:
     kinds: dict[str, Kind] = {}
     calls: dict[str, list[Call]] = {}
     older: list[tuple[str, str, list[tuple[str, str]]]] = []
+    others: list[tuple[str, list[str]]] = []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.startswith(("#", "%exact ")):
             continue
@@ -126,6 +130,9 @@ def _read(text: str) -> tuple[dict[str, Kind], dict[str, list[Call]]]:
                 head, variables = _cells(line[8:])
                 version, named = head.split(None, 1)
                 older.append((version, named, _assignments(variables)))
+            elif line.startswith("%except "):
+                name, excepted = _cells(line[8:])
+                others.append((name, excepted.split()))
             else:
                 call = _call(_cells(line))
                 calls.setdefault(call.name, []).append(call)
@@ -135,6 +142,10 @@ def _read(text: str) -> tuple[dict[str, Kind], dict[str, list[Call]]]:
         for name in named.split():
             for call in calls[name]:
                 call.older += [(version, *pair) for pair in pairs]
+    for name, elsewhere in others:
+        numbers = [call.number for other in elsewhere for call in calls[other]]
+        for call in calls[name]:
+            call.others = [known for known in numbers if known is not None]
     return kinds, calls
 
 
@@ -145,8 +156,10 @@ def _cells(line: str) -> list[str]:
 def _call(cells: list[str]) -> Call:
     cells += [""] * (8 - len(cells)) if len(cells) >= 6 else []
     name, number, functions, arguments, argstr, result, extra, after = cells
+    name, _, made = name.partition("/")
     return Call(
         name,
+        made or name,
         None if number == "-" else int(number),
         functions.split() or [name],
         arguments.split(),
@@ -270,7 +283,7 @@ def _entry_body(call: Call, kinds: dict[str, Kind], source: _Source, facts: Fact
         argstr = f'sprintf("{", ".join(forms)}", {", ".join(shown)})'
     else:
         argstr = '""'
-    lines = [f'name = "{call.name}"']
+    lines = [f'name = "{call.made}"']
     lines += [f"{name} = {value}" for name, value in pairs]
     lines.append(f"argstr = {argstr}")
     for version, name, value in call.older:
@@ -281,7 +294,7 @@ def _entry_body(call: Call, kinds: dict[str, Kind], source: _Source, facts: Fact
 
 def _return_body(call: Call, value: str, source: _Source) -> list[str]:
     return [
-        f'name = "{call.name}"',
+        f'name = "{call.made}"',
         f"retval = {value}",
         f"retstr = return_str({call.result}, retval)",
         *(f"{name} = {_fill(text, name, 1, source)}" for name, text in call.after),
@@ -303,7 +316,7 @@ def _aliases(name: str, rows: list[Call], kinds: dict[str, Kind], facts: Facts) 
     for end in ends:
         dwarf, without = f"dw_syscall.{name}{end}", f"nd_syscall.{name}{end}"
         parts.append(_alias(f"syscall.{name}{end}", [f"{dwarf} !", f"{without} ?"], []))
-        ways = [f"nd1_syscall.{name}{end} !", f"nd2_syscall.{name}{end} !"]
+        ways = [f"nd2_syscall.{name}{end} !", f"nd1_syscall.{name}{end} !"]
         traced = facts.arch == _NUMBERED and any(row.number is not None for row in rows)
         if traced:
             ways.append(f"tp_syscall.{name}{end} ?")
@@ -321,6 +334,10 @@ def _row(row: Call, kinds: dict[str, Kind], facts: Facts) -> list[str]:
         prefixes = prefixes[:1]
     wrapped = [prefix + function for function in row.functions for prefix in prefixes]
     plain = ["sys_" + function for function in row.functions]
+    gates = []
+    if facts.arch == _NUMBERED and row.others:
+        tests = " || ".join(f"nr == {number}" for number in row.others)
+        gates = ["nr = _stp_syscall_nr()", f"if ({tests}) next"]
     for end in ["", ".return"] if row.result else [""]:
         # With .call, so that no alias without a return takes ".return" as a suffix.
         suffix = end or ".call"
@@ -330,6 +347,7 @@ def _row(row: Call, kinds: dict[str, Kind], facts: Facts) -> list[str]:
         else:
             with_regs = _entry_body(row, kinds, _WRAPPED, facts)
             without_regs = _entry_body(row, kinds, _PLAIN, facts)
+        with_regs, without_regs = gates + with_regs, gates + without_regs
         back_with = back_without = [] if not facts.guru else [_RETURNED]
         if facts.guru and not end:
             back_with, back_without = _stores(row, kinds, _WRAPPED), _stores(row, kinds, _PLAIN)

@@ -29,6 +29,7 @@ KEYWORDS = {
 
 PRINTERS = {
     "print": "PRINT",
+    "print_char": "PRINT",
     "println": "PRINT",
     "sprint": "PRINT",
     "sprintln": "PRINT",

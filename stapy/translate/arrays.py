@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from stapy.elaborate import program as p
 from stapy.record import Record
-from stapy.translate import values as v
 from stapy.translate.body import Body
 from stapy.translate.expressions import lower, lower_many, lowers
 from stapy.translate.operations import STAT_NEVER_FAILS, STAT_OPS
@@ -220,19 +219,13 @@ def stat_value(body: Body, expr: p.Expr | p.Stmt, pointer: str, op: str, shift: 
     return Value(result)
 
 
-@lowers(p.BucketRead)
-def _bucket_read(body: Body, expr: p.BucketRead) -> Value:
+@lowers(p.BucketRead, p.BucketIn)
+def _bucket_read(body: Body, expr: p.BucketRead | p.BucketIn) -> Value:
+    """A bucket is in a histogram when something was counted there, which is its value."""
     bucket = lower(body, expr.bucket)
     pointer = stat_pointer(body, expr.stat)
     shape = body.unit.shape(stat_var(expr.stat))
     result = body.temp("s64", "bucket")
-    body.out.line(f"{result} = stapy_stat_bucket({pointer}, &{shape}, {bucket.text});")
+    place = body.unit.places.of(expr.span)
+    body.check(f"stapy_stat_bucket(c, {pointer}, &{shape}, {bucket.text}, &{result}, {place})")
     return Value(result)
-
-
-@lowers(p.BucketIn)
-def _bucket_in(body: Body, expr: p.BucketIn) -> Value:
-    bucket = lower(body, expr.bucket)
-    shape = body.unit.shape(stat_var(expr.stat))
-    text = f"stapy_stat_has_bucket(&{shape}, {bucket.text})"
-    return Value(text, v.ATOM, bucket.reads, bucket.fleeting, False)

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from stapy.translate.arrays import Keys
     from stapy.translate.unit import Unit
 
-MAX_C_LOCALS = 24  # more long variables than this live in the frame
+MAX_C_LOCALS = 24  # more variables of a type than this live in the frame, not on the stack
+WORD = 8
+STRUCT_BYTES = 96  # of the largest record that a temporary may be
+CALL_BYTES = 64  # of a call on the stack: return address, saved registers, alignment
 SMALL_ROOMS = (16, 32, 64, 128, 256)
 
 
@@ -116,7 +119,7 @@ class Body:
     def temp(self, kind: str, hint: str) -> str:
         """A C variable of a type for the time of a statement, named after what it holds."""
         free = self._free.setdefault(kind, [])
-        wanted = [name for name in free if name.rstrip("0123456789").rstrip("_") == hint]
+        wanted = [name for name in free if _base(name) == hint]
         total = sum(1 for known in self._kind_of.values() if known == kind)
         if not wanted and total >= MAX_C_LOCALS:
             wanted = free[:1]
@@ -124,12 +127,29 @@ class Body:
             name = wanted[0]
             free.remove(name)
         else:
-            name = self.names.make(hint)
+            name = self._new_temp(kind, hint, total)
             self._kind_of[name] = kind
-            star = kind.endswith("*")
-            self.declarations.append((kind.rstrip("*").rstrip(), ("*" if star else "") + name))
         self._scopes[-1].append((name, 0))
         return name
+
+    def _new_temp(self, kind: str, hint: str, before: int) -> str:
+        """A temporary on the stack, or in the frame where the stack holds many: it is small."""
+        name = self.names.make(hint)
+        star = "*" if kind.endswith("*") else ""
+        bare = kind.rstrip("*").rstrip()
+        if before < MAX_C_LOCALS:
+            self.declarations.append((bare, star + name))
+            return name
+        in_words = star or not bare.startswith("struct")
+        self.frame.append((f"{bare} {star}{name}", WORD if in_words else STRUCT_BYTES))
+        return "l->" + name
+
+    def stack_bytes(self) -> int:
+        """Bytes of the kernel's stack that a call of this function takes, at most."""
+        locals_ = [one for one in self.locals.values() if one.used and not one.member]
+        structs = sum(1 for kind, name in self.declarations if _is_struct(kind, name))
+        words = len(locals_) + len(self.declarations) - structs + self.key_count
+        return CALL_BYTES + words * WORD + structs * STRUCT_BYTES
 
     def buffer(self, room: int) -> tuple[str, int]:
         """A string buffer of at least so many bytes (0: MAXSTRINGLEN) in the frame."""
@@ -178,9 +198,10 @@ class Body:
         """A call that returns false after it has set the error."""
         self.out.guard(f"!{call}", *before, self.fail())
 
-    def check_error(self) -> None:
-        """Leave when something called has set the error."""
-        self.out.guard("unlikely(c->error)", self.fail())
+    def check_error(self, span: Span, noting: str = "stapy_called_from") -> None:
+        """Leave when what was called at a place has set the error; the place goes with it."""
+        place = self.unit.places.of(span)
+        self.out.guard("unlikely(c->error)", f"{noting}(c, {place});", self.fail())
 
     @contextmanager
     def capture(self) -> Iterator[CWriter]:
@@ -220,3 +241,12 @@ class Body:
         name = self.temp("s64", hint)
         self.out.line(f"{name} = {value.text};")
         return Value(name)
+
+
+def _base(name: str) -> str:
+    """The hint that a temporary was named after."""
+    return name.removeprefix("l->").rstrip("0123456789").rstrip("_")
+
+
+def _is_struct(kind: str, declarator: str) -> bool:
+    return kind.startswith("struct") and not declarator.startswith("*")

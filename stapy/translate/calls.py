@@ -31,7 +31,7 @@ def call_into(body: Body, expr: p.CallOp, dest: str) -> None:
     values = _arguments(body, expr)
     body.out.line(_text(body, expr, values, dest) + ";")
     if body.unit.may_fail(expr.function):
-        body.check_error()
+        body.check_error(expr.span)
 
 
 @lowers(p.CallOp)
@@ -50,12 +50,12 @@ def _call(body: Body, expr: p.CallOp) -> Value:
     if function.type == p.VOID:
         body.out.line(text + ";")
         if may_fail:
-            body.check_error()
+            body.check_error(expr.span)
         return Value("0", constant=0)
     result = body.temp("s64", function.name.strip("_"))
     body.out.line(f"{result} = {text};")
     if may_fail:
-        body.check_error()
+        body.check_error(expr.span)
     return Value(result)
 
 
@@ -72,6 +72,9 @@ def _embedded_value(body: Body, expr: p.EmbeddedValue) -> Value:
     string = expr.type == p.STRING
     words = ("\n", "goto", "STAP_", "kread", "uread", "write(", "deref", "/*", "//")
     simple = not any(word in expr.code for word in words)
+    if p.ASSERTS in expr.markers:
+        body.check(f"stapy_assert_myproc(c, {body.unit.places.of(expr.span)})")
+        simple = False
     # What the compiler may refuse gets a line of its own, which tells the place.
     simple = simple and "const" not in expr.markers
     if simple and not string and "pure" in expr.markers:
@@ -110,7 +113,7 @@ def embedded_block(body: Body, node: p.Expr | p.Stmt, before: str, code: str, af
         out.unused_label("out")
     out.close()
     if jumps:
-        body.check_error()
+        body.check_error(node.span, "stapy_error_at")
 
 
 def _macros(body: Body, node: p.Expr | p.Stmt) -> list[tuple[str, str]]:

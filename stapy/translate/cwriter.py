@@ -93,6 +93,8 @@ class CWriter:
         if self.last == jump:
             self._lines.pop()
             return 1
+        if self._lines[-2:] == [(self._depth + 1, jump), (self._depth, "}")]:
+            return self._note_only()
         if len(self._lines) < 2 or self._lines[-1] != (self._depth + 1, jump):
             return 0
         depth, test = self._lines[-2]
@@ -102,6 +104,19 @@ class CWriter:
         del self._lines[-2:]
         if call:
             self.line(f"{call};")
+        return 1
+
+    def _note_only(self) -> int:
+        """Drop the jump at the end of a block that does one thing before it, and the braces."""
+        if len(self._lines) < 4:
+            return 0
+        (depth, test), (inner, note) = self._lines[-4:-2]
+        if depth != self._depth or inner != depth + 1 or not test.endswith(" {"):
+            return 0
+        if not note.endswith(";") or not test.startswith("if ("):
+            return 0
+        del self._lines[-4:]
+        self._lines += [(depth, test[: -len(" {")]), (inner, note)]
         return 1
 
     def leave_at(self, label: str, jumps: int) -> int:

@@ -20,6 +20,20 @@ _FAILS = re.compile(
     r"\b(?:STAP_ERROR|STAP_NEXT|STAP_GLOBAL_SET_|[ku]read|[ku]write|\w*deref\w*)"
     r"|\bCONTEXT\b|\bc\s*->\s*error\b|[(,]\s*c\s*[,)]"
 )
+# Members of SystemTap's context, and what they are here.
+_MEMBERS = {
+    "last_error": "error",
+    "kregs": "regs",
+    "uregs": "user_regs",
+    "sregs": "user_regs",
+    "probe_point": "site->point",
+    "probe_name": "probe->alias",
+    "actionremaining": "actions",
+}
+_MEMBER = re.compile(r"\b(CONTEXT|c)\s*->\s*(" + "|".join(_MEMBERS) + r")\b")
+_RETURN = re.compile(r"\breturn\s*;")
+_USER_MODE = re.compile(r"\bCONTEXT\s*->\s*user_mode_p\b")
+_ERROR_BUFFER = re.compile(r"\bCONTEXT\s*->\s*error_buffer\b")
 _DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.M)
 _WORD = re.compile(r"\w+")
 _RUNTIME_MACRO = re.compile(r"\bSTAPY_[A-Z0-9_]+\s*\(")
@@ -50,6 +64,8 @@ def words_in(code: str) -> list[str]:
 def can_fail(function: p.Function, macros: frozenset[str]) -> bool:
     """True when the C of a function may set the error of the run."""
     code = function.code or ""
+    if p.ASSERTS in function.markers:
+        return True
     return _FAILS.search(code) is not None or hides(code, macros)
 
 
@@ -67,7 +83,7 @@ def embedded_function(unit: Unit, function: p.Function) -> str:
     """The C of one function with an embedded body."""
     from stapy.translate.functions import signature
 
-    code = function.code or ""
+    code = modern(function.code or "")
     out = CWriter()
     hidden = unit.failures.macros
     jumps = may_jump(code, hidden)
@@ -75,9 +91,11 @@ def embedded_function(unit: Unit, function: p.Function) -> str:
     out.line(signature(unit, function))
     out.open("")
     copies = _copied_arguments(unit, function)
+    room = "error_buffer" if _ERROR_BUFFER.search(code) else ""
     if jumps:
         out.line("__label__ out, deref_fault;")
-    _frame(unit, out, function, copies)
+    _frame(unit, out, function, copies, room)
+    code = _ERROR_BUFFER.sub("(l->error_buffer)", code)
     if function.type == p.LONG and _result(function, code)[0][1] == "ret":
         out.line("s64 ret = 0;")
     _old_names(unit, out, function, code)
@@ -92,10 +110,18 @@ def embedded_function(unit: Unit, function: p.Function) -> str:
         macros += _next(unit, function)
     if not hides(code, hidden):
         macros = [(name, value) for name, value in macros if name.split("(")[0] in words]
+    if p.ASSERTS in function.markers:
+        place = unit.places.of(function.span)
+        leave = ["c->frame = (char *)l;"] if copies else []
+        leave.append("return 0;" if function.type == p.LONG else "return;")
+        out.guard(f"!stapy_assert_myproc(c, {place})", *leave)
     for name, value in macros:
         out.raw(f"#define {name} {value}".rstrip())
     out.open("")
-    out.raw(f"{unit.line_directive(function.span, code)}\n{unit.verbatim(code, function.span)}")
+    text = unit.verbatim(code, function.span)
+    # The last statement may do without a semicolon, as where it is a macro.
+    ended = "" if text.rstrip()[-1:] in ("", ";", "}", "/") else "\n;"
+    out.raw(f"{unit.line_directive(function.span, code)}\n{text}{ended}")
     out.raw(unit.here)
     out.close()
     for name, _ in macros:
@@ -103,9 +129,9 @@ def embedded_function(unit: Unit, function: p.Function) -> str:
     if jumps:
         out.unused_label("deref_fault")
         out.unused_label("out")
-    _leave(unit, out, function, bool(copies), code)
+    _leave(unit, out, function, bool(copies or room), code)
     out.close()
-    size = len(copies) * ((unit.string_room + 7) // 8 * 8)
+    size = (len(copies) + bool(room)) * ((unit.string_room + 7) // 8 * 8)
     unit.frames[unit.function_name(function)] = size
     return out.text()
 
@@ -125,13 +151,27 @@ def _names(unit: Unit, function: p.Function) -> dict[str, str]:
     return {param.name: name for param, name in zip(function.params, names)}
 
 
-def _frame(unit: Unit, out: CWriter, function: p.Function, copies: list[str]) -> None:
-    if not copies:
+def modern(code: str) -> str:
+    """Embedded C as ours: SystemTap's functions return nothing in C, and its context has members.
+
+    A plain return must still go by the end of the function, which gives back its frame.
+    """
+    code = _RETURN.sub("goto out;", code)
+    if "->" not in code:
+        return code
+    code = _USER_MODE.sub("(!CONTEXT->regs && CONTEXT->user_regs)", code)
+    return _MEMBER.sub(lambda found: f"{found[1]}->{_MEMBERS[found[2]]}", code)
+
+
+def _frame(unit: Unit, out: CWriter, function: p.Function, copies: list[str], room: str) -> None:
+    if not copies and not room:
         return
     names = _names(unit, function)
     out.open("struct")
     for name in copies:
         out.line(f"char {names[name]}[MAXSTRINGLEN];")
+    if room:  # for the text of an error, which is copied before the frame is given back
+        out.line(f"char {room}[MAXSTRINGLEN];")
     out.close(" *l = stapy_frame(c, sizeof(*l));")
 
 
@@ -225,7 +265,7 @@ def global_macros(unit: Unit, variables: list[p.Global], writes: set[str]) -> li
             store = (
                 f"stapy_copy({name}, (v), MAXSTRINGLEN)"
                 if var.type == p.STRING
-                else f"({name} = (s64)(v))"
+                else f"({name} = (v))"
             )
             macros.append((f"STAP_GLOBAL_SET_{var.name}(v)", store))
     return macros

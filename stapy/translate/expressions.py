@@ -146,7 +146,7 @@ def _binary(body: Body, expr: p.BinaryOp) -> Value:
         expr.op,
         left,
         right,
-        lambda: body.unit.places.of_operator(expr.left, expr.right, expr.span),
+        lambda: body.unit.places.of_binary(expr),
     )
 
 

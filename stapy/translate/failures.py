@@ -63,6 +63,8 @@ class Failures:
             p.EntryRegister,
             p.NotKnown,
             p.HistogramRef,
+            p.BucketRead,
+            p.BucketIn,
             p.EmbeddedValue,
             p.EmbeddedC,
             p.Try,

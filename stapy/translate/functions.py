@@ -104,6 +104,7 @@ def handler_text(unit: Unit, handler: p.Handler, points: list[str], slots: str) 
         after = [*unit.judge(handler.conditions), unlock]
     _assemble(out, body, before, after, "")
     unit.frames[name] = body_frame(body)
+    unit.stacks[name] = body.stack_bytes()
     return out.text()
 
 
@@ -156,10 +157,9 @@ def function_text(unit: Unit, function: p.Function) -> str:
     body.declare(function.locals)
     if any(isinstance(node, p.Next) for node in walk(function.body)):
         body.next_call = _next_call(unit, function, names)
-    nested = function.recursive or unit.nesting_is_tight
+    nested = function.recursive or unit.nesting_is_watched
     if nested:
-        place = unit.places.of(function.span)
-        before += [f"if (!stapy_nest(c, {place}))", f"\t{body.goto('out')}"]
+        before += ["if (!stapy_nest(c, stapy_at_call))", f"\t{body.goto('out')}"]
     statements.write_inside(body, function.body)
     for param, name in zip(function.params, names):
         if param.name in copies and body.locals[param.name].used:
@@ -180,6 +180,7 @@ def function_text(unit: Unit, function: p.Function) -> str:
     out.line(signature(unit, function))
     _assemble(out, body, before, after, "ret" if function.type == p.LONG else "")
     unit.frames[unit.function_name(function)] = body_frame(body)
+    unit.stacks[unit.function_name(function)] = body.stack_bytes()
     return out.text()
 
 
@@ -203,6 +204,7 @@ def condition_function(unit: Unit, name: str, condition: p.Expr) -> str:
     out.line(f"static bool {name}(struct stapy_context *c)")
     _assemble(out, body, [], [], "false" if body.labels else "")
     unit.frames[name] = body_frame(body)
+    unit.stacks[name] = body.stack_bytes()
     return out.text()
 
 

@@ -7,11 +7,12 @@ import operator
 import re
 from typing import Any, NamedTuple
 
+from stapy import LANGUAGE_VERSION
 from stapy.options import Options
 
-# What STAP_COMPAT_VERSION says without --compatible: the language that is spoken.
-LANGUAGE = "5.6"
 MIB = 1 << 20
+# What MAXSTRINGLEN may be; the runtime keeps the sizes of strings in 16 bits.
+STRING_BYTES = range(16, 1 << 16)
 BUFFER_MIB = 2
 
 
@@ -57,6 +58,8 @@ SWITCHES = {
     "STAP_SUPPRESS_TIME_LIMITS_ENABLE": "suppress_time_limits",
     "STP_TIMING": "timing",
     "STP_ALIBI": "alibi",
+    "STP_SKIP_BADVARS": "skip_badvars",
+    "STP_TIMING_NSECS": "timing_nsecs",
 }
 _SUFFIX = re.compile(r"\b(0[xX][0-9a-fA-F]+|\d+)[uUlL]*\b")
 _OPERATORS: dict[type, Any] = {
@@ -78,9 +81,12 @@ class Limits:
 
     def __init__(self, options: Options, nesting: int) -> None:
         self.given = dict(options.defines)
-        self._compatible = options.compatible or LANGUAGE
+        self._unprivileged = options.privilege == "stapusr"
+        self._compatible = options.compatible or LANGUAGE_VERSION
         if options.suppress_handler_errors:
             self.given.setdefault("STAP_SUPPRESS_HANDLER_ERRORS", "1")
+        if options.skip_badvars:
+            self.given.setdefault("STP_SKIP_BADVARS", "1")
         if options.suppress_time_limits:
             self.given.setdefault("STAP_SUPPRESS_TIME_LIMITS_ENABLE", "1")
         if options.timing or "STP_ALIBI" in self.given:
@@ -91,7 +97,7 @@ class Limits:
         self.rows += [row for row in GIVEN_LIMITS if row.name in self.given]
         self._text = {row.name: self.given.get(row.name) or row.default for row in self.rows}
         self.needed_nesting = nesting
-        self.string_room = max(16, self.number("MAXSTRINGLEN"))
+        self.string_room = self.number("MAXSTRINGLEN")
         self.nesting = max(1, self.number("MAXNESTING"))
         self.action_limit = min(self.number("MAXACTION"), self.number("MAXACTION_INTERRUPTIBLE"))
         self.buffer_bytes = (options.buffer_mb or BUFFER_MIB) * MIB
@@ -141,8 +147,11 @@ class Limits:
             if name not in known
         ]
 
-    def fields(self) -> list[dict[str, str]]:
-        """``name`` and ``value`` of the members of ``struct stapy_limits``."""
+    def fields(self, stack_bytes: int) -> list[dict[str, str]]:
+        """``name`` and ``value`` of the members of ``struct stapy_limits``.
+
+        A hit whose handler takes more of the stack than MINSTACKSPACE needs that much.
+        """
         # Few scripts change this one, and the runtime knows its default.
         rare = set() if "MAXBACKTRACE" in self.given else {"maxbacktrace"}
         rows = [
@@ -150,8 +159,14 @@ class Limits:
             for row in self.rows
             if row.field and row.field not in rare
         ]
+        if stack_bytes > self.number("MINSTACKSPACE"):
+            rows = [
+                {**row, "value": str(stack_bytes)} if row["name"] == "minstackspace" else row
+                for row in rows
+            ]
         on = dict.fromkeys(field for macro, field in SWITCHES.items() if macro in self.given)
         on |= {"hist_given": None} if self._drawing else {}
+        on |= {"unprivileged": None} if self._unprivileged else {}
         rows += [{"name": field, "value": "1"} for field in on]
         rows.append({"name": "buffer_bytes", "value": str(self.buffer_bytes)})
         return rows
@@ -159,6 +174,38 @@ class Limits:
     def numbers(self) -> dict[str, int]:
         """All limits as numbers, for the manifest."""
         return {row.name: self.number(row.name) for row in self.rows}
+
+
+# What switches a limit off that keeps a script of others from harm.
+_GUARDS = re.compile(
+    r"STP_NO_OVERLOAD|STAP_NO_OVERLOAD|STAP_SUPPRESS_\w+|STP_OVERLOAD_\w+"
+    r"|INTERRUPTIBLE|MAXTRYLOCK|TRYLOCKDELAY|MINSTACKSPACE|MAXNESTING"
+)
+# No expression: C and Python may differ about its value.
+_PLAIN = re.compile(r"(0|[1-9]\d*)[uUlL]*")
+_HIGHEST = {"MAXACTION": 1000, "MAXACTION_INTERRUPTIBLE": 10000}
+
+
+def is_harmless(name: str, value: str) -> bool:
+    """True when ``-D NAME=VALUE`` may be given for a script that is to be safe for others.
+
+    It sets a limit or a switch to a number, and so brings in no C, and lifts no limit that
+    protects the machine.
+    """
+    if _GUARDS.fullmatch(name):
+        return False
+    if name in _HIGHEST and value:
+        plain = _PLAIN.fullmatch(value.strip())
+        return plain is not None and int(plain[1]) <= _HIGHEST[name]
+    return is_data(name, value)
+
+
+def is_data(name: str, value: str) -> bool:
+    """True when ``-D NAME=VALUE`` sets a limit or a switch to a number, and so brings in no C."""
+    rows = (*LIMITS, *HISTOGRAM_LIMITS, *GIVEN_LIMITS)
+    if name not in {"MAXNESTING", *SWITCHES, *(row.name for row in rows)}:
+        return False
+    return not value or evaluate(value, lambda other: 0) is not None
 
 
 def evaluate(text: str, lookup: Any) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from stapy.elaborate import program as p
+from stapy.paths import is_file
 from stapy.translate.ctext import string_literal
 
 FEATURE = "lines"  # /* pragma:lines */ in embedded C
@@ -76,7 +77,7 @@ def _check_options(services: Any) -> None:
 
     for name in services.options.debug_modules:
         if "/" in name:
-            if not Path(name).is_file():
+            if not is_file(Path(name)):
                 services.diagnostics.warning("W0681", f"-d {name}: no such file")
         elif name not in ("kernel", "vmlinux") and not services.debuginfo.module_names(name):
             services.diagnostics.warning(

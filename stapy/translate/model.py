@@ -18,6 +18,9 @@ HISTOGRAMS = {"log": 1, "linear": 2}
 # From here on the compiler's time counts for more than a few instructions of each hit.
 MANY_HANDLERS = 48
 
+# Of the stack, for what handlers call: the runtime, and what it calls of the kernel.
+HELPER_BYTES = 512
+
 
 def build(
     unit: Unit, name: str, script: str, build_ids: dict[str, str] | None = None
@@ -47,7 +50,7 @@ def build(
         "versions": unit.limits.version_macros(
             [*program.embedded, *(function.code or "" for function in program.functions)]
         ),
-        "limits": unit.limits.fields(),
+        "limits": unit.limits.fields(stack_bytes(unit)),
         "embedded": [embedded.top_level(unit, code) for code in program.embedded if not late(code)],
         "suffixes": [embedded.top_level(unit, code) for code in program.embedded if late(code)],
         "scalars": _scalars(unit),
@@ -77,6 +80,7 @@ def build(
             if module != "kernel"  # the consumer has compared that
         ],
     }
+    model["has_hooks"] = any("STAP_MODULE_" in code for code in program.embedded)
     for key in (
         *("embedded", "suffixes", "scalars", "parameters", "locks", "pointers", "storage", "slots"),
         *("any_tables", "module_symbols", "places", "regexes", "prototypes", "functions"),
@@ -311,7 +315,7 @@ class _Sites:
             fields = [("symbol", string_literal(symbol))]
             fields += [("module", string_literal(module))] if module else []
             fields += [("offset", str(offset))] if offset else []
-            fields += [("optional", "true"), ("few_registers", "true")]
+            fields.append(("few_registers", "true"))
             fields.append(("remembers", str(which)))
             point = f"entry of {symbol}"
             site = ("site", f"{{ NULL, {string_literal(point)} }}")
@@ -367,7 +371,22 @@ def c_value(value: Any) -> str:
 
 
 def frame_bytes(unit: Unit) -> int:
-    """Bytes that the deepest chain of a handler and its calls needs."""
+    """Bytes of frames that the deepest chain of a handler and its calls needs."""
+    names = (unit.function_name(one) for one in unit.program.functions if one.recursive)
+    widest = max((unit.frames.get(name, 0) for name in names), default=0)
+    return deepest_chain(unit, unit.frames) + widest * unit.limits.nesting
+
+
+def stack_bytes(unit: Unit) -> int:
+    """Bytes of the kernel's stack that a hit needs: its deepest chain, and what that calls.
+
+    Recursion is not counted in: each call of it looks for itself.
+    """
+    return deepest_chain(unit, unit.stacks) + HELPER_BYTES
+
+
+def deepest_chain(unit: Unit, bytes_of: dict[str, int]) -> int:
+    """The largest sum of a handler's bytes and those of the calls inside each other in it."""
     from stapy.translate.effects import walk
 
     callees: dict[str, set[str]] = {}
@@ -377,7 +396,6 @@ def frame_bytes(unit: Unit) -> int:
             called |= {n.function for n in walk(function.body) if isinstance(n, p.CallOp)}
         callees[unit.function_name(function)] = {unit.function_name(one) for one in called}
     recursive = {unit.function_name(one) for one in unit.program.functions if one.recursive}
-    widest = max((unit.frames.get(name, 0) for name in recursive), default=0)
     memo: dict[str, int] = {}
 
     def deepest(name: str, path: frozenset[str]) -> int:
@@ -385,15 +403,15 @@ def frame_bytes(unit: Unit) -> int:
             return 0
         if name not in memo or path & recursive:
             below = max((deepest(one, path | {name}) for one in callees.get(name, ())), default=0)
-            memo[name] = unit.frames.get(name, 0) + below
+            memo[name] = bytes_of.get(name, 0) + below
         return memo[name]
 
-    tests = {id(one): unit.frames.get(name, 0) for name, one in _tests(unit)}
+    tests = {id(one): bytes_of.get(name, 0) for name, one in _tests(unit)}
     chains = [0, *tests.values()]
     for handler in all_handlers(unit.program):
-        own = unit.frames.get(unit.handler_name(handler), 0)
+        own = bytes_of.get(unit.handler_name(handler), 0)
         direct = {n.function for n in walk(handler.body) if isinstance(n, p.CallOp)}
         depths = [deepest(unit.function_name(one), frozenset()) for one in direct]
         depths += [tests[id(one)] for one in handler.conditions]
         chains.append(own + max(depths, default=0))
-    return max(chains) + widest * unit.limits.nesting
+    return max(chains)

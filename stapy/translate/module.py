@@ -16,6 +16,7 @@ from stapy.translate import (  # noqa: F401  (they register their rules)
     statements,
 )
 from stapy.translate.ctext import string_literal
+from stapy.translate.limits import STRING_BYTES
 from stapy.translate.manifest import make_manifest
 from stapy.translate.model import build
 from stapy.translate.source import ModuleSource
@@ -35,7 +36,13 @@ def make_source(program: p.Program, services: Any, name: str) -> ModuleSource:
             f"-D {macro}={options.defines.get(macro, '')}: not a constant number",
             hint=f"write a number, as in -D {macro}=100",
         )
-    if bad:
+    if unit.limits.string_room not in STRING_BYTES:
+        services.diagnostics.error(
+            "semantic error",
+            "E0290",
+            f"-D MAXSTRINGLEN={options.defines.get('MAXSTRINGLEN', '')}: "
+            f"strings take {STRING_BYTES[0]} to {STRING_BYTES[-1]} bytes",
+        )
         raise Stop
     script = script_source(services)
     script_name, script_text = script if script is not None else ("", "")

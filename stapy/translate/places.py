@@ -1,4 +1,4 @@
-"""The places that run-time errors name: ``near operator '/' at <input>:1:30``."""
+"""The places that run-time errors name: ``operator '/' at <input>:1:30``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from pathlib import PurePosixPath
 from typing import Any
 
-from stapy.diagnostics import SourceMap, Span
+from stapy.diagnostics import NOWHERE, SourceMap, Span
 from stapy.elaborate import program as p
 from stapy.translate.ctext import identifier
 
@@ -40,6 +40,12 @@ class Places:
         """The C name of the place where a span starts."""
         return self._at(span.source, span.start)
 
+    def of_binary(self, expr: p.BinaryOp) -> str:
+        """The place of the operator of an expression."""
+        if expr.operator_span != NOWHERE:
+            return self.of(expr.operator_span)
+        return self.of_operator(expr.left, expr.right, expr.span)
+
     def of_operator(self, left: p.Expr, right: p.Expr, whole: Span) -> str:
         """The place of the operator between two operands."""
         source = self._sources.source(left.span)
@@ -55,7 +61,7 @@ class Places:
 
     def where(self, span: Span) -> str:
         """``file:line:column``."""
-        file, line, column = self._sources.position(span)
+        file, line, column = self._sources.place(span)
         return f"{file}:{line}:{column}"
 
     def _at(self, number: int, start: int) -> str:
@@ -63,7 +69,7 @@ class Places:
         source = self._sources.source(span)
         if source is None:
             return "NULL"
-        file, line, column = self._sources.position(span)
+        file, line, column = self._sources.place(span)
         text = f"{token_text(source.text, start)} at {file}:{line}:{column}"
         name = self._names.get(text)
         if name is None:
@@ -79,19 +85,18 @@ class Places:
 
 
 def token_text(text: str, start: int) -> str:
-    """``near identifier 'x'``: the kind and the text of the token at an offset."""
+    """``identifier 'x'``: the kind and the text of the token at an offset."""
     match = _TOKEN.match(text, start)
     if match is None:
-        return "near end of file"
+        return "end of file"
     word = match.group()
     if match.lastgroup == "identifier":
-        kind = "keyword" if word in _KEYWORDS else "identifier"
-        return f"near {kind} '{word}'"
+        return "keyword" if word in _KEYWORDS else f"identifier '{word}'"
     if match.lastgroup == "string":
-        return "near string " + " ".join(word.split())[:60]
+        return "string " + " ".join(word.split())[:60]
     if match.lastgroup == "embedded":
-        return "near embedded code"
-    return f"near {'number' if match.lastgroup == 'number' else 'operator'} '{word}'"
+        return "embedded code"
+    return f"{'number' if match.lastgroup == 'number' else 'operator'} '{word}'"
 
 
 def hint_of(expr: Any, sources: SourceMap, default: str) -> str:

@@ -105,8 +105,7 @@ def _emit(body: Body, item: Piece, sink: str, *cleanup: str) -> None:
     elif piece.kind == "c":
         out.line(f"stapy_out_char({sink}, {value}, {flags}, {item.width});")
     elif piece.kind == "b":
-        size = piece.size or 8
-        out.line(f"stapy_out_binary({sink}, {value}, {size}, {item.width});")
+        out.line(f"stapy_out_binary({sink}, {value}, {flags}, {item.width}, {item.precision});")
     elif piece.kind in ("m", "M"):
         place = body.unit.places.of(item.arg.span)
         hexadecimal = "true" if piece.kind == "M" else "false"
@@ -221,7 +220,7 @@ def _try_piece(body: Body, piece: p.FormatPiece, args: list[p.Expr], sink: str) 
         done = body.new_label("shown")
         body.out.line(body.goto(done))
         body.out.label(failed)
-        body.out.line("c->error = NULL;")
+        body.out.line("stapy_caught(c);")
         body.out.line(f'stapy_out_text({sink}, "?", 1);')
         body.out.label(done)
     return merged(*values)

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from stapy import regexsyntax as rx
 from stapy.record import Record, new
-from stapy.translate import regexsyntax as rx
 
 MAX_STATES = 4000
 MAX_REGISTERS = 64

@@ -258,7 +258,7 @@ def _foreach_bucket(body: Body, stmt: p.ForeachBucket) -> None:
     if stmt.value is not None:
         pointer = arrays.stat_pointer(body, stmt.stat)
         value = body.local(stmt.value.name).text
-        out.line(f"{value} = stapy_stat_bucket({pointer}, &{shape}, {bucket});")
+        out.line(f"{value} = stapy_stat_bucket_count({pointer}, {number});")
     body.loops.append(Loop("", body.charged))
     write_inside(body, stmt.body, extra=1)
     body.loops.pop()
@@ -321,11 +321,11 @@ def _try(body: Body, stmt: p.Try) -> None:
     if not out.last.startswith(("goto ", "break;", "continue;")):
         out.line(body.goto(done))
     out.label(caught)
-    out.guard("unlikely(c->aborted)", body.fail())
+    out.guard("unlikely(stapy_is_fatal(c))", body.fail())
     if stmt.variable is not None:
         text = body.local(stmt.variable.name).text
         out.line(f"stapy_copy({text}, c->error, sizeof({text}));")
-    out.line("c->error = NULL;")
+    out.line("stapy_caught(c);")
     write_inside(body, stmt.handler)
     if done in body.labels:
         out.label(done)
@@ -333,7 +333,8 @@ def _try(body: Body, stmt: p.Try) -> None:
 
 @rule(p.EmbeddedC)
 def _embedded(body: Body, stmt: p.EmbeddedC) -> None:
-    embedded_block(body, stmt, "", stmt.code, "")
+    # Statements, or an expression as SystemTap has it, which no semicolon ends.
+    embedded_block(body, stmt, "", stmt.code, "\n;")
 
 
 @rule(p.SaveEntry)

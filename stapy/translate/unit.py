@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 # Replaced, when the file is complete, by a directive with the real line and file.
 HERE = "#line @here@"
+USUAL_NESTING = 16  # calls inside each other, by far more than scripts have
 # Library functions that read the groups of the last match.
 CAPTURE_READERS = frozenset({"matched", "matched_str", "ngroups"})
 
@@ -40,7 +41,9 @@ class Unit:
         self.places = Places(sources)
         self.costs = Costs()
         self.here = HERE
+        # Bytes by C function: of its frame of strings, and of the kernel's stack.
         self.frames: dict[str, int] = {}
+        self.stacks: dict[str, int] = {}
         self._lock_tables: dict[tuple[str, ...], str] = {}
         self._new_tables: list[dict[str, Any]] = []
         self.any_tables: dict[tuple[bool, ...], str] = {}
@@ -133,8 +136,8 @@ class Unit:
     def regex(self, pattern: str, span: Span) -> str:
         """Name of the tables of a pattern; a bad pattern is reported."""
         if pattern not in self.regexes:
+            from stapy.regexsyntax import RegexError
             from stapy.translate.regex import build
-            from stapy.translate.regexsyntax import RegexError
 
             name = f"regex_{len(self.regexes) + 1}"
             try:
@@ -203,7 +206,7 @@ class Unit:
 
     def may_fail(self, function: p.Function) -> bool:
         """True when a call can leave an error behind."""
-        return self.nesting_is_tight or self.failures.of(function)
+        return self.nesting_is_watched or self.failures.of(function)
 
     def _watches_actions(self, function: p.Function) -> bool:
         return self.charging and self.costs.function(function) is None
@@ -212,6 +215,15 @@ class Unit:
     def nesting_is_tight(self) -> bool:
         """True when ``-D MAXNESTING`` is below what the call graph needs."""
         return self.limits.nesting < self.limits.needed_nesting
+
+    @property
+    def nesting_is_watched(self) -> bool:
+        """True when each call is counted: it may go too deep without recursion as well.
+
+        Either for ``-D MAXNESTING``, or for the kernel's stack, which has room
+        for a chain of usual length whatever its functions are.
+        """
+        return self.nesting_is_tight or self.limits.needed_nesting > USUAL_NESTING
 
     # --- embedded C --------------------------------------------------------
 
@@ -228,7 +240,7 @@ class Unit:
         start = source.text.find(code, span.start) if code.strip() else span.start
         if start < 0:
             start = span.start
-        file, line, _ = self.sources.position(Span(span.source, start, start + 1))
+        file, line, _ = self.sources.place(Span(span.source, start, start + 1))
         return f"#line {line} {string_literal(file)}"
 
     def bug(self, what: str) -> Bug:

@@ -77,7 +77,9 @@ def p_expr_binary(p: Any) -> None:
     | expr AMP expr
     | expr CARET expr
     | expr PIPE expr"""
-    p[0] = n.Binary(p[1].span.to(p[3].span), p[2], p[1], p[3])
+    op = p.slice[2]
+    whole = p[1].span.to(p[3].span)
+    p[0] = n.Binary(whole, p[2], p[1], p[3], op.start if op.source == whole.source else -1)
 
 
 def p_expr_logical(p: Any) -> None:

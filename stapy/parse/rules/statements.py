@@ -42,6 +42,7 @@ def p_statement_empty(p: Any) -> None:
 def p_end(p: Any) -> None:
     """end : %prec NOSEMI
     | SEMI"""
+    p[0] = len(p) > 1
 
 
 def p_statement_expr(p: Any) -> None:
@@ -153,7 +154,10 @@ def p_statement_jump(p: Any) -> None:
 def p_statement_return(p: Any) -> None:
     """statement : RETURN end
     | RETURN expr end"""
-    p[0] = p.parser.job.return_statement(p.slice[1], p[2] if len(p) > 3 else None)
+    job = p.parser.job
+    if len(p) == 3 and not p[2]:
+        job.nothing_returned(p.lexer.tokens[p.lexer.at - 1])
+    p[0] = job.return_statement(p.slice[1], p[2] if len(p) > 3 else None)
 
 
 def p_statement_delete(p: Any) -> None:
