@@ -7,250 +7,25 @@ word, unique prefixes of long options, ``--color`` with and without a value).
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
-from collections.abc import Callable
 
-from stapy import __version__
+from stapy import LANGUAGE_VERSION, __version__, foreign, writing
+from stapy.option_table import MESSAGE_FORMATS, TABLE, Option, UsageError
 from stapy.options import Options
+from stapy.paths import is_file
 
-Setter = Callable[[Options, str], None]
-
-
-class UsageError(Exception):
-    """A command line that cannot be obeyed; the text says why."""
-
-
-class Option:
-    """One row of the table.
-
-    ``value`` is "" (none), the upper-case name of a required value, or the
-    same in brackets for an optional one (long options only).
-    """
-
-    __slots__ = ("help", "long", "set", "short", "value")
-
-    def __init__(self, short: str, long: str, value: str, help: str, set: Setter) -> None:
-        self.short, self.long, self.value, self.help, self.set = short, long, value, help, set
-
-
-def _flag(field: str, state: object = True) -> Setter:
-    def set(options: Options, value: str) -> None:
-        setattr(options, field, state)
-
-    return set
-
-
-def _text(field: str) -> Setter:
-    def set(options: Options, value: str) -> None:
-        setattr(options, field, value)
-
-    return set
-
-
-def _append(field: str) -> Setter:
-    def set(options: Options, value: str) -> None:
-        getattr(options, field).append(value)
-
-    return set
-
-
-def _number(field: str, name: str, low: int, high: int) -> Setter:
-    def set(options: Options, value: str) -> None:
-        if not value.isdigit() or not low <= int(value) <= high:
-            raise UsageError(f"Invalid {name} '{value}' (should be {low}-{high}).")
-        setattr(options, field, int(value))
-
-    return set
-
-
-def _pair(field: str, letter: str, *, value_needed: bool) -> Setter:
-    def set(options: Options, text: str) -> None:
-        name, equals, value = text.partition("=")
-        if not name.isidentifier() or (value_needed and not equals):
-            raise UsageError(f"-{letter} wants NAME=VALUE, not '{text}'.")
-        getattr(options, field)[name] = value if equals else "1"
-
-    return set
-
-
-def _sysroot(options: Options, value: str) -> None:
-    from pathlib import Path
-
-    if not Path(value).is_dir():
-        raise UsageError(f"Invalid --sysroot '{value}' (should be a directory).")
-    options.sysroot = value
-
-
-def _verbose(options: Options, value: str) -> None:
-    options.verbose = [level + 1 for level in options.verbose]
-
-
-def _verbose_by_pass(options: Options, value: str) -> None:
-    if not value.isdigit() or len(value) > 5:
-        raise UsageError(f"Invalid --vp argument '{value}': up to 5 digits, one per pass.")
-    for number, digit in enumerate(value):
-        options.verbose[number] += int(digit)
-
-
-def _module_name(options: Options, value: str) -> None:
-    name = value.removesuffix(".ko")
-    if not name:
-        raise UsageError("Module name cannot be empty.")
-    if not all(c.isascii() and (c.isalnum() or c == "_") for c in name):
-        raise UsageError(
-            f"Invalid module name '{value}' (may only use alphanumerics and underscores)."
-        )
-    if len(name) > 55:
-        raise UsageError(f"Module name '{value}' is longer than 55 characters.")
-    options.module_name = name
-
-
-def _prologues(options: Options, value: str) -> None:
-    if value not in ("", "always", "auto", "never"):
-        wanted = "should be one of always, auto, never"
-        raise UsageError(f"Invalid value '{value}' for --prologue-searching ({wanted}).")
-    options.prologue_search = value in ("", "always")  # auto: debug information tells it all
-
-
-def _modinfo(options: Options, value: str) -> None:
-    name, equals, text = value.partition("=")
-    if not equals or not name.isascii() or not name.isidentifier():
-        raise UsageError(f"--modinfo wants NAME=VALUE, not '{value}'.")
-    options.modinfo.append((name, text))
-
-
-_MAX_PID = 1 << 22  # the kernel's own limit
-
-
-def _target(options: Options, value: str) -> None:
-    if not value.isdecimal() or not 0 < int(value) <= _MAX_PID:
-        raise UsageError(f"Invalid target process ID number '{value}'.")
-    options.target = int(value)
-
-
-def _timeout(options: Options, value: str) -> None:
-    try:
-        options.timeout = float(value)
-    except ValueError:
-        options.timeout = 0
-    if not options.timeout > 0:
-        raise UsageError(f"Invalid timeout '{value}' (should be a number of seconds above 0).")
-
-
-def _listing(variables: bool) -> Setter:
-    def set(options: Options, value: str) -> None:
-        options.listing, options.listing_variables = value, variables
-
-    return set
-
-
-def _choice(field: str, name: str, *words: str) -> Setter:
-    def set(options: Options, value: str) -> None:
-        if value not in words:
-            raise UsageError(f"Invalid {name} '{value}' (should be one of {', '.join(words)}).")
-        setattr(options, field, value)
-
-    return set
-
-
-def _vm(options: Options, value: str) -> None:
-    options.vm, options.vm_release = True, value or None
-
-
-def _color(options: Options, value: str) -> None:
-    _choice("color", "argument for --color", "auto", "always", "never")(options, value or "always")
-
-
-def _privilege(options: Options, value: str) -> None:
-    _choice("privilege", "privilege", "stapusr", "stapsys", "stapdev")(options, value)
-
-
-TABLE = [
-    Option("h", "help", "", "show this text", _flag("explain", "--help")),
-    Option("V", "version", "", "show the version", _flag("explain", "--version")),
-    Option("e", "", "SCRIPT", "run this script instead of a file", _text("script_text")),
-    Option("E", "", "SCRIPT", "add this script to the one that is run", _append("extra_scripts")),
-    Option("p", "", "NUM", "stop after pass NUM: 1 parse 2 elaborate 3 translate 4 compile 5 run",
-           _number("last_pass", "pass number", 1, 5)),
-    Option("v", "", "", "be more verbose in all passes", _verbose),
-    Option("", "vp", "NNNNN", "be more verbose in each pass by its digit", _verbose_by_pass),
-    Option("k", "", "", "keep the temporary directory", _flag("keep")),
-    Option("", "tmpdir", "DIR", "work in DIR instead of a fresh temporary directory",
-           _text("tmpdir")),
-    Option("g", "", "", "guru mode: embedded C and writes are allowed", _flag("guru")),
-    Option("u", "", "", "unoptimised: remove nothing from the script", _flag("unoptimized")),
-    Option("w", "", "", "no warnings", _flag("suppress_warnings")),
-    Option("W", "", "", "warnings are errors", _flag("warnings_are_errors")),
-    Option("P", "", "", "probe functions behind their prologues: for debug information that errs",
-           _flag("prologue_search")),
-    Option("", "prologue-searching", "[WHEN]", "the same, or not: always, auto, never", _prologues),
-    Option("b", "", "", "bulk mode: one output file per CPU", _flag("bulk")),
-    Option("t", "", "", "report hits and cycles of each probe at the end", _flag("timing")),
-    Option("s", "", "MB", "output buffer of each CPU, in megabytes",
-           _number("buffer_mb", "buffer size", 1, 4095)),
-    Option("I", "", "DIR", "look in DIR for more tapsets", _append("tapset_dirs")),
-    Option("D", "", "NAME[=VALUE]", "define a macro for the module (limits such as MAXACTION)",
-           _pair("defines", "D", value_needed=False)),
-    Option("B", "", "NAME=VALUE", "pass an option to kbuild", _append("kbuild_flags")),
-    Option("G", "", "NAME=VALUE", "set a global variable",
-           _pair("globals", "G", value_needed=True)),
-    Option("R", "", "DIR", "look in DIR for the runtime", _text("runtime_dir")),
-    Option("r", "", "RELEASE", "make the module for this kernel release or build tree",
-           _text("release")),
-    Option("", "sysroot", "DIR", "look in this file tree for the kernel and its debug files",
-           _sysroot),
-    Option("m", "", "NAME", "name of the module; NAME.ko is left in the current directory",
-           _module_name),
-    Option("d", "", "MODULE", "make source lines of this module known to the script",
-           _append("debug_modules")),
-    Option("", "ldd", "", "the same for the libraries of probed programs", _flag("ldd")),
-    Option("", "all-modules", "", "the same for all modules that are loaded",
-           _flag("all_modules")),
-    Option("o", "", "FILE", "write the output to FILE", _text("output")),
-    Option("c", "", "CMD", "start the probes, run CMD, stop when it ends", _text("command")),
-    Option("x", "", "PID", "set target() to PID", _target),
-    Option("l", "", "PROBE", "list the matching probe points", _listing(False)),
-    Option("L", "", "PROBE", "list them with their variables", _listing(True)),
-    Option("F", "", "", "flight recorder: keep the newest output in memory or files",
-           _flag("flight_recorder")),
-    Option("S", "", "SIZE[,N]", "switch the output file every SIZE megabytes, keep N",
-           _text("rotate")),
-    Option("T", "", "SECONDS", "stop after SECONDS", _timeout),
-    Option("", "vm", "[RELEASE]", "run the module in a throw-away virtual machine", _vm),
-    Option("", "modinfo", "NAME=VALUE", "add a line to what modinfo shows of the module", _modinfo),
-    Option("", "skip-badvars", "", "context variables that cannot be read are 0",
-           _flag("skip_badvars")),
-    Option("", "suppress-handler-errors", "", "run-time errors become warnings",
-           _flag("suppress_handler_errors")),
-    Option("", "suppress-time-limits", "", "no limit on time and statements (needs -g)",
-           _flag("suppress_time_limits")),
-    Option("", "compatible", "VERSION", "speak the language of this SystemTap version",
-           _text("compatible")),
-    Option("", "privilege", "LEVEL", "translate for stapusr, stapsys or stapdev", _privilege),
-    Option("", "unprivileged", "", "the same as --privilege=stapusr",
-           _flag("privilege", "stapusr")),
-    Option("", "color", "[WHEN]", "colours in messages: auto, always, never", _color),
-    Option("", "colour", "[WHEN]", "the same", _color),
-    Option("", "disable-cache", "", "neither use nor fill the cache", _flag("use_cache", False)),
-    Option("", "poison-cache", "", "fill the cache but do not use it", _flag("poison_cache")),
-    Option("", "clean-cache", "", "remove old files from the cache and exit",
-           _flag("clean_cache")),
-    Option("", "no-global-var-display", "", "do not print globals that nobody reads",
-           _flag("autoprint", False)),
-    Option("", "dump-probe-types", "", "list all kinds of probe points",
-           _flag("dump", "probe-types")),
-    Option("", "dump-probe-aliases", "", "list all probe aliases of the tapsets",
-           _flag("dump", "probe-aliases")),
-    Option("", "dump-functions", "", "list all functions of the tapsets",
-           _flag("dump", "functions")),
-    Option("", "explain", "CODE", "explain a message by its code, such as E0231",
-           _text("explain")),
-    Option("", "terse", "", "leave source lines out of the generated C", _flag("terse")),
-]  # fmt: skip
-
-_SHORT = {option.short: option for option in TABLE if option.short}
-_LONG = {option.long: option for option in TABLE if option.long}
+_ALL = [*TABLE, *foreign.TABLE]
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_SHORT = {option.short: option for option in _ALL if option.short}
+_LONG = {option.long: option for option in _ALL if option.long}
+# Wrappers read the first line and look for words in the last one.
+_VERSION = """\
+Systemtap translator/driver (version {language}/{own}, stapy {own})
+This is free software under the GNU General Public License, version 2 or later.
+tested kernel versions: 6.1 ... 6.12
+enabled features: BTF DWARF DEBUGINFOD VM"""
 
 
 def usage() -> str:
@@ -262,21 +37,23 @@ def usage() -> str:
         "",
         "Options:",
     ]
-    for option in TABLE:
-        names = ", ".join(
-            name
-            for name in (
-                f"-{option.short}" if option.short else "",
-                f"--{option.long}" if option.long else "",
-            )
-            if name
-        )
-        if option.value.startswith("["):
-            names += f"[={option.value[1:-1]}]"
-        elif option.value:
-            names += ("=" if option.long else " ") + option.value
-        lines.append(f"  {names:<28} {option.help}")
+    lines += [f"  {option_names(option):<28} {option.help}" for option in TABLE]
     return "\n".join(lines)
+
+
+def option_names(option: Option) -> str:
+    """The names of an option with its value: ``-m NAME``, ``--color[=WHEN]``."""
+    names = [f"-{option.short}"] if option.short else []
+    names += [f"--{option.long}"] if option.long else []
+    text = ", ".join(names)
+    if option.value.startswith("["):
+        return f"{text}[={option.value[1:-1]}]"
+    return text + (("=" if option.long else " ") + option.value if option.value else "")
+
+
+def version() -> str:
+    """The text of ``-V``: SystemTap's line, whose version is that of the language."""
+    return _VERSION.format(language=LANGUAGE_VERSION, own=__version__)
 
 
 def parse(words: list[str]) -> Options:
@@ -292,7 +69,7 @@ def parse(words: list[str]) -> Options:
         if word.startswith("--"):
             _parse_long(options, word[2:], queue)
         elif word.startswith("-") and len(word) > 1:
-            _parse_short(options, word[1:], queue)
+            _parse_short(options, word, queue, bool(plain) or options.script_text is not None)
         else:
             plain.append(word)
     _place(options, plain)
@@ -317,11 +94,18 @@ def _parse_long(options: Options, text: str, queue: list[str]) -> None:
     option.set(options, value)
 
 
-def _parse_short(options: Options, letters: str, queue: list[str]) -> None:
+def _parse_short(options: Options, word: str, queue: list[str], script: bool) -> None:
+    """One word of letters; ``script`` says that a script was named before it."""
+    letters = word[1:]
     while letters:
         letter, letters = letters[0], letters[1:]
         option = _SHORT.get(letter)
         if option is None:
+            if letter.isdigit() or script:
+                raise UsageError(
+                    f"unknown option '{word}' (an argument of the script that begins with"
+                    f" '-' stands behind '--': stapy SCRIPT -- {word})"
+                )
             raise UsageError(_unknown_option("-" + letter, []))
         if not option.value:
             option.set(options, "")
@@ -337,7 +121,8 @@ def _unknown_option(name: str, close: list[str]) -> str:
         return f"option '{name}' could be any of: " + ", ".join("--" + long for long in close)
     from stapy.suggest import nearest
 
-    near = nearest(name.lstrip("-"), list(_LONG)) if name.startswith("--") else []
+    known = [option.long for option in TABLE if option.long]
+    near = nearest(name.lstrip("-"), known) if name.startswith("--") else []
     hint = f"; did you mean '--{near[0]}'?" if near else ""
     return f"unknown option '{name}'{hint} ('stapy --help' lists them)"
 
@@ -355,17 +140,38 @@ def _check(options: Options) -> None:
     if options.explain or options.clean_cache or options.dump:
         return
     if options.script_file is None and options.script_text is None and options.listing is None:
-        raise UsageError("A script must be specified.")
+        raise UsageError("A script must be specified. Try 'stapy --help'.")
     if options.listing is not None and options.script_text is not None:
         raise UsageError("-l and -L take a probe point, not a script.")
     if options.command is not None and options.target is not None:
         raise UsageError("You can't specify both -c and -x options.")
     if options.rotate is not None:
         _check_rotation(options)
-    if options.suppress_time_limits and not options.guru:
+    if options.privilege != "stapdev":
+        _check_privilege(options)
+    unlimited = (
+        options.suppress_time_limits or "STAP_SUPPRESS_TIME_LIMITS_ENABLE" in options.defines
+    )
+    if unlimited and not options.guru:
         raise UsageError("--suppress-time-limits requires guru mode (-g).")
+    if options.flight_recorder:
+        _check_recorder(options)
     if options.vm and options.release:
         raise UsageError("--vm=RELEASE names the kernel; -r cannot be given too.")
+
+
+def _check_privilege(options: Options) -> None:
+    """Options that would let C into a script that is to be safe for others."""
+    level = options.privilege
+    if options.guru:
+        raise UsageError(f"You can't specify -g and --privilege={level} together.")
+    if options.kbuild_flags:
+        raise UsageError(f"You can't specify -B when --privilege={level} is specified.")
+    from stapy.translate.limits import is_harmless
+
+    for name, value in options.defines.items():
+        if not is_harmless(name, value):
+            raise UsageError(f"You can't specify -D {name} when --privilege={level} is specified.")
 
 
 def _rc_words() -> list[str]:
@@ -374,7 +180,13 @@ def _rc_words() -> list[str]:
 
     folder = Path(os.environ.get("SYSTEMTAP_DIR") or os.environ.get("HOME", "/") + "/.systemtap")
     path = folder / "rc"
-    if not path.is_file():
+    if not is_file(path):
+        return []
+    from stapy.trust import doubt
+
+    why = doubt(path)
+    if why:  # -g in another user's file would be his to give
+        print(f"WARNING: '{path}' is not read: {why}", file=sys.stderr)
         return []
     import shlex
 
@@ -393,26 +205,87 @@ def _check_rotation(options: Options) -> None:
         raise UsageError(str(error)) from None
 
 
+def _check_recorder(options: Options) -> None:
+    if options.vm:
+        raise UsageError("-F cannot be given with --vm: the machine ends with the command.")
+    if options.command is not None and options.output is None:
+        raise UsageError("-F without -o leaves no process that could wait for the command of -c.")
+
+
+def message_format(words: list[str]) -> str:
+    """The format of messages: ``--message-format``, the environment, how we were called."""
+    given = ""
+    for number, word in enumerate(words):
+        if word == "--":
+            break
+        if word == "--message-format":
+            given = "".join(words[number + 1 : number + 2])
+        elif word.startswith("--message-format="):
+            given = word.partition("=")[2]
+    given = given or os.environ.get("STAPY_MESSAGE_FORMAT", "")
+    if given in MESSAGE_FORMATS:
+        return given
+    return "systemtap" if sys.argv[0].rpartition("/")[2] == "stap" else "rich"
+
+
 def main(words: list[str] | None = None) -> int:
     """Entry point of the ``stapy`` command; returns the exit status."""
     words = sys.argv[1:] if words is None else words
+    try:
+        return _obey(words)
+    except writing.Unwritable as error:
+        _complain(str(error), message_format(words))
+    except BrokenPipeError:
+        writing.forget(2)  # the reader of our messages has gone; nobody is left to tell
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        writing.forget(2)
+    return 1
+
+
+def _obey(words: list[str]) -> int:
     if words in (["--version"], ["-V"]):
-        print(f"stapy {__version__}")
+        writing.write(version() + "\n")
         return 0
     if words in (["--help"], ["-h"]):
-        print(usage())
+        writing.write(usage() + "\n")
         return 0
     try:
-        options = parse(_rc_words() + words)
+        words = _rc_words() + words
+        options = parse(words)
+        options.message_format = message_format(words)
+        _check_environment()
     except UsageError as error:
-        print(f"ERROR: {error}", file=sys.stderr)
+        _complain(str(error), message_format(words))
         return 1
     if options.explain == "--help":
-        print(usage())
+        writing.write(usage() + "\n")
         return 0
     if options.explain == "--version":
-        print(f"stapy {__version__}")
+        writing.write(version() + "\n")
         return 0
     from stapy.session import Session
 
     return Session(options).main()
+
+
+def _check_environment() -> None:
+    given = os.environ.get("STAPY_MESSAGE_FORMAT", "")
+    if given and given not in MESSAGE_FORMATS:
+        raise UsageError(
+            f"Invalid $STAPY_MESSAGE_FORMAT '{given}'"
+            f" (should be one of {', '.join(MESSAGE_FORMATS)})."
+        )
+
+
+def _complain(text: str, form: str) -> None:
+    """A command line that cannot be obeyed, in the format that was asked for."""
+    if form == "json":
+        from stapy.layouts import json_line
+
+        print(json_line({"severity": "error", "kind": "ERROR", "message": text}), file=sys.stderr)
+    else:
+        from stapy.render import harmless
+
+        print(f"ERROR: {harmless(text)}", file=sys.stderr)

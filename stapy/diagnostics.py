@@ -48,6 +48,7 @@ class SourceMap:
 
     def __init__(self) -> None:
         self.sources: list[Source] = []
+        self.folders: list[str] = []  # of the tapset library
         self._starts: dict[int, list[int]] = {}
 
     def add(
@@ -84,6 +85,16 @@ class SourceMap:
 
         line = bisect_right(starts, span.start)
         return source.name, line, span.start - starts[line - 1] + 1
+
+    def place(self, span: Span) -> tuple[str, int, int]:
+        """`position`, the same on each machine: library files by their names in the library."""
+        file, line, column = self.position(span)
+        return self.name_in_library(file), line, column
+
+    def name_in_library(self, name: str) -> str:
+        """``core/ctime.stp`` for a file of a tapset folder; other names as they are."""
+        inside = [folder for folder in self.folders if name.startswith(folder.rstrip("/") + "/")]
+        return name[len(max(inside, key=len).rstrip("/")) + 1 :] if inside else name
 
     def text(self, span: Span) -> str:
         """The characters that a span covers."""

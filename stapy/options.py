@@ -27,7 +27,6 @@ class Options(Record):
     suppress_warnings: bool = False  # -w
     warnings_are_errors: bool = False  # -W
     prologue_search: bool = False  # -P
-    bulk: bool = False  # -b
     timing: bool = False  # -t
     buffer_mb: int | None = None  # -s
     tapset_dirs: list[str] = new(list)  # -I
@@ -40,7 +39,6 @@ class Options(Record):
     sysroot: str | None = None  # --sysroot: where the kernel of -r and its debug files are
     module_name: str | None = None  # -m
     debug_modules: list[str] = new(list)  # -d: modules, and paths of programs
-    ldd: bool = False  # --ldd
     all_modules: bool = False  # --all-modules
     output: str | None = None  # -o
     command: str | None = None  # -c
@@ -49,7 +47,13 @@ class Options(Record):
     rotate: str | None = None  # -S
     flight_recorder: bool = False  # -F
     compatible: str = ""  # --compatible
+    check_version: bool = False  # --check-version
+    rlimits: dict[str, int] = new(dict)  # --rlimit-NAME
+    example: bool = False  # --example
+    message_format: str = ""  # --message-format; "" leaves it to the environment
+    notices: list[str] = new(list)  # what a given option does not do here
     privilege: str = "stapdev"
+    privilege_set: bool = False
     skip_badvars: bool = False
     suppress_handler_errors: bool = False
     suppress_time_limits: bool = False
@@ -60,6 +64,5 @@ class Options(Record):
     vm: bool = False  # --vm
     vm_release: str | None = None
     autoprint: bool = True  # --no-global-var-display
-    monitor: bool = False
     terse: bool = False  # no source comments in the C
     explain: str | None = None  # --explain CODE

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 _RUN_ONLY = {
     "script_file", "script_text", "extra_scripts", "verbose", "keep", "tmpdir", "last_pass",
     "output", "command", "target", "timeout", "rotate", "color", "vm", "vm_release", "release",
-    "use_cache", "poison_cache", "clean_cache", "globals", "suppress_warnings",
+    "use_cache", "poison_cache", "clean_cache", "globals", "suppress_warnings", "rlimits",
+    "message_format", "notices", "example", "flight_recorder", "privilege_set",
 }  # fmt: skip
 
 
@@ -85,22 +86,24 @@ def _tree(folder: Path) -> Iterator[tuple[str, int, int]]:
             yield entry.path, status.st_size, status.st_mtime_ns
 
 
-def find(cache: Cache, key: str) -> tuple[Path, str] | None:
-    """The module and the warnings of its translation, or None."""
-    said = _opened(cache.get_bytes("said", key))
+def find(cache: Cache, key: str, form: str = "") -> tuple[Path, str] | None:
+    """The module and the warnings of its translation in a form of messages, or None."""
+    said = _opened(cache.get_bytes("said", key_of(key, form)))
     module = cache.get("result", key + ".ko") if said is not None else None
     if said is None or module is None:
         return None
     return module, said
 
 
-def store(cache: Cache, key: str, module: Path, said: str, files: Iterable[Path]) -> None:
+def store(
+    cache: Cache, key: str, module: Path, said: str, files: Iterable[Path], form: str = ""
+) -> None:
     """Remember the module; the warnings come last, for `find` asks for them first.
 
     ``files`` are those of kernel modules that it depends on.
     """
     cache.put_file("result", key + ".ko", module)
-    cache.put_bytes("said", key, _sealed(said, files))
+    cache.put_bytes("said", key_of(key, form), _sealed(said, files))
 
 
 def list_key(options: Options, texts: list[tuple[str, str]], kernel: Kernel) -> str:

@@ -79,6 +79,10 @@ def _make_init(name: str, fields: tuple[str, ...], defaults: dict[str, Any]) -> 
     return init
 
 
+# Fields that say where something stands: trees that differ in them alone are equal.
+PLACES = frozenset(("span", "operator_span", "operator_at"))
+
+
 class Record(metaclass=RecordMeta):
     """Base of all records: named slots, positional or keyword construction, a readable repr.
 
@@ -87,7 +91,9 @@ class Record(metaclass=RecordMeta):
 
     def __repr__(self) -> str:
         inside = ", ".join(
-            f"{field}={getattr(self, field)!r}" for field in type(self).fields if field != "span"
+            f"{field}={getattr(self, field)!r}"
+            for field in type(self).fields
+            if field not in PLACES
         )
         return f"{type(self).__name__}({inside})"
 
@@ -108,12 +114,12 @@ def replace(record: Any, **changes: Any) -> Any:
 
 
 def same(a: Any, b: Any) -> bool:
-    """True when two trees of records are equal in all fields but ``span``."""
+    """True when two trees of records are equal in all fields but those of `PLACES`."""
     if isinstance(a, Record):
         return type(a) is type(b) and all(
             same(getattr(a, field), getattr(b, field))
             for field in type(a).fields
-            if field != "span"
+            if field not in PLACES
         )
     if isinstance(a, (list, tuple)):
         return (

@@ -12,7 +12,8 @@ import unicodedata
 
 from stapy.diagnostics import Diagnostic, Source, SourceMap, Span
 
-_WIDTH = 110  # columns of source text that are shown
+_WIDTH = 110  # columns of source text that are shown where no terminal says less
+_NARROW = 40  # a terminal is taken to be at least this wide
 _TAB = 8
 _EXPANSIONS = 6
 
@@ -43,10 +44,27 @@ def colors_from(environment: str | None) -> dict[str, str]:
     return colors
 
 
-def render(diagnostic: Diagnostic, sources: SourceMap, color: bool) -> str:
-    """The whole message, several lines, each with its line break."""
+def terminal_width() -> int:
+    """Columns of the terminal on standard error, 0 when there is none."""
+    try:
+        columns = os.get_terminal_size(2).columns
+    except OSError:
+        return 0
+    given = os.environ.get("COLUMNS", "")
+    columns = int(given) if given.isdecimal() else columns
+    return max(columns, _NARROW) if columns else 0
+
+
+def render(
+    diagnostic: Diagnostic, sources: SourceMap, color: bool, width: int | None = None
+) -> str:
+    """The whole message, several lines, each with its line break.
+
+    No line has more than ``width`` columns; 0 folds nothing, None asks the terminal.
+    """
     colors = colors_from(os.environ.get("SYSTEMTAP_COLORS")) if color else _NO_COLORS
-    return _Drawing(diagnostic, sources, colors).text()
+    columns = terminal_width() if width is None else width
+    return _Drawing(diagnostic, sources, colors, columns).text()
 
 
 class _Mark:
@@ -61,8 +79,11 @@ class _Mark:
 
 
 class _Drawing:
-    def __init__(self, diagnostic: Diagnostic, sources: SourceMap, colors: dict[str, str]) -> None:
+    def __init__(
+        self, diagnostic: Diagnostic, sources: SourceMap, colors: dict[str, str], columns: int
+    ) -> None:
         self.item = diagnostic
+        self.columns = columns
         self.sources = sources
         self.colors = colors
         self.out: list[str] = []
@@ -72,6 +93,8 @@ class _Drawing:
         lines = [sources.position(mark.span)[1] for mark in self.marks]
         lines += [sources.position(place)[1] for place, _ in self._trail()]
         self.margin = len(str(max(lines, default=1)))
+        # What stands in front of a source line is "  12 | ".
+        self.width = min(_WIDTH, columns - self.margin - 4) if columns else _WIDTH
 
     def text(self) -> str:
         """All lines."""
@@ -81,10 +104,20 @@ class _Drawing:
             self._expansions()
         bar = " " * (self.margin + 2) + "= "
         if self.item.hint:
-            self._line(bar + "hint: " + _indented(self.item.hint, self.margin + 10))
+            self._folded(bar + "hint: ", self.item.hint)
         for note in self.item.notes:
-            self._line(bar + "note: " + _indented(note, self.margin + 10))
+            self._folded(bar + "note: ", note)
         return "".join(self.out)
+
+    def _folded(self, head: str, text: str, hang: int | None = None) -> None:
+        """Text behind a head, later lines below its beginning (or ``hang`` columns in)."""
+        indent = len(head) if hang is None else hang
+        text = harmless(text)
+        lines: list[str] = []
+        for line in text.split("\n"):
+            first = self.columns - (indent if lines else len(head))
+            lines += fold(line, first, self.columns - indent) if self.columns else [line]
+        self._line(head + ("\n" + " " * indent).join(lines))
 
     def _line(self, text: str) -> None:
         self.out.append(text.rstrip() + "\n")
@@ -97,7 +130,10 @@ class _Drawing:
         item = self.item
         kind = "warning" if item.severity == Diagnostic.WARNING else "error"
         code = f"  [{item.code}]" if item.code else ""
-        self._line(self._paint(kind, item.kind + ":") + f" {item.message}{code}")
+        at = len(self.out)
+        self._folded(item.kind + ": ", item.message + code, 4)
+        plain = self.out[at][len(item.kind) + 1 :]
+        self.out[at] = self._paint(kind, item.kind + ":") + plain
 
     # --- places -----------------------------------------------------------
 
@@ -114,7 +150,7 @@ class _Drawing:
             self._line(
                 " " * (self.margin + 1)
                 + f"{arrow} "
-                + self._paint("source", f"{name}:{line}:{column}")
+                + self._paint("source", f"{one_line(name)}:{line}:{column}")
             )
             self._group(marks)
 
@@ -148,15 +184,28 @@ class _Drawing:
             right = max(left + 1, columns[min(start + length, len(raw))])
             places.append((left, right, mark))
         places.sort(key=lambda place: (place[0], not place[2].main))
-        shown, shift = _window(_expanded(raw), min(p[0] for p in places), columns[-1])
+        shown, shift = _window(_expanded(raw), min(p[0] for p in places), columns[-1], self.width)
         number = str(line).rjust(self.margin + 1)
         self._line(f"{number} | " + shown)
         for left, right, mark in reversed(places):
             sign = "^" if mark.main else "-"
-            width = max(1, min(right, shift + _WIDTH) - left)
+            width = max(1, min(right, shift + self.width) - left)
             pad = " " * max(0, left - shift)
             underline = self._paint("caret", sign * width) if mark.main else sign * width
-            self._line(f"{empty} {pad}{underline} {mark.text}")
+            self._marked(f"{empty} {pad}", underline, width, mark.text)
+
+    def _marked(self, head: str, underline: str, width: int, text: str) -> None:
+        """A mark and its text: beside it, or below where it does not fit."""
+        text = one_line(text)
+        if not self.columns or len(head) + width + 1 + len(text) <= self.columns:
+            self._line(f"{head}{underline} {text}")
+            return
+        self._line(head + underline)
+        bar = head[: self.margin + 4]
+        room = self.columns - len(bar)
+        indent = min(len(head) - len(bar), max(0, room - len(text)))
+        for line in fold(text, room - indent, room - indent):
+            self._line(bar + " " * indent + line)
 
     # --- macros, aliases, arguments -------------------------------------------
 
@@ -173,15 +222,40 @@ class _Drawing:
         trail = self._trail()
         for place, label in trail[:_EXPANSIONS]:
             name, line, column = self.sources.position(place)
-            where = self._paint("source", f"{name}:{line}:{column}")
-            self._line(" " * (self.margin + 1) + f"::: {label or 'in expansion'} at {where}")
+            where = self._paint("source", f"{one_line(name)}:{line}:{column}")
+            self._line(
+                " " * (self.margin + 1) + f"::: {one_line(label) or 'in expansion'} at {where}"
+            )
             self._group([_Mark(place, "", False)])
         if len(trail) > _EXPANSIONS:
             self._line(" " * (self.margin + 1) + f"::: … and {len(trail) - _EXPANSIONS} more")
 
 
-def _indented(text: str, width: int) -> str:
-    return text.replace("\n", "\n" + " " * width)
+def harmless(text: str) -> str:
+    """Text without what could control a terminal; tabs and line breaks stay."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() or char in "\t\n" else "\ufffd" for char in text)
+
+
+def one_line(text: str) -> str:
+    """The same without line breaks: a file's name must not look like a message of ours."""
+    return text if text.isprintable() else harmless(text.replace("\n", "\ufffd"))
+
+
+def fold(text: str, first: int, later: int) -> list[str]:
+    """Lines of at most ``first`` (the first one) and ``later`` columns, parted between words."""
+    lines: list[str] = []
+    line = ""
+    room = max(8, first)
+    for word in text.split(" "):
+        longer = f"{line} {word}" if line else word
+        if line and sum(map(_cell, longer)) > room:
+            lines.append(line)
+            room = max(8, later)
+            longer = word
+        line = longer
+    return [*lines, line]
 
 
 def _cell(char: str) -> int:
@@ -219,12 +293,12 @@ def _expanded(raw: str) -> str:
     return "".join(out)
 
 
-def _window(text: str, first: int, width: int) -> tuple[str, int]:
+def _window(text: str, first: int, width: int, room: int) -> tuple[str, int]:
     """The part of a long line around column ``first``, and the columns cut off on its left."""
-    if width <= _WIDTH:
+    if width <= room:
         return text, 0
-    shift = max(0, first - _WIDTH // 3)
+    shift = max(0, first - room // 3)
     if shift == 0:
-        return text[: _WIDTH - 1] + "…", 0
-    end = "…" if len(text) > shift + _WIDTH else ""
-    return "…" + text[shift + 1 : shift + _WIDTH - len(end)] + end, shift
+        return text[: room - 1] + "…", 0
+    end = "…" if len(text) > shift + room else ""
+    return "…" + text[shift + 1 : shift + room - len(end)] + end, shift

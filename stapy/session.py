@@ -13,10 +13,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from stapy import progress, writing
 from stapy.cache import Cache
 from stapy.debuginfo.errors import DebuginfoError
-from stapy.diagnostics import Bug, Diagnostics, SourceMap, Stop
+from stapy.diagnostics import Bug, Diagnostic, Diagnostics, SourceMap, Stop
 from stapy.timing import PassTimer, memory
+from stapy.trust import doubt, write_new
 
 if TYPE_CHECKING:
     from stapy.build.ahead import Ahead
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from stapy.elaborate.program import Program
     from stapy.elaborate.services import Services
     from stapy.kernel import Kernel
+    from stapy.layouts import Form
     from stapy.options import Options
     from stapy.parse.nodes import Script
     from stapy.translate.source import ModuleSource
@@ -44,6 +47,7 @@ class Session:
         self.cache = Cache.of(options)
         self.shown = 0
         self.said: list[str] = []
+        self.form: Form | None = None
         self.at_pass = 0
         self.folder: Path | None = None
         self.machine: Machine | None = None
@@ -62,14 +66,24 @@ class Session:
             status = self.failed()
         except KeyboardInterrupt:
             status = 1
+        except writing.Unwritable as error:
+            from stapy.tools.report import tell
+
+            tell(str(error), self.options)
+            status = 1
         except BrokenPipeError:
-            # The reader of our output has gone; nobody is left to tell.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            # The reader of our messages has gone; nobody is left to tell.
+            writing.forget(2)
             status = 1
         except DebuginfoError as error:
             # A damaged structure that only a late look into it showed.
             self.diagnostics.error("semantic error", "E0290", f"damaged debug information: {error}")
             status = self.failed()
+        except ImportError as error:
+            from stapy.tools.report import missing_package
+
+            missing_package(error, self.options)
+            status = 1
         except Exception as error:
             from stapy.tools.report import our_mistake
 
@@ -77,6 +91,7 @@ class Session:
             status = 1
         finally:
             gc.enable()
+            progress.clear()
             self.clean_up()
         return status
 
@@ -90,8 +105,10 @@ class Session:
             from stapy.tools.explain import explain
 
             return explain(options.explain)
+        self.begin()
         if options.listing is None and not options.dump and options.last_pass == 5:
             self.check_run()
+        self.check_cache()
         self.read_texts()
         kernel = self.find_kernel()
         if options.listing is None and not options.dump and options.last_pass >= 4:
@@ -99,12 +116,14 @@ class Session:
 
             self.key = recall.key(options, self.texts, kernel)
             # Who keeps the folder wants to see all that is made in it.
-            found = None if options.keep else recall.find(self.cache, self.key)
+            kept = options.keep or options.tmpdir is not None
+            found = None if kept else recall.find(self.cache, self.key, self.form_key())
             if found is not None:
                 module, said = found
                 self.say(said)
                 self.check_host(kernel)
                 return self.finish(module, kernel, cached=True)
+            self.check_tree(kernel)
             self.prepare_kit(kernel)
         elif options.listing is not None and not options.dump:
             from stapy import recall
@@ -112,13 +131,13 @@ class Session:
             self.key = recall.list_key(options, self.texts, kernel)
             listed = recall.find_list(self.cache, self.key)
             if listed is not None:
-                sys.stdout.write(listed)
+                self.write(listed)
                 return 0
         scripts = self.parse(kernel)
         if options.last_pass == 1 and options.listing is None and not options.dump:
             from stapy.parse.printer import dump
 
-            sys.stdout.write(dump(scripts))
+            self.write(dump(scripts))
             return 0
         services = self.services(kernel)
         if options.dump or options.listing is not None:
@@ -127,13 +146,13 @@ class Session:
         if options.last_pass == 2:
             from stapy.elaborate.dump import dump_program
 
-            sys.stdout.write(dump_program(program, options.verbose[1] > 0))
+            self.write(dump_program(program, options.verbose[1] > 0))
             return 0
         if options.vm and options.last_pass == 5:
             self.boot_ahead()
         source = self.translate(program, services)
         if options.last_pass == 3:
-            sys.stdout.write(source.text())
+            self.write(source.text())
             return 0
         # Mistakes in the script come first, but nothing is compiled in vain.
         self.check_host(kernel)
@@ -142,8 +161,32 @@ class Session:
             from stapy import recall
 
             files = services.debuginfo.module_files()
-            recall.store(self.cache, self.key, built.path, "".join(self.said), files)
+            said = "".join(self.said)
+            recall.store(self.cache, self.key, built.path, said, files, self.form_key())
         return self.finish(built.path, kernel, cached=False)
+
+    def begin(self) -> None:
+        """Obey what concerns the command as a whole: limits, options without effect, -R."""
+        from stapy import startup
+
+        options = self.options
+        self.at_pass = 0
+        startup.set_limits(options.rlimits, self.diagnostics)
+        for text in options.notices:
+            self.diagnostics.warning("W0653", text)
+        if options.flight_recorder and options.output is None and options.last_pass == 5:
+            self.diagnostics.warning(
+                "W0657",
+                "output that does not fit into the buffers is lost until somebody takes it",
+                hint="-s MB makes them larger, -o FILE writes the output in the background",
+                notes=["stapy-run -A MODULE takes it"],
+            )
+        startup.check_defines(options.defines, self.diagnostics)
+        startup.find_runtime(options, self.diagnostics)
+        startup.check_tapsets(options.tapset_dirs, self.diagnostics)
+        if options.example:
+            startup.find_example(options, self.diagnostics)
+        self.end_pass()
 
     def finish(self, module: Path, kernel: Kernel, *, cached: bool) -> int:
         """What follows pass 4: keep the module, run it."""
@@ -151,19 +194,22 @@ class Session:
         if cached and options.verbose[3]:
             self.note(f"Pass 4: using cached {module}")
         if options.module_name:
-            module = self.keep_module(module)
+            self.keep_module(module)  # what is loaded is the one that nobody else can change
+        progress.clear()
         if options.last_pass < 5:
             # A module that only the cache or the temporary folder has is named by its path.
-            print(f"{options.module_name}.ko" if options.module_name else self.lasting(module))
+            name = f"{options.module_name}.ko" if options.module_name else self.lasting(module)
+            writing.write(f"{name}\n")
             return 0
         return self.load(module, kernel)
 
     def keep_module(self, module: Path) -> Path:
         """``-m NAME``: leave NAME.ko in the current directory."""
         wanted = Path.cwd() / f"{self.options.module_name}.ko"
-        temporary = wanted.with_name(f".{wanted.name}.{os.getpid()}")
+        # Others may write to this folder as well: no name that they could guess.
+        temporary = wanted.with_name(f".{wanted.name}.{os.getpid()}-{os.urandom(4).hex()}")
         try:
-            temporary.write_bytes(module.read_bytes())
+            write_new(temporary, module.read_bytes())
             temporary.replace(wanted)
         except OSError as error:
             temporary.unlink(missing_ok=True)
@@ -176,11 +222,16 @@ class Session:
             from stapy import recall
 
             # --poison-cache keeps us from reading what was there, not from naming what we wrote.
-            found = recall.find(self.cache.filled(), self.key)
+            found = recall.find(self.cache.filled(), self.key, self.form_key())
             if found is not None:
                 return found[0]
             return self.keep_unnamed(module)
         return module
+
+    def form_key(self) -> str:
+        """Names the form in which warnings were written that are kept with a module."""
+        options = self.options
+        return f"{options.message_format}-{max(options.verbose) > 0}"
 
     def keep_unnamed(self, module: Path) -> Path:
         """Without a cache, the module stays in the current directory under its own name."""
@@ -223,9 +274,11 @@ class Session:
         release = options.release or os.environ.get("SYSTEMTAP_RELEASE")
         if options.vm:
             from stapy.vm import VmError, default_release
+            from stapy.vm.kernels import newest
 
             try:
                 release = options.vm_release or default_release(options.sysroot)
+                release = newest(release, options.sysroot)
                 options.vm_release = release
             except VmError as error:
                 self.refuse("E0590", str(error), kind="run error", hint=error.hint)
@@ -235,6 +288,7 @@ class Session:
         """Pass 1."""
         self.at_pass = 1
         timer = PassTimer()
+        from stapy import startup
         from stapy.parse import open_library, parse_script, warn_unused_arguments
         from stapy.parse.facts import PreprocessFacts
 
@@ -268,6 +322,8 @@ class Session:
         ]
         if not self.diagnostics.errors and options.listing is None:
             warn_unused_arguments(facts, used, self.diagnostics)
+        if options.check_version:
+            startup.warn_of_versions(facts.version_tests, scripts, self.diagnostics)
         self.end_pass()
         self.verbose(
             f"parsed user script and {len(self.library.files())} library scripts"
@@ -298,7 +354,7 @@ class Session:
             lines = listing.list_points(scripts, services, options.listing_variables)
         self.end_pass()
         text = "".join(line + "\n" for line in lines)
-        sys.stdout.write(text)
+        self.write(text)
         keep = not (options.dump or self.diagnostics.items or services.momentary)
         if lines and keep:
             from stapy import recall
@@ -352,6 +408,7 @@ class Session:
         from stapy.build.driver import build
         from stapy.kernel.facts import kernel_facts
 
+        progress.tell(f"compiling for {kernel.release}")
         module = build(
             source,
             kernel=kernel,
@@ -367,6 +424,14 @@ class Session:
         self.verbose(f'compiled C into "{module.path.name}" in {timer.spent()}.')
         return module
 
+    def _parameters(self, module: Path) -> list[str]:
+        """What -G sets; pass 2 has warned of names that the program does not have."""
+        from stapy.run.elf import ModuleFile
+
+        wanted = self.options.globals
+        known = set(ModuleFile(str(module)).parameters) if wanted else set()
+        return [f"{name}={value}" for name, value in wanted.items() if name in known]
+
     def load(self, module: Path, kernel: Kernel) -> int:
         """Pass 5, here or in a virtual machine."""
         self.at_pass = 5
@@ -377,21 +442,25 @@ class Session:
         options = self.options
         run_options = RunOptions(
             module=str(module),
-            parameters=[f"{name}={value}" for name, value in options.globals.items()],
+            parameters=self._parameters(module),
             command=options.command,
             target=options.target or 0,
             output=options.output,
             rotate=options.rotate or "",
             timeout=options.timeout,
             warnings=not options.suppress_warnings,
-            verbose=options.verbose[4],
+            verbose=max(options.verbose[4] - 1, 0),  # -v alone is for what wrappers read
             color=options.color,
+            detach=options.flight_recorder and options.output is None,
+            daemon=options.flight_recorder and options.output is not None,
+            message_format="json" if options.message_format == "json" else "text",
         )
         self.verbose("starting run.")
         sys.stdout.flush()
         if options.vm:
             from stapy.vm import VmError, prepare, run_module
 
+            progress.tell(f"booting {kernel.release}")
             try:
                 machine = self.machine or prepare(options.vm_release, options.sysroot)
                 status = run_module(str(module), machine, run_options)
@@ -403,7 +472,7 @@ class Session:
             status = run(str(module), run_options)
         self.verbose(f"run completed in {timer.spent()}.")
         if status:
-            self.note("Pass 5: run failed.  [man error::pass5]")
+            self.tell_failed()
         return status
 
     def compile_headers(self, spec: str, kernel: Kernel) -> Path | None:
@@ -417,6 +486,8 @@ class Session:
 
         if not is_headers(spec):
             return None
+        if self.options.listing is None and not self.options.dump:
+            self.check_host(kernel)  # nothing is compiled in vain
         try:
             return compiled(spec, kernel, self.options, self.cache, self.work_folder(), facts)
         except (HeaderError, KitError) as error:
@@ -446,10 +517,44 @@ class Session:
             self.at_pass = 5
             self.refuse("E0590", str(error), kind="run error", hint=error.hint)
 
+    def check_cache(self) -> None:
+        """Say why caches are not where the user expects them: what others can write is not used."""
+        from stapy.paths import cache_place
+
+        if self.options.use_cache and cache_place().complaint:
+            self.warn_here("W0660", cache_place().complaint)
+
+    def check_tree(self, kernel: Kernel) -> None:
+        """Say whose programs will be run with our rights, unless the user named the tree."""
+        tree = kernel.build_dir
+        if tree is None or self.options.release or self.options.vm or self.options.sysroot:
+            return
+        why = doubt(tree)
+        if why:
+            self.warn_here(
+                "W0661",
+                f"the kernel's build tree '{tree}' is used, but others can change it: {why}",
+            )
+
     def check_run(self) -> None:
         """Refuse what pass 5 could not do; in a virtual machine other programs may be there."""
         options = self.options
-        if options.vm or (options.command is None and options.output is None):
+        if options.vm:
+            from stapy.vm import VmError, check
+
+            try:
+                check()
+            except VmError as error:
+                self.at_pass = 5
+                self.refuse("E0590", str(error), kind="run error", hint=error.hint)
+            return
+        from stapy.run import mark
+
+        taken = mark.refusal(options.module_name) if options.module_name else ""
+        if taken:
+            self.at_pass = 5
+            self.refuse("E0503", taken, kind="run error")
+        if options.command is None and options.output is None:
             return
         from stapy.run import beforehand
         from stapy.run.errors import RunError
@@ -499,39 +604,75 @@ class Session:
         self.shown = len(self.diagnostics.items)
         if not fresh:
             return
-        from stapy.render import render, use_color
-
-        color = use_color(self.options.color)
+        progress.clear()
         for item in fresh:
             if item.severity == item.WARNING and self.options.suppress_warnings:
                 continue
-            text = render(item, self.sources, color)
+            text = self.drawn(item)
             text += "" if text.endswith("\n") else "\n"
             if item.severity == item.WARNING:
                 self.said.append(text)
             sys.stderr.write(text)
         sys.stderr.flush()
 
+    def drawn(self, item: Diagnostic) -> str:
+        """A message in the form that was asked for."""
+        from stapy.layouts import form_of
+        from stapy.render import use_color
+
+        if self.form is None:
+            name = self.options.message_format or "rich"
+            self.form = form_of(name, self.sources, max(self.options.verbose) > 0)
+        return self.form(item, self.at_pass, use_color(self.options.color))
+
+    def warn_here(self, code: str, message: str) -> None:
+        """A warning about this machine and user, which is not kept with what was made."""
+        if self.options.suppress_warnings:
+            return
+        item = Diagnostics(self.sources).warning(code, message)
+        self.say(self.drawn(item))
+
+    def write(self, text: str) -> None:
+        """Text on standard output."""
+        progress.clear()
+        writing.write(text)
+
     def say(self, text: str) -> None:
         """Warnings of a run that is recalled from the cache."""
+        progress.clear()
         sys.stderr.write(text)
         sys.stderr.flush()
 
     def failed(self) -> int:
         """The end of a pass that found errors."""
         self.show()
+        mistakes = [item for item in self.diagnostics.errors if item.span.source >= 0]
+        if mistakes and self.at_pass == 1 and self.options.message_format == "systemtap":
+            self.note(f"{len(mistakes)} parse error{'s' if len(mistakes) != 1 else ''}.")
         if self.at_pass:
-            word = _FAILED[self.at_pass]
-            self.note(f"Pass {self.at_pass}: {word} failed.  [man error::pass{self.at_pass}]")
+            self.tell_failed()
         return 1
+
+    def tell_failed(self) -> None:
+        """Say which pass failed, in SystemTap's words."""
+        text = f"Pass {self.at_pass}: {_FAILED[self.at_pass]} failed."
+        if self.options.message_format != "json":
+            text += f"  [man error::pass{self.at_pass}]"
+        self.note(text, "error")
 
     def verbose(self, text: str) -> None:
         """One line per pass under -v."""
         if self.options.verbose[self.at_pass - 1]:
             self.note(f"Pass {self.at_pass}: {text}")
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, severity: str = "note") -> None:
         """A line on standard error."""
+        progress.clear()
+        if self.options.message_format == "json":
+            from stapy.layouts import json_line
+
+            fields = {"severity": severity, "kind": severity, "pass": self.at_pass, "message": text}
+            text = json_line(fields)
         print(text, file=sys.stderr, flush=True)
 
     # --- the temporary folder --------------------------------------------
@@ -540,8 +681,15 @@ class Session:
         """The temporary folder of this command, made on first use."""
         if self.folder is None:
             if self.options.tmpdir:
-                self.folder = Path(self.options.tmpdir)
-                self.folder.mkdir(parents=True, exist_ok=True)
+                folder = Path(self.options.tmpdir).absolute()
+                try:
+                    folder.mkdir(parents=True, exist_ok=True)
+                except OSError as error:
+                    self.refuse("E0491", f"--tmpdir: cannot make '{folder}': {error.strerror}")
+                why = doubt(folder)
+                if why:
+                    self.refuse("E0491", f"--tmpdir: others can change what is made there: {why}")
+                self.folder = folder
             else:
                 from stapy.build.folder import make_folder
 

@@ -14,8 +14,9 @@ It has no `return value`, so it cannot be part of an expression.""",
 Nothing says whether the name is a number or a string: it never gets a value. Assign one, or
 annotate the parameter (`name:long`).""",
     "E0306": """Wrong histogram
-@hist_linear takes three numbers (low, high, step), and one statistic has one kind of histogram.
-Fill a second statistic for another one.""",
+@hist_linear takes three numbers (low, high, step): the step is positive, and there are 125 buckets
+at most unless -D STP_MAX_BUCKETS allows more. One statistic has one kind of histogram; fill a
+second statistic for another one.""",
     "E0401": """Kernel headers are missing
 A module is compiled against the headers of its kernel. Install the package that the hint names.""",
     "E0402": """A program is missing
@@ -39,18 +40,25 @@ The folder given with -r has no include/config/kernel.release.""",
     "E0481": """The kernel is not installed
 No headers and no image of this release were found: on this machine, or in the file tree that
 --sysroot names. Install them, or choose a release with -r.""",
+    "E0482": """Not a runtime of stapy
+-R DIR and $SYSTEMTAP_RUNTIME name a folder with the C that modules are made of. It must be
+stapy's (the folder `runtime`, perhaps changed by you); SystemTap's cannot take its place.""",
     "E0490": """A file cannot be written
 The message names the file and the reason.""",
+    "E0491": """The folder of --tmpdir is not yours alone
+The module is compiled in that folder.  Who can write to it could exchange its source and so run
+code in the kernel: take a folder that belongs to you and that nobody else may write to.""",
     "E0501": """This host cannot load modules
 Loading needs root and a kernel that permits it. `stapy --vm` runs the script in a throw-away
 virtual machine instead.""",
     "E0502": """The command or the output file cannot be used
 The program of -c was not found or may not be run, or the file of -o cannot be written. Both are
 looked at before the script is translated; with --vm they are looked for in the machine.""",
+    "E0503": """The name of the module is taken
+Something else in the kernel has the name of -m: a module that stapy did not make, or a part of the
+kernel itself.  Modules of others are never removed; take another name.""",
     "E0590": """The virtual machine cannot be used
 The message says what is missing: usually QEMU, or a kernel image with its modules.""",
-    "W0601": """A histogram's bounds were adjusted
-The width of the buckets must be positive, and there are not arbitrarily many of them.""",
     "W0602": """An assignment was dropped
 The value is never read. Option -u keeps such code.""",
     "W0603": """A global that never gets a value
@@ -75,6 +83,9 @@ No probe and no function that runs reads or writes it.""",
     "W0613": """A mistake in code that was dropped
 Its value is not used, its condition is never true, or nobody calls it: the script runs without it.
 Option -u keeps such code and makes this an error, and so does -W.""",
+    "W0614": """-G names nothing
+Neither the script nor what it uses of the library has a global variable of this name: the value is
+left out.""",
     "W0640": """Something in the script has no effect here
 The message says what, and why it is ignored.""",
     "W0641": """A parameter in a return probe
@@ -92,11 +103,37 @@ Below the definition the operator of this name cannot be used.""",
 In this script your definition is used; tapset files still use theirs.""",
     "W0652": """An unused script argument
 No script asks for it. Is a word on the command line too many?""",
+    "W0653": """An option that has no effect here
+All was done that the option asks for, or there is nothing here that it could change: SystemTap
+has it for parts that stapy does not have. The message says which. -w is quiet about it.""",
+    "W0654": """A limit of the process could not be set
+--rlimit-NAME sets limits of stapy and of the programs that it starts. Only root may raise a limit
+above its hard value (`ulimit -H -a`). The session goes on without.""",
+    "W0655": """A macro of -D that looks like a limit
+-D NAME=VALUE changes a limit, or defines a macro for C in the script. This name is neither a limit
+nor far from one; the limit that was meant keeps its default.""",
+    "W0656": """A test for the version of SystemTap
+With --check-version, each `%( systemtap_v … %? … %)` of the script is told: what it does may
+change with --compatible. stapy speaks the language of SystemTap 5.6.""",
+    "W0657": """A session that nobody reads
+-F without -o loads the module, starts its probes and leaves. What they print stays in the buffers
+of the kernel until `stapy-run -A MODULE` takes it; what does not fit any more is lost, and the
+place is marked.""",
+    "W0658": """A folder of -I that has nothing
+It does not exist, or you may not read it; the script goes on with the tapsets that there are.""",
     "W0681": """-d names nothing
 The option takes a module of the kernel or the path of a program. Wildcards are allowed.""",
     "W0682": """Headers named by a cast do not compile
 @cast(p, "type", "kernel<linux/fs.h>") compiles the headers to learn their types. With kernel in
 front they are the kernel's, whose headers must be installed; else the user's, by gcc.""",
+    "W0660": """The cache folder is not used
+Modules and code in the cache are loaded and run.  So a cache folder that belongs to another user,
+or that others can write to, is not believed: that happens with "sudo -E" and with "su" that keeps
+HOME.  The cache in your own home (root's, under sudo) is used instead, or a private one in /tmp.
+Say "sudo" without -E, or set SYSTEMTAP_DIR, or take other users' right to write (chmod go-w).""",
+    "W0661": """Others can change the kernel's build tree
+Modules are made by the programs and rules in the build tree of the kernel, with your rights: who
+can change it can do what you can.  A tree that is named by -r is taken without a word.""",
     "W0680": """Debug information was left out
 A file could not be used, so types or functions that only it knows are missing.""",
 }

@@ -133,4 +133,13 @@ change the table, this is our mistake; please report it.""",
     "E0190": """The script cannot be read
 The file does not exist or may not be read. `-` stands for standard input; a script on the
 command line needs -e.""",
+    "E0191": """No such example
+--example takes the name of one of the scripts that come with SystemTap (on Debian in the package
+systemtap-doc). stapy brings no examples of its own.""",
+    "E0192": """A script for another tracer
+bpftrace, DTrace, perf and ftrace name probes by words with colons. Here a script is a list of
+`probe POINT { … }`: kprobe:f is kernel.function("f"), syscall::read:entry is syscall.read,
+tracepoint:a:b is kernel.trace("a:b"), interval:s:1 is timer.s(1), BEGIN is begin. Variables are
+plain names, those of all probes declared by `global`; pid, comm and their like are functions:
+pid(), execname(). `x <<< value` adds to a statistic, @count(x) and @hist_log(x) read it.""",
 }

@@ -11,7 +11,8 @@ A variable that `<<<` adds to must be global: declare it with `global name`.""",
     "E0204": """A global declared twice
 Two files declare the same global. Rename one, or declare it `private`.""",
     "E0205": """Wrong number of keys
-All uses of one array have the same number of keys. A histogram has one: the bucket.""",
+All uses of one array have the same number of keys, nine at most. A histogram has one: the
+bucket.""",
     "E0206": """Wrong number of arguments
 No function of this name takes as many arguments. The message says how many it takes.""",
     "E0212": """A number in a probe point is out of range
@@ -22,6 +23,17 @@ A probe at a raw address can hit the middle of an instruction. Run with -g when 
 It reads registers or memory without any check of types. Run with -g.""",
     "E0216": """Changing the kernel needs guru mode
 Assigning to a target variable writes into the running kernel. Run with -g.""",
+    "E0217": """This function is for guru mode
+The function can crash the system or change what the kernel does, such as panic(), raise() or
+set_kernel_long(). A script may call it with option -g (guru mode) only. Tapsets may call such
+functions, because they are presumed to do so safely.""",
+    "E0218": """This C is not for unprivileged users
+--privilege=stapusr (or --unprivileged) allows functions in C only when they are marked
+/* unprivileged */ or /* myproc-unprivileged */: they tell a user nothing that is not his to know.
+stapsys and stapdev allow all functions.""",
+    "E0219": """This probe point is not for unprivileged users
+--privilege=stapusr (or --unprivileged) allows begin, end, error and never probes and timers.
+Everything else shows what the kernel or other users do. stapsys and stapdev allow all points.""",
     "E0230": """No such probe point
 No kind of probe and no alias begins like this, or it does not go on like this. Try
 `stapy -l 'first.part.*'` to see what exists.""",
@@ -33,8 +45,8 @@ The kernel has no tracepoint of this name. `stapy -l 'kernel.trace("*")'` lists 
 those of modules are found when the module's types are installed.""",
     "E0233": """This probe point needs debug information
 Source lines, statements, labels and inlined functions are known to DWARF only. Install the
-kernel's debug package (the hint names it), or probe a whole function instead. Debug files that lie
-elsewhere are found below the folders that `SYSTEMTAP_DEBUGINFO_PATH` lists.""",
+kernel's debug package (the hint names it), or probe a whole function instead. It is looked
+for in `/usr/lib/debug`, or in the folders that `SYSTEMTAP_DEBUGINFO_PATH` lists instead.""",
     "E0234": """A place that cannot be watched
 A debug register watches 1, 2, 4 or 8 bytes, which lie at a multiple of their number, or, with
 `.execute`, the instruction that begins at an address; always at one address on all CPUs. For a
@@ -100,9 +112,9 @@ The conversion does not exist. `%%` prints a percent sign.""",
     "E0260": """The array is changed while a loop goes over it
 Collect the changes and apply them behind the loop. Deleting the whole array is a change, too.""",
     "E0290": """Unusable input from outside the script
-The value of a -D option is no constant number, or the debug information found is damaged: the
-message says which. For damaged debug information install the package again, and let go what was
-made of it: `stapy --clean-cache`.""",
+The value of a -D option is no constant number or out of its range, or the debug information found
+is damaged: the message says which. For damaged debug information install the package again, and
+let go what was made of it: `stapy --clean-cache`.""",
     "E0292": """-G does not fit the script
 `-G NAME=VALUE` sets a global number or string of the script when the module is loaded. Arrays and
 statistics have no single value; a number may be decimal, hexadecimal or octal.""",

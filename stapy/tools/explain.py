@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from stapy.explain import page, unknown
+from stapy.writing import write
 
 
 def explain(code: str) -> int:
@@ -13,5 +14,5 @@ def explain(code: str) -> int:
     if text is None:
         print(unknown(code), file=sys.stderr)
         return 1
-    sys.stdout.write(text)
+    write(text)
     return 0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import sys
 import traceback
 from pathlib import Path
@@ -13,6 +15,9 @@ from stapy.options import Options
 
 def our_mistake(error: Exception, options: Options) -> None:
     """Write the traceback and the command to a file and say where it is."""
+    if "as" in options.rlimits and _out_of_memory(error):
+        tell(f"the limit of --rlimit-as is too small: {options.rlimits['as']} bytes", options)
+        return
     from stapy.build.folder import scratch_root
 
     path = Path(scratch_root()) / f"stapy-bug-{os.getpid()}.txt"
@@ -30,4 +35,47 @@ def our_mistake(error: Exception, options: Options) -> None:
     except OSError:
         kept = ""
     what = str(error) or type(error).__name__
-    print(f"ERROR: this is a mistake in stapy, not in your script: {what}{kept}", file=sys.stderr)
+    tell(f"this is a mistake in stapy, not in your script: {what}{kept}", options)
+
+
+def _out_of_memory(error: Exception) -> bool:
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM
+    # A library that finds no room is an ImportError in the words of ld.so.
+    unmapped = isinstance(error, ImportError) and re.search("map|allocate", str(error))
+    return isinstance(error, MemoryError) or bool(unmapped)
+
+
+# Packages that stapy needs, by what Python calls them, and Debian's names.
+_PACKAGES = {
+    "ply": ("ply", "python3-ply"),
+    "jinja2": ("jinja2", "python3-jinja2"),
+    "markupsafe": ("jinja2", "python3-jinja2"),
+    "elftools": ("pyelftools", "python3-pyelftools"),
+    "docker": ("docker", "python3-docker"),
+}
+
+
+def missing_package(error: ImportError, options: Options) -> None:
+    """Say which Python package is not installed; anything else of ours is our mistake."""
+    known = _PACKAGES.get((error.name or "").partition(".")[0])
+    if known is None:
+        our_mistake(error, options)
+        return
+    pip, debian = known
+    tell(
+        f"the Python package '{pip}', which stapy needs, is not installed for {sys.executable}:"
+        f" {sys.executable} -m pip install {pip}, or apt-get install {debian}",
+        options,
+    )
+
+
+def tell(text: str, options: Options) -> None:
+    """An error on standard error, in the form that was asked for."""
+    if options.message_format == "json":
+        from stapy.layouts import json_line
+
+        text = json_line({"severity": "error", "kind": "ERROR", "message": text})
+    else:
+        text = f"ERROR: {text}"
+    print(text, file=sys.stderr)

@@ -21,6 +21,13 @@ class VmError(Exception):
         self.hint = hint
 
 
+def check() -> None:
+    """Raise `VmError` when no machine can be started here, whatever its kernel."""
+    from stapy.vm.qemu import check as look
+
+    look()
+
+
 def prepare(release: str | None, sysroot: str | None = None) -> Machine:
     """A machine that boots while the module is made; see `stapy.vm.session`."""
     from stapy.vm.session import prepare as begin

@@ -18,7 +18,7 @@ import sys
 import zlib
 from pathlib import Path
 
-from stapy.paths import cache_dir
+from stapy.paths import cache_dir, exists
 from stapy.vm import VmError
 from stapy.vm.cpio import Archive
 from stapy.vm.kernels import Kernel
@@ -103,7 +103,7 @@ def ensure(kernel: Kernel) -> Path:
         key.update(f"{part} {info.st_size} {info.st_mtime_ns}\n".encode())
     key.update(f"{interpreter()} {sys.version} {kernel.modules}".encode())
     path = cache_dir() / "vm" / f"{kernel.release}-{key.hexdigest()[:16]}.cpio"
-    if not path.exists():
+    if not exists(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         for old in path.parent.glob(f"{kernel.release}-*.cpio"):
             old.unlink(missing_ok=True)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from stapy.kernel.release import is_line, newest_of
 from stapy.kernel.roots import OWN, inside, roots
+from stapy.paths import exists, is_dir, is_file
 from stapy.record import Record
 from stapy.vm import VmError
 
@@ -19,18 +21,38 @@ class Kernel(Record):
 
 
 def find(release: str, sysroot: str | None = None) -> Kernel:
-    """The kernel of this release, or a `VmError` that says how to get it."""
+    """The kernel of this release, or a `VmError` that says how to get it.
+
+    ``6.1`` is the newest of its line that is installed with headers.
+    """
+    release = newest(release, sysroot)
     hint = f"apt-get install linux-image-{release}"
+    if is_line(release) and not is_dir(inside(OWN, f"/lib/modules/{release}")):
+        have = ", ".join(one for root in roots(sysroot) for one in installed(root)) or "none"
+        raise VmError(f"no kernel {release} has its image and headers here (there are: {have})")
     for root in roots(sysroot):
         modules = inside(root, f"/lib/modules/{release}")
         for name in (f"/boot/vmlinuz-{release}", f"/lib/modules/{release}/vmlinuz"):
             image = inside(root, name)
-            if not image.is_file():
+            if not is_file(image):
                 continue
-            if (modules / "modules.dep").is_file():
+            if is_file(modules / "modules.dep"):
                 return Kernel(release, image, modules)
             hint = f"depmod -b {root} {release}"
     raise VmError(f"no kernel image for {release}, or no list of its modules", hint=hint)
+
+
+def newest(release: str, sysroot: str | None = None) -> str:
+    """The newest installed release of a line such as ``6.1``; any other name as it is."""
+    if not is_line(release):
+        return release
+    for root in roots(sysroot):
+        if is_dir(inside(root, f"/lib/modules/{release}")):
+            return release  # somebody's own kernel is called so
+        found = newest_of(release, installed(root))
+        if found:
+            return found
+    return release
 
 
 def installed(root: Path = OWN) -> list[str]:
@@ -40,7 +62,7 @@ def installed(root: Path = OWN) -> list[str]:
         release = image.name.partition("-")[2]
         modules = inside(root, f"/lib/modules/{release}")
         build = inside(root, f"/lib/modules/{release}/build/Makefile")
-        if build.exists() and (modules / "modules.dep").is_file():
+        if exists(build) and is_file(modules / "modules.dep"):
             found.append(release)
     return sorted(found, key=order)
 

@@ -110,8 +110,12 @@ class Machine:
         return f"{SHARE}/{self._pushed}/{path.name}"
 
     def start(self) -> Processes:
-        """Begin to boot unless the guest runs; `boot` or the first `run` waits for it."""
-        if self._processes and self._processes.alive():
+        """Begin to boot unless the guest runs; `boot` or the first `run` waits for it.
+
+        What was put into the share waits there for the next command: a guest that died
+        before it was up is left to `boot`, which starts it again with the same share.
+        """
+        if self._processes and (self._processes.alive() or not self._up):
             return self._processes
         self.close()
         self._decoder, self._outgoing = frames.Decoder(), bytearray()

@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 
 from stapy.record import Record, new
-from stapy.vm import VmError
+from stapy.vm import VmError, clock
 from stapy.vm.initramfs import ensure
 from stapy.vm.kernels import Kernel
 
@@ -75,13 +75,17 @@ def virtiofsd_command(program: str, listener: int, folder: str, cache: str) -> l
     return [program, f"--fd={listener}", "-f", "-o", options]
 
 
+def _accelerated() -> bool:
+    return os.environ.get("STAPY_VM_ACCEL") == "kvm"
+
+
 def acceleration() -> list[str]:
     """How the CPU is made: emulated, unless ``STAPY_VM_ACCEL=kvm`` asks for the real one.
 
     Not by itself: there are hosts (virtual machines themselves) that offer
     /dev/kvm, under which a distribution's kernel then hangs at boot.
     """
-    if os.environ.get("STAPY_VM_ACCEL") == "kvm":
+    if _accelerated():
         return ["-accel", "kvm", "-cpu", "host"]
     # With a thread per CPU, QEMU 7.2 jumps to address 0 now and then when one
     # CPU patches a function's entry that another one runs; bare kprobes suffice.
@@ -92,15 +96,22 @@ def _die_with_parent() -> None:
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
+def check() -> None:
+    """Raise `VmError` when one of the programs, or the right to run them, is missing."""
+    if os.geteuid() != 0:
+        raise VmError(
+            "the machine's file servers can only be started by root",
+            hint="run the same command with sudo",
+        )
+    qemu_program()
+    virtiofsd_program()
+
+
 class Processes:
     """One boot: starts everything, owns the folder, the port and the monitor."""
 
     def __init__(self, kernel: Kernel, shape: Shape) -> None:
-        if os.geteuid() != 0:
-            raise VmError(
-                "the machine's file servers can only be started by root",
-                hint="run the same command with sudo",
-            )
+        check()
         qemu, server = qemu_program(), virtiofsd_program()
         initramfs = ensure(kernel)
         self.folder = Path(tempfile.mkdtemp(prefix="stapy-vm-"))
@@ -172,7 +183,8 @@ class Processes:
         self, qemu: str, kernel: Kernel, shape: Shape, initramfs: Path, port: int, monitor: int
     ) -> list[str]:
         folder = self.folder
-        line = f"{COMMAND_LINE} {shape.command_line}".strip()
+        rate = "" if _accelerated() else clock.parameter()
+        line = " ".join(filter(None, (COMMAND_LINE, rate, shape.command_line)))
         return [
             qemu,
             *("-M", "pc,memory-backend=memory"),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from stapy import progress
+from stapy.run.messages import Messages
 from stapy.run.options import RunOptions
 from stapy.vm import VmError
 from stapy.vm.classify import excerpt
@@ -22,6 +23,7 @@ from stapy.vm.machine import (
 )
 from stapy.vm.mirror import Mirror
 
+AGENT = 1  # the process of `stapy.vm.agent`
 GRACE = 60.0  # seconds that a run with -T may take beyond it
 
 
@@ -52,6 +54,8 @@ def run_module(module_path: str, machine: Machine, options: RunOptions) -> int:
         if options.color == "auto":
             words.color = "always" if os.isatty(2) else "never"
         words.module = machine.push(Path(module_path))
+        # Scripts do not see what process 1 does to carry the streams of this run.
+        words.parameters = [*words.parameters, f"stapy_hidden={AGENT}"]
         result = machine.run(
             [*consumer_command(), *words.words()],
             stdin=0 if options.command and _readable(0) else None,
@@ -63,7 +67,7 @@ def run_module(module_path: str, machine: Machine, options: RunOptions) -> int:
         )
         if mirror:
             mirror.copy()
-        return _report(result)
+        return _report(result, options)
 
 
 def folder_of(output: str) -> Path:
@@ -81,7 +85,7 @@ def folder_of(output: str) -> Path:
     return path
 
 
-def _report(result: VmResult) -> int:
+def _report(result: VmResult, options: RunOptions) -> int:
     """Tell the user about an end that is no ordinary one."""
     texts = {
         PANIC: "the guest's kernel crashed",
@@ -90,8 +94,9 @@ def _report(result: VmResult) -> int:
     }
     if result.kind == EXITED:
         return result.status
-    print(f"ERROR: {texts[result.kind]}; its log is {result.log_path}", file=sys.stderr)
-    print(excerpt(result.dmesg), file=sys.stderr)
+    messages = Messages(options.color, json=options.message_format == "json")
+    messages.error(f"{texts[result.kind]}; its log is {result.log_path}")
+    messages.log(excerpt(result.dmesg))
     return result.status if result.status > 0 else 1
 
 
@@ -101,6 +106,7 @@ def _writer(fd: int) -> Callable[[bytes], None]:
 
     def write(data: bytes) -> None:
         nonlocal broken
+        progress.clear()
         while data and not broken:
             try:
                 data = data[os.write(fd, data) :]

@@ -1,0 +1,282 @@
+"""What people type by habit from bpftrace, DTrace, perf and ftrace, and how it is said here."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from stapy.diagnostics import Source
+
+
+class Foreign(NamedTuple):
+    """A text in another tracer's language: its name, the first probe's place, that probe here."""
+
+    language: str
+    start: int
+    end: int
+    here: str
+
+
+# Possessive: a probe's name is not looked for inside a comment.
+_SPACE = r"(?:\s|/\*.*?\*/|//[^\n]*+|\#[^\n]*+)*+"
+_BPFTRACE = re.compile(
+    _SPACE
+    + r"""(?:probe\s+)?(?P<probe>(?P<kind>kprobe|kretprobe|k|kr|tracepoint|t|rawtracepoint|rt|kfunc
+    |kretfunc|fentry|fexit|f|fr|uprobe|uretprobe|u|ur|usdt|interval|i|profile|p|software|s|hardware
+    |h|watchpoint|w|iter|it|self|bench|test):(?P<rest>[^\s{,]+))""",
+    re.VERBOSE | re.DOTALL,
+)
+_BOTH = re.compile(_SPACE + r"(?P<probe>BEGIN|END|ERROR)\s*(?:/[^/]*/\s*)?\{", re.DOTALL)
+_DTRACE = re.compile(
+    _SPACE + r"(?P<probe>(?P<provider>[A-Za-z_][\w$]*|):(?P<module>[^:\s{/,]*)"
+    r":(?P<function>[^:\s{/,]*):(?P<name>[\w-]*))\s*[{/,]",
+    re.DOTALL,
+)
+_TICK = re.compile(_SPACE + r"(?P<probe>(?P<kind>tick|profile)-(?P<rest>\w+))\s*[{/,]", re.DOTALL)
+_FTRACE = re.compile(
+    _SPACE + r"(?P<probe>(?P<kind>[pr])\d*(?::(?P<event>[\w/]+))?\s+(?P<symbol>[A-Za-z_]\w*)"
+    r"(?:\+\w+)?)(?:\s+\w+=\S+)*\s*\Z"
+)
+_PERF = re.compile(_SPACE + r"(?P<probe>(?P<system>[a-z_]\w*):(?P<event>[a-z_]\w*))\s*\Z")
+_FILTER = re.compile(
+    _SPACE + r"""probe\s+(?P<probe>[\w.*()"]+\s*/(?![*/])(?P<test>[^/\n{]+)/)\s*\{"""
+)
+_UNITS = {"s": "s", "sec": "s", "ms": "ms", "msec": "ms", "us": "us", "usec": "us", "hz": "hz",
+          "ns": "ns", "nsec": "ns"}  # fmt: skip
+_PROGRAMS = "stapy has no probes in programs yet"
+
+
+def foreign_language(text: str) -> Foreign | None:
+    """The tracer that a script was written for, None when its beginning may be SystemTap's."""
+    for pattern, language, say in (
+        (_FTRACE, "ftrace", _from_ftrace),
+        (_TICK, "DTrace", _from_tick),
+        (_DTRACE, "DTrace", _from_dtrace),
+        (_BPFTRACE, "bpftrace", _from_bpftrace),
+        (_BOTH, "bpftrace and DTrace", _from_both),
+        (_PERF, "perf", _from_perf),
+        (_FILTER, "bpftrace and DTrace", _from_filter),
+    ):
+        found = pattern.match(text)
+        if found and found["probe"].rstrip(":"):
+            return Foreign(language, found.start("probe"), found.end("probe"), say(found))
+    return None
+
+
+def _function(name: str, suffix: str = "") -> str:
+    call = re.fullmatch(r"(?:__x64_|__se_|__do_)?sys_(\w+)", name)
+    if call:
+        return f"syscall.{call[1]}{suffix}"
+    module, _, bare = name.rpartition(":")
+    where = f'module("{module}")' if module and module != "vmlinux" else "kernel"
+    return f'{where}.function("{bare}"){suffix}'
+
+
+def tracepoint(name: str) -> str:
+    """The probe point for a tracepoint named as ``system:event``."""
+    return system_call(name) or f'kernel.trace("{name}")'
+
+
+def system_call(name: str) -> str:
+    """``syscall.X`` for the name of one of the trace events of system calls, else ""."""
+    found = re.fullmatch(r"(?:(?:raw_)?syscalls:)?sys_(enter|exit)_(\w+)", name)
+    if not found:
+        return ""
+    return f"syscall.{found[2]}" + (".return" if found[1] == "exit" else "")
+
+
+def old_function(name: str) -> str:
+    """``syscall.X`` for what the function of a system call was called in older kernels, else ""."""
+    found = re.fullmatch(r"(?:sys|SyS|compat_sys|__do_sys|__se_sys|SYSC)_(\w+)", name)
+    return f"syscall.{found[1]}" if found else ""
+
+
+def _timer(text: str, unit: str = "") -> str:
+    found = re.fullmatch(r"(?:(\w+):)?(\d+)([a-z]*)", text)
+    if not found:
+        return "timer.s(1)"
+    word = _UNITS.get(found[1] or found[3] or unit, "s")
+    return f"timer.{word}({found[2]})"
+
+
+def _from_bpftrace(found: re.Match[str]) -> str:
+    kind, rest = found["kind"], found["rest"]
+    rest = rest.split("+")[0]
+    if kind in ("kprobe", "k", "kfunc", "fentry", "f"):
+        return _function(rest)
+    if kind in ("kretprobe", "kr", "kretfunc", "fexit", "fr"):
+        return _function(rest, ".return")
+    if kind in ("tracepoint", "t"):
+        return tracepoint(rest)
+    if kind in ("rawtracepoint", "rt"):
+        return f'kernel.trace("{rest.rpartition(":")[2]}")'
+    if kind in ("interval", "i"):
+        return _timer(rest)
+    if kind in ("profile", "p"):
+        number = re.search(r"\d+", rest)
+        return f"timer.profile.freq.hz({number[0]})" if number else "timer.profile"
+    if kind in ("software", "s", "hardware", "h"):
+        return _event("sw" if kind[0] == "s" else "hw", rest.split(":")[0])
+    if kind in ("watchpoint", "w"):
+        return f"kernel.data({rest.split(':')[0]}).rw"
+    return f"nothing: {_PROGRAMS}" if kind[0] == "u" else "begin"
+
+
+# Names of bpftrace's software and hardware events that are others here.
+_EVENTS = {
+    "cpu": "cpu_clock", "faults": "page_faults", "cs": "context_switches",
+    "major_faults": "page_faults_maj", "minor_faults": "page_faults_min",
+    "migrations": "cpu_migrations", "cycles": "cpu_cycles", "branches": "branch_instructions",
+    "frontend_stalls": "stalled_cycles_frontend", "backend_stalls": "stalled_cycles_backend",
+    "ref_cycles": "ref_cpu_cycles",
+}  # fmt: skip
+
+
+def _event(kind: str, name: str) -> str:
+    name = name.replace("-", "_")
+    return f"perf.{kind}.{_EVENTS.get(name, name)}"
+
+
+def _from_both(found: re.Match[str]) -> str:
+    return found["probe"].lower()
+
+
+_DTRACE_NAMES = {
+    ("sched", "on-cpu"): "scheduler.cpu_on",
+    ("sched", "off-cpu"): "scheduler.cpu_off",
+    ("sched", "wakeup"): "scheduler.wakeup",
+    ("io", "start"): "ioblock.request",
+    ("io", "done"): "ioblock.end",
+    ("proc", "exec"): "kprocess.exec",
+    ("proc", "exec-success"): "kprocess.exec_complete",
+    ("proc", "create"): "kprocess.create",
+    ("proc", "start"): "kprocess.start",
+    ("proc", "exit"): "kprocess.exit",
+    ("proc", "signal-send"): "signal.send",
+    ("proc", "signal-handle"): "signal.handle",
+    ("tcp", "send"): "tcp.sendmsg",
+    ("tcp", "receive"): "tcp.receive",
+    ("dtrace", "BEGIN"): "begin",
+    ("dtrace", "END"): "end",
+    ("dtrace", "ERROR"): "error",
+    ("", "BEGIN"): "begin",
+    ("", "END"): "end",
+}
+
+
+def _from_dtrace(found: re.Match[str]) -> str:
+    provider, function, name = found["provider"], found["function"], found["name"]
+    suffix = ".return" if name == "return" else ""
+    if provider == "syscall":
+        return f"syscall.{function or '*'}{suffix}"
+    if provider in ("fbt", "") and function:
+        return f'kernel.function("{function}"){suffix}'
+    if provider in ("profile", "tick") or name.startswith(("tick-", "profile-")):
+        return _ticking(name)
+    if provider.startswith("pid") or provider not in ("", *{key[0] for key in _DTRACE_NAMES}):
+        return f"nothing: {_PROGRAMS}"
+    return _DTRACE_NAMES.get((provider, name), "begin")
+
+
+def _from_tick(found: re.Match[str]) -> str:
+    return _ticking(f"{found['kind']}-{found['rest']}")
+
+
+def _ticking(name: str) -> str:
+    text = name.partition("-")[2]
+    if name.startswith("profile-"):
+        return f"timer.profile.freq.hz({re.sub('[^0-9]', '', text) or 97})"
+    return _timer(text, "s" if re.search("[a-z]", text) else "hz")
+
+
+def _from_ftrace(found: re.Match[str]) -> str:
+    return _function(found["symbol"], ".return" if found["kind"] == "r" else "")
+
+
+def _from_perf(found: re.Match[str]) -> str:
+    return tracepoint(f"{found['system']}:{found['event']}")
+
+
+def _from_filter(found: re.Match[str]) -> str:
+    return f"nothing: a filter stands in the body: {{ if ({found['test'].strip()}) … }}"
+
+
+# Families of bpftrace's probes, and how a probe point begins that does the same.
+FAMILIES = {
+    "interval": "timer", "profile": "timer.profile", "kprobe": "kernel.function",
+    "kretprobe": "kernel.function", "tracepoint": "kernel.trace", "software": "perf.sw",
+    "hardware": "perf.hw", "watchpoint": "kernel.data",
+}  # fmt: skip
+
+# Variables of other tracers, and what they are called here.
+VARIABLES = {
+    "comm": "execname()", "execname": "execname()", "pid": "pid()", "tid": "tid()",
+    "ppid": "ppid()", "uid": "uid()", "gid": "gid()", "cpu": "cpu()", "nsecs": "gettimeofday_ns()",
+    "elapsed": "gettimeofday_ns()", "timestamp": "gettimeofday_ns()", "curtask": "task_current()",
+    "curthread": "task_current()", "walltimestamp": "gettimeofday_ns()",
+    "vtimestamp": "task_utime() + task_stime()", "probefunc": "probefunc()", "probe": "pp()",
+    "func": "probefunc()", "probemod": "probemod()", "probename": "pn()", "retval": "$return",
+    "args": "$$vars", "kstack": "sprint_backtrace()", "ustack": "sprint_ubacktrace()",
+    "arg0": "$arg1", "stackdepth": "callers(-1)", "username": "uid()", "errno": "$return",
+    "rand": "randint(n)", "cgroup": "$$vars", "numaid": "addr_to_node(addr())", "zonename": '""',
+}  # fmt: skip
+VARIABLES.update({f"arg{number}": f"$arg{number + 1}" for number in range(1, 10)})
+
+# Their functions, and what to write instead.
+FUNCTIONS = {
+    "count": "write 'x <<< 1' and read it with @count(x)",
+    "sum": "write 'x <<< value' and read it with @sum(x)",
+    "avg": "write 'x <<< value' and read it with @avg(x)",
+    "min": "write 'x <<< value' and read it with @min(x)",
+    "max": "write 'x <<< value' and read it with @max(x)",
+    "stats": "write 'x <<< value' and read it with @count(x), @avg(x), @sum(x)",
+    "stddev": "write 'x <<< value' and read it with @variance(x)",
+    "hist": "write 'x <<< value' and print(@hist_log(x))",
+    "quantize": "write 'x <<< value' and print(@hist_log(x))",
+    "lhist": "write 'x <<< value' and print(@hist_linear(x, low, high, width))",
+    "lquantize": "write 'x <<< value' and print(@hist_linear(x, low, high, width))",
+    "str": "kernel_string(pointer) reads text of the kernel, user_string(pointer) of a program",
+    "stringof": "kernel_string(pointer) reads text of the kernel",
+    "copyinstr": "user_string(pointer) reads text of a program",
+    "copyin": "user_string_n(pointer, length) reads memory of a program",
+    "trace": "println(value) prints it",
+    "printa": "foreach (key in x) printf(…) prints an array; globals that nobody reads are printed",
+    "kstack": "print_backtrace() or sprint_backtrace()",
+    "stack": "print_backtrace() or sprint_backtrace()",
+    "ustack": "print_ubacktrace() or sprint_ubacktrace()",
+    "ksym": "symname(address)",
+    "sym": "symname(address)",
+    "usym": "usymname(address)",
+    "func": "symname(address)",
+    "clear": "delete x empties an array or a statistic",
+    "zero": "delete x empties an array or a statistic",
+    "join": "cmdline_str() is the command line of the process",
+    "time": "ctime(gettimeofday_s()) is the date and time",
+    "strftime": "ctime(gettimeofday_s()) is the date and time",
+    "ntop": "ip_ntop(address)",
+    "reg": 'register("name")',
+    "len": "strlen(text)",
+    "strncmp": "substr(text, 0, n) == other",
+    "strcontains": "isinstr(text, other)",
+    "signal": "with -g: raise(number)",
+    "override": "with -g: set $return in a .return probe",
+    "cat": 'system("cat FILE")',
+    "exit_code": "exit() ends the session",
+}
+
+
+def variable_hint(name: str) -> str:
+    """What a variable of another tracer is called here, as a hint; "" for other names."""
+    here = VARIABLES.get(name)
+    return f"in SystemTap's language it is {here}" if here else ""
+
+
+def function_hint(name: str) -> str:
+    """The same for a function."""
+    return FUNCTIONS.get(name, "")
+
+
+def argument_hint(source: Source | None) -> str:
+    """For a name that came out of ``$1`` where text was meant; "" for other names."""
+    found = re.fullmatch(r"<argument \$(\d+)>", source.name) if source else None
+    return f"@{found[1]} is the text of this argument, ${found[1]} its words" if found else ""

@@ -1,0 +1,273 @@
+"""The other forms of messages: SystemTap's own layout, one line each, one JSON object each.
+
+`render.py` draws the rich form.  ``docs/diagnostics.md`` describes all four.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable
+from typing import Any
+
+from stapy.diagnostics import Diagnostic, Source, SourceMap, Span
+from stapy.parse.tokens import KEYWORDS
+from stapy.render import colors_from, harmless, one_line, render
+
+Form = Callable[[Diagnostic, int, bool], str]
+
+_WORD = re.compile(
+    r"""(?P<string>"(?:[^"\\\n]|\\.)*"?) | (?P<number>\d\w*) | (?P<identifier>[A-Za-z_$][\w$]*)
+      | (?P<embedded>%\{) | (?P<operator>@\w+|<<<|<<=|>>=|[-+*/%&|^.<>=!]=|<<|>>|&&|\|\||\+\+|--
+      |->|=~|!~|%[(?:)]|\S)""",
+    re.VERBOSE,
+)
+_KEYWORDS = frozenset(KEYWORDS)
+_NAMES = re.compile(r"'([^']+)'")
+_POINT = re.compile(r"[\w*?$@\[\]{}]+(?:\([^()]*\))?(?:\.[\w*?\[\]{}]*(?:\([^()]*\))?)*\Z")
+# Mistakes of the lexer, which SystemTap tells with no word that was seen.
+_LEXICAL = frozenset({"E0101", "E0102", "E0103", "E0106", "E0107"})
+_MISMATCH = frozenset({"E0230"})
+_NO_MATCH = frozenset({"E0231", "E0232", "E0233", "E0234"})
+
+
+def form_of(name: str, sources: SourceMap, verbose: bool) -> Form:
+    """How a message is written under ``--message-format=NAME``: with its pass, with colours."""
+    if name == "json":
+        return lambda item, at_pass, color: json_line(as_json(item, sources, at_pass)) + "\n"
+    if name == "short":
+        return lambda item, at_pass, color: short(item, sources)
+    if name == "systemtap":
+        systemtap = SystemTap(sources, verbose)
+        return lambda item, at_pass, color: systemtap.text(item, color)
+    return lambda item, at_pass, color: render(item, sources, color)
+
+
+# --- one line -----------------------------------------------------------------
+
+
+def short(item: Diagnostic, sources: SourceMap) -> str:
+    """``FILE:LINE:COLUMN: error: MESSAGE (where) [CODE]``, as compilers have it."""
+    name, line, column = sources.position(item.span)
+    place = f"{name}:{line}:{column}: " if name else ""
+    kind = "warning" if item.severity == Diagnostic.WARNING else item.kind
+    code = f" [{item.code}]" if item.code else ""
+    where = f" ({item.where})" if item.where else ""
+    hint = f"; {item.hint}" if item.hint else ""
+    line_of_text = f"{place}{kind}: {item.message}{where}{hint}{code}"
+    return harmless(line_of_text.replace("\n", " ")) + "\n"
+
+
+# --- JSON ---------------------------------------------------------------------
+
+
+def json_line(fields: dict[str, Any]) -> str:
+    """One object on one line; what is no UTF-8 is escaped."""
+    return json.dumps(fields, ensure_ascii=True)
+
+
+def as_json(item: Diagnostic, sources: SourceMap, at_pass: int) -> dict[str, Any]:
+    """All that is known of a message; ``docs/diagnostics.md`` describes the fields."""
+    fields: dict[str, Any] = {
+        "severity": item.severity,
+        "kind": item.kind,
+        "code": item.code,
+        "pass": at_pass,
+        "message": item.message,
+        **_place(item.span, sources),
+        "where": item.where,
+        "labels": [{"text": one.text, **_place(one.span, sources)} for one in item.labels],
+        "expansions": [
+            {"text": text, **_place(span, sources)} for span, text in trail(item.span, sources)
+        ],
+        "notes": list(item.notes),
+        "hint": item.hint,
+    }
+    return fields
+
+
+def _place(span: Span, sources: SourceMap) -> dict[str, Any]:
+    name, line, column = sources.position(span)
+    if not name:
+        return {}
+    last = Span(span.source, span.end, span.end)
+    _, end_line, end_column = sources.position(last)
+    return {
+        "file": name,
+        "line": line,
+        "column": column,
+        "end_line": end_line,
+        "end_column": end_column,
+    }
+
+
+def trail(span: Span, sources: SourceMap) -> list[tuple[Span, str]]:
+    """What made a place appear (macro, alias, argument), the innermost first."""
+    found: list[tuple[Span, str]] = []
+    source: Source | None = sources.source(span)
+    while source is not None and source.parent is not None and len(found) < 64:
+        found.append((source.parent, source.label))
+        source = sources.source(source.parent)
+    return found
+
+
+# --- SystemTap ------------------------------------------------------------------
+
+
+class SystemTap:
+    """SystemTap's layout, which wrappers and test suites look for.
+
+    A file is named where it is not the one of the message before.  Similar names
+    stand in the message, other hints on a line of their own; notes, which SystemTap
+    has not, are shown under ``-v``, and for messages that are about no place in a script.
+    """
+
+    def __init__(self, sources: SourceMap, verbose: bool) -> None:
+        self._sources = sources
+        self._verbose = verbose
+        self._file = ""
+        self._colors: dict[str, str] = {}
+
+    def text(self, item: Diagnostic, color: bool) -> str:
+        """One message with the lines that belong to it."""
+        self._colors = colors_from(os.environ.get("SYSTEMTAP_COLORS")) if color else {}
+        if item.span.source < 0 or not self._sources.position(item.span)[0]:
+            text = self._kind(item) + f" {harmless(item.message)}{self._similar(item)}\n"
+            return text + self._more(item, bool(item.severity == item.ERROR))
+        if item.severity == Diagnostic.WARNING:
+            return self._block(item, harmless(item.message), item.span, " ") + self._more(
+                item, False
+            )
+        if item.kind == "parse error":
+            return self._parse_error(item) + self._more(item, False) + "\n"
+        return self._semantic_error(item) + self._more(item, False)
+
+    # --- kinds
+
+    def _semantic_error(self, item: Diagnostic) -> str:
+        text = ""
+        message = harmless(item.message) + self._similar(item)
+        if item.code in _MISMATCH or item.code in _NO_MATCH:
+            start = self._point_start(item.span)
+            resolving = "while resolving probe point"
+            text = self._block(item, resolving, start, " " * 8) + "\n"
+        if item.code in _NO_MATCH:
+            return text + self._kind(item) + f" {message}\n\n"
+        if item.code in _MISMATCH:
+            message = "probe point mismatch" + self._similar(item)
+        text += self._block(item, message, item.span, " " * 8) + "\n"
+        for label in item.labels:
+            if " first inferred here" in label.text and self._sources.position(label.span)[0]:
+                text += self._block(item, one_line(label.text), label.span, " " * 8) + "\n"
+        return text
+
+    def _parse_error(self, item: Diagnostic) -> str:
+        name, line, column = self._sources.position(item.span)
+        name = one_line(name)
+        text = self._kind(item) + f" {harmless(item.message)}\n"
+        if item.code in _LEXICAL:
+            text += f"         at: junk '' at {name}:{line}:{column}\n"
+        elif not self._token(item.span):
+            return text + f"        saw: {name} EOF\n"
+        else:
+            where = self._paint("source", f"{name}:{line}:{column}")
+            text += f"        saw: {self._token(item.span)} at {where}\n"
+        text += self._source(item.span, " " * 5)
+        return text + self._expansions(item, " " * 5)
+
+    def _block(self, item: Diagnostic, message: str, span: Span, indent: str) -> str:
+        token = self._token(span) or "keyword"
+        # Some messages end with the word itself, which is named once.
+        message = message.removesuffix(f" {token}").removesuffix(":")
+        text = f"{self._kind(item)} {message}: {token} at "
+        text += self._where(span) + "\n" + self._source(span, indent)
+        return text + (self._expansions(item, indent) if span is item.span else "")
+
+    def _expansions(self, item: Diagnostic, indent: str) -> str:
+        text = ""
+        for span, label in trail(item.span, self._sources):
+            what = "in expansion of macro" if "macro" in label else one_line(label)
+            self._file = ""  # SystemTap names it each time
+            text += f"\t{what}: {self._token(span)} at {self._where(span)}\n"
+            text += self._source(span, indent)
+        return text
+
+    # --- pieces
+
+    def _kind(self, item: Diagnostic) -> str:
+        kind = "warning" if item.severity == Diagnostic.WARNING else "error"
+        return self._paint(kind, item.kind + ":")
+
+    def _paint(self, kind: str, text: str) -> str:
+        code = self._colors.get(kind)
+        return f"\x1b[{code}m\x1b[K{text}\x1b[m\x1b[K" if code else text
+
+    def _where(self, span: Span) -> str:
+        name, line, column = self._sources.position(span)
+        shown = "" if name == self._file else name
+        self._file = name
+        return self._paint("source", f"{one_line(shown)}:{line}:{column}")
+
+    def _token(self, span: Span) -> str:
+        """How SystemTap calls the word at a place; "" at the end of the text."""
+        source = self._sources.source(span)
+        word = _WORD.match(source.text, span.start) if source else None
+        if not word:
+            return ""
+        text = word[0]
+        if word.lastgroup == "string":
+            return "string '" + harmless(text.strip('"')) + "'"
+        if word.lastgroup == "embedded":
+            return "embedded-code"
+        if text in _KEYWORDS:
+            return "keyword"
+        return f"{word.lastgroup} '{harmless(text)}'"
+
+    def _source(self, span: Span, indent: str) -> str:
+        line = self._sources.line_text(span)
+        column = self._sources.position(span)[2] - 1
+        source = self._sources.source(span)
+        word = _WORD.match(source.text, span.start) if source else None
+        length = len(word[0]) if word and "\n" not in word[0] else 0
+        # A tab before the place is one under it: the caret stands below whatever a tab is.
+        pad = re.sub(r"[^\t]", " ", line[:column])
+        before, token, rest = line[:column], line[column : column + length], line[column + length :]
+        shown = harmless(before) + self._paint("token", harmless(token)) + harmless(rest)
+        head = f"{indent}source: "
+        return f"{head}{shown}\n{' ' * len(head)}{pad}{self._paint('caret', '^')}\n"
+
+    def _place_of(self, span: Span) -> str:
+        name, line, column = self._sources.position(span)
+        return f"{one_line(name)}:{line}:{column}" if name else ""
+
+    def _similar(self, item: Diagnostic) -> str:
+        if not item.hint.startswith("did you mean") or "(similar" in item.message:
+            return ""
+        names = _NAMES.findall(item.hint)
+        return f" (similar: {', '.join(names)})" if names else ""
+
+    def _point_start(self, span: Span) -> Span:
+        """The beginning of the probe point that a component lies in."""
+        source = self._sources.source(span)
+        before = source.text[: span.start] if source else ""
+        found = _POINT.search(before[-4096:])
+        start = span.start - len(found[0]) if found else span.start
+        if source and start == span.start and source.text[start : start + 1] == ".":
+            return span
+        return Span(span.source, start, span.end)
+
+    def _more(self, item: Diagnostic, always: bool) -> str:
+        every = always or self._verbose
+        told = bool(self._similar(item)) or "(similar" in item.message
+        lines = [f"hint: {item.hint}"] if item.hint and (every or not told) else []
+        if every:
+            lines += [f"note: {note}" for note in item.notes]
+        lines += [
+            f"note: {label.text}: {self._place_of(label.span)}"
+            for label in item.labels
+            if (every or item.kind == "semantic error")
+            and " first inferred here" not in label.text
+            and self._place_of(label.span)
+        ]
+        return "".join(f"        {line}\n" for line in harmless("\n".join(lines)).splitlines())

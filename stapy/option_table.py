@@ -1,0 +1,301 @@
+"""The table of the command line's options, and what each sets.
+
+Options of SystemTap that stapy does not have are in `stapy.foreign`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from stapy import LANGUAGE_VERSION
+from stapy.options import Options
+from stapy.paths import is_dir
+
+Setter = Callable[[Options, str], None]
+
+
+class UsageError(Exception):
+    """A command line that cannot be obeyed; the text says why."""
+
+
+class Option:
+    """One row of the table.
+
+    ``value`` is "" (none), the upper-case name of a required value, or the
+    same in brackets for an optional one (long options only).
+    """
+
+    __slots__ = ("help", "long", "set", "short", "value")
+
+    def __init__(self, short: str, long: str, value: str, help: str, set: Setter) -> None:
+        self.short, self.long, self.value, self.help, self.set = short, long, value, help, set
+
+
+def _flag(field: str, state: object = True) -> Setter:
+    def set(options: Options, value: str) -> None:
+        setattr(options, field, state)
+
+    return set
+
+
+def _script(options: Options, value: str) -> None:
+    if options.script_text is not None:
+        raise UsageError("Only one script can be given on the command line.")
+    options.script_text = value
+
+
+def _text(field: str) -> Setter:
+    def set(options: Options, value: str) -> None:
+        setattr(options, field, value)
+
+    return set
+
+
+def _append(field: str) -> Setter:
+    def set(options: Options, value: str) -> None:
+        getattr(options, field).append(value)
+
+    return set
+
+
+def _number(field: str, name: str, low: int, high: int) -> Setter:
+    def set(options: Options, value: str) -> None:
+        if not value.isdigit() or not low <= int(value) <= high:
+            raise UsageError(f"Invalid {name} '{value}' (should be {low}-{high}).")
+        setattr(options, field, int(value))
+
+    return set
+
+
+def _pair(field: str, letter: str, *, value_needed: bool) -> Setter:
+    def set(options: Options, text: str) -> None:
+        name, equals, value = text.partition("=")
+        if not name.isidentifier() or (value_needed and not equals):
+            raise UsageError(f"-{letter} wants NAME=VALUE, not '{text}'.")
+        getattr(options, field)[name] = value if equals else "1"
+
+    return set
+
+
+def _sysroot(options: Options, value: str) -> None:
+    from pathlib import Path
+
+    if not is_dir(Path(value)):
+        raise UsageError(f"Invalid --sysroot '{value}' (should be a directory).")
+    options.sysroot = value
+
+
+def _verbose(options: Options, value: str) -> None:
+    options.verbose = [level + 1 for level in options.verbose]
+
+
+def _verbose_by_pass(options: Options, value: str) -> None:
+    if not value.isdigit() or len(value) > 5:
+        raise UsageError(f"Invalid --vp argument '{value}': up to 5 digits, one per pass.")
+    for number, digit in enumerate(value):
+        options.verbose[number] += int(digit)
+
+
+def _module_name(options: Options, value: str) -> None:
+    name = value.removesuffix(".ko")
+    if not name:
+        raise UsageError("Module name cannot be empty.")
+    if not all(c.isascii() and (c.isalnum() or c == "_") for c in name):
+        raise UsageError(
+            f"Invalid module name '{value}' (may only use alphanumerics and underscores)."
+        )
+    if len(name) > 55:
+        raise UsageError(f"Module name '{value}' is longer than 55 characters.")
+    options.module_name = name
+
+
+def _prologues(options: Options, value: str) -> None:
+    if value not in ("", "always", "auto", "never"):
+        wanted = "should be one of always, auto, never"
+        raise UsageError(f"Invalid value '{value}' for --prologue-searching ({wanted}).")
+    options.prologue_search = value in ("", "always")  # auto: debug information tells it all
+
+
+def _modinfo(options: Options, value: str) -> None:
+    name, equals, text = value.partition("=")
+    if not equals or not name.isascii() or not name.isidentifier():
+        raise UsageError(f"--modinfo wants NAME=VALUE, not '{value}'.")
+    options.modinfo.append((name, text))
+
+
+_MAX_PID = 1 << 22  # the kernel's own limit
+
+
+def _target(options: Options, value: str) -> None:
+    if not value.isdecimal() or not 0 < int(value) <= _MAX_PID:
+        raise UsageError(f"Invalid target process ID number '{value}'.")
+    options.target = int(value)
+
+
+def _timeout(options: Options, value: str) -> None:
+    try:
+        options.timeout = float(value)
+    except ValueError:
+        options.timeout = 0
+    if not options.timeout > 0:
+        raise UsageError(f"Invalid timeout '{value}' (should be a number of seconds above 0).")
+
+
+def _listing(variables: bool) -> Setter:
+    def set(options: Options, value: str) -> None:
+        options.listing, options.listing_variables = value, variables
+
+    return set
+
+
+def _choice(field: str, name: str, *words: str) -> Setter:
+    def set(options: Options, value: str) -> None:
+        if value not in words:
+            raise UsageError(f"Invalid {name} '{value}' (should be one of {', '.join(words)}).")
+        setattr(options, field, value)
+
+    return set
+
+
+def _vm(options: Options, value: str) -> None:
+    options.vm, options.vm_release = True, value or None
+
+
+def _color(options: Options, value: str) -> None:
+    _choice("color", "argument for --color", "auto", "always", "never")(options, value or "always")
+
+
+def _privilege(options: Options, value: str) -> None:
+    if options.privilege_set:
+        raise UsageError("Privilege level may be set only once.")
+    if value not in ("stapusr", "stapsys", "stapdev"):
+        raise UsageError(
+            f"Invalid argument '{value}' for --privilege"
+            " (should be one of stapusr, stapsys, stapdev)."
+        )
+    options.privilege, options.privilege_set = value, True
+
+
+def _unprivileged(options: Options, value: str) -> None:
+    _privilege(options, "stapusr")
+
+
+def _compatible(options: Options, value: str) -> None:
+    from stapy.parse.facts import compare_versions
+
+    if not value or not value[0].isdigit() or compare_versions(value, LANGUAGE_VERSION) > 0:
+        raise UsageError(
+            f"systemtap version {LANGUAGE_VERSION} cannot be compatible with future version {value}"
+        )
+    options.compatible = value
+
+
+# What --rlimit-NAME limits; the names are those of setrlimit(2).
+_RLIMITS = (
+    ("as", "the address space, in bytes"),
+    ("cpu", "the CPU time, in seconds"),
+    ("nproc", "the number of processes"),
+    ("stack", "the stack, in bytes"),
+    ("fsize", "the size of files that are written, in bytes"),
+)
+
+
+def _rlimit(name: str) -> Setter:
+    def set(options: Options, value: str) -> None:
+        if not value.isdecimal():
+            raise UsageError(f"Unable to convert rlimit-{name} resource limit '{value}'.")
+        options.rlimits[name] = int(value)
+
+    return set
+
+
+MESSAGE_FORMATS = ("rich", "systemtap", "short", "json")
+
+TABLE = [
+    Option("h", "help", "", "show this text", _flag("explain", "--help")),
+    Option("V", "version", "", "show the version", _flag("explain", "--version")),
+    Option("e", "", "SCRIPT", "run this script instead of a file", _script),
+    Option("E", "", "SCRIPT", "add this script to the one that is run", _append("extra_scripts")),
+    Option("p", "", "NUM", "stop after pass NUM: 1 parse 2 elaborate 3 translate 4 compile 5 run",
+           _number("last_pass", "pass number", 1, 5)),
+    Option("v", "", "", "be more verbose in all passes", _verbose),
+    Option("", "vp", "NNNNN", "be more verbose in each pass by its digit", _verbose_by_pass),
+    Option("k", "", "", "keep the temporary directory", _flag("keep")),
+    Option("", "tmpdir", "DIR", "work in DIR instead of a fresh temporary directory",
+           _text("tmpdir")),
+    Option("g", "", "", "guru mode: embedded C and writes are allowed", _flag("guru")),
+    Option("u", "", "", "unoptimised: remove nothing from the script", _flag("unoptimized")),
+    Option("w", "", "", "no warnings", _flag("suppress_warnings")),
+    Option("W", "", "", "warnings are errors", _flag("warnings_are_errors")),
+    Option("P", "", "", "probe functions behind their prologues: for debug information that errs",
+           _flag("prologue_search")),
+    Option("", "prologue-searching", "[WHEN]", "the same, or not: always, auto, never", _prologues),
+    Option("t", "", "", "report hits and cycles of each probe at the end", _flag("timing")),
+    Option("s", "", "MB", "output buffer of each CPU, in megabytes",
+           _number("buffer_mb", "buffer size", 1, 4095)),
+    Option("I", "", "DIR", "look in DIR for more tapsets", _append("tapset_dirs")),
+    Option("D", "", "NAME[=VALUE]", "define a macro for the module (limits such as MAXACTION)",
+           _pair("defines", "D", value_needed=False)),
+    Option("B", "", "NAME=VALUE", "pass an option to kbuild", _append("kbuild_flags")),
+    Option("G", "", "NAME=VALUE", "set a global variable",
+           _pair("globals", "G", value_needed=True)),
+    Option("R", "", "DIR", "look in DIR for the runtime", _text("runtime_dir")),
+    Option("r", "", "RELEASE", "make the module for this kernel release or build tree",
+           _text("release")),
+    Option("", "sysroot", "DIR", "look in this file tree for the kernel and its debug files",
+           _sysroot),
+    Option("m", "", "NAME", "name of the module; NAME.ko is left in the current directory",
+           _module_name),
+    Option("d", "", "MODULE", "make source lines of this module known to the script",
+           _append("debug_modules")),
+    Option("", "all-modules", "", "the same for all modules that are loaded",
+           _flag("all_modules")),
+    Option("o", "", "FILE", "write the output to FILE", _text("output")),
+    Option("c", "", "CMD", "start the probes, run CMD, stop when it ends", _text("command")),
+    Option("x", "", "PID", "set target() to PID", _target),
+    Option("l", "", "PROBE", "list the matching probe points", _listing(False)),
+    Option("L", "", "PROBE", "list them with their variables", _listing(True)),
+    Option("F", "", "", "leave the script running: with -o in the background, else in the kernel",
+           _flag("flight_recorder")),
+    Option("S", "", "SIZE[,N]", "switch the output file every SIZE megabytes, keep N",
+           _text("rotate")),
+    Option("T", "", "SECONDS", "stop after SECONDS", _timeout),
+    Option("", "vm", "[RELEASE]", "run the module in a throw-away virtual machine", _vm),
+    Option("", "modinfo", "NAME=VALUE", "add a line to what modinfo shows of the module", _modinfo),
+    Option("", "skip-badvars", "", "context variables that cannot be read are 0",
+           _flag("skip_badvars")),
+    Option("", "suppress-handler-errors", "", "run-time errors are quiet: they are only counted",
+           _flag("suppress_handler_errors")),
+    Option("", "suppress-time-limits", "", "no limit on time and statements (needs -g)",
+           _flag("suppress_time_limits")),
+    Option("", "compatible", "VERSION", "speak the language of this SystemTap version",
+           _compatible),
+    Option("", "check-version", "", "warn of what depends on the version of SystemTap",
+           _flag("check_version")),
+    *(Option("", f"rlimit-{name}", "NUM", f"limit {what}", _rlimit(name))
+      for name, what in _RLIMITS),
+    Option("", "example", "", "FILE is the name of one of SystemTap's examples",
+           _flag("example")),
+    Option("", "message-format", "FORM", "messages as rich, systemtap, short or json",
+           _choice("message_format", "message format", *MESSAGE_FORMATS)),
+    Option("", "privilege", "LEVEL", "translate for stapusr, stapsys or stapdev", _privilege),
+    Option("", "unprivileged", "", "the same as --privilege=stapusr",
+           _unprivileged),
+    Option("", "color", "[WHEN]", "colours in messages: auto, always, never", _color),
+    Option("", "colour", "[WHEN]", "the same", _color),
+    Option("", "disable-cache", "", "neither use nor fill the cache", _flag("use_cache", False)),
+    Option("", "poison-cache", "", "fill the cache but do not use it", _flag("poison_cache")),
+    Option("", "clean-cache", "", "remove old files from the cache and exit",
+           _flag("clean_cache")),
+    Option("", "no-global-var-display", "", "do not print globals that nobody reads",
+           _flag("autoprint", False)),
+    Option("", "dump-probe-types", "", "list all kinds of probe points",
+           _flag("dump", "probe-types")),
+    Option("", "dump-probe-aliases", "", "list all probe aliases of the tapsets",
+           _flag("dump", "probe-aliases")),
+    Option("", "dump-functions", "", "list all functions of the tapsets",
+           _flag("dump", "functions")),
+    Option("", "explain", "CODE", "explain a message by its code, such as E0231",
+           _text("explain")),
+    Option("", "terse", "", "leave source lines out of the generated C", _flag("terse")),
+]  # fmt: skip

@@ -1,0 +1,45 @@
+"""One line on a terminal for what takes seconds; gone as soon as there is something to read.
+
+Nothing is written where standard error is no terminal: programs that read it
+look for messages only.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+_ERASE = "\r\033[K"
+
+
+class _Line:
+    shown = False
+    muted = False  # in a process that works beside the one that the user sees
+
+
+def on_terminal() -> bool:
+    """Whether a line could be erased again."""
+    return sys.stderr.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
+
+
+def tell(text: str) -> None:
+    """Something that may take seconds begins; this line takes the place of the one before."""
+    if _Line.muted or not on_terminal():
+        return
+    _Line.shown = True
+    from stapy.render import terminal_width
+
+    room = (terminal_width() or 80) - 1
+    print(f"{_ERASE}stapy: {text} …"[: room + len(_ERASE)], end="", file=sys.stderr, flush=True)
+
+
+def clear() -> None:
+    """Something is to be written, or all is over: the line goes."""
+    if _Line.shown:
+        _Line.shown = False
+        print(_ERASE, end="", file=sys.stderr, flush=True)
+
+
+def mute() -> None:
+    """Say nothing from now on."""
+    _Line.muted = True

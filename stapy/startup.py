@@ -1,0 +1,201 @@
+"""What is settled before pass 1: limits of the process, ``-D``, ``-R``, ``--example``."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stapy.diagnostics import Diagnostics, Span
+from stapy.paths import exists, is_dir, is_file
+from stapy.suggest import distance, nearest
+
+if TYPE_CHECKING:
+    from stapy.options import Options
+    from stapy.parse.nodes import Script
+
+# Macros of -D that change something; those of the limits in stapy.translate.limits, too.
+DEFINES = frozenset({
+    "MAXNESTING", "KRETACTIVE", "STP_MAX_BUCKETS",
+    "STP_NO_VERREL_CHECK", "STP_FULL_VERREL_CHECK", "STP_NO_BUILDID_CHECK", "STAP_CALLEE_MATCHALL",
+})  # fmt: skip
+
+_PROGRAMS = "there are no probes in programs yet"
+_PROCFS = "there are no procfs probes yet"
+_OUTPUT = "output goes another way than SystemTap's"
+# Macros that SystemTap knows and that change nothing here, each with the reason.
+WITHOUT_EFFECT = {
+    "MAXUPROBES": _PROGRAMS,
+    "TASK_FINDER_VMA_ENTRY_PATHLEN": _PROGRAMS,
+    "TASK_FINDER_MAP_ENTRY_ITEMS": _PROGRAMS,
+    "TASK_UTRACE_HASH_BITS": _PROGRAMS,
+    "UTRACE_TASK_WORK_POOL_SIZE": _PROGRAMS,
+    "STP_UTRACE_USE_TASK_WORK_QUEUE": _PROGRAMS,
+    "STP_PROCFS_BUFSIZE": _PROCFS,
+    "STP_MAX_PROCFS_FILES": _PROCFS,
+    "STP_BULKMODE": "the output of all CPUs is one text in the order of time",
+    "STP_RELAY_TIMER_INTERVAL": _OUTPUT,
+    "STP_CTL_TIMER_INTERVAL": _OUTPUT,
+    "STP_MAXBINARYARGS": _OUTPUT,
+    "STP_LEGACY_PRINT": _OUTPUT,
+    "STAP_TRANS_PROCFS": "the files of a session are in /proc",
+    "STAP_TRANS_DEBUGFS": "the files of a session are in /proc",
+    "STP_MAXMEMORY": "memory is taken at the start only; MAXMAPENTRIES and -s say how much",
+    "MAPHASHBIAS": "the tables of arrays have a fixed size for their entries",
+    "MAP_STRING_LENGTH": "strings in arrays are as long as MAXSTRINGLEN allows",
+    "STP_TIMELOCKDELAY": "the clock needs no lock",
+    "STP_TIMELOCKTRIES": "the clock needs no lock",
+    "STP_TIME_SYNC_INTERVAL": "the clock is the kernel's own",
+    "STP_TIME_SYNC_INTERVAL_CPUFREQ": "the clock is the kernel's own",
+    "STP_TIME_SYNC_INTERVAL_NOCPUFREQ": "the clock is the kernel's own",
+    "STAP_OVERRIDE_STUCK_CONTEXT": "a module is not unloaded while a handler runs",
+    "STP_USE_DWARF_UNWINDER": "the kernel's own unwinder is used",
+    "MAX_CFI": "the kernel's own unwinder is used",
+    "STAP_SPIN_TRYLOCK_MAX_COUNT": "MAXTRYLOCK counts for all locks",
+    "STP_EXECTRACE": "statements are not traced",
+    "STP_STDOUT_NOT_ATTY": "standard output is looked at when it is written to",
+    "STP_FORCE_STDOUT_TTY": "standard output is looked at when it is written to",
+}
+
+
+def set_limits(limits: dict[str, int], diagnostics: Diagnostics) -> None:
+    """``--rlimit-NAME``: the limits of this process and of all that it starts."""
+    import resource
+
+    for name, value in limits.items():
+        which = getattr(resource, f"RLIMIT_{name.upper()}")
+        try:
+            resource.setrlimit(which, (value, value))
+        except (OSError, ValueError, OverflowError) as error:
+            diagnostics.warning(
+                "W0654", f"Unable to set resource limits for rlimit-{name}: {error}"
+            )
+
+
+def known_defines() -> set[str]:
+    """Every macro of ``-D`` that changes what a module does."""
+    from stapy.translate import limits
+
+    rows = (*limits.LIMITS, *limits.HISTOGRAM_LIMITS, *limits.GIVEN_LIMITS)
+    return {row.name for row in rows} | set(limits.SWITCHES) | DEFINES
+
+
+def check_defines(defines: dict[str, str], diagnostics: Diagnostics) -> None:
+    """Warn of a limit that is spelled wrongly, and of those that have no effect here.
+
+    Other names are macros for the script's own C, of which nothing is known.
+    """
+    if not defines:
+        return
+    known = known_defines()
+    for name in defines:
+        if name in known:
+            continue
+        if name in WITHOUT_EFFECT:
+            diagnostics.warning("W0653", f"-D {name} has no effect: {WITHOUT_EFFECT[name]}")
+            continue
+        bare = name.removeprefix("STP_").removeprefix("STAP_")
+        close = [bare] if bare in known else nearest(name, known | set(WITHOUT_EFFECT))
+        # Of equals, one that has an effect.
+        close.sort(key=lambda near: (distance(name.lower(), near.lower(), 9), near not in known))
+        if close and close_enough(name, close[0]):
+            diagnostics.warning(
+                "W0655",
+                f"-D {name} is no limit of stapy",
+                hint=f"did you mean -D {close[0]}?",
+            )
+
+
+def close_enough(name: str, limit: str) -> bool:
+    """Whether a macro's name is more likely a limit than one that a script's C asks for."""
+    if name.removeprefix("STP_").removeprefix("STAP_") == limit:
+        return True
+    return distance(name.lower(), limit.lower(), 3) <= max(1, min(3, len(limit) // 4))
+
+
+def check_tapsets(folders: list[str], diagnostics: Diagnostics) -> None:
+    """Warn of folders of ``-I`` that have nothing for us."""
+    for folder in folders:
+        why = ""
+        if not is_dir(folder):
+            why = "there is no such folder"
+        elif not os.access(folder, os.R_OK | os.X_OK):
+            why = "it cannot be read"
+        if why:
+            diagnostics.warning("W0658", f"-I {folder} adds no tapsets: {why}")
+
+
+def find_runtime(options: Options, diagnostics: Diagnostics) -> None:
+    """``-R DIR``, else ``$SYSTEMTAP_RUNTIME``: a folder with stapy's own runtime."""
+    given = options.runtime_dir
+    where = f"-R {given}"
+    if given is None:
+        given = os.environ.get("SYSTEMTAP_RUNTIME") or None
+        where = f"$SYSTEMTAP_RUNTIME ({given})"
+    if given is None:
+        return
+    if not is_file(Path(given) / "stapy.h"):
+        diagnostics.error(
+            "build error",
+            "E0482",
+            f"{where} is not a runtime of stapy",
+            notes=[f"there is no {Path(given) / 'stapy.h'}"],
+            hint="a module of stapy cannot be made with SystemTap's runtime",
+        )
+    options.runtime_dir = given
+
+
+def _example_folders() -> list[Path]:
+    roots = [Path("/usr/share"), Path("/usr/local/share")]
+    names = ("systemtap/examples", "doc/systemtap/examples", "doc/systemtap-doc/examples")
+    return [root / name for root in roots for name in names]
+
+
+def find_example(options: Options, diagnostics: Diagnostics) -> None:
+    """``--example``: the script of this name among SystemTap's examples."""
+    wanted = options.script_file or ""
+    folders = [folder for folder in _example_folders() if is_dir(folder)]
+    for folder in folders:
+        found = sorted(path for path in folder.rglob(Path(wanted).name) if is_file(path))
+        if wanted and found:
+            options.script_file = str(found[0])
+            return
+    if folders:
+        names = [path.name for folder in folders for path in folder.rglob("*.stp")]
+        near = nearest(wanted, names)
+        hint = f"did you mean '{near[0]}'?" if near else ""
+        notes = [f"looked in {folder}" for folder in folders]
+    else:
+        hint = "apt-get install systemtap-doc" if exists(Path("/etc/debian_version")) else ""
+        notes = ["none of SystemTap's examples are installed"]
+    diagnostics.error(
+        "parse error", "E0191", f"there is no example '{wanted}'", notes=notes, hint=hint
+    )
+
+
+def warn_of_versions(
+    places: list[Span], scripts: list[Script | None], diagnostics: Diagnostics
+) -> None:
+    """``--check-version``: what of the scripts depends on SystemTap's version."""
+    from stapy.parse.nodes import AliasDecl, FunctionDecl, GlobalDecl, ProbeDecl
+
+    words = ((GlobalDecl, "global"), (FunctionDecl, "function"), (AliasDecl, "alias"),
+             (ProbeDecl, "probe"))  # fmt: skip
+    for place in places:
+        # Tapset files are read ahead into sources of their own, whose numbers mean others here.
+        sources = diagnostics.sources
+        if not 0 <= place.source < len(sources.sources) or sources.sources[place.source].library:
+            continue
+        if sources.text(place) != "systemtap_v":
+            continue
+        what = "script"
+        for decl in (decl for script in scripts if script for decl in script.decls):
+            span = decl.span
+            if span.source == place.source and span.start <= place.start < span.end:
+                what = next((word for kind, word in words if isinstance(decl, kind)), what)
+        diagnostics.warning(
+            "W0656",
+            f"This {what} uses tapset constructs that are dependent on systemtap version",
+            place,
+            where="this asks for the version",
+        )

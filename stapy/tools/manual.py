@@ -1,0 +1,129 @@
+"""The manual pages stapy(1) and stapy-run(8), made from what the programs themselves say.
+
+``python -m stapy.tools.manual stapy.1`` prints one of them; ``man/`` has them as installed.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+
+_HEAD = '.\\" Made by python -m stapy.tools.manual; do not edit.\n'
+
+_STAPY = """\
+.SH NAME
+stapy \\- SystemTap\\(aqs language: trace the Linux kernel by scripts
+.SH SYNOPSIS
+.B stapy
+[\\fIoptions\\fR] \\fIFILE\\fR [\\fIarguments\\fR]
+.br
+.B stapy
+[\\fIoptions\\fR] \\fB\\-e\\fR \\fISCRIPT\\fR [\\fIarguments\\fR]
+.br
+.B stapy
+[\\fIoptions\\fR] \\fB\\-l\\fR | \\fB\\-L\\fR \\fIPROBE\\fR
+.SH DESCRIPTION
+A script becomes a kernel module in five passes (parse, elaborate, translate, compile, run), is
+loaded, and prints until it calls exit(), its command ends, or it is interrupted. Options may stand
+behind the script; arguments that begin with a dash stand behind
+.BR \\-\\- .
+.PP
+Options of SystemTap that have no effect here are told in a warning, those that a script would not
+run without are refused.
+.SH OPTIONS
+"""
+
+_STAPY_END = """\
+.SH ENVIRONMENT
+.TP
+.B STAPY_MESSAGE_FORMAT
+rich, systemtap, short or json, as
+.BR \\-\\-message\\-format .
+Called as
+.BR stap ,
+the program writes its messages as SystemTap does.
+.TP
+.B SYSTEMTAP_RELEASE, SYSTEMTAP_RUNTIME, SYSTEMTAP_TAPSET
+stand for
+.BR \\-r ,
+.B \\-R
+and the folder of the tapsets.
+.TP
+.B SYSTEMTAP_DIR
+has the cache, and options in the file
+.BR rc .
+.TP
+.B SYSTEMTAP_DEBUGINFO_PATH, DEBUGINFOD_URLS
+say where debug information is.
+.TP
+.B SYSTEMTAP_COLORS
+has the colours of messages.
+.SH EXIT STATUS
+0 when the last pass that was asked for did its work and the script met no error, else 1.
+.SH SEE ALSO
+.BR stapy\\-run (8),
+.BR error::pass1 (7stap),
+.BR error::pass2 (7stap),
+.BR error::pass3 (7stap),
+.BR error::pass4 (7stap),
+.BR error::pass5 (7stap)
+"""
+
+_RUN = """\
+.SH NAME
+stapy\\-run \\- load and run a module that stapy made
+.SH SYNOPSIS
+.nf
+{usage}
+.fi
+.SH DESCRIPTION
+The last pass of
+.BR stapy (1)
+as a program of its own. It needs nothing but Python, so that a module made elsewhere can be run.
+.SH OPTIONS
+{options}\
+.SH SIGNALS
+{signals}
+.SH SEE ALSO
+.BR stapy (1),
+.BR error::pass5 (7stap)
+"""
+
+
+def _text(text: str) -> str:
+    """Text as roff takes it: dashes and backslashes as they are, no line a request."""
+    text = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
+    return re.sub(r"(?m)^([.])", r"\\&\1", text)
+
+
+def stapy_page() -> str:
+    """The page stapy(1)."""
+    from stapy.cli import option_names
+    from stapy.option_table import TABLE
+
+    rows = [f".TP\n.B {_text(option_names(one))}\n{_text(one.help)}\n" for one in TABLE]
+    return _HEAD + '.TH STAPY 1 "" "stapy"\n' + _STAPY + "".join(rows) + _STAPY_END
+
+
+def run_page() -> str:
+    """The page stapy-run(8)."""
+    from stapy.run.options import USAGE
+
+    usage, rows, signals = USAGE.strip().split("\n\n")
+    options = ""
+    for line in rows.splitlines():
+        name, text = line[2:14].strip(), line[14:].strip()
+        if line.startswith("  --"):
+            name, text = line.strip(), ""
+        options += (f".TP\n.B {_text(name)}\n" if name else "") + (
+            _text(text) + "\n" if text else ""
+        )
+    usage = _text(usage.replace("Usage: ", "       ").replace("   or: ", "       "))
+    page = _RUN.format(usage=usage, options=options, signals=_text(signals))
+    return _HEAD + '.TH STAPY\\-RUN 8 "" "stapy"\n' + page
+
+
+PAGES = {"stapy.1": stapy_page, "stapy-run.8": run_page}
+
+if __name__ == "__main__":
+    sys.stdout.write(PAGES[sys.argv[1]]())
