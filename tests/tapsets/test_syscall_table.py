@@ -31,6 +31,18 @@ def one(row: str, facts: PreprocessFacts = X86) -> dict[str, str]:
     return bodies(texts[row.split(" ")[0]])
 
 
+def test_calls_that_a_kernel_has_no_function_for_are_counted_once() -> None:
+    rows = "gone | 156 | | | | 1\nx | - | | | | 1\n%except x | gone\n"
+    made = bodies(generate(rows, X86)["x"])
+    for name in ("dw_syscall.x", "nd2_syscall.x", "nd2_syscall.x.return"):
+        assert made[name].splitlines()[:2] == [
+            "\tnr = _stp_syscall_nr()",
+            "\tif (nr == 156) next",
+        ]
+    other = generate(rows, PreprocessFacts(kernel_release="6.1.0", arch="arm64"))["x"]
+    assert "_stp_syscall_nr" not in other
+
+
 def test_names_are_those_of_the_rows() -> None:
     assert names(TABLE) == list(TEXTS)
     assert len(TEXTS) > 350
@@ -104,8 +116,7 @@ def test_text_parses(name: str) -> None:
             "buf:wbuf",
             [
                 "buf_uaddr = __syscall_arg(1)",
-                "buf_str = user_buffer_quoted(__syscall_arg(1), __syscall_arg(2), "
-                "syscall_string_trunc)",
+                "buf_str = __buffer_str(__syscall_arg(1), __syscall_arg(2))",
             ],
         ),
     ],
