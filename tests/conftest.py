@@ -6,8 +6,17 @@ import re
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests import debugpackage
+from tests.isolation import isolate
+
+# Before any test module is imported, and with it anything that looks at the environment.
+isolate(debugpackage.CACHE)
+
+# A slow input says that the machine has other work, not that the code is wrong.
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 
 _RELEASE = re.compile(r"\d+\.\d+\.\d+.*-\w+")
 

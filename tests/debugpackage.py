@@ -13,7 +13,9 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "stapy-tests"
+from tests.isolation import cache_of
+
+CACHE = cache_of(os.environ)
 
 
 class NoPackage(Exception):
@@ -41,12 +43,12 @@ def at_hand(release: str) -> Path | None:
 def systemtap_share() -> Path:
     """What SystemTap's packages have in ``/usr/share/systemtap``: tapsets and examples.
 
-    Installed, or in the folder that ``STAPY_SYSTEMTAP_SHARE`` names, or fetched
-    once (some 2 MB) and kept extracted.  Raises NoPackage.
+    In the folder that ``STAPY_SYSTEMTAP_SHARE`` names, or fetched once (some 2 MB)
+    and kept extracted; an installed one may have any version.  Raises NoPackage.
     """
     own = CACHE / "systemtap" / "usr/share/systemtap"
     named = os.environ.get("STAPY_SYSTEMTAP_SHARE", "/nowhere")
-    for share in (Path(named), Path("/usr/share/systemtap"), own):
+    for share in (Path(named), own):
         if (share / "tapset").is_dir() and (share / "examples").is_dir():
             return share
     _cached("systemtap", "systemtap-common", "systemtap-doc")

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from stapy.cli import UsageError, main, parse, usage
+
+ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.mark.parametrize(
@@ -26,7 +31,6 @@ from stapy.cli import UsageError, main, parse, usage
         (["-D", "STP_NO_OVERLOAD", "x.stp"], "defines", {"STP_NO_OVERLOAD": "1"}),
         (["-G", "a=b=c", "x.stp"], "globals", {"a": "b=c"}),
         (["-d", "ext4", "x.stp"], "debug_modules", ["ext4"]),
-        (["--ldd", "x.stp"], "ldd", True),
         (["--all-modules", "x.stp"], "all_modules", True),
         (["-m", "my_trace.ko", "x.stp"], "module_name", "my_trace"),
         (["-x", "12", "x.stp"], "target", 12),
@@ -57,7 +61,7 @@ def test_options(words: list[str], field: str, value: object) -> None:
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        ([], "A script must be specified."),
+        ([], "A script must be specified. Try 'stapy --help'."),
         (["-p0", "x.stp"], "Invalid pass number '0' (should be 1-5)."),
         (["-p6", "x.stp"], "Invalid pass number '6' (should be 1-5)."),
         (["-s0", "x.stp"], "Invalid buffer size '0' (should be 1-4095)."),
@@ -78,6 +82,11 @@ def test_options(words: list[str], field: str, value: object) -> None:
         (["--suppress-time-limits", "x.stp"], "requires guru mode"),
         (["-e"], "option '-e' needs a value: SCRIPT"),
         (["-j", "x.stp"], "unknown option '-j'"),
+        (["x.stp", "-5"], "stapy SCRIPT -- -5"),
+        (["x.stp", "-5.5e3"], "stands behind '--'"),
+        (["-e", "probe begin {}", "-file"], "stapy SCRIPT -- -file"),
+        (["-F", "--vm", "x.stp"], "the machine ends with the command"),
+        (["-F", "-c", "ls", "x.stp"], "-F without -o"),
         (["--disable-cash", "x.stp"], "did you mean '--disable-cache'?"),
         (["--dump", "x.stp"], "could be any of: --dump-probe-types"),
         (["--vm=6.1", "-r", "6.1", "x.stp"], "--vm=RELEASE names the kernel"),
@@ -127,3 +136,48 @@ def test_options_of_the_user(
     assert main([]) == status
     told = capsys.readouterr()
     assert said in told.out + told.err
+
+
+RUN = ["stapy.run", "--help"]
+WRITERS = [["stapy", "--help"], ["stapy", "-V"], ["stapy", "-h", "-v"], ["stapy", "-V", "-v"],
+           ["stapy", "--explain", "E0201"], ["stapy", "-p1", "-e", "probe begin { }"],
+           ["stapy", "-l", "timer.*"], RUN, ["stapy.run", "-V"]]  # fmt: skip
+
+
+def _written(words: list[str], out: int, err: int) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", *words], cwd=ROOT, stdout=out, stderr=err, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("words", WRITERS)
+def test_a_reader_who_left_is_no_error(words: list[str]) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    done = _written(words, write, subprocess.PIPE)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("words", WRITERS)
+def test_a_full_disk_is_one(words: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = _written(words, full.fileno(), subprocess.PIPE)
+    assert done.returncode == 1
+    assert done.stderr == "ERROR: cannot write: No space left on device\n"
+
+
+@pytest.mark.parametrize("words", [["-p1", "-e", "probe {"], ["-p9"], ["-p1", "/no/such"]])
+def test_messages_that_nobody_can_be_told(words: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = _written(["stapy", *words], subprocess.PIPE, full.fileno())
+    assert (done.returncode, done.stdout) == (1, "")
+    read, write = os.pipe()
+    os.close(read)
+    done = _written(["stapy", *words], subprocess.PIPE, write)
+    os.close(write)
+    assert (done.returncode, done.stdout) == (1, "")
+
+
+def test_help_says_what_becomes_of_suppressed_errors() -> None:
+    assert "run-time errors are quiet: they are only counted" in usage()

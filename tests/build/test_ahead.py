@@ -24,8 +24,13 @@ FACTS = "/* no facts */\n"
 
 
 def test_pass_4_waits_for_it(
-    newest: Builder, tmp_path: Path, runtime: Path, capfd: pytest.CaptureFixture[str]
+    newest: Builder,
+    tmp_path: Path,
+    runtime: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr("stapy.progress.on_terminal", lambda: True)
     cache = Cache(tmp_path / "cache")
     ahead = prepare(installed()[-1], Options(runtime_dir=str(runtime)), cache, lambda: FACTS)
     assert ahead
@@ -34,7 +39,7 @@ def test_pass_4_waits_for_it(
         time.sleep(0.01)
     assert newest(cache=cache).made.origin == "kit"
     ahead.close()
-    assert capfd.readouterr().err.count("preparing the build kit") == 1
+    assert capfd.readouterr().err.count("making the build kit") == 1
     assert prepare(installed()[-1], Options(runtime_dir=str(runtime)), cache, lambda: FACTS) is None
 
 

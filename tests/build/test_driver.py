@@ -148,10 +148,13 @@ def test_symbol_that_nobody_exports(builder: Builder, flags: list[str]) -> None:
     assert sources.position(run.diagnostics.errors[0].span)[:2] == ("bad.stp", 2)
 
 
-def test_no_headers(newest: Builder, tmp_path: Path) -> None:
+def test_no_headers(newest: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stapy.kernel.roots.with_headers", lambda: ["6.1.0-9", "6.12.1+deb12"])
     run = newest(kernel=small.Kernel("9.9.9", "x86_64", tmp_path))
     assert run.codes == ["E0401"]
     assert "linux-headers-9.9.9" in run.diagnostics.errors[0].hint
+    assert "-r 6.12 makes the module" in run.diagnostics.errors[0].hint
+    assert "there are headers of 6.1.0-9, 6.12.1+deb12" in run.diagnostics.errors[0].notes
     assert newest(kernel=small.Kernel("9.9.9", "x86_64", None)).codes == ["E0401"]
 
 
@@ -193,13 +196,17 @@ def test_header_that_a_kernel_refuses(newest: Builder, tmp_path: Path, flags: li
 
 
 def test_kit_is_made_once(
-    newest: Builder, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    newest: Builder,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr("stapy.progress.on_terminal", lambda: True)
     cache = Cache(tmp_path / "cache")
     newest(cache=cache)
-    assert capfd.readouterr().err.count("preparing the build kit") == 1
+    assert capfd.readouterr().err.count("making the build kit") == 1
     newest(small.source(name="stapy_other"), cache=cache)
-    assert "preparing" not in capfd.readouterr().err
+    assert "making the build kit" not in capfd.readouterr().err
 
 
 def test_damaged_kit_is_made_again(newest: Builder, tmp_path: Path) -> None:

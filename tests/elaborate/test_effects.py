@@ -171,7 +171,12 @@ def test_nesting_is_the_longest_chain() -> None:
         ("global a, b probe begin { a = b++ }", ["a"]),
         ("global a probe begin { a[1] <<< 2 }", ["a"]),
         ("global a probe begin { a = 1; println(a) }", []),
-        ("global a probe begin { a[1] = 1; delete a }", ["a"]),
+        ("global a probe begin { a[1] = 1; delete a }", []),  # taken away is looked after
+        ("global a probe begin { a[1] = 1; delete a[1] }", []),
+        ("global a probe begin { a <<< 1; delete a }", []),
+        ("global a probe begin { a[1] = 1; foreach (k in a limit 1) println(k) }", []),
+        ("global a probe begin { a[1] = 1; foreach (k in a limit 0) println(k) }", ["a"]),
+        ("global a probe begin { a[1] = 1; foreach (k+ in a limit 2-3) println(k) }", ["a"]),
         ("global a probe begin { a[1] = 1; if (1 in a) println(1) }", []),
         ("probe begin { share(1) }", []),  # a global of the library is not the user's
     ],

@@ -148,3 +148,78 @@ def test_why_a_variable_cannot_be_changed(text: str, why: str, hint: str) -> Non
     assert item.code == "E0245"
     assert why in item.where
     assert hint in item.hint and bool(hint) == bool(item.hint)
+
+
+ENTRY = """probe calls.read = kernel.function("vfs_read") {
+        size = $count & 0xff
+        half = size >> 1
+        shown = sprint(half, " bytes of a text that is rather long, and so on and so on")
+    }
+    probe calls.read.return = kernel.function("vfs_read").return { result = $return }
+    """
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "advice"),
+    [
+        ("println(size)", "E0305", "write @entry($count & 0xff) to have it here"),
+        ("println(half + result)", "W0607", "write @entry(($count & 0xff) >> 1) to have it here"),
+        ("println(shown)", "E0305", "in a global: probe calls.read { kept[tid()] = shown }"),
+        ("println(@entry(size))", "E0305", "write @entry($count & 0xff) to have it here"),
+    ],
+)
+def test_a_variable_of_the_entry_that_the_return_does_not_have(
+    body: str, code: str, advice: str
+) -> None:
+    result = s.run(ENTRY + "probe calls.read.return { " + body + " }")
+    (item,) = [item for item in result.diagnostics.items if item.code == code]
+    assert item.where == ("it belongs to the entry: calls.read sets it, calls.read.return does not")
+    assert advice in item.hint
+
+
+def test_a_variable_that_nothing_has_is_no_matter_of_the_entry() -> None:
+    result = s.run(ENTRY + "probe calls.read.return { println(nothing_has) }")
+    (item,) = result.diagnostics.errors
+    assert (item.code, "entry" in item.where) == ("E0305", False)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "f = $file; f++; println(f->f_flags)",
+        "f = $file; f += 8; println(f->f_flags)",
+        "for (f = $file; f->f_flags; f = $file->f_path->dentry) println(1)",
+        "f = $file; while (f) { println(f->f_flags); f = $file->f_path->dentry }",
+        "f = $file; while (f->f_flags) f = $file->f_path->dentry",
+        "f = $file; foreach (i in kept) { println(f->f_flags); f = $file->f_path->dentry }",
+        "f = $file; foreach (f in kept) println(f->f_flags)",
+        "f = $file; f = $file->f_path->dentry; println(f->f_flags)",
+    ],
+)
+def test_a_value_of_two_types_has_none(body: str) -> None:
+    """Whatever the round of the loop in which the second one comes."""
+    text = 'global kept probe kernel.function("vfs_read") { ' + body + " kept[1] = 1 }"
+    result = s.run(text)
+    assert (result.program, set(result.codes) - {"W0602"}) == (None, {"E0249"})
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for (d = $file->f_path->dentry; d; d = $file->f_path->dentry) println(d->d_name->len)",
+        "t = $file->table; f = $file; println((t)[1], f->f_flags, (t)[0])",
+        "d = $file->f_path->dentry; n = d->d_iname; println((n)[0], d->d_name->len)",
+    ],
+)
+def test_a_type_is_kept_through_loops_and_arrays(body: str) -> None:
+    result = s.run('probe kernel.function("vfs_read") { ' + body + " }")
+    assert result.codes == []
+
+
+def test_a_type_is_kept_from_the_entry_to_the_return() -> None:
+    text = """probe kernel.function("vfs_read").return {
+        f = @entry($file)
+        d = @entry($file->f_path->dentry)
+        println(f->f_flags, f->f_path->dentry->d_name->len, d->d_name->len, (f->table)[1])
+    }"""
+    assert s.run(text).codes == []

@@ -16,7 +16,8 @@ def test_the_table_is_large_enough() -> None:
 
 @pytest.mark.parametrize(("options", "text", "code", "line", "column"), REFUSED)
 def test_refused(options: str, text: str, code: str, line: int, column: int) -> None:
-    result = run(text, LIBRARY, guru="-g" in options)
+    defines = dict(item[2:].split("=") for item in options.split() if item.startswith("-D"))
+    result = run(text, LIBRARY, guru="-g" in options, defines=defines)
     assert result.program is None
     first = result.diagnostics.errors[0]
     _, found_line, found_column = result.diagnostics.sources.position(first.span)
@@ -79,13 +80,9 @@ def test_a_type_conflict_shows_both_places(text: str, places: list[tuple[int, in
         'function f(x:long) { return x } probe begin { if (0) f("a"); println(1) }',
         'probe begin { if (1 || "a") println(1) }',
         'probe begin { if (0 && "a") println(1) else println(2) }',
-        'probe begin { if (0) { x = 1; x = "a"; println(x) } println(1) }',
-        'probe begin { if (1) println(2) else println("a" * 2) }',
-        'probe begin { while (0) println("a" * 2); println(1) }',
         'probe begin { println(1); next; println("a" * 2) }',
         'probe begin { x = 1; x = "a"; println(1) }',
         'probe begin { "a" + 1; println(1) }',
-        'probe begin { try { } catch { println("a" * 2) } println(1) }',
     ],
 )
 def test_type_errors_in_dropped_code_are_warnings(text: str) -> None:
@@ -93,6 +90,30 @@ def test_type_errors_in_dropped_code_are_warnings(text: str) -> None:
     assert result.program is not None
     assert "W0613" in result.codes
     assert "E0301" in run(text, LIBRARY, unoptimized=True).codes
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ('probe begin { if (0) { x = 1; x = "a"; println(x) } println(1) }', "E0301"),
+        ('probe begin { if (1) println(2) else println("a" * 2) }', "E0301"),
+        ('probe begin { while (0) println("a" * 2); println(1) }', "E0301"),
+        ('probe begin { try { } catch { println("a" * 2) } println(1) }', "E0301"),
+        ("probe begin { if (0) println(nosuch) println(2) }", "E0305"),
+        ("probe begin { while (0) println(nosuch) println(2) }", "E0305"),
+        ("probe begin { try { } catch { println(nosuch) } println(2) }", "E0305"),
+        ("global g probe begin { if (0) println(g) println(2) }", "E0305"),
+    ],
+)
+def test_code_that_never_runs_is_checked(text: str, code: str) -> None:
+    result = run(text, LIBRARY)
+    assert result.program is None
+    assert code in result.codes
+
+
+def test_a_choice_that_is_known_is_made_before_types_are_checked() -> None:
+    result = run('probe begin { println(1 ? 2 : "a", 0 ? 2 : "a") }')
+    assert (result.program is not None, result.codes) == (True, [])
 
 
 def test_unused_functions_and_globals_are_told() -> None:

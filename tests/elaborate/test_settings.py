@@ -28,7 +28,6 @@ def test_taken(given: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        ({"coumt": "5"}, "no global variable 'coumt' to set with -G"),
         ({"count": "five"}, "-G count=five: the value is not a number"),
         ({"count": "089"}, "-G count=089: the value is not a number"),
         ({"count": ""}, "-G count=: the value is not a number"),
@@ -40,3 +39,11 @@ def test_refused(given: dict[str, str], text: str) -> None:
     diagnostics = Diagnostics(SourceMap())
     settings(given, GLOBALS, diagnostics)
     assert [(item.code, item.message) for item in diagnostics.errors] == [("E0292", text)]
+
+
+def test_of_nothing() -> None:
+    diagnostics = Diagnostics(SourceMap())
+    settings({"coumt": "5"}, GLOBALS, diagnostics)
+    (item,) = diagnostics.items
+    assert (item.code, item.message) == ("W0614", "no global variable 'coumt' to set with -G")
+    assert "'count'" in item.hint

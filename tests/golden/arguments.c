@@ -2,6 +2,9 @@
 /* arguments.stp, translated by stapy 0.1.0 */
 #include "stapy.h"
 
+/* A text is no number: what embedded C mixes up must not become an address. */
+#pragma GCC diagnostic error "-Wint-conversion"
+
 /* --- limits --- */
 
 #define MAXSTRINGLEN 512
@@ -21,8 +24,8 @@
 
 /* --- places of errors --- */
 
-static const char at_2_30[] = "near identifier '$seventh' at arguments.stp:2:30";
-static const char at_2_45[] = "near identifier '$eighth' at arguments.stp:2:45";
+static const char at_2_30[] = "identifier '$seventh' at arguments.stp:2:30";
+static const char at_2_45[] = "identifier '$eighth' at arguments.stp:2:45";
 
 /* --- handlers --- */
 

@@ -2,6 +2,9 @@
 /* arithmetic.stp, translated by stapy 0.1.0 */
 #include "stapy.h"
 
+/* A text is no number: what embedded C mixes up must not become an address. */
+#pragma GCC diagnostic error "-Wint-conversion"
+
 /* --- limits --- */
 
 #define MAXSTRINGLEN 512
@@ -32,10 +35,10 @@ static struct stapy_lock lock_b;
 
 /* --- places of errors --- */
 
-static const char at_4_33[] = "near operator '/' at arithmetic.stp:4:33";
-static const char at_4_40[] = "near operator '%' at arithmetic.stp:4:40";
-static const char at_6_50[] = "near operator '/' at arithmetic.stp:6:50";
-static const char at_8_22[] = "near operator '/=' at arithmetic.stp:8:22";
+static const char at_4_33[] = "operator '/' at arithmetic.stp:4:33";
+static const char at_4_40[] = "operator '%' at arithmetic.stp:4:40";
+static const char at_6_50[] = "operator '/' at arithmetic.stp:6:50";
+static const char at_8_22[] = "operator '/=' at arithmetic.stp:8:22";
 
 /* --- handlers --- */
 

@@ -2,6 +2,9 @@
 /* bit_fields.stp, translated by stapy 0.1.0 */
 #include "stapy.h"
 
+/* A text is no number: what embedded C mixes up must not become an address. */
+#pragma GCC diagnostic error "-Wint-conversion"
+
 /* --- limits --- */
 
 #define MAXSTRINGLEN 512
@@ -21,10 +24,10 @@
 
 /* --- places of errors --- */
 
-static const char at_2_10[] = "near identifier '$file' at bit_fields.stp:2:10";
-static const char at_2_27[] = "near identifier '$file' at bit_fields.stp:2:27";
-static const char at_2_45[] = "near identifier '$file' at bit_fields.stp:2:45";
-static const char at_2_67[] = "near identifier '$file' at bit_fields.stp:2:67";
+static const char at_2_10[] = "identifier '$file' at bit_fields.stp:2:10";
+static const char at_2_27[] = "identifier '$file' at bit_fields.stp:2:27";
+static const char at_2_45[] = "identifier '$file' at bit_fields.stp:2:45";
+static const char at_2_67[] = "identifier '$file' at bit_fields.stp:2:67";
 
 /* --- handlers --- */
 

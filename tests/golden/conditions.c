@@ -2,6 +2,9 @@
 /* conditions.stp, translated by stapy 0.1.0 */
 #include "stapy.h"
 
+/* A text is no number: what embedded C mixes up must not become an address. */
+#pragma GCC diagnostic error "-Wint-conversion"
+
 /* --- limits --- */
 
 #define MAXSTRINGLEN 512
@@ -55,8 +58,8 @@ static struct stapy_lock lock_name;
 
 /* --- places of errors --- */
 
-static const char at_8_3[] = "near identifier 'seen' at conditions.stp:8:3";
-static const char at_14_39[] = "near operator '@count' at conditions.stp:14:39";
+static const char at_8_3[] = "identifier 'seen' at conditions.stp:8:3";
+static const char at_14_39[] = "operator '@count' at conditions.stp:14:39";
 
 /* --- arming conditions --- */
 

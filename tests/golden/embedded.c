@@ -2,6 +2,9 @@
 /* embedded.stp, translated by stapy 0.1.0 */
 #include "stapy.h"
 
+/* A text is no number: what embedded C mixes up must not become an address. */
+#pragma GCC diagnostic error "-Wint-conversion"
+
 /* --- limits --- */
 
 #define MAXSTRINGLEN 512
@@ -28,7 +31,7 @@ static int twice(int x)
 	return 2 * x;
 }
 
-#line 32 "embedded.c"
+#line 35 "embedded.c"
 
 /* --- globals --- */
 
@@ -55,9 +58,11 @@ static struct stapy_lock lock_names;
 
 /* --- places of errors --- */
 
-static const char at_36_2[] = "near identifier 'names' at embedded.stp:36:2";
-static const char at_21_10[] = "near identifier 'count' at embedded.stp:21:10";
-static const char at_15_10[] = "near identifier 'join' at embedded.stp:15:10";
+static const char at_30_2[] = "identifier 'count' at embedded.stp:30:2";
+static const char at_31_18[] = "identifier 'join' at embedded.stp:31:18";
+static const char at_36_2[] = "identifier 'names' at embedded.stp:36:2";
+static const char at_21_10[] = "identifier 'count' at embedded.stp:21:10";
+static const char at_15_10[] = "identifier 'join' at embedded.stp:15:10";
 
 /* --- functions --- */
 
@@ -72,12 +77,12 @@ static void f_count(struct stapy_context *c)
 	__label__ out, deref_fault;
 
 #define STAP_GLOBAL_GET_calls() (g_calls)
-#define STAP_GLOBAL_SET_calls(v) (g_calls = (s64)(v))
+#define STAP_GLOBAL_SET_calls(v) (g_calls = (v))
 	{
 #line 21 "embedded.stp"
  /* pragma:read:calls */ /* pragma:write:calls */
 	STAP_GLOBAL_SET_calls(STAP_GLOBAL_GET_calls() + 1);
-#line 81 "embedded.c"
+#line 86 "embedded.c"
 	}
 #undef STAP_GLOBAL_GET_calls
 #undef STAP_GLOBAL_SET_calls
@@ -98,7 +103,7 @@ static s64 f_two(struct stapy_context *c, s64 x)
 #line 11 "embedded.stp"
  /* pure */
 	STAP_RETVALUE = twice(STAP_ARG_x);
-#line 102 "embedded.c"
+#line 107 "embedded.c"
 	}
 #undef STAP_ARG_x
 #undef STAP_RETVALUE
@@ -126,7 +131,7 @@ static void f_join(struct stapy_context *c, char *ret, const char *a, const char
 	if (!STAP_ARG_a[0])
 		STAP_ERROR("nothing to join");
 	snprintf(STAP_RETVALUE, MAXSTRINGLEN, "%s/%s", STAP_ARG_a, STAP_ARG_b);
-#line 130 "embedded.c"
+#line 135 "embedded.c"
 	}
 #undef STAP_ARG_a
 #undef STAP_ARG_b
@@ -151,7 +156,7 @@ static s64 f_old(struct stapy_context *c, s64 v_2)
 #line 25 "embedded.stp"
  /* unmangled */
 	THIS->__retvalue = THIS->v + 1;
-#line 155 "embedded.c"
+#line 160 "embedded.c"
 	}
 	return THIS->__retvalue;
 }
@@ -182,14 +187,18 @@ static void h_begin(struct stapy_context *c)
 
 	/* embedded.stp:30: count() */
 	f_count(c);
-	if (unlikely(c->error))
+	if (unlikely(c->error)) {
+		stapy_called_from(c, at_30_2);
 		goto out;
+	}
 
 	/* embedded.stp:31: println(two(4), join("a", "b"), old(1), calls) */
 	two = f_two(c, 4);
 	f_join(c, l->text, "a", "b");
-	if (unlikely(c->error))
+	if (unlikely(c->error)) {
+		stapy_called_from(c, at_31_18);
 		goto out;
+	}
 	old = f_old(c, 1);
 	out = stapy_print_begin(c);
 	stapy_out_long(out, two, 'd', 0, 0, -1);
@@ -203,7 +212,7 @@ static void h_begin(struct stapy_context *c)
 	{
 #line 32 "embedded.stp"
 embedded = (jiffies);
-#line 207 "embedded.c"
+#line 216 "embedded.c"
 	}
 	j = embedded;
 
@@ -212,7 +221,8 @@ embedded = (jiffies);
 #line 33 "embedded.stp"
 
 	STAP_PRINTF("from C\n");
-#line 216 "embedded.c"
+;
+#line 226 "embedded.c"
 	}
 
 	/* embedded.stp:36: names[j] = "x" */
@@ -253,9 +263,9 @@ static void h_end(struct stapy_context *c)
 			goto out;
 		out = stapy_print_begin(c);
 		stapy_out_text(out, "names[", 6);
-		stapy_out_long(out, idx0, 'x', STAPY_F_ALT, 0, -1);
+		stapy_out_long(out, idx0, 'd', 0, 0, -1);
 		stapy_out_text(out, "]=\"", 3);
-		stapy_out_string(out, l->val, STAPY_F_ALT, 0, -1);
+		stapy_out_string(out, l->val, 0, 0, -1);
 		stapy_out_text(out, "\"\n", 2);
 		stapy_print_end(c);
 	}

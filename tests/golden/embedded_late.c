@@ -2,6 +2,9 @@
 /* embedded_late.stp, translated by stapy 0.1.0 */
 #include "stapy.h"
 
+/* A text is no number: what embedded C mixes up must not become an address. */
+#pragma GCC diagnostic error "-Wint-conversion"
+
 /* --- limits --- */
 
 #define MAXSTRINGLEN 512
@@ -25,7 +28,7 @@
 
 static int sooner;
 
-#line 29 "embedded_late.c"
+#line 32 "embedded_late.c"
 
 /* --- embedded C behind the globals --- */
 
@@ -33,7 +36,7 @@ static int sooner;
  /* pragma:suffix */
 static int later(void) { return sizeof(stapy_session); }
 
-#line 37 "embedded_late.c"
+#line 40 "embedded_late.c"
 
 /* --- functions --- */
 
@@ -48,7 +51,7 @@ static s64 f_f(struct stapy_context *c)
 	{
 #line 8 "embedded_late.stp"
  STAP_RETVALUE = later() + sooner;
-#line 52 "embedded_late.c"
+#line 55 "embedded_late.c"
 	}
 #undef STAP_RETVALUE
 	return ret;

@@ -2,6 +2,9 @@
 /* file_names.stp, translated by stapy 0.1.0 */
 #include "stapy.h"
 
+/* A text is no number: what embedded C mixes up must not become an address. */
+#pragma GCC diagnostic error "-Wint-conversion"
+
 /* --- limits --- */
 
 #define MAXSTRINGLEN 512
@@ -21,9 +24,10 @@
 
 /* --- places of errors --- */
 
-static const char at_2_44[] = "near operator '->' at file_names.stp:2:44";
-static const char at_2_23[] = "near identifier '$file' at file_names.stp:2:23";
-static const char at_library_26_10[] = "near identifier 'kernel_string' at library.stp:26:10";
+static const char at_2_44[] = "operator '->' at file_names.stp:2:44";
+static const char at_2_23[] = "identifier '$file' at file_names.stp:2:23";
+static const char at_2_9[] = "identifier 'kernel_string' at file_names.stp:2:9";
+static const char at_library_26_10[] = "identifier 'kernel_string' at library.stp:26:10";
 
 /* --- functions --- */
 
@@ -43,7 +47,7 @@ static void f_kernel_string(struct stapy_context *c, char *ret, s64 addr)
  /* pure */
 	if (stapy_peek_kernel_string(STAP_RETVALUE, STAP_ARG_addr, MAXSTRINGLEN) < 0)
 		STAP_ERROR("kernel string copy fault at 0x%p", (void *)(long)STAP_ARG_addr);
-#line 47 "file_names.c"
+#line 51 "file_names.c"
 	}
 #undef STAP_ARG_addr
 #undef STAP_RETVALUE
@@ -62,7 +66,7 @@ static void f_execname(struct stapy_context *c, char *ret)
 #line 10 "library.stp"
  /* pure */ /* stable */
 	stapy_copy(STAP_RETVALUE, current->comm, MAXSTRINGLEN);
-#line 66 "file_names.c"
+#line 70 "file_names.c"
 	}
 #undef STAP_RETVALUE
 }
@@ -92,8 +96,10 @@ static void h_vfs_read(struct stapy_context *c)
 	if (!stapy_read_kernel(c, &name_2, d_name + 40, sizeof(name_2), at_2_23))
 		return;
 	f_kernel_string(c, l->name, name_2);
-	if (unlikely(c->error))
+	if (unlikely(c->error)) {
+		stapy_called_from(c, at_2_9);
 		return;
+	}
 
 	/* file_names.stp:3: if (name == "") */
 	if (stapy_compare(l->name, "") == 0) {

@@ -2,6 +2,9 @@
 /* foreach_forms.stp, translated by stapy 0.1.0 */
 #include "stapy.h"
 
+/* A text is no number: what embedded C mixes up must not become an address. */
+#pragma GCC diagnostic error "-Wint-conversion"
+
 /* --- limits --- */
 
 #define MAXSTRINGLEN 512
@@ -60,25 +63,25 @@ static struct stapy_lock lock_total;
 
 /* --- places of errors --- */
 
-static const char at_4_2[] = "near identifier 'names' at foreach_forms.stp:4:2";
-static const char at_4_20[] = "near identifier 'names' at foreach_forms.stp:4:20";
-static const char at_5_2[] = "near identifier 'table' at foreach_forms.stp:5:2";
-static const char at_5_21[] = "near identifier 'table' at foreach_forms.stp:5:21";
-static const char at_6_2[] = "near identifier 'total' at foreach_forms.stp:6:2";
-static const char at_6_21[] = "near identifier 'total' at foreach_forms.stp:6:21";
-static const char at_8_23[] = "near identifier 'println' at foreach_forms.stp:8:23";
-static const char at_9_2[] = "near keyword 'foreach' at foreach_forms.stp:9:2";
-static const char at_9_32[] = "near identifier 'println' at foreach_forms.stp:9:32";
-static const char at_10_2[] = "near keyword 'foreach' at foreach_forms.stp:10:2";
-static const char at_10_31[] = "near identifier 'println' at foreach_forms.stp:10:31";
-static const char at_11_2[] = "near keyword 'foreach' at foreach_forms.stp:11:2";
-static const char at_11_29[] = "near identifier 'println' at foreach_forms.stp:11:29";
-static const char at_12_2[] = "near keyword 'foreach' at foreach_forms.stp:12:2";
-static const char at_12_40[] = "near identifier 'println' at foreach_forms.stp:12:40";
-static const char at_13_2[] = "near keyword 'foreach' at foreach_forms.stp:13:2";
-static const char at_13_41[] = "near identifier 'println' at foreach_forms.stp:13:41";
-static const char at_13_57[] = "near operator '@sum' at foreach_forms.stp:13:57";
-static const char at_13_73[] = "near operator '@min' at foreach_forms.stp:13:73";
+static const char at_4_2[] = "identifier 'names' at foreach_forms.stp:4:2";
+static const char at_4_20[] = "identifier 'names' at foreach_forms.stp:4:20";
+static const char at_5_2[] = "identifier 'table' at foreach_forms.stp:5:2";
+static const char at_5_21[] = "identifier 'table' at foreach_forms.stp:5:21";
+static const char at_6_2[] = "identifier 'total' at foreach_forms.stp:6:2";
+static const char at_6_21[] = "identifier 'total' at foreach_forms.stp:6:21";
+static const char at_8_23[] = "identifier 'println' at foreach_forms.stp:8:23";
+static const char at_9_2[] = "keyword at foreach_forms.stp:9:2";
+static const char at_9_32[] = "identifier 'println' at foreach_forms.stp:9:32";
+static const char at_10_2[] = "keyword at foreach_forms.stp:10:2";
+static const char at_10_31[] = "identifier 'println' at foreach_forms.stp:10:31";
+static const char at_11_2[] = "keyword at foreach_forms.stp:11:2";
+static const char at_11_29[] = "identifier 'println' at foreach_forms.stp:11:29";
+static const char at_12_2[] = "keyword at foreach_forms.stp:12:2";
+static const char at_12_40[] = "identifier 'println' at foreach_forms.stp:12:40";
+static const char at_13_2[] = "keyword at foreach_forms.stp:13:2";
+static const char at_13_41[] = "identifier 'println' at foreach_forms.stp:13:41";
+static const char at_13_57[] = "operator '@sum' at foreach_forms.stp:13:57";
+static const char at_13_73[] = "operator '@min' at foreach_forms.stp:13:73";
 
 /* --- slices: which keys match everything --- */
 

@@ -2,6 +2,9 @@
 /* formats.stp, translated by stapy 0.1.0 */
 #include "stapy.h"
 
+/* A text is no number: what embedded C mixes up must not become an address. */
+#pragma GCC diagnostic error "-Wint-conversion"
+
 /* --- limits --- */
 
 #define MAXSTRINGLEN 512
@@ -77,8 +80,8 @@ static void h_begin(struct stapy_context *c)
 
 	/* formats.stp:5: printf("%4b%8b%s%%\n", n, n, "literal") */
 	out = stapy_print_begin(c);
-	stapy_out_binary(out, n, 4, 0);
-	stapy_out_binary(out, n, 8, 0);
+	stapy_out_binary(out, n, 0, 4, -1);
+	stapy_out_binary(out, n, 0, 8, -1);
 	stapy_out_text(out, "literal%\n", 9);
 	stapy_print_end(c);
 

@@ -2,6 +2,9 @@
 /* guru_writes.stp, translated by stapy 0.1.0 */
 #include "stapy.h"
 
+/* A text is no number: what embedded C mixes up must not become an address. */
+#pragma GCC diagnostic error "-Wint-conversion"
+
 /* --- limits --- */
 
 #define MAXSTRINGLEN 512
@@ -21,9 +24,9 @@
 
 /* --- places of errors --- */
 
-static const char at_4_2[] = "near identifier '$file' at guru_writes.stp:4:2";
-static const char at_5_2[] = "near identifier '$file' at guru_writes.stp:5:2";
-static const char at_6_2[] = "near identifier '$file' at guru_writes.stp:6:2";
+static const char at_4_2[] = "identifier '$file' at guru_writes.stp:4:2";
+static const char at_5_2[] = "identifier '$file' at guru_writes.stp:5:2";
+static const char at_6_2[] = "identifier '$file' at guru_writes.stp:6:2";
 
 /* --- handlers --- */
 

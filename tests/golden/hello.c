@@ -2,6 +2,9 @@
 /* hello.stp, translated by stapy 0.1.0 */
 #include "stapy.h"
 
+/* A text is no number: what embedded C mixes up must not become an address. */
+#pragma GCC diagnostic error "-Wint-conversion"
+
 /* --- limits --- */
 
 #define MAXSTRINGLEN 512
@@ -30,7 +33,7 @@ static void f_exit(struct stapy_context *c)
 #line 2 "library.stp"
  /* unprivileged */
 	stapy_exit();
-#line 34 "hello.c"
+#line 37 "hello.c"
 	}
 }
 

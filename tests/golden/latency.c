@@ -2,6 +2,9 @@
 /* latency.stp, translated by stapy 0.1.0 */
 #include "stapy.h"
 
+/* A text is no number: what embedded C mixes up must not become an address. */
+#pragma GCC diagnostic error "-Wint-conversion"
+
 /* --- limits --- */
 
 #define MAXSTRINGLEN 512
@@ -45,12 +48,12 @@ static struct stapy_lock lock_times;
 
 /* --- places of errors --- */
 
-static const char at_7_3[] = "near identifier 'times' at latency.stp:7:3";
-static const char at_11_2[] = "near keyword 'foreach' at latency.stp:11:2";
-static const char at_12_3[] = "near identifier 'printf' at latency.stp:12:3";
-static const char at_12_39[] = "near operator '@count' at latency.stp:12:39";
-static const char at_13_10[] = "near operator '@avg' at latency.stp:13:10";
-static const char at_13_29[] = "near operator '@max' at latency.stp:13:29";
+static const char at_7_3[] = "identifier 'times' at latency.stp:7:3";
+static const char at_11_2[] = "keyword at latency.stp:11:2";
+static const char at_12_3[] = "identifier 'printf' at latency.stp:12:3";
+static const char at_12_39[] = "operator '@count' at latency.stp:12:39";
+static const char at_13_10[] = "operator '@avg' at latency.stp:13:10";
+static const char at_13_29[] = "operator '@max' at latency.stp:13:29";
 
 /* --- functions --- */
 
@@ -67,7 +70,7 @@ static s64 f_gettimeofday_us(struct stapy_context *c)
 #line 22 "library.stp"
  /* pure */
 	STAP_RETVALUE = div_s64(stapy_real_ns(), NSEC_PER_USEC);
-#line 71 "latency.c"
+#line 74 "latency.c"
 	}
 #undef STAP_RETVALUE
 	return ret;
@@ -82,7 +85,7 @@ static void f_execname(struct stapy_context *c, char *ret)
 #line 10 "library.stp"
  /* pure */ /* stable */
 	stapy_copy(STAP_RETVALUE, current->comm, MAXSTRINGLEN);
-#line 86 "latency.c"
+#line 89 "latency.c"
 	}
 #undef STAP_RETVALUE
 }

@@ -2,6 +2,9 @@
 /* limits.stp, translated by stapy 0.1.0 */
 #include "stapy.h"
 
+/* A text is no number: what embedded C mixes up must not become an address. */
+#pragma GCC diagnostic error "-Wint-conversion"
+
 /* --- limits --- */
 
 #define MAXSTRINGLEN 64
@@ -23,9 +26,9 @@
 
 /* --- places of errors --- */
 
-static const char at_6_2[] = "near identifier 'println' at limits.stp:6:2";
-static const char at_3_10[] = "near identifier 'outer' at limits.stp:3:10";
-static const char at_2_10[] = "near identifier 'inner' at limits.stp:2:10";
+static const char at_6_2[] = "identifier 'println' at limits.stp:6:2";
+static const char at_6_10[] = "identifier 'outer' at limits.stp:6:10";
+static const char at_3_27[] = "identifier 'inner' at limits.stp:3:27";
 
 /* --- functions --- */
 
@@ -37,13 +40,15 @@ static s64 f_outer(struct stapy_context *c)
 {
 	s64 ret = 0, inner;
 
-	if (!stapy_nest(c, at_3_10))
+	if (!stapy_nest(c, stapy_at_call))
 		goto out;
 
 	/* limits.stp:3: function outer() { return inner() } */
 	inner = f_inner(c);
-	if (unlikely(c->error))
+	if (unlikely(c->error)) {
+		stapy_called_from(c, at_3_27);
 		goto out;
+	}
 	ret = inner;
 out:
 	c->nesting++;
@@ -55,7 +60,7 @@ static s64 f_inner(struct stapy_context *c)
 {
 	s64 ret = 0;
 
-	if (!stapy_nest(c, at_2_10))
+	if (!stapy_nest(c, stapy_at_call))
 		goto out;
 
 	/* limits.stp:2: function inner() { return 1 } */
@@ -80,8 +85,10 @@ static void h_begin(struct stapy_context *c)
 	if (!stapy_act(c, 9, at_6_2))
 		return;
 	outer = f_outer(c);
-	if (unlikely(c->error))
+	if (unlikely(c->error)) {
+		stapy_called_from(c, at_6_10);
 		return;
+	}
 	out = stapy_print_begin(c);
 	stapy_out_long(out, outer, 'd', 0, 0, -1);
 	stapy_out_text(out, "\n", 1);

@@ -2,6 +2,9 @@
 /* loops.stp, translated by stapy 0.1.0 */
 #include "stapy.h"
 
+/* A text is no number: what embedded C mixes up must not become an address. */
+#pragma GCC diagnostic error "-Wint-conversion"
+
 /* --- limits --- */
 
 #define MAXSTRINGLEN 512
@@ -21,16 +24,19 @@
 
 /* --- places of errors --- */
 
-static const char at_7_7[] = "near identifier 'i' at loops.stp:7:7";
-static const char at_8_3[] = "near keyword 'if' at loops.stp:8:3";
-static const char at_9_3[] = "near keyword 'if' at loops.stp:9:3";
-static const char at_11_7[] = "near identifier 'i' at loops.stp:11:7";
-static const char at_12_3[] = "near keyword 'if' at loops.stp:12:3";
-static const char at_13_3[] = "near keyword 'while' at loops.stp:13:3";
-static const char at_13_17[] = "near identifier 'i' at loops.stp:13:17";
-static const char at_15_2[] = "near identifier 'n' at loops.stp:15:2";
-static const char at_17_2[] = "near identifier 'do_more' at loops.stp:17:2";
-static const char at_19_3[] = "near keyword 'if' at loops.stp:19:3";
+static const char at_7_7[] = "identifier 'i' at loops.stp:7:7";
+static const char at_8_3[] = "keyword at loops.stp:8:3";
+static const char at_9_3[] = "keyword at loops.stp:9:3";
+static const char at_9_7[] = "identifier 'work' at loops.stp:9:7";
+static const char at_11_7[] = "identifier 'i' at loops.stp:11:7";
+static const char at_11_27[] = "identifier 'work' at loops.stp:11:27";
+static const char at_12_3[] = "keyword at loops.stp:12:3";
+static const char at_13_3[] = "keyword at loops.stp:13:3";
+static const char at_13_17[] = "identifier 'i' at loops.stp:13:17";
+static const char at_15_2[] = "identifier 'n' at loops.stp:15:2";
+static const char at_16_20[] = "identifier 'work' at loops.stp:16:20";
+static const char at_17_2[] = "identifier 'do_more' at loops.stp:17:2";
+static const char at_19_3[] = "keyword at loops.stp:19:3";
 
 /* --- functions --- */
 
@@ -76,8 +82,10 @@ static void h_begin(struct stapy_context *c)
 		if (!stapy_act(c, 3, at_9_3))
 			return;
 		work = f_work(c, i);
-		if (unlikely(c->error))
+		if (unlikely(c->error)) {
+			stapy_called_from(c, at_9_7);
 			return;
+		}
 		if (work == 2)
 			break;
 	}
@@ -103,8 +111,10 @@ static void h_begin(struct stapy_context *c)
 		}
 step_1:
 		work = f_work(c, i);
-		if (unlikely(c->error))
+		if (unlikely(c->error)) {
+			stapy_called_from(c, at_11_27);
 			return;
+		}
 		i -= work + 1;
 	}
 
@@ -119,8 +129,10 @@ step_1:
 		both = old > 0;
 		if (both) {
 			work = f_work(c, n);
-			if (unlikely(c->error))
+			if (unlikely(c->error)) {
+				stapy_called_from(c, at_16_20);
 				return;
+			}
 			both = work != 0;
 		}
 		if (!both)

@@ -2,6 +2,9 @@
 /* memory_dump.stp, translated by stapy 0.1.0 */
 #include "stapy.h"
 
+/* A text is no number: what embedded C mixes up must not become an address. */
+#pragma GCC diagnostic error "-Wint-conversion"
+
 /* --- limits --- */
 
 #define MAXSTRINGLEN 512
@@ -21,9 +24,9 @@
 
 /* --- places of errors --- */
 
-static const char at_2_23[] = "near identifier '$file' at memory_dump.stp:2:23";
-static const char at_2_30[] = "near identifier '$file' at memory_dump.stp:2:30";
-static const char at_3_22[] = "near identifier '$buf' at memory_dump.stp:3:22";
+static const char at_2_23[] = "identifier '$file' at memory_dump.stp:2:23";
+static const char at_2_30[] = "identifier '$file' at memory_dump.stp:2:30";
+static const char at_3_22[] = "identifier '$buf' at memory_dump.stp:3:22";
 
 /* --- handlers --- */
 

@@ -2,6 +2,9 @@
 /* order.stp, translated by stapy 0.1.0 */
 #include "stapy.h"
 
+/* A text is no number: what embedded C mixes up must not become an address. */
+#pragma GCC diagnostic error "-Wint-conversion"
+
 /* --- limits --- */
 
 #define MAXSTRINGLEN 512
@@ -64,6 +67,20 @@ static void h_end(struct stapy_context *c)
 	stapy_print_end(c);
 }
 
+/*
+ * probe at order.stp:4:1:
+ *   never
+ */
+static void h_never(struct stapy_context *c)
+{
+	struct stapy_out *out;
+
+	/* order.stp:4: probe never { println("never") } */
+	out = stapy_print_begin(c);
+	stapy_out_text(out, "never\n", 6);
+	stapy_print_end(c);
+}
+
 /* --- probes --- */
 
 static struct stapy_probe probes[] = {
@@ -91,6 +108,12 @@ static struct stapy_probe probes[] = {
 		.alias = "error",
 		.place = "order.stp:3:1",
 	},
+	[4] = {
+		.handler = h_never,
+		.written = "never",
+		.alias = "never",
+		.place = "order.stp:4:1",
+	},
 };
 
 static struct stapy_begin_end_row begin_end_rows[] = {
@@ -98,6 +121,7 @@ static struct stapy_begin_end_row begin_end_rows[] = {
 	{
 		.site = { &probes[1], "begin(-1)" },
 		.phase = STAPY_BEGIN,
+		.order = -1,
 	},
 	/* end */
 	{
@@ -113,6 +137,7 @@ static struct stapy_begin_end_row begin_end_rows[] = {
 	{
 		.site = { &probes[0], "begin(2)" },
 		.phase = STAPY_BEGIN,
+		.order = 2,
 	},
 };
 

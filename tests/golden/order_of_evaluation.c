@@ -2,6 +2,9 @@
 /* order_of_evaluation.stp, translated by stapy 0.1.0 */
 #include "stapy.h"
 
+/* A text is no number: what embedded C mixes up must not become an address. */
+#pragma GCC diagnostic error "-Wint-conversion"
+
 /* --- limits --- */
 
 #define MAXSTRINGLEN 512
@@ -44,7 +47,7 @@ static struct stapy_lock lock_pairs;
 
 /* --- places of errors --- */
 
-static const char at_12_2[] = "near identifier 'pairs' at order_of_evaluation.stp:12:2";
+static const char at_12_2[] = "identifier 'pairs' at order_of_evaluation.stp:12:2";
 
 /* --- functions --- */
 

@@ -2,6 +2,9 @@
 /* pretty.stp, translated by stapy 0.1.0 */
 #include "stapy.h"
 
+/* A text is no number: what embedded C mixes up must not become an address. */
+#pragma GCC diagnostic error "-Wint-conversion"
+
 /* --- limits --- */
 
 #define MAXSTRINGLEN 512
@@ -21,7 +24,7 @@
 
 /* --- places of errors --- */
 
-static const char at_2_10[] = "near identifier '$file$' at pretty.stp:2:10";
+static const char at_2_10[] = "identifier '$file$' at pretty.stp:2:10";
 
 /* --- handlers --- */
 
@@ -47,7 +50,7 @@ static void h_vfs_read(struct stapy_context *c)
 	stapy_out_long(&sink, file, 'd', 0, 0, -1);
 	goto shown_2;
 unreadable_1:
-	c->error = NULL;
+	stapy_caught(c);
 	stapy_out_text(&sink, "?", 1);
 shown_2:
 	stapy_out_text(&sink, ", .f_path={...}, {.f_one=", 25);
@@ -56,7 +59,7 @@ shown_2:
 	stapy_out_long(&sink, file_2, 'd', 0, 0, -1);
 	goto shown_4;
 unreadable_3:
-	c->error = NULL;
+	stapy_caught(c);
 	stapy_out_text(&sink, "?", 1);
 shown_4:
 	stapy_out_text(&sink, ", .f_two=", 9);
@@ -65,7 +68,7 @@ shown_4:
 	stapy_out_long(&sink, file_3, 'd', 0, 0, -1);
 	goto shown_6;
 unreadable_5:
-	c->error = NULL;
+	stapy_caught(c);
 	stapy_out_text(&sink, "?", 1);
 shown_6:
 	stapy_out_text(&sink, "}, .f_pos=", 10);
@@ -74,7 +77,7 @@ shown_6:
 	stapy_out_long(&sink, file_3, 'd', 0, 0, -1);
 	goto shown_8;
 unreadable_7:
-	c->error = NULL;
+	stapy_caught(c);
 	stapy_out_text(&sink, "?", 1);
 shown_8:
 	stapy_out_text(&sink, ", .low=", 7);
@@ -83,7 +86,7 @@ shown_8:
 	stapy_out_long(&sink, (u64)file & 0x7, 'd', 0, 0, -1);
 	goto shown_10;
 unreadable_9:
-	c->error = NULL;
+	stapy_caught(c);
 	stapy_out_text(&sink, "?", 1);
 shown_10:
 	stapy_out_text(&sink, ", .high=", 8);
@@ -92,7 +95,7 @@ shown_10:
 	stapy_out_long(&sink, (s64)((u64)file << 56) >> 59, 'd', 0, 0, -1);
 	goto shown_12;
 unreadable_11:
-	c->error = NULL;
+	stapy_caught(c);
 	stapy_out_text(&sink, "?", 1);
 shown_12:
 	stapy_out_text(&sink, ", .table=[", 10);
@@ -101,7 +104,7 @@ shown_12:
 	stapy_out_long(&sink, file_2, 'd', 0, 0, -1);
 	goto shown_14;
 unreadable_13:
-	c->error = NULL;
+	stapy_caught(c);
 	stapy_out_text(&sink, "?", 1);
 shown_14:
 	stapy_out_text(&sink, ", ", 2);
@@ -110,7 +113,7 @@ shown_14:
 	stapy_out_long(&sink, file_2, 'd', 0, 0, -1);
 	goto shown_16;
 unreadable_15:
-	c->error = NULL;
+	stapy_caught(c);
 	stapy_out_text(&sink, "?", 1);
 shown_16:
 	stapy_out_text(&sink, ", ", 2);
@@ -119,7 +122,7 @@ shown_16:
 	stapy_out_long(&sink, file_2, 'd', 0, 0, -1);
 	goto shown_18;
 unreadable_17:
-	c->error = NULL;
+	stapy_caught(c);
 	stapy_out_text(&sink, "?", 1);
 shown_18:
 	stapy_out_text(&sink, ", ", 2);
@@ -128,7 +131,7 @@ shown_18:
 	stapy_out_long(&sink, file_2, 'd', 0, 0, -1);
 	goto shown_20;
 unreadable_19:
-	c->error = NULL;
+	stapy_caught(c);
 	stapy_out_text(&sink, "?", 1);
 shown_20:
 	stapy_out_text(&sink, "], .mode=", 9);
@@ -137,7 +140,7 @@ shown_20:
 	stapy_out_long(&sink, file, 'd', 0, 0, -1);
 	goto shown_22;
 unreadable_21:
-	c->error = NULL;
+	stapy_caught(c);
 	stapy_out_text(&sink, "?", 1);
 shown_22:
 	stapy_out_text(&sink, "}", 1);

@@ -2,6 +2,9 @@
 /* recursion.stp, translated by stapy 0.1.0 */
 #include "stapy.h"
 
+/* A text is no number: what embedded C mixes up must not become an address. */
+#pragma GCC diagnostic error "-Wint-conversion"
+
 /* --- limits --- */
 
 #define MAXSTRINGLEN 512
@@ -21,12 +24,15 @@
 
 /* --- places of errors --- */
 
-static const char at_10_2[] = "near identifier 'println' at recursion.stp:10:2";
-static const char at_1_10[] = "near identifier 'fib' at recursion.stp:1:10";
-static const char at_2_2[] = "near keyword 'if' at recursion.stp:2:2";
-static const char at_3_2[] = "near keyword 'return' at recursion.stp:3:2";
-static const char at_6_10[] = "near identifier 'even' at recursion.stp:6:10";
-static const char at_7_10[] = "near identifier 'odd' at recursion.stp:7:10";
+static const char at_10_2[] = "identifier 'println' at recursion.stp:10:2";
+static const char at_10_10[] = "identifier 'fib' at recursion.stp:10:10";
+static const char at_10_19[] = "identifier 'even' at recursion.stp:10:19";
+static const char at_2_2[] = "keyword at recursion.stp:2:2";
+static const char at_3_2[] = "keyword at recursion.stp:3:2";
+static const char at_3_9[] = "identifier 'fib' at recursion.stp:3:9";
+static const char at_3_22[] = "identifier 'fib' at recursion.stp:3:22";
+static const char at_6_40[] = "identifier 'odd' at recursion.stp:6:40";
+static const char at_7_39[] = "identifier 'even' at recursion.stp:7:39";
 
 /* --- functions --- */
 
@@ -39,7 +45,7 @@ static s64 f_fib(struct stapy_context *c, s64 n)
 {
 	s64 ret = 0, fib, fib_2;
 
-	if (!stapy_nest(c, at_1_10))
+	if (!stapy_nest(c, stapy_at_call))
 		goto out;
 
 	/* recursion.stp:2: if (n < 2) return n */
@@ -54,11 +60,15 @@ static s64 f_fib(struct stapy_context *c, s64 n)
 	if (!stapy_act(c, 1, at_3_2))
 		goto out;
 	fib = f_fib(c, n - 1);
-	if (unlikely(c->error))
+	if (unlikely(c->error)) {
+		stapy_called_from(c, at_3_9);
 		goto out;
+	}
 	fib_2 = f_fib(c, n - 2);
-	if (unlikely(c->error))
+	if (unlikely(c->error)) {
+		stapy_called_from(c, at_3_22);
 		goto out;
+	}
 	ret = fib + fib_2;
 out:
 	c->nesting++;
@@ -70,7 +80,7 @@ static s64 f_even(struct stapy_context *c, s64 n)
 {
 	s64 ret = 0, odd, chosen;
 
-	if (!stapy_nest(c, at_6_10))
+	if (!stapy_nest(c, stapy_at_call))
 		goto out;
 
 	/* recursion.stp:6: function even(n) { return n == 0 ? 1 : odd(n - 1) } */
@@ -78,8 +88,10 @@ static s64 f_even(struct stapy_context *c, s64 n)
 		chosen = 1;
 	} else {
 		odd = f_odd(c, n - 1);
-		if (unlikely(c->error))
+		if (unlikely(c->error)) {
+			stapy_called_from(c, at_6_40);
 			goto out;
+		}
 		chosen = odd;
 	}
 	ret = chosen;
@@ -93,7 +105,7 @@ static s64 f_odd(struct stapy_context *c, s64 n)
 {
 	s64 ret = 0, even, chosen;
 
-	if (!stapy_nest(c, at_7_10))
+	if (!stapy_nest(c, stapy_at_call))
 		goto out;
 
 	/* recursion.stp:7: function odd(n) { return n == 0 ? 0 : even(n - 1) } */
@@ -101,8 +113,10 @@ static s64 f_odd(struct stapy_context *c, s64 n)
 		chosen = 0;
 	} else {
 		even = f_even(c, n - 1);
-		if (unlikely(c->error))
+		if (unlikely(c->error)) {
+			stapy_called_from(c, at_7_39);
 			goto out;
+		}
 		chosen = even;
 	}
 	ret = chosen;
@@ -126,11 +140,15 @@ static void h_begin(struct stapy_context *c)
 	if (!stapy_act(c, 1, at_10_2))
 		return;
 	fib = f_fib(c, 10);
-	if (unlikely(c->error))
+	if (unlikely(c->error)) {
+		stapy_called_from(c, at_10_10);
 		return;
+	}
 	even = f_even(c, 7);
-	if (unlikely(c->error))
+	if (unlikely(c->error)) {
+		stapy_called_from(c, at_10_19);
 		return;
+	}
 	out = stapy_print_begin(c);
 	stapy_out_long(out, fib, 'd', 0, 0, -1);
 	stapy_out_long(out, even, 'd', 0, 0, -1);

@@ -2,6 +2,9 @@
 /* regex_groups.stp, translated by stapy 0.1.0 */
 #include "stapy.h"
 
+/* A text is no number: what embedded C mixes up must not become an address. */
+#pragma GCC diagnostic error "-Wint-conversion"
+
 /* --- limits --- */
 
 #define MAXSTRINGLEN 512
@@ -21,7 +24,10 @@
 
 /* --- places of errors --- */
 
-static const char at_library_31_10[] = "near identifier 'matched' at library.stp:31:10";
+static const char at_8_11[] = "identifier 'matched' at regex_groups.stp:8:11";
+static const char at_8_28[] = "identifier 'matched' at regex_groups.stp:8:28";
+static const char at_8_45[] = "identifier 'matched' at regex_groups.stp:8:45";
+static const char at_library_31_10[] = "identifier 'matched' at library.stp:31:10";
 
 /* --- regular expressions --- */
 
@@ -115,7 +121,7 @@ static void f_matched(struct stapy_context *c, char *ret, s64 n)
 
 	if (!stapy_matched(c, STAP_RETVALUE, MAXSTRINGLEN, STAP_ARG_n))
 		STAP_ERROR("no group %lld", (long long)STAP_ARG_n);
-#line 119 "regex_groups.c"
+#line 125 "regex_groups.c"
 	}
 #undef STAP_ARG_n
 #undef STAP_RETVALUE
@@ -149,14 +155,20 @@ static void h_begin(struct stapy_context *c)
 	if (parse) {
 		/* regex_groups.stp:8: println(matched(0), " ", matched(1), " ", matched(2)) */
 		f_matched(c, l->text, 0);
-		if (unlikely(c->error))
+		if (unlikely(c->error)) {
+			stapy_called_from(c, at_8_11);
 			return;
+		}
 		f_matched(c, l->text_2, 1);
-		if (unlikely(c->error))
+		if (unlikely(c->error)) {
+			stapy_called_from(c, at_8_28);
 			return;
+		}
 		f_matched(c, l->text_3, 2);
-		if (unlikely(c->error))
+		if (unlikely(c->error)) {
+			stapy_called_from(c, at_8_45);
 			return;
+		}
 		out = stapy_print_begin(c);
 		stapy_out_string(out, l->text, 0, 0, -1);
 		stapy_out_text(out, " ", 1);

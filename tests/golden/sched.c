@@ -2,6 +2,9 @@
 /* sched.stp, translated by stapy 0.1.0 */
 #include "stapy.h"
 
+/* A text is no number: what embedded C mixes up must not become an address. */
+#pragma GCC diagnostic error "-Wint-conversion"
+
 /* --- limits --- */
 
 #define MAXSTRINGLEN 512
@@ -47,12 +50,12 @@ static struct stapy_lock lock_waits;
 
 /* --- places of errors --- */
 
-static const char at_4_8[] = "near identifier '$p' at sched.stp:4:8";
-static const char at_4_2[] = "near identifier 'start' at sched.stp:4:2";
-static const char at_8_15[] = "near identifier '$next' at sched.stp:8:15";
-static const char at_11_16[] = "near identifier '$next' at sched.stp:11:16";
-static const char at_16_6[] = "near operator '@count' at sched.stp:16:6";
-static const char at_17_9[] = "near operator '@hist_log' at sched.stp:17:9";
+static const char at_4_8[] = "identifier '$p' at sched.stp:4:8";
+static const char at_4_2[] = "identifier 'start' at sched.stp:4:2";
+static const char at_8_15[] = "identifier '$next' at sched.stp:8:15";
+static const char at_11_16[] = "identifier '$next' at sched.stp:11:16";
+static const char at_16_6[] = "operator '@count' at sched.stp:16:6";
+static const char at_17_9[] = "operator '@hist_log' at sched.stp:17:9";
 
 /* --- functions --- */
 
@@ -68,7 +71,7 @@ static s64 f_gettimeofday_us(struct stapy_context *c)
 #line 22 "library.stp"
  /* pure */
 	STAP_RETVALUE = div_s64(stapy_real_ns(), NSEC_PER_USEC);
-#line 72 "sched.c"
+#line 75 "sched.c"
 	}
 #undef STAP_RETVALUE
 	return ret;

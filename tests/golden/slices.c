@@ -2,6 +2,9 @@
 /* slices.stp, translated by stapy 0.1.0 */
 #include "stapy.h"
 
+/* A text is no number: what embedded C mixes up must not become an address. */
+#pragma GCC diagnostic error "-Wint-conversion"
+
 /* --- limits --- */
 
 #define MAXSTRINGLEN 512
@@ -48,10 +51,10 @@ static struct stapy_lock lock_s;
 
 /* --- places of errors --- */
 
-static const char at_4_2[] = "near identifier 'a' at slices.stp:4:2";
-static const char at_4_17[] = "near identifier 'a' at slices.stp:4:17";
-static const char at_8_2[] = "near identifier 's' at slices.stp:8:2";
-static const char at_9_10[] = "near operator '@count' at slices.stp:9:10";
+static const char at_4_2[] = "identifier 'a' at slices.stp:4:2";
+static const char at_4_17[] = "identifier 'a' at slices.stp:4:17";
+static const char at_8_2[] = "identifier 's' at slices.stp:8:2";
+static const char at_9_10[] = "operator '@count' at slices.stp:9:10";
 
 /* --- slices: which keys match everything --- */
 

@@ -2,6 +2,9 @@
 /* statistics.stp, translated by stapy 0.1.0 */
 #include "stapy.h"
 
+/* A text is no number: what embedded C mixes up must not become an address. */
+#pragma GCC diagnostic error "-Wint-conversion"
+
 /* --- limits --- */
 
 #define MAXSTRINGLEN 512
@@ -53,22 +56,23 @@ static struct stapy_lock lock_y;
 
 /* --- places of errors --- */
 
-static const char at_5_2[] = "near identifier 'y' at statistics.stp:5:2";
-static const char at_9_2[] = "near keyword 'if' at statistics.stp:9:2";
-static const char at_9_7[] = "near operator '@count' at statistics.stp:9:7";
-static const char at_10_2[] = "near identifier 'printf' at statistics.stp:10:2";
-static const char at_10_32[] = "near operator '@count' at statistics.stp:10:32";
-static const char at_10_43[] = "near operator '@sum' at statistics.stp:10:43";
-static const char at_10_52[] = "near operator '@min' at statistics.stp:10:52";
-static const char at_10_61[] = "near operator '@max' at statistics.stp:10:61";
-static const char at_10_70[] = "near operator '@avg' at statistics.stp:10:70";
-static const char at_11_9[] = "near operator '@variance' at statistics.stp:11:9";
-static const char at_12_8[] = "near operator '@hist_linear' at statistics.stp:12:8";
-static const char at_14_3[] = "near identifier 'print' at statistics.stp:14:3";
-static const char at_14_9[] = "near operator '@hist_log' at statistics.stp:14:9";
-static const char at_15_2[] = "near keyword 'foreach' at statistics.stp:15:2";
-static const char at_16_3[] = "near keyword 'if' at statistics.stp:16:3";
-static const char at_16_50[] = "near identifier 'println' at statistics.stp:16:50";
+static const char at_5_2[] = "identifier 'y' at statistics.stp:5:2";
+static const char at_9_2[] = "keyword at statistics.stp:9:2";
+static const char at_9_7[] = "operator '@count' at statistics.stp:9:7";
+static const char at_10_2[] = "identifier 'printf' at statistics.stp:10:2";
+static const char at_10_32[] = "operator '@count' at statistics.stp:10:32";
+static const char at_10_43[] = "operator '@sum' at statistics.stp:10:43";
+static const char at_10_52[] = "operator '@min' at statistics.stp:10:52";
+static const char at_10_61[] = "operator '@max' at statistics.stp:10:61";
+static const char at_10_70[] = "operator '@avg' at statistics.stp:10:70";
+static const char at_11_9[] = "operator '@variance' at statistics.stp:11:9";
+static const char at_12_8[] = "operator '@hist_linear' at statistics.stp:12:8";
+static const char at_14_3[] = "identifier 'print' at statistics.stp:14:3";
+static const char at_14_9[] = "operator '@hist_log' at statistics.stp:14:9";
+static const char at_15_2[] = "keyword at statistics.stp:15:2";
+static const char at_16_3[] = "keyword at statistics.stp:16:3";
+static const char at_16_7[] = "operator '@hist_linear' at statistics.stp:16:7";
+static const char at_16_50[] = "identifier 'println' at statistics.stp:16:50";
 
 /* --- functions --- */
 
@@ -85,7 +89,7 @@ static s64 f_gettimeofday_us(struct stapy_context *c)
 #line 22 "library.stp"
  /* pure */
 	STAP_RETVALUE = div_s64(stapy_real_ns(), NSEC_PER_USEC);
-#line 89 "statistics.c"
+#line 93 "statistics.c"
 	}
 #undef STAP_RETVALUE
 	return ret;
@@ -101,7 +105,7 @@ static s64 f_pid(struct stapy_context *c)
 #line 14 "library.stp"
  /* pure */ /* stable */
 	STAP_RETVALUE = current->tgid;
-#line 105 "statistics.c"
+#line 109 "statistics.c"
 	}
 #undef STAP_RETVALUE
 	return ret;
@@ -230,7 +234,8 @@ static void h_end(struct stapy_context *c)
 		if (!stapy_act(c, 2, at_16_3))
 			goto out;
 		stat = stapy_stat_read(g_x);
-		bucket_2 = stapy_stat_bucket(stat, &storage[0].shape, bucket);
+		if (!stapy_stat_bucket(c, stat, &storage[0].shape, bucket, &bucket_2, at_16_7))
+			goto out;
 		if (bucket_2 > 5) {
 			if (!stapy_act(c, 1, at_16_50))
 				goto out;

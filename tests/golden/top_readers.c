@@ -2,6 +2,9 @@
 /* top_readers.stp, translated by stapy 0.1.0 */
 #include "stapy.h"
 
+/* A text is no number: what embedded C mixes up must not become an address. */
+#pragma GCC diagnostic error "-Wint-conversion"
+
 /* --- limits --- */
 
 #define MAXSTRINGLEN 512
@@ -48,11 +51,11 @@ static struct stapy_lock lock_bytes;
 
 /* --- places of errors --- */
 
-static const char at_4_2[] = "near identifier 'reads' at top_readers.stp:4:2";
-static const char at_5_2[] = "near identifier 'bytes' at top_readers.stp:5:2";
-static const char at_9_2[] = "near keyword 'foreach' at top_readers.stp:9:2";
-static const char at_10_3[] = "near identifier 'printf' at top_readers.stp:10:3";
-static const char at_11_2[] = "near keyword 'delete' at top_readers.stp:11:2";
+static const char at_4_2[] = "identifier 'reads' at top_readers.stp:4:2";
+static const char at_5_2[] = "identifier 'bytes' at top_readers.stp:5:2";
+static const char at_9_2[] = "keyword at top_readers.stp:9:2";
+static const char at_10_3[] = "identifier 'printf' at top_readers.stp:10:3";
+static const char at_11_2[] = "keyword at top_readers.stp:11:2";
 
 /* --- functions --- */
 
@@ -68,7 +71,7 @@ static void f_execname(struct stapy_context *c, char *ret)
 #line 10 "library.stp"
  /* pure */ /* stable */
 	stapy_copy(STAP_RETVALUE, current->comm, MAXSTRINGLEN);
-#line 72 "top_readers.c"
+#line 75 "top_readers.c"
 	}
 #undef STAP_RETVALUE
 }
@@ -83,7 +86,7 @@ static s64 f_pid(struct stapy_context *c)
 #line 14 "library.stp"
  /* pure */ /* stable */
 	STAP_RETVALUE = current->tgid;
-#line 87 "top_readers.c"
+#line 90 "top_readers.c"
 	}
 #undef STAP_RETVALUE
 	return ret;

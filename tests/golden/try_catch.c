@@ -2,6 +2,9 @@
 /* try_catch.stp, translated by stapy 0.1.0 */
 #include "stapy.h"
 
+/* A text is no number: what embedded C mixes up must not become an address. */
+#pragma GCC diagnostic error "-Wint-conversion"
+
 /* --- limits --- */
 
 #define MAXSTRINGLEN 512
@@ -25,20 +28,24 @@ static s64 g_denominator;
 
 /* --- places of errors --- */
 
-static const char at_9_2[] = "near keyword 'try' at try_catch.stp:9:2";
-static const char at_10_3[] = "near keyword 'try' at try_catch.stp:10:3";
-static const char at_11_4[] = "near identifier 'println' at try_catch.stp:11:4";
-static const char at_13_4[] = "near identifier 'println' at try_catch.stp:13:4";
-static const char at_17_3[] = "near identifier 'println' at try_catch.stp:17:3";
-static const char at_19_7[] = "near identifier 'i' at try_catch.stp:19:7";
-static const char at_20_3[] = "near keyword 'try' at try_catch.stp:20:3";
-static const char at_20_9[] = "near keyword 'if' at try_catch.stp:20:9";
-static const char at_20_31[] = "near identifier 'println' at try_catch.stp:20:31";
-static const char at_22_2[] = "near keyword 'try' at try_catch.stp:22:2";
-static const char at_22_8[] = "near identifier 'println' at try_catch.stp:22:8";
-static const char at_22_41[] = "near identifier 'println' at try_catch.stp:22:41";
-static const char at_5_12[] = "near operator '/' at try_catch.stp:5:12";
-static const char at_library_6_10[] = "near identifier 'error' at library.stp:6:10";
+static const char at_9_2[] = "keyword at try_catch.stp:9:2";
+static const char at_10_3[] = "keyword at try_catch.stp:10:3";
+static const char at_11_4[] = "identifier 'println' at try_catch.stp:11:4";
+static const char at_11_12[] = "identifier 'risky' at try_catch.stp:11:12";
+static const char at_13_4[] = "identifier 'println' at try_catch.stp:13:4";
+static const char at_14_4[] = "identifier 'error' at try_catch.stp:14:4";
+static const char at_17_3[] = "identifier 'println' at try_catch.stp:17:3";
+static const char at_19_7[] = "identifier 'i' at try_catch.stp:19:7";
+static const char at_20_3[] = "keyword at try_catch.stp:20:3";
+static const char at_20_9[] = "keyword at try_catch.stp:20:9";
+static const char at_20_31[] = "identifier 'println' at try_catch.stp:20:31";
+static const char at_20_39[] = "identifier 'risky' at try_catch.stp:20:39";
+static const char at_22_2[] = "keyword at try_catch.stp:22:2";
+static const char at_22_8[] = "identifier 'println' at try_catch.stp:22:8";
+static const char at_22_41[] = "identifier 'println' at try_catch.stp:22:41";
+static const char at_4_13[] = "identifier 'error' at try_catch.stp:4:13";
+static const char at_5_12[] = "operator '/' at try_catch.stp:5:12";
+static const char at_library_6_10[] = "identifier 'error' at library.stp:6:10";
 
 /* --- functions --- */
 
@@ -53,8 +60,10 @@ static s64 f_risky(struct stapy_context *c, s64 n)
 	/* try_catch.stp:4: if (n > 3) error("too much") */
 	if (n > 3) {
 		f_error(c, "too much");
-		if (unlikely(c->error))
+		if (unlikely(c->error)) {
+			stapy_called_from(c, at_4_13);
 			goto out;
+		}
 	}
 
 	/* try_catch.stp:5: return 10 / denominator */
@@ -75,7 +84,7 @@ static void f_error(struct stapy_context *c, const char *msg)
 #line 6 "library.stp"
  /* unprivileged */
 	STAP_ERROR("%s", STAP_ARG_msg);
-#line 79 "try_catch.c"
+#line 88 "try_catch.c"
 	}
 #undef STAP_ARG_msg
 deref_fault: __maybe_unused;
@@ -114,18 +123,20 @@ static void h_begin(struct stapy_context *c)
 	if (!stapy_act(c, 5, at_11_4))
 		goto caught_2;
 	risky = f_risky(c, 1);
-	if (unlikely(c->error))
+	if (unlikely(c->error)) {
+		stapy_called_from(c, at_11_12);
 		goto caught_2;
+	}
 	out = stapy_print_begin(c);
 	stapy_out_long(out, risky, 'd', 0, 0, -1);
 	stapy_out_text(out, "\n", 1);
 	stapy_print_end(c);
 	goto done_3;
 caught_2:
-	if (unlikely(c->aborted))
+	if (unlikely(stapy_is_fatal(c)))
 		goto caught_1;
 	stapy_copy(l->inner, c->error, sizeof(l->inner));
-	c->error = NULL;
+	stapy_caught(c);
 
 	/* try_catch.stp:13: println("inner: ", inner) */
 	if (!stapy_act(c, 3, at_13_4))
@@ -138,15 +149,17 @@ caught_2:
 
 	/* try_catch.stp:14: error("again") */
 	f_error(c, "again");
-	if (unlikely(c->error))
+	if (unlikely(c->error)) {
+		stapy_called_from(c, at_14_4);
 		goto caught_1;
+	}
 done_3:
 	goto done_4;
 caught_1:
-	if (unlikely(c->aborted))
+	if (unlikely(stapy_is_fatal(c)))
 		return;
 	stapy_copy(l->message, c->error, sizeof(l->message));
-	c->error = NULL;
+	stapy_caught(c);
 
 	/* try_catch.stp:17: println("outer: ", message) */
 	if (!stapy_act(c, 1, at_17_3))
@@ -173,17 +186,19 @@ done_4:
 		if (!stapy_act(c, 5, at_20_31))
 			goto caught_5;
 		risky = f_risky(c, i);
-		if (unlikely(c->error))
+		if (unlikely(c->error)) {
+			stapy_called_from(c, at_20_39);
 			goto caught_5;
+		}
 		out = stapy_print_begin(c);
 		stapy_out_long(out, risky, 'd', 0, 0, -1);
 		stapy_out_text(out, "\n", 1);
 		stapy_print_end(c);
 		goto done_6;
 caught_5:
-		if (unlikely(c->aborted))
+		if (unlikely(stapy_is_fatal(c)))
 			return;
-		c->error = NULL;
+		stapy_caught(c);
 		break;
 done_6: ;
 	}
@@ -198,9 +213,9 @@ done_6: ;
 	stapy_print_end(c);
 	goto done_8;
 caught_7:
-	if (unlikely(c->aborted))
+	if (unlikely(stapy_is_fatal(c)))
 		return;
-	c->error = NULL;
+	stapy_caught(c);
 	if (!stapy_act(c, 1, at_22_41))
 		return;
 	out = stapy_print_begin(c);

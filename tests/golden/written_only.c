@@ -2,6 +2,9 @@
 /* written_only.stp, translated by stapy 0.1.0 */
 #include "stapy.h"
 
+/* A text is no number: what embedded C mixes up must not become an address. */
+#pragma GCC diagnostic error "-Wint-conversion"
+
 /* --- limits --- */
 
 #define MAXSTRINGLEN 512
@@ -53,7 +56,7 @@ static struct stapy_lock lock_spread;
 
 /* --- places of errors --- */
 
-static const char at_6_2[] = "near identifier 'table' at written_only.stp:6:2";
+static const char at_6_2[] = "identifier 'table' at written_only.stp:6:2";
 
 /* --- functions --- */
 
@@ -69,7 +72,7 @@ static s64 f_pid(struct stapy_context *c)
 #line 14 "library.stp"
  /* pure */ /* stable */
 	STAP_RETVALUE = current->tgid;
-#line 73 "written_only.c"
+#line 76 "written_only.c"
 	}
 #undef STAP_RETVALUE
 	return ret;
@@ -133,7 +136,7 @@ static void h_end(struct stapy_context *c)
 
 	out = stapy_print_begin(c);
 	stapy_out_text(out, "n=", 2);
-	stapy_out_long(out, g_n, 'x', STAPY_F_ALT, 0, -1);
+	stapy_out_long(out, g_n, 'd', 0, 0, -1);
 	stapy_out_text(out, "\n", 1);
 	stapy_print_end(c);
 	stapy_unlock(c, locks_end, ARRAY_SIZE(locks_end));
@@ -156,7 +159,7 @@ static void h_end_2(struct stapy_context *c)
 
 	out = stapy_print_begin(c);
 	stapy_out_text(out, "s=\"", 3);
-	stapy_out_string(out, g_s, STAPY_F_ALT, 0, -1);
+	stapy_out_string(out, g_s, 0, 0, -1);
 	stapy_out_text(out, "\"\n", 2);
 	stapy_print_end(c);
 	stapy_unlock(c, locks_end_2, ARRAY_SIZE(locks_end_2));
@@ -189,9 +192,9 @@ static void h_end_3(struct stapy_context *c)
 			goto out;
 		out = stapy_print_begin(c);
 		stapy_out_text(out, "table[", 6);
-		stapy_out_long(out, idx0, 'x', STAPY_F_ALT, 0, -1);
+		stapy_out_long(out, idx0, 'd', 0, 0, -1);
 		stapy_out_text(out, "]=", 2);
-		stapy_out_long(out, val, 'x', STAPY_F_ALT, 0, -1);
+		stapy_out_long(out, val, 'd', 0, 0, -1);
 		stapy_out_text(out, "\n", 1);
 		stapy_print_end(c);
 	}
@@ -234,15 +237,15 @@ static void h_end_4(struct stapy_context *c)
 			goto out;
 		out = stapy_print_begin(c);
 		stapy_out_text(out, "spread @count=", 14);
-		stapy_out_long(out, count, 'x', STAPY_F_ALT, 0, -1);
+		stapy_out_long(out, count, 'd', 0, 0, -1);
 		stapy_out_text(out, " @min=", 6);
-		stapy_out_long(out, min, 'x', STAPY_F_ALT, 0, -1);
+		stapy_out_long(out, min, 'd', 0, 0, -1);
 		stapy_out_text(out, " @max=", 6);
-		stapy_out_long(out, max, 'x', STAPY_F_ALT, 0, -1);
+		stapy_out_long(out, max, 'd', 0, 0, -1);
 		stapy_out_text(out, " @sum=", 6);
-		stapy_out_long(out, sum, 'x', STAPY_F_ALT, 0, -1);
+		stapy_out_long(out, sum, 'd', 0, 0, -1);
 		stapy_out_text(out, " @avg=", 6);
-		stapy_out_long(out, avg, 'x', STAPY_F_ALT, 0, -1);
+		stapy_out_long(out, avg, 'd', 0, 0, -1);
 		stapy_out_text(out, "\n", 1);
 		stapy_print_end(c);
 	}

@@ -11,6 +11,8 @@ from stapy.kernel.release import (
     compare_versions,
     distribution,
     install_command,
+    is_line,
+    newest_of,
     version_tuple,
 )
 
@@ -103,3 +105,21 @@ def test_distributions(tmp_path: object, text: str, name: str) -> None:
     distribution.cache_clear()
     assert distribution(path) == name
     assert distribution(path + "-missing") == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("6.1", "6.1.0-56-cloud-amd64"),
+        ("6.12", "6.12.117+deb12-amd64"),
+        ("6", "6.12.117+deb12-amd64"),
+        ("6.12.117", "6.12.117+deb12-amd64"),
+        ("5.10", ""),
+        ("6.1.0-9", ""),
+    ],
+)
+def test_the_newest_of_a_line(line: str, found: str) -> None:
+    have = ["6.1.0-9-amd64", "6.1.0-56-cloud-amd64", "6.12.117+deb12-amd64", "6.12.9-amd64"]
+    assert is_line(line) == (line != "6.1.0-9")
+    if is_line(line):
+        assert newest_of(line, have) == found

@@ -59,6 +59,10 @@ def test_the_header_with_the_release(tmp_path: Path, diagnostics: Diagnostics) -
     path = tmp_path / "include/generated/utsrelease.h"
     path.write_text('#define UTS_RELEASE "6.2.0-x"\n')
     assert find_kernel(str(tmp_path), diagnostics).release == "6.2.0-x"
+    # As in Debian's headers: the kernel calls itself by the name in the header.
+    (tmp_path / "include/config").mkdir()
+    (tmp_path / "include/config/kernel.release").write_text("6.2.192\n")
+    assert find_kernel(str(tmp_path), diagnostics).release == "6.2.0-x"
 
 
 def test_a_folder_that_is_no_tree(tmp_path: Path, diagnostics: Diagnostics) -> None:

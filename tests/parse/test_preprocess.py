@@ -115,6 +115,29 @@ def test_arguments_that_were_used_are_known() -> None:
     assert [item.message for item in diagnostics.items] == ["unused command line option $2/@2"]
 
 
+@pytest.mark.parametrize(
+    ("text", "used"),
+    [("argv[2]", {1, 2, 3}), ("argc", {1, 2, 3}), ("argv_2", {2}), ("argument", set())],
+)
+def test_arguments_that_the_tapset_reads(text: str, used: set[int]) -> None:
+    """`argv` and `argc` are used as `$2` is."""
+    from stapy.diagnostics import Diagnostics, SourceMap
+    from stapy.parse import parse_script
+
+    sources = SourceMap()
+    found: set[int] = set()
+    parse_script(
+        "<input>",
+        f"probe begin {{ println({text}) }}",
+        facts("1", "2", "3"),
+        None,
+        sources,
+        Diagnostics(sources),
+        used_arguments=found,
+    )
+    assert found == used
+
+
 def test_suggestions_name_the_nearest_macro() -> None:
     _, diagnostics = parse("@define foobar %( 1 %) probe begin { x = @fobar }")
     assert "'@foobar'" in diagnostics.errors[0].hint

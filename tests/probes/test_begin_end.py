@@ -32,7 +32,8 @@ def rows(text: str, name: str, **options: Any) -> list[dict[str, Any]]:
 )
 def test_rows(point: str, phase: str, priority: int) -> None:
     text = f"probe {point} {{ println(1) }}"
-    assert rows(text, "begin_end") == [{"point": point, "phase": phase, "priority": priority}]
+    expected = {"point": point, "phase": phase, "priority": priority, "order": priority}
+    assert rows(text, "begin_end") == [expected]
 
 
 def test_the_registry_gives_each_family_by_name() -> None:

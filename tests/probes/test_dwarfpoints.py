@@ -152,7 +152,9 @@ def sites(text: str, info: Info) -> list[tuple[str, str, int]]:
 
 
 OUT = ('kernel.function("vfs_read@fs/a.c:10")', "vfs_read", 0)
-BTF_WRITE = ('kernel.function("vfs_write").call', "vfs_write", 0)
+# Functions that BTF found have the line that DWARF knows.
+BTF_READ = ('kernel.function("vfs_read@kernel/kprobes.c:1")', "vfs_read", 0)
+BTF_WRITE = ('kernel.function("vfs_write@kernel/kprobes.c:1").call', "vfs_write", 0)
 IN = ('kernel.function("helper@fs/a.c:10")', "vfs_read", 0x24)
 
 
@@ -164,7 +166,7 @@ IN = ('kernel.function("helper@fs/a.c:10")', "vfs_read", 0x24)
         ('kernel.function("*@fs/a.c").inline', [(IN[0] + ".inline", "vfs_read", 0x24)]),
         ('kernel.function("*@fs/a.c").return', [(OUT[0] + ".return", "vfs_read", 0)]),
         ('kernel.function("*@fs/a.c").exported', [(OUT[0] + ".exported", "vfs_read", 0)]),
-        ('kernel.function("vfs_read")', [('kernel.function("vfs_read")', "vfs_read", 0), IN]),
+        ('kernel.function("vfs_read")', [BTF_READ, IN]),
         ('kernel.function("helper")', [OUT, IN]),
         # What DWARF alone knows by that name is called something else by the compiler.
         ('kernel.function("helper").call', [(OUT[0] + ".call", "vfs_read", 0)]),

@@ -206,7 +206,7 @@ PASSED[3] = [passed(32, Op("address_in", 0))]
 def test_locations(type: c.CType, ops: list[Op] | None, expected: str | None) -> None:
     info = Info([], variables=[Variable("x", type, False, ops, [(7, 9)] if ops is None else [])])
     services = s.run("probe begin { println(1) }", debuginfo=info).services
-    site = KprobeSite("vfs_read", None, 0, 36, False, False, 0, None, "DWARF", INSIDE)
+    site = KprobeSite("vfs_read", None, 0, 36, False, 0, None, "DWARF", INSIDE)
     scope = FAMILY.scope(site, services)
     assert scope is not None
     found = scope.variables.get("$x")
@@ -238,7 +238,7 @@ def test_the_nearest_lines_are_named_as_ranges() -> None:
     gone = Variable("x", s.INT, False, None, [(2, 4), (6, 7), (9, 15), (30, 41), (90, 91)])
     info = Info([], variables=[gone])
     services = s.run("probe begin { println(1) }", debuginfo=info).services
-    site = KprobeSite("vfs_read", None, 0, 36, False, False, 0, None, "DWARF", INSIDE)
+    site = KprobeSite("vfs_read", None, 0, 36, False, 0, None, "DWARF", INSIDE)
     scope = FAMILY.scope(site, services)
     assert scope is not None
     assert INSIDE.line == 10

@@ -18,7 +18,6 @@ def test_row_of_a_function() -> None:
             "module": None,
             "address": 0,
             "offset": 0,
-            "optional": False,
             "is_return": False,
             "maxactive": 0,
             "slot_bytes": 0,
@@ -30,8 +29,6 @@ def test_row_of_a_function() -> None:
 @pytest.mark.parametrize(
     ("point", "fields"),
     [
-        ('kernel.function("vfs_*")', {"optional": True}),
-        ('kernel.function("vfs_read") ?', {"optional": True}),
         ('kernel.function("vfs_read").return', {"is_return": True}),
         ('kernel.function("vfs_read").return.maxactive(9)', {"is_return": True, "maxactive": 9}),
         ('kprobe.function("vfs_read").return', {"is_return": True}),

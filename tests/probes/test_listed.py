@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -132,7 +133,8 @@ def test_a_list_is_what_resolving_gives(info: Debuginfo, guru: bool) -> None:
 def test_what_the_lists_are_about(info: Debuginfo) -> None:
     """The sample has what makes lists difficult; else the test above would say little."""
     found = resolved('kernel.function("*")', services(info))
-    assert 'kernel.function("vfs_read")' in found
+    assert any(re.match(r'kernel\.function\("vfs_read(@program\.c:\d+)?"\)$', x) for x in found)
+    assert info.dwarf is None or 'kernel.function("vfs_read")' not in found
     assert not any("gone" in line or "guarded" in line for line in found)
     if info.dwarf is None:
         assert 'kernel.function("copied.isra.0")' in found
@@ -143,10 +145,9 @@ def test_what_the_lists_are_about(info: Debuginfo) -> None:
     assert [line for line in found if '"copied@' in line]
     assert [line for line in found if '"twins@' in line]
     assert not {'kernel.function("twins")'} & set(found)
-    # Without BTF there is nothing to doubt.
-    plain = 'kernel.function("doubtful")' in found
-    assert plain == (info.loaded.btf is None)
-    assert plain != any('"doubtful@' in line for line in found)
+    # Whether DWARF or a cheaper rung has found it, there is one line that it stands in.
+    assert len([line for line in found if '"doubtful' in line]) == 1
+    assert [line for line in found if '"doubtful@' in line]
     with_guru = resolved('kernel.function("*").inline', services(info, True))
     assert [line for line in with_guru if "only_there@" in line]
 

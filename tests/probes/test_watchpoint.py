@@ -24,7 +24,7 @@ from tests.probes.test_begin_end import rows
 def test_row(point: str, symbol: str | None, address: int, length: int, reads: bool) -> None:
     assert rows(f"probe {point} {{ println(1) }}", "watchpoint") == [
         {"point": point, "symbol": symbol, "address": address, "length": length, "reads": reads,
-         "executes": False, "optional": False}
+         "executes": False}
     ]  # fmt: skip
 
 
@@ -39,7 +39,7 @@ def test_row(point: str, symbol: str | None, address: int, length: int, reads: b
 def test_row_of_an_instruction(point: str, symbol: str | None, address: int, body: str) -> None:
     assert rows(f"probe {point} {{ {body} }}", "watchpoint") == [
         {"point": point, "symbol": symbol, "address": address, "length": 1, "reads": False,
-         "executes": True, "optional": False}
+         "executes": True}
     ]  # fmt: skip
 
 

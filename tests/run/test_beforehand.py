@@ -12,6 +12,7 @@ import pytest
 
 from stapy.run import beforehand
 from stapy.run.errors import RunError
+from stapy.run.output import File
 
 MISSING = "No such file or directory"
 
@@ -88,3 +89,36 @@ def test_processes() -> None:
     assert beforehand.target_warning(os.getpid()) == ""
     assert beforehand.target_warning(1) == ""
     assert beforehand.target_warning(0) == ""  # without -x
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+@pytest.mark.parametrize(
+    ("owner", "mode", "refused"),
+    [
+        (12345, 0o1777, True),
+        (12345, 0o755, False),
+        (0, 0o1777, False),
+    ],
+)
+def test_links_of_others_are_not_followed(
+    owner: int, mode: int, refused: bool, folder: Path
+) -> None:
+    """As the kernel's fs.protected_symlinks, which need not be on."""
+    shared = folder / "shared"
+    shared.mkdir()
+    shared.chmod(mode)
+    for name in ("link", "file"):
+        (folder / f"target-{name}").write_text("keep")
+    (shared / "link").symlink_to("../target-link")
+    (shared / "file").hardlink_to(folder / "target-file")
+    for name in ("link", "file"):
+        os.chown(shared / name, owner, owner, follow_symlinks=False)
+        if refused:
+            with pytest.raises(RunError, match="of another user stands there"):
+                beforehand.check(None, f"{shared}/{name}", False)
+            with pytest.raises(RunError, match="of another user stands there"):
+                File(f"{shared}/{name}")
+        else:
+            File(f"{shared}/{name}").close()
+        kept = (folder / f"target-{name}").read_text()
+        assert kept == ("keep" if refused else "")

@@ -1,3 +1,5 @@
+import os
+
 import pytest
 
 from stapy.run.options import RunOptions, UsageError, parse
@@ -74,3 +76,20 @@ def test_words_give_the_same_options_again():
 )
 def test_rotation(text, value):
     assert RunOptions(rotate=text).rotation() == value
+
+
+def test_modules_that_are_laid_down(tmp_path, monkeypatch):
+    """A name without a slash is also looked for below /lib/modules, behind the current folder."""
+    from stapy.run.cli import module_place
+
+    folder = str(tmp_path / "{release}")
+    real = tmp_path / os.uname().release
+    real.mkdir()
+    (real / "top.ko").write_bytes(b"")
+    monkeypatch.chdir(tmp_path)
+    assert module_place("top", folder) == str(real / "top.ko")
+    assert module_place("top.ko", folder) == str(real / "top.ko")
+    assert module_place("./top.ko", folder) == "./top.ko"
+    assert module_place("none", folder) == "none"
+    (tmp_path / "top.ko").write_bytes(b"")
+    assert module_place("top.ko", folder) == "top.ko"

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import select
 import struct
 import subprocess
 import sys
@@ -11,12 +12,12 @@ from pathlib import Path
 import pytest
 
 import stapy.run
-from stapy.run import kernel
+from stapy.run import kernel, refusals
 from stapy.run.control import Channel, unescape
 from stapy.run.elf import Elf, ModuleFile, build_id, describe
 from stapy.run.errors import RunError
 from stapy.run.messages import Messages
-from stapy.run.output import File
+from stapy.run.output import File, Sink
 from stapy.run.target import words_of
 
 FOLDER = Path(stapy.run.__file__).parent
@@ -104,20 +105,20 @@ def test_our_python_has_sections():
 
 
 def test_wrong_release_is_refused_before_the_kernel_sees_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(kernel.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(refusals, "may_load", lambda: True)
     with pytest.raises(RunError, match=r"built for kernel 0\.0"):
         kernel.check(ModuleFile(str(make_module(tmp_path / "m.ko"))))
 
 
 def test_a_release_that_is_not_compared(tmp_path, monkeypatch):
     """-D STP_NO_VERREL_CHECK: the kernel itself decides."""
-    monkeypatch.setattr(kernel.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(refusals, "may_load", lambda: True)
     manifest = {"stapy": "1", "any_release": True}
     kernel.check(ModuleFile(str(make_module(tmp_path / "m.ko", "0.0-other", manifest))))
 
 
 def test_wrong_build_id_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(kernel.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(refusals, "may_load", lambda: True)
     other = tmp_path / "library"
     make_module(other)
     manifest = {"stapy": "1", "build_ids": {str(other): "9999"}}
@@ -126,13 +127,6 @@ def test_wrong_build_id_is_refused(tmp_path, monkeypatch):
         kernel.check(ModuleFile(str(path)))
     manifest["build_ids"][str(other)] = "1234"
     kernel.check(ModuleFile(str(make_module(path, os.uname().release, manifest))))
-
-
-@pytest.mark.parametrize(
-    ("parameter", "quoted"), [("a=1", "a=1"), ("a=x y", 'a="x y"'), ("a=", "a=")]
-)
-def test_quote(parameter, quoted):
-    assert kernel.quote(parameter) == quoted
 
 
 @pytest.mark.parametrize(
@@ -208,6 +202,33 @@ def test_full_disk_is_an_error():
         File("/dev/full")._written or File("/dev/full").write(memoryview(b"x"))
 
 
+@pytest.mark.parametrize("tail", [b"", b"no newline"])
+def test_lines_are_whole_among_those_of_other_writers(tail, monkeypatch):
+    """What is written to a pipe at once ends with a line; longer lines go in pieces."""
+    long = b"y" * (select.PIPE_BUF * 2 + 100)
+    short = b"".join(b"%d %s\n" % (n, b"x" * (n * 37 % 700)) for n in range(60))
+    text = short + long + b"\nlast\n" + tail
+    pieces, write = [], os.write
+    read_end, write_end = os.pipe()
+
+    def noted(fd, data):
+        pieces.append(bytes(data))
+        return write(fd, data)
+
+    monkeypatch.setattr(os, "write", noted)
+    sink = Sink(write_end)
+    sink.write(memoryview(text))
+    while sink.busy:
+        os.read(read_end, 1 << 16)
+        sink.flush()
+    os.close(read_end)
+    os.close(write_end)
+    assert b"".join(pieces) == text
+    assert max(map(len, pieces)) <= select.PIPE_BUF
+    broken = [piece for piece in pieces if not piece.endswith(b"\n")]
+    assert len(broken) == 2 + bool(tail)
+
+
 def test_channel_opens_outputs_in_order_of_cpus(tmp_path):
     for name in ("control", "output10", "output9"):
         (tmp_path / name).write_bytes(name.encode())
@@ -271,3 +292,51 @@ def test_it_needs_nothing_of_ours(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert "made by:        stapy 1" in done.stdout
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+@pytest.mark.parametrize("mode", [0o777, 0o1777])
+@pytest.mark.parametrize("kind", ["link", "file"])
+def test_what_another_user_planted_is_not_written(mode, kind, tmp_path):
+    folder, victim = tmp_path / "shared", tmp_path / "victim"
+    folder.mkdir()
+    victim.write_text("kept")
+    folder.chmod(mode)
+    place = folder / "out"
+    if kind == "link":
+        place.symlink_to(victim)
+    else:
+        place.write_text("kept")
+    os.chown(place, 65534, 65534, follow_symlinks=False)
+    with pytest.raises(RunError, match="of another user stands there"):
+        File(str(place))
+    assert place.read_text() == victim.read_text() == "kept"
+    # Where anybody may replace what is there, the folder's owner proves nothing either.
+    os.chown(folder, 65534, 65534)
+    if mode == 0o777:
+        with pytest.raises(RunError, match="of another user stands there"):
+            File(str(place))
+
+
+def test_one_look_decides_whether_a_link_is_followed(tmp_path, monkeypatch):
+    """A link that comes after it is not followed."""
+    victim, place = tmp_path / "victim", tmp_path / "out"
+    victim.write_text("kept")
+    looks = []
+    lstat = os.lstat
+
+    def late(name, **rest):
+        if str(name) != str(place):
+            return lstat(name, **rest)
+        looks.append(name)
+        try:
+            return lstat(name, **rest)
+        finally:
+            if not place.is_symlink():
+                place.symlink_to(victim)
+
+    monkeypatch.setattr("os.lstat", late)
+    with pytest.raises(RunError, match="Couldn't open output file"):
+        File(str(place))
+    assert victim.read_text() == "kept"
+    assert len(looks) == 1

@@ -123,7 +123,8 @@ def test_commands_come_from_the_main_thread_while_output_is_moved(play, monkeypa
         deaf = signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])
         senders.append((text, in_main and deaf))
         send(channel, text)
-        assert done.acquire(timeout=20)
+        # That one is for a module that is busy with another one.
+        assert text == "exit" or done.acquire(timeout=60)
 
     monkeypatch.setattr(Channel, "send", send_and_wait)
     data, released = b"x" * 300_000, ("call", done.release)
@@ -133,7 +134,7 @@ def test_commands_come_from_the_main_thread_while_output_is_moved(play, monkeypa
         at_stop=[("output", data), released],
     )
     assert output == 3 * data
-    assert senders == [("start 0", True), ("stop", True)]
+    assert senders == [("start 0", True), ("exit", False), ("stop", True)]
 
 
 def test_an_error_of_the_loop_is_not_lost_while_a_command_is_sent(play, monkeypatch):
@@ -142,7 +143,7 @@ def test_an_error_of_the_loop_is_not_lost_while_a_command_is_sent(play, monkeypa
 
     monkeypatch.setattr(Session, "_move", fail)
     sent, send = threading.Semaphore(0), Channel.send
-    monkeypatch.setattr(Channel, "send", lambda *words: (send(*words), sent.acquire(timeout=20)))
+    monkeypatch.setattr(Channel, "send", lambda *words: (send(*words), sent.acquire(timeout=60)))
     with pytest.raises(ZeroDivisionError):
         play([("output", b"x"), ("sleep", 0.2), ("call", sent.release)])
 
@@ -168,8 +169,9 @@ def test_no_warnings_with_w(play):
     assert printed == ""
 
 
-def test_failed_start_ends_the_session(play):
-    _, printed, heard, session = play([("say", "started -22")])
+@pytest.mark.parametrize("status", [-22, 22])
+def test_failed_start_ends_the_session(play, status):
+    _, printed, heard, session = play([("say", f"started {status}")])
     assert printed == "ERROR: Couldn't start the probes: Invalid argument\n"
     assert heard[-1] == "stop"
     assert session.failed
@@ -222,7 +224,8 @@ def test_signals_end_cleanly(play, number):
     script = [ARMED, ("call", lambda: os.kill(os.getpid(), number))]
     output, _, heard, _ = play(script, at_stop=[("output", b"the end\n")])
     assert output == b"the end\n"
-    assert heard == ["start 0", "stop"]
+    # "exit" is for a module that has not done with "start" yet.
+    assert [word for word in heard if word != "exit"] == ["start 0", "stop"]
 
 
 def test_interrupted_command_is_no_failure(play):
@@ -240,7 +243,7 @@ def test_timeout_ends_the_session(play):
     started = time.monotonic()
     _, _, heard, _ = play([ARMED], timeout=0.2)
     assert heard[-1] == "stop"
-    assert 0.15 < time.monotonic() - started < 5
+    assert 0.15 < time.monotonic() - started < 60
 
 
 def test_quit_detaches_without_stop(play):

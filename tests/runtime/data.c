@@ -36,7 +36,7 @@ static struct stapy_storage storage[] = {
 
 static void set(struct stapy_context *c, struct stapy_map *m, const union stapy_key *k, s64 value)
 {
-	s64 *slot = stapy_map_slot(c, m, k, "near identifier 'm' at t.stp:1:1");
+	s64 *slot = stapy_map_slot(c, m, k, "identifier 'm' at t.stp:1:1");
 
 	if (slot)
 		*slot = value;
@@ -202,7 +202,7 @@ static void check_stats(struct stapy_context *c)
 	int k;
 
 	if (!stapy_stat_value(c, stapy_stat_read(plain), STAPY_AVG, 0, &value,
-			      "near operator '@avg' at t.stp:1:1"))
+			      "operator '@avg' at t.stp:1:1"))
 		say(c, "%s\n", c->error);
 	c->error = NULL;
 	for (k = 0; k < ARRAY_SIZE(v); k++)
@@ -236,7 +236,7 @@ static void check_stats(struct stapy_context *c)
 	say(c, "slice n=%lld sum=%lld ", s->count, s->sum);
 	say(c, "none %d\n", !stapy_map_stat(stats, K(S("z"), N(1))));
 	for (k = 0; k < 20 && !c->error; k++)
-		stapy_map_add(c, stats, K(S("full"), N(k)), 1, "near identifier 'stats' at t.stp:1:1");
+		stapy_map_add(c, stats, K(S("full"), N(k)), 1, "identifier 'stats' at t.stp:1:1");
 	say(c, "%d added, %s\n", k - 1, c->error);
 	c->error = NULL;
 }
@@ -245,7 +245,7 @@ static void draw(struct stapy_context *c, struct stapy_statvar *v, int row)
 {
 	struct stapy_out *o = stapy_print_begin(c);
 
-	if (stapy_out_histogram(c, o, stapy_stat_read(v), &storage[row].shape, "near '@hist'"))
+	if (stapy_out_histogram(c, o, stapy_stat_read(v), &storage[row].shape, "'@hist'"))
 		stapy_print_end(c);
 }
 

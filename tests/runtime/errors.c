@@ -8,7 +8,7 @@ static void h_begin(struct stapy_context *c)
 {
 	int i;
 
-	for (i = 0; stapy_act(c, 1, "near keyword at t.stp:1:9"); i++)
+	for (i = 0; stapy_act(c, 1, "keyword at t.stp:1:9"); i++)
 		;
 	say(c, "%d statements\n", i);
 }
@@ -22,7 +22,7 @@ static void h_tick(struct stapy_context *c)
 	stapy_print_end(c);
 	o = stapy_print_begin(c);
 	stapy_out_text(o, "cut short", 9);
-	stapy_error(c, "near operator '/' at t.stp:2:9", "division by %lld", 0 * ticks++);
+	stapy_error(c, "operator '/' at t.stp:2:9", "division by %lld", 0 * ticks++);
 	stapy_error(c, NULL, "the first error wins");
 }
 

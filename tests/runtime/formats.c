@@ -47,8 +47,8 @@ static void check_strings(struct stapy_context *c)
 	stapy_out_char(o, '\n', STAPY_F_ALT, 0);
 	stapy_out_char(o, 1, STAPY_F_ALT, 0);
 	stapy_out_text(o, "|", 1);
-	stapy_out_binary(o, 0x44434241, 4, 0);
-	stapy_out_binary(o, 0x4645, 2, 0);
+	stapy_out_binary(o, 0x44434241, 0, 4, -1);
+	stapy_out_binary(o, 0x4645, 0, 0, 2);
 	stapy_out_text(o, "|", 1);
 	stapy_out_memory(c, o, (unsigned long)"memory", false, 0, 0, 6, NULL);
 	stapy_out_memory(c, o, (unsigned long)"hex", true, 0, 0, 3, NULL);
@@ -84,7 +84,7 @@ static void check_memory(struct stapy_context *c)
 	struct stapy_out *o;
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
-		refused += !stapy_read_kernel(c, &value, bad[i], 8, "near x");
+		refused += !stapy_read_kernel(c, &value, bad[i], 8, "x");
 		c->error = NULL;
 		refused += stapy_peek_kernel_string(text, bad[i], sizeof(text)) < 0;
 		refused += !stapy_write_kernel(c, bad[i], &value, 8, NULL);
@@ -93,10 +93,10 @@ static void check_memory(struct stapy_context *c)
 		c->error = NULL;
 	}
 	say(c, "refused %d of %zu\n", refused, 4 * ARRAY_SIZE(bad));
-	stapy_read_user(c, &value, 16, 8, "near identifier 'p' at t.stp:1:1");
+	stapy_read_user(c, &value, 16, 8, "identifier 'p' at t.stp:1:1");
 	say(c, "%s\n", c->error);
 	c->error = NULL;
-	say(c, "const %d", stapy_write_kernel(c, (unsigned long)constant, "x", 1, "near y"));
+	say(c, "const %d", stapy_write_kernel(c, (unsigned long)constant, "x", 1, "y"));
 	say(c, " %.*s\n", 36, c->error);
 	c->error = NULL;
 	value = 0;
@@ -106,7 +106,7 @@ static void check_memory(struct stapy_context *c)
 	/* A print that fails in the middle leaves nothing behind. */
 	o = stapy_print_begin(c);
 	stapy_out_text(o, "never seen ", 11);
-	if (stapy_out_memory(c, o, 16, false, 0, 0, 4, "near z"))
+	if (stapy_out_memory(c, o, 16, false, 0, 0, 4, "z"))
 		stapy_print_end(c);
 	c->error = NULL;
 	say(c, "after\n");

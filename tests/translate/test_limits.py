@@ -37,7 +37,7 @@ def test_defaults() -> None:
     assert limits.nesting == 3
     assert limits.action_limit == 1000
     assert limits.numbers()["MAXACTION_INTERRUPTIBLE"] == 10000
-    assert {"name": "maxmapentries", "value": "MAXMAPENTRIES"} in limits.fields()
+    assert {"name": "maxmapentries", "value": "MAXMAPENTRIES"} in limits.fields(0)
 
 
 def test_switches_and_own_macros() -> None:
@@ -87,6 +87,25 @@ def test_a_limit_that_is_no_number_is_the_users_mistake() -> None:
     with pytest.raises(Stop):
         translate(program, services, "x")
     assert [item.code for item in services.diagnostics.errors] == ["E0290"]
+
+
+@pytest.mark.parametrize(
+    ("value", "refused"),
+    [("15", True), ("-1", True), ("65536", True), ("20000000", True), ("16", False),
+     ("0xffff", False)],
+)  # fmt: skip
+def test_length_of_strings(value: str, refused: bool) -> None:
+    from stapy.translate import translate
+
+    options = options_of(f"-DMAXSTRINGLEN={value}")
+    program, services = program_of("probe begin { println(1) }", "x.stp", options)
+    if not refused:
+        translate(program, services, "x")
+        return
+    with pytest.raises(Stop):
+        translate(program, services, "x")
+    (error,) = services.diagnostics.errors
+    assert error.message == f"-D MAXSTRINGLEN={value}: strings take 16 to 65535 bytes"
 
 
 def test_version_macros_only_for_those_who_ask() -> None:

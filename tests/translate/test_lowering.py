@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from stapy.translate.body import MAX_C_LOCALS
 from tests.translate.support import c_of, handler_of
 
 
@@ -62,11 +63,13 @@ BODIES = [
     ),
     (
         "try { println(1 / g) } catch (e) { println(e) }",
-        ["goto caught_1;", "caught_1:", "c->error = NULL;"],
+        ["goto caught_1;", "caught_1:", "stapy_is_fatal(c)", "stapy_caught(c);"],
     ),
     ('printf("%s|%5d\\n", "x", 3)', ['stapy_out_text(out, "x|", 2);', "3, 'd', 0, 5, -1"]),
     ('printf("%-*.*s", 5, 2, sprint(g))', ["STAPY_F_LEFT, 5, 2"]),
-    ('printf("%c%4b", g, g)', ["stapy_out_char(out, g_g", "stapy_out_binary(out, g_g, 4"]),
+    ('printf("%c%4b", g, g)', ["stapy_out_char(out, g_g", "stapy_out_binary(out, g_g, 0, 4, -1"]),
+    ("print_char(g)", ["stapy_out_char(out, g_g, 0, 0);"]),
+    ('printf("%*.*b", g, 2, 3)', ["stapy_out_binary(out, 3, 0, g_g, 2);"]),
     ("foreach (k in a- limit 2) println(k)", ["&iter, g_a, 1, 0, true, 2, NULL, NULL"]),
     ("foreach (k+ in a limit g) println(k)", ["max_t(s64, g_g, 0)"]),
     ("while (g) { if (g == 2) continue g-- }", ["while (g_g) {", "continue;", "g_g--;"]),
@@ -132,6 +135,31 @@ def test_frames_are_added_up_along_calls() -> None:
     assert size is not None and int(size[1]) >= 2 * 512
 
 
+def test_deep_expressions_do_not_fill_the_kernels_stack() -> None:
+    deep = "x"
+    for number in range(200):
+        deep = f"(f(x) ^ {number}) - ({deep})"
+    text = c_of(f"function f(x) {{ return x / 3 }} probe begin {{ x = pid() println({deep}) }}")
+    handler = text[text.index("static void h_begin") :]
+    on_stack = re.search(r"\n\ts64 ((?:[^;]|\n)*?);\n\n", handler)
+    assert on_stack is not None
+    assert on_stack[1].count(",") < 2 * MAX_C_LOCALS
+    assert handler.count("\t\ts64 f_") > 100
+
+
+@pytest.mark.parametrize(("calls", "more"), [(1, False), (12, True)])
+def test_long_chains_of_calls_ask_for_their_stack(calls: int, more: bool) -> None:
+    locals_ = " ".join(f"v{number} = x * {number} + pid();" for number in range(20))
+    used = " + ".join(f"v{number}" for number in range(20))
+    functions = "".join(
+        f"function f{n}(x) {{ {locals_} return f{n + 1}(x) + {used} }} " for n in range(calls)
+    )
+    text = c_of(
+        f"{functions} function f{calls}(x) {{ return x }} probe begin {{ println(f0(pid())) }}"
+    )
+    assert (".minstackspace = MINSTACKSPACE," in text) is not more
+
+
 def test_recursion_needs_frames_for_all_its_levels() -> None:
     text = c_of(
         'function f:string(n) { if (n) return f(n - 1) . "x" return "" }'
@@ -140,7 +168,7 @@ def test_recursion_needs_frames_for_all_its_levels() -> None:
     )
     size = re.search(r"\.frame_bytes = (\d+)", text)
     assert size is not None and int(size[1]) >= 20 * 512
-    assert "if (!stapy_nest(c, at_" in text
+    assert "if (!stapy_nest(c, stapy_at_call" in text
 
 
 def test_settable_globals_become_parameters() -> None:
@@ -149,7 +177,7 @@ def test_settable_globals_become_parameters() -> None:
         "-G level=4 -G who=me",
     )
     assert "module_param_cb(level, &long_parameter, &g_level, 0);" in text
-    assert "module_param_string(who, g_who, sizeof(g_who), 0);" in text
+    assert "module_param_cb(who, &text_parameter, &g_who_text, 0);" in text
 
 
 def test_one_handler_serves_many_sites() -> None:

@@ -7,8 +7,8 @@ import re
 
 import pytest
 
+from stapy.regexsyntax import RegexError
 from stapy.translate.regex import Automaton, build, search
-from stapy.translate.regexsyntax import RegexError
 
 # pattern, text, borders of the match and of each group (None: no match)
 FOUND = [
@@ -25,7 +25,12 @@ FOUND = [
     ("a{2,3}", "baaaa", [(1, 4)]),
     ("a{2}b", "aaab", [(1, 4)]),
     ("a{2,}", "xaaaa", [(1, 5)]),
-    ("a{", "xa{", [(1, 3)]),
+    ("a)", "xa)", [(1, 2)]),
+    ("(a))", "xa)", [(1, 2), (1, 2)]),
+    (r"[\[:alpha:]+", "q[:p", [(1, 4)]),
+    (r"[\]x]+", "y]x", [(1, 3)]),
+    (r"[a\-z]+", "ba-z", [(1, 4)]),
+    (r"[\a]+", "\\a", [(1, 2)]),
     ("[a-c]+", "xxabcd", [(2, 5)]),
     ("[^a-c]+", "abxyc", [(2, 4)]),
     ("[]a]+", "x]a]", [(1, 4)]),
@@ -56,15 +61,35 @@ def test_search(pattern: str, text: str, expected: list[tuple[int, int]] | None)
 
 
 WRONG = [
-    ("(ab", "unclosed '('", 0),
-    ("ab)", "unexpected ')'", 2),
+    ("(ab", "expected ), found end of regex", 0),
+    ("(a", "expected ), found end of regex", 0),
+    ("(", "expected ), found end of regex", 0),
+    ("((a)", "expected ), found end of regex", 0),
+    ("ab))", "unbalanced ')'", 2),
+    ("a)b", "unbalanced ')'", 1),
+    ("a)|b", "unbalanced ')'", 1),
+    ("[", "unclosed character class", 0),
     ("[ab", "unclosed character class", 0),
-    ("[[:what:]]", "unknown character class 'what'", 1),
-    ("[z-a]", "range in the wrong order", 3),
-    ("*a", "nothing to repeat", 0),
+    ("[a-", "unclosed character class", 0),
+    ("[]", "unclosed character class", 0),
+    ("[^]", "unclosed character class", 0),
+    (r"[\]", "unclosed character class", 0),
+    ("[[:alpha:]", "unclosed character class", 0),
+    ("[[:alpha", "unclosed character class", 1),
+    ("a[[:no:]]", "unknown character class 'no'", 2),
+    ("[z-a]", "inverted character range z-a", 1),
+    ("*a", "unexpected '*', nothing to repeat", 0),
+    ("(+a)", "unexpected '+', nothing to repeat", 1),
+    ("a|?", "unexpected '?', nothing to repeat", 2),
+    ("{2}", "unexpected '{', nothing to repeat", 0),
+    ("^*", "'*' repeats an anchor", 1),
     ("a{3,2}", "wrong order", 1),
     ("a{999}", "above 255", 1),
-    ("ab\\", "backslash", 2),
+    ("a{", "expected a number or a range", 1),
+    ("a{x}", "expected a number or a range", 1),
+    ("a{,2}", "expected a number or a range", 1),
+    ("a{1²}", "expected a number or a range", 1),
+    ("ab\\", "unexpected end of regex", 2),
 ]
 
 

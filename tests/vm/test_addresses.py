@@ -25,7 +25,9 @@ def test_watched_addresses(release: str, guests: Guests) -> None:
     probe kernel.data({int(at["do_mkdirat"], 16) + 1:#x}).execute {{ inside++ }}
     probe kernel.data({at["exc_int3"]}).execute? {{ inside++ }}
     probe kernel.data({at["pid_max"]}).length(4).write {{ printf("%s\\n", symname(addr())) }}
-    probe end {{ printf("inside of an instruction %d\\n", inside) }}
+    probe kernel.data({at["pid_max"]}).length(4).rw {{ touched = 1 }}
+    global touched
+    probe end {{ printf("inside of an instruction %d %d\\n", inside, touched) }}
     """
     load = "mkdir -m 711 d; rmdir d; echo 40000 >/proc/sys/kernel/pid_max"
     ran = run_script(guest, script, "-c", f"sh -c '{load}'")
@@ -33,7 +35,7 @@ def test_watched_addresses(release: str, guests: Guests) -> None:
     assert ran.stdout.splitlines() == [
         "mkdir do_mkdirat -100 457",
         "do_proc_dointvec_minmax_conv",
-        "inside of an instruction 0",
+        "inside of an instruction 0 1",
     ]
     said = f"probe kernel.data({at['exc_int3']}).execute registration error (rc -22): the kernel"
     assert said in ran.stderr

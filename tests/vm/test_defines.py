@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -96,4 +97,68 @@ def test_disks_are_written_first(guest: Machine, release: str, tmp_path: Path) -
     """
     lines = output(shell(guest, modules, text, t=150))
     assert len(lines) == 3 and lines[0] == lines[2] == "done", lines
-    assert lines[1].startswith("sync python"), lines
+    assert lines[1] == "sync stapy-run", lines
+
+
+NESTED = """
+probe kernel.function("vfs_read") { if (pid() == target()) mdelay(4) }
+probe timer.us(300) { ticks++ }
+global ticks
+probe end { println(ticks > 5) }
+"""
+LOAD = "dd if=/dev/zero of=/dev/null bs=1 count=60"
+
+
+def test_interrupts_are_masked(guest: Machine) -> None:
+    """-D INTERRUPTIBLE=0: no timer comes into a handler; by default that ends nothing."""
+    result = run_script(guest, NESTED, "-g", "-DMAXSKIPPED=3", "-DSTP_NO_OVERLOAD", "-c", LOAD)
+    assert result.stdout == "1\n" and result.status == 0, result.stderr
+    skipped = result.stderr.partition("Skipped due to reentrancy: ")[2].split()
+    assert skipped and int(skipped[0]) > 3, result.stderr
+    words = ("-g", "-DMAXSKIPPED=3", "-DSTP_NO_OVERLOAD", "-DINTERRUPTIBLE=0", "-c", LOAD)
+    result = run_script(guest, NESTED, *words)
+    assert result.stdout == "1\n" and result.status == 0, result.stderr
+    assert "Skipped" not in result.stderr
+
+
+def test_times_in_nanoseconds(guest: Machine) -> None:
+    """-t with -D STP_TIMING_NSECS."""
+    script = "probe begin { mdelay(20) exit() }"
+    result = run_script(guest, script, "-g", "-t", "-DSTP_TIMING_NSECS")
+    times = re.search(r"hits: 1, nsecs: (\d+)min/(\d+)avg/(\d+)max, variance: 0,", result.stdout)
+    assert times, result.stdout
+    assert 18_000_000 < int(times[1]) == int(times[2]) == int(times[3]) < 5_000_000_000
+    assert ", cycles: " in run_script(guest, script, "-g", "-t").stdout
+
+
+def test_what_cannot_be_read_is_zero(guest: Machine) -> None:
+    """-D STP_SKIP_BADVARS, which --skip-badvars sets as well."""
+    script = 'probe begin { println("is ", @cast(8, "file", "kernel")->f_flags) exit() }'
+    for words in (["-DSTP_SKIP_BADVARS"], ["--skip-badvars"]):
+        result = run_script(guest, script, *words)
+        assert (result.stdout, result.status) == ("is 0\n", 0), result.stderr
+    assert "read fault" in run_script(guest, script).stderr
+
+
+HOOKS = """%{
+static int begun(void) { pr_info("hook begins\\n"); return 0; }
+static void gone(void) { pr_info("hook ends\\n"); }
+static int refused(void) { return -EPERM; }
+#ifdef REFUSED
+#define STAP_MODULE_INIT_HOOK refused
+#else
+#define STAP_MODULE_INIT_HOOK begun
+#endif
+#define STAP_MODULE_EXIT_HOOK gone
+%}
+probe begin { println("began") exit() }
+"""
+
+
+def test_hooks_of_embedded_c(guest: Machine) -> None:
+    result = run_script(guest, HOOKS, "-g")
+    assert result.stdout == "began\n" and result.status == 0, result.stderr
+    assert "hook begins" in result.dmesg and "hook ends" in result.dmesg
+    result = run_script(guest, HOOKS, "-g", "-DREFUSED")
+    assert (result.stdout, result.status) == ("", 1)
+    assert "ERROR: Failed to run STAP_MODULE_INIT_HOOK (-1)" in result.stderr

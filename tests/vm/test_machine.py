@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from stapy.vm import clock
 from stapy.vm.machine import COMPLAINED, EXITED, PANIC, SHARE, TIMEOUT, Machine
 from tests.vm.harness import ROOT, Guests
 
@@ -87,7 +89,7 @@ def test_background_processes_do_not_hold_the_end(guest: Machine) -> None:
     started = time.monotonic()
     result = guest.run(["sh", "-c", "sleep 1000 & echo started"])
     assert result.stdout == b"started\n"
-    assert time.monotonic() - started < 15
+    assert time.monotonic() - started < 300
     assert guest.run(["pidof", "sleep"]).status == 1
 
 
@@ -100,12 +102,17 @@ def test_panic_and_a_new_boot(guest: Machine) -> None:
     assert guest.boots == boots + 1
 
 
-def test_a_guest_that_dies_before_it_is_up_is_booted_again(release: str) -> None:
+@pytest.mark.parametrize("noticed", [False, True])
+def test_a_guest_that_dies_before_it_is_up_is_booted_again(release: str, noticed: bool) -> None:
+    """Whether it is known to be dead when the next command comes, or only found so later."""
     with Machine(release) as machine:
         (machine.share / "given").write_text("before")
         machine.start().qemu.kill()
-        result = machine.run(["cat", f"{SHARE}/given"])
-    assert (result.kind, result.stdout) == ("exited", b"before")
+        if noticed:
+            machine.start().qemu.wait()
+            (machine.share / "more").write_text(" and after")
+        result = machine.run(["sh", "-c", f"cat {SHARE}/given {SHARE}/more 2>/dev/null; true"])
+    assert (result.kind, result.stdout) == (EXITED, b"before and after"[: 16 if noticed else 6])
 
 
 def test_timeout_keeps_a_log(guest: Machine) -> None:
@@ -113,6 +120,33 @@ def test_timeout_keeps_a_log(guest: Machine) -> None:
     assert result.kind == TIMEOUT
     assert result.log_path
     assert "NMI" in result.log_path.read_text()
+
+
+BURN = "while True: pass"
+
+
+def test_the_clock_is_right_on_a_busy_host(release: str) -> None:
+    """A kernel that measures its clock while the host is busy gets it wrong by any factor."""
+    burners = [subprocess.Popen([sys.executable, "-c", BURN]) for _ in range(6)]
+    try:
+        with Machine(release, cpus=2) as machine:
+            uptime = ["cut", "-d ", "-f1", "/proc/uptime"]
+            detected = machine.run(["sh", "-c", "dmesg | grep 'tsc: Detected'"]).stdout.decode()
+            begun = time.monotonic()
+            first = float(machine.run(uptime).stdout)
+            after_first = time.monotonic()
+            time.sleep(4)
+            before_second = time.monotonic()
+            second = float(machine.run(uptime).stdout)
+            ended = time.monotonic()
+    finally:
+        for burner in burners:
+            burner.kill()
+            burner.wait()
+    least, most = before_second - after_first, ended - begun
+    assert least * 0.98 - 0.02 <= second - first <= most * 1.02 + 0.02, (least, most, detected)
+    found = re.search(r"Detected ([\d.]+) MHz", detected)
+    assert found and abs(float(found[1]) * 1000 / clock.counter_khz() - 1) < 0.01, detected
 
 
 def test_two_processors(guests: Guests, release: str) -> None:
@@ -157,8 +191,8 @@ def test_signals_and_nothing_is_left(release: str, number: int, ends: str) -> No
     assert process.stdout.readline() == "ready\n"
     process.send_signal(number)
     assert process.stdout.read().strip() == ends
-    process.wait(30)
-    deadline = time.monotonic() + 20
+    process.wait(120)
+    deadline = time.monotonic() + 120
     while (folder.exists() or _processes_about(folder)) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not folder.exists()

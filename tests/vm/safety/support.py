@@ -7,7 +7,7 @@ from pathlib import Path
 
 from stapy.vm.initramfs import interpreter
 from stapy.vm.machine import EXITED, Machine, VmResult
-from tests.vm.harness import build
+from tests.vm.harness import PATIENCE, build
 
 LONG = os.environ.get("STAPY_LONG") == "1"
 
@@ -17,8 +17,8 @@ export PYTHONPATH=/run/stapy/lib
 run='{interpreter()} -m stapy.run'
 cd $(mktemp -d) # what the host has in /tmp is seen in here
 now() {{ cut -d' ' -f1 /proc/uptime | tr -d .; }} # in hundredths of a second
-wait_for() {{ # wait for a condition, half a minute at most
-    for try in $(seq 150); do eval "$1" && return 0; sleep 0.2; done
+wait_for() {{ # wait for a condition, two minutes at most
+    for try in $(seq 600); do eval "$1" && return 0; sleep 0.2; done
     echo "never: $1"; return 1
 }}
 loaded() {{ grep -c "^$1" /proc/modules; }}
@@ -56,7 +56,8 @@ def shell(
 ) -> tuple[list[str], VmResult]:
     """Run shell commands that know ``$run`` and each module by ``$NAME``; the lines they print."""
     places = "".join(f"{name}={guest.push(path)}\n" for name, path in modules.items())
-    result = guest.run(["sh", "-c", PRELUDE + places + text], cwd="/tmp", timeout=seconds)
+    words = ["sh", "-c", PRELUDE + places + text]
+    result = guest.run(words, cwd="/tmp", timeout=seconds * PATIENCE)
     assert result.kind == EXITED, (
         result.kind,
         result.complaints,

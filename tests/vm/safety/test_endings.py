@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from stapy.vm.machine import Machine
+from tests.vm.harness import run_script
 from tests.vm.safety.support import make, shell
 
 pytestmark = [pytest.mark.build, pytest.mark.vm]
@@ -164,3 +165,33 @@ def test_error_in_the_end_probe(guest: Machine, modules: dict[str, Path]) -> Non
     lines, result = shell(guest, modules, "$run -T 0.2 $quiet; echo status=$?; loaded quiet")
     assert lines == ["begin", "end", "status=1", "0"], lines
     assert b"ERROR: too late near" in result.stderr
+
+
+def test_output_that_a_killed_consumer_read_in_part(
+    guest: Machine, modules: dict[str, Path]
+) -> None:
+    """Whoever opens it before the module goes finds its end."""
+    text = """
+    insmod $ticks; rmmod=$(readlink -f $(command -v rmmod)); mount --bind /bin/false $rmmod
+    folder=/proc/stapy_ticks
+    (echo "start 0" >&3; sleep 0.5; dd if=$folder/output bs=4 count=1 2>err; echo
+     echo stop >&3) 3>$folder/control
+    cat /sys/module/ticks/parameters/stapy_state; cat $folder/output; echo status=$?
+    umount -l $rmmod # the kernel's helper may be running it
+    $run -d ticks 2>err; wait_for '[ $(loaded ticks) = 0 ]'
+    """
+    lines, result = shell(guest, modules, text)
+    assert lines == ["begi", "stopped", "status=0"], (lines, result.stderr)
+
+
+@pytest.mark.parametrize("status", [5, -5])
+def test_hook_that_fails(guest: Machine, status: int) -> None:
+    """A positive number, too, is no success."""
+    script = (
+        f"%{{ static int hook(void) {{ return {status}; }}\n"
+        "#define STAP_MODULE_INIT_HOOK hook\n%} "
+        'probe begin { println("begin") }'
+    )
+    result = run_script(guest, script, "-g")
+    assert result.status == 1 and "begin" not in result.stdout, result.stdout
+    assert f"ERROR: Failed to run STAP_MODULE_INIT_HOOK ({status})" in result.stderr, result.stderr

@@ -25,13 +25,24 @@ probe timer.ms(10) { printf("%s\\n", "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx")
 probe begin { println("begin") }
 probe end { printf("hits %d, mean %d\\n", hits, @count(sizes) ? @avg(sizes) : 0) }
 """
-MEMORY = """
-memory() { # kB that are not free, but for caches that the kernel gives back
+# kB that may be used more at the end than at the beginning: by a guest's other business, and by
+# what the kernel keeps for later. One session with its two processors has some 34 MB of buffers.
+ALLOWED = {"Slab": 6_000, "VmallocUsed": 1_000, "Percpu": 500, "MemFree": 30_000}
+CHECKS = " && ".join(f"below {name} {kb}" for name, kb in ALLOWED.items())
+MEMORY = f"""
+memory() {{ # kB that are not free, but for caches that the kernel gives back
     rm -f out err # they lie in memory
     echo 3 >/proc/sys/vm/drop_caches
-    awk -v n=$1 '/^(MemFree|Slab|VmallocUsed|Percpu):/ { sub(":", "", $1); print n $1 "=" $2 }' \\
+    awk '/^(MemFree|Slab|VmallocUsed|Percpu):/ {{ sub(":", "", $1); print $1 "=" $2 }}' \\
         /proc/meminfo
-}
+}}
+grown() {{ echo $(($(sed -n "s/^$1=//p" is) - $(sed -n "s/^$1=//p" was))); }}
+below() {{ case $1 in MemFree) [ $(grown $1) -gt -$2 ];; *) [ $(grown $1) -lt $2 ];; esac; }}
+back() {{ memory >is; {CHECKS}; }}
+before() {{ memory >was; sed s/^/before/ was; }}
+after() {{ # a busy machine frees late what was given up
+    wait_for back >&2; sed s/^/after/ is
+}}
 """
 
 
@@ -43,11 +54,10 @@ def modules(release: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
 
 def check_memory(found: dict[str, int]) -> None:
     """Back to where it was, within what a guest's other business needs."""
-    for name, allowed in (("Slab", 6_000), ("VmallocUsed", 1_000), ("Percpu", 500)):
+    for name, allowed in ALLOWED.items():
         grown = found["after" + name] - found["before" + name]
-        assert grown < allowed, f"{name} grew by {grown} kB\n{found}"
-    # One session with its two processors has some 34 MB of buffers; lists of free pages vary.
-    assert found["beforeMemFree"] - found["afterMemFree"] < 30_000, found
+        used = -grown if name == "MemFree" else grown
+        assert used < allowed, f"{name}: {used} kB more are used\n{found}"
 
 
 def test_loading_and_unloading_under_load(pair: Machine, modules: dict[str, Path]) -> None:
@@ -55,9 +65,10 @@ def test_loading_and_unloading_under_load(pair: Machine, modules: dict[str, Path
     {MEMORY}
     # The first round makes what the kernel keeps: caches, ftrace's pages, this shell's own.
     insmod $busy && rmmod busy; $run -T 0.2 $busy >/dev/null 2>&1
-    sleep 1; memory before; storm 2
+    sleep 1; before; storm 2
     failures=0; rounds=0; end=$(($(date +%s) + {SECONDS}))
-    while [ $rounds -lt {ROUNDS} ] && [ $(date +%s) -lt $end ]; do
+    # At least one of each kind, however long that takes here.
+    while [ $rounds -lt 4 ] || [ $rounds -lt {ROUNDS} -a $(date +%s) -lt $end ]; do
         if [ $((rounds % 4)) = 3 ]; then
             $run -T 0.05 $busy >out 2>err || {{ failures=$((failures + 1)); cat err; }}
         else # started and stopped by hand, without the cost of the consumer
@@ -68,57 +79,57 @@ def test_loading_and_unloading_under_load(pair: Machine, modules: dict[str, Path
         fi
         rounds=$((rounds + 1))
     done
-    calm; memory after
+    calm; after
     echo rounds=$rounds; echo failures=$failures
     echo loaded=$(loaded busy); echo folders=$(folders); echo probes=$(probes)
     """
     lines, result = shell(pair, modules, text, SECONDS + 120)
     found = figures(lines)
     print(f"\n{found['rounds']} rounds, {result.seconds:.0f} s")
-    assert found["rounds"] >= min(ROUNDS, 3), found
     assert found["failures"] == 0, (lines, result.stderr)
     assert found["loaded"] == found["folders"] == found["probes"] == 0, found
     check_memory(found)
 
 
 def test_killed_consumers(pair: Machine, modules: dict[str, Path]) -> None:
-    """kill -9 at random moments: nothing stays but a stopped module, and that goes."""
+    """kill -9 at random moments: the session ends, and its module goes by itself."""
     text = f"""
     {MEMORY}
     $run -T 0.2 $busy >/dev/null 2>&1
     start=$(now); $run -T 0.2 $busy >/dev/null 2>&1; usual=$(($(now) - start))
-    sleep 1; memory before; storm 1
-    kills=0; left=0; failures=0; start=$(date +%s)
-    while [ $kills -lt {KILLS} ] && [ $(($(date +%s) - start)) -lt {SECONDS + 10} ]; do
+    sleep 1; before; storm 1
+    kills=0; left=0; failures=0; end=$(($(date +%s) + {SECONDS + 10}))
+    while [ $kills -lt 4 ] || [ $kills -lt {KILLS} -a $(date +%s) -lt $end ]; do
         $run $busy >out 2>err & victim=$!
-        moment=$(($(od -An -N2 -tu2 /dev/urandom) % (usual * 2)))
-        sleep $(printf '%d.%02d' $((moment / 100)) $((moment % 100)))
+        if [ $((kills % 4)) = 3 ]; then # this one in the middle of its session
+            wait_for '[ "$(state busy)" = running ]'
+        else
+            moment=$(($(od -An -N2 -tu2 /dev/urandom) % (usual * 2)))
+            sleep $(printf '%d.%02d' $((moment / 100)) $((moment % 100)))
+        fi
+        [ "$(state busy)" != running ] || left=$((left + 1))
         kill -9 $victim; wait $victim 2>/dev/null
         kills=$((kills + 1))
-        # The last to close the files may be a child that is not reaped yet.
-        wait_for '[ $(loaded busy) = 0 ] || [ "$(cat /sys/module/busy/refcnt)" = 0 ]'
-        if [ $(loaded busy) != 0 ]; then
-            left=$((left + 1))
-            [ $(probes) = 0 ] || failures=$((failures + 1))
-            [ "$(state busy)" != running ] ||
-                failures=$((failures + 1))
-            rmmod busy || failures=$((failures + 1))
-        fi
-        [ $(folders) = 0 ] || failures=$((failures + 1))
+        # One that was loaded and never opened belongs to nobody: stapy-run removes it some day.
+        wait_for '[ $(loaded busy) = 0 ] || [ "$(state busy)" = loaded ]'
+        [ "$(state busy)" != loaded ] || $run -d busy
+        [ $(probes) = 0 ] && [ $(folders) = 0 ] || failures=$((failures + 1))
     done
-    # and what stapy-run does with the leavings
+    # What stapy-run does with the leavings, where no program is there that removes modules.
+    mount --bind /bin/false $(readlink -f $(command -v rmmod))
     $run $busy >out 2>err & victim=$!
-    wait_for '[ $(loaded busy) = 1 ] && [ "$(state busy)" = running ]'
+    wait_for '[ "$(state busy)" = running ]'
     kill -9 $victim; wait $victim 2>/dev/null
+    wait_for '[ "$(state busy)" = stopped ]'
     $run -d busy || failures=$((failures + 1))
-    calm; memory after
+    umount $(readlink -f $(command -v rmmod))
+    calm; after
     echo kills=$kills; echo left=$left; echo failures=$failures
     echo loaded=$(loaded busy); echo folders=$(folders); echo probes=$(probes)
     """
     lines, result = shell(pair, modules, text, SECONDS + 120)
     found = figures(lines)
     print(f"\n{found['kills']} kills, {found['left']} modules left, {result.seconds:.0f} s")
-    assert found["kills"] >= min(KILLS, 2)
     assert found["left"] > 0, found  # or nothing was tested
     assert found["failures"] == 0, (lines, result.stderr)
     assert found["loaded"] == found["folders"] == found["probes"] == 0, found

@@ -68,6 +68,22 @@ def test_what_nobody_opened_is_replaced(guest: Machine, modules: dict[str, Path]
     assert lines == ["loaded", "one one", "0"]
 
 
+def test_what_is_replaced_has_nobody_else_removing_it(
+    guest: Machine, modules: dict[str, Path]
+) -> None:
+    """The kernel's own helper would take the new session's module for the old one."""
+    text = """
+    for n in 1 2 3 4 5 6; do insmod $one; $run -T 0.05 $one >out; echo status=$?; done
+    insmod $one; rmmod=$(readlink -f $(command -v rmmod)); mount --bind /bin/false $rmmod
+    : 3>/proc/stapy_one/control # as if killed: the helper tries ten times
+    sleep 4; umount -l $rmmod
+    (echo dismiss >&3) 3>/proc/stapy_one/control; sleep 1; loaded one
+    $run -T 0.05 $one >out; echo status=$?; loaded one
+    """
+    lines, result = shell(guest, modules, text)
+    assert lines == ["status=0"] * 6 + ["1", "status=0", "0"], (lines, result.stderr)
+
+
 def test_many_short_sessions_of_one_module_race(pair: Machine, modules: dict[str, Path]) -> None:
     """Loading, opening and unloading under one name by several consumers."""
     text = """

@@ -148,7 +148,7 @@ def test_bad_pointers(
 ) -> None:
     readers = GROUPS[group]
     words = ("-DMAXACTION=10000000", "-DSTP_NO_OVERLOAD", "-DMAXSKIPPED=10000000",
-             "-e", script(readers), str(seed))  # fmt: skip
+             "-g", "-e", script(readers), str(seed))  # fmt: skip
     modules = make(release, tmp_path, pointers=words)
     text = "$run -T 100 -c 'dd if=/dev/zero of=/dev/null bs=1 count=1000000' $pointers"
     lines, result = shell(guest, modules, text, 1200 if LONG else 110)

@@ -1,0 +1,59 @@
+"""Compares each promise of docs/features.md with the cases that are said to show it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tests.features import cases, rows, subjects
+
+
+def check(row: rows.Row, root: Path = cases.ROOT) -> list[str]:
+    """What is wrong with the references of a row; nothing for what is not promised."""
+    if not row.promised:
+        return []
+    if not row.shown:
+        return ["no case is named"]
+    problems, texts = [], []
+    for reference in row.shown:
+        try:
+            text = cases.text_of(reference, root)
+        except cases.NoCase as error:
+            problems.append(f"{reference}: {error}")
+            continue
+        texts.append(text)
+        problems += [
+            f"{reference} does not contain `{quote}`"
+            for quote in reference.quotes
+            if not _has(text, quote)
+        ]
+    return problems or _unsaid(row, "\n".join(texts))
+
+
+def _unsaid(row: rows.Row, text: str) -> list[str]:
+    """Words of a row that its cases do not say, and quotations that are about something else."""
+    quotes = [quote for reference in row.shown for quote in reference.quotes]
+    words = [word for word in row.codes if not re.fullmatch(r"[\w/*.-]+\.stpm?", word)]
+    if not quotes:
+        if not words:
+            return ["is told in prose: quote from the case what shows it"]
+        return [
+            f"no case says `{word}`"
+            for word in words
+            if not all(re.search(one, text) for one in subjects.expressions(word))
+        ]
+    told = words + rows.code_words(row.status)
+    if not words or any(subjects.shares(quote, told) for quote in quotes):
+        return []
+    return [f"no quotation has anything of {', '.join(f'`{word}`' for word in words)}"]
+
+
+def _has(text: str, quote: str) -> bool:
+    """True when a text contains a quotation, however often its quotes are escaped in there."""
+    plain = text.replace("\\", "")
+    return quote in text or quote.replace("\\", "") in plain
+
+
+def problems(document: Path, root: Path = cases.ROOT) -> list[tuple[rows.Row, str]]:
+    """All that is wrong in a document."""
+    return [(row, what) for row in rows.read(document) for what in check(row, root)]

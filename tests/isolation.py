@@ -1,0 +1,100 @@
+"""Keeps the machine's own settings out of all tests, of this process and of those it starts.
+
+A test sees what it asks for: a debug package by the fixtures ``debug_root`` and ``package``, a
+variable by ``monkeypatch``.  What the host has besides (debug files in ``/usr/lib/debug``, servers
+of debug files, options in ``~/.systemtap/rc``, variables of SystemTap's or of ours) must not
+change what a test finds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pwd
+from collections.abc import Mapping
+from pathlib import Path
+
+# Variables that stay: where programs, temporary files and servers of packages are, what the
+# tests themselves understand (CONTRIBUTING.md), and with which programs guests run.
+_KEPT = frozenset(
+    {
+        "ALL_PROXY",
+        "CI",
+        "FTP_PROXY",
+        "HTTPS_PROXY",
+        "HTTP_PROXY",
+        "LOGNAME",
+        "NO_PROXY",
+        "PATH",
+        "PYTHONDONTWRITEBYTECODE",
+        "PYTHONHASHSEED",
+        "SHELL",
+        "STAPY_FUZZ_SECONDS",
+        "STAPY_LONG",
+        "STAPY_QEMU",
+        "STAPY_SYSTEMTAP_SHARE",
+        "STAPY_VIRTIOFSD",
+        "STAPY_VM_ACCEL",
+        "TMPDIR",
+        "USER",
+    }
+)
+_KEPT_FAMILIES = ("DOCKER_", "PYTEST_", "SSL_CERT_", "STAPY_TEST_", "SUDO_")
+NOWHERE = "/nowhere"  # no folder has this name
+
+
+def home_of(environment: Mapping[str, str]) -> Path:
+    """The home folder of who runs the tests: ``$HOME`` if it is theirs, else what the system says.
+
+    ``sudo -E`` keeps the home of another user, in whose caches root has no business.
+    """
+    named = Path(environment.get("HOME") or NOWHERE)
+    try:
+        if named.stat().st_uid == os.geteuid():
+            return named
+    except OSError:
+        pass
+    return Path(pwd.getpwuid(os.geteuid()).pw_dir)
+
+
+def cache_of(environment: Mapping[str, str]) -> Path:
+    """The folder that the tests keep between their runs: packages, and stapy's own cache."""
+    return home_of(environment) / ".cache" / "stapy-tests"
+
+
+def isolated(environment: Mapping[str, str], cache: Path) -> dict[str, str]:
+    """The environment of tests that is made of the host's."""
+    kept = {
+        name: value
+        for name, value in environment.items()
+        if name.upper() in _KEPT or name.startswith(_KEPT_FAMILIES)
+    }
+    return {
+        **kept,
+        "HOME": str(cache / "home"),
+        "LANG": "C.UTF-8",
+        "TERM": "dumb",
+        # In place of /usr/lib/debug, as SystemTap has it.
+        "SYSTEMTAP_DEBUGINFO_PATH": NOWHERE,
+    }
+
+
+def isolate(cache: Path) -> None:
+    """Make this process, and so all that it starts, see the environment of tests."""
+    environment = isolated(os.environ, cache)
+    own = cache / "home" / ".cache" / "stapy"
+    own.mkdir(parents=True, exist_ok=True)
+    if environment.get("STAPY_TEST_KERNELS"):
+        _share_kernels(own / "kernels")
+    os.environ.clear()
+    os.environ.update(environment)
+
+
+def _share_kernels(link: Path) -> None:
+    """Kernels that ``.ci/kernel`` unpacked into the user's cache are asked for by name."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    unpacked = (Path(base) if base else home_of(os.environ) / ".cache") / "stapy" / "kernels"
+    if unpacked.is_dir() and not link.exists():
+        link.unlink(missing_ok=True)
+        with contextlib.suppress(FileExistsError):  # another worker was faster
+            link.symlink_to(unpacked)

@@ -1,0 +1,178 @@
+"""Scripts under both, compared: what was printed, what was complained about, how it ended.
+
+Compared as they are, but for what cannot be alike:
+
+- the warning that SystemTap gives where the kernel's symbols are not at hand (Debian's System.map
+  is a stub), and its hint where to read on;
+- colours, the prefix that stapy's messages of passes 1 to 4 have and SystemTap's have not: warnings
+  given while a script is translated are not compared at all (their texts have tables of their own).
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import shutil
+from pathlib import Path
+
+from stapy.record import Record, new
+from stapy.vm.machine import EXITED, Machine
+from tests.oracle import guest
+from tests.oracle.programs import Program, script
+from tests.vm import harness
+from tests.vm.harness import Case, ScriptResult
+
+SIDES = ("systemtap", "stapy")
+# Many handlers of one session: each error is shown, none ends the session.
+WORDS = ("-DMAXACTION=100000000", "-DMAXERRORS=100000", "-DSTP_NO_OVERLOAD")
+# Random C makes gcc warn, which SystemTap takes for errors; and its C takes gcc minutes with -O2.
+# Not KCFLAGS: SystemTap tries the kernel's features with those, and fewer errors mislead it.
+QUICK = "-BCFLAGS_MODULE=-w -O1"
+
+
+class Difference(Record):
+    """A program or case that the two do not agree on."""
+
+    name: str
+    text: str
+    script: str = ""
+
+
+class Tally(Record):
+    """What a comparison came to."""
+
+    same: int = 0
+    refused: int = 0
+    differences: list[Difference] = new(list)
+
+
+def messages(result: ScriptResult) -> list[str]:
+    """The messages of the run itself, comparable."""
+    lines = []
+    for line in result.stderr.splitlines():
+        line = re.sub(r"\x1b\[[0-9;]*m", "", line)
+        if re.match(r"(ERROR|WARNING): ", line) and "symbol table missing" not in line:
+            lines.append(line)
+    return [line for line in lines if not re.search(r"\[W\d+\]$", line)]
+
+
+def compared(result: ScriptResult) -> str:
+    """All of a result that must be alike."""
+    ended = "" if result.kind == EXITED else f"[{result.kind}]\n{result.dmesg[-2000:]}"
+    said = "".join(f"stderr: {line}\n" for line in run_messages(result))
+    return f"{result.stdout}{said}status: {result.status}\n{ended}"
+
+
+def run_messages(result: ScriptResult) -> list[str]:
+    """Messages of pass 5: those of the passes before it are of another form."""
+    return [line for line in messages(result) if not line.startswith("WARNING: Eliding")]
+
+
+def unified(texts: list[str]) -> str:
+    """The difference of the two sides."""
+    lines = [text.splitlines() for text in texts]
+    return "\n".join(difflib.unified_diff(*lines, *SIDES, lineterm="", n=2))
+
+
+def run_case(machine: Machine, case: Case, folder: Path, tally: Tally, debug: bool = False) -> None:
+    """Compare a case of tests/vm or tests/tapsets."""
+    results = []
+    for side in SIDES:
+        results.append(guest.run_case(machine, side, case, folder / side, debug))
+    shutil.rmtree(folder, ignore_errors=True)
+    theirs, ours = (compared(result) for result in results)
+    if not results[0].stdout and "Pass 5" not in results[0].stderr and results[0].status:
+        tally.refused += 1
+    elif theirs == ours:
+        tally.same += 1
+    else:
+        tally.differences.append(Difference(str(case.path), unified([theirs, ours])))
+
+
+class Batches:
+    """Random programs, many in one script."""
+
+    def __init__(self, machine: Machine, folder: Path, words: tuple[str, ...] = WORDS) -> None:
+        self.machine = machine
+        self.folder = folder
+        self.words = words
+        self.tally = Tally()
+
+    def run(self, seeds: list[int]) -> None:
+        """Compare the programs of these seeds; halves of the batch where one side refuses it."""
+        folder = self.folder / f"{seeds[0]}-{len(seeds)}"
+        folder.mkdir(parents=True)
+        programs = [Program(seed) for seed in seeds]
+        (folder / "programs.stp").write_text(script(programs))
+        words = ["programs.stp", *self.words]
+        release = self.machine.release
+        theirs = guest.build(release, [*words, QUICK], folder)
+        ours = harness.build(release, words, folder)
+        if theirs.module is None or ours.module is None:
+            if len(seeds) > 1:
+                middle = len(seeds) // 2
+                self.run(seeds[:middle])
+                self.run(seeds[middle:])
+            elif theirs.module is ours.module:
+                self.tally.refused += 1
+            else:
+                said = [f"{side.stderr[-1500:]}" for side in (theirs, ours)]
+                text = "one side refuses it\n" + unified(said)
+                self.tally.differences.append(Difference(f"program {seeds[0]}", text))
+            return
+        results = [
+            guest.run_built(self.machine, theirs, words, 300.0),
+            harness.run_built(self.machine, ours, words, 300.0),
+        ]
+        self._judge(programs, results)
+
+    def _judge(self, programs: list[Program], results: list[ScriptResult]) -> None:
+        pieces = [_pieces(result) for result in results]
+        for program in programs:
+            name = str(program.seed)
+            texts = [piece.get(name, "(nothing)\n") for piece in pieces]
+            if texts[0] == texts[1] and texts[0] != "(nothing)\n":
+                self.tally.same += 1
+            else:
+                self.tally.differences.append(
+                    Difference(f"program {name}", unified(texts), script([program]))
+                )
+        ends = [piece.get("end", "(nothing)\n") for piece in pieces]
+        if ends[0] != ends[1]:
+            name = f"the end of programs {programs[0].seed} to {programs[-1].seed}"
+            self.tally.differences.append(Difference(name, unified(ends)))
+
+
+def _pieces(result: ScriptResult) -> dict[str, str]:
+    """Output and messages by program; how it ended under "end"."""
+    parts = re.split(r"^=== (\w+)\n", result.stdout, flags=re.MULTILINE)
+    pieces = dict(zip(parts[1::2], parts[2::2]))
+    rest = []
+    for line in run_messages(result):
+        match = re.search(r" in probe begin\((\d+)\)", line) or re.search(r"begin\((\d+)\)", line)
+        if match and match[1] in pieces:
+            pieces[match[1]] += f"stderr: {line}\n"
+        else:
+            rest.append(line)
+    ended = "" if result.kind == EXITED else f"[{result.kind}]\n{result.dmesg[-2000:]}"
+    left = _share_out(pieces.get("end", ""), pieces)
+    pieces["end"] = "\n".join([left, *rest, f"status {result.status}", ended])
+    return pieces
+
+
+def _share_out(text: str, pieces: dict[str, str]) -> str:
+    """Give each program the globals that were printed for it at the end; the rest is returned.
+
+    In the order of their texts: SystemTap's order of many globals is not that of anything in the
+    script, and that of elements that are as large as each other nobody promises.
+    """
+    left, shown = "", []
+    for part in re.split(r"^(?=[a-egt]\d+(?:\[|=| @count=))", text, flags=re.MULTILINE):
+        match = re.match(r"[a-z](\d+)", part)
+        if match and match[1] in pieces:
+            shown.append((part, match[1]))
+        else:
+            left += part
+    for part, name in sorted(shown):
+        pieces[name] += part
+    return left

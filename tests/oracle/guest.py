@@ -1,0 +1,96 @@
+"""Pass 5 of SystemTap's modules in a guest, by its own staprun."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from pathlib import Path
+
+from stapy.vm.machine import SHARE, Machine
+from tests.oracle import chroot
+from tests.vm import harness
+from tests.vm.harness import SECONDS, Built, ScriptResult
+
+_MOUNTS = """
+r={root}
+[ -e $r/proc/self ] && exit 0
+set -e
+mount -t proc proc $r/proc
+mount --rbind /sys $r/sys
+mount --rbind /dev $r/dev
+mount -t tmpfs tmpfs $r/tmp
+mount -t tmpfs tmpfs $r/run
+mkdir -p $r/run/share
+mount --bind {share} $r/run/share
+"""
+
+
+def build(release: str, words: list[str], folder: Path, debug: bool = False) -> Built:
+    """Passes 1 to 4 of SystemTap; scripts are named relative to the folder."""
+    try:
+        done = chroot.run(["stap", "-p4", "-r", release, *words], folder, release, debug)
+    except subprocess.TimeoutExpired:
+        return Built(None, 1, "", "SystemTap takes for ever\n", folder)
+    stdout = done.stdout.decode("utf-8", "surrogateescape")
+    stderr = done.stderr.decode("utf-8", "surrogateescape")
+    names = [line for line in stdout.splitlines() if line.endswith(".ko")]
+    module = None
+    if done.returncode == 0 and names:
+        place = Path(names[-1])
+        inside = chroot.root() / names[-1].strip("/") if place.is_absolute() else folder / place
+        module = inside
+    return Built(module, done.returncode, stdout, stderr, folder)
+
+
+def run_built(
+    guest: Machine, built: Built, words: list[str], timeout: float = SECONDS
+) -> ScriptResult:
+    """Load the module with SystemTap's staprun and wait for its end."""
+    if built.module is None:
+        return ScriptResult(built.status or 1, built.stdout, built.stderr)
+    inside = chroot.root()
+    guest.run(["/bin/sh", "-c", _MOUNTS.format(root=inside, share=SHARE)])
+    options = harness.run_options(words)
+    options.color = "auto"
+    pushed = guest.push(built.module)
+    options.module = "/run/share" + pushed.removeprefix(SHARE)
+    result = guest.run(
+        ["/usr/sbin/chroot", str(inside), "/usr/bin/staprun", "-R", *options.words()],
+        timeout=timeout,
+        cwd="/tmp",
+        env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8"},
+    )
+    if result.left_modules:
+        guest.close()
+    return ScriptResult(
+        result.status,
+        result.stdout.decode("utf-8", "surrogateescape"),
+        built.stderr + result.stderr.decode("utf-8", "surrogateescape"),
+        result.dmesg,
+        result.kind,
+        result.log_path,
+        result.left_modules,
+    )
+
+
+def scratch() -> Path:
+    """A fresh folder for scripts and modules."""
+    return Path(tempfile.mkdtemp(prefix="stapy-oracle-"))
+
+
+def run_case(
+    machine: Machine, side: str, case: harness.Case, folder: Path, debug: bool = False
+) -> ScriptResult:
+    """Build and run a case on one side, ``systemtap`` or ``stapy``.
+
+    The script is copied into the folder and named without it, so that messages name it alike.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    script = folder / case.path.name
+    script.write_bytes(case.path.read_bytes())
+    words = [*(["-c", case.command] if case.command else []), script.name, *case.args]
+    if side == "systemtap":
+        built = build(machine.release, words, folder, debug)
+        return run_built(machine, built, words, case.timeout)
+    built = harness.build(machine.release, words, folder)
+    return harness.run_built(machine, built, words, case.timeout)

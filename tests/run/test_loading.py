@@ -1,0 +1,90 @@
+"""Loading a module that somebody else takes away, or that a killed consumer left."""
+
+import pytest
+
+from stapy.run import kernel, loading, mark
+from stapy.run.control import Channel
+from stapy.run.errors import GoneError, RunError
+from stapy.run.messages import Messages
+
+
+class World:
+    """What is in the kernel, as far as loading a module asks for it."""
+
+    name = "one"
+    path = "one.ko"
+
+    def __init__(self, monkeypatch):
+        self.loaded = False
+        self.state = "loaded"
+        self.did = []
+        self.trouble = []  # for each opening: what goes wrong, or None
+        for place, name, what in (
+            (mark, "loaded", lambda name, *_: self.loaded),
+            (mark, "is_ours", lambda name, *_: self.loaded),
+            (mark, "is_going", lambda name, *_: False),
+            (mark, "state_of", lambda name, *_: self.state),
+            (kernel, "insert", self.insert),
+            (kernel, "remove", self.remove),
+            (Channel, "open", self.open),
+        ):
+            monkeypatch.setattr(place, name, what)
+
+    def insert(self, module, words, image=None):
+        self.did.append("insert")
+        self.loaded = True
+
+    def remove(self, name, seconds=10.0):
+        if self.loaded:
+            self.did.append("remove")
+        self.loaded = False
+
+    def open(self, folder):
+        self.did.append("open")
+        trouble, vanishes = self.trouble.pop(0) if self.trouble else (None, False)
+        self.loaded = self.loaded and not vanishes
+        if trouble:
+            raise trouble
+        return self
+
+    def dismiss(self):
+        self.did.append("dismiss")
+
+    def close(self):
+        self.did.append("close")
+
+
+@pytest.fixture
+def world(monkeypatch):
+    return World(monkeypatch)
+
+
+def load(world):
+    return loading.insert_and_open(world, [], Messages())
+
+
+def test_once_more_when_it_was_taken_away(world):
+    world.trouble = [(GoneError("gone"), True)]
+    assert load(world) == ("one", world)
+    assert world.did == ["insert", "open"] * 2
+
+
+def test_not_for_ever(world):
+    world.trouble = [(GoneError("gone"), True)] * 2
+    with pytest.raises(GoneError):
+        load(world)
+    assert world.did == ["insert", "open"] * 2
+
+
+@pytest.mark.parametrize("error", [GoneError("no /proc"), RunError("busy")])
+def test_what_is_there_and_cannot_be_opened_is_removed(world, error):
+    world.trouble = [(error, False)]
+    with pytest.raises(RunError):
+        load(world)
+    assert world.did == ["insert", "open", "remove"]
+
+
+def test_what_was_left_over_is_told_that_we_remove_it(world):
+    world.loaded = True
+    load(world)
+    assert world.did == ["open", "dismiss", "close", "remove", "insert", "open"]

@@ -1,0 +1,70 @@
+"""What a person reads when the kernel refuses a module, for each errno and state of the machine."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+import pytest
+
+from stapy.run import refusals
+
+ROOT = "proc/self/status", "Name:\tx\nCapEff:\t000001ffffffffff\n"
+NO_CAP = "proc/self/status", "CapEff:\t00000000a80425fb\n"
+LOCKED = "sys/kernel/security/lockdown", "none [integrity] confidentiality\n"
+OPEN = "sys/kernel/security/lockdown", "[none] integrity confidentiality\n"
+OFF = "proc/sys/kernel/modules_disabled", "1\n"
+FORCED = "sys/module/module/parameters/sig_enforce", "Y\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "signed", "files", "told", "never"),
+    [
+        (errno.EPERM, False, [ROOT, LOCKED], ["locked down (integrity)", "mokutil"], "root"),
+        (errno.EPERM, True, [ROOT, LOCKED], ["a key that it does not know"], "root"),
+        (errno.EPERM, False, [ROOT, OFF, LOCKED], ["modules_disabled is 1", "--vm"], "mokutil"),
+        (errno.EPERM, False, [ROOT, OPEN], ["security policy"], "mokutil"),
+        (errno.EPERM, False, [NO_CAP, LOCKED], ["CAP_SYS_MODULE"], "mokutil"),
+        (errno.EKEYREJECTED, False, [FORCED], ["not signed", "mokutil", "sig_enforce"], "root"),
+        (errno.EKEYREJECTED, False, [], ["not signed", "secure boot"], "root"),
+        (errno.EKEYREJECTED, True, [FORCED], ["does not know or has revoked"], "root"),
+        (errno.ENOKEY, False, [FORCED], ["not signed"], "root"),
+        (errno.ENOKEY, True, [FORCED], ["a key that the kernel does not know"], "root"),
+        (errno.ENOSPC, False, [], ["a text is too long"], "mokutil"),
+        (errno.ERANGE, False, [], ["a number is too large"], "mokutil"),
+        (errno.EACCES, False, [], ["SELinux"], "mokutil"),
+    ],
+)
+def test_reasons(
+    code: int,
+    signed: bool,
+    files: list[tuple[str, str]],
+    told: list[str],
+    never: str,
+    tmp_path: Path,
+) -> None:
+    for name, text in files:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    reason = refusals.reason(code, signed, str(tmp_path))
+    assert all(word in reason for word in told), reason
+    words = reason.replace("without the right", "").split()
+    if "CAP_SYS_MODULE" not in told:
+        assert never not in words, reason
+
+
+def test_the_kernels_own_words_are_shown() -> None:
+    said = [
+        "other: loading out-of-tree module taints kernel.",
+        "Loading of unsigned module is rejected",
+        "Lockdown: python3: unsigned module loading is restricted; see man kernel_lockdown.7",
+        "one: Unknown symbol nosuch (err -2)",
+    ]
+    assert refusals.from_log(said, "one") == said[1:]
+
+
+def test_probes_of_a_locked_down_kernel(tmp_path: Path) -> None:
+    (tmp_path / "sys/kernel/security").mkdir(parents=True)
+    (tmp_path / LOCKED[0]).write_text("none integrity [confidentiality]\n")
+    assert "locked down (confidentiality)" in refusals.arming(errno.EPERM, str(tmp_path))
+    assert not refusals.arming(errno.ENOENT, str(tmp_path))

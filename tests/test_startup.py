@@ -1,0 +1,210 @@
+"""What is settled before pass 1."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from stapy import startup
+from stapy.diagnostics import Diagnostics, SourceMap
+from stapy.options import Options
+
+ROOT = Path(__file__).resolve().parents[1]
+PEEK = "import resource; print(resource.getrlimit(resource.RLIMIT_{name}))"
+
+
+def fresh() -> Diagnostics:
+    return Diagnostics(SourceMap())
+
+
+@pytest.mark.parametrize("name", ["as", "cpu", "nproc", "stack", "fsize"])
+def test_limits_hold_for_what_is_started(name: str) -> None:
+    value = 50_000 if name == "nproc" else 1 << 33
+    code = (
+        "from stapy.startup import set_limits; from stapy.diagnostics import *; import sys, os;"
+        f"set_limits({{'{name}': {value}}}, Diagnostics(SourceMap()));"
+        f"os.execv(sys.executable, [sys.executable, '-c', {PEEK.format(name=name.upper())!r}])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == f"({value}, {value})\n", done.stderr
+
+
+def test_a_limit_that_cannot_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(which: int, limits: tuple[int, int]) -> None:
+        raise ValueError("not allowed to raise maximum limit")
+
+    monkeypatch.setattr(resource, "setrlimit", refuse)
+    diagnostics = fresh()
+    startup.set_limits({"cpu": 5}, diagnostics)
+    assert [item.message for item in diagnostics.items] == [
+        "Unable to set resource limits for rlimit-cpu: not allowed to raise maximum limit"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("MAXACTON", "MAXACTION"),
+        ("MAXACTIONS", "MAXACTION"),
+        ("MAX_ACTION", "MAXACTION"),
+        ("MAXSTRLEN", "MAXSTRINGLEN"),
+        ("MAXSTRINGLENGTH", "MAXSTRINGLEN"),
+        ("MAXACTION_INTERUPTIBLE", "MAXACTION_INTERRUPTIBLE"),
+        ("maxaction", "MAXACTION"),
+        ("STP_MAXACTION", "MAXACTION"),
+        ("MAXMAPENTRY", "MAXMAPENTRIES"),
+        ("STP_OVERLOAD_TRESHOLD", "STP_OVERLOAD_THRESHOLD"),
+        ("STP_NOOVERLOAD", "STP_NO_OVERLOAD"),
+        ("INTERUPTIBLE", "INTERRUPTIBLE"),
+        ("STP_MAX_BUCKET", "STP_MAX_BUCKETS"),
+        ("MAXACTION", ""),
+        ("DEBUG", ""),
+        ("MY_OWN_MACRO", ""),
+        ("MAX", ""),
+        ("FOO", ""),
+    ],
+)
+def test_a_limit_that_is_spelled_wrongly(name: str, hint: str) -> None:
+    diagnostics = fresh()
+    startup.check_defines({name: "3"}, diagnostics)
+    assert [item.hint for item in diagnostics.items] == (
+        [f"did you mean -D {hint}?"] if hint else []
+    )
+
+
+def test_every_macro_of_no_effect_says_why() -> None:
+    diagnostics = fresh()
+    startup.check_defines(dict.fromkeys(startup.WITHOUT_EFFECT, "1"), diagnostics)
+    assert len(diagnostics.items) == len(startup.WITHOUT_EFFECT)
+    assert not startup.known_defines() & set(startup.WITHOUT_EFFECT)
+
+
+def test_runtime_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """$SYSTEMTAP_RUNTIME is -R, which goes before it."""
+    (tmp_path / "stapy.h").write_text("")
+    monkeypatch.setenv("SYSTEMTAP_RUNTIME", str(tmp_path))
+    options, diagnostics = Options(), fresh()
+    startup.find_runtime(options, diagnostics)
+    assert options.runtime_dir == str(tmp_path)
+    assert not diagnostics.items
+    options = Options(runtime_dir="/nosuch")
+    startup.find_runtime(options, diagnostics)
+    assert diagnostics.errors[0].message == "-R /nosuch is not a runtime of stapy"
+
+
+def test_examples_are_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(startup, "_example_folders", lambda: [tmp_path])
+    (tmp_path / "io").mkdir()
+    (tmp_path / "io" / "iotop.stp").write_text("probe begin {}")
+    options, diagnostics = Options(script_file="iotop.stp"), fresh()
+    startup.find_example(options, diagnostics)
+    assert options.script_file == str(tmp_path / "io" / "iotop.stp")
+    startup.find_example(Options(script_file="iotap.stp"), diagnostics)
+    assert diagnostics.errors[0].hint == "did you mean 'iotop.stp'?"
+
+
+def test_needing_root_is_said_before_anything_is_made(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from stapy.cli import main
+
+    def made(*args: object) -> None:
+        raise AssertionError("something was made")
+
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    monkeypatch.setattr("stapy.build.ahead.prepare", made)
+    monkeypatch.setattr("stapy.build.headers.compiled", made)
+    assert main(["--vm", "-e", "probe begin { exit() }"]) == 1
+    assert "can only be started by root" in capsys.readouterr().err
+    monkeypatch.setattr("stapy.kernel.host.obstacles", lambda kernel: ["only root may"])
+    monkeypatch.setattr("stapy.vm.check", lambda: None)
+    script = 'probe begin { println(@cast(5, "sk_buff", "kernel<linux/skbuff.h>")->len) }'
+    assert main(["-e", script]) == 1
+    assert "this host cannot load modules: only root may" in capsys.readouterr().err
+
+
+def test_a_line_for_what_takes_seconds(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from stapy import progress
+
+    progress.tell("booting")
+    progress.clear()
+    assert capfd.readouterr().err == ""  # no terminal
+    monkeypatch.setattr(progress, "on_terminal", lambda: True)
+    monkeypatch.setenv("COLUMNS", "20")
+    progress.tell("making the build kit for 6.1")
+    progress.tell("booting 6.1")
+    progress.clear()
+    progress.clear()
+    lines = capfd.readouterr().err.split("\r\033[K")
+    assert [line.strip() for line in lines] == ["", lines[1].strip(), "stapy: booting 6.1 …", ""]
+    assert lines[1].startswith("stapy: making the")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="permissions are to be taken from root")
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["-I", "{closed}/x", "-p1"], "-I {closed}/x adds no tapsets: "),
+        (["-R", "{closed}/x", "-p1"], "-R {closed}/x is not a runtime of stapy"),
+        (["-r", "{closed}/x", "-p1"], "is not the build tree of a configured kernel"),
+        (["--sysroot={closed}/x", "-p1"], "Invalid --sysroot '{closed}/x'"),
+        (["SYSTEMTAP_DIR={closed}/x", "-p1"], "println"),
+        (["HOME={closed}", "-p1"], "println"),
+        (["TMPDIR={closed}/x", "-p1"], "println"),
+        (["XDG_DATA_DIRS={closed}/x:/usr/share", "-p1"], "println"),
+        (["SYSTEMTAP_TAPSET={closed}/x", "-p1"], "println"),
+    ],
+)
+def test_folders_that_may_not_be_entered(words: list[str], said: str, closed: str) -> None:
+    """Each gets one line, or nothing where the folder is one of many."""
+    words = [word.format(closed=closed) for word in words]
+    env = dict(word.split("=", 1) for word in words if word[0].isupper())
+    words = [word for word in words if not word[0].isupper()]
+    done = subprocess.run(
+        [sys.executable, "-m", "stapy", *words, "-e", "probe begin { println(1) }"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **env},
+        preexec_fn=bound_by_permissions,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    text = done.stdout + done.stderr
+    assert said.format(closed=closed) in text, text
+    assert "Traceback" not in text and "mistake in stapy" not in text, text
+
+
+def bound_by_permissions() -> None:
+    """Root may enter every folder by two capabilities, which the next program goes without."""
+    libc = ctypes.CDLL(None)
+    for capability in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+        libc.prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP
+
+
+@pytest.fixture
+def closed() -> Iterator[str]:
+    """A folder that only another user may enter."""
+    folder = tempfile.mkdtemp(dir="/tmp")
+    os.chown(folder, 65534, 65534)
+    yield folder
+    Path(folder).rmdir()
+
+
+@pytest.mark.parametrize("limit", ["10", "9999"])
+def test_a_limit_of_memory_that_is_too_small(limit: str) -> None:
+    words = ["-m", "stapy", f"--rlimit-as={limit}", "-p2", "-e", "probe begin {}"]
+    done = subprocess.run(
+        [sys.executable, *words], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    said = f"ERROR: the limit of --rlimit-as is too small: {limit} bytes\n"
+    assert (done.returncode, done.stderr) == (1, said)
