@@ -28,6 +28,9 @@ probes() {{
     mountpoint -q /sys/kernel/debug || mount -t debugfs none /sys/kernel/debug
     wc -l </sys/kernel/debug/kprobes/list
 }}
+stop_by_hand() {{ # end the session behind descriptor 3; the shell will remove the module
+    echo dismiss >&3; echo stop >&3
+}}
 storm() {{ # system calls until killed, by as many processes
     for process in $(seq $1); do
         while :; do nice -n 19 dd if=/dev/zero of=/dev/null bs=1 count=2000 2>/dev/null; done &

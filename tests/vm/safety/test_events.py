@@ -69,7 +69,7 @@ def test_dense_events(pair: Machine, release: str, tmp_path: Path) -> None:
     while [ $rounds -lt 3 ] || [ $(date +%s) -lt $end ]; do
         insmod $dense || failures=$((failures + 1))
         (echo "start 0" >&3; dd if=/dev/zero of=/dev/null bs=1 count=500
-         echo 40000 >/proc/sys/kernel/pid_max; echo stop >&3) \\
+         echo 40000 >/proc/sys/kernel/pid_max; stop_by_hand) \\
             3>/proc/stapy_dense/control 2>/dev/null || failures=$((failures + 1))
         rmmod dense || failures=$((failures + 1))
         rounds=$((rounds + 1))

@@ -71,7 +71,7 @@ def test_arming_while_a_cpu_goes_and_comes(pair: Machine, modules: dict[str, Pat
     flip; rounds=0
     while [ $rounds -lt {ROUNDS} ]; do
         insmod $forty || echo no
-        (echo "start 0" >&3; echo stop >&3) 3>/proc/stapy_forty/control || echo no
+        (echo "start 0" >&3; stop_by_hand) 3>/proc/stapy_forty/control || echo no
         cat /proc/stapy_forty/output 2>/dev/null; rmmod forty 2>/dev/null
         wait_for '[ $(loaded forty) = 0 ]'
         rounds=$((rounds + 1))

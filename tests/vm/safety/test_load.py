@@ -73,7 +73,7 @@ def test_loading_and_unloading_under_load(pair: Machine, modules: dict[str, Path
             $run -T 0.05 $busy >out 2>err || {{ failures=$((failures + 1)); cat err; }}
         else # started and stopped by hand, without the cost of the consumer
             insmod $busy || failures=$((failures + 1))
-            (echo "start 0" >&3; dd if=/dev/zero of=/dev/null bs=1 count=200; echo stop >&3) \\
+            (echo "start 0" >&3; dd if=/dev/zero of=/dev/null bs=1 count=200; stop_by_hand) \\
                 3>/proc/stapy_busy/control 2>/dev/null || failures=$((failures + 1))
             rmmod busy || failures=$((failures + 1))
         fi

@@ -59,7 +59,7 @@ def test_sessions_in_a_storm_of_packets(pair: Machine, modules: dict[str, Path])
 {SEND}
 END
     $run -T 0.2 $busy >/dev/null 2>&1; unshare -n true
-    sleep 1; memory before
+    sleep 1; before
     for family in 4 6; do
         nice -n 19 python3 send.py $family 1000000000 20 20 & storms="$storms $!"
     done
@@ -75,17 +75,17 @@ END
         case $((rounds % 4)) in
         2) $run $busy >out & wait_for '[ "$(state busy)" = running ]' >/dev/null
            kill -9 $!; wait $! 2>/dev/null; killed=$((killed + 1))
-           rmmod busy || failures=$((failures + 1)) ;;
+           wait_for '[ $(loaded busy) = 0 ]' || failures=$((failures + 1)) ;;
         3) $run -T 1 $busy >out 2>err || {{ failures=$((failures + 1)); cat err; }}
            grep -q '^hits [1-9]' out || {{ failures=$((failures + 1)); tail -n 2 out; }} ;;
         *) insmod $busy || failures=$((failures + 1))
-           (echo "start 0" >&3; dd if=/dev/zero of=/dev/null bs=1 count=200; echo stop >&3) \\
+           (echo "start 0" >&3; dd if=/dev/zero of=/dev/null bs=1 count=200; stop_by_hand) \\
                3>/proc/stapy_busy/control 2>/dev/null || failures=$((failures + 1))
            rmmod busy || failures=$((failures + 1)) ;;
         esac
         rounds=$((rounds + 1))
     done
-    calm; sleep 1; memory after; echo sent=$(sent)
+    calm; after; echo sent=$(sent)
     echo rounds=$rounds; echo killed=$killed; echo failures=$failures
     echo loaded=$(loaded busy); echo folders=$(folders)
     """

@@ -71,7 +71,7 @@ def arm_and_run(
         t=$(now); echo 'start 0' >&3; echo arm=$(($(now) - t))0
         probes >/dev/null; echo armed=$(grep -vc DISABLED /sys/kernel/debug/kprobes/list)
         echo fentry=$(wc -l </sys/kernel/tracing/enabled_functions)
-        t=$(now); echo stop >&3; echo disarm=$(($(now) - t))0
+        t=$(now); stop_by_hand; echo disarm=$(($(now) - t))0
         exec 3>&-; rmmod many
         echo left=$(probes)
     done
