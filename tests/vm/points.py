@@ -69,13 +69,13 @@ PLAIN = [
     Row("exported", 'probe kernel.function("vfs_*").exported { say("exported", ppfunc()) }',
         "vfs_"),
     Row("wildcard", 'probe kernel.function("vfs_m?dir") { say("wildcard", pp()) }',
-        r'kernel.function\("vfs_mkdir"\)'),
+        r'kernel.function\("vfs_mkdir(@fs/namei.c:\d+)?"\)'),
     Row("maxactive", 'probe kernel.function("vfs_rmdir").return.maxactive(3) '
         '{ say("maxactive", sprint($return)) }', "0"),
     Row("types", 'probe kernel.function("vfs_write(struct file*, const char*, size_t, loff_t *)") '
         '{ say("types", sprint($count)) }', "512"),
     Row("either", 'probe kernel.function("nosuch_function")!, kernel.function("vfs_rename") '
-        '{ say("either", pp()) }', r'kernel.function\("vfs_rename"\)'),
+        '{ say("either", pp()) }', r'kernel.function\("vfs_rename(@fs/namei.c:\d+)?"\)'),
     Row("missing", 'probe kernel.function("nosuch_function") ?, begin { say("missing", pp()) }',
         "begin"),
     Row("kprobe", 'probe kprobe.function("vfs_mkdir") { say("kprobe", sprint(int_arg(4))) }',
@@ -104,7 +104,7 @@ PLAIN = [
         "PIDTYPE_TGID"),
     Row("const", 'probe begin { say("const", sprint(@const("PAGE_SIZE"))) }', "4096"),
     Row("cast", 'probe begin { say("cast", kernel_string(@cast(task_current(), '
-        '"struct task_struct", "nosuch:kernel")->comm)) }', "python"),
+        '"struct task_struct", "nosuch:kernel")->comm)) }', "stapy-run"),
     Row("autocast", 'probe kernel.function("vfs_write") { f = $file; d = f->f_path->dentry; '
         'say("autocast", kernel_string(d->d_name->name)) }', "^f$"),
     Row("header", 'probe begin { say("header", sprint(@cast(task_current(), '
