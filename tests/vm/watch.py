@@ -39,7 +39,8 @@ _BEGIN = """
 insmod {module} && exec 3<>/proc/stapy_{name}/control && echo 'start 0' >&3 && echo detach >&3
 """
 _END = """
-exec 3<>/proc/stapy_{name}/control && echo dismiss >&3 && echo stop >&3; cat /proc/stapy_{name}/output
+exec 3<>/proc/stapy_{name}/control && echo dismiss >&3 && echo stop >&3
+cat /proc/stapy_{name}/output
 exec 3>&-; rmmod {name}
 """
 
