@@ -2,7 +2,9 @@
 # Process 1 until the host's file tree is in place: insert the modules, lay a
 # tree that forgets every change over the host's own, hand over to the agent.
 b=/bin/busybox
-die() { echo "<3>stapy-vm: $*" >/dev/kmsg; $b sleep 1; $b reboot -f; }
+# Held open: where it is in the tree changes on the way.
+exec 3>/dev/kmsg
+die() { echo "<3>stapy-vm: $*" >&3; $b sleep 1; $b reboot -f; }
 
 $b mount -t proc proc /proc
 # A kernel that hangs shall say so and end.
@@ -42,4 +44,4 @@ for name in /sys/class/virtio-ports/*/name /new/sys/class/virtio-ports/*/name; d
 done
 [ -n "$port" ] || die "no serial port"
 export PYTHONPATH=/run/stapy/lib PYTHONDONTWRITEBYTECODE=1 PATH=/usr/sbin:/usr/bin:/sbin:/bin
-exec $b switch_root /new "$($b cat /python)" -s -S /run/stapy/lib/stapy/vm/agent.pyc "$port"
+exec $b switch_root /new "$($b cat /python)" -s -S /run/stapy/lib/stapy/vm/agent.pyc "$port" 3>&-

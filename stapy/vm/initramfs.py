@@ -120,6 +120,7 @@ def build(kernel: Kernel, script: bytes, box: Path) -> bytes:
         archive.folder(folder)
     archive.device("dev/console", 5, 1)
     archive.device("dev/null", 1, 3)
+    archive.device("dev/kmsg", 1, 11)
     archive.file("init", script, 0o755)
     archive.file("bin/busybox", box.read_bytes(), 0o755)
     archive.file("python", interpreter().encode())

@@ -10,11 +10,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from stapy.vm import clock
+from stapy.vm import VmError, clock
 from stapy.vm.machine import COMPLAINED, EXITED, PANIC, SHARE, TIMEOUT, Machine
+from stapy.vm.qemu import Processes
 from tests.vm.harness import ROOT, Guests
 
 pytestmark = pytest.mark.vm
@@ -113,6 +115,27 @@ def test_a_guest_that_dies_before_it_is_up_is_booted_again(release: str, noticed
             (machine.share / "more").write_text(" and after")
         result = machine.run(["sh", "-c", f"cat {SHARE}/given {SHARE}/more 2>/dev/null; true"])
     assert (result.kind, result.stdout) == (EXITED, b"before and after"[: 16 if noticed else 6])
+
+
+@pytest.mark.parametrize(
+    ("device", "said"),
+    [("tag=root", "cannot mount the host's root"), ("name=stapy", "no serial port")],
+    ids=["early", "late"],
+)
+def test_a_guest_that_cannot_start_says_why(
+    release: str, device: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also when /dev has already been moved to where the host's tree is laid out."""
+    command, made = Processes._command, []
+
+    def without(processes: Processes, *args: Any) -> list[str]:
+        made.append([word.replace(device, device + "less") for word in command(processes, *args)])
+        return made[-1]
+
+    monkeypatch.setattr(Processes, "_command", without)
+    with Machine(release) as machine, pytest.raises(VmError, match=f"stapy-vm: {said}$"):
+        machine.boot()
+    assert len(made) == 1, "another try would end in the same way"
 
 
 def test_timeout_keeps_a_log(guest: Machine) -> None:
