@@ -290,7 +290,8 @@ def _explain(error: PointError, mismatch: Mismatch, above: str) -> None:
         wanted = " or ".join(f"a {k} argument" if k else "no argument" for k in mismatch.kinds)
         error.notes = [f"'{component.name}' takes {wanted}"]
         return
-    names = mismatch.candidates
+    # Names that begin so are for the library's own use, and no user means them.
+    names = [name for name in mismatch.candidates if not name.startswith("__")]
     if not names:
         return
     if not above and component.name in NOT_YET:
@@ -298,8 +299,16 @@ def _explain(error: PointError, mismatch: Mismatch, above: str) -> None:
         return
     under = f" under '{above}'" if above else ""
     if any(char in component.name for char in "*?["):
-        shown = ", ".join(sorted(names)[:12]) + (", …" if len(names) > 12 else "")
-        error.notes = [f"no name{under} that matches is a whole probe point: there are {shown}"]
+        from fnmatch import fnmatchcase
+
+        matching = sorted(name for name in names if fnmatchcase(name, component.name))
+        shown = ", ".join((matching or sorted(names))[:12])
+        shown += ", …" if len(matching or names) > 12 else ""
+        if matching:
+            what = f"of the names{under} that match none is a whole probe point: {shown}"
+        else:
+            what = f"no name{under} matches '{component.name}': there are {shown}"
+        error.notes = [what]
         return
     error.notes = [f"'{component.name}' is not one of the {len(names)} names{under}"]
     error.notes.append(f"stapy -l '{above + '.*' if above else '*'}' lists them")

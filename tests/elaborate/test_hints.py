@@ -57,6 +57,21 @@ def test_other_parameters_are_told() -> None:
     assert "ssize_t vfs_read(struct file *, char *, size_t)" in note
 
 
+@pytest.mark.parametrize(
+    ("point", "note"),
+    [
+        ("nosuch*", "no name matches 'nosuch*': there are "),
+        ("beg*.nosuch", ""),
+        ("perf.ty*", "of the names under 'perf' that match none is a whole probe point: type"),
+    ],
+)
+def test_patterns_that_match_nothing(point: str, note: str) -> None:
+    (error,) = s.run(f"probe {point} {{ println(1) }}").diagnostics.items
+    assert error.code == "E0230" or not note
+    assert "".join(error.notes).startswith(note)
+    assert "__" not in "".join(error.notes)
+
+
 def test_what_follows_from_a_mistake_is_not_told() -> None:
     result = s.run('probe begin { x = @var("pid_mx"); y = x->next; println(y->next) }')
     assert result.codes == ["E0241"]
