@@ -11,6 +11,7 @@
 #define TICK_MS 4
 #define TRICKLE_MS 100
 #define COMMAND_BYTES 64
+#define CLAIM_SECONDS 30
 
 static struct proc_dir_entry *directory;
 static DECLARE_WAIT_QUEUE_HEAD(readers);
@@ -23,6 +24,7 @@ static bool detached;			/* closing control does not end the session */
 static bool dismissed;			/* who closes control removes the module */
 static bool abandoned;			/* it was closed without a word: nobody does */
 static atomic_t open_files = ATOMIC_INIT(0);
+static atomic_t unclaimed = ATOMIC_INIT(0);	/* somebody is to open control, or to remove us */
 
 /* The message that a short read of control left. */
 static char *line;
@@ -94,7 +96,7 @@ static void have_removed(void)
 	call_usermodehelper(shell, words, environment, UMH_WAIT_EXEC);
 }
 
-static void leave(void)
+static void let_go(void)
 {
 	if (atomic_dec_and_test(&open_files) && READ_ONCE(abandoned)) {
 		mutex_lock(&output_mutex);
@@ -102,7 +104,34 @@ static void leave(void)
 		mutex_unlock(&output_mutex);
 		have_removed();
 	}
+}
+
+static void leave(void)
+{
+	let_go();
 	module_put(THIS_MODULE);
+}
+
+/*
+ * Whoever loaded us was killed before it opened control, or who dismissed us before it removed
+ * us. Who opens control from now on finds that the session is over.
+ */
+static void on_unclaimed(struct work_struct *unused)
+{
+	if (!atomic_xchg(&unclaimed, 0))
+		return;
+	atomic_inc(&open_files);
+	stapy_session_stop();
+	WRITE_ONCE(abandoned, true);
+	let_go();
+}
+
+static DECLARE_DELAYED_WORK(claim, on_unclaimed);
+
+static void expect_claim(void)
+{
+	atomic_set(&unclaimed, 1);
+	mod_delayed_work(system_unbound_wq, &claim, CLAIM_SECONDS * HZ);
 }
 
 static int output_release(struct inode *inode, struct file *file)
@@ -163,9 +192,13 @@ static int control_open(struct inode *inode, struct file *file)
 	detached = false;
 	dismissed = false;
 	r = enter(inode, file);
-	if (r)
+	if (r) {
 		atomic_set(&control_users, 0);
-	return r;
+		return r;
+	}
+	atomic_set(&unclaimed, 0);
+	cancel_delayed_work(&claim);
+	return 0;
 }
 
 /* The consumer is gone, perhaps killed: nobody else would end the session. */
@@ -175,6 +208,8 @@ static int control_release(struct inode *inode, struct file *file)
 		stapy_session_stop();
 		/* Also of a module that was abandoned before: the last one's word holds. */
 		WRITE_ONCE(abandoned, !dismissed);
+		if (dismissed)
+			expect_claim();
 	}
 	atomic_set(&control_users, 0);
 	leave();
@@ -293,11 +328,11 @@ int stapy_files_create(void)
 	if (!proc_create("control", 0600, directory, &control_ops) ||
 	    !proc_create("output", 0600, directory, &output_ops))
 		return -ENOMEM;
-	last_read = jiffies - msecs_to_jiffies(TRICKLE_MS);
 	/* jiffies start far from 0: the first output is ripe at once */
 	last_read = jiffies - msecs_to_jiffies(TRICKLE_MS);
 	timer_setup(&tick, on_tick, 0);
 	mod_timer(&tick, jiffies + 1);
+	expect_claim();
 	return 0;
 }
 
@@ -307,6 +342,8 @@ void stapy_files_remove(void)
 	if (directory)
 		proc_remove(directory);
 	directory = NULL;
+	/* Only then: who closed control has expected a claim. */
+	cancel_delayed_work_sync(&claim);
 	WRITE_ONCE(tick_stopped, true);
 	if (tick.function)
 		stapy_timer_cancel(&tick);

@@ -195,3 +195,36 @@ def test_hook_that_fails(guest: Machine, status: int) -> None:
     result = run_script(guest, script, "-g")
     assert result.status == 1 and "begin" not in result.stdout, result.stdout
     assert f"ERROR: Failed to run STAP_MODULE_INIT_HOOK ({status})" in result.stderr, result.stderr
+
+
+def test_nobody_opens_what_was_loaded(guest: Machine, release: str, tmp_path: Path) -> None:
+    """Killed between loading and opening, or between its last word and removing the module."""
+    script = 'global large[20000] probe begin { large["x"] = "x" } probe timer.s(1) { println(1) }'
+    names = ("never", "helpless", "dismissed", "detached", "open")
+    modules = make(release, tmp_path, **dict.fromkeys(names, script))
+    text = r"""
+    for name in never helpless dismissed detached open; do eval insmod \$$name; done
+    start=$(now); state never
+    (echo dismiss >&3) 3>/proc/stapy_dismissed/control
+    (echo 'start 0' >&3; echo detach >&3) 3>/proc/stapy_detached/control
+    exec 4<>/proc/stapy_open/control
+    # Where nothing removes it, it ends and gives its memory back all the same.
+    rmmod=$(readlink -f $(command -v rmmod)); mkdir real; cp $rmmod real/rmmod
+    printf '#!/bin/sh\n[ "$1" != helpless ] || exit 1\nexec %s/real/rmmod "$@"\n' $PWD >fake
+    chmod +x fake; mount --bind fake $rmmod
+    wait_for '[ $(loaded never) = 0 ] && [ $(loaded dismissed) = 0 ]'
+    wait_for '[ "$(state helpless)" = stopped ]'
+    [ $(($(now) - start)) -lt 2900 ] && echo early
+    wait_for '! grep -q "\[helpless\]" /proc/vmallocinfo'
+    grep -c '\[detached\]' /proc/vmallocinfo | grep -v '^0' >/dev/null && echo kept
+    state detached; state open
+    echo 'start 0' >&4 && state open
+    (echo 'start 0' >&3) 3>/proc/stapy_helpless/control || echo over
+    umount -l $rmmod; exec 4>&-
+    wait_for '[ $(loaded open) = 0 ]'
+    $run -T 0.5 $helpless >out 2>err; echo status=$?
+    $run -d detached; folders; grep -c '^\(never\|dismissed\|helpless\) ' /proc/modules
+    """
+    lines, result = shell(guest, modules, text, 120)
+    expected = ["loaded", "kept", "running", "loaded", "running", "over", "status=0", "0", "0"]
+    assert lines == expected, (lines, result.stderr)
