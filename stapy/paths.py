@@ -66,18 +66,18 @@ def cache_place() -> Place:
 
 @cache
 def _cache_place(folder: str | None, base: str | None, at_home: str | None, uid: int) -> Place:
-    from stapy.trust import doubt, home
+    from stapy.trust import home, made
 
     if folder:
         wanted = Path(folder) / "cache" / "stapy"
     else:
         wanted = (Path(base) if base else Path(at_home or home()) / ".cache") / "stapy"
-    why = doubt(wanted)
+    why = made(wanted)
     if not why:
         _close_to_others(wanted, uid)
         return Place(wanted)
     own = home() / ".cache" / "stapy"
-    if own == wanted or doubt(own):
+    if own == wanted or made(own):
         own = private_folder("cache")
     return Place(own, f"the cache folder '{wanted}' is not used: {why}; '{own}' is used instead")
 

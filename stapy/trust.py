@@ -11,6 +11,8 @@ import stat
 from pathlib import Path
 
 _LINKS = 40  # as many as the kernel follows
+_TRIES = 10  # to make what others make and take away again
+_LOOK = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def doubt(path: Path) -> str:
@@ -18,33 +20,82 @@ def doubt(path: Path) -> str:
 
     Each folder on the way and the file itself must belong to root or to this
     user, and nobody else may write to it.  In a folder where all may write but
-    nobody may rename what is another's (``/tmp``), only the entry itself counts.
+    nobody may rename what is another's (``/tmp``), only the entry itself counts;
+    one that is not there yet could be made by anybody.
     """
-    place, links = Path("/"), 0
-    parts = _parts(path if path.is_absolute() else Path.cwd() / path)
-    told = _doubt_of(place, place.lstat())
-    while parts and not told:
-        part = parts.pop(0)
-        place = place.parent if part == ".." else place / part
-        try:
-            status = place.lstat()
-        except FileNotFoundError:
-            return ""  # what is not there yet will be made by us
-        except OSError as error:
-            return f"'{place}': {error.strerror}"
-        told = _doubt_of(place, status)
-        if stat.S_ISLNK(status.st_mode) and not told:
+    return _walk(path, False)
+
+
+def made(folder: Path) -> str:
+    """The same for a folder that we shall make if it is not there.
+
+    Where others could make it before us, it is made here and now, and looked at then.
+    """
+    return _walk(folder, True)
+
+
+def _walk(path: Path, make: bool) -> str:
+    """Go from folder to open folder: what was looked at is what is gone on from."""
+    path = path if path.is_absolute() else Path.cwd() / path
+    place, parts = Path("/"), _parts(path)
+    links = tries = 0
+    here = os.open(place, _LOOK)
+    try:
+        told = _doubt_of(place, os.fstat(here))
+        while parts and not told:
+            part = parts.pop(0)
+            inner = place.parent if part == ".." else place / part
+            try:
+                there = os.open(part, _LOOK, dir_fd=here)
+            except FileNotFoundError:
+                if not _for_others(os.fstat(here)):
+                    return ""  # it will be made by us, or by root
+                tries += 1
+                if not make or tries > _TRIES:
+                    return f"others can make '{inner}'"
+                told = _make(part, here)
+                parts.insert(0, part)
+                continue
+            except OSError as error:
+                return f"'{inner}': {error.strerror}"
+            status = os.fstat(there)
+            told = _doubt_of(inner, status)
+            if not stat.S_ISLNK(status.st_mode):
+                os.close(here)
+                place, here = inner, there
+                continue
+            target = os.readlink("", dir_fd=there)
+            os.close(there)
             links += 1
             if links > _LINKS:
-                return f"'{place}' is a symbolic link without end"
-            target = place.readlink()
-            parts = _parts(target) + parts
-            place = Path("/") if target.is_absolute() else place.parent
+                return f"'{inner}' is a symbolic link without end"
+            parts = _parts(Path(target)) + parts
+            if target.startswith("/"):
+                os.close(here)
+                place, here = Path("/"), os.open("/", _LOOK)
+    finally:
+        os.close(here)
     return told
+
+
+def _make(name: str, here: int) -> str:
+    try:
+        os.mkdir(name, 0o700, dir_fd=here)
+    except FileExistsError:
+        pass  # whoever made it: it is looked at
+    except OSError as error:
+        return f"'{name}' cannot be made, and others could make it: {error.strerror}"
+    return ""
 
 
 def _parts(path: Path) -> list[str]:
     return [part for part in path.parts if part != "/"]
+
+
+def _for_others(status: os.stat_result) -> bool:
+    """True for a folder that was trusted, but in which others may make what is not there."""
+    group = status.st_mode & stat.S_IWGRP and not _is_alone(status)
+    return bool(status.st_mode & stat.S_IWOTH or group)
 
 
 def _doubt_of(place: Path, status: os.stat_result) -> str:

@@ -35,6 +35,53 @@ def test_what_is_ours_is_believed(folder: Path) -> None:
         assert trust.doubt(path) == ""
 
 
+def test_what_others_can_make_first(folder: Path) -> None:
+    """Where all may write, what is not there yet is anybody's."""
+    folder.chmod(0o1777)
+    new = folder / "new" / "cache"
+    assert trust.doubt(new) == f"others can make '{folder / 'new'}'"
+    assert not new.parent.exists()
+    assert trust.made(new) == ""  # from here on only we can make anything
+    assert new.parent.stat().st_mode & 0o7777 == 0o700
+    assert not new.exists()
+    assert trust.doubt(new) == ""
+    (folder / "link").symlink_to("target/inner")
+    assert trust.made(folder / "link") == ""
+    assert (folder / "target").is_dir()
+
+
+@needs_root
+@pytest.mark.parametrize("kind", ["folder", "link"])
+def test_another_user_is_first(folder: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the look that finds nothing and our making it."""
+    folder.chmod(0o1777)
+    place = folder / "new"
+    mkdir = os.mkdir
+
+    def late(name: str, *rest: int, dir_fd: int | None = None) -> None:
+        if name == "new":
+            place.symlink_to("/tmp") if kind == "link" else mkdir(place, 0o755)
+            give(place)
+        mkdir(name, *rest, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "mkdir", late)
+    monkeypatch.setenv("SYSTEMTAP_DIR", str(place))
+    monkeypatch.setattr(trust, "home", lambda: folder.parents[1] / "own")
+    assert trust.made(place / "cache") == f"'{place}' belongs to user {HIS}"
+    cache = Cache.of(Options())
+    assert cache.root == folder.parents[1] / "own" / ".cache" / "stapy"
+    assert f"'{place}' belongs to user {HIS}" in paths.cache_place().complaint
+
+
+@needs_root
+def test_what_is_taken_away_again_and_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder.chmod(0o1777)
+    tries = []
+    monkeypatch.setattr(os, "mkdir", lambda *words, **rest: tries.append(words))
+    assert trust.made(folder / "new") == f"others can make '{folder / 'new'}'"
+    assert 1 < len(tries) < 100
+
+
 @needs_root
 @pytest.mark.parametrize("which", ["home/cache", "home", "."])
 def test_folders_of_others(folder: Path, which: str) -> None:

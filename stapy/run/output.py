@@ -106,24 +106,50 @@ def _doubt(name: str, there: os.stat_result) -> str:
         around = os.stat(os.path.dirname(name) or ".")
     except OSError:
         return ""
-    # Without the sticky bit, others may also replace what the folder's owner has put there.
-    trusted = [os.geteuid()] + ([around.st_uid] if around.st_mode & stat.S_ISVTX else [])
-    if not around.st_mode & stat.S_IWOTH or there.st_uid in trusted:
+    if not around.st_mode & stat.S_IWOTH:
         return ""
-    what = "symbolic link" if stat.S_ISLNK(there.st_mode) else "file"
-    return f"a {what} of another user stands there, in a folder where all may write"
+    linked, fixed = stat.S_ISLNK(there.st_mode), around.st_mode & stat.S_ISVTX
+    # Without the sticky bit, others may also replace what the folder's owner has put there.
+    trusted = [os.geteuid()] + ([around.st_uid] if fixed else [])
+    if there.st_uid not in trusted:
+        what = "symbolic link" if linked else "file"
+        return f"a {what} of another user stands there, in a folder where all may write"
+    if linked and not fixed:
+        return "a symbolic link stands there, in a folder where all may replace it"
+    if stat.S_ISREG(there.st_mode) and there.st_nlink > 1:
+        return "a file with other names stands there, in a folder where all may write"
+    return ""
 
 
-def _create(name: str) -> int:
-    """Open a file of ``-o``, made or emptied."""
+def open_file(name: str, empty: bool = True) -> int:
+    """Open a file of ``-o``, made or emptied.
+
+    What is written is what was looked at: a file that is there is opened as it
+    is, and emptied when the open one turned out to be that one; one that is not
+    there is made, and only by us.
+    """
     there = _looked_at(name)
-    why = _doubt(name, there) if there else ""
+    flags = os.O_WRONLY | os.O_CLOEXEC
+    if there is None:
+        return os.open(name, flags | os.O_CREAT | os.O_EXCL, 0o664)
+    why = _doubt(name, there)
     if why:
         raise OSError(errno.EACCES, why)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
-    # The same look tells: a link that was not there, or not trusted, is not followed.
-    linked = there is not None and stat.S_ISLNK(there.st_mode)
-    return os.open(name, flags if linked else flags | os.O_NOFOLLOW, 0o664)
+    if stat.S_ISLNK(there.st_mode):
+        # Nobody but those who are trusted can have changed it since.
+        fd = os.open(name, flags | os.O_CREAT, 0o664)
+    else:
+        fd = os.open(name, flags | os.O_NOFOLLOW)
+    try:
+        status = os.fstat(fd)
+        if not (stat.S_ISLNK(there.st_mode) or os.path.samestat(status, there)):
+            raise OSError(errno.EACCES, "another file has taken its place")
+        if empty and stat.S_ISREG(status.st_mode):
+            os.ftruncate(fd, 0)
+    except OSError:
+        os.close(fd)
+        raise
+    return fd
 
 
 class File(Sink):
@@ -143,7 +169,7 @@ class File(Sink):
         numbered = self._size or self._number
         name = place_of(self._pattern, self._number if numbered else None)
         try:
-            fd = _create(name)
+            fd = open_file(name)
         except OSError as error:
             raise RunError(f"Couldn't open output file '{name}': {error.strerror}") from None
         self._names.append(name)

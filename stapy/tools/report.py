@@ -19,8 +19,10 @@ def our_mistake(error: Exception, options: Options) -> None:
         tell(f"the limit of --rlimit-as is too small: {options.rlimits['as']} bytes", options)
         return
     from stapy.build.folder import scratch_root
+    from stapy.trust import write_new
 
-    path = Path(scratch_root()) / f"stapy-bug-{os.getpid()}.txt"
+    # Others may write to that folder as well: no name that they could guess.
+    path = Path(scratch_root()) / f"stapy-bug-{os.getpid()}-{os.urandom(4).hex()}.txt"
     lines = [
         f"stapy {__version__}, Python {sys.version.split()[0]}, Linux {os.uname().release}",
         f"command: {' '.join(sys.argv)}",
@@ -30,7 +32,7 @@ def our_mistake(error: Exception, options: Options) -> None:
         f"options: {options!r}",
     ]
     try:
-        path.write_text("\n".join(lines), encoding="utf-8", errors="backslashreplace")
+        write_new(path, "\n".join(lines).encode("utf-8", "backslashreplace"))
         kept = f"; please report it with the file {path}"
     except OSError:
         kept = ""

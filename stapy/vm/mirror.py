@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
+from stapy.run.output import open_file
 from stapy.vm import VmError
 
 _BLOCK = 1 << 20
@@ -35,11 +37,14 @@ class Mirror:
             (self.target / name).unlink(missing_ok=True)
             del self._done[name]
         for name, path in present.items():
-            done = self._done.get(name, -1)
-            if done < 0 or path.stat().st_size < done:
-                (self.target / name).write_bytes(b"")
-                done = 0
-            with path.open("rb") as source, (self.target / name).open("ab") as target:
+            done, size = self._done.get(name, -1), path.stat().st_size
+            if size == done:
+                continue
+            fresh = not 0 <= done <= size
+            # The name may lead elsewhere by now: it is looked at each time.
+            fd = open_file(str(self.target / name), empty=fresh)
+            done = 0 if fresh else done
+            with path.open("rb") as source, os.fdopen(fd, "ab") as target:
                 source.seek(done)
                 while block := source.read(_BLOCK):
                     target.write(block)

@@ -9,6 +9,7 @@ from pathlib import Path
 from stapy import progress
 from stapy.run.messages import Messages
 from stapy.run.options import RunOptions
+from stapy.run.output import open_file
 from stapy.vm import VmError
 from stapy.vm.classify import excerpt
 from stapy.vm.machine import (
@@ -78,7 +79,7 @@ def folder_of(output: str) -> Path:
             path = path.parent
             next(path.iterdir(), None)
         else:
-            path.open("ab").close()
+            os.close(open_file(str(path), empty=False))
             path = path.parent
     except OSError as error:
         raise VmError(f"Couldn't open output file '{output}': {error.strerror}") from None

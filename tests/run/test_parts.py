@@ -340,3 +340,72 @@ def test_one_look_decides_whether_a_link_is_followed(tmp_path, monkeypatch):
         File(str(place))
     assert victim.read_text() == "kept"
     assert len(looks) == 1
+
+
+@pytest.mark.parametrize("new", ["file", "link"])
+def test_what_takes_the_place_of_the_file_that_was_looked_at_is_kept(new, tmp_path, monkeypatch):
+    """It is compared when it is open, before anything is emptied."""
+    victim, place = tmp_path / "victim", tmp_path / "out"
+    victim.write_text("kept")
+    place.write_text("old")
+    lstat = os.lstat
+
+    def late(name, **rest):
+        status = lstat(name, **rest)
+        if str(name) == str(place):
+            place.unlink()
+            place.symlink_to(victim) if new == "link" else os.link(victim, place)
+        return status
+
+    monkeypatch.setattr("os.lstat", late)
+    with pytest.raises(RunError, match="Couldn't open output file"):
+        File(str(place))
+    assert victim.read_text() == "kept"
+
+
+def test_what_comes_after_the_look_is_not_taken_for_ours(tmp_path, monkeypatch):
+    place = tmp_path / "out"
+    lstat = os.lstat
+
+    def late(name, **rest):
+        try:
+            return lstat(name, **rest)
+        finally:
+            if str(name) == str(place):
+                place.write_text("kept")
+
+    monkeypatch.setattr("os.lstat", late)
+    with pytest.raises(RunError, match="File exists"):
+        File(str(place))
+    assert place.read_text() == "kept"
+
+
+def test_other_names_of_files_where_all_may_write(tmp_path):
+    """Anybody may give a file of ours another name there, where the kernel does not mind."""
+    folder, victim = tmp_path / "shared", tmp_path / "victim"
+    folder.mkdir()
+    folder.chmod(0o1777)
+    victim.write_text("kept")
+    os.link(victim, folder / "out")
+    with pytest.raises(RunError, match="with other names"):
+        File(str(folder / "out"))
+    folder.chmod(0o777)
+    (folder / "link").symlink_to(victim)
+    with pytest.raises(RunError, match="where all may replace it"):
+        File(str(folder / "link"))
+    assert victim.read_text() == "kept"
+
+
+def test_files_of_ours_are_emptied(tmp_path):
+    target, link, place = tmp_path / "target", tmp_path / "link", tmp_path / "out"
+    link.symlink_to(target)
+    for name in (place, place, link, link):
+        sink = File(str(name))
+        sink.write(memoryview(b"text"))
+        sink.close()
+        assert name.read_text() == "text"
+    os.mkfifo(tmp_path / "fifo")
+    reader = os.open(tmp_path / "fifo", os.O_RDONLY | os.O_NONBLOCK)
+    for name in (tmp_path / "fifo", "/dev/null"):
+        File(str(name)).close()
+    os.close(reader)

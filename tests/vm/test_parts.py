@@ -166,6 +166,22 @@ def test_mirror_replaces_an_older_file(tmp_path: Path) -> None:
     assert (tmp_path / "a").read_text() == "new"
 
 
+def test_mirror_follows_no_link_that_came(tmp_path: Path) -> None:
+    shared, victim = tmp_path / "shared", tmp_path / "victim"
+    shared.mkdir()
+    shared.chmod(0o777)
+    victim.write_text("kept")
+    mirror = Mirror(tmp_path / "in", shared)
+    (tmp_path / "in" / "a").write_text("1")
+    mirror.copy()
+    (shared / "a").unlink()
+    (shared / "a").symlink_to(victim)
+    (tmp_path / "in" / "a").write_text("12")
+    with pytest.raises(VmError, match="symbolic link"):
+        mirror.copy()
+    assert victim.read_text() == "kept"
+
+
 def test_mirror_says_what_it_cannot_write(tmp_path: Path) -> None:
     mirror = Mirror(tmp_path / "in", tmp_path / "absent")
     (tmp_path / "in" / "a").write_text("new")
