@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 MAX_PIECES = 30
 MAX_ELEMENTS = 4
-QUOTED = {False: "kernel_string_quoted", True: "user_string_quoted"}
+# No type says that an address is the kernel's: compilers drop the mark of user pointers.
+QUOTED = {False: "kernel_or_user_string_quoted", True: "user_string_quoted"}
 
 
 class _Writer:

@@ -92,6 +92,8 @@ PLAIN = [
         r"\{\.flags=\d+, \.mode=\d+, \.resolve=0\}"),
     Row("user", 'probe kernel.function("do_sys_openat2") '
         '{ say("user", user_string2($filename, "/away")) }', "/"),
+    Row("user-text", 'probe kernel.function("do_sys_openat2") { say("user-text", $filename$) }',
+        '"/'),
     Row("address", 'probe kernel.function("vfs_write") { '
         'say("address", sprint(&$file->f_path->dentry - &$file->f_path)) }', "8"),
     Row("bits", 'probe kernel.function("vfs_rename") { t = task_current() '
@@ -202,6 +204,9 @@ DWARF = [
     Row("place", 'probe kernel.statement("new_sync_write@fs/read_write.c:*") '
         '{ if (@defined($kiocb->ki_flags)) say("place", '
         'sprint($kiocb->ki_filp == 0 || $kiocb->ki_filp == $filp)) }', "1"),
+    Row("user-vector", 'probe kernel.function("do_execve") { say("user-vector", '
+        '$__argv[0]$ . sprintf(" %d%c", $__argv[0] == user_long($__argv), $__argv[0][1])) }',
+        '^"cp" 1p$'),
     Row("static", 'probe kernel.function("mod_timer") '
         '{ say("static", sprint($sysctl_timer_migration)) }', "[01]"),
     Row("global", 'probe kernel.function("vfs_mkdir") '
