@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from stapy.build.ahead import Ahead
     from stapy.build.module import Module
     from stapy.debuginfo.find import Debuginfo
-    from stapy.elaborate.program import Program
     from stapy.elaborate.services import Services
+    from stapy.ir.program import Program
     from stapy.kernel import Kernel
     from stapy.layouts import Form
     from stapy.options import Options
@@ -144,7 +144,7 @@ class Session:
             return self.list_points(scripts, services)
         program = self.elaborate(scripts, services)
         if options.last_pass == 2:
-            from stapy.elaborate.dump import dump_program
+            from stapy.ir.dump import dump_program
 
             self.write(dump_program(program, options.verbose[1] > 0))
             return 0

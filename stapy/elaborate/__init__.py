@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from stapy.elaborate.program import Program
     from stapy.elaborate.services import Services
+    from stapy.ir.program import Program
     from stapy.parse.nodes import Script
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stapy.elaborate import program as p
-from stapy.elaborate.effects import Access, access
-from stapy.elaborate.walk import fingerprint
+from stapy.ir import program as p
+from stapy.ir.effects import Access, access
+from stapy.ir.walk import fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

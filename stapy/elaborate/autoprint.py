@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stapy.diagnostics import NOWHERE
-from stapy.elaborate import program as p
+from stapy.ir import program as p
 
 HEX = "#"
 OPERATORS = ("count", "min", "max", "sum", "avg")

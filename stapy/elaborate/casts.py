@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 from stapy.debuginfo import ctypes
 from stapy.diagnostics import Diagnostic
-from stapy.elaborate import program as p
 from stapy.elaborate.chains import Place, finish
 from stapy.elaborate.pending import Pending
+from stapy.ir import program as p
 from stapy.parse import nodes as n
 from stapy.suggest import listed
 
 if TYPE_CHECKING:
     from stapy.diagnostics import Span
     from stapy.elaborate.lower import Lowerer
-    from stapy.elaborate.scope import TargetScope
+    from stapy.ir.scope import TargetScope
 
 
 def current_scope(low: Lowerer) -> TargetScope | None:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from stapy.debuginfo import ctypes
 from stapy.diagnostics import NOWHERE
-from stapy.elaborate import program as p
 from stapy.elaborate.fold import constant, fold
 from stapy.elaborate.pending import Pending
-from stapy.elaborate.walk import copy_tree, walk
+from stapy.ir import program as p
+from stapy.ir.walk import copy_tree, walk
 from stapy.parse import nodes as n
 from stapy.record import Record, new
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from stapy.diagnostics import Span
     from stapy.elaborate.lower import Lowerer
-    from stapy.elaborate.scope import TargetVariable
+    from stapy.ir.scope import TargetVariable
 
 WORD = 8
 SHOWN_MEMBERS = 8

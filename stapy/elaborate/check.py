@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stapy.elaborate import program as p
-from stapy.elaborate.effects import access
 from stapy.elaborate.pending import Pending
-from stapy.elaborate.walk import walk
+from stapy.ir import program as p
+from stapy.ir.effects import access
+from stapy.ir.walk import walk
 
 if TYPE_CHECKING:
     from stapy.diagnostics import Diagnostics, Span
-    from stapy.elaborate.effects import CallGraph
+    from stapy.ir.effects import CallGraph
 
 
 def settings(given: dict[str, str], variables: list[p.Global], diagnostics: Diagnostics) -> None:

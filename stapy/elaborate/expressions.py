@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from stapy.diagnostics import NOWHERE, Span
 from stapy.elaborate import casts, globalvars, stats, targets
-from stapy.elaborate import program as p
-from stapy.elaborate.effects import PRAGMA_READ, PRAGMA_WRITE
 from stapy.elaborate.fold import constant
 from stapy.elaborate.printing import print_
 from stapy.elaborate.privilege import asserted, check_code
 from stapy.elaborate.syntax import markers, walk
+from stapy.ir import program as p
+from stapy.ir.effects import PRAGMA_READ, PRAGMA_WRITE
 from stapy.parse import nodes as n
 
 if TYPE_CHECKING:

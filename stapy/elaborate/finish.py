@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from stapy.diagnostics import NOWHERE, Diagnostics
 from stapy.elaborate import check, entryvars, pending, unused
-from stapy.elaborate import program as p
 from stapy.elaborate.arming import Conditions
 from stapy.elaborate.autoprint import handler_body
-from stapy.elaborate.effects import (
+from stapy.elaborate.fold import fold
+from stapy.elaborate.pushdown import Pushdown
+from stapy.elaborate.types import Inference
+from stapy.ir import program as p
+from stapy.ir.effects import (
     CallGraph,
     access,
     function_effects,
@@ -20,10 +23,7 @@ from stapy.elaborate.effects import (
     pragma_access,
     values_read,
 )
-from stapy.elaborate.fold import fold
-from stapy.elaborate.pushdown import Pushdown
-from stapy.elaborate.types import Inference
-from stapy.elaborate.walk import fingerprint, transform, walk
+from stapy.ir.walk import fingerprint, transform, walk
 from stapy.record import Record
 
 if TYPE_CHECKING:
@@ -451,7 +451,7 @@ def _fold(node: Any) -> Any:
 
 
 def _called(node: Any) -> set[str]:
-    from stapy.elaborate.effects import calls
+    from stapy.ir.effects import calls
 
     return set(calls(node))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from stapy.elaborate import program as p
+from stapy.ir import program as p
 
 ValueOf = Callable[[p.Expr], "int | str | None"]
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stapy.elaborate import casts, targets
-from stapy.elaborate import program as p
 from stapy.elaborate.chains import Place, finish
+from stapy.ir import program as p
 from stapy.parse import nodes as n
 from stapy.suggest import listed
 
 if TYPE_CHECKING:
     from stapy.diagnostics import Diagnostic
     from stapy.elaborate.lower import Lowerer
-    from stapy.elaborate.scope import TargetScope
+    from stapy.ir.scope import TargetScope
 
 
 def local_of(low: Lowerer, node: n.AtVar) -> n.Target | None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stapy.elaborate import program as p
 from stapy.elaborate.chains import Place, place_of
 from stapy.elaborate.pretty import listing
 from stapy.elaborate.targets import save
+from stapy.ir import program as p
 from stapy.parse import nodes as n
 
 if TYPE_CHECKING:
     from stapy.elaborate.lower import Lowerer
-    from stapy.elaborate.scope import TargetScope
+    from stapy.ir.scope import TargetScope
 
 
 def group(low: Lowerer, node: n.Target, scope: TargetScope) -> p.Expr:

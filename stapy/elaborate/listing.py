@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stapy.debuginfo import ctypes
-from stapy.elaborate import program as p
 from stapy.elaborate.privilege import STAPUSR
-from stapy.elaborate.walk import walk
+from stapy.ir import program as p
+from stapy.ir.walk import walk
 
 if TYPE_CHECKING:
     from stapy.elaborate.resolve import Raw, Resolver
-    from stapy.elaborate.scope import TargetScope
     from stapy.elaborate.services import Services
+    from stapy.ir.scope import TargetScope
     from stapy.parse.nodes import FunctionDecl, Script
 
 

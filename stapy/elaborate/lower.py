@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stapy.diagnostics import NOWHERE, Diagnostic, Label, Span, used_at
-from stapy.elaborate import program as p
 from stapy.elaborate.pending import Pending
+from stapy.ir import program as p
 from stapy.parse import nodes as n
 from stapy.record import Record, new, replace
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from stapy.debuginfo.ctypes import CType
     from stapy.elaborate.resolve import Resolver
-    from stapy.elaborate.scope import TargetScope
     from stapy.elaborate.select import FileScope
+    from stapy.ir.scope import TargetScope
 
 SORTABLE = ("count", "sum", "min", "max", "avg", "variance")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stapy.elaborate import program as p
-from stapy.elaborate.effects import acts, calls, function_effects, has_effect
 from stapy.elaborate.fold import constant, fold, literal
 from stapy.elaborate.unused import Dropped
-from stapy.elaborate.walk import transform, walk
+from stapy.ir import program as p
+from stapy.ir.effects import acts, calls, function_effects, has_effect
+from stapy.ir.walk import transform, walk
 
 if TYPE_CHECKING:
     from stapy.diagnostics import Span

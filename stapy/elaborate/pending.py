@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stapy.diagnostics import Diagnostic, Diagnostics
-from stapy.elaborate import program as p
-from stapy.elaborate.program import Expr
-from stapy.elaborate.walk import transform, walk
+from stapy.ir import program as p
+from stapy.ir.program import Expr
+from stapy.ir.walk import transform, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stapy.debuginfo import ctypes
-from stapy.elaborate import program as p
 from stapy.elaborate.chains import Place, add, complete, is_user, pointee, rvalue
 from stapy.elaborate.pending import Pending
+from stapy.ir import program as p
 
 if TYPE_CHECKING:
     from stapy.diagnostics import Span

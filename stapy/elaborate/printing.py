@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from stapy.elaborate import program as p
+from stapy.ir import program as p
 from stapy.parse import nodes as n
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stapy.diagnostics import Label
-from stapy.elaborate.program import ASSERTS
+from stapy.ir.program import ASSERTS
 from stapy.probes.family import Family, PointError, is_unprivileged
 
 if TYPE_CHECKING:

@@ -18,13 +18,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stapy.elaborate import program as p
-from stapy.elaborate.effects import acts, calls, locks_of
-from stapy.elaborate.walk import below
+from stapy.ir import program as p
+from stapy.ir.effects import acts, calls, locks_of
+from stapy.ir.walk import below
 
 if TYPE_CHECKING:
     from stapy.elaborate.arming import Conditions
-    from stapy.elaborate.effects import CallGraph
+    from stapy.ir.effects import CallGraph
 
 
 class Pushdown:

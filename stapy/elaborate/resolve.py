@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 from stapy.debuginfo import ctypes
 from stapy.diagnostics import Diagnostics, Label
 from stapy.elaborate import privilege, syntax, unused
-from stapy.elaborate import program as p
 from stapy.elaborate.lower import Body, EntrySlots, Lowerer
 from stapy.elaborate.pending import Pending
 from stapy.elaborate.points import ConditionPiece, Derived, Points
 from stapy.elaborate.select import FunctionSource, Names
 from stapy.elaborate.typevars import TypeTable
+from stapy.ir import program as p
 from stapy.parse import nodes as n
 from stapy.parse.tokens import PRINTERS
 from stapy.record import Record, new
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from stapy.debuginfo.ctypes import CType
     from stapy.diagnostics import Span
     from stapy.elaborate.ruledout import RuledOut
-    from stapy.elaborate.scope import TargetScope
     from stapy.elaborate.select import FileScope
     from stapy.elaborate.services import Services
+    from stapy.ir.scope import TargetScope
 
 MAX_SHOWN = 5
 
@@ -445,7 +445,7 @@ class Resolver:
         return _common(record.returns) if record is not None and record.returns else None
 
     def _return_ctypes(self, body: p.Stmt) -> list[CType | None]:
-        from stapy.elaborate.walk import walk
+        from stapy.ir.walk import walk
 
         return [
             self.ctype(item.value)

@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stapy.diagnostics import Diagnostics
-from stapy.elaborate import program as p
 from stapy.elaborate import syntax
 from stapy.elaborate.lower import Body, Lowerer
 from stapy.elaborate.pending import Pending
 from stapy.elaborate.types import Inference
-from stapy.elaborate.walk import walk
+from stapy.ir import program as p
+from stapy.ir.walk import walk
 from stapy.parse import nodes as n
 from stapy.record import replace
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stapy.diagnostics import Label, Span
-from stapy.elaborate.program import LONG, STRING, Global
 from stapy.elaborate.typevars import TypeTable
+from stapy.ir.program import LONG, STRING, Global
 from stapy.parse import nodes as n
 from stapy.record import Record, new
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stapy.elaborate import program as p
 from stapy.elaborate.fold import constant
+from stapy.ir import program as p
 from stapy.parse import nodes as n
 
 if TYPE_CHECKING:

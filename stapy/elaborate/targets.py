@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from stapy.debuginfo import ctypes
 from stapy.diagnostics import Diagnostic, Diagnostics
 from stapy.elaborate import casts, syntax
-from stapy.elaborate import program as p
 from stapy.elaborate.casts import current_scope
 from stapy.elaborate.chains import Place, finish, follow, place_of
 from stapy.elaborate.pending import Pending
-from stapy.elaborate.scope import TargetScope, TargetVariable
-from stapy.elaborate.walk import fingerprint, walk
+from stapy.ir import program as p
+from stapy.ir.scope import TargetScope, TargetVariable
+from stapy.ir.walk import fingerprint, walk
 from stapy.parse import nodes as n
 from stapy.parse.print_expr import print_expr
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stapy.diagnostics import NOWHERE, Diagnostics, Label, Span
-from stapy.elaborate import program as p
 from stapy.elaborate.printing import AUTO, wants
 from stapy.elaborate.typevars import TypeTable, is_open
-from stapy.elaborate.walk import walk
+from stapy.ir import program as p
+from stapy.ir.walk import walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -10,9 +10,9 @@ from stapy.elaborate.types import Inference
 from stapy.record import Record
 
 if TYPE_CHECKING:
-    from stapy.elaborate import program as p
     from stapy.elaborate.resolve import Raw, Resolver
     from stapy.elaborate.typevars import TypeTable
+    from stapy.ir import program as p
 
 
 class Dropped(Record):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from stapy.debuginfo import ctypes
 from stapy.diagnostics import NOWHERE
-from stapy.elaborate.program import LONG, BinaryOp, Const, ContextValue, Expr
-from stapy.elaborate.scope import TargetVariable
+from stapy.ir.program import LONG, BinaryOp, Const, ContextValue, Expr
+from stapy.ir.scope import TargetVariable
 
 INTEGER_REGISTERS = 6
 STACK_POINTER = 7  # DWARF number of rsp

@@ -8,7 +8,7 @@ from stapy.probes.family import Form, Match, forms, number_of, print_point
 from stapy.record import Record
 
 if TYPE_CHECKING:
-    from stapy.elaborate.scope import TargetScope
+    from stapy.ir.scope import TargetScope
     from stapy.parse.nodes import ProbePoint
 
 PHASES = ("begin", "end", "error")

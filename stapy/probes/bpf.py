@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from stapy.ir.literals import quote
 from stapy.probes.family import (
     Form,
     Match,
@@ -15,13 +16,12 @@ from stapy.probes.family import (
     forms,
     number_of,
     print_point,
-    quote,
     text_of,
 )
 from stapy.record import Record
 
 if TYPE_CHECKING:
-    from stapy.elaborate.scope import TargetScope
+    from stapy.ir.scope import TargetScope
     from stapy.parse.nodes import PointComponent, ProbePoint
 
 # By the kernel's numbers, in the words of bpftool: the structure that `$ctx` points to in the
@@ -122,8 +122,8 @@ class Bpf:
         """``$ctx`` or ``$arg1`` … ``$arg5``, which a return knows too, and ``$return``."""
         from stapy.debuginfo import ctypes
         from stapy.diagnostics import NOWHERE
-        from stapy.elaborate.program import LONG, ContextValue
-        from stapy.elaborate.scope import TargetScope, TargetVariable
+        from stapy.ir.program import LONG, ContextValue
+        from stapy.ir.scope import TargetScope, TargetVariable
 
         word: ctypes.CType = ctypes.Int("long", 8, True, "signed")
 

@@ -26,8 +26,8 @@ from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.samename import told
 from stapy.debuginfo.symbols import is_function, section_of, shared
 from stapy.debuginfo.wildcards import wanted
+from stapy.ir.literals import quote
 from stapy.probes import blacklist
-from stapy.probes.family import quote
 
 if TYPE_CHECKING:
     from stapy.debuginfo.dwarf.kernel import DwarfFile

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stapy.diagnostics import NOWHERE
-from stapy.elaborate.program import (
+from stapy.ir.program import (
     LONG,
     BinaryOp,
     Conditional,

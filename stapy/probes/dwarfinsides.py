@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from stapy.debuginfo.dwarf import callees, insides
 from stapy.debuginfo.dwarf.spec import Spec, parse
 from stapy.debuginfo.errors import DebuginfoError
+from stapy.ir.literals import quote
 from stapy.probes import blacklist, dwarfpoints
-from stapy.probes.family import Match, PointError, number_of, print_component, quote, text_of
+from stapy.probes.family import Match, PointError, number_of, print_component, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from stapy.diagnostics import NOWHERE
-from stapy.elaborate.program import LONG, Conditional, Const, Expr, MemoryRead
+from stapy.ir.program import LONG, Conditional, Const, Expr, MemoryRead
 from stapy.probes.dwarfnumbers import (
     BITS,
     WORD,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from stapy.debuginfo import ctypes
 from stapy.diagnostics import NOWHERE
-from stapy.elaborate.program import (
+from stapy.ir.program import (
     LONG,
     PER_CPU,
     BinaryOp,

@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stapy.habits import old_function
+from stapy.ir.literals import quote
 from stapy.probes import blacklist, signatures
-from stapy.probes.family import Match, PointError, number_of, print_component, quote, text_of
+from stapy.probes.family import Match, PointError, number_of, print_component, text_of
 from stapy.record import replace
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from stapy.debuginfo import ctypes
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.diagnostics import NOWHERE
-from stapy.elaborate.program import LONG, Expr, MemoryRead
-from stapy.elaborate.scope import TargetVariable
+from stapy.ir.program import LONG, Expr, MemoryRead
+from stapy.ir.scope import TargetVariable
 from stapy.probes.dwarfframes import Here
 from stapy.probes.dwarfmachine import Machine
 from stapy.probes.dwarfnumbers import (

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from stapy.debuginfo import ctypes
 from stapy.debuginfo.errors import DebuginfoError
-from stapy.elaborate.program import Expr
-from stapy.elaborate.scope import TargetScope, TargetVariable
+from stapy.ir.program import Expr
+from stapy.ir.scope import TargetScope, TargetVariable
 from stapy.probes import abi
 from stapy.probes.dwarfnumbers import Unavailable, address_of, per_cpu_address
 from stapy.probes.dwarfvalues import describe

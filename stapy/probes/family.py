@@ -10,12 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from stapy.diagnostics import NOWHERE, Span
+from stapy.ir.literals import quote
 from stapy.record import Record, new
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from stapy.elaborate.scope import TargetScope
+    from stapy.ir.scope import TargetScope
     from stapy.parse.nodes import PointComponent, ProbePoint
 
 
@@ -145,22 +146,6 @@ def number_of(component: PointComponent) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def quote(text: str) -> str:
-    """A string literal of the language."""
-    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
-        return f'"{text}"'  # nearly always; lists have tens of thousands
-    table = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
-    out = []
-    for char in text:
-        if char in table:
-            out.append(table[char])
-        elif 32 <= ord(char) < 127:
-            out.append(char)
-        else:
-            out.append(f"\\{ord(char):03o}")
-    return '"' + "".join(out) + '"'
-
-
 def print_component(component: PointComponent) -> str:
     """One component as the script would write it."""
     arg = component.arg
@@ -190,7 +175,6 @@ __all__ = [
     "number_of",
     "print_component",
     "print_point",
-    "quote",
     "review",
     "text_of",
 ]

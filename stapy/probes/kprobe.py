@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from stapy.debuginfo.ctypes import c_name
 from stapy.habits import old_function
+from stapy.ir.literals import quote
 from stapy.probes import blacklist, dwarfpoints, signatures
 from stapy.probes.family import (
     Form,
@@ -18,7 +19,6 @@ from stapy.probes.family import (
     forms,
     number_of,
     print_component,
-    quote,
     text_of,
 )
 from stapy.record import Record, new, replace
@@ -26,7 +26,7 @@ from stapy.record import Record, new, replace
 if TYPE_CHECKING:
     from stapy.debuginfo.ctypes import Function
     from stapy.debuginfo.dwarf.kernel import Place
-    from stapy.elaborate.scope import TargetScope
+    from stapy.ir.scope import TargetScope
     from stapy.parse.nodes import PointComponent, ProbePoint
 
 # Frames, each with its alternatives: from what a return address is told, and how far it is.
@@ -269,7 +269,7 @@ class Kprobe:
 
     def scope(self, site: Any, services: Any) -> TargetScope | None:
         """Parameters, or the result and (by saving at entry) the parameters."""
-        from stapy.elaborate.scope import TargetScope
+        from stapy.ir.scope import TargetScope
         from stapy.probes import abi
 
         where = site.module or "kernel"

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from stapy.debuginfo.dwarf.spec import Spec, parse
 from stapy.debuginfo.glob import has_wildcard, matcher
+from stapy.ir.literals import quote
 from stapy.probes import catalogue as c
-from stapy.probes.family import print_component, quote, text_of
+from stapy.probes.family import print_component, text_of
 from stapy.probes.units import units
 
 if TYPE_CHECKING:

@@ -10,12 +10,13 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from stapy.probes.family import Form, Match, PointError, forms, quote, text_of
+from stapy.ir.literals import quote
+from stapy.probes.family import Form, Match, PointError, forms, text_of
 from stapy.record import Record, new
 
 if TYPE_CHECKING:
     from stapy.debuginfo.ctypes import CType
-    from stapy.elaborate.scope import TargetScope
+    from stapy.ir.scope import TargetScope
     from stapy.parse.nodes import PointComponent, ProbePoint
 
 INT_MIN, INT_MAX = -(2**31), 2**31 - 1
@@ -281,8 +282,8 @@ class Netfilter:
         """``$hooknum $skb $in $out``, and ``$verdict``, which guru scripts write."""
         from stapy.debuginfo import ctypes as c
         from stapy.diagnostics import NOWHERE
-        from stapy.elaborate.program import LONG, ContextValue
-        from stapy.elaborate.scope import TargetScope, TargetVariable
+        from stapy.ir.program import LONG, ContextValue
+        from stapy.ir.scope import TargetScope, TargetVariable
 
         def pointer(name: str) -> CType:
             known = services.debuginfo.type(f"struct {name}", ["kernel"])

@@ -8,7 +8,7 @@ from stapy.probes.family import Form, Match, PointError, forms, number_of, print
 from stapy.record import Record
 
 if TYPE_CHECKING:
-    from stapy.elaborate.scope import TargetScope
+    from stapy.ir.scope import TargetScope
     from stapy.parse.nodes import ProbePoint
 
 # unit -> (nanoseconds, largest count)

@@ -8,12 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stapy.habits import system_call
-from stapy.probes.family import Form, Match, PointError, forms, quote, text_of
+from stapy.ir.literals import quote
+from stapy.probes.family import Form, Match, PointError, forms, text_of
 from stapy.record import Record, replace
 
 if TYPE_CHECKING:
     from stapy.debuginfo.ctypes import Parameter
-    from stapy.elaborate.scope import TargetScope
+    from stapy.ir.scope import TargetScope
     from stapy.parse.nodes import ProbePoint
 
 MAX_WORDS = 12
@@ -78,7 +79,7 @@ class Tracepoint:
 
     def scope(self, site: Any, services: Any) -> TargetScope | None:
         """``$name`` of every parameter, ``$$name``, ``$$system``, ``$$vars``."""
-        from stapy.elaborate.scope import TargetScope
+        from stapy.ir.scope import TargetScope
         from stapy.probes import abi
 
         found, _ = abi.word_arguments("trace_arg", site.params)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stapy.diagnostics import Label
+from stapy.ir.literals import quote
 from stapy.probes import blacklist, dwarfpoints, kprobe
 from stapy.probes.family import (
     Form,
@@ -19,7 +20,6 @@ from stapy.probes.family import (
     forms,
     number_of,
     print_point,
-    quote,
     text_of,
 )
 from stapy.record import Record
@@ -27,7 +27,7 @@ from stapy.record import Record
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from stapy.elaborate.scope import TargetScope
+    from stapy.ir.scope import TargetScope
     from stapy.parse.nodes import PointComponent, ProbePoint
 
 REGISTERS = 4  # debug registers of x86; each watches one place

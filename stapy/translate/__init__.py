@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from stapy.elaborate.program import Program
+    from stapy.ir.program import Program
     from stapy.translate.source import ModuleSource
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stapy.elaborate import program as p
+from stapy.ir import program as p
 from stapy.record import Record
 from stapy.translate.body import Body
 from stapy.translate.expressions import lower, lower_many, lowers

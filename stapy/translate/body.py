@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from stapy.diagnostics import Bug, Span
-from stapy.elaborate import program as p
+from stapy.ir import program as p
 from stapy.record import Record
 from stapy.translate.ctext import comment
 from stapy.translate.cwriter import CWriter

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stapy.elaborate import program as p
+from stapy.ir import program as p
 from stapy.translate import values as v
 from stapy.translate.body import Body
 from stapy.translate.embedded import global_macros, may_jump

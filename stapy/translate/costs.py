@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stapy.elaborate import program as p
+from stapy.ir import program as p
 from stapy.translate.effects import walk
 
 

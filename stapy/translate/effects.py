@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from stapy.elaborate import program as p
+from stapy.ir import program as p
 from stapy.record import Record
 
 MEMORY = "memory"  # what MemoryRead reads and a write through a pointer changes

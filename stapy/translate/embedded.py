@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from stapy.elaborate import program as p
+from stapy.ir import program as p
 from stapy.translate.ctext import comment, verbatim
 from stapy.translate.cwriter import CWriter
 from stapy.translate.effects import walk

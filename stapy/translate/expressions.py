@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from stapy.diagnostics import Bug
-from stapy.elaborate import program as p
+from stapy.ir import program as p
 from stapy.translate import values as v
 from stapy.translate.body import Body
 from stapy.translate.ctext import as_s64

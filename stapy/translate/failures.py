@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stapy.elaborate import program as p
+from stapy.ir import program as p
 from stapy.translate.effects import walk
 from stapy.translate.embedded import can_fail, macros_of
 from stapy.translate.operations import CONTEXT, FAILING, STAT_NEVER_FAILS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stapy.elaborate import program as p
+from stapy.ir import program as p
 from stapy.translate import statements
 from stapy.translate.body import Body, Local
 from stapy.translate.ctext import comment

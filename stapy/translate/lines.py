@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stapy.elaborate import program as p
+from stapy.ir import program as p
 from stapy.paths import is_file
 from stapy.translate.ctext import string_literal
 

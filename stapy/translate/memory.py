@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stapy.diagnostics import Bug
-from stapy.elaborate import program as p
+from stapy.ir import program as p
 from stapy.translate import values as v
 from stapy.translate.body import Body
 from stapy.translate.ctext import string_literal

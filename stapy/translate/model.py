@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from stapy import __version__
-from stapy.elaborate import program as p
+from stapy.ir import program as p
 from stapy.translate import embedded, functions
 from stapy.translate.ctext import comment, number, string_literal
 from stapy.translate.registers import Registers

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from stapy.diagnostics import Stop
-from stapy.elaborate import program as p
+from stapy.ir import program as p
 from stapy.translate import (  # noqa: F401  (they register their rules)
     arrays,
     assignments,

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from stapy.diagnostics import NOWHERE, SourceMap, Span
-from stapy.elaborate import program as p
+from stapy.ir import program as p
 from stapy.translate.ctext import identifier
 
 _TOKEN = re.compile(

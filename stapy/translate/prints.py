@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stapy.elaborate import program as p
+from stapy.ir import program as p
 from stapy.record import Record
 from stapy.translate import arrays
 from stapy.translate.body import Body

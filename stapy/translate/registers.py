@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from stapy.elaborate import program as p
+from stapy.ir import program as p
 from stapy.translate.effects import walk
 from stapy.translate.embedded import hides, words_in
 from stapy.translate.operations import DWARF_REGISTERS

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stapy.diagnostics import Bug
-from stapy.elaborate import program as p
+from stapy.ir import program as p
 from stapy.translate import arrays
 from stapy.translate.assignments import evaluate
 from stapy.translate.body import Body, Loop

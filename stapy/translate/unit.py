@@ -6,7 +6,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from stapy.diagnostics import Bug, Diagnostics, Span
-from stapy.elaborate import program as p
+from stapy.ir import program as p
 from stapy.translate.costs import Costs
 from stapy.translate.ctext import string_literal, verbatim
 from stapy.translate.effects import walk

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stapy.elaborate.dump import dump_program
+from stapy.ir.dump import dump_program
 from tests.elaborate.support import run
 
 FOLDER = Path(__file__).parent / "cases"

@@ -13,8 +13,8 @@ from stapy.debuginfo.find import Places
 from stapy.debuginfo.sites import FunctionSite
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.elaborate import elaborate
-from stapy.elaborate.program import Program
 from stapy.elaborate.services import NoLibrary, Services
+from stapy.ir.program import Program
 from stapy.options import Options
 from stapy.parse import nodes as n
 from stapy.parse import parse_script

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from stapy.elaborate import program as p
-from stapy.elaborate.program import Program
-from stapy.elaborate.walk import walk
+from stapy.ir import program as p
+from stapy.ir.program import Program
+from stapy.ir.walk import walk
 from tests.elaborate.golden import LIBRARY
 from tests.elaborate.support import run
 

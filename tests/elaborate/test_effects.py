@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from stapy.elaborate import program as p
-from stapy.elaborate.dump import dump_program, statement
-from stapy.elaborate.program import Program
-from stapy.elaborate.walk import walk
+from stapy.ir import program as p
+from stapy.ir.dump import dump_program, statement
+from stapy.ir.program import Program
+from stapy.ir.walk import walk
 from tests.elaborate.golden import LIBRARY
 from tests.elaborate.support import run
 
@@ -200,7 +200,7 @@ def test_features() -> None:
 
 
 def _walk(node: p.Stmt) -> list[object]:
-    from stapy.elaborate.walk import walk
+    from stapy.ir.walk import walk
 
     return walk(node)
 

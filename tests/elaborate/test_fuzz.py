@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stapy.diagnostics import Stop
-from stapy.elaborate.dump import dump_program
+from stapy.ir.dump import dump_program
 from tests.elaborate.golden import LIBRARY
 from tests.elaborate.grammar import NOISE, SCRIPT
 from tests.elaborate.support import run

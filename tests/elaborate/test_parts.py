@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from stapy.diagnostics import NOWHERE, Span
-from stapy.elaborate import program as p
 from stapy.elaborate.fold import constant, fold, wrap
 from stapy.elaborate.printing import FormatError, parse_format, wants
 from stapy.elaborate.syntax import markers
 from stapy.elaborate.typevars import TypeTable
-from stapy.elaborate.walk import fingerprint, walk
+from stapy.ir import program as p
+from stapy.ir.walk import fingerprint, walk
 
 HIGH = 2**63 - 1
 LOW = -(2**63)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from stapy.diagnostics import Diagnostics, SourceMap
-from stapy.elaborate import program as p
 from stapy.elaborate.check import settings
+from stapy.ir import program as p
 
 GLOBALS = [
     p.Global("count", "g_count", p.LONG),

@@ -14,7 +14,7 @@ from stapy.debuginfo.dwarf.index import FunctionRow, Site
 from stapy.debuginfo.dwarf.kernel import Passing, Place
 from stapy.debuginfo.dwarf.variables import Variable
 from stapy.debuginfo.find import FunctionSite, Places
-from stapy.elaborate.dump import dump_program
+from stapy.ir.dump import dump_program
 from tests.elaborate import support as s
 
 

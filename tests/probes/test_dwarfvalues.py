@@ -8,7 +8,7 @@ from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.dwarf.expressions import Op
 from stapy.debuginfo.dwarf.kernel import Passing
 from stapy.debuginfo.dwarf.variables import Variable
-from stapy.elaborate.program import (
+from stapy.ir.program import (
     BinaryOp,
     Conditional,
     Const,

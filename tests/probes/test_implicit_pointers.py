@@ -7,7 +7,7 @@ import pytest
 from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.dwarf.expressions import Op
 from stapy.debuginfo.dwarf.variables import Variable
-from stapy.elaborate.dump import dump_program
+from stapy.ir.dump import dump_program
 from tests.elaborate import support as s
 
 from .test_dwarfpoints import INSIDE, Info

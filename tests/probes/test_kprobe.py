@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stapy.elaborate.program import BinaryOp, Const, ContextValue, Expr
+from stapy.ir.program import BinaryOp, Const, ContextValue, Expr
 from stapy.probes import abi, blacklist
 from tests.elaborate import support as s
 from tests.probes.test_begin_end import rows

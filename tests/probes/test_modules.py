@@ -12,7 +12,7 @@ from stapy.debuginfo.dwarf.index import Index
 from stapy.debuginfo.dwarf.kernel import DwarfFile, Place
 from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.sites import FunctionSite
-from stapy.elaborate.program import PER_CPU, ModuleAddress
+from stapy.ir.program import PER_CPU, ModuleAddress
 from stapy.probes.dwarfvars import global_variable
 from tests.debuginfo.dwarf import samples
 from tests.debuginfo.dwarf.test_kernel import opened

@@ -9,8 +9,8 @@ from typing import Any
 from stapy.cli import parse as parse_options
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.elaborate import elaborate
-from stapy.elaborate.program import Program
 from stapy.elaborate.services import Services
+from stapy.ir.program import Program
 from stapy.options import Options
 from stapy.parse import parse_script
 from stapy.parse.facts import PreprocessFacts

@@ -22,7 +22,7 @@ from stapy.debuginfo.errors import DebuginfoError
 from stapy.diagnostics import NOWHERE
 from stapy.elaborate.chains import Place
 from stapy.elaborate.pretty import _Writer
-from stapy.elaborate.program import Expr
+from stapy.ir.program import Expr
 from stapy.probes.dwarfmachine import Machine
 from stapy.probes.dwarfnumbers import Unavailable, address_of, const
 from stapy.probes.dwarfvalues import _in_pieces

@@ -13,7 +13,7 @@ from stapy.debuginfo.dwarf import constants as k
 from stapy.debuginfo.dwarf.expressions import Op, location
 from stapy.debuginfo.dwarf.ranges import entry_address
 from stapy.debuginfo.find import Debuginfo
-from stapy.elaborate.program import ContextValue
+from stapy.ir.program import ContextValue
 from stapy.probes import abi
 
 from .oracle import opened, text

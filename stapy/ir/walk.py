@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stapy.elaborate import program as p
+from stapy.ir import program as p
 from stapy.record import PLACES, Record
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stapy.elaborate import program as p
-from stapy.elaborate.walk import walk
+from stapy.ir import program as p
+from stapy.ir.walk import walk
 from stapy.record import Record, new
 
 if TYPE_CHECKING:

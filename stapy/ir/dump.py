@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stapy.elaborate import program as p
-from stapy.probes.family import quote
+from stapy.ir import program as p
+from stapy.ir.literals import quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from stapy.debuginfo.ctypes import CType
-from stapy.elaborate.program import Expr
+from stapy.ir.program import Expr
 from stapy.record import Record, new
 
 

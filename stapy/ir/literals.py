@@ -1,0 +1,19 @@
+"""Values as the language writes them."""
+
+from __future__ import annotations
+
+
+def quote(text: str) -> str:
+    """A string literal of the language."""
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'  # nearly always; lists have tens of thousands
+    table = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+    out = []
+    for char in text:
+        if char in table:
+            out.append(table[char])
+        elif 32 <= ord(char) < 127:
+            out.append(char)
+        else:
+            out.append(f"\\{ord(char):03o}")
+    return '"' + "".join(out) + '"'
