@@ -11,10 +11,11 @@ import errno
 import os
 import sys
 
-from stapy import LANGUAGE_VERSION, __version__, foreign, writing
-from stapy.option_table import MESSAGE_FORMATS, TABLE, Option, UsageError
-from stapy.options import Options
+from stapy import LANGUAGE_VERSION, __version__
+from stapy.options import Options, foreign
+from stapy.options.table import MESSAGE_FORMATS, TABLE, Option, UsageError
 from stapy.paths import is_file
+from stapy.terminal import writing
 
 _ALL = [*TABLE, *foreign.TABLE]
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -119,7 +120,7 @@ def _parse_short(options: Options, word: str, queue: list[str], script: bool) ->
 def _unknown_option(name: str, close: list[str]) -> str:
     if len(close) > 1:
         return f"option '{name}' could be any of: " + ", ".join("--" + long for long in close)
-    from stapy.suggest import nearest
+    from stapy.diagnostics.suggest import nearest
 
     known = [option.long for option in TABLE if option.long]
     near = nearest(name.lstrip("-"), known) if name.startswith("--") else []
@@ -282,10 +283,10 @@ def _check_environment() -> None:
 def _complain(text: str, form: str) -> None:
     """A command line that cannot be obeyed, in the format that was asked for."""
     if form == "json":
-        from stapy.layouts import json_line
+        from stapy.diagnostics.layouts import json_line
 
         print(json_line({"severity": "error", "kind": "ERROR", "message": text}), file=sys.stderr)
     else:
-        from stapy.render import harmless
+        from stapy.diagnostics.render import harmless
 
         print(f"ERROR: {harmless(text)}", file=sys.stderr)

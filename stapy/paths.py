@@ -31,6 +31,11 @@ def is_dir(path: Path | str) -> bool:
     return os.path.isdir(path)  # noqa: PTH112
 
 
+def package_dir() -> Path:
+    """Return the folder of stapy's own Python files."""
+    return _PACKAGE
+
+
 def data_dir(name: str) -> Path:
     """Folder ``tapsets``, ``runtime`` or ``templates``."""
     override = {"tapsets": "STAPY_TAPSETS", "runtime": "STAPY_RUNTIME"}.get(name)

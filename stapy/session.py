@@ -1,7 +1,7 @@
 """Options → a run of the five passes; the only module that knows all of them.
 
 Each pass is a method; what a pass says is shown as soon as it ends.  A script
-that was translated before is found by one key (`stapy.recall`) before pass 1
+that was translated before is found by one key (`stapy.cache.results`) before pass 1
 begins.
 """
 
@@ -13,10 +13,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from stapy import progress, writing
 from stapy.cache import Cache
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.diagnostics import Bug, Diagnostic, Diagnostics, SourceMap, Stop
+from stapy.terminal import progress, writing
 from stapy.timing import PassTimer, memory
 from stapy.trust import doubt, write_new
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from stapy.build.ahead import Ahead
     from stapy.build.module import Module
     from stapy.debuginfo.find import Debuginfo
+    from stapy.diagnostics.layouts import Form
     from stapy.elaborate.services import Services
     from stapy.ir.program import Program
     from stapy.kernel import Kernel
-    from stapy.layouts import Form
     from stapy.options import Options
     from stapy.parse.nodes import Script
     from stapy.translate.source import ModuleSource
@@ -67,7 +67,7 @@ class Session:
         except KeyboardInterrupt:
             status = 1
         except writing.Unwritable as error:
-            from stapy.tools.report import tell
+            from stapy.diagnostics.bug_report import tell
 
             tell(str(error), self.options)
             status = 1
@@ -80,12 +80,12 @@ class Session:
             self.diagnostics.error("semantic error", "E0290", f"damaged debug information: {error}")
             status = self.failed()
         except ImportError as error:
-            from stapy.tools.report import missing_package
+            from stapy.diagnostics.bug_report import missing_package
 
             missing_package(error, self.options)
             status = 1
         except Exception as error:
-            from stapy.tools.report import our_mistake
+            from stapy.diagnostics.bug_report import our_mistake
 
             our_mistake(error, self.options)
             status = 1
@@ -102,7 +102,7 @@ class Session:
             self.cache.clean()
             return 0
         if options.explain:
-            from stapy.tools.explain import explain
+            from stapy.diagnostics.explain import explain
 
             return explain(options.explain)
         self.begin()
@@ -112,12 +112,12 @@ class Session:
         self.read_texts()
         kernel = self.find_kernel()
         if options.listing is None and not options.dump and options.last_pass >= 4:
-            from stapy import recall
+            from stapy.cache import results
 
-            self.key = recall.key(options, self.texts, kernel)
+            self.key = results.key(options, self.texts, kernel)
             # Who keeps the folder wants to see all that is made in it.
             kept = options.keep or options.tmpdir is not None
-            found = None if kept else recall.find(self.cache, self.key, self.form_key())
+            found = None if kept else results.find(self.cache, self.key, self.form_key())
             if found is not None:
                 module, said = found
                 self.say(said)
@@ -126,10 +126,10 @@ class Session:
             self.check_tree(kernel)
             self.prepare_kit(kernel)
         elif options.listing is not None and not options.dump:
-            from stapy import recall
+            from stapy.cache import results
 
-            self.key = recall.list_key(options, self.texts, kernel)
-            listed = recall.find_list(self.cache, self.key)
+            self.key = results.list_key(options, self.texts, kernel)
+            listed = results.find_list(self.cache, self.key)
             if listed is not None:
                 self.write(listed)
                 return 0
@@ -158,11 +158,11 @@ class Session:
         self.check_host(kernel)
         built = self.build(source, kernel, services)
         if not self.diagnostics.errors:
-            from stapy import recall
+            from stapy.cache import results
 
             files = services.debuginfo.module_files()
             said = "".join(self.said)
-            recall.store(self.cache, self.key, built.path, said, files, self.form_key())
+            results.store(self.cache, self.key, built.path, said, files, self.form_key())
         return self.finish(built.path, kernel, cached=False)
 
     def begin(self) -> None:
@@ -219,10 +219,10 @@ class Session:
     def lasting(self, module: Path) -> Path:
         """Where the module will still be after this command."""
         if self.folder and not self.options.keep and self.folder in module.parents:
-            from stapy import recall
+            from stapy.cache import results
 
             # --poison-cache keeps us from reading what was there, not from naming what we wrote.
-            found = recall.find(self.cache.filled(), self.key, self.form_key())
+            found = results.find(self.cache.filled(), self.key, self.form_key())
             if found is not None:
                 return found[0]
             return self.keep_unnamed(module)
@@ -357,9 +357,9 @@ class Session:
         self.write(text)
         keep = not (options.dump or self.diagnostics.items or services.momentary)
         if lines and keep:
-            from stapy import recall
+            from stapy.cache import results
 
-            recall.store_list(self.cache, self.key, text, services.debuginfo.module_files())
+            results.store_list(self.cache, self.key, text, services.debuginfo.module_files())
         return 0 if lines else 1
 
     def elaborate(self, scripts: list[Script], services: Services) -> Program:
@@ -396,10 +396,9 @@ class Session:
 
     def default_name(self) -> str:
         """Module name without -m: equal scripts get equal names, so that the cache can work."""
-        from stapy import recall
-        from stapy.cache import key_of
+        from stapy.cache import key_of, results
 
-        return "stap_" + key_of(recall.text_key(self.options, self.texts))[:32]
+        return "stap_" + key_of(results.text_key(self.options, self.texts))[:32]
 
     def build(self, source: ModuleSource, kernel: Kernel, services: Services) -> Module:
         """Pass 4."""
@@ -617,12 +616,13 @@ class Session:
 
     def drawn(self, item: Diagnostic) -> str:
         """A message in the form that was asked for."""
-        from stapy.layouts import form_of
-        from stapy.render import use_color
+        from stapy.diagnostics.layouts import form_of
+        from stapy.diagnostics.render import use_color
+        from stapy.parse.tokens import KEYWORDS
 
         if self.form is None:
             name = self.options.message_format or "rich"
-            self.form = form_of(name, self.sources, max(self.options.verbose) > 0)
+            self.form = form_of(name, self.sources, max(self.options.verbose) > 0, KEYWORDS)
         return self.form(item, self.at_pass, use_color(self.options.color))
 
     def warn_here(self, code: str, message: str) -> None:
@@ -669,7 +669,7 @@ class Session:
         """A line on standard error."""
         progress.clear()
         if self.options.message_format == "json":
-            from stapy.layouts import json_line
+            from stapy.diagnostics.layouts import json_line
 
             fields = {"severity": severity, "kind": severity, "pass": self.at_pass, "message": text}
             text = json_line(fields)
@@ -691,7 +691,7 @@ class Session:
                     self.refuse("E0491", f"--tmpdir: others can change what is made there: {why}")
                 self.folder = folder
             else:
-                from stapy.build.folder import make_folder
+                from stapy.temporary import make_folder
 
                 self.folder = make_folder("session")
         return self.folder

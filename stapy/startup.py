@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stapy.diagnostics import Diagnostics, Span
+from stapy.diagnostics.suggest import distance, nearest
 from stapy.paths import exists, is_dir, is_file
-from stapy.suggest import distance, nearest
 
 if TYPE_CHECKING:
     from stapy.options import Options

@@ -134,7 +134,7 @@ def test_needing_root_is_said_before_anything_is_made(
 def test_a_line_for_what_takes_seconds(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    from stapy import progress
+    from stapy.terminal import progress
 
     progress.tell("booting")
     progress.clear()

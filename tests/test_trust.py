@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from stapy import cli, paths, trust
-from stapy.build.folder import scratch_root
 from stapy.cache import Cache
 from stapy.options import Options
 from stapy.session import Session
+from stapy.temporary import scratch_root
 
 HIS = 12345  # another user
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")

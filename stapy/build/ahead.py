@@ -15,14 +15,14 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from stapy import progress
 from stapy.build.container import VARIABLE
 from stapy.build.driver import kbuild_wanted
-from stapy.build.folder import temporary_folder
 from stapy.build.kit import KIND, BuildKernel, kit_key, open_kit
 from stapy.cache import Cache
 from stapy.options import Options
 from stapy.paths import data_dir, exists
+from stapy.temporary import temporary_folder
+from stapy.terminal import progress
 
 
 class Ahead:

@@ -121,7 +121,7 @@ def _nothing() -> NoReturn:
 
 def _capture(build_dir: Path, *, whole: bool) -> tuple[Commands, Result] | None:
     """One build of the dummy; None when it was not whole and the last link could not be had."""
-    from stapy.build.folder import temporary_folder
+    from stapy.temporary import temporary_folder
 
     words = () if whole else ("KBUILD_MODPOST_NOFINAL=1",)
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from stapy.build import kbuild
 from stapy.build.compile import ImportsRefused, Job, NoShortWay, ShortWay
 from stapy.build.container import VARIABLE, Container, ContainerError
-from stapy.build.folder import scratch_root
 from stapy.build.kit import BuildKernel, KitError, kit_key, open_kit
 from stapy.build.library import Library
 from stapy.build.messages import Reporter, missing_program
@@ -20,6 +19,7 @@ from stapy.build.module import Module
 from stapy.cache import Cache, key_of
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.paths import data_dir, exists
+from stapy.temporary import scratch_root
 
 if TYPE_CHECKING:
     from stapy.build.process import Result

@@ -19,13 +19,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from stapy import __version__, progress
+from stapy import __version__
 from stapy.build.commands import CaptureError, Commands, capture, fill, load
 from stapy.build.library import owners
 from stapy.build.process import run
 from stapy.cache import Cache, file_identity, key_of
 from stapy.paths import exists
 from stapy.record import Record
+from stapy.terminal import progress
 
 if TYPE_CHECKING:
     from stapy.build.process import Result

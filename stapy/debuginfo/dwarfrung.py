@@ -52,7 +52,7 @@ def fetch_dwarf(
 
 def notice(text: str) -> None:
     """Something that takes a while begins: tell it now, not with the other messages."""
-    from stapy import progress
+    from stapy.terminal import progress
 
     progress.tell(text)
 

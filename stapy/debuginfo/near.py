@@ -18,7 +18,7 @@ _STUBS = (
 def symbols(info: Debuginfo, name: str, limit: int) -> list[str]:
     """See `Debuginfo.near_symbols`."""
     from stapy.debuginfo.symbols import is_function
-    from stapy.suggest import nearest
+    from stapy.diagnostics.suggest import nearest
 
     table = info.loaded.symbols
     if table is None:
@@ -31,7 +31,7 @@ def symbols(info: Debuginfo, name: str, limit: int) -> list[str]:
 def functions(info: Debuginfo, name: str, limit: int, module: str | None) -> list[str]:
     """See `Debuginfo.near`."""
     from stapy.debuginfo.symbols import is_function
-    from stapy.suggest import nearest
+    from stapy.diagnostics.suggest import nearest
 
     names: set[str] = set()
     for _, loaded in info.units(module):
@@ -48,7 +48,7 @@ def functions(info: Debuginfo, name: str, limit: int, module: str | None) -> lis
 
 def tracepoints(info: Debuginfo, name: str, limit: int) -> list[str]:
     """See `Debuginfo.near_tracepoints`."""
-    from stapy.suggest import nearest
+    from stapy.diagnostics.suggest import nearest
 
     btf = info.loaded.btf
     system, _, name = name.rpartition(":")
@@ -60,7 +60,7 @@ def tracepoints(info: Debuginfo, name: str, limit: int) -> list[str]:
 
 def types(info: Debuginfo, name: str, limit: int) -> list[str]:
     """See `Debuginfo.near_types`."""
-    from stapy.suggest import nearest
+    from stapy.diagnostics.suggest import nearest
 
     btf = info.loaded.btf
     word, _, tag = name.rpartition(" ")
@@ -72,7 +72,7 @@ def types(info: Debuginfo, name: str, limit: int) -> list[str]:
 
 def enumerators(info: Debuginfo, name: str, limit: int) -> list[str]:
     """See `Debuginfo.near_enumerators`."""
-    from stapy.suggest import nearest
+    from stapy.diagnostics.suggest import nearest
 
     btf = info.loaded.btf
     names = btf.enumerators() if btf else ()

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from stapy.debuginfo import ctypes
 from stapy.diagnostics import Diagnostic
+from stapy.diagnostics.suggest import listed
 from stapy.elaborate.chains import Place, finish
 from stapy.elaborate.pending import Pending
 from stapy.ir import program as p
 from stapy.parse import nodes as n
-from stapy.suggest import listed
 
 if TYPE_CHECKING:
     from stapy.diagnostics import Span

@@ -294,7 +294,7 @@ def complete(low: Lowerer, type: ctypes.Struct, place: Place) -> ctypes.Struct |
 
 
 def _unknown_member(low: Lowerer, type: ctypes.Struct, step: n.Member) -> Pending:
-    from stapy.suggest import nearest
+    from stapy.diagnostics.suggest import nearest
 
     names = ctypes.member_names(type)
     kind = f"{type.kind} {type.name}".strip()

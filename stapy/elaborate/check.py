@@ -24,7 +24,7 @@ def settings(given: dict[str, str], variables: list[p.Global], diagnostics: Diag
     for name, value in given.items():
         var = known.get(name)
         if var is None:
-            from stapy.suggest import did_you_mean
+            from stapy.diagnostics.suggest import did_you_mean
 
             diagnostics.warning(
                 "W0614",

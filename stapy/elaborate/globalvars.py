@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from stapy.diagnostics.suggest import listed
 from stapy.elaborate import casts, targets
 from stapy.elaborate.chains import Place, finish
 from stapy.ir import program as p
 from stapy.parse import nodes as n
-from stapy.suggest import listed
 
 if TYPE_CHECKING:
     from stapy.diagnostics import Diagnostic
@@ -93,7 +93,7 @@ def _missing(
 
 
 def _near(low: Lowerer, name: str, module: str | None) -> list[str]:
-    from stapy.suggest import nearest
+    from stapy.diagnostics.suggest import nearest
 
     dwarf = low.services.debuginfo.dwarf_of(module)
     return nearest(name, dwarf.index.variables_like(name), 2) if dwarf is not None else []

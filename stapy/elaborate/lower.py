@@ -357,7 +357,7 @@ class Lowerer:
 
     def missing_array(self, name: str, arity: int, span: Span) -> p.Expr:
         """Report an array that is not declared."""
-        from stapy.suggest import nearest
+        from stapy.diagnostics.suggest import nearest
 
         near = nearest(name, self.names.global_names(self.body.file), 3)
         notes = [f"globals with similar names: {', '.join(near)}"] if near else []

@@ -283,7 +283,7 @@ NOT_YET = {"process", "procfs", "java", "python2", "python3", "input", "nfs", "n
 
 def _explain(error: PointError, mismatch: Mismatch, above: str) -> None:
     """Say what could stand where nothing matched."""
-    from stapy.suggest import nearest
+    from stapy.diagnostics.suggest import nearest
 
     component = mismatch.component
     if mismatch.kinds:
@@ -312,7 +312,7 @@ def _explain(error: PointError, mismatch: Mismatch, above: str) -> None:
         return
     error.notes = [f"'{component.name}' is not one of the {len(names)} names{under}"]
     error.notes.append(f"stapy -l '{above + '.*' if above else '*'}' lists them")
-    from stapy.habits import FAMILIES
+    from stapy.diagnostics.habits import FAMILIES
 
     near = nearest(component.name, names, 3)
     if not above and component.name in FAMILIES:

@@ -371,8 +371,8 @@ class Resolver:
         return result
 
     def _unknown_function(self, low: Lowerer, node: n.Call) -> None:
-        from stapy.habits import function_hint
-        from stapy.suggest import nearest
+        from stapy.diagnostics.habits import function_hint
+        from stapy.diagnostics.suggest import nearest
 
         names = sorted({*self.names.function_names(low.body.file), *PRINTERS})
         near = nearest(node.name, names, MAX_SHOWN)

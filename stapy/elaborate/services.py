@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.options import Options
-from stapy.parse.facts import compare_versions
+from stapy.options.versions import compare_versions
 from stapy.record import Record
 
 if TYPE_CHECKING:

@@ -93,7 +93,7 @@ def _variable(low: Lowerer, node: n.Target, variable: TargetVariable) -> p.Expr:
 
 def _unknown(low: Lowerer, node: n.Target, scope: TargetScope, whole: TargetScope) -> p.Expr:
     """``whole`` is what the deepest rung knows, at the function's entry for a return probe."""
-    from stapy.suggest import nearest
+    from stapy.diagnostics.suggest import nearest
 
     if node.name in whole.unavailable:
 

@@ -203,7 +203,7 @@ class Inference:
         if isinstance(item, p.CallOp):
             self._void(item)
             return
-        from stapy.habits import argument_hint, variable_hint
+        from stapy.diagnostics.habits import argument_hint, variable_hint
 
         name = item.name if isinstance(item, p.LocalRef) else item.var.name
         kept = entry(name) if entry is not None and isinstance(item, p.LocalRef) else None

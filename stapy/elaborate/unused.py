@@ -79,7 +79,7 @@ def never_assigned_locals(resolver: Resolver) -> None:
         for f in resolver.functions
         if f.function.body is not None
     ]
-    from stapy.habits import argument_hint, variable_hint
+    from stapy.diagnostics.habits import argument_hint, variable_hint
 
     for body, names, raw in bodies:
         for ref in check.unassigned(body, names):

@@ -126,7 +126,7 @@ def parse_script(
 
 def _other_language(text: str, source: int, diagnostics: Diagnostics) -> bool:
     """Report a script for another tracer: one message, in place of one for each word."""
-    from stapy.habits import foreign_language
+    from stapy.diagnostics.habits import foreign_language
 
     found = foreign_language(text)
     if found is None:

@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 from stapy import LANGUAGE_VERSION
 from stapy.diagnostics import Diagnostics
-from stapy.parse.facts import PreprocessFacts, compare_versions
+from stapy.diagnostics.suggest import did_you_mean
+from stapy.options.versions import compare_versions
+from stapy.parse.facts import PreprocessFacts
 from stapy.parse.numbers import parse_number
 from stapy.parse.tokens import Token
-from stapy.suggest import did_you_mean
 
 _ORDER: dict[str, Callable[[int], bool]] = {
     "LT": lambda c: c < 0,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stapy.diagnostics import Label
+from stapy.diagnostics.suggest import did_you_mean
 from stapy.parse.tokens import AT_WORDS, KEYWORDS, OPERATORS, PRINTERS, Token
-from stapy.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from stapy.parse.grammar import Feed

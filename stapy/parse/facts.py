@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from stapy import LANGUAGE_VERSION
 from stapy.diagnostics import Span
+from stapy.options.versions import compare_versions
 from stapy.record import Record, new
 
 
@@ -55,23 +56,6 @@ class PreprocessFacts(Record):
     def at_least(self, version: str) -> bool:
         """Whether the language spoken is that of ``version`` or newer."""
         return compare_versions(self.compatible or LANGUAGE_VERSION, version) >= 0
-
-
-_PIECE = re.compile(r"\d+|\D")
-
-
-def compare_versions(a: str, b: str) -> int:
-    """-1, 0 or 1; runs of digits compare as numbers, all else letter by letter."""
-    left, right = _PIECE.findall(a), _PIECE.findall(b)
-    for x, y in zip(left, right, strict=False):
-        if x == y:
-            continue
-        if x.isdigit() and y.isdigit():
-            if int(x) == int(y):
-                continue
-            return -1 if int(x) < int(y) else 1
-        return -1 if x < y else 1
-    return (len(left) > len(right)) - (len(left) < len(right))
 
 
 def arch_name(machine: str) -> str:

@@ -6,13 +6,13 @@ import re
 from typing import Any
 
 from stapy.diagnostics import Diagnostics, Label, Span
+from stapy.diagnostics.suggest import did_you_mean
 from stapy.parse import nodes as n
 from stapy.parse.comments import doc_before
 from stapy.parse.facts import PreprocessFacts
 from stapy.parse.numbers import parse_number, wrap
 from stapy.parse.points import PointActions
 from stapy.parse.tokens import Token
-from stapy.suggest import did_you_mean
 
 _NEEDS_GURU = "add option -g (guru mode), which allows code that can harm the system"
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from stapy.diagnostics import Diagnostics, Label
+from stapy.diagnostics.suggest import did_you_mean
 from stapy.parse.conditions import BadCondition, ConditionReader
 from stapy.parse.definitions import Definitions, Macro
 from stapy.parse.depth import CONDITIONALS
@@ -17,7 +18,6 @@ from stapy.parse.facts import PreprocessFacts
 from stapy.parse.lexer import as_bytes_text, tokenize
 from stapy.parse.tokens import AT_WORDS, Token
 from stapy.record import Record, new
-from stapy.suggest import did_you_mean
 
 _MAX_DEPTH = 200
 

@@ -184,7 +184,7 @@ def _kind(component: PointComponent | None) -> str:
     kind = text_of(component)
     if kind in TYPES and kind != "unspec":
         return kind
-    from stapy.suggest import nearest
+    from stapy.diagnostics.suggest import nearest
 
     names = list(TYPES)[1:]
     near = nearest(kind, names, 1)

@@ -60,7 +60,7 @@ def _nothing(
     """No match; which names there are is only looked up when the message is shown."""
 
     def explain(error: PointError) -> None:
-        from stapy.suggest import nearest
+        from stapy.diagnostics.suggest import nearest
 
         known = sorted(set(names()))
         near = nearest(text_of(component), known, 2)

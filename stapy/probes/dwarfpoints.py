@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stapy.habits import old_function
+from stapy.diagnostics.habits import old_function
 from stapy.ir.literals import quote
 from stapy.probes import blacklist, signatures
 from stapy.probes.family import Match, PointError, number_of, print_component, text_of
@@ -166,7 +166,7 @@ def module_of(found: dict[str, PointComponent], services: Any) -> str | None:
 
 def no_module(component: PointComponent, services: Any) -> PointError:
     """The error for a module that the kernel does not have."""
-    from stapy.suggest import listed, nearest
+    from stapy.diagnostics.suggest import listed, nearest
 
     name = text_of(component)
 
@@ -359,7 +359,7 @@ def _no_match(
 def _name_others(error: PointError, text: str, dwarf: DwarfFile) -> None:
     """What of a pattern is wrong: its file, its function, or that the one is in the other."""
     from stapy.debuginfo.dwarf.spec import parse
-    from stapy.suggest import listed, nearest
+    from stapy.diagnostics.suggest import listed, nearest
 
     spec = parse(text)
     if spec is None or error.hint:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stapy.debuginfo.ctypes import c_name
-from stapy.habits import old_function
+from stapy.diagnostics.habits import old_function
 from stapy.ir.literals import quote
 from stapy.probes import blacklist, dwarfpoints, signatures
 from stapy.probes.family import (

@@ -259,7 +259,7 @@ class Netfilter:
         text = text_of(component)
 
         def similar(error: PointError) -> None:
-            from stapy.suggest import nearest
+            from stapy.diagnostics.suggest import nearest
 
             elsewhere = [p.names[0] for p in _ALL if text in (p.hooks | p.priorities)]
             if elsewhere:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stapy.habits import system_call
+from stapy.diagnostics.habits import system_call
 from stapy.ir.literals import quote
 from stapy.probes.family import Form, Match, PointError, forms, text_of
 from stapy.record import Record, replace

@@ -99,7 +99,7 @@ def _text(text: str) -> str:
 def stapy_page() -> str:
     """The page stapy(1)."""
     from stapy.cli import option_names
-    from stapy.option_table import TABLE
+    from stapy.options.table import TABLE
 
     rows = [f".TP\n.B {_text(option_names(one))}\n{_text(one.help)}\n" for one in TABLE]
     return _HEAD + '.TH STAPY 1 "" "stapy"\n' + _STAPY + "".join(rows) + _STAPY_END

@@ -6,10 +6,10 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from stapy import progress
 from stapy.run.messages import Messages
 from stapy.run.options import RunOptions
 from stapy.run.output import open_file
+from stapy.terminal import progress
 from stapy.vm import VmError
 from stapy.vm.classify import excerpt
 from stapy.vm.machine import (

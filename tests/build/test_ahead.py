@@ -30,7 +30,7 @@ def test_pass_4_waits_for_it(
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("stapy.progress.on_terminal", lambda: True)
+    monkeypatch.setattr("stapy.terminal.progress.on_terminal", lambda: True)
     cache = Cache(tmp_path / "cache")
     ahead = prepare(installed()[-1], Options(runtime_dir=str(runtime)), cache, lambda: FACTS)
     assert ahead

@@ -201,7 +201,7 @@ def test_kit_is_made_once(
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("stapy.progress.on_terminal", lambda: True)
+    monkeypatch.setattr("stapy.terminal.progress.on_terminal", lambda: True)
     cache = Cache(tmp_path / "cache")
     newest(cache=cache)
     assert capfd.readouterr().err.count("making the build kit") == 1

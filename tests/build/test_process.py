@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from stapy.build.folder import scratch_root, temporary_folder
 from stapy.build.process import Process, clean_environment, find_program, run, run_many
+from stapy.temporary import scratch_root, temporary_folder
 
 
 @pytest.mark.parametrize(

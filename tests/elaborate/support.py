@@ -211,22 +211,22 @@ class FakeDebuginfo:
         return (INT, 0x40) if name == "ticks" else None
 
     def near(self, name: str, limit: int = 3, module: str | None = None) -> list[str]:
-        from stapy.suggest import nearest
+        from stapy.diagnostics.suggest import nearest
 
         return nearest(name, [n for n, _ in FUNCTIONS], limit)
 
     def near_types(self, name: str, limit: int = 3) -> list[str]:
-        from stapy.suggest import nearest
+        from stapy.diagnostics.suggest import nearest
 
         return nearest(name.rpartition(" ")[2], TYPES, limit)
 
     def near_enumerators(self, name: str, limit: int = 3) -> list[str]:
-        from stapy.suggest import nearest
+        from stapy.diagnostics.suggest import nearest
 
         return nearest(name, [item.name for item in MODE.values], limit)
 
     def near_tracepoints(self, name: str, limit: int = 3) -> list[str]:
-        from stapy.suggest import nearest
+        from stapy.diagnostics.suggest import nearest
 
         return nearest(name.rpartition(":")[2], [t.name for t in TRACEPOINTS], limit)
 

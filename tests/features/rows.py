@@ -4,7 +4,7 @@ A row is ``| ID | Feature | stapy | shown by |``.  The last cell lists reference
 separated by commas::
 
     tests/vm/cases/timers.stp                     a script is a case by itself
-    tests/test_cli.py::test_options               a function of a Python file, or a table
+    tests/options/test_cli.py::test_options               a function of a Python file, or a table
     tests/elaborate/cases/points.txt              a list of cases; a quotation tells which
     tests/golden/formats.stp `%#c`                with the words that show the feature
 

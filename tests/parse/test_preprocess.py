@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from stapy.parse.facts import arch_name, compare_versions
+from stapy.options.versions import compare_versions
+from stapy.parse.facts import arch_name
 from stapy.parse.printer import print_script
 from tests.parse.helpers import facts, good, parse
 

@@ -260,7 +260,7 @@ class Index:
 
     def files_like(self, pattern: str) -> list[str]:
         """Files whose last part is like a pattern's, only those in its folder if there are any."""
-        from stapy.suggest import nearest
+        from stapy.diagnostics.suggest import nearest
 
         folder, _, last = pattern.rpartition("/")
         by_name: dict[str, list[str]] = {}

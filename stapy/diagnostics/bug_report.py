@@ -18,7 +18,7 @@ def our_mistake(error: Exception, options: Options) -> None:
     if "as" in options.rlimits and _out_of_memory(error):
         tell(f"the limit of --rlimit-as is too small: {options.rlimits['as']} bytes", options)
         return
-    from stapy.build.folder import scratch_root
+    from stapy.temporary import scratch_root
     from stapy.trust import write_new
 
     # Others may write to that folder as well: no name that they could guess.
@@ -75,7 +75,7 @@ def missing_package(error: ImportError, options: Options) -> None:
 def tell(text: str, options: Options) -> None:
     """An error on standard error, in the form that was asked for."""
     if options.message_format == "json":
-        from stapy.layouts import json_line
+        from stapy.diagnostics.layouts import json_line
 
         text = json_line({"severity": "error", "kind": "ERROR", "message": text})
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from stapy.diagnostics import Source
+from stapy.diagnostics.model import Source
 
 
 class Foreign(NamedTuple):

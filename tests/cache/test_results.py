@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stapy import recall
-from stapy.cache import Cache
+from stapy.cache import Cache, results
 
 
 @pytest.fixture
@@ -24,22 +23,22 @@ def module(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("text", ["", 'kernel.function("a")\nb\n', "\udcff\n3\n"])
 def test_a_list_comes_back(cache: Cache, module: Path, text: str) -> None:
-    assert recall.find_list(cache, "k") is None
-    recall.store_list(cache, "k", text, [module, module.with_name("missing")])
-    assert recall.find_list(cache, "k") == text
+    assert results.find_list(cache, "k") is None
+    results.store_list(cache, "k", text, [module, module.with_name("missing")])
+    assert results.find_list(cache, "k") == text
 
 
 @pytest.mark.parametrize("change", ["rebuilt", "removed", "new"])
 def test_a_kernel_module_that_changed(cache: Cache, module: Path, change: str) -> None:
     other = module.with_name("other.ko")
-    recall.store_list(cache, "k", "list", [module, other])
-    recall.store(cache, "k", module, "said", [module, other])
-    assert recall.find(cache, "k") is not None
+    results.store_list(cache, "k", "list", [module, other])
+    results.store(cache, "k", module, "said", [module, other])
+    assert results.find(cache, "k") is not None
     if change == "rebuilt":
         module.write_bytes(b"three")
     elif change == "removed":
         module.unlink()
     else:
         other.write_bytes(b"")
-    assert recall.find_list(cache, "k") is None
-    assert recall.find(cache, "k") is None
+    assert results.find_list(cache, "k") is None
+    assert results.find(cache, "k") is None

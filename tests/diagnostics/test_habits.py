@@ -11,10 +11,10 @@ import pytest
 
 from stapy.build.process import find_program
 from stapy.cli import main
-from stapy.habits import foreign_language, old_function, tracepoint
+from stapy.diagnostics.habits import foreign_language, old_function, tracepoint
 from tests.test_startup import bound_by_permissions
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize(

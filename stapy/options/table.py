@@ -1,6 +1,6 @@
 """The table of the command line's options, and what each sets.
 
-Options of SystemTap that stapy does not have are in `stapy.foreign`.
+Options of SystemTap that stapy does not have are in `stapy.options.foreign`.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ def _unprivileged(options: Options, value: str) -> None:
 
 
 def _compatible(options: Options, value: str) -> None:
-    from stapy.parse.facts import compare_versions
+    from stapy.options.versions import compare_versions
 
     if not value or not value[0].isdigit() or compare_versions(value, LANGUAGE_VERSION) > 0:
         raise UsageError(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import stapy
-from stapy.explain import page, pages, unknown
+from stapy.diagnostics.explain import page, pages, unknown
 from tests.parse.refused import REFUSED
 
 ROOT = Path(stapy.__file__).parent
@@ -21,7 +21,7 @@ ELSEWHERE = {"E0147", "E0170", "E0171"}
 def used_in(folder: Path) -> set[str]:
     found: set[str] = set()
     for path in folder.glob("**/*.py"):
-        if path.parent.name != "diagnostics_pages":
+        if path.parent.name != "pages":
             found |= set(CODE.findall(path.read_text()))
     return found
 

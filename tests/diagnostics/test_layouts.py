@@ -13,9 +13,9 @@ import pytest
 
 from stapy.cli import main, message_format
 from stapy.diagnostics import Diagnostic, SourceMap, Span
-from stapy.render import render
+from stapy.diagnostics.render import render
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 MACRO = "@define m(a) %( @a + foo() %)\nprobe begin { x = @m(1) println(x)\n}"
 
 # A script and all that SystemTap 4.8 said about it; "…" stands for what need not agree.
@@ -296,7 +296,7 @@ def test_a_name_of_a_script_forges_no_message(
 @pytest.mark.parametrize("form", ["systemtap", "rich"])
 def test_nor_does_a_label(form: str, capsys: pytest.CaptureFixture[str]) -> None:
     from stapy.diagnostics import Label
-    from stapy.layouts import form_of
+    from stapy.diagnostics.layouts import form_of
 
     sources = SourceMap()
     place = Span(sources.add("a.stp", "probe begin {}\n"), 6, 11)

@@ -10,7 +10,7 @@ import os
 import sys
 import unicodedata
 
-from stapy.diagnostics import Diagnostic, Source, SourceMap, Span
+from stapy.diagnostics.model import Diagnostic, Source, SourceMap, Span
 
 _WIDTH = 110  # columns of source text that are shown where no terminal says less
 _NARROW = 40  # a terminal is taken to be at least this wide

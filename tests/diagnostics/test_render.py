@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stapy.diagnostics import NOWHERE, Diagnostic, Label, SourceMap, Span
-from stapy.render import colors_from, render, use_color
+from stapy.diagnostics.render import colors_from, render, use_color
 from tests.parse.helpers import parse
 
 

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stapy.cache import Cache, file_identity, key_of
-from stapy.paths import data_dir
+from stapy.cache.store import Cache, file_identity, key_of
+from stapy.paths import data_dir, package_dir
 
 if TYPE_CHECKING:
     from stapy.kernel import Kernel
@@ -45,7 +45,7 @@ def key(options: Options, texts: list[tuple[str, str]], kernel: Kernel) -> str:
 
     runtime = Path(options.runtime_dir) if options.runtime_dir else data_dir("runtime")
     folders = [
-        Path(__file__).parent,
+        package_dir(),
         runtime,
         data_dir("templates"),
         data_dir("tapsets"),

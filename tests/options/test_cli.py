@@ -11,7 +11,7 @@ import pytest
 
 from stapy.cli import UsageError, main, parse, usage
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize(

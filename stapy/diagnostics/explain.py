@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from stapy.suggest import nearest
+import sys
+
+from stapy.diagnostics.suggest import nearest
+from stapy.terminal.writing import write
 
 
 def pages() -> dict[str, str]:
     """All pages by code; the first line of each is its title."""
-    from stapy.diagnostics_pages import later, parse, points
+    from stapy.diagnostics.pages import later, parse, points
 
     return {**parse.PAGES, **points.PAGES, **later.PAGES}
 
@@ -25,3 +28,13 @@ def unknown(code: str) -> str:
     near = nearest(code.upper(), pages())
     hint = f"; similar: {', '.join(near)}" if near else ""
     return f"no message has the code '{code}'{hint}"
+
+
+def explain(code: str) -> int:
+    """Print the page of a code; the exit status."""
+    text = page(code)
+    if text is None:
+        print(unknown(code), file=sys.stderr)
+        return 1
+    write(text)
+    return 0

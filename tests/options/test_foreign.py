@@ -10,7 +10,7 @@ import pytest
 from stapy.cli import UsageError, main, parse
 from stapy.run.cli import main as run_main
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 # Names as the manual pages of SystemTap 5.6 have them.
 _STAP = """
@@ -83,9 +83,9 @@ SHOWN = [
 ]  # fmt: skip
 # What only a later pass shows, and where that is tested.
 ELSEWHERE = {
-    "-": 'tests/test_cli.py: "-"',
+    "-": 'tests/options/test_cli.py: "-"',
     "-k": "tests/vm/test_options.py: -k",
-    "-P": "tests/test_cli.py: -P",
+    "-P": "tests/options/test_cli.py: -P",
     "-B": "tests/build/test_driver.py: kbuild_flags",
     "--all-modules": "tests/translate/test_lines.py: all",
     "-o": "tests/vm/test_consumer.py: -o",
@@ -95,8 +95,8 @@ ELSEWHERE = {
     "-S": "tests/vm/test_consumer.py: -S",
     "-T": "tests/vm/test_consumer.py: -T",
     "--skip-badvars": "tests/elaborate/test_effects.py: skip_badvars",
-    "--clean-cache": "tests/test_cache.py: clean",
-    "--disable-cache": "tests/test_cli.py: --disable-c",
+    "--clean-cache": "tests/cache/test_store.py: clean",
+    "--disable-cache": "tests/options/test_cli.py: --disable-c",
     "--poison-cache": "tests/build/test_places.py: poison",
     "--rlimit-cpu": "tests/test_startup.py: cpu",
     "--rlimit-nproc": "tests/test_startup.py: nproc",

@@ -27,7 +27,7 @@ def tell(text: str) -> None:
     if _Line.muted or not on_terminal():
         return
     _Line.shown = True
-    from stapy.render import terminal_width
+    from stapy.diagnostics.render import terminal_width
 
     room = (terminal_width() or 80) - 1
     print(f"{_ERASE}stapy: {text} …"[: room + len(_ERASE)], end="", file=sys.stderr, flush=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stapy.suggest import did_you_mean, distance, nearest
+from stapy.diagnostics.suggest import did_you_mean, distance, nearest
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,11 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
-from stapy.diagnostics import Diagnostic, Source, SourceMap, Span
-from stapy.parse.tokens import KEYWORDS
-from stapy.render import colors_from, harmless, one_line, render
+from stapy.diagnostics.model import Diagnostic, Source, SourceMap, Span
+from stapy.diagnostics.render import colors_from, harmless, one_line, render
 
 Form = Callable[[Diagnostic, int, bool], str]
 
@@ -23,7 +22,6 @@ _WORD = re.compile(
       |->|=~|!~|%[(?:)]|\S)""",
     re.VERBOSE,
 )
-_KEYWORDS = frozenset(KEYWORDS)
 _NAMES = re.compile(r"'([^']+)'")
 _POINT = re.compile(r"[\w*?$@\[\]{}]+(?:\([^()]*\))?(?:\.[\w*?\[\]{}]*(?:\([^()]*\))?)*\Z")
 # Mistakes of the lexer, which SystemTap tells with no word that was seen.
@@ -32,14 +30,17 @@ _MISMATCH = frozenset({"E0230"})
 _NO_MATCH = frozenset({"E0231", "E0232", "E0233", "E0234"})
 
 
-def form_of(name: str, sources: SourceMap, verbose: bool) -> Form:
-    """How a message is written under ``--message-format=NAME``: with its pass, with colours."""
+def form_of(name: str, sources: SourceMap, verbose: bool, keywords: Collection[str] = ()) -> Form:
+    """Return what writes a message under ``--message-format=NAME``: with its pass, with colours.
+
+    ``keywords`` are the words of the script language that are no identifiers.
+    """
     if name == "json":
         return lambda item, at_pass, color: json_line(as_json(item, sources, at_pass)) + "\n"
     if name == "short":
         return lambda item, at_pass, color: short(item, sources)
     if name == "systemtap":
-        systemtap = SystemTap(sources, verbose)
+        systemtap = SystemTap(sources, verbose, keywords)
         return lambda item, at_pass, color: systemtap.text(item, color)
     return lambda item, at_pass, color: render(item, sources, color)
 
@@ -123,9 +124,10 @@ class SystemTap:
     has not, are shown under ``-v``, and for messages that are about no place in a script.
     """
 
-    def __init__(self, sources: SourceMap, verbose: bool) -> None:
+    def __init__(self, sources: SourceMap, verbose: bool, keywords: Collection[str]) -> None:
         self._sources = sources
         self._verbose = verbose
+        self._keywords = keywords
         self._file = ""
         self._colors: dict[str, str] = {}
 
@@ -220,7 +222,7 @@ class SystemTap:
             return "string '" + harmless(text.strip('"')) + "'"
         if word.lastgroup == "embedded":
             return "embedded-code"
-        if text in _KEYWORDS:
+        if text in self._keywords:
             return "keyword"
         return f"{word.lastgroup} '{harmless(text)}'"
 

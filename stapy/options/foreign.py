@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 
-from stapy.option_table import Option, Setter, UsageError
 from stapy.options import Options
+from stapy.options.table import Option, Setter, UsageError
 
 _SERVERS = (
     "there are no compile servers: make the module with -p4 -r RELEASE, run it with stapy-run"

@@ -1,0 +1,1 @@
+"""What goes to standard output (`writing`) and the line of progress on a terminal (`progress`)."""
