@@ -66,10 +66,10 @@ def parse_script(
     used are added to ``used_arguments``.
     """
     from stapy.parse.depth import DEPTH, allow_recursion, check
-    from stapy.parse.glue import glue
     from stapy.parse.grammar import parse_tokens
     from stapy.parse.lexer import readable, tokenize
     from stapy.parse.nodes import Script
+    from stapy.parse.postlex import postlex
     from stapy.parse.preprocess import Preprocessor
 
     allow_recursion()
@@ -90,7 +90,7 @@ def parse_script(
         library=library,
     )
     words = preprocessor.run(tokens)
-    ready = glue(words) if facts.at_least("2.0") else glue(words, _commented(sources))
+    ready = postlex(words) if facts.at_least("2.0") else postlex(words, _commented(sources))
     if used_arguments is not None:
         used_arguments |= preprocessor.used_arguments
     if not ready:

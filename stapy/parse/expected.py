@@ -9,8 +9,8 @@ from stapy.diagnostics.suggest import did_you_mean
 from stapy.parse.tokens import AT_WORDS, KEYWORDS, OPERATORS, PRINTERS, Token
 
 if TYPE_CHECKING:
-    from stapy.parse.grammar import Feed
-    from stapy.parse.job import Job
+    from stapy.parse.actions import GrammarActions
+    from stapy.parse.feed import Feed
 
 _TOP = "expected 'probe', 'global', 'private', 'function', or '%{'"
 _STATEMENTS = [
@@ -81,8 +81,10 @@ _INFIX = frozenset(
 class Expectation:
     """Explains one syntax error from the row of the table that had no entry for the token."""
 
-    def __init__(self, job: Job, feed: Feed, table: dict[str, int], token: Token | None) -> None:
-        self.job = job
+    def __init__(
+        self, actions: GrammarActions, feed: Feed, table: dict[str, int], token: Token | None
+    ) -> None:
+        self.actions = actions
         self.feed = feed
         self.kinds = set(table) - {"error", "$end"}
         self.token = token
@@ -106,7 +108,7 @@ class Expectation:
             where = f"found {token.describe()}"
             if token.type in KEYWORDS.values() and message == "expected identifier":
                 where += ", which is a reserved word"
-        self.job.error(code, message, span, where, labels=self._labels(), hint=self._hint())
+        self.actions.error(code, message, span, where, labels=self._labels(), hint=self._hint())
 
     # --- the message --------------------------------------------------------
 

@@ -9,68 +9,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from stapy.diagnostics import Diagnostics, Span
+from stapy.diagnostics import Diagnostics
+from stapy.parse.actions import GrammarActions
 from stapy.parse.expected import Expectation
 from stapy.parse.facts import PreprocessFacts
-from stapy.parse.job import Job
+from stapy.parse.feed import Feed
 from stapy.parse.nodes import Decl
 from stapy.parse.tokens import Token
 
 _DECLARATIONS = frozenset({"PROBE", "FUNCTION", "GLOBAL", "PRIVATE"})
-_OPEN = {"LBRACE": "RBRACE", "LPAREN": "RPAREN", "LBRACK": "RBRACK"}
 
 _parser: Any = None
-
-
-class Feed:
-    """The tokens as PLY asks for them, with the brackets that are open."""
-
-    def __init__(self, tokens: list[Token], source: int, size: int) -> None:
-        self.tokens = tokens
-        self.at = 0
-        self.end = Span(source, size, size)
-        self.open: list[Token] = []
-        self.closed: list[Token] = []  # what the last token closed, if it was a bracket
-        self.missing: list[Token] = []  # braces that recovery puts in
-
-    def token(self) -> Token | None:
-        """The next token, None at the end."""
-        if self.missing:
-            token = self.missing.pop()
-            self._count(token)
-            return token
-        if self.at >= len(self.tokens):
-            return None
-        token = self.tokens[self.at]
-        self.at += 1
-        self._count(token)
-        return token
-
-    def _count(self, token: Token) -> None:
-        kind = token.type
-        self.closed = []
-        if kind in _OPEN:
-            self.open.append(token)
-        elif kind in ("RBRACE", "RPAREN", "RBRACK"):
-            for index in range(len(self.open) - 1, -1, -1):
-                if _OPEN[self.open[index].type] == kind:
-                    self.closed = self.open[index:]
-                    del self.open[index:]
-                    break
-                if kind != "RBRACE":
-                    break
-
-    def blocks(self) -> int:
-        """How many braces are open."""
-        return sum(token.type == "LBRACE" for token in self.open)
 
 
 class _Driver:
     """Parses one text; `problem` is what PLY calls at a syntax error."""
 
-    def __init__(self, feed: Feed, job: Job, damaged: set[int]) -> None:
+    def __init__(self, feed: Feed, actions: GrammarActions, damaged: set[int]) -> None:
         self.feed = feed
-        self.job = job
+        self.actions = actions
         self.damaged = damaged
 
     def problem(self, token: Token | None) -> None:
@@ -79,8 +36,8 @@ class _Driver:
         table = _parser.action[_parser.state]
         place = -1 if token is None else token.start
         if place not in self.damaged and (token is None or not self._is_made_up(token)):
-            Expectation(self.job, feed, table, token).report()
-        self.job.forget_body()
+            Expectation(self.actions, feed, table, token).report()
+        self.actions.forget_body()
         if token is None:
             return
         if feed.blocks() == 0:
@@ -169,18 +126,18 @@ def parse_tokens(
     a mistake that was reported already (-1: the end): no second message there.
     """
     global _parser
-    job = Job(diagnostics, facts, source, library=library)
+    actions = GrammarActions(diagnostics, facts, source, library=library)
     feed = Feed(tokens, source, size)
-    driver = _Driver(feed, job, damaged or set())
+    driver = _Driver(feed, actions, damaged or set())
     if _parser is None:
         from stapy.parse.tables import make_parser
 
         _parser = make_parser(driver.problem)
     _parser.errorfunc = driver.problem
-    _parser.job = job
+    _parser.actions = actions
     try:
         declarations = _parser.parse(lexer=feed)
     finally:
-        _parser.job = None
+        _parser.actions = None
         _parser.errorfunc = None
     return list(declarations or ())

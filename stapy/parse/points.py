@@ -10,7 +10,7 @@ _MAX_POINTS = 4096
 
 
 class PointActions:
-    """The part of `Job` that deals with probe points; braces are expanded here."""
+    """The part of `GrammarActions` that deals with probe points; braces are expanded here."""
 
     def __init__(self, diagnostics: Diagnostics) -> None:
         self.diagnostics = diagnostics
@@ -143,9 +143,9 @@ class PointActions:
         )
 
     def end_body(self, *, function: bool) -> None:
-        """Checks at the end of a body; see `Job`."""
+        """Checks at the end of a body; see `GrammarActions`."""
         raise NotImplementedError
 
     def doc(self, token: Token) -> str:
-        """The comment before a declaration; see `Job`."""
+        """The comment before a declaration; see `GrammarActions`."""
         raise NotImplementedError

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import stapy
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.parse import nodes as n
 from stapy.parse.library import Library
@@ -157,7 +158,7 @@ def test_a_macro_file_may_hold_macros_only(folder: Path) -> None:
 
 
 def test_our_own_library_has_no_errors() -> None:
-    from stapy.parse.folders import library_folders
+    from stapy.parse.library.folders import library_folders
 
     sources = SourceMap()
     lib = Library(library_folders([]), facts(), None, sources, Diagnostics(sources))
@@ -165,3 +166,13 @@ def test_our_own_library_has_no_errors() -> None:
         if path.endswith(".stp"):
             lib.load(path)
     assert [item.message for item in lib.diagnostics.items] == []
+
+
+def test_what_reads_the_language_is_part_of_the_key() -> None:
+    """Trees of a parser that has changed since are not taken from the cache."""
+    from stapy.parse.library.library import _shape
+
+    home = Path(stapy.__file__).parent / "parse"
+    named = {line.split()[0] for line in _shape().splitlines()}
+    assert named == {str(path.relative_to(home)) for path in home.rglob("*.py")}
+    assert {"actions.py", "library/syscalls.py", "rules/statements.py"} <= named

@@ -10,7 +10,7 @@ from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.parse import nodes as n
 from stapy.parse import parse_script
 from stapy.parse.facts import PreprocessFacts
-from stapy.parse.syscall_table import TableError, generate, names
+from stapy.parse.library.syscalls import TableError, generate, names
 from stapy.paths import data_dir
 
 TABLE = (data_dir("tapsets") / "syscalls" / "calls.table").read_text(encoding="utf-8")

@@ -36,7 +36,7 @@ def p_declaration_globals(p: Any) -> None:
 
 def p_declaration_embedded(p: Any) -> None:
     """declaration : EMBED"""
-    p[0] = p.parser.job.embedded_declaration(p.slice[1])
+    p[0] = p.parser.actions.embedded_declaration(p.slice[1])
 
 
 # --- globals ----------------------------------------------------------------
@@ -67,7 +67,7 @@ def p_global_list(p: Any) -> None:
 
 def p_global_item(p: Any) -> None:
     """global_item : IDENT global_wrap global_size global_value"""
-    p[0] = p.parser.job.global_item(p.slice[1], p[2], p[3], p[4])
+    p[0] = p.parser.actions.global_item(p.slice[1], p[2], p[3], p[4])
 
 
 def p_global_wrap(p: Any) -> None:
@@ -93,12 +93,12 @@ def p_global_value(p: Any) -> None:
 
 def p_function(p: Any) -> None:
     """function : FUNCTION function_rest"""
-    p[0] = p.parser.job.function(p.slice[1], False, p[2])
+    p[0] = p.parser.actions.function(p.slice[1], False, p[2])
 
 
 def p_function_private(p: Any) -> None:
     """function : PRIVATE FUNCTION function_rest"""
-    p[0] = p.parser.job.function(p.slice[1], True, p[3])
+    p[0] = p.parser.actions.function(p.slice[1], True, p[3])
 
 
 def p_function_rest(p: Any) -> None:
@@ -131,13 +131,13 @@ def p_param_list(p: Any) -> None:
 
 def p_param(p: Any) -> None:
     """param : IDENT type"""
-    p[0] = p.parser.job.param(p.slice[1], p[2])
+    p[0] = p.parser.actions.param(p.slice[1], p[2])
 
 
 def p_priority(p: Any) -> None:
     """priority :
     | COLON signed"""
-    p[0] = p.parser.job.priority(p[2]) if len(p) > 1 else None
+    p[0] = p.parser.actions.priority(p[2]) if len(p) > 1 else None
 
 
 def p_body_block(p: Any) -> None:
@@ -147,7 +147,7 @@ def p_body_block(p: Any) -> None:
 
 def p_body_embedded(p: Any) -> None:
     """body : EMBED"""
-    p[0] = p.parser.job.embedded_body(p.slice[1])
+    p[0] = p.parser.actions.embedded_body(p.slice[1])
 
 
 # --- probes -----------------------------------------------------------------
@@ -155,28 +155,28 @@ def p_body_embedded(p: Any) -> None:
 
 def p_probe(p: Any) -> None:
     """probe : PROBE points block"""
-    p[0] = p.parser.job.probe(p.slice[1], p[2], p[3])
+    p[0] = p.parser.actions.probe(p.slice[1], p[2], p[3])
 
 
 def p_alias_prologue(p: Any) -> None:
     """alias : PROBE points ASSIGN points block"""
-    p[0] = p.parser.job.alias(p.slice[1], p[2], p[4], p[5], None)
+    p[0] = p.parser.actions.alias(p.slice[1], p[2], p[4], p[5], None)
 
 
 def p_alias_both(p: Any) -> None:
     """alias : PROBE points ASSIGN points block COMMA block"""
-    p[0] = p.parser.job.alias(p.slice[1], p[2], p[4], p[5], p[7])
+    p[0] = p.parser.actions.alias(p.slice[1], p[2], p[4], p[5], p[7])
 
 
 def p_alias_epilogue(p: Any) -> None:
     """alias : PROBE points PLUSSET points block"""
-    p[0] = p.parser.job.alias(p.slice[1], p[2], p[4], None, p[5])
+    p[0] = p.parser.actions.alias(p.slice[1], p[2], p[4], None, p[5])
 
 
 def p_alias_bad(p: Any) -> None:
     """alias : PROBE points PLUSSET points block COMMA block"""
-    p.parser.job.double_epilogue(p.slice[6])
-    p[0] = p.parser.job.alias(p.slice[1], p[2], p[4], p[5], p[7])
+    p.parser.actions.double_epilogue(p.slice[6])
+    p[0] = p.parser.actions.alias(p.slice[1], p[2], p[4], p[5], p[7])
 
 
 def p_points(p: Any) -> None:
@@ -187,7 +187,7 @@ def p_points(p: Any) -> None:
 
 def p_point(p: Any) -> None:
     """point : path mark condition"""
-    p[0] = p.parser.job.marked(p[1], p[2], p[3])
+    p[0] = p.parser.actions.marked(p[1], p[2], p[3])
 
 
 def p_mark(p: Any) -> None:
@@ -206,17 +206,17 @@ def p_condition(p: Any) -> None:
 def p_path(p: Any) -> None:
     """path : step
     | path DOT step"""
-    p[0] = p[1] if len(p) == 2 else p.parser.job.joined(p[1], p[3], p.slice[2])
+    p[0] = p[1] if len(p) == 2 else p.parser.actions.joined(p[1], p[3], p.slice[2])
 
 
 def p_step(p: Any) -> None:
     """step : COMPONENT"""
-    p[0] = p.parser.job.step(p.slice[1], None, None)
+    p[0] = p.parser.actions.step(p.slice[1], None, None)
 
 
 def p_step_argument(p: Any) -> None:
     """step : COMPONENT LPAREN literal RPAREN"""
-    p[0] = p.parser.job.step(p.slice[1], p[3], p.slice[4])
+    p[0] = p.parser.actions.step(p.slice[1], p[3], p.slice[4])
 
 
 def p_step_group(p: Any) -> None:

@@ -118,7 +118,7 @@ def p_expr_assign(p: Any) -> None:
     | expr XORSET expr
     | expr ORSET expr
     | expr CATSET expr"""
-    p[0] = p.parser.job.assign(p.slice[2], p[1], p[3])
+    p[0] = p.parser.actions.assign(p.slice[2], p[1], p[3])
 
 
 def p_expr_ternary(p: Any) -> None:
@@ -148,7 +148,7 @@ def p_expr_postfix(p: Any) -> None:
 
 def p_expr_address(p: Any) -> None:
     """expr : AMP suffixed %prec UNARY"""
-    p[0] = p.parser.job.address_of(p.slice[1], p[2])
+    p[0] = p.parser.actions.address_of(p.slice[1], p[2])
 
 
 def p_expr_suffixed(p: Any) -> None:
@@ -174,17 +174,17 @@ def p_chained_start(p: Any) -> None:
 
 def p_chained_auto(p: Any) -> None:
     """chained : primary link"""
-    p[0] = p.parser.job.auto_cast(p[1], p[2])
+    p[0] = p.parser.actions.auto_cast(p[1], p[2])
 
 
 def p_chained_more(p: Any) -> None:
     """chained : chained link"""
-    p[0] = p.parser.job.extend(p[1], p[2])
+    p[0] = p.parser.actions.extend(p[1], p[2])
 
 
 def p_link_member(p: Any) -> None:
     """link : ARROW member_name"""
-    p[0] = p.parser.job.member(p.slice[1], p[2])
+    p[0] = p.parser.actions.member(p.slice[1], p[2])
 
 
 def p_link_subscript(p: Any) -> None:
@@ -194,12 +194,12 @@ def p_link_subscript(p: Any) -> None:
 
 def p_link_pretty(p: Any) -> None:
     """link : DOLLARS"""
-    p[0] = p.parser.job.pretty(p.slice[1])
+    p[0] = p.parser.actions.pretty(p.slice[1])
 
 
 def p_target(p: Any) -> None:
     """target : TARGET"""
-    p[0] = p.parser.job.target(p.slice[1])
+    p[0] = p.parser.actions.target(p.slice[1])
 
 
 def p_target_dollars(p: Any) -> None:
@@ -251,17 +251,17 @@ def p_primary_bucket(p: Any) -> None:
 
 def p_primary_histogram(p: Any) -> None:
     """primary : histogram %prec NOSUFFIX"""
-    p[0] = p.parser.job.bare_histogram(p[1])
+    p[0] = p.parser.actions.bare_histogram(p[1])
 
 
 def p_primary_paren(p: Any) -> None:
     """primary : LPAREN expr RPAREN"""
-    p[0] = p.parser.job.parenthesised(p[2])
+    p[0] = p.parser.actions.parenthesised(p[2])
 
 
 def p_primary_embedded(p: Any) -> None:
     """primary : EMBED"""
-    p[0] = p.parser.job.embedded_expression(p.slice[1])
+    p[0] = p.parser.actions.embedded_expression(p.slice[1])
 
 
 def p_call(p: Any) -> None:
@@ -315,7 +315,7 @@ def p_array_histogram(p: Any) -> None:
 
 def p_number(p: Any) -> None:
     """number : NUMBER"""
-    p[0] = p.parser.job.number(p.slice[1])
+    p[0] = p.parser.actions.number(p.slice[1])
 
 
 def p_string(p: Any) -> None:
@@ -332,7 +332,7 @@ def p_signed(p: Any) -> None:
     """signed : NUMBER
     | MINUS NUMBER"""
     minus = p.slice[1] if len(p) == 3 else None
-    p[0] = p.parser.job.number(p.slice[len(p) - 1], minus)
+    p[0] = p.parser.actions.number(p.slice[len(p) - 1], minus)
 
 
 def p_literal(p: Any) -> None:

@@ -16,27 +16,27 @@ def _whole(p: Any) -> Any:
 
 def p_print(p: Any) -> None:
     """print : PRINT LPAREN args RPAREN"""
-    p[0] = n.Print(_whole(p), p[1], None, p.parser.job.print_args(p[3]))
+    p[0] = n.Print(_whole(p), p[1], None, p.parser.actions.print_args(p[3]))
 
 
 def p_print_empty(p: Any) -> None:
     """print : PRINT LPAREN RPAREN"""
     if not p[1].endswith("ln"):
-        p.parser.job.empty_print(p.slice[1], p.slice[3])
+        p.parser.actions.empty_print(p.slice[1], p.slice[3])
     p[0] = n.Print(_whole(p), p[1], None, [])
 
 
 def p_print_delimited(p: Any) -> None:
     """print : PRINTD LPAREN string COMMA args RPAREN"""
     if len(p[5]) < 2:
-        p.parser.job.short_printd(p.slice[1], p.slice[6])
+        p.parser.actions.short_printd(p.slice[1], p.slice[6])
     p[0] = n.Print(_whole(p), p[1], p[3], p[5])
 
 
 def p_print_format(p: Any) -> None:
     """print : PRINTF LPAREN string RPAREN
     | PRINTF LPAREN string COMMA args RPAREN"""
-    p.parser.job.check_format(p[3])
+    p.parser.actions.check_format(p[3])
     p[0] = n.Print(_whole(p), p[1], p[3], p[5] if len(p) > 5 else [])
 
 
@@ -47,7 +47,7 @@ def p_operator_stat(p: Any) -> None:
     """operator : AT_STAT LPAREN expr RPAREN
     | AT_STAT LPAREN expr COMMA signed RPAREN"""
     params = [p[5]] if len(p) > 5 else []
-    p[0] = p.parser.job.statistic(p.slice[1], _whole(p), p[3], params)
+    p[0] = p.parser.actions.statistic(p.slice[1], _whole(p), p[3], params)
 
 
 def p_histogram_log(p: Any) -> None:
@@ -85,7 +85,7 @@ def p_operator_perf(p: Any) -> None:
 
 def p_operator_const(p: Any) -> None:
     """operator : AT_CONST LPAREN text RPAREN"""
-    p.parser.job.need_guru(p.slice[1])
+    p.parser.actions.need_guru(p.slice[1])
     p[0] = n.AtConst(_whole(p), p[3])
 
 
@@ -103,11 +103,11 @@ def p_operator_enumname(p: Any) -> None:
 
 def p_operator_register(p: Any) -> None:
     """operator : AT_REGISTER LPAREN expr RPAREN"""
-    p.parser.job.need_guru(p.slice[1])
+    p.parser.actions.need_guru(p.slice[1])
     p[0] = n.AtRegister(_whole(p), p[3], p[1] == "@uregister")
 
 
 def p_operator_deref(p: Any) -> None:
     """operator : AT_DEREF LPAREN expr COMMA expr RPAREN"""
-    p.parser.job.need_guru(p.slice[1])
+    p.parser.actions.need_guru(p.slice[1])
     p[0] = n.AtDeref(_whole(p), p[3], p[5], p[1] == "@uderef")

@@ -47,27 +47,27 @@ def p_end(p: Any) -> None:
 
 def p_statement_expr(p: Any) -> None:
     """statement : expr end"""
-    p[0] = p.parser.job.expression_statement(p[1])
+    p[0] = p.parser.actions.expression_statement(p[1])
 
 
 def p_statement_if(p: Any) -> None:
     """statement : IF LPAREN expr RPAREN statement %prec NOSEMI
     | IF LPAREN expr RPAREN statement ELSE statement"""
-    job = p.parser.job
-    then = job.statement(p[5], p.slice[4])
-    otherwise = job.statement(p[7], p.slice[6]) if len(p) > 6 else None
+    actions = p.parser.actions
+    then = actions.statement(p[5], p.slice[4])
+    otherwise = actions.statement(p[7], p.slice[6]) if len(p) > 6 else None
     p[0] = n.IfStmt(p.slice[1].span.to((otherwise or then).span), p[3], then, otherwise)
 
 
 def p_statement_while(p: Any) -> None:
     """statement : WHILE LPAREN expr RPAREN statement"""
-    body = p.parser.job.statement(p[5], p.slice[4])
+    body = p.parser.actions.statement(p[5], p.slice[4])
     p[0] = n.WhileStmt(p.slice[1].span.to(body.span), p[3], body)
 
 
 def p_statement_for(p: Any) -> None:
     """statement : FOR LPAREN maybe SEMI maybe SEMI maybe RPAREN statement"""
-    body = p.parser.job.statement(p[9], p.slice[8])
+    body = p.parser.actions.statement(p[9], p.slice[8])
     p[0] = n.ForStmt(p.slice[1].span.to(body.span), p[3], p[5], p[7], body)
 
 
@@ -79,8 +79,8 @@ def p_maybe(p: Any) -> None:
 
 def p_statement_foreach(p: Any) -> None:
     """statement : FOREACH LPAREN foreach_head RPAREN statement"""
-    job = p.parser.job
-    p[0] = job.foreach(p.slice[1], p[3], job.statement(p[5], p.slice[4]))
+    actions = p.parser.actions
+    p[0] = actions.foreach(p.slice[1], p[3], actions.statement(p[5], p.slice[4]))
 
 
 def p_foreach_head(p: Any) -> None:
@@ -115,7 +115,7 @@ def p_foreach_list(p: Any) -> None:
 
 def p_foreach_key(p: Any) -> None:
     """foreach_key : IDENT direction"""
-    p[0] = p.parser.job.foreach_key(p.slice[1], p[2])
+    p[0] = p.parser.actions.foreach_key(p.slice[1], p[2])
 
 
 def p_direction(p: Any) -> None:
@@ -148,16 +148,16 @@ def p_statement_jump(p: Any) -> None:
     """statement : BREAK end
     | CONTINUE end
     | NEXT end"""
-    p[0] = p.parser.job.jump(p.slice[1])
+    p[0] = p.parser.actions.jump(p.slice[1])
 
 
 def p_statement_return(p: Any) -> None:
     """statement : RETURN end
     | RETURN expr end"""
-    job = p.parser.job
+    actions = p.parser.actions
     if len(p) == 3 and not p[2]:
-        job.nothing_returned(p.lexer.tokens[p.lexer.at - 1])
-    p[0] = job.return_statement(p.slice[1], p[2] if len(p) > 3 else None)
+        actions.nothing_returned(p.lexer.tokens[p.lexer.at - 1])
+    p[0] = actions.return_statement(p.slice[1], p[2] if len(p) > 3 else None)
 
 
 def p_statement_delete(p: Any) -> None:

@@ -7,7 +7,7 @@ import re
 from stapy.parse import nodes as n
 
 # What a file gives to others: functions, globals, macros, aliases (as component names).
-Names = tuple[list[str], list[str], list[str], list[tuple[str, ...]]]
+Declared = tuple[list[str], list[str], list[str], list[tuple[str, ...]]]
 
 _DECLARATION = re.compile(
     r"^[ \t]*(?:(?P<private>private)\s+)?"
@@ -20,8 +20,8 @@ _MACRO = re.compile(r"@define\s+([A-Za-z_]\w*)", re.ASCII)
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
-def names_of(script: n.Script) -> Names:
-    """The exact names that a parsed file declares for others."""
+def names_of(script: n.Script) -> Declared:
+    """List the exact names that a parsed file declares for others."""
     functions: dict[str, None] = {}
     variables: list[str] = []
     aliases: dict[tuple[str, ...], None] = {}
@@ -37,8 +37,8 @@ def names_of(script: n.Script) -> Names:
     return list(functions), variables, [], list(aliases)
 
 
-def guess_names(text: str) -> Names:
-    """Names that a text may declare, found without parsing it.
+def guess_names(text: str) -> Declared:
+    """Find the names that a text may declare, without parsing it.
 
     For files with errors (so that who uses them hears of the errors) and for
     generated texts (too many to parse them all).

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 
-class Disk:
+class CacheFiles:
     """A folder of marshalled values; without a folder everything misses and nothing is kept.
 
     Each file begins with a check sum, so that a torn write is a miss.

@@ -1,11 +1,10 @@
 """The tapset library: finds the files that define what a script uses, and parses only those.
 
-An index on disk says which file defines which name.  It is exact for the facts
-of one kernel, since conditionals decide what a file declares.  When files
-change, only those are parsed again; what was parsed is kept as a frozen tree.
+An index on disk (`index.py`) says which file defines which name; what was
+parsed is kept as a frozen tree (`tree_codec.py`).
 
 Besides real files the library holds texts generated from tables (see
-``syscall_table.py``); the path of such a text is ``TABLE#NAME``.
+``syscalls.py``); the path of such a text is ``TABLE#NAME``.
 """
 
 from __future__ import annotations
@@ -17,15 +16,16 @@ from typing import Any
 
 from stapy.diagnostics import Diagnostics, SourceMap, Span
 from stapy.parse.definitions import Macro
-from stapy.parse.disk import Disk, digest
 from stapy.parse.facts import PreprocessFacts
-from stapy.parse.folders import library_files, library_folders
-from stapy.parse.names import Names, guess_names, macro_names, names_of
+from stapy.parse.library.cache_file import CacheFiles, digest
+from stapy.parse.library.declared import Declared, guess_names, names_of
+from stapy.parse.library.folders import library_files, library_folders
+from stapy.parse.library.index import Index
 from stapy.parse.nodes import Script
 
 Generate = Callable[[str, PreprocessFacts], dict[str, str]]
 
-_NOTHING: Names = ([], [], [], [])
+_NOTHING: Declared = ([], [], [], [])
 
 
 class Library:
@@ -47,33 +47,20 @@ class Library:
         self.sources = sources
         sources.folders = dirs
         self.diagnostics = diagnostics
-        self._generate = generate or _generate_syscalls
+        self._generate = generate
         self._stamps = list(library_files(dirs, facts))
         self._by_path = {path: (mtime, size) for path, mtime, size in self._stamps}
         macro_stamp = repr([stamp for stamp in self._stamps if stamp[0].endswith(".stpm")])
-        self._key = "\n".join(
-            [
-                _shape(),
-                facts.key(),
-                *dirs,
-                macro_stamp,
-                _generator_stamp() if self._tables() else "",
-            ]
-        )
-        self._disk = Disk(cache_dir, read=read_cache)
+        self._key = "\n".join([_shape(), facts.key(), *dirs, macro_stamp])
+        self._disk = CacheFiles(cache_dir, read=read_cache)
         self._name = digest(self._key)
         self._texts: dict[str, str] = {}
         self._trees: dict[str, Script | None] = {}
         self._macros: dict[str, Macro | None] = {}
         self._macro_files: dict[str, dict[str, Macro]] = {}
-        self._functions: dict[str, list[str]] = {}
-        self._globals: dict[str, list[str]] = {}
-        self._macro_index: dict[str, list[str]] = {}
-        self._aliases: list[tuple[tuple[str, ...], str]] | None = None
-        self._load_index()
-
-    def _tables(self) -> list[str]:
-        return [path for path, _, _ in self._stamps if path.endswith(".table")]
+        self._index = Index(self._disk, self._name, self._key, self._stamps)
+        if not self._index.load():
+            self._build_index()
 
     # --- names ----------------------------------------------------------
 
@@ -83,47 +70,45 @@ class Library:
 
     def files_with_function(self, name: str) -> list[str]:
         """Files that define a function which others may call."""
-        return self._functions.get(name, [])
+        return self._index.functions.get(name, [])
 
     def files_with_global(self, name: str) -> list[str]:
         """Files that declare a global which is not private."""
-        return self._globals.get(name, [])
+        return self._index.globals.get(name, [])
 
     def files_with_macro(self, name: str) -> list[str]:
         """Macro files that may define ``@name``."""
-        return self._macro_index.get(name, [])
+        return self._index.macros.get(name, [])
 
     def function_names(self) -> list[str]:
         """All function names."""
-        return list(self._functions)
+        return list(self._index.functions)
 
     def global_names(self) -> list[str]:
         """All global names."""
-        return list(self._globals)
+        return list(self._index.globals)
 
     def macro_names(self) -> list[str]:
         """All macro names."""
-        return list(self._macro_index)
+        return list(self._index.macros)
 
     def alias_names(self) -> list[tuple[tuple[str, ...], str]]:
         """``(component names, file)`` of each alias; a name may come several times."""
-        if self._aliases is None:
-            stored = self._disk.get(self._name + ".aliases")
-            if stored is not None and stored[0] == self._stamps:
-                self._aliases = stored[1]
-            else:
-                self._build_index()
-        assert self._aliases is not None
-        return self._aliases
+        aliases = self._index.aliases()
+        if aliases is None:
+            self._build_index()
+            aliases = self._index.aliases()
+        assert aliases is not None
+        return aliases
 
     def exact_alias_names(self) -> set[str]:
         """Last components of the aliases that no wildcard shall match."""
-        from stapy.parse import syscall_table
+        from stapy.parse.library.syscalls import exact
 
         names: set[str] = set()
         for path in self.files():
             if path.endswith(".table"):
-                names |= syscall_table.exact(self.text(path))
+                names |= exact(self.text(path))
         return names
 
     def files_with_alias_first_component(self, name: str) -> list[str]:
@@ -140,7 +125,7 @@ class Library:
         return self._trees[path]
 
     def _load(self, path: str) -> Script | None:
-        from stapy.parse.store import thaw
+        from stapy.parse.library.tree_codec import thaw
 
         stored = self._disk.get(self._tree_name(path))
         if stored is not None and stored[0] == self._stamp(path):
@@ -178,8 +163,11 @@ class Library:
         if stored is not None and stored[0] == stamp:
             texts = stored[1]
         else:
+            # Hundreds of lines that a script needs only after a table has changed.
+            from stapy.parse.library.syscalls import generate
+
             try:
-                texts = self._generate(self.text(table), self.facts)
+                texts = (self._generate or generate)(self.text(table), self.facts)
             except ValueError as error:
                 self._bad_table(table, str(error))
                 return []
@@ -207,7 +195,7 @@ class Library:
         return f"{self._name}-{digest(path)}.tree"
 
     def _keep_tree(self, path: str, script: Script | None, sources: SourceMap) -> None:
-        from stapy.parse.store import freeze
+        from stapy.parse.library.tree_codec import freeze
 
         if "$#" in self.text(path):
             return  # what it holds depends on the script's arguments
@@ -253,67 +241,28 @@ class Library:
 
     # --- the index ------------------------------------------------------
 
-    def _load_index(self) -> None:
-        stored = self._disk.get(self._name + ".names")
-        if stored is not None and stored[0] == self._key and stored[1] == self._stamps:
-            self._functions, self._globals, self._macro_index = stored[2:5]
-            return
-        self._build_index()
-
     def _build_index(self) -> None:
-        """Parse what changed since the last time, then write the index anew."""
-        old = self._disk.get(self._name + ".files") or {}
-        scratch = Library.__new__(Library)
-        files: dict[str, tuple[tuple[int, int], Any]] = {}
-        macros: dict[str, list[str]] = {}
-        for path in self._by_path:
-            if path.endswith(".stpm"):
-                for name in macro_names(self.text(path)):
-                    macros.setdefault(name, []).append(path)
-        self._macro_index = macros
-        worker = self._worker(scratch)
-        for path, mtime, size in self._stamps:
-            stamp = (mtime, size)
-            known = old.get(path)
-            if known is not None and known[0] == stamp:
-                files[path] = known
-            elif path.endswith(".table"):
-                files[path] = (stamp, self._index_table(path))
-            elif path.endswith(".stp"):
-                files[path] = (stamp, [(path, worker._index_file(path))])
-        self._functions, self._globals, aliases = {}, {}, []
-        for _, parts in files.values():
-            for path, (functions, variables, _, names) in parts:
-                for name in functions:
-                    self._functions.setdefault(name, []).append(path)
-                for name in variables:
-                    self._globals.setdefault(name, []).append(path)
-                aliases += [(tuple(name), path) for name in names]
-        self._aliases = aliases
-        self._disk.put(self._name + ".files", files)
-        self._disk.put(self._name + ".aliases", (self._stamps, aliases))
-        self._disk.put(
-            self._name + ".names",
-            (self._key, self._stamps, self._functions, self._globals, macros),
-        )
+        worker = self._worker()
+        self._index.build(self.text, worker._declared_by_file, self._declared_by_table)
 
-    def _worker(self, scratch: Library) -> Library:
-        """A copy that parses into sources and messages of its own, which are thrown away."""
+    def _worker(self) -> Library:
+        """Make a copy that parses into sources and messages of its own, which are thrown away."""
+        worker = Library.__new__(Library)
         for name, value in vars(self).items():
-            setattr(scratch, name, value)
-        scratch.sources = SourceMap()
-        scratch.diagnostics = Diagnostics(scratch.sources)
-        scratch._trees, scratch._macros, scratch._macro_files = {}, {}, {}
-        return scratch
+            setattr(worker, name, value)
+        worker.sources = SourceMap()
+        worker.diagnostics = Diagnostics(worker.sources)
+        worker._trees, worker._macros, worker._macro_files = {}, {}, {}
+        return worker
 
-    def _index_file(self, path: str) -> Names:
+    def _declared_by_file(self, path: str) -> Declared:
         before = len(self.diagnostics.errors)
         script = self.load(path)
         if len(self.diagnostics.errors) > before:
             return guess_names(self.text(path))
         return names_of(script) if script is not None else _NOTHING
 
-    def _index_table(self, table: str) -> list[tuple[str, Names]]:
+    def _declared_by_table(self, table: str) -> list[tuple[str, Declared]]:
         return [(path, guess_names(self.text(path))) for path in self._read_table(table)]
 
 
@@ -336,52 +285,14 @@ def open_library(
     )
 
 
-def _generate_syscalls(text: str, facts: PreprocessFacts) -> dict[str, str]:
-    try:
-        from stapy.parse import syscall_table  # type: ignore[attr-defined,unused-ignore]
-    except ImportError:
-        return {}
-    texts: dict[str, str] = syscall_table.generate(text, facts)
-    return texts
-
-
-def _generator_stamp() -> str:
-    """Changes when the code that generates texts does."""
-    path = Path(__file__).with_name("syscall_table.py")
-    try:
-        status = path.stat()
-    except OSError:
-        return ""
-    return f"{status.st_mtime_ns} {status.st_size}"
-
-
 def _shape() -> str:
-    """Changes when the language, as this package reads it, does."""
-    parts = [_SHAPE_VERSION]
-    here = Path(__file__).parent
-    for name in _SHAPE_FILES:
-        with contextlib.suppress(OSError):
-            status = (here / name).stat()
-            parts.append(f"{name} {status.st_mtime_ns} {status.st_size}")
-    return "\n".join(parts)
+    """Name the state of this package, which says how the language is read: a part of the key."""
+    home = Path(__file__).parent.parent
+    files = sorted(path for path in home.rglob("*.py"))
+    rows = [f"{path.relative_to(home)} {_identity(path)}" for path in files]
+    return "\n".join(rows)
 
 
-_SHAPE_VERSION = "2"
-_SHAPE_FILES = (
-    "nodes.py",
-    "lexer.py",
-    "preprocess.py",
-    "definitions.py",
-    "conditions.py",
-    "glue.py",
-    "grammar.py",
-    "job.py",
-    "points.py",
-    "comments.py",
-    "store.py",
-    "names.py",
-    "rules/declarations.py",
-    "rules/expressions.py",
-    "rules/operators.py",
-    "rules/statements.py",
-)
+def _identity(path: Path) -> str:
+    status = path.stat()
+    return f"{status.st_mtime_ns} {status.st_size}"

@@ -23,7 +23,7 @@ def _near(left: Token, right: Token) -> bool:
     return False
 
 
-def glue(tokens: list[Token], apart: Apart = _near) -> list[Token]:
+def postlex(tokens: list[Token], apart: Apart = _near) -> list[Token]:
     """Joins adjacent string literals, and the pieces of each component of a probe point.
 
     Before 2.0 of the language a comment between two literals kept them apart.

@@ -22,7 +22,7 @@ _CONVERSION = re.compile(
 )
 
 
-class Job(PointActions):
+class GrammarActions(PointActions):
     """One run of the grammar over one text."""
 
     def __init__(
