@@ -3,7 +3,7 @@
 #ifndef STAPY_LINES_H
 #define STAPY_LINES_H
 
-/* One table; its format is told in stapy/debuginfo/linepack.py. */
+/* One table; its format is told in stapy/debuginfo/lookup/line_pack.py. */
 struct stapy_line_table {
 	const char *module;		/* NULL: the kernel itself */
 	unsigned long start;		/* kernel: where the table's first address is */

@@ -23,7 +23,7 @@ from stapy.trust import doubt, write_new
 if TYPE_CHECKING:
     from stapy.build.ahead import Ahead
     from stapy.build.module import Module
-    from stapy.debuginfo.find import Debuginfo
+    from stapy.debuginfo.facade import Debuginfo
     from stapy.diagnostics.layouts import Form
     from stapy.elaborate.services import Services
     from stapy.ir.program import Program
@@ -333,7 +333,7 @@ class Session:
 
     def services(self, kernel: Kernel) -> Services:
         """What passes 2 and 3 may ask."""
-        from stapy.debuginfo.find import Debuginfo
+        from stapy.debuginfo.facade import Debuginfo
         from stapy.elaborate.services import Services
 
         self.debuginfo: Debuginfo = Debuginfo(kernel, self.cache, self.diagnostics)
@@ -405,7 +405,7 @@ class Session:
         self.at_pass = 4
         timer = PassTimer()
         from stapy.build.driver import build
-        from stapy.kernel.facts import kernel_facts
+        from stapy.debuginfo.facts import kernel_facts
 
         progress.tell(f"compiling for {kernel.release}")
         module = build(
@@ -478,7 +478,7 @@ class Session:
         """An object with the types of ``kernel<a.h>`` or ``<a.h>``; None (reported) if bad."""
         from stapy.build.headers import HeaderError, compiled, is_headers
         from stapy.build.kit import KitError
-        from stapy.kernel.facts import kernel_facts
+        from stapy.debuginfo.facts import kernel_facts
 
         def facts() -> str:
             return kernel_facts(kernel, self.debuginfo.btf, kernel.exports)
@@ -496,8 +496,8 @@ class Session:
     def prepare_kit(self, kernel: Kernel) -> None:
         """Let the build kit be made meanwhile, unless pass 5 is known to refuse."""
         from stapy.build.ahead import prepare
-        from stapy.debuginfo.find import Debuginfo
-        from stapy.kernel.facts import kernel_facts
+        from stapy.debuginfo.facade import Debuginfo
+        from stapy.debuginfo.facts import kernel_facts
 
         def facts() -> str:
             btf = Debuginfo(kernel, self.cache, Diagnostics(SourceMap())).btf

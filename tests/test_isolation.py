@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stapy.debuginfo.dwarf import files
+from stapy.debuginfo.dwarf.files import paths as files
 from stapy.kernel.roots import OWN
 from stapy.paths import cache_dir
 from tests.isolation import NOWHERE, cache_of, home_of, isolated

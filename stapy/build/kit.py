@@ -154,7 +154,7 @@ def _make_key(kernel: BuildKernel, runtime: Path) -> str:
         here / "commands.py",
         here / "units.py",
         here / "library.py",
-        here.parent / "kernel" / "facts.py",
+        here.parent / "debuginfo" / "facts.py",
     ):
         if exists(own):
             parts.append(own.read_bytes())

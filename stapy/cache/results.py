@@ -41,7 +41,7 @@ def text_key(options: Options, texts: list[tuple[str, str]]) -> str:
 
 def key(options: Options, texts: list[tuple[str, str]], kernel: Kernel) -> str:
     """Names the module of this command."""
-    from stapy.debuginfo.dwarf.files import fingerprint
+    from stapy.debuginfo.dwarf.files.paths import fingerprint
 
     runtime = Path(options.runtime_dir) if options.runtime_dir else data_dir("runtime")
     folders = [

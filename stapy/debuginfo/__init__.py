@@ -1,1 +1,1 @@
-"""debuginfo"""
+"""What binaries know about one kernel and its modules; `facade.py` answers the questions."""

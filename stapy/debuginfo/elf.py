@@ -286,7 +286,7 @@ def inflate(data: bytes, kind: str, name: str) -> bytes:
     import lzma
     import zlib
 
-    from stapy.debuginfo.unpackers import MAX_FILE, MAX_MEMORY
+    from stapy.debuginfo.unpack.unpackers import MAX_FILE, MAX_MEMORY
 
     try:
         if kind == "gzip":
@@ -309,7 +309,7 @@ def inflate_zstd(data: bytes, name: str, limit: int) -> bytes:
     """Inflate one zstd frame with the ``zstd`` program (Python 3.11 has no zstd)."""
     import shutil
 
-    from stapy.debuginfo.unpackers import joined, through
+    from stapy.debuginfo.unpack.unpackers import joined, through
 
     program = shutil.which("zstd") or shutil.which("unzstd")
     if program is None:

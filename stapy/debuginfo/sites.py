@@ -8,7 +8,7 @@ from stapy.debuginfo import ctypes as c
 from stapy.record import Record, new
 
 if TYPE_CHECKING:
-    from stapy.debuginfo.dwarf.kernel import Place
+    from stapy.debuginfo.dwarf.query.dwarf_file import Place
 
 BTF = "BTF"
 SYMBOLS = "symbol table"

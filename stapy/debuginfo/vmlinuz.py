@@ -11,10 +11,11 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from stapy.debuginfo import kallsyms, lz4
 from stapy.debuginfo.elf import ElfFile, build_id_of, parse_notes
 from stapy.debuginfo.errors import DebuginfoError
-from stapy.debuginfo.unpackers import CHUNK, MAX_FILE, MAX_MEMORY, through
+from stapy.debuginfo.symbols import kallsyms
+from stapy.debuginfo.unpack import lz4
+from stapy.debuginfo.unpack.unpackers import CHUNK, MAX_FILE, MAX_MEMORY, through
 from stapy.record import Record
 
 _BTF_MAGIC = struct.pack("<HBBI", 0xEB9F, 1, 0, 24)

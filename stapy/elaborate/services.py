@@ -12,10 +12,10 @@ from stapy.record import Record
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
 
-    from stapy.debuginfo.addresses import Entry
     from stapy.debuginfo.ctypes import CType, Function, Parameter
-    from stapy.debuginfo.dwarf.kernel import DwarfFile, Place
-    from stapy.debuginfo.find import Places
+    from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile, Place
+    from stapy.debuginfo.facade import Places
+    from stapy.debuginfo.lookup.addresses import Entry
     from stapy.parse.nodes import Script
 
 
@@ -61,7 +61,7 @@ class TracepointLike(Protocol):
 
 
 class DebuginfoLike(Protocol):
-    """The ladder of debug information (``stapy/debuginfo/find.py``)."""
+    """The ladder of debug information (``stapy/debuginfo/facade.py``)."""
 
     def functions(self, pattern: str, module: str | None = None) -> Sequence[FunctionSiteLike]:
         """Functions by wildcard."""

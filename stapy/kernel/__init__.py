@@ -1,4 +1,4 @@
-"""Facts on one kernel: where it is, how it was configured, what it exports."""
+"""One kernel without its debug information: where it is, how it was configured, its exports."""
 
 from stapy.kernel.target import Kernel, find_kernel, installed_releases
 

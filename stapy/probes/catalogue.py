@@ -23,24 +23,26 @@ from stapy.cache import file_identity, key_of
 from stapy.debuginfo import pack
 from stapy.debuginfo.elf import Buffer
 from stapy.debuginfo.errors import DebuginfoError
-from stapy.debuginfo.samename import told
-from stapy.debuginfo.symbols import is_function, section_of, shared
-from stapy.debuginfo.wildcards import wanted
+from stapy.debuginfo.lookup.same_name import told
+from stapy.debuginfo.lookup.wildcards import wanted
+from stapy.debuginfo.symbols.table import is_function, section_of, shared
 from stapy.ir.literals import quote
 from stapy.probes import blacklist
 
 if TYPE_CHECKING:
-    from stapy.debuginfo.dwarf.kernel import DwarfFile
-    from stapy.debuginfo.find import Debuginfo
-    from stapy.debuginfo.sources import Loaded
+    from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
+    from stapy.debuginfo.facade import Debuginfo
+    from stapy.debuginfo.loading import Loaded
 
 T = TypeVar("T")
 
 # The files of ours on which it depends what a list has.
 _RULES = [
-    *(f"debuginfo/{name}.py" for name in ("aliases", "copies", "dwarfrung", "find", "samename")),
-    *(f"debuginfo/{name}.py" for name in ("sources", "symbols", "wildcards")),
-    *(f"debuginfo/dwarf/{name}.py" for name in ("build", "index", "kernel", "refused", "scan")),
+    *(f"debuginfo/{name}.py" for name in ("facade", "loading")),
+    *(f"debuginfo/symbols/{name}.py" for name in ("clones", "table")),
+    *(f"debuginfo/lookup/{name}.py" for name in ("aliases", "places", "same_name", "wildcards")),
+    *(f"debuginfo/dwarf/index/{name}.py" for name in ("build", "reader", "scan")),
+    *(f"debuginfo/dwarf/query/{name}.py" for name in ("dwarf_file", "refused")),
     *(f"probes/{name}.py" for name in ("blacklist", "catalogue", "dwarfpoints", "kprobe")),
 ]
 

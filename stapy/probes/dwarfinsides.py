@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stapy.debuginfo.dwarf import callees, insides
-from stapy.debuginfo.dwarf.spec import Spec, parse
+from stapy.debuginfo.dwarf.query import addresses, callees, labels
+from stapy.debuginfo.dwarf.query.spec import Spec, parse
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.ir.literals import quote
 from stapy.probes import blacklist, dwarfpoints
@@ -14,7 +14,7 @@ from stapy.probes.family import Match, PointError, number_of, print_component, t
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from stapy.debuginfo.dwarf.kernel import DwarfFile, Place
+    from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile, Place
     from stapy.debuginfo.sites import FunctionSite
     from stapy.parse.nodes import PointComponent, ProbePoint
     from stapy.probes.kprobe import Frames
@@ -144,7 +144,7 @@ def _labels(result: _Matches, spec: Spec, files: list[DwarfFile]) -> PointError:
     component = result.found["label"]
     pattern = text_of(component)
     for file in files:
-        for label in insides.labels(file, spec, pattern):
+        for label in labels.labels(file, spec, pattern):
             texts = {
                 "function": f"function({quote(dwarfpoints.place_text(label.place))})",
                 "label": f"label({quote(label.name)})",
@@ -152,7 +152,7 @@ def _labels(result: _Matches, spec: Spec, files: list[DwarfFile]) -> PointError:
             result.add(label.place, texts, [])
 
     def names() -> Iterable[str]:
-        return (label.name for file in files for label in insides.labels(file, spec, "*"))
+        return (label.name for file in files for label in labels.labels(file, spec, "*"))
 
     note = f"no code was kept at a label '{pattern}' of '{spec.function}'"
     return _no_function(result, spec, files) or _nothing(component, note, names)
@@ -268,7 +268,7 @@ def _statement(result: _Matches, component: PointComponent, files: list[DwarfFil
     nearest = "nearest" in result.found
     failure: PointError | None = None
     for file in files:
-        statement = insides.at_address(file, address + file.code_start)
+        statement = addresses.statement_at(file, address + file.code_start)
         if statement is None:
             continue
         start = statement.start - file.code_start
@@ -292,7 +292,7 @@ def _function_at(result: _Matches, component: PointComponent, files: list[DwarfF
     outside = any(name in result.found for name in ("call", "return", "exported"))
     failure: PointError | None = None
     for file in files:
-        place = insides.function_at(file, address + file.code_start, inlined=not outside)
+        place = addresses.function_at(file, address + file.code_start, inlined=not outside)
         if place is None:
             continue
         if "exported" in result.found and not result.services.debuginfo.exported(place.function):

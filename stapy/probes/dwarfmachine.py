@@ -23,7 +23,7 @@ from stapy.probes.dwarfnumbers import (
 )
 
 if TYPE_CHECKING:
-    from stapy.debuginfo.dwarf.expressions import Op
+    from stapy.debuginfo.dwarf.read.expressions import Op
 
 NO_ADDRESS = "what it points to has no address: the compiler works on its parts"
 _ARITHMETIC = frozenset(("+", "-", "*", "&", "|", "^", "<<"))

@@ -18,7 +18,7 @@ from stapy.ir.program import (
 )
 
 if TYPE_CHECKING:
-    from stapy.debuginfo.dwarf.kernel import DwarfFile
+    from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
 
 WORD = 8
 BITS = 8 * WORD

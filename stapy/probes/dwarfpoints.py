@@ -14,7 +14,7 @@ from stapy.probes.family import Match, PointError, number_of, print_component, t
 from stapy.record import replace
 
 if TYPE_CHECKING:
-    from stapy.debuginfo.dwarf.kernel import DwarfFile
+    from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
     from stapy.debuginfo.sites import FunctionSite, Places
     from stapy.diagnostics import Span
     from stapy.parse.nodes import PointComponent, ProbePoint
@@ -218,7 +218,7 @@ def _matches(
 
 def _behind_prologue(site: FunctionSite, services: Any) -> FunctionSite:
     """The same function, probed where its frame is set up (-P)."""
-    from stapy.debuginfo.dwarf.insides import behind_prologue
+    from stapy.debuginfo.dwarf.query.labels import behind_prologue
 
     info, place = services.debuginfo, site.place
     if place is None or not place.exact:
@@ -358,7 +358,7 @@ def _no_match(
 
 def _name_others(error: PointError, text: str, dwarf: DwarfFile) -> None:
     """What of a pattern is wrong: its file, its function, or that the one is in the other."""
-    from stapy.debuginfo.dwarf.spec import parse
+    from stapy.debuginfo.dwarf.query.spec import parse
     from stapy.diagnostics.suggest import listed, nearest
 
     spec = parse(text)

@@ -25,9 +25,9 @@ from stapy.probes.dwarfnumbers import (
 )
 
 if TYPE_CHECKING:
-    from stapy.debuginfo.dwarf.expressions import Op
-    from stapy.debuginfo.dwarf.kernel import DwarfFile, Place
-    from stapy.debuginfo.dwarf.variables import Variable
+    from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile, Place
+    from stapy.debuginfo.dwarf.read.expressions import Op
+    from stapy.debuginfo.dwarf.read.variables import Variable
 
 _MAX_BYTES = 4096  # of a value that is nowhere in memory
 

@@ -25,7 +25,7 @@ from stapy.record import Record, new, replace
 
 if TYPE_CHECKING:
     from stapy.debuginfo.ctypes import Function
-    from stapy.debuginfo.dwarf.kernel import Place
+    from stapy.debuginfo.dwarf.query.dwarf_file import Place
     from stapy.ir.scope import TargetScope
     from stapy.parse.nodes import PointComponent, ProbePoint
 

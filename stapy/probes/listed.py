@@ -2,7 +2,7 @@
 
 The catalogue of the kernel or module (`stapy/probes/catalogue.py`) has it all; here is
 what a pattern and the words behind it choose.  Every list is that of ``resolve()`` of the
-family, whose rules stand in ``kprobe.py``, ``dwarfpoints.py`` and ``debuginfo/find.py``;
+family, whose rules stand in ``kprobe.py``, ``dwarfpoints.py`` and ``debuginfo/facade.py``;
 `tests/probes/test_listed.py` compares the two.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
-from stapy.debuginfo.dwarf.spec import Spec, parse
+from stapy.debuginfo.dwarf.query.spec import Spec, parse
 from stapy.debuginfo.glob import has_wildcard, matcher
 from stapy.ir.literals import quote
 from stapy.probes import catalogue as c
@@ -179,7 +179,7 @@ def _chosen(asked: _Question, table: c.Lines) -> bytes | bytearray | None:
                 low, high = table.first[number], table.first[number + 1]
                 chosen[low:high] = b"\1" * (high - low)
     if asked.spec.file:
-        from stapy.debuginfo.dwarf.index import file_matcher
+        from stapy.debuginfo.dwarf.index.reader import file_matcher
 
         test = file_matcher(asked.spec.file)
         files = {number for number, path in enumerate(table.files) if test(path)}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from stapy.debuginfo.elf import Buffer
-    from stapy.debuginfo.find import Debuginfo
+    from stapy.debuginfo.facade import Debuginfo
     from stapy.probes.catalogue import Lines, Names
 
 _MANY = 32  # modules whose catalogues are worth a file of their own
@@ -109,7 +109,7 @@ def units(info: Debuginfo, module: str | None) -> Opened | Stored:
 
 def _key(info: Debuginfo, names: list[str]) -> str:
     """Names the modules, their debug files and all that their catalogues depend on."""
-    from stapy.debuginfo.dwarf.files import fingerprint
+    from stapy.debuginfo.dwarf.files.paths import fingerprint
 
     kernel = info.kernel
     files = [path for path in map(kernel.modules.path, names) if path is not None]

@@ -10,9 +10,9 @@ from stapy.build.driver import build
 from stapy.build.module import Module
 from stapy.cache import Cache
 from stapy.debuginfo.elf import ElfFile
-from stapy.debuginfo.find import Debuginfo
+from stapy.debuginfo.facade import Debuginfo
+from stapy.debuginfo.facts import kernel_facts
 from stapy.diagnostics import Diagnostics, SourceMap
-from stapy.kernel.facts import kernel_facts
 from stapy.kernel.target import Kernel
 from stapy.options import Options
 from stapy.translate.manifest import make_manifest

@@ -12,7 +12,7 @@ import pytest
 from stapy.build.headers import HeaderError, compiled, is_headers
 from stapy.cache import Cache
 from stapy.debuginfo import ctypes as c
-from stapy.debuginfo.dwarfrung import open_object
+from stapy.debuginfo.lookup.places import open_object
 from stapy.options import Options
 
 NO_KERNEL: Any = SimpleNamespace(release="none")

@@ -11,10 +11,10 @@ from stapy.build.library import Library, owners
 from stapy.build.modpost import global_names
 from stapy.cache import Cache
 from stapy.debuginfo.elf import ElfFile
-from stapy.debuginfo.find import Debuginfo
+from stapy.debuginfo.facade import Debuginfo
+from stapy.debuginfo.facts import kernel_facts
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.kernel import find_kernel
-from stapy.kernel.facts import kernel_facts
 from stapy.options import Options
 from stapy.paths import data_dir
 from tests.build import small

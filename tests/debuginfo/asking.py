@@ -8,19 +8,22 @@ from itertools import islice
 from pathlib import Path
 
 from stapy.debuginfo import ctypes as c
-from stapy.debuginfo import linepack, pack, symbols
-from stapy.debuginfo.btf import Btf
-from stapy.debuginfo.dwarf import callees, calls, insides
-from stapy.debuginfo.dwarf.build import build
-from stapy.debuginfo.dwarf.frames import Frames
-from stapy.debuginfo.dwarf.index import Index
-from stapy.debuginfo.dwarf.kernel import DwarfFile, Place
-from stapy.debuginfo.dwarf.ranges import arange_units
-from stapy.debuginfo.dwarf.separate import debug_link
-from stapy.debuginfo.dwarf.spec import EVERY, Spec
+from stapy.debuginfo import pack
+from stapy.debuginfo.btf.reader import Btf
+from stapy.debuginfo.dwarf.files.separate import debug_link
+from stapy.debuginfo.dwarf.index.build import build
+from stapy.debuginfo.dwarf.index.reader import Index
+from stapy.debuginfo.dwarf.query import addresses, callees, labels
+from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile, Place
+from stapy.debuginfo.dwarf.query.spec import EVERY, Spec
+from stapy.debuginfo.dwarf.read import calls
+from stapy.debuginfo.dwarf.read.frames import Frames
+from stapy.debuginfo.dwarf.read.ranges import arange_units
 from stapy.debuginfo.elf import ElfFile, map_file
 from stapy.debuginfo.errors import DebuginfoError
-from stapy.debuginfo.traceevents import of_module, shapes
+from stapy.debuginfo.lookup import line_pack
+from stapy.debuginfo.symbols import table as symbols
+from stapy.debuginfo.tracepoints.events import of_module, shapes
 from stapy.debuginfo.vmlinuz import extract, inflate, payload
 
 Question = Callable[[], object]
@@ -152,9 +155,9 @@ def ask_opened(dwarf: DwarfFile) -> None:
         lambda: dwarf.find(Spec("*", "*", [EVERY])),
         lambda: dwarf.find(Spec("*", "*.c", [(1, 40)], True), nearest=True),
         lambda: dwarf.find(Spec("*", "*", [(10, 60)]), entries=True),
-        lambda: insides.labels(dwarf, Spec("*"), "*"),
+        lambda: labels.labels(dwarf, Spec("*"), "*"),
         lambda: callees.callees(dwarf, Spec("*"), Spec("*"), 2, tails=True),
-        lambda: linepack.table(dwarf),
+        lambda: line_pack.table(dwarf),
         lambda: arange_units(dwarf.info),
         lambda: dwarf.enumerator("GREEN"),
         lambda: dwarf.enumerator("HRTIMER_NORESTART"),
@@ -200,9 +203,9 @@ def questions_of(dwarf: DwarfFile, place: Place) -> list[Question]:
         lambda: dwarf.frame(place),
         lambda: dwarf.frame_base(place),
         lambda: dwarf.entrance(place),
-        lambda: insides.behind_prologue(dwarf, place),
-        lambda: insides.at_address(dwarf, place.address),
-        lambda: insides.function_at(dwarf, place.address, inlined=True),
+        lambda: labels.behind_prologue(dwarf, place),
+        lambda: addresses.statement_at(dwarf, place.address),
+        lambda: addresses.function_at(dwarf, place.address, inlined=True),
         lambda: dwarf.place_of(place.symbol),
         lambda: dwarf.refused(place.address),
         lambda: dwarf.unit_variable(place.entry, "sink"),
@@ -258,7 +261,7 @@ def ask_index(path: Path) -> Ask:
 def ask_pack(base: Btf | None) -> Ask:
     """A damaged file of the cache with a kernel's or module's BTF and symbols."""
     from stapy.cache import Cache
-    from stapy.debuginfo.sources import _from_pack
+    from stapy.debuginfo.loading import _from_pack
 
     cache = Cache(Path("/nowhere"), enabled=False)
 
@@ -287,7 +290,7 @@ def ask_image(data: bytes) -> None:
     parts = extract(inflate(payload(data, "damaged"), "damaged"))
     if parts.layout is None:
         return
-    from stapy.debuginfo.kallsyms import Kallsyms
+    from stapy.debuginfo.symbols.kallsyms import Kallsyms
 
     tables = Kallsyms(parts.symbols, parts.layout)
     asked((tables.text, lambda: tables.find("vfs_read"), lambda: tables.address("vfs_read")))
@@ -326,11 +329,11 @@ def _base(path: Path | None) -> Btf | None:
 
 
 def _pack_of(path: Path, base: Btf | None) -> bytes:
-    from stapy.debuginfo import sources
+    from stapy.debuginfo import loading
 
     if base is None:
-        return pack.encode(sources._read_image_parts(path))
-    return pack.encode(sources._read_module_parts(path, base))
+        return pack.encode(loading._read_image_parts(path))
+    return pack.encode(loading._read_module_parts(path, base))
 
 
 def _debug(name: str) -> bool:

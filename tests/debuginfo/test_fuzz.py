@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from . import fuzz
+from .btf.test_reader import sample
 from .dwarf.samples import RELOCATABLE, STYLES, extracted, make
-from .test_btf import sample
 from .test_vmlinuz import PACKERS, bz_image, vmlinux
 
 SECONDS = float(os.environ.get("STAPY_FUZZ_SECONDS", "12"))

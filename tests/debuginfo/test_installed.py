@@ -13,13 +13,13 @@ import pytest
 
 from stapy.cache import Cache
 from stapy.debuginfo import ctypes as c
-from stapy.debuginfo.find import Debuginfo
-from stapy.debuginfo.sources import packed_symbols
-from stapy.debuginfo.symbols import PackedSymbols, is_function, section_of
-from stapy.debuginfo.tracesystems import image_systems, trace_systems
+from stapy.debuginfo.facade import Debuginfo
+from stapy.debuginfo.facts import kernel_facts
+from stapy.debuginfo.loading import packed_symbols
+from stapy.debuginfo.symbols.table import PackedSymbols, is_function, section_of
+from stapy.debuginfo.tracepoints.systems import image_systems, trace_systems
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.kernel import Kernel, find_kernel, installed_releases
-from stapy.kernel.facts import kernel_facts
 from stapy.probes.blacklist import reason
 
 from .elfwriter import ElfWriter

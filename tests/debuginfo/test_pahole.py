@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from stapy.cache import Cache
-from stapy.debuginfo.btf import Btf
-from stapy.debuginfo.dwarf.kernel import DwarfFile
+from stapy.debuginfo.btf.reader import Btf
+from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
 from stapy.debuginfo.elf import ElfFile
-from stapy.debuginfo.find import Debuginfo
+from stapy.debuginfo.facade import Debuginfo
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.kernel import find_kernel, installed_releases
 

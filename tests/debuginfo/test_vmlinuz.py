@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stapy.debuginfo import lz4
-from stapy.debuginfo.btf import Btf
+from stapy.debuginfo.btf.reader import Btf
 from stapy.debuginfo.errors import DebuginfoError
-from stapy.debuginfo.kallsyms import Kallsyms
+from stapy.debuginfo.symbols.kallsyms import Kallsyms
+from stapy.debuginfo.unpack import lz4
 from stapy.debuginfo.vmlinuz import extract, inflate, payload, read_image
 
 from .btfwriter import BtfWriter

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from stapy.cache import Cache
-from stapy.debuginfo.find import Debuginfo
+from stapy.debuginfo.facade import Debuginfo
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.kernel.config import Config
 from stapy.kernel.exports import Exports

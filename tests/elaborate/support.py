@@ -7,9 +7,9 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from stapy.debuginfo import ctypes as c
-from stapy.debuginfo.addresses import Entry
-from stapy.debuginfo.dwarf.spec import parse as parse_spec
-from stapy.debuginfo.find import Places
+from stapy.debuginfo.dwarf.query.spec import parse as parse_spec
+from stapy.debuginfo.facade import Places
+from stapy.debuginfo.lookup.addresses import Entry
 from stapy.debuginfo.sites import FunctionSite
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.elaborate import elaborate

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stapy.debuginfo.basictypes import basic_name
+from stapy.debuginfo.basic_types import basic_name
 from tests.elaborate import support as s
 
 

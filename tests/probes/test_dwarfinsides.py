@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from stapy.debuginfo.dwarf.kernel import Place
-from stapy.debuginfo.dwarf.spec import parse
+from stapy.debuginfo.dwarf.query.dwarf_file import Place
+from stapy.debuginfo.dwarf.query.spec import parse
 from stapy.debuginfo.sites import FunctionSite, Places
 from tests.debuginfo.dwarf import samples
 from tests.debuginfo.dwarf.test_kernel import opened

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from stapy.debuginfo import ctypes as c
-from stapy.debuginfo.dwarf.expressions import Op
-from stapy.debuginfo.dwarf.frames import Row, Saved
-from stapy.debuginfo.dwarf.index import FunctionRow, Site
-from stapy.debuginfo.dwarf.kernel import Passing, Place
-from stapy.debuginfo.dwarf.variables import Variable
-from stapy.debuginfo.find import FunctionSite, Places
+from stapy.debuginfo.dwarf.index.reader import FunctionRow, Site
+from stapy.debuginfo.dwarf.query.dwarf_file import Passing, Place
+from stapy.debuginfo.dwarf.read.expressions import Op
+from stapy.debuginfo.dwarf.read.frames import Row, Saved
+from stapy.debuginfo.dwarf.read.variables import Variable
+from stapy.debuginfo.facade import FunctionSite, Places
 from stapy.ir.dump import dump_program
 from tests.elaborate import support as s
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from stapy.debuginfo import ctypes as c
-from stapy.debuginfo.dwarf.expressions import Op
-from stapy.debuginfo.dwarf.kernel import Passing
-from stapy.debuginfo.dwarf.variables import Variable
+from stapy.debuginfo.dwarf.query.dwarf_file import Passing
+from stapy.debuginfo.dwarf.read.expressions import Op
+from stapy.debuginfo.dwarf.read.variables import Variable
 from stapy.ir.program import (
     BinaryOp,
     Conditional,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from stapy.debuginfo import ctypes as c
-from stapy.debuginfo.dwarf.expressions import Op
-from stapy.debuginfo.dwarf.variables import Variable
+from stapy.debuginfo.dwarf.read.expressions import Op
+from stapy.debuginfo.dwarf.read.variables import Variable
 from stapy.ir.dump import dump_program
 from tests.elaborate import support as s
 

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from stapy.cache import Cache
-from stapy.debuginfo.btf import Btf
-from stapy.debuginfo.dwarf.opener import open_first
+from stapy.debuginfo.btf.reader import Btf
+from stapy.debuginfo.dwarf.query.opener import open_first
 from stapy.debuginfo.elf import ElfFile
-from stapy.debuginfo.find import Debuginfo
-from stapy.debuginfo.lines import SortedLines
-from stapy.debuginfo.sources import Loaded
-from stapy.debuginfo.symbols import LineSymbols, elf_lines
+from stapy.debuginfo.facade import Debuginfo
+from stapy.debuginfo.loading import Loaded
+from stapy.debuginfo.sorted_lines import SortedLines
+from stapy.debuginfo.symbols.table import LineSymbols, elf_lines
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.parse import parse_script
 from stapy.parse.facts import PreprocessFacts

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from stapy.debuginfo.dwarf.build import build
-from stapy.debuginfo.dwarf.index import Index
-from stapy.debuginfo.dwarf.kernel import DwarfFile, Place
+from stapy.debuginfo.dwarf.index.build import build
+from stapy.debuginfo.dwarf.index.reader import Index
+from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile, Place
 from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.sites import FunctionSite
 from stapy.ir.program import PER_CPU, ModuleAddress

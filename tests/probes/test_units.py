@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from stapy.cache import Cache
-from stapy.debuginfo import find
-from stapy.debuginfo.find import Debuginfo
+from stapy.debuginfo import facade
+from stapy.debuginfo.facade import Debuginfo
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.kernel.target import Kernel
 from stapy.probes import listed
@@ -61,7 +61,7 @@ def test_lists_of_modules(kernel: Kernel, tmp_path: Path, monkeypatch: pytest.Mo
     assert listed_by(info_of(kernel, tmp_path)) == expected
     # Now that they are stored, no module has to be opened for a pattern of modules.
     again = info_of(kernel, tmp_path)
-    monkeypatch.setattr(find, "load_module", None)
+    monkeypatch.setattr(facade, "load_module", None)
     for text, lines in zip(TEXTS[:4], expected, strict=False):
         assert sorted(set(listed.lines(point_of(text), services(again)) or [])) == lines
     files = {path.name for path in again.module_files()}

@@ -8,10 +8,10 @@ import pytest
 
 from stapy.build.driver import build
 from stapy.cache import Cache
-from stapy.debuginfo.find import Debuginfo
+from stapy.debuginfo.facade import Debuginfo
+from stapy.debuginfo.facts import kernel_facts
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.kernel import find_kernel
-from stapy.kernel.facts import kernel_facts
 from stapy.options import Options
 from stapy.translate.source import ModuleSource
 from tests.translate.support import GOLDEN

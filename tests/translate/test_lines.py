@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stapy.debuginfo.linepack import LineTable
+from stapy.debuginfo.lookup.line_pack import LineTable
 from stapy.translate import translate
 from tests.elaborate.support import FakeDebuginfo
 from tests.translate.support import options_of, program_of

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stapy.cache import Cache
-from stapy.debuginfo.find import Debuginfo
+from stapy.debuginfo.facade import Debuginfo
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.kernel.target import find_kernel
 from stapy.options import Options

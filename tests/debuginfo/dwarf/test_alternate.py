@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from stapy.debuginfo import ctypes as c
-from stapy.debuginfo.dwarf.alternate import link_of
-from stapy.debuginfo.dwarf.separate import debug_link, separate_files
+from stapy.debuginfo.dwarf.files.alternate import link_of
+from stapy.debuginfo.dwarf.files.separate import debug_link, separate_files
 from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.errors import DebuginfoError
 

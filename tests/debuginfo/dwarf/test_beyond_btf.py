@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from stapy.debuginfo import ctypes as c
-from stapy.debuginfo.dwarf.kernel import DwarfFile
-from stapy.debuginfo.dwarf.types import Types
-from stapy.debuginfo.dwarf.variables import in_scope
+from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
+from stapy.debuginfo.dwarf.read.types import Types
+from stapy.debuginfo.dwarf.read.variables import in_scope
 from stapy.debuginfo.elf import ElfFile
-from stapy.debuginfo.find import Debuginfo
+from stapy.debuginfo.facade import Debuginfo
 from stapy.probes.dwarfvalues import describe
 from stapy.record import replace
 

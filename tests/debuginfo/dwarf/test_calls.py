@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from stapy.debuginfo.dwarf import constants as k
-from stapy.debuginfo.dwarf.calls import calls
-from stapy.debuginfo.dwarf.expressions import decode, location
-from stapy.debuginfo.dwarf.ranges import ranges_of
-from stapy.debuginfo.dwarf.sections import Sections
-from stapy.debuginfo.dwarf.units import Info
+from stapy.debuginfo.dwarf.read.calls import calls
+from stapy.debuginfo.dwarf.read.expressions import decode, location
+from stapy.debuginfo.dwarf.read.ranges import ranges_of
+from stapy.debuginfo.dwarf.read.sections import Sections
+from stapy.debuginfo.dwarf.read.units import Info
 from stapy.debuginfo.elf import ElfFile
-from stapy.debuginfo.find import Debuginfo
+from stapy.debuginfo.facade import Debuginfo
 
 from . import samples
 from .oracle import opened

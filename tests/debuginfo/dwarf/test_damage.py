@@ -12,11 +12,11 @@ import pytest
 
 from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.dwarf import constants as k
-from stapy.debuginfo.dwarf.build import build
-from stapy.debuginfo.dwarf.expressions import Op
-from stapy.debuginfo.dwarf.sections import Sections
-from stapy.debuginfo.dwarf.types import Types
-from stapy.debuginfo.dwarf.units import Info
+from stapy.debuginfo.dwarf.index.build import build
+from stapy.debuginfo.dwarf.read.expressions import Op
+from stapy.debuginfo.dwarf.read.sections import Sections
+from stapy.debuginfo.dwarf.read.types import Types
+from stapy.debuginfo.dwarf.read.units import Info
 from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.diagnostics import NOWHERE
@@ -160,7 +160,8 @@ def test_files_that_inflate_without_end(
     import shutil
     import subprocess
 
-    from stapy.debuginfo import elf, unpackers
+    from stapy.debuginfo import elf
+    from stapy.debuginfo.unpack import unpackers
 
     data = bytes(5 << 20)
     if kind == "zstd":

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from stapy.debuginfo.dwarf.debuginfod import fetch, servers
+from stapy.debuginfo.dwarf.files.debuginfod import fetch, servers
 
 from ..elfwriter import ElfWriter
 from .test_relocatable import world

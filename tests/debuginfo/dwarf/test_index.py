@@ -10,9 +10,9 @@ import pytest
 
 from stapy.cache import Cache
 from stapy.debuginfo import pack
-from stapy.debuginfo.dwarf.build import build
-from stapy.debuginfo.dwarf.index import Index
-from stapy.debuginfo.dwarf.opener import open_first
+from stapy.debuginfo.dwarf.index.build import build
+from stapy.debuginfo.dwarf.index.reader import Index
+from stapy.debuginfo.dwarf.query.opener import open_first
 from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.errors import DamagedIndexError, DebuginfoError
 

@@ -9,11 +9,11 @@ import pytest
 
 from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.dwarf import constants as k
-from stapy.debuginfo.dwarf.build import build
-from stapy.debuginfo.dwarf.index import Index
-from stapy.debuginfo.dwarf.kernel import DwarfFile
-from stapy.debuginfo.dwarf.ranges import contains, entry_address, ranges_of
-from stapy.debuginfo.dwarf.spec import parse
+from stapy.debuginfo.dwarf.index.build import build
+from stapy.debuginfo.dwarf.index.reader import Index
+from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
+from stapy.debuginfo.dwarf.query.spec import parse
+from stapy.debuginfo.dwarf.read.ranges import contains, entry_address, ranges_of
 from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.errors import DebuginfoError
 

@@ -10,11 +10,11 @@ import pytest
 
 from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.dwarf import constants as k
-from stapy.debuginfo.dwarf.index import split_scope
-from stapy.debuginfo.dwarf.kernel import DwarfFile
-from stapy.debuginfo.dwarf.lines import LineReader
-from stapy.debuginfo.dwarf.spec import parse
-from stapy.debuginfo.dwarf.types import Types
+from stapy.debuginfo.dwarf.index.reader import split_scope
+from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
+from stapy.debuginfo.dwarf.query.spec import parse
+from stapy.debuginfo.dwarf.read.lines import LineReader
+from stapy.debuginfo.dwarf.read.types import Types
 
 from . import test_reader as reader
 from .oracle import opened as oracle

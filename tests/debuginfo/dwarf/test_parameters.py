@@ -10,9 +10,9 @@ import pytest
 
 from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.dwarf import constants as k
-from stapy.debuginfo.dwarf.expressions import Op, location
-from stapy.debuginfo.dwarf.ranges import entry_address
-from stapy.debuginfo.find import Debuginfo
+from stapy.debuginfo.dwarf.read.expressions import Op, location
+from stapy.debuginfo.dwarf.read.ranges import entry_address
+from stapy.debuginfo.facade import Debuginfo
 from stapy.ir.program import ContextValue
 from stapy.probes import abi
 

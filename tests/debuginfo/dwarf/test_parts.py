@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from stapy.debuginfo.dwarf import constants as k
-from stapy.debuginfo.dwarf import files
-from stapy.debuginfo.dwarf.abbrev import Abbreviations, skip
-from stapy.debuginfo.dwarf.expressions import Op, decode
-from stapy.debuginfo.dwarf.lines import LineReader
-from stapy.debuginfo.dwarf.spec import parse
+from stapy.debuginfo.dwarf.files import paths as files
+from stapy.debuginfo.dwarf.query.spec import parse
+from stapy.debuginfo.dwarf.read.abbrev import Abbreviations, skip
+from stapy.debuginfo.dwarf.read.expressions import Op, decode
+from stapy.debuginfo.dwarf.read.lines import LineReader
 from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.errors import DebuginfoError
 

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from stapy.debuginfo.dwarf import constants as k
-from stapy.debuginfo.dwarf.expressions import location_list
-from stapy.debuginfo.dwarf.frames import Frames, Saved
-from stapy.debuginfo.dwarf.lines import LineReader
-from stapy.debuginfo.dwarf.ranges import arange_units, ranges_of
-from stapy.debuginfo.dwarf.sections import Sections
-from stapy.debuginfo.dwarf.units import Entry, Info
+from stapy.debuginfo.dwarf.read.expressions import location_list
+from stapy.debuginfo.dwarf.read.frames import Frames, Saved
+from stapy.debuginfo.dwarf.read.lines import LineReader
+from stapy.debuginfo.dwarf.read.ranges import arange_units, ranges_of
+from stapy.debuginfo.dwarf.read.sections import Sections
+from stapy.debuginfo.dwarf.read.units import Entry, Info
 from stapy.debuginfo.elf import ElfFile
 
 from .oracle import opened, text

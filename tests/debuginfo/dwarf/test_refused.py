@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from stapy.debuginfo.dwarf.refused import refused, refused_in_module
-from stapy.debuginfo.dwarf.relocate import layout
+from stapy.debuginfo.dwarf.query.refused import refused, refused_in_module
+from stapy.debuginfo.dwarf.read.relocate import layout
 from stapy.debuginfo.elf import ElfFile
 
 SOURCE = """

@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from stapy.debuginfo.dwarf.build import build
-from stapy.debuginfo.dwarf.index import Index
-from stapy.debuginfo.dwarf.kernel import DwarfFile
-from stapy.debuginfo.dwarf.relocate import Relocations, layout
-from stapy.debuginfo.dwarf.sections import Sections
-from stapy.debuginfo.dwarf.spec import parse
+from stapy.debuginfo.dwarf.index.build import build
+from stapy.debuginfo.dwarf.index.reader import Index
+from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
+from stapy.debuginfo.dwarf.query.spec import parse
+from stapy.debuginfo.dwarf.read.relocate import Relocations, layout
+from stapy.debuginfo.dwarf.read.sections import Sections
 from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.errors import DebuginfoError
-from stapy.debuginfo.find import Debuginfo
+from stapy.debuginfo.facade import Debuginfo
 
 from ..elfwriter import ElfWriter
 from ..world import make_debuginfo, make_kernel

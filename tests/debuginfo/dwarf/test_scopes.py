@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from stapy.debuginfo import ctypes as c
-from stapy.debuginfo.dwarf import insides
-from stapy.debuginfo.dwarf.index import scope_matches, split_scope
-from stapy.debuginfo.dwarf.kernel import DwarfFile
-from stapy.debuginfo.dwarf.spec import parse
+from stapy.debuginfo.dwarf.index.reader import scope_matches, split_scope
+from stapy.debuginfo.dwarf.query import addresses
+from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
+from stapy.debuginfo.dwarf.query.spec import parse
 from stapy.debuginfo.elf import ElfFile
 
 from .samples import LINKED, compiled, extracted
@@ -95,9 +95,9 @@ def test_patterns(program: DwarfFile, pattern: str, expected: set[str]) -> None:
 def test_addresses(program: DwarfFile, symbol: str, name: str) -> None:
     symbols = ElfFile.open(program.path).symbols()
     start = next(item.value for item in symbols if item.name.startswith(symbol))
-    statement = insides.at_address(program, start)
+    statement = addresses.statement_at(program, start)
     assert statement is not None and statement.place.function == name
-    around = insides.function_at(program, start + 1, inlined=False)
+    around = addresses.function_at(program, start + 1, inlined=False)
     assert around is not None
     assert (around.function, around.address, around.exact) == (name, start, True)
 

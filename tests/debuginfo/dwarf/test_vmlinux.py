@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from stapy.debuginfo.dwarf import constants as k
-from stapy.debuginfo.dwarf.ranges import entry_address
-from stapy.debuginfo.dwarf.spec import parse
-from stapy.debuginfo.find import Debuginfo
+from stapy.debuginfo.dwarf.query.spec import parse
+from stapy.debuginfo.dwarf.read.ranges import entry_address
+from stapy.debuginfo.facade import Debuginfo
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.probes import listed
 

@@ -1,0 +1,315 @@
+"""BTF, the compact type information that kernels and modules carry.
+
+Opening costs one walk over the type headers, and nothing when its index comes
+from the cache: types become objects of `stapy.debuginfo.ctypes` one by one, on
+first use.  A module's BTF is split: its type numbers and string offsets
+continue those of the kernel's, its ``base``.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from array import array
+from collections.abc import Iterator
+from itertools import pairwise
+from mmap import mmap
+from pathlib import Path
+
+from stapy.debuginfo import ctypes as c
+from stapy.debuginfo.basic_types import basic_name
+from stapy.debuginfo.btf.index import DATASEC, ENUM, ENUM64, KIND_LETTERS, build_index, kind_of
+from stapy.debuginfo.btf.types import TypeFactory
+from stapy.debuginfo.elf import Buffer
+from stapy.debuginfo.errors import DebuginfoError
+from stapy.debuginfo.sorted_lines import SortedLines
+from stapy.record import Record
+
+TRACEITER = "__traceiter_"
+_MANY = 64  # so many names one by one cost as much as all of them
+_SECTIONS = 64  # how many types at the end may be sections
+
+
+class Index(Record):
+    """Position of each type in the type section, and the sorted lines ``kind name number``."""
+
+    positions: array[int]
+    names: SortedLines
+
+
+class Btf:
+    """One BTF section; ``name`` is for messages, ``part`` its place in ``data``."""
+
+    def __init__(
+        self,
+        data: Buffer,
+        name: str,
+        base: Btf | None = None,
+        index: Index | None = None,
+        part: tuple[int, int] | None = None,
+        kept: Path | None = None,
+    ) -> None:
+        """``kept`` is the file of the cache that all this is from: what is damaged is dropped."""
+        self.name = name
+        self.base = base
+        self._kept = kept
+        self._data = data if isinstance(data, (bytes, mmap)) else bytes(data)
+        self._read_header(*(part or (0, len(data))))
+        self.first: int = base.end if base else 1  # number of the first type of our own
+        self._first_text: int = base.text_end if base else 0
+        self.text_end: int = self._first_text + self._text_size
+        if index is None:
+            positions, names = build_index(
+                bytes(self._data[self._types : self._types + self._type_size]),
+                self._all_texts() if base is None else b"",
+                self.first,
+                self.string,
+                name,
+            )
+            index = Index(positions, SortedLines(names))
+        self.index = index
+        self.end: int = self.first + len(index.positions)  # one past our last type number
+        self._factory = TypeFactory(self)
+        self._several: set[str] | None = None
+        self._asked = 0
+
+    def _read_header(self, start: int, end: int) -> None:
+        if end - start < 24:
+            raise DebuginfoError(f"{self.name}: BTF data too short")
+        header: tuple[int, ...] = struct.unpack_from("<HBBIIIII", self._data, start)
+        magic, version, _, size, type_at, type_size, text_at, text_size = header
+        if magic != 0xEB9F or sys.byteorder != "little":
+            raise DebuginfoError(f"{self.name}: not BTF of a little-endian machine")
+        if version != 1:
+            raise DebuginfoError(f"{self.name}: BTF version {version} is not known")
+        body = start + size
+        if size < 24 or body + type_at + type_size > end or type_size % 4:
+            raise DebuginfoError(f"{self.name}: BTF types end outside of the data")
+        if body + text_at + text_size > end:
+            raise DebuginfoError(f"{self.name}: BTF strings end outside of the data")
+        self._types, self._type_size = body + type_at, type_size
+        self._text, self._text_size = body + text_at, text_size
+
+    def raw(self) -> bytes:
+        """The whole section, with a header that fits."""
+        types = self._data[self._types : self._types + self._type_size]
+        texts = self._data[self._text : self._text + self._text_size]
+        sizes = (0, len(types), len(types), len(texts))
+        return struct.pack("<HBBIIIII", 0xEB9F, 1, 0, 24, *sizes) + types + texts
+
+    # --- raw access for the factory --------------------------------------
+
+    def string(self, offset: int) -> bytes:
+        """The string at an offset; empty for a bad one."""
+        if offset < self._first_text:
+            return self.base.string(offset) if self.base else b""
+        at = offset - self._first_text
+        if at >= self._text_size:
+            return b""
+        start = self._text + at
+        end = self._data.find(b"\0", start, self._text + self._text_size)
+        return self._data[start:end] if end >= 0 else b""
+
+    def _all_texts(self) -> bytes:
+        """The strings; damaged ones (no NUL at the end) get one."""
+        texts = bytes(self._data[self._text : self._text + self._text_size])
+        return texts if texts.endswith(b"\0") else texts + b"\0"
+
+    def header(self, number: int) -> tuple[int, int, int, int]:
+        """``(name offset, info, size or type, position of what follows)`` of our own type."""
+        if not self.first <= number < self.end:
+            raise self.damaged(f"no BTF type {number}")
+        at = self._types + self.index.positions[number - self.first]
+        if at + 12 > self._types + self._type_size:
+            raise self.damaged(f"BTF type {number} is not in the data")
+        name, info, size = struct.unpack_from("<III", self._data, at)
+        return name, info, size, at + 12
+
+    def words(self, at: int, count: int) -> tuple[int, ...]:
+        """``count`` numbers at a position that `header` gave."""
+        if at + 4 * count > self._types + self._type_size:
+            raise self.damaged("damaged BTF type")
+        found: tuple[int, ...] = struct.unpack_from(f"<{count}I", self._data, at)
+        return found
+
+    def damaged(self, why: str) -> DebuginfoError:
+        """The error of data that cannot be; if it is a copy of ours the next one is made anew."""
+        if self._kept is not None:
+            self._kept.unlink(missing_ok=True)
+        return DebuginfoError(f"{self.name}: {why}")
+
+    # --- questions -------------------------------------------------------
+
+    def type_by_number(self, number: int) -> c.CType:
+        """The type of a number; `Unknown` for a number that does not exist."""
+        if number < self.first and self.base is not None:
+            return self.base.type_by_number(number)
+        return self._factory.get(number)
+
+    def _numbers(self, letter: str, name: str) -> list[int]:
+        rows = self.index.names.get(f"{letter} {name}".encode())
+        return [self._number(row) for row in rows]
+
+    def _number(self, text: bytes | str) -> int:
+        try:
+            return int(text)
+        except ValueError:
+            raise self.damaged("a damaged index of names") from None
+
+    def function(self, name: str) -> c.Function | None:
+        """The prototype of a function; of several of that name, the first."""
+        number = self.function_number(name)
+        return None if number is None else self.prototype(number)
+
+    def function_number(self, name: str) -> int | None:
+        """The type number of the first function of this name."""
+        return next(iter(self._numbers("f", name)), None)
+
+    def prototypes(self, name: str) -> list[c.Function]:
+        """The prototypes of all functions of this name."""
+        found = map(self.prototype, self._numbers("f", name))
+        return [type for type in found if type is not None]
+
+    def shares_name(self, name: str) -> bool:
+        """True when BTF describes several functions of this name."""
+        self._asked += 1
+        if self._several is None and self._asked < _MANY:
+            return len(self._numbers("f", name)) > 1
+        if self._several is None:
+            rows = self.index.names.text_of(b"f ").split("\n")
+            names = [row[2 : row.rfind(" ")] for row in rows]
+            self._several = {name for name, following in pairwise(names) if name == following}
+        return name in self._several
+
+    def prototype(self, number: int) -> c.Function | None:
+        """The prototype of the FUNC with this type number."""
+        _, _, proto, _ = self.header(number)
+        type = self.type_by_number(proto)
+        return type if isinstance(type, c.Function) else None
+
+    def has_function(self, name: str) -> bool:
+        """True when BTF describes a function of this name."""
+        return bool(self._numbers("f", name))
+
+    def function_numbers(self, pattern: str = "*") -> Iterator[tuple[str, int]]:
+        """``(name, type number)`` for names matching ``* ? []``; sorted, each name once."""
+        from stapy.debuginfo.glob import literal_prefix, matcher
+
+        prefix = literal_prefix(pattern)
+        match = matcher(pattern)
+        last = ""
+        for row in self.index.names.with_prefix(b"f " + prefix.encode()):
+            rest, _, number = row.decode("latin-1").rpartition(" ")
+            name = prefix + rest
+            if name != last and match(name):
+                yield name, self._number(number)
+            last = name
+
+    def functions(self, pattern: str = "*") -> Iterator[str]:
+        """The names alone."""
+        return (name for name, _ in self.function_numbers(pattern))
+
+    def tracepoints(self, pattern: str = "*") -> Iterator[str]:
+        """Names of tracepoints that match; `tracepoint` gives the parameters."""
+        for name in self.functions(TRACEITER + pattern):
+            yield name[len(TRACEITER) :]
+
+    def tracepoint(self, name: str) -> list[c.Parameter] | None:
+        """The parameters of a tracepoint, None when there is none of that name."""
+        proto = self.function(TRACEITER + name)
+        return None if proto is None else proto.params[1:]
+
+    def type(self, name: str) -> c.CType | None:
+        """``struct x``, ``union x``, ``enum x`` or ``x`` (a typedef or basic type, else a tag)."""
+        name = basic_name(name) or name
+        kind, _, tag = name.strip().rpartition(" ")
+        letters = {"struct": "sw", "union": "uW", "enum": "e", "class": "s"}.get(kind)
+        if letters is None:
+            tag, letters = " ".join(name.split()), "tisue"
+        for letter in letters:
+            for number in self._numbers(letter, tag.replace(" ", "\t")):
+                return self.type_by_number(number)
+        return None
+
+    def type_names(self, letters: str = "sue") -> Iterator[str]:
+        """Names of all types of some kinds, as `type` takes them (for suggestions)."""
+        words = {"s": "struct ", "u": "union ", "e": "enum "}
+        for letter in letters:
+            for row in self.index.names.with_prefix(f"{letter} ".encode()):
+                name = row[: row.rfind(b" ")].decode("latin-1")
+                yield words.get(letter, "") + name.replace("\t", " ")
+
+    def variable(self, name: str) -> c.CType | None:
+        """The type of a global variable (BTF knows the per-CPU ones)."""
+        for number in self._numbers("v", name):
+            return self.type_by_number(self.header(number)[2])
+        return None
+
+    def per_cpu(self, name: str) -> tuple[c.CType, int] | None:
+        """Type and offset of a variable in the section of per-CPU variables."""
+        wanted = set(self._numbers("v", name))
+        last = self.first + len(self.index.positions) - 1
+        # Sections are the last types of all.
+        for number in range(last, max(self.first, last - _SECTIONS) - 1, -1) if wanted else ():
+            text, info, _, body = self.header(number)
+            if kind_of(info) != DATASEC or self.string(text) != b".data..percpu":
+                continue
+            rows = self.words(body, 3 * (info & 0xFFFF))
+            for variable, offset in zip(rows[::3], rows[1::3]):
+                if variable in wanted:
+                    return self.type_by_number(self.header(variable)[2]), offset
+        return None
+
+    def enumerator(self, name: str) -> int | None:
+        """The value of an enumeration constant.
+
+        They are not in the index: one search for the string and one for its
+        offset among the types answer in about two milliseconds.
+        """
+        offset = self._string_offset(name.encode())
+        if offset is None:
+            return None
+        for number, value in self._enumerators_at(offset):
+            type = self.type_by_number(number)
+            if isinstance(type, c.Enum):
+                for row in type.values:
+                    if row.name == name:
+                        return row.value
+            return value
+        return None
+
+    def enumerators(self) -> Iterator[str]:
+        """The names of all enumeration constants, by a walk over all types (for suggestions)."""
+        for number in range(self.first, self.end):
+            _, info, _, _ = self.header(number)
+            if kind_of(info) in (ENUM, ENUM64):
+                type = self.type_by_number(number)
+                for row in type.values if isinstance(type, c.Enum) else ():
+                    yield row.name
+
+    def _string_offset(self, text: bytes) -> int | None:
+        at = self._data.find(b"\0" + text + b"\0", self._text, self._text + self._text_size)
+        if at >= 0:
+            return at + 1 - self._text + self._first_text
+        return self.base._string_offset(text) if self.base else None
+
+    def _enumerators_at(self, offset: int) -> Iterator[tuple[int, int]]:
+        from bisect import bisect_right
+
+        needle = struct.pack("<I", offset)
+        at = self._types
+        end = self._types + self._type_size
+        while (at := self._data.find(needle, at, end)) >= 0:
+            place = at - self._types
+            if place % 4 == 0:
+                row = bisect_right(self.index.positions, place) - 1
+                if row >= 0:
+                    _, info, _, body = self.header(self.first + row)
+                    stride = {6: 8, 19: 12}.get(kind_of(info))
+                    inside = at - body
+                    if stride and 0 <= inside < stride * (info & 0xFFFF) and inside % stride == 0:
+                        yield self.first + row, self.words(at, 2)[1]
+            at += 1
+
+
+__all__ = ["KIND_LETTERS", "Btf", "Index"]

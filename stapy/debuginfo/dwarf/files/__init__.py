@@ -1,0 +1,1 @@
+"""Where debug files are: installed, beside the binary, shared by several, on a server."""

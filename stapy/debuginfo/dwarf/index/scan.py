@@ -1,0 +1,444 @@
+"""The fast walk over all of ``.debug_info``: functions, inlined instances, types, globals.
+
+A kernel has 17 million entries, so the loops below touch as little as they can:
+entries of a fixed size are stepped over with one addition, siblings jump over
+what cannot hold anything of interest.
+No entry's parent is needed: what lies before the sibling of a function's entry
+lies in that function.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from stapy.debuginfo.dwarf import constants as k
+from stapy.debuginfo.dwarf.files.alternate import link_of
+from stapy.debuginfo.dwarf.index.found import NO_NAME, NO_ORIGIN, Found
+from stapy.debuginfo.dwarf.numbers import uleb
+from stapy.debuginfo.dwarf.read.abbrev import SIZED, Plan, skip
+from stapy.debuginfo.dwarf.read.units import MAX_DEPTH, Header, Info
+from stapy.debuginfo.errors import DebuginfoError
+
+TYPES = {
+    k.STRUCTURE_TYPE: "struct",
+    k.CLASS_TYPE: "struct",
+    k.UNION_TYPE: "union",
+    k.ENUMERATION_TYPE: "enum",
+    k.TYPEDEF: "typedef",
+    k.BASE_TYPE: "base",
+}
+_MAX_CODES = 1 << 14
+_JUMP, _EXPRESSION, _VARIES, _LOOK = 0, -1, -2, -3
+_PLAIN = frozenset(
+    (k.STRP, k.REF1, k.REF2, k.REF4, k.ADDR, k.DATA1, k.DATA2, k.DATA4, k.IMPLICIT_CONST)
+)
+_u32 = struct.Struct("<I").unpack_from
+
+
+class _Shape:
+    """How the walk treats entries of one plan."""
+
+    __slots__ = (
+        "code", "constants", "exact", "expression", "has_code", "index", "jump",
+        "late_sibling", "named", "plan", "scoped", "size",
+    )  # fmt: skip
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        attributes = {attribute: form for attribute, form, _ in plan.attributes}
+        self.constants = {a: v for a, form, v in plan.attributes if form == k.IMPLICIT_CONST}
+        self.index = plan.index
+        self.scoped = plan.tag in k.SCOPED or k.AT_OBJECT_POINTER in attributes
+        self.has_code = k.AT_LOW_PC in attributes or k.AT_RANGES in attributes
+        self.jump = plan.sibling if plan.children else -1
+        self.size = plan.size
+        steps = plan.skips
+        self.expression = (-1, 0)  # entry with one short block: bytes before and behind it
+        if plan.size < 0 and steps.count(SIZED) == 1 and all(s > 0 or s == SIZED for s in steps):
+            where = steps.index(SIZED)
+            self.expression = (sum(steps[:where]), sum(steps[where + 1 :]))
+        # GCC writes four-byte siblings last, behind a frame base of varying size.
+        last = plan.attributes[-1][:2] if plan.attributes else (0, 0)
+        late = last == (k.AT_SIBLING, k.REF4) and plan.size < 0
+        self.late_sibling = _without_last(steps, 4) if late else None
+        wanted = _wanted(plan.tag, attributes)
+        self.exact = all(
+            (a in plan.index or a in self.constants) and attributes[a] in _PLAIN for a in wanted
+        )
+        self.code = _kind(plan.tag, attributes)
+        # A type whose name is the first thing in an entry of fixed size.
+        self.named = (
+            self.code == _TYPE and plan.size >= 0 and plan.attributes[0][:2] == (k.AT_NAME, k.STRP)
+        )
+
+    def value(self, values: tuple[int, ...], attribute: int, default: int = 0) -> int:
+        """An attribute among the plain numbers of an entry."""
+        at = self.index.get(attribute)
+        if at is not None:
+            return values[at]
+        return self.constants.get(attribute, default)
+
+
+def _without_last(steps: tuple[int, ...], size: int) -> tuple[int, ...]:
+    rest = steps[-1] - size
+    return (*steps[:-1], rest) if rest else steps[:-1]
+
+
+_SKIPPED, _FUNCTION, _INLINED, _TYPE, _GLOBAL = range(5)
+
+
+def _kind(tag: int, attributes: dict[int, int]) -> int:
+    if tag == k.SUBPROGRAM:
+        return _SKIPPED if k.AT_DECLARATION in attributes else _FUNCTION
+    if tag == k.INLINED_SUBROUTINE:
+        return _INLINED
+    if tag in TYPES and k.AT_NAME in attributes and k.AT_DECLARATION not in attributes:
+        return _TYPE
+    if tag == k.VARIABLE and k.AT_LOCATION in attributes:
+        return _GLOBAL
+    return _SKIPPED
+
+
+def _wanted(tag: int, attributes: dict[int, int]) -> list[int]:
+    if tag == k.SUBPROGRAM:
+        names = (k.AT_NAME, k.AT_DECL_FILE, k.AT_DECL_LINE, k.AT_LOW_PC, k.AT_ABSTRACT_ORIGIN,
+                 k.AT_SPECIFICATION)  # fmt: skip
+        ranged = k.AT_LOW_PC not in attributes and k.AT_RANGES in attributes
+        # Functions in pieces have no low_pc: their ranges are read by the slow way.
+        return [*(a for a in names if a in attributes), *([-1] if ranged else [])]
+    if tag == k.INLINED_SUBROUTINE:
+        pc = k.AT_ENTRY_PC if k.AT_ENTRY_PC in attributes else k.AT_LOW_PC
+        plain = attributes.get(pc) == k.ADDR
+        return [k.AT_ABSTRACT_ORIGIN, pc] if plain else [-1]
+    if tag in TYPES:
+        return [k.AT_NAME]
+    if tag == k.VARIABLE:
+        return [a for a in (k.AT_NAME, k.AT_SPECIFICATION) if a in attributes]
+    return []
+
+
+class Scanner:
+    """Walks units one by one into a `Found`."""
+
+    def __init__(self, info: Info) -> None:
+        self.info = info
+        self.found = Found()
+        self._shapes: dict[int, _Shape] = {}
+        tables = sorted({header.abbreviations for header in info.headers})
+        self._limits = dict(zip(tables, [*tables[1:], None]))
+
+    def run(self) -> Found:
+        """Walk everything, the alternate file too."""
+        for number, header in enumerate(self.info.headers):
+            self._unit(number, header)
+        if link_of(self.info.sections.elf) is not None:
+            alternate = self.info.alternate
+            other = Scanner(alternate).run()
+            self.found.add(other, len(self.info.headers), bytes(alternate.sections.section("str")))
+        return self.found
+
+    def _shape(self, plan: Plan) -> _Shape:
+        shape = self._shapes.get(id(plan))  # plans live as long as the memo
+        if shape is None:
+            shape = self._shapes[id(plan)] = _Shape(plan)
+        return shape
+
+    def _unit(self, number: int, header: Header) -> None:
+        plans = self.info.unit(number, self._limits[header.abbreviations]).plans
+        top = max(plans, default=0)
+        if top >= _MAX_CODES:
+            raise DebuginfoError(f"{self.info.name}: {top} abbreviations in one unit")
+        shapes: list[_Shape | None] = [None] * (top + 1)
+        outer = [_LOOK] * (top + 1)
+        inner = [_LOOK] * (top + 1)
+        outer[0] = inner[0] = 1
+        scoped = False
+        get = self._shapes.get
+        for code, plan in plans.items():
+            shape = get(id(plan)) or self._shape(plan)
+            shapes[code] = shape
+            scoped = scoped or shape.scoped
+            wide = 1 if code < 0x80 else 2
+            if shape.jump >= 0:
+                step = _JUMP
+            elif shape.size >= 0:
+                step = shape.size + wide
+            else:
+                step = _EXPRESSION if shape.expression[0] >= 0 else _VARIES
+            if shape.code == _SKIPPED:
+                outer[code] = step
+            if shape.code not in (_INLINED, _TYPE):
+                # Blocks are looked into for more instances.
+                inner[code] = step
+            if shape.plan.tag == k.LEXICAL_BLOCK and step == _JUMP:
+                inner[code] = shape.size + wide if shape.size >= 0 else _VARIES
+        try:
+            if scoped:
+                self._walk_scopes(number, header, shapes)
+            else:
+                self._walk(number, header, shapes, outer, inner)
+        except (IndexError, OverflowError, struct.error):
+            raise DebuginfoError(f"{self.info.name}: damaged unit at {header.offset:#x}") from None
+
+    def _walk(
+        self,
+        number: int,
+        header: Header,
+        shapes: list[_Shape | None],
+        outer: list[int],
+        inner: list[int],
+    ) -> None:
+        data = bytes(self.info.data[header.offset : header.end])
+        end = len(data)
+        types = self.found.types
+        # The unit's own entry is stepped over whatever its size is.
+        root, at = uleb(data, header.first - header.offset)
+        if root:
+            at = skip(data, at, _known(shapes, root).plan.skips)
+        while at < end:
+            code = data[at]
+            if code > 0x7F:
+                code = code & 0x7F | data[at + 1] << 7
+            step = outer[code]
+            if step > 0:
+                at += step
+                continue
+            shape = _known(shapes, code)
+            start = at + (1 if code < 0x80 else 2)
+            if shape.named:  # nearly a million types, most of them met before
+                key = shape.plan.tag, _u32(data, start)[0]
+                if key not in types:
+                    types[key] = header.shift + at
+                if shape.jump >= 0:
+                    at = _jump(data, start + shape.jump, start, end)
+                else:
+                    at = start + shape.size
+                continue
+            if step != _LOOK:
+                at = _over(data, start, step, shape, end)
+                continue
+            following = _behind(data, start, shape)
+            if shape.code == _FUNCTION:
+                self._function(number, header, shape, data, start, at)
+                if shape.plan.children:
+                    sibling = _sibling(shape, data, start, end)
+                    if sibling < 0:
+                        sibling = self._deep(header, data, following, shapes, shape.has_code)
+                    else:
+                        self._body(header, data, following, sibling, shapes, inner)
+                    following = sibling
+            else:
+                if shape.code == _TYPE:
+                    self._type(header, shape, data, start, at)
+                elif shape.code == _GLOBAL:
+                    self._global(header, shape, data, start, at)
+                if shape.jump >= 0:
+                    following = _jump(data, start + shape.jump, start, end)
+            at = following
+
+    def _body(
+        self,
+        header: Header,
+        data: bytes,
+        at: int,
+        end: int,
+        shapes: list[_Shape | None],
+        steps: list[int],
+    ) -> None:
+        while at < end:
+            code = data[at]
+            if code > 0x7F:
+                code = code & 0x7F | data[at + 1] << 7
+            step = steps[code]
+            if step > 0:
+                at += step
+                continue
+            shape = _known(shapes, code)
+            start = at + (1 if code < 0x80 else 2)
+            if step == _EXPRESSION:
+                before, behind = shape.expression
+                length = data[start + before]
+                if length < 0x80:
+                    at = start + before + 1 + length + behind
+                else:
+                    at = skip(data, start, shape.plan.skips)
+            elif step == _LOOK:
+                if shape.code == _INLINED:
+                    self._inlined(header, shape, data, start, at)
+                    at = _behind(data, start, shape)
+                else:
+                    self._type(header, shape, data, start, at)
+                    at = _over(data, start, step if shape.jump < 0 else _JUMP, shape, len(data))
+            else:
+                at = _over(data, start, step, shape, len(data))
+
+    def _walk_scopes(self, number: int, header: Header, shapes: list[_Shape | None]) -> None:
+        """A unit of C++ or Rust: every entry is met, with the scope that it is in."""
+        data = bytes(self.info.data[header.offset : header.end])
+        at, end = header.first - header.offset, header.end - header.offset
+        scope, in_function = "", False
+        outer: list[tuple[str, bool]] = []
+        while at < end:
+            code, start = uleb(data, at)
+            if not code:
+                if outer:
+                    scope, in_function = outer.pop()
+                at = start
+                continue
+            shape = _known(shapes, code)
+            tag = shape.plan.tag
+            if shape.plan.children:
+                outer.append((scope, in_function))
+                if len(outer) > MAX_DEPTH:
+                    raise DebuginfoError(f"{self.info.name}: entries are nested too deep")
+            inside = scope
+            if tag in k.SCOPES:
+                inside = _joined(scope, self._text(header.shift + at))
+            if scope and tag in (k.SUBPROGRAM, k.VARIABLE, k.MEMBER):
+                self.found.scopes[header.shift + at] = scope
+            if tag == k.SUBPROGRAM:
+                if shape.code == _FUNCTION:
+                    self._function(number, header, shape, data, start, at)
+            elif shape.code == _INLINED:
+                self._inlined(header, shape, data, start, at)
+            elif shape.code == _TYPE:
+                name = _joined(scope, self._text(header.shift + at))
+                key = tag, self.found.extra_name(name)
+                self.found.types.setdefault(key, header.shift + at)
+            elif shape.code == _GLOBAL and not in_function:
+                entry = self.info.entry(header.shift + at)
+                declared = entry.number(k.AT_SPECIFICATION)
+                home = self.found.scopes.get(declared, "") if declared else scope
+                name = _joined(home, entry.name())
+                self.found.global_name.append(self.found.extra_name(name))
+                self.found.global_entry.append(header.shift + at)
+            if shape.plan.children:
+                scope, in_function = inside, in_function or tag == k.SUBPROGRAM
+            at = _behind(data, start, shape)
+
+    def _text(self, offset: int) -> str:
+        return self.info.entry(offset).name()
+
+    def _deep(
+        self, header: Header, data: bytes, at: int, shapes: list[_Shape | None], code: bool
+    ) -> int:
+        """A function's children without help: clang tells no siblings. Where they end."""
+        depth = 1
+        while depth:
+            number, start = uleb(data, at)
+            if not number:
+                depth -= 1
+                at = start
+                continue
+            shape = _known(shapes, number)
+            if code and shape.code == _INLINED:
+                self._inlined(header, shape, data, start, at)
+            elif shape.code == _TYPE:
+                self._type(header, shape, data, start, at)
+            depth += shape.plan.children
+            at = _behind(data, start, shape)
+        return at
+
+    def _function(
+        self, number: int, header: Header, shape: _Shape, data: bytes, start: int, at: int
+    ) -> None:
+        found = self.found
+        offset = header.shift + at
+        if shape.exact:
+            values = shape.plan.unpack.unpack_from(data, start)
+            value = shape.value
+            name = value(values, k.AT_NAME, NO_NAME)
+            origin = value(values, k.AT_ABSTRACT_ORIGIN) or value(values, k.AT_SPECIFICATION)
+            origin = origin + header.shift if origin else NO_ORIGIN
+            pc = value(values, k.AT_LOW_PC)
+            file, line = value(values, k.AT_DECL_FILE), value(values, k.AT_DECL_LINE)
+        else:
+            from stapy.debuginfo.dwarf.read.ranges import entry_address
+
+            entry = self.info.entry(offset)
+            text = entry.values.get(k.AT_NAME)
+            name = found.extra_name(text) if isinstance(text, str) else NO_NAME
+            origin = entry.number(k.AT_ABSTRACT_ORIGIN) or entry.number(k.AT_SPECIFICATION)
+            origin = origin or NO_ORIGIN
+            pc = entry_address(entry) or 0
+            file, line = entry.number(k.AT_DECL_FILE), entry.number(k.AT_DECL_LINE)
+        found.name.append(name)
+        found.unit.append(number)
+        found.entry.append(offset)
+        found.file.append(file)
+        found.line.append(line & 0xFFFFFFFF)
+        found.pc.append(pc)
+        found.origin.append(origin)
+
+    def _inlined(self, header: Header, shape: _Shape, data: bytes, start: int, at: int) -> None:
+        found = self.found
+        if shape.exact:
+            values = shape.plan.unpack.unpack_from(data, start)
+            origin = shape.value(values, k.AT_ABSTRACT_ORIGIN) + header.shift
+            pc = shape.value(values, k.AT_ENTRY_PC) or shape.value(values, k.AT_LOW_PC)
+        else:
+            from stapy.debuginfo.dwarf.read.ranges import entry_address
+
+            entry = self.info.entry(header.shift + at)
+            origin = entry.number(k.AT_ABSTRACT_ORIGIN)
+            pc = entry_address(entry) or 0
+        if pc and origin:
+            found.inlined_origin.append(origin)
+            found.inlined_entry.append(header.shift + at)
+            found.inlined_pc.append(pc)
+
+    def _name(self, header: Header, shape: _Shape, data: bytes, start: int, at: int) -> int:
+        if shape.exact and k.AT_NAME in shape.index:
+            return shape.value(shape.plan.unpack.unpack_from(data, start), k.AT_NAME)
+        text = self.info.entry(header.shift + at).name()
+        return self.found.extra_name(text) if text else NO_NAME
+
+    def _type(self, header: Header, shape: _Shape, data: bytes, start: int, at: int) -> None:
+        key = shape.plan.tag, self._name(header, shape, data, start, at)
+        if key not in self.found.types:
+            self.found.types[key] = header.shift + at
+
+    def _global(self, header: Header, shape: _Shape, data: bytes, start: int, at: int) -> None:
+        name = self._name(header, shape, data, start, at)
+        if name != NO_NAME:
+            self.found.global_name.append(name)
+            self.found.global_entry.append(header.shift + at)
+
+
+def _joined(scope: str, name: str) -> str:
+    """A name in its scope; what has none counts as its scope does."""
+    return f"{scope}::{name}" if scope and name else name or scope
+
+
+def _known(shapes: list[_Shape | None], code: int) -> _Shape:
+    shape = shapes[code]
+    if shape is None:
+        raise IndexError(code)
+    return shape
+
+
+def _jump(data: bytes, position: int, start: int, end: int) -> int:
+    (target,) = _u32(data, position)
+    if not start < target <= end:
+        raise IndexError(target)
+    return int(target)
+
+
+def _behind(data: bytes, start: int, shape: _Shape) -> int:
+    return start + shape.size if shape.size >= 0 else skip(data, start, shape.plan.skips)
+
+
+def _over(data: bytes, start: int, step: int, shape: _Shape, end: int) -> int:
+    """The position behind an entry and, where its sibling is known, its children."""
+    if step == _JUMP:
+        return _jump(data, start + shape.jump, start, end)
+    return skip(data, start, shape.plan.skips)
+
+
+def _sibling(shape: _Shape, data: bytes, start: int, end: int) -> int:
+    """Where a function's entry and its children end; -1 when it does not tell."""
+    if shape.jump >= 0:
+        return _jump(data, start + shape.jump, start, end)
+    if shape.late_sibling is None:
+        return -1
+    return _jump(data, skip(data, start, shape.late_sibling), start, end)

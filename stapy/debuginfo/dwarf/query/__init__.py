@@ -1,0 +1,1 @@
+"""What is asked of one debug file: places, statements, labels, callees, variables."""

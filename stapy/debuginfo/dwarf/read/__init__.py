@@ -1,0 +1,1 @@
+"""The sections of one file: units, entries, lines, ranges, expressions, frames, types."""

@@ -1,0 +1,218 @@
+"""Frames of functions at each instruction, from ``.debug_frame``: DWARF 5, section 6.4."""
+
+from __future__ import annotations
+
+import struct
+from bisect import bisect_right
+from typing import NamedTuple
+
+from stapy.debuginfo.dwarf.numbers import sleb, uleb
+from stapy.debuginfo.dwarf.read.sections import Sections
+from stapy.record import Record
+
+_CIE = 0xFFFFFFFF
+Address = tuple[int, int] | bytes
+"""A register (by its DWARF number) plus an offset, or an expression."""
+
+
+class Saved(NamedTuple):
+    """How a register of the caller is found again.
+
+    ``frame n``: in memory n bytes from the frame address; ``sum n``: that address
+    itself; ``memory``, ``value``: by an expression, in memory or not;
+    ``register n``: in another one; ``lost``: not at all.
+    """
+
+    name: str
+    number: int = 0
+    expression: bytes = b""
+
+
+class Row(NamedTuple):
+    """What holds at an instruction: the frame address, and registers that are saved somewhere.
+
+    A register without a row has what it had in the caller, if it is one that
+    functions have to leave as it is.
+    """
+
+    address: Address
+    saved: dict[int, Saved]
+
+
+class _Common(Record):
+    """What several functions share."""
+
+    code_align: int
+    data_align: int
+    program: bytes
+    valid: bool
+
+
+class Frames:
+    """All frame descriptions of one file; listed once, on first use."""
+
+    def __init__(self, sections: Sections) -> None:
+        self._data = bytes(sections.section("frame"))
+        self._commons: dict[int, _Common] = {}
+        self._starts: list[int] = []
+        self._rows: list[tuple[int, int, int, int, int]] = []
+        self._list()
+
+    def _list(self) -> None:
+        data, at, rows = self._data, 0, []
+        head, body = struct.Struct("<II").unpack_from, struct.Struct("<QQ").unpack_from
+        while at + 24 <= len(data):
+            length, common = head(data, at)
+            end = at + 4 + length
+            if length >= 0xFFFFFFF0 or end > len(data):
+                break
+            if common != _CIE:
+                start, size = body(data, at + 8)
+                rows.append((start, start + size, common, at + 24, end))
+            at = end
+        rows.sort()
+        self._rows = rows
+        self._starts = [row[0] for row in rows]
+
+    def row(self, address: int) -> Row | None:
+        """What holds at an address; None where nothing is described."""
+        at = bisect_right(self._starts, address) - 1
+        if at < 0 or address >= self._rows[at][1]:
+            return None
+        start, _, common_at, first, end = self._rows[at]
+        try:
+            common = self._common(common_at)
+            if not common.valid:
+                return None
+            program = _Program(common, start, address)
+            program.run(common.program, 0, len(common.program))
+            program.begin()
+            program.run(self._data, first, end)
+        except (IndexError, struct.error, _Unknown):
+            return None
+        return None if program.rule is None else Row(program.rule, program.saved)
+
+    def _common(self, at: int) -> _Common:
+        found = self._commons.get(at)
+        if found is None:
+            data = self._data
+            (length,) = struct.unpack_from("<I", data, at)
+            end, version = at + 4 + length, data[at + 8]
+            # Augmented rules are of .eh_frame, which the kernel does not keep.
+            valid = data[at + 9] == 0 and version in (1, 3, 4)
+            where = at + 10 + (2 if version == 4 else 0)
+            code, where = uleb(data, where)
+            align, where = sleb(data, where)
+            _, where = uleb(data, where) if version > 1 else (0, where + 1)
+            found = self._commons[at] = _Common(code, align, data[where:end], valid)
+        return found
+
+
+class _Unknown(Exception):
+    """An instruction that is not known."""
+
+
+class _Program:
+    """Runs call frame instructions up to an address."""
+
+    def __init__(self, common: _Common, place: int, address: int) -> None:
+        self._code, self._align = common.code_align, common.data_align
+        self._place, self._address = place, address
+        self.rule: Address | None = None
+        self.saved: dict[int, Saved] = {}
+        self._initial: tuple[Address | None, dict[int, Saved]] = (None, {})
+        self._kept: list[tuple[Address | None, dict[int, Saved]]] = []
+
+    def begin(self) -> None:
+        """The common part is over: what holds now is what registers are restored to."""
+        self._initial = self.rule, dict(self.saved)
+
+    def run(self, data: bytes, at: int, end: int) -> None:
+        """All instructions, up to the one that goes beyond the address."""
+        while at < end and self._place <= self._address:
+            code = data[at]
+            high, low = code & 0xC0, code & 0x3F
+            if high == 0x40:
+                self._place += low * self._code
+                at += 1
+            elif high == 0x80:
+                number, at = uleb(data, at + 1)
+                self.saved[low] = Saved("frame", number * self._align)
+            elif high == 0xC0:
+                self._restore(low)
+                at += 1
+            elif code <= 0x04:
+                at = self._advance(data, at + 1, code)
+            elif code in (0x0A, 0x0B):
+                self._keep(code)
+                at += 1
+            elif code in (0x0C, 0x0D, 0x0E, 0x0F, 0x12, 0x13):
+                at = self._frame(data, at + 1, code)
+            else:
+                at = self._register(data, at + 1, code)
+
+    def _advance(self, data: bytes, at: int, code: int) -> int:
+        if code == 0x01:
+            (self._place,) = struct.unpack_from("<Q", data, at)
+            return at + 8
+        size = {0: 0, 2: 1, 3: 2, 4: 4}[code]
+        self._place += int.from_bytes(data[at : at + size], "little") * self._code
+        return at + size
+
+    def _keep(self, code: int) -> None:
+        if code == 0x0A:
+            self._kept.append((self.rule, dict(self.saved)))
+        else:
+            self.rule, saved = self._kept.pop() if self._kept else self._initial
+            self.saved = dict(saved)
+
+    def _restore(self, register: int) -> None:
+        initial = self._initial[1].get(register)
+        if initial is not None:
+            self.saved[register] = initial
+        else:
+            self.saved.pop(register, None)
+
+    def _frame(self, data: bytes, at: int, code: int) -> int:
+        """An instruction about the frame address."""
+        if code == 0x0F:
+            size, at = uleb(data, at)
+            self.rule = data[at : at + size]
+            return at + size
+        register, offset = self.rule if isinstance(self.rule, tuple) else (0, 0)
+        if code in (0x0C, 0x0D, 0x12):
+            register, at = uleb(data, at)
+        if code in (0x0C, 0x0E):
+            offset, at = uleb(data, at)
+        elif code in (0x12, 0x13):
+            offset, at = sleb(data, at)
+            offset *= self._align
+        self.rule = register, offset
+        return at
+
+    def _register(self, data: bytes, at: int, code: int) -> int:
+        """An instruction about another register."""
+        if code == 0x2E:  # GNU's size of arguments, which nothing depends on
+            return uleb(data, at)[1]
+        register, at = uleb(data, at)
+        if code == 0x06:
+            self._restore(register)
+        elif code == 0x07:
+            self.saved[register] = Saved("lost")
+        elif code == 0x08:
+            self.saved.pop(register, None)
+        elif code in (0x05, 0x11, 0x14, 0x15):
+            number, at = (sleb if code in (0x11, 0x15) else uleb)(data, at)
+            name = "frame" if code in (0x05, 0x11) else "sum"
+            self.saved[register] = Saved(name, number * self._align)
+        elif code == 0x09:
+            number, at = uleb(data, at)
+            self.saved[register] = Saved("register", number)
+        elif code in (0x10, 0x16):
+            size, at = uleb(data, at)
+            name = "memory" if code == 0x10 else "value"
+            self.saved[register] = Saved(name, 0, data[at : at + size])
+            at += size
+        else:
+            raise _Unknown(code)
+        return at

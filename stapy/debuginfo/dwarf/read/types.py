@@ -1,0 +1,199 @@
+"""Entries of types as the C types that everything else works with."""
+
+from __future__ import annotations
+
+from stapy.debuginfo import ctypes as c
+from stapy.debuginfo.dwarf import constants as k
+from stapy.debuginfo.dwarf.read.expressions import decode
+from stapy.debuginfo.dwarf.read.units import Entry
+from stapy.debuginfo.errors import DebuginfoError
+
+_QUALIFIERS = {k.CONST_TYPE: "const", k.VOLATILE_TYPE: "volatile", k.RESTRICT_TYPE: "restrict"}
+_POINTERS = (k.POINTER_TYPE, k.REFERENCE_TYPE, k.RVALUE_REFERENCE_TYPE)
+_MAX_DEPTH = 64
+_FAR = 1 << 40  # bits; no struct is so large
+CHOOSER = "__variant"  # the member that tells which variant of an enumeration there is
+
+
+class Types:
+    """Types of one file, each made once."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, c.CType] = {}
+        self._making: set[int] = set()
+
+    def of(self, entry: Entry, depth: int = 0) -> c.CType:
+        """The type that an entry's type attribute names; void without one."""
+        holder = entry.holder(k.AT_TYPE)
+        target = holder.refer(k.AT_TYPE) if holder is not None else None
+        if target is None:  # one in a unit of its own, of DWARF 4, is not read
+            return c.Void() if holder is None else c.Unknown("...")
+        return self.type(target, depth)
+
+    def type(self, entry: Entry, depth: int = 0) -> c.CType:
+        """The type that an entry describes."""
+        known = self._known.get(entry.offset)
+        if known is not None:
+            return known
+        # Only a struct can refer to itself, and its members are read later: all else is damage.
+        if depth > _MAX_DEPTH or entry.offset in self._making:
+            return c.Unknown("...")
+        self._making.add(entry.offset)
+        try:
+            known = self._known[entry.offset] = self._make(entry, depth + 1)
+        finally:
+            self._making.discard(entry.offset)
+        return known
+
+    def _make(self, entry: Entry, depth: int) -> c.CType:
+        described = entry.refer(k.AT_SIGNATURE)  # in a unit of its own
+        if described is not None:
+            return self.type(described, depth)
+        tag, name, size = entry.tag, entry.qualified(), entry.number(k.AT_BYTE_SIZE)
+        if tag == k.BASE_TYPE:
+            return _base(name, size, entry.number(k.AT_ENCODING))
+        if tag in _POINTERS:
+            return c.Pointer(self.of(entry, depth), size or 8)
+        if tag in _QUALIFIERS:
+            return c.Qualified(_QUALIFIERS[tag], self.of(entry, depth))
+        if tag == k.ATOMIC_TYPE:
+            return self.of(entry, depth)
+        if tag == k.TYPEDEF:
+            return c.Typedef(name, self.of(entry, depth))
+        if tag in (k.STRUCTURE_TYPE, k.CLASS_TYPE, k.UNION_TYPE):
+            kind = "union" if tag == k.UNION_TYPE else "struct"
+            declared = bool(entry.number(k.AT_DECLARATION))
+            return c.Struct(kind, name, size, lambda: self._members(entry), None, declared)
+        if tag == k.ARRAY_TYPE:
+            return self._array(entry, depth)
+        if tag == k.ENUMERATION_TYPE:
+            return _enumeration(entry, name, size)
+        if tag == k.SUBROUTINE_TYPE:
+            return self._function(entry, depth)
+        if tag == k.PTR_TO_MEMBER_TYPE:
+            return self._to_member(entry, depth)
+        return c.Unknown(name)
+
+    def _to_member(self, entry: Entry, depth: int) -> c.CType:
+        """A pointer to a member: of data a distance, of functions more than one number."""
+        type = self.of(entry, depth)
+        owner = entry.refer(k.AT_CONTAINING_TYPE)
+        scope = owner.qualified() if owner is not None else ""
+        if isinstance(c.strip(type), c.Function):
+            return c.Unknown(c.c_name(type, f"({scope}::*)"))
+        return c.Int(c.c_name(type, f"{scope}::*"), 8, True, "signed")
+
+    def function(self, entry: Entry) -> c.Function:
+        """The prototype of a function, out of line or inlined.
+
+        A copy may lack parameters that the compiler dropped: the function's own
+        description has them all.
+        """
+        origin = entry.origin() if k.AT_ABSTRACT_ORIGIN in entry.values else None
+        return self._function(origin or entry, 0)
+
+    def _function(self, entry: Entry, depth: int) -> c.Function:
+        params = [
+            c.Parameter(child.name(), self.of(child, depth))
+            for child in entry.children()
+            if child.tag == k.FORMAL_PARAMETER
+        ]
+        return c.Function(self.of(entry, depth), params)
+
+    def _array(self, entry: Entry, depth: int) -> c.CType:
+        counts: list[int] = []
+        for child in entry.children():
+            if child.tag != k.SUBRANGE_TYPE:
+                continue
+            if k.AT_COUNT in child.values:
+                counts.append(child.number(k.AT_COUNT))
+            elif k.AT_UPPER_BOUND in child.values:
+                upper = child.values[k.AT_UPPER_BOUND]
+                plain = isinstance(upper, int) and upper < 1 << 31
+                counts.append(child.number(k.AT_UPPER_BOUND) + 1 if plain else 0)
+            else:
+                counts.append(0)
+        result = self.of(entry, depth)
+        for count in reversed(counts or [0]):
+            result = c.Array(result, count)
+        return result
+
+    def _members(self, entry: Entry) -> list[c.Member]:
+        members: list[c.Member] = []
+        for child in entry.children():
+            if child.tag == k.VARIANT_PART:
+                members += self._variants(child)
+            # What a class inherits are members of it; its static members are elsewhere.
+            elif child.tag in (k.MEMBER, k.INHERITANCE) and k.AT_DECLARATION not in child.values:
+                member = self._member(child)
+                if member is not None:
+                    members.append(member)
+        return members
+
+    def _member(self, child: Entry) -> c.Member | None:
+        """One member; None for a virtual base, whose place is another in each object."""
+        type = self.of(child)
+        place = child.values.get(k.AT_DATA_MEMBER_LOCATION, 0)
+        if isinstance(place, bytes):
+            ops = decode(place, child.unit)
+            if len(ops) != 1 or ops[0].name not in ("add", "const"):
+                return None
+            place = ops[0].first
+        start = 8 * place if isinstance(place, int) else 0
+        bits = child.number(k.AT_BIT_SIZE)
+        if k.AT_DATA_BIT_OFFSET in child.values:
+            start = child.number(k.AT_DATA_BIT_OFFSET)
+        elif k.AT_BIT_OFFSET in child.values:
+            # DWARF 2 and 3 count from the highest bit of the storage unit.
+            whole = (child.number(k.AT_BYTE_SIZE) or c.size_of(type)) * 8
+            start += whole - child.number(k.AT_BIT_OFFSET) - bits
+        if not 0 <= start < _FAR:
+            raise DebuginfoError(f"{child.unit.info.name}: a member at an impossible place")
+        return c.Member(child.name(), type, start, bits)
+
+    def _variants(self, part: Entry) -> list[c.Member]:
+        """An enumeration with data, as Rust has it: which variant there is, and a union of all.
+
+        The first is an enumeration of the variants' names; one that stands for all
+        other numbers is not in it.  It is missing where there is one variant only.
+        """
+        chooser = part.refer(k.AT_DISCR)
+        names: list[c.Enumerator] = []
+        members: list[c.Member] = []
+        for child in part.children():
+            if child.tag != k.VARIANT:
+                continue
+            for item in child.children():
+                member = self._member(item) if item.tag == k.MEMBER else None
+                if member is None:
+                    continue
+                members.append(member)
+                if k.AT_DISCR_VALUE in child.values:
+                    names.append(c.Enumerator(member.name, child.number(k.AT_DISCR_VALUE)))
+        size = max((m.bit_offset // 8 + c.size_of(m.type) for m in members), default=0)
+        union = c.Member("", c.Struct("union", "", size, lambda: members), 0)
+        which = self._member(chooser) if chooser is not None else None
+        if which is None:
+            return [union]
+        width = c.size_of(which.type)
+        negative = any(name.value < 0 for name in names)
+        which.type = c.Enum("", width, negative, names) if width else which.type
+        which.name = which.name or CHOOSER
+        return [which, union]
+
+
+def _base(name: str, size: int, encoding: int) -> c.CType:
+    if encoding == k.ATE_FLOAT:
+        return c.Float(name, size)
+    signed = encoding in (k.ATE_SIGNED, k.ATE_SIGNED_CHAR)
+    kinds = {k.ATE_BOOLEAN: "bool", k.ATE_SIGNED_CHAR: "char", k.ATE_UNSIGNED_CHAR: "char"}
+    return c.Int(name, size, signed, kinds.get(encoding, "signed" if signed else "unsigned"))
+
+
+def _enumeration(entry: Entry, name: str, size: int) -> c.CType:
+    values = [
+        c.Enumerator(child.name(), child.number(k.AT_CONST_VALUE))
+        for child in entry.children()
+        if child.tag == k.ENUMERATOR
+    ]
+    return c.Enum(name, size or 4, any(item.value < 0 for item in values), values)

@@ -1,0 +1,99 @@
+"""Parameters and locals of a place, with where they are at its address."""
+
+from __future__ import annotations
+
+from stapy.debuginfo import ctypes as c
+from stapy.debuginfo.dwarf import constants as k
+from stapy.debuginfo.dwarf.read.expressions import Op, decode, location
+from stapy.debuginfo.dwarf.read.ranges import Range, contains, ranges_of
+from stapy.debuginfo.dwarf.read.types import Types
+from stapy.debuginfo.dwarf.read.units import Entry
+from stapy.record import Record, new, replace
+
+_MAX_BLOCKS = 64
+
+
+class Variable(Record):
+    """One variable in scope.
+
+    ``ops`` is None when it is nowhere at this address; ``ranges`` are the
+    addresses where it is somewhere, empty when that is everywhere or nowhere.
+    ``origin`` is the entry that describes it for all copies of its function.
+    """
+
+    name: str
+    type: c.CType
+    parameter: bool
+    ops: list[Op] | None
+    ranges: list[Range] = new(list)
+    origin: int = 0
+
+
+def in_scope(entry: Entry, address: int, types: Types) -> list[Variable]:
+    """Variables of a function or inlined instance at an address, inner ones instead of outer."""
+    found: dict[str, Variable] = {}
+    _collect(entry, address, types, found, 0)
+    origin = entry.origin()
+    if origin is not None:  # what the compiler dropped is in the function's description only
+        for child in origin.children():
+            if child.tag in (k.FORMAL_PARAMETER, k.VARIABLE):
+                name = child.name()
+                if name and name not in found:
+                    found[name] = variable_at(child, address, types)
+    return list(found.values())
+
+
+def _collect(
+    entry: Entry, address: int, types: Types, found: dict[str, Variable], depth: int
+) -> None:
+    blocks: list[Entry] = []
+    for child in entry.children():
+        if child.tag in (k.FORMAL_PARAMETER, k.VARIABLE):
+            if child.name():
+                found[child.name()] = variable_at(child, address, types)
+        elif child.tag == k.LEXICAL_BLOCK and depth < _MAX_BLOCKS:
+            blocks.append(child)
+    for block in blocks:
+        if contains(ranges_of(block), address):
+            _collect(block, address, types, found, depth + 1)
+
+
+def variable_at(entry: Entry, address: int, types: Types) -> Variable:
+    """The variable that an entry describes, or the bare location that it gives."""
+    parameter = entry.tag == k.FORMAL_PARAMETER
+    constant = entry.inherited(k.AT_CONST_VALUE)
+    ops: list[Op] | None
+    ranges: list[Range] = []
+    origin = entry.origin()
+    if isinstance(constant, int):
+        ops = [Op("const", constant), Op("value")]
+    else:
+        holder = entry
+        if k.AT_LOCATION not in entry.values and origin is not None:
+            holder = origin  # a static variable of an inlined function
+        ops, ranges = location(holder, k.AT_LOCATION, address)
+    described = (origin or entry).offset
+    return Variable(entry.name(), types.of(entry), parameter, ops, ranges, described)
+
+
+def not_passed(variable: Variable) -> Variable:
+    """A parameter that a copy of its function does without, at its entry: what was meant for it.
+
+    GCC says so behind the entry only, where the copy would have had it.
+    """
+    meant: Variable = replace(variable, ops=[Op("parameter", variable.origin), Op("value")])
+    return meant
+
+
+def global_address(entry: Entry) -> int | None:
+    """The address of a global variable; None for one per thread or of several pieces."""
+    value = entry.values.get(k.AT_LOCATION)
+    if not isinstance(value, bytes):
+        return None
+    ops = decode(value, entry.unit)
+    return ops[0].first if len(ops) == 1 and ops[0].name == "address" else None
+
+
+def frame_base(entry: Entry, address: int) -> list[Op] | None:
+    """The frame base of a function out of line."""
+    return location(entry, k.AT_FRAME_BASE, address)[0]

@@ -1,0 +1,75 @@
+"""Functions by link address, from tables of symbols alone.
+
+Addresses are those of the kernel's image before it was moved, or count from the
+start of a module's ``.text``.  The table of a running kernel has neither.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stapy.cache import Cache
+from stapy.debuginfo.elf import STT_FUNC, ElfFile
+from stapy.debuginfo.loading import packed_symbols
+from stapy.debuginfo.sites import SYMBOLS, FunctionSite
+from stapy.debuginfo.symbols.table import is_function
+from stapy.record import Record
+
+if TYPE_CHECKING:
+    from stapy.debuginfo.facade import Debuginfo
+
+Row = tuple[int, str, bool]  # address, name, whether it is a function
+
+
+class Entry(Record):
+    """A function that begins at ``address``; ``symbol`` is the only one of its name."""
+
+    site: FunctionSite
+    symbol: str
+    offset: int
+    address: int
+
+
+def function_at(info: Debuginfo, cache: Cache, address: int, module: str | None) -> Entry | None:
+    """The function that an address lies in; None where no table tells of code."""
+    if module is None:
+        rows = sorted(_of_kernel(info, cache))
+    else:
+        path = info.kernel.modules.path(module)
+        rows = sorted(_of_module(path)) if path is not None else []
+    number = bisect_right(rows, (address, "\uffff", True)) - 1
+    if number < 0:
+        return None
+    start = rows[number][0]
+    names = [name for at, name, code in rows[: number + 1] if at == start and code]
+    if not names:
+        return None
+    sites = [info.function(name, module) for name in names]
+    best = next((site for site in sites if site is not None and site.type is not None), sites[0])
+    site = best or FunctionSite(names[0], module, None, SYMBOLS)
+    # Another kernel has its code elsewhere, and this one moves as a whole.
+    counts = Counter(name for _, name, _ in rows)
+    for at, name, code in reversed(rows[: number + 1]):
+        if code and counts[name] == 1:
+            return Entry(site, name, start - at, start)
+    return None
+
+
+def _of_kernel(info: Debuginfo, cache: Cache) -> Iterator[Row]:
+    symbols = packed_symbols(info.kernel, cache)
+    for name, kind, address in symbols.tables.symbols() if symbols is not None else ():
+        if address:
+            yield address, name, is_function([kind]) and not name.startswith("__pfx_")
+
+
+def _of_module(path: Path) -> Iterator[Row]:
+    elf = ElfFile.open(path)
+    text = elf.section(".text")
+    for symbol in elf.symbols() if text is not None else ():
+        if symbol.name and symbol.section and elf.sections[symbol.section] is text:
+            code = symbol.kind == STT_FUNC and not symbol.name.startswith("__pfx_")
+            yield symbol.value, symbol.name, code

@@ -1,0 +1,91 @@
+"""Names that are like a wrong one, for messages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stapy.debuginfo.facade import Debuginfo
+
+
+# What is made for each tracepoint and at each function: nobody means these.
+_STUBS = (
+    "__pfx_", "__SCT__", "__SCK__", "__probestub_", "__bpf_trace_", "__traceiter_", "perf_trace_",
+    "trace_event_raw_event_", "trace_raw_output_", "trace_event_get_offsets_",
+)  # fmt: skip
+
+
+def symbols(info: Debuginfo, name: str, limit: int) -> list[str]:
+    """See `Debuginfo.near_symbols`."""
+    from stapy.debuginfo.symbols.table import is_function
+    from stapy.diagnostics.suggest import nearest
+
+    table = info.loaded.symbols
+    if table is None:
+        return []
+    rows = table.rows("")
+    data = (row for row, kind in rows if _may_be_near(name, row) and not is_function([kind]))
+    return nearest(name, data, limit)
+
+
+def functions(info: Debuginfo, name: str, limit: int, module: str | None) -> list[str]:
+    """See `Debuginfo.near`."""
+    from stapy.debuginfo.symbols.table import is_function
+    from stapy.diagnostics.suggest import nearest
+
+    names: set[str] = set()
+    for _, loaded in info.units(module):
+        if loaded.symbols is not None:  # copies by the compiler, under the names in the source
+            names.update(
+                row.partition(".")[0]
+                for row, kind in loaded.symbols.rows("")
+                if _may_be_near(name, row) and is_function([kind])
+            )
+        elif loaded.btf is not None:
+            names.update(row for row in loaded.btf.functions("*") if _may_be_near(name, row))
+    return nearest(name, (row for row in names if not row.startswith(_STUBS)), limit)
+
+
+def tracepoints(info: Debuginfo, name: str, limit: int) -> list[str]:
+    """See `Debuginfo.near_tracepoints`."""
+    from stapy.diagnostics.suggest import nearest
+
+    btf = info.loaded.btf
+    system, _, name = name.rpartition(":")
+    known = list(btf.tracepoints()) if btf else []
+    if system and name in known:  # only its system is wrong
+        return [f"{row.system}:{row.name}" for row in info.tracepoints(name) if row.system]
+    return nearest(name, known, limit)
+
+
+def types(info: Debuginfo, name: str, limit: int) -> list[str]:
+    """See `Debuginfo.near_types`."""
+    from stapy.diagnostics.suggest import nearest
+
+    btf = info.loaded.btf
+    word, _, tag = name.rpartition(" ")
+    letters = {"struct": "s", "union": "u", "enum": "e"}.get(word, "suet")
+    names = (row for row in (btf.type_names(letters) if btf else ()))
+    tags = {row.rpartition(" ")[2]: row for row in names if _may_be_near(tag, row)}
+    return [tags[found] for found in nearest(tag, tags, limit)]
+
+
+def enumerators(info: Debuginfo, name: str, limit: int) -> list[str]:
+    """See `Debuginfo.near_enumerators`."""
+    from stapy.diagnostics.suggest import nearest
+
+    btf = info.loaded.btf
+    names = btf.enumerators() if btf else ()
+    return nearest(name, (row for row in names if _may_be_near(name, row)), limit)
+
+
+def _may_be_near(name: str, candidate: str) -> bool:
+    """A cheap test before the edit distance: similar length, and begin or end in common."""
+    if name in candidate and len(name) > 4:
+        return True
+    if candidate[:2] != name[:2] and candidate[-3:] != name[-3:] and " " not in candidate:
+        return "." in candidate and _may_be_near(name, candidate.partition(".")[0])
+    candidate = candidate.partition(".")[0].rpartition(" ")[2]
+    if abs(len(candidate) - len(name)) > max(2, len(name) // 3):
+        return False
+    return candidate[:2] == name[:2] or candidate[-3:] == name[-3:]

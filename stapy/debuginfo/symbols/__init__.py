@@ -1,0 +1,1 @@
+"""Tables of symbols: that of an image, of a module, of the running kernel."""

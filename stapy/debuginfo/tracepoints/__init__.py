@@ -1,0 +1,1 @@
+"""Tracepoints by pattern, and the systems that they belong to."""

@@ -1,0 +1,105 @@
+"""Tracepoints of a kernel and its modules by pattern.
+
+Names come from BTF, systems from headers or else from the image or module itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from stapy.cache import Cache
+from stapy.debuginfo import ctypes as c
+from stapy.debuginfo.glob import has_wildcard, literal_prefix, matcher
+from stapy.debuginfo.loading import Loaded
+from stapy.debuginfo.tracepoints.modules import module_tracepoints
+from stapy.debuginfo.tracepoints.systems import image_systems, trace_systems
+from stapy.record import Record
+
+if TYPE_CHECKING:
+    from stapy.debuginfo.facade import Debuginfo
+
+
+class Tracepoint(Record):
+    """One tracepoint; ``system`` is "" for one without an event that no header declares."""
+
+    system: str
+    name: str
+    module: str | None
+    params: list[c.Parameter]
+
+
+class Tracepoints:
+    """All tracepoints; the systems that they belong to are read on first use."""
+
+    def __init__(self, info: Debuginfo, cache: Cache) -> None:
+        self._info = info
+        self._cache = cache
+        self._systems: dict[str, str] | None = None
+        self._of_image: dict[str, str] | None = None
+        self._of_modules: dict[tuple[str, str], str] = {}  # filled by `_module_points`
+
+    def matching(self, pattern: str, module: str | None) -> list[Tracepoint]:
+        """See `Debuginfo.tracepoints`."""
+        system, _, name = pattern.rpartition(":")
+        if module is None:
+            found = self._in_unit(system, name, None, self._info.loaded)
+            if found:
+                return found
+        wanted = matcher((module or "*").replace("-", "_"))
+        owners = {
+            owner
+            for point, owner in self._module_points(name)
+            if matcher(name)(point) and wanted(owner)
+        }
+        return [
+            point
+            for owner in sorted(owners)
+            for unit, loaded in self._info.units(owner)
+            for point in self._in_unit(system, name, unit, loaded)
+        ]
+
+    def _module_points(self, pattern: str) -> Iterator[tuple[str, str]]:
+        prefix = literal_prefix(pattern)
+        lines = module_tracepoints(self._info.kernel, self._info.btf, self._cache)
+        for line in lines.with_prefix(prefix.encode()):
+            point, owner, *system = (prefix + line.decode()).split(" ")
+            self._of_modules[point, owner] = "".join(system)
+            yield point, owner
+
+    def _in_unit(
+        self, system: str, name: str, module: str | None, loaded: Loaded
+    ) -> list[Tracepoint]:
+        btf = loaded.btf
+        if btf is None:
+            return []
+        found: list[Tracepoint] = []
+        for point in list(btf.tracepoints(name)):
+            owner = self._system(point, module)
+            if system and not self._in_system(system, owner, point, module):
+                continue
+            params: list[c.Parameter] | None = self._info.safe(None, btf.tracepoint, point)
+            if params is not None:
+                found.append(Tracepoint(owner, point, module, params))
+        return found
+
+    def _system(self, point: str, module: str | None) -> str:
+        own = self._of_modules.get((point, module)) if module is not None else None
+        if own:
+            return own
+        if self._systems is None:
+            self._systems = trace_systems(self._info.kernel, self._cache)
+        found = self._systems.get(point, "")
+        btf = self._info.btf
+        if not found and module is None and btf is not None:
+            if self._of_image is None:  # takes a second, once: most have a header
+                self._of_image = image_systems(self._info.kernel, btf, self._cache)
+            found = self._of_image.get(point, "")
+        return found
+
+    @staticmethod
+    def _in_system(wanted: str, owner: str, point: str, module: str | None) -> bool:
+        if owner:
+            return matcher(wanted)(owner)
+        # Its header is not among the kernel's: by custom names start with the system's.
+        return wanted == module or has_wildcard(wanted) or point.startswith(wanted + "_")

@@ -1,0 +1,1 @@
+"""Decoders of what distributions pack images and modules with."""

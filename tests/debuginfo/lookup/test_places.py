@@ -1,0 +1,49 @@
+"""Which of DWARF's places are one place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from stapy.debuginfo.dwarf.query.dwarf_file import Answer, Place
+from stapy.debuginfo.dwarf.query.spec import Spec
+from stapy.debuginfo.lookup import places
+
+OUTER = Place("outer", "a.c", 1, "outer", 0, 0x10, 1, False, True)
+INNER = Place("inner", "a.h", 5, "outer", 0, 0x10, 2, True, False)
+AGAIN = Place("inner", "a.h", 5, "outer", 0, 0x10, 3, True, False)
+DEEPER = Place("deeper", "a.h", 9, "outer", 0, 0x10, 4, True, False)
+ALIAS = Place("alias", "a.c", 20, "outer", 0, 0x10, 5, False, True)
+
+
+class Info:
+    loaded = None
+
+    def units(self, module: str | None) -> list[tuple[None, None]]:
+        return [(None, None)]
+
+    def dwarf_of(self, module: str | None, *, here: bool) -> Info:
+        return self
+
+    def find(self, spec: Spec, *, nearest: bool, entries: bool) -> Answer:
+        return Answer([INNER, OUTER, AGAIN, DEEPER, ALIAS])
+
+    def safe(self, otherwise: Any, question: Any, *arguments: Any) -> Any:
+        return question(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("text", "known", "expected"),
+    [
+        ("*", (), ["inner", "outer", "deeper"]),
+        ("*", {("outer", None)}, ["inner", "deeper"]),
+        ("*@a.h:*", (), ["inner", "outer", "deeper", "alias"]),
+    ],
+)
+def test_places_at_one_address(text: str, known: Any, expected: list[str]) -> None:
+    found = places.places(
+        Info(),  # type: ignore[arg-type]
+        text, None, nearest=False, entries=False, here=True, known=known,
+    )  # fmt: skip
+    assert [site.name for site in found.sites] == expected
