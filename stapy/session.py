@@ -273,8 +273,8 @@ class Session:
         options = self.options
         release = options.release or os.environ.get("SYSTEMTAP_RELEASE")
         if options.vm:
-            from stapy.vm import VmError, default_release
-            from stapy.vm.kernels import newest
+            from stapy.vm.errors import VmError
+            from stapy.vm.kernels import default_release, newest
 
             try:
                 release = options.vm_release or default_release(options.sysroot)
@@ -457,7 +457,8 @@ class Session:
         self.verbose("starting run.")
         sys.stdout.flush()
         if options.vm:
-            from stapy.vm import VmError, prepare, run_module
+            from stapy.vm.errors import VmError
+            from stapy.vm.session import prepare, run_module
 
             progress.tell(f"booting {kernel.release}")
             try:
@@ -508,7 +509,8 @@ class Session:
 
     def boot_ahead(self) -> None:
         """Let the virtual machine boot while the module is made."""
-        from stapy.vm import VmError, prepare
+        from stapy.vm.errors import VmError
+        from stapy.vm.session import prepare
 
         try:
             self.machine = prepare(self.options.vm_release, self.options.sysroot)
@@ -539,7 +541,8 @@ class Session:
         """Refuse what pass 5 could not do; in a virtual machine other programs may be there."""
         options = self.options
         if options.vm:
-            from stapy.vm import VmError, check
+            from stapy.vm.errors import VmError
+            from stapy.vm.qemu import check
 
             try:
                 check()

@@ -125,7 +125,7 @@ def test_needing_root_is_said_before_anything_is_made(
     assert main(["--vm", "-e", "probe begin { exit() }"]) == 1
     assert "can only be started by root" in capsys.readouterr().err
     monkeypatch.setattr("stapy.kernel.host.obstacles", lambda kernel: ["only root may"])
-    monkeypatch.setattr("stapy.vm.check", lambda: None)
+    monkeypatch.setattr("stapy.vm.qemu.check", lambda: None)
     script = 'probe begin { println(@cast(5, "sk_buff", "kernel<linux/skbuff.h>")->len) }'
     assert main(["-e", script]) == 1
     assert "this host cannot load modules: only root may" in capsys.readouterr().err

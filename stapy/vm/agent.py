@@ -35,7 +35,7 @@ PENDING = 1 << 20  # bytes for the host above which the command has to wait
 GRACE = 0.3  # seconds for what is still in the pipes of a dead command's children
 
 
-class Job:
+class RunningCommand:
     """The running command: its process and our ends of its pipes."""
 
     def __init__(self, command: Command) -> None:
@@ -138,7 +138,7 @@ class Agent:
         self.port = port
         self.decoder = Decoder()
         self.outgoing = bytearray()
-        self.job: Job | None = None
+        self.job: RunningCommand | None = None
         self.modules = loaded_modules()
         self.kmsg = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         self.wake, wake_in = os.pipe()
@@ -211,7 +211,7 @@ class Agent:
             command = Command.decode(payload)
             if is_consumer(command.argv):
                 import stapy.run.cli  # noqa: F401 - here, so that each fork has it
-            self.job = Job(command)
+            self.job = RunningCommand(command)
         elif kind == STDIN and job:
             job.unsent += payload
             job.input_ends = job.input_ends or not payload

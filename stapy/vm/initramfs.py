@@ -19,9 +19,9 @@ import zlib
 from pathlib import Path
 
 from stapy.paths import cache_dir, exists
-from stapy.vm import VmError
 from stapy.vm.cpio import Archive
-from stapy.vm.kernels import Kernel
+from stapy.vm.errors import VmError
+from stapy.vm.kernels import GuestKernel
 
 NEEDED = ("virtio_pci", "virtiofs", "virtio_console", "overlay")
 PACKAGE = Path(__file__).resolve().parent
@@ -93,7 +93,7 @@ def bytecode(source: Path) -> bytes:
     return importlib.util.MAGIC_NUMBER + struct.pack("<III", 1, 0, 0) + marshal.dumps(code)
 
 
-def ensure(kernel: Kernel) -> Path:
+def ensure(kernel: GuestKernel) -> Path:
     """The cached initramfs for a kernel, made when it is not there."""
     script = (PACKAGE / "init.sh").read_bytes()
     box = busybox()
@@ -113,7 +113,7 @@ def ensure(kernel: Kernel) -> Path:
     return path
 
 
-def build(kernel: Kernel, script: bytes, box: Path) -> bytes:
+def build(kernel: GuestKernel, script: bytes, box: Path) -> bytes:
     """The archive itself."""
     archive = Archive()
     for folder in ("proc", "sys", "dev", "lower", "layer", "new"):

@@ -9,10 +9,10 @@ from stapy.kernel.release import is_line, newest_of
 from stapy.kernel.roots import OWN, inside, roots
 from stapy.paths import exists, is_dir, is_file
 from stapy.record import Record
-from stapy.vm import VmError
+from stapy.vm.errors import VmError
 
 
-class Kernel(Record):
+class GuestKernel(Record):
     """A bootable kernel: its release, image and folder of modules."""
 
     release: str
@@ -20,7 +20,7 @@ class Kernel(Record):
     modules: Path
 
 
-def find(release: str, sysroot: str | None = None) -> Kernel:
+def find(release: str, sysroot: str | None = None) -> GuestKernel:
     """The kernel of this release, or a `VmError` that says how to get it.
 
     ``6.1`` is the newest of its line that is installed with headers.
@@ -37,7 +37,7 @@ def find(release: str, sysroot: str | None = None) -> Kernel:
             if not is_file(image):
                 continue
             if is_file(modules / "modules.dep"):
-                return Kernel(release, image, modules)
+                return GuestKernel(release, image, modules)
             hint = f"depmod -b {root} {release}"
     raise VmError(f"no kernel image for {release}, or no list of its modules", hint=hint)
 

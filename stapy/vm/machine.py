@@ -18,7 +18,8 @@ from typing import Any
 
 from stapy.paths import cache_dir
 from stapy.record import Record, new
-from stapy.vm import VmError, classify, frames, kernels
+from stapy.vm import classify, frames, kernels
+from stapy.vm.errors import VmError
 from stapy.vm.initramfs import interpreter
 from stapy.vm.qemu import Processes, Shape
 

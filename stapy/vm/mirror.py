@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from stapy.run.output import open_file
-from stapy.vm import VmError
+from stapy.vm.errors import VmError
 
 _BLOCK = 1 << 20
 

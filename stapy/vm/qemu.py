@@ -18,9 +18,10 @@ from functools import partial
 from pathlib import Path
 
 from stapy.record import Record, new
-from stapy.vm import VmError, clock
+from stapy.vm import clock
+from stapy.vm.errors import VmError
 from stapy.vm.initramfs import ensure
-from stapy.vm.kernels import Kernel
+from stapy.vm.kernels import GuestKernel
 
 PR_SET_PDEATHSIG = 1
 COMMAND_LINE = (
@@ -110,7 +111,7 @@ def check() -> None:
 class Processes:
     """One boot: starts everything, owns the folder, the port and the monitor."""
 
-    def __init__(self, kernel: Kernel, shape: Shape) -> None:
+    def __init__(self, kernel: GuestKernel, shape: Shape) -> None:
         check()
         qemu, server = qemu_program(), virtiofsd_program()
         initramfs = ensure(kernel)
@@ -142,7 +143,7 @@ class Processes:
         self._start()
 
     def _launch(
-        self, qemu: str, server: str, kernel: Kernel, shape: Shape, initramfs: Path
+        self, qemu: str, server: str, kernel: GuestKernel, shape: Shape, initramfs: Path
     ) -> None:
         self.port, inner_port = socket.socketpair()
         self.monitor, inner_monitor = socket.socketpair()
@@ -180,7 +181,7 @@ class Processes:
         return process
 
     def _command(
-        self, qemu: str, kernel: Kernel, shape: Shape, initramfs: Path, port: int, monitor: int
+        self, qemu: str, kernel: GuestKernel, shape: Shape, initramfs: Path, port: int, monitor: int
     ) -> list[str]:
         folder = self.folder
         rate = "" if _accelerated() else clock.parameter()

@@ -10,8 +10,8 @@ from stapy.run.messages import Messages
 from stapy.run.options import RunOptions
 from stapy.run.output import open_file
 from stapy.terminal import progress
-from stapy.vm import VmError
 from stapy.vm.classify import excerpt
+from stapy.vm.errors import VmError
 from stapy.vm.machine import (
     COMPLAINED,
     EXITED,

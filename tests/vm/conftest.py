@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from stapy.vm import VmError, initramfs, kernels, qemu
+from stapy.vm import initramfs, kernels, qemu
+from stapy.vm.errors import VmError
 from stapy.vm.machine import Machine
 from tests import debugpackage
 from tests.vm.harness import Builds, Guests, releases

@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from stapy.vm import VmError, clock
+from stapy.vm import clock
+from stapy.vm.errors import VmError
 from stapy.vm.machine import COMPLAINED, EXITED, PANIC, SHARE, TIMEOUT, Machine
 from stapy.vm.qemu import Processes
 from tests.vm.harness import ROOT, Guests

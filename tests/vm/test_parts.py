@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stapy.vm import VmError, classify, initramfs, kernels
+from stapy.vm import classify, initramfs, kernels
 from stapy.vm.cpio import Archive
+from stapy.vm.errors import VmError
 from stapy.vm.frames import Command, Decoder, pack
 from stapy.vm.mirror import Mirror
 from stapy.vm.session import folder_of
