@@ -168,7 +168,7 @@ def _check_privilege(options: Options) -> None:
         raise UsageError(f"You can't specify -g and --privilege={level} together.")
     if options.kbuild_flags:
         raise UsageError(f"You can't specify -B when --privilege={level} is specified.")
-    from stapy.translate.limits import is_harmless
+    from stapy.translate.tables.limits import is_harmless
 
     for name, value in options.defines.items():
         if not is_harmless(name, value):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from stapy.options import Options
     from stapy.parse.nodes import Script
 
-# Macros of -D that change something; those of the limits in stapy.translate.limits, too.
+# Macros of -D that change something; those of the limits in stapy.translate.tables.limits, too.
 DEFINES = frozenset({
     "MAXNESTING", "KRETACTIVE", "STP_MAX_BUCKETS",
     "STP_NO_VERREL_CHECK", "STP_FULL_VERREL_CHECK", "STP_NO_BUILDID_CHECK", "STAP_CALLEE_MATCHALL",
@@ -74,7 +74,7 @@ def set_limits(limits: dict[str, int], diagnostics: Diagnostics) -> None:
 
 def known_defines() -> set[str]:
     """Every macro of ``-D`` that changes what a module does."""
-    from stapy.translate import limits
+    from stapy.translate.tables import limits
 
     rows = (*limits.LIMITS, *limits.HISTOGRAM_LIMITS, *limits.GIVEN_LIMITS)
     return {row.name for row in rows} | set(limits.SWITCHES) | DEFINES

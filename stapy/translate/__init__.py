@@ -1,8 +1,9 @@
 """Pass 3: `Program` -> `ModuleSource`, C that a kernel engineer would sign.
 
 `translate` is the entry point.  `model` turns a program into rows, templates
-print them; `body` holds the state of one C function; `expressions`,
-`statements` and their sisters lower the tree by tables of rules.
+print them; `state` is what one module has found so far.  `lower/` writes the
+functions, one module for each subject behind `dispatch`; `tables/` are what the
+C refers to; `c/` knows the language C and no script.
 """
 
 from __future__ import annotations

@@ -6,10 +6,11 @@ from typing import Any
 
 from stapy import __version__
 from stapy.ir import program as p
-from stapy.translate import embedded, functions
-from stapy.translate.ctext import comment, number, string_literal
-from stapy.translate.registers import Registers
-from stapy.translate.unit import Unit
+from stapy.translate.c.text import comment, number, string_literal
+from stapy.translate.lower import embedded, functions
+from stapy.translate.lower.signatures import signature
+from stapy.translate.state import Unit
+from stapy.translate.tables.registers import Registers
 
 KINDS = {p.LONG: "STAPY_LONG", p.STRING: "STAPY_STRING", p.STATS: "STAPY_STAT"}
 HISTOGRAMS = {"log": 1, "linear": 2}
@@ -65,7 +66,7 @@ def build(
         ],
         "module_symbols": [{"name": string_literal(name)} for name in unit.module_symbols],
         "regexes": [automaton.c_text(c_name) for c_name, automaton in unit.regexes.values()],
-        "prototypes": [functions.signature(unit, function) + ";" for function in program.functions],
+        "prototypes": [signature(unit, function) + ";" for function in program.functions],
         "functions": bodies,
         "conditions": conditions,
         "is_rearmed": _is_rearmed(program),
@@ -387,7 +388,7 @@ def stack_bytes(unit: Unit) -> int:
 
 def deepest_chain(unit: Unit, bytes_of: dict[str, int]) -> int:
     """The largest sum of a handler's bytes and those of the calls inside each other in it."""
-    from stapy.translate.effects import walk
+    from stapy.ir.walk import walk
 
     callees: dict[str, set[str]] = {}
     for function in unit.program.functions:

@@ -6,22 +6,14 @@ from typing import Any
 
 from stapy.diagnostics import Stop
 from stapy.ir import program as p
-from stapy.translate import (  # noqa: F401  (they register their rules)
-    arrays,
-    assignments,
-    calls,
-    lines,
-    memory,
-    prints,
-    statements,
-)
-from stapy.translate.ctext import string_literal
-from stapy.translate.limits import STRING_BYTES
+from stapy.translate.c.text import string_literal
 from stapy.translate.manifest import make_manifest
 from stapy.translate.model import build
 from stapy.translate.source import ModuleSource
+from stapy.translate.state import Unit, number_lines
+from stapy.translate.tables import lines
+from stapy.translate.tables.limits import STRING_BYTES
 from stapy.translate.templating import Templates
-from stapy.translate.unit import Unit, number_lines
 
 
 def make_source(program: p.Program, services: Any, name: str) -> ModuleSource:

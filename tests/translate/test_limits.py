@@ -6,7 +6,7 @@ import pytest
 
 from stapy.diagnostics import Stop
 from stapy.options import Options
-from stapy.translate.limits import Limits, evaluate
+from stapy.translate.tables.limits import Limits, evaluate
 from tests.translate.support import c_of, options_of, program_of
 
 EXPRESSIONS = [

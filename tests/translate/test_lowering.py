@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from stapy.translate.body import MAX_C_LOCALS
+from stapy.translate.lower.body import MAX_C_LOCALS
 from tests.translate.support import c_of, handler_of
 
 

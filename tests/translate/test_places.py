@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stapy.translate.places import token_text
+from stapy.translate.tables.places import token_text
 from tests.translate.support import c_of
 
 TOKENS = [

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from stapy.translate.ctext import as_s64, comment, identifier, number, string_literal, verbatim
-from stapy.translate.cwriter import CWriter, wrap
-from stapy.translate.names import Names, usable
+from stapy.translate.c.names import Names, usable
+from stapy.translate.c.text import as_s64, comment, identifier, number, string_literal, verbatim
+from stapy.translate.c.writer import CWriter, wrap
 
 LITERALS = [
     ("plain", '"plain"'),

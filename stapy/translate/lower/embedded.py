@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from stapy.diagnostics import Span
 from stapy.ir import program as p
-from stapy.translate.ctext import comment, verbatim
-from stapy.translate.cwriter import CWriter
-from stapy.translate.effects import walk
+from stapy.translate.c.text import comment, verbatim
+from stapy.translate.c.words import hides, may_jump, words_in
+from stapy.translate.c.writer import CWriter
+from stapy.translate.lower.signatures import parameter_names, signature
+from stapy.translate.state import Unit
 
-if TYPE_CHECKING:
-    from stapy.translate.unit import Unit
-
-_JUMPS = re.compile(
-    r"\b(?:STAP_ERROR|STAP_RETURN|STAP_NEXT|STAP_GLOBAL_SET_|goto|\w*deref\w*|[ku]read|[ku]write|CATCH_)"
-)
-_FAILS = re.compile(
-    r"\b(?:STAP_ERROR|STAP_NEXT|STAP_GLOBAL_SET_|[ku]read|[ku]write|\w*deref\w*)"
-    r"|\bCONTEXT\b|\bc\s*->\s*error\b|[(,]\s*c\s*[,)]"
-)
 # Members of SystemTap's context, and what they are here.
 _MEMBERS = {
     "last_error": "error",
@@ -34,55 +26,10 @@ _MEMBER = re.compile(r"\b(CONTEXT|c)\s*->\s*(" + "|".join(_MEMBERS) + r")\b")
 _RETURN = re.compile(r"\breturn\s*;")
 _USER_MODE = re.compile(r"\bCONTEXT\s*->\s*user_mode_p\b")
 _ERROR_BUFFER = re.compile(r"\bCONTEXT\s*->\s*error_buffer\b")
-_DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.M)
-_WORD = re.compile(r"\w+")
-_RUNTIME_MACRO = re.compile(r"\bSTAPY_[A-Z0-9_]+\s*\(")
-
-
-def macros_of(program: p.Program) -> frozenset[str]:
-    """Macros of the embedded blocks: what hides in them is not known here."""
-    return frozenset(name for code in program.embedded for name in _DEFINED.findall(code))
-
-
-def words_of(program: p.Program) -> frozenset[str]:
-    """Words of the script's C: none of them may mean one of our locals where it stands."""
-    words = {name for code in program.embedded for name in _DEFINED.findall(code)}
-    bodies: list[p.Stmt] = [handler.body for handler in program.handlers]
-    bodies += [one.body for one in program.functions if one.body is not None]
-    for body in bodies:
-        for node in walk(body):
-            if isinstance(node, (p.EmbeddedValue, p.EmbeddedC)):
-                words.update(words_in(node.code))
-    return frozenset(words)
-
-
-def words_in(code: str) -> list[str]:
-    """Every word of a piece of C."""
-    return _WORD.findall(code)
-
-
-def can_fail(function: p.Function, macros: frozenset[str]) -> bool:
-    """True when the C of a function may set the error of the run."""
-    code = function.code or ""
-    if p.ASSERTS in function.markers:
-        return True
-    return _FAILS.search(code) is not None or hides(code, macros)
-
-
-def hides(code: str, macros: frozenset[str]) -> bool:
-    """True when a macro is used that may itself use any of the names below."""
-    return _RUNTIME_MACRO.search(code) is not None or not macros.isdisjoint(words_in(code))
-
-
-def may_jump(code: str, macros: frozenset[str]) -> bool:
-    """True when verbatim C may go to one of the labels that it is promised."""
-    return _JUMPS.search(code) is not None or hides(code, macros)
 
 
 def embedded_function(unit: Unit, function: p.Function) -> str:
     """The C of one function with an embedded body."""
-    from stapy.translate.functions import signature
-
     code = modern(function.code or "")
     out = CWriter()
     hidden = unit.failures.macros
@@ -145,8 +92,6 @@ def _copied_arguments(unit: Unit, function: p.Function) -> list[str]:
 
 
 def _names(unit: Unit, function: p.Function) -> dict[str, str]:
-    from stapy.translate.functions import parameter_names
-
     names = parameter_names(unit, function)
     return {param.name: name for param, name in zip(function.params, names)}
 
@@ -320,8 +265,6 @@ def top_level(unit: Unit, code: str) -> str:
     for number, source in enumerate(unit.sources.sources):
         start = source.text.find(code) if code.strip() else -1
         if start >= 0:
-            from stapy.diagnostics import Span
-
             directive = unit.line_directive(Span(number, start, start + 1), code)
             text = verbatim(code, source.library)
             return f"{directive}\n{text}\n{unit.here}\n"

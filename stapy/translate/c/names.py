@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from stapy.translate.ctext import identifier
+from stapy.translate.c.text import identifier
 
 KEYWORDS = frozenset(  # a text is the readable form
     """

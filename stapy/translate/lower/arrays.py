@@ -5,23 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stapy.ir import program as p
-from stapy.record import Record
-from stapy.translate.body import Body
-from stapy.translate.expressions import lower, lower_many, lowers
-from stapy.translate.operations import STAT_NEVER_FAILS, STAT_OPS
-from stapy.translate.values import Value
-
-
-class Keys(Record):
-    """Evaluated keys: the values (None for ``*``)."""
-
-    var: p.Global
-    values: list[Value | None]
-
-    @property
-    def slice(self) -> bool:
-        """True when a key is ``*``."""
-        return any(value is None for value in self.values)
+from stapy.translate.c.operations import STAT_NEVER_FAILS, STAT_OPS
+from stapy.translate.c.values import Value
+from stapy.translate.lower.body import Body, Keys
+from stapy.translate.lower.dispatch import lower, lower_many, lowers
 
 
 def lower_keys(

@@ -2,35 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from stapy.ir import program as p
+from stapy.ir.walk import walk
 from stapy.record import Record
 
 MEMORY = "memory"  # what MemoryRead reads and a write through a pointer changes
 PROBED = "context"  # what ContextValue reads: registers and the like
-
-
-def children(node: Any) -> Iterator[Record]:
-    """The IR nodes directly below one."""
-    for field in type(node).fields:
-        value = getattr(node, field)
-        if isinstance(value, (p.Expr, p.Stmt)):
-            yield value
-        elif isinstance(value, list):
-            for item in value:
-                if isinstance(item, (p.Expr, p.Stmt)):
-                    yield item
-
-
-def walk(node: Any) -> Iterator[Any]:
-    """A node and all nodes below it, parents first; function bodies are not entered."""
-    stack = [node]
-    while stack:
-        item = stack.pop()
-        yield item
-        stack.extend(reversed(list(children(item))))
 
 
 def state_of(target: p.Expr) -> str:

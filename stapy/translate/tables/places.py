@@ -8,7 +8,7 @@ from typing import Any
 
 from stapy.diagnostics import NOWHERE, SourceMap, Span
 from stapy.ir import program as p
-from stapy.translate.ctext import identifier
+from stapy.translate.c.text import identifier
 
 _TOKEN = re.compile(
     r'(?P<string>"(?:[^"\\]|\\.)*"?)'

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from stapy.ir import program as p
 from stapy.record import Record
-from stapy.translate import arrays
-from stapy.translate.body import Body
-from stapy.translate.ctext import string_literal
-from stapy.translate.effects import effects
-from stapy.translate.expressions import lower, lower_many, lowers
-from stapy.translate.values import NOTHING, Value, merged
+from stapy.translate.c.text import string_literal
+from stapy.translate.c.values import NOTHING, Value, merged
+from stapy.translate.lower import arrays
+from stapy.translate.lower.body import Body
+from stapy.translate.lower.dispatch import lower, lower_many, lowers, lowers_into
+from stapy.translate.lower.effects import effects
 
 FLAGS = {
     "-": "STAPY_F_LEFT",
@@ -135,6 +135,7 @@ def _histogram(body: Body, expr: p.HistogramRef) -> Value:
     return Value("NULL")
 
 
+@lowers(p.PrintOp)
 def lower_print(body: Body, expr: p.PrintOp) -> Value:
     """Print, or format into a buffer of the frame."""
     if expr.type == p.STRING:
@@ -168,6 +169,12 @@ def format_into(body: Body, expr: p.PrintOp, dest: str, size: str) -> None:
         for item in items:
             _emit(body, item, f"&{sink}")
         body.out.line(f"stapy_out_finish(&{sink});")
+
+
+@lowers_into(p.PrintOp)
+def _format_into_variable(body: Body, expr: p.PrintOp, dest: str, size: str) -> bool:
+    format_into(body, expr, dest, size)
+    return True
 
 
 def _room(expr: p.PrintOp) -> int:

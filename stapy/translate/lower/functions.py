@@ -3,76 +3,17 @@
 from __future__ import annotations
 
 from stapy.ir import program as p
-from stapy.translate import statements
-from stapy.translate.body import Body, Local
-from stapy.translate.ctext import comment
-from stapy.translate.cwriter import CWriter
-from stapy.translate.effects import walk
-from stapy.translate.embedded import exhausted
-from stapy.translate.expressions import lower, truth
-from stapy.translate.unit import Unit
-from stapy.translate.values import Value
-
-C_TYPES = {p.LONG: "s64 ", p.STRING: "const char *"}
-
-
-def signature(unit: Unit, function: p.Function) -> str:
-    """The first line of a script function."""
-    params = ["struct stapy_context *c"]
-    if function.type == p.STRING:
-        params.append("char *ret")
-    names = parameter_names(unit, function)
-    params += [C_TYPES[param.type] + name for param, name in zip(function.params, names)]
-    result = "s64" if function.type == p.LONG else "void"
-    return f"static {result} {unit.function_name(function)}({', '.join(params)})"
-
-
-def parameter_names(unit: Unit, function: p.Function) -> list[str]:
-    """The C names of a function's parameters."""
-    from stapy.translate.embedded import words_in
-    from stapy.translate.names import Names
-
-    names = Names(unit.words_of_c)
-    if function.code:
-        names.take(words_in(function.code))
-    made = [names.make(param.name) for param in function.params]
-    kept = _copied(function)
-    return [
-        f"{name}_arg" if param.name in kept else name for param, name in zip(function.params, made)
-    ]
-
-
-def _copied(function: p.Function) -> set[str]:
-    """Parameters that the body changes in a way that the caller's value must not see."""
-    if function.body is None:
-        return set()
-    changed = _assigned(function.body)
-    return {
-        param.name
-        for param in function.params
-        if param.name in changed and (param.type == p.STRING or function.next is not None)
-    }
-
-
-def _assigned(stmt: p.Stmt) -> set[str]:
-    names: set[str] = set()
-    for node in walk(stmt):
-        if isinstance(node, (p.AssignOp, p.IncrementOp)):
-            if isinstance(node.target, p.LocalRef):
-                names.add(node.target.name)
-        elif isinstance(node, p.Delete) and isinstance(node.target, p.LocalRef):
-            names.add(node.target.name)
-        elif isinstance(node, p.Foreach):
-            names |= {key.name for key in node.keys}
-            if node.value is not None:
-                names.add(node.value.name)
-        elif isinstance(node, p.ForeachBucket):
-            names.add(node.bucket.name)
-            if node.value is not None:
-                names.add(node.value.name)
-        elif isinstance(node, p.Try) and node.variable is not None:
-            names.add(node.variable.name)
-    return names
+from stapy.ir.walk import walk
+from stapy.translate.c.text import comment
+from stapy.translate.c.values import Value
+from stapy.translate.c.writer import CWriter
+from stapy.translate.lower import arrays, assignments, calls, memory, prints, statements  # noqa: F401 (rules)
+from stapy.translate.lower.body import Body, Local
+from stapy.translate.lower.dispatch import lower
+from stapy.translate.lower.embedded import exhausted
+from stapy.translate.lower.expressions import truth
+from stapy.translate.lower.signatures import copied_parameters, parameter_names, signature
+from stapy.translate.state import Unit
 
 
 def handler_text(unit: Unit, handler: p.Handler, points: list[str], slots: str) -> str:
@@ -145,7 +86,7 @@ def function_text(unit: Unit, function: p.Function) -> str:
     charged = unit.charging and unit.costs.function(function) is None
     body = Body(unit, charged=charged)
     body.returns = function.type
-    copies = _copied(function)
+    copies = copied_parameters(function)
     names = parameter_names(unit, function)
     for name in names:
         body.names.make(name)

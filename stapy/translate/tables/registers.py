@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 
 from stapy.ir import program as p
-from stapy.translate.effects import walk
-from stapy.translate.embedded import hides, words_in
-from stapy.translate.operations import DWARF_REGISTERS
+from stapy.ir.walk import walk
+from stapy.translate.c.operations import DWARF_REGISTERS
+from stapy.translate.c.words import hides, words_in
 
 # Of x86_64: arguments, and what the return address is found by.
 SAVED = ("di", "si", "dx", "cx", "r8", "r9", "sp", "ip")

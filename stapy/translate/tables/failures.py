@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from stapy.ir import program as p
-from stapy.translate.effects import walk
-from stapy.translate.embedded import can_fail, macros_of
-from stapy.translate.operations import CONTEXT, FAILING, STAT_NEVER_FAILS
+from stapy.ir.walk import walk
+from stapy.translate.c.operations import CONTEXT, FAILING, STAT_NEVER_FAILS
+from stapy.translate.c.words import can_fail, macros_of
 
 
 class Failures:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from stapy.ir import program as p
-from stapy.translate import values as v
-from stapy.translate.body import Body
-from stapy.translate.embedded import global_macros, may_jump
-from stapy.translate.expressions import lower_many, lowers
-from stapy.translate.values import Value
+from stapy.translate.c import values as v
+from stapy.translate.c.values import Value
+from stapy.translate.c.words import may_jump
+from stapy.translate.lower.body import Body
+from stapy.translate.lower.dispatch import lower_many, lowers, lowers_into
+from stapy.translate.lower.embedded import global_macros
 
 
 def _arguments(body: Body, expr: p.CallOp) -> list[Value]:
@@ -32,6 +33,14 @@ def call_into(body: Body, expr: p.CallOp, dest: str) -> None:
     body.out.line(_text(body, expr, values, dest) + ";")
     if body.unit.may_fail(expr.function):
         body.check_error(expr.span)
+
+
+@lowers_into(p.CallOp)
+def _call_into_variable(body: Body, expr: p.CallOp, dest: str, size: str) -> bool:
+    if size not in ("MAXSTRINGLEN", f"sizeof({dest})"):
+        return False
+    call_into(body, expr, dest)
+    return True
 
 
 @lowers(p.CallOp)
@@ -83,13 +92,6 @@ def _embedded_value(body: Body, expr: p.EmbeddedValue) -> Value:
     closing = "\n);" if "//" in expr.code else ");"
     embedded_block(body, expr, f"{result} = (", expr.code.strip(), closing)
     return Value(result)
-
-
-@lowers(p.PrintOp)
-def _print(body: Body, expr: p.PrintOp) -> Value:
-    from stapy.translate import prints
-
-    return prints.lower_print(body, expr)
 
 
 def embedded_block(body: Body, node: p.Expr | p.Stmt, before: str, code: str, after: str) -> None:

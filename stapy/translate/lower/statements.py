@@ -7,13 +7,14 @@ from typing import Any
 
 from stapy.diagnostics import Bug
 from stapy.ir import program as p
-from stapy.translate import arrays
-from stapy.translate.assignments import evaluate
-from stapy.translate.body import Body, Loop
-from stapy.translate.calls import embedded_block
-from stapy.translate.cwriter import CWriter
-from stapy.translate.expressions import lower, lower_string_into, truth
-from stapy.translate.values import Value
+from stapy.translate.c.values import Value
+from stapy.translate.c.writer import CWriter
+from stapy.translate.lower import arrays
+from stapy.translate.lower.assignments import evaluate
+from stapy.translate.lower.body import Body, Loop
+from stapy.translate.lower.calls import embedded_block
+from stapy.translate.lower.dispatch import lower
+from stapy.translate.lower.expressions import lower_string_into, truth
 
 Rule = Callable[[Body, Any], None]
 TABLE: dict[type, Rule] = {}

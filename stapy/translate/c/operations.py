@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from stapy.translate import values as v
+from stapy.translate.c import values as v
 
 
 class BinaryRow(NamedTuple):

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from stapy.diagnostics import Bug
 from stapy.ir import program as p
-from stapy.translate import arrays, memory
-from stapy.translate import values as v
-from stapy.translate.body import Body
-from stapy.translate.effects import state_of
-from stapy.translate.expressions import (
-    binary,
-    hint_for,
-    lower,
-    lower_many,
-    lower_string_into,
-    lowers,
-)
-from stapy.translate.operations import FAILING, SHIFTS
-from stapy.translate.values import Value, const
+from stapy.translate.c import values as v
+from stapy.translate.c.operations import FAILING, SHIFTS
+from stapy.translate.c.values import Value, const
+from stapy.translate.lower import arrays, memory
+from stapy.translate.lower.body import Body
+from stapy.translate.lower.dispatch import hint_for, lower, lower_many, lowers
+from stapy.translate.lower.effects import state_of
+from stapy.translate.lower.expressions import binary, lower_string_into
 
 
 @lowers(p.AssignOp)

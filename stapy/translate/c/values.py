@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stapy.record import Record
-from stapy.translate.ctext import number, string_literal
+from stapy.translate.c.text import number, string_literal
 
 # Precedence levels of C, higher binds tighter.
 ATOM, UNARY, MUL, ADD, SHIFT, LESS, EQUAL, AND, XOR, OR, ANDAND, OROR, CHOICE = range(15, 2, -1)

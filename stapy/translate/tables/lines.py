@@ -6,7 +6,7 @@ from typing import Any
 
 from stapy.ir import program as p
 from stapy.paths import is_file
-from stapy.translate.ctext import string_literal
+from stapy.translate.c.text import string_literal
 
 FEATURE = "lines"  # /* pragma:lines */ in embedded C
 

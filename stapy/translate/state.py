@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from stapy.diagnostics import Bug, Diagnostics, Span
 from stapy.ir import program as p
-from stapy.translate.costs import Costs
-from stapy.translate.ctext import string_literal, verbatim
-from stapy.translate.effects import walk
-from stapy.translate.embedded import words_of
-from stapy.translate.failures import Failures
-from stapy.translate.limits import Limits
-from stapy.translate.places import Places
+from stapy.ir.walk import walk
+from stapy.translate.c.text import string_literal, verbatim
+from stapy.translate.c.words import words_of
+from stapy.translate.tables.costs import Costs
+from stapy.translate.tables.failures import Failures
+from stapy.translate.tables.limits import Limits
+from stapy.translate.tables.places import Places
 
 if TYPE_CHECKING:
     from stapy.options import Options
-    from stapy.translate.regex import Automaton
+    from stapy.translate.tables.regex import Automaton
 
 # Replaced, when the file is complete, by a directive with the real line and file.
 HERE = "#line @here@"
@@ -137,7 +137,7 @@ class Unit:
         """Name of the tables of a pattern; a bad pattern is reported."""
         if pattern not in self.regexes:
             from stapy.regexsyntax import RegexError
-            from stapy.translate.regex import build
+            from stapy.translate.tables.regex import build
 
             name = f"regex_{len(self.regexes) + 1}"
             try:

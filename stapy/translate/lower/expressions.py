@@ -2,61 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
 
-from stapy.diagnostics import Bug
 from stapy.ir import program as p
-from stapy.translate import values as v
-from stapy.translate.body import Body
-from stapy.translate.ctext import as_s64
-from stapy.translate.effects import effects
-from stapy.translate.operations import BINARY, FAILING, SHIFTS, TRUNCATING
-from stapy.translate.places import hint_of
-from stapy.translate.values import Value, const, literal, merged
-
-Lowering = Callable[[Body, Any], Value]
-TABLE: dict[type, Lowering] = {}
-
-
-def lowers(*kinds: type) -> Callable[[Lowering], Lowering]:
-    """Register the lowering of some classes of expressions."""
-
-    def register(function: Lowering) -> Lowering:
-        for kind in kinds:
-            TABLE[kind] = function
-        return function
-
-    return register
-
-
-def lower(body: Body, expr: p.Expr) -> Value:
-    """Write what must be a statement, return the rest as an expression."""
-    try:
-        lowering = TABLE[type(expr)]
-    except KeyError:
-        raise Bug(f"pass 3 has no rule for {type(expr).__name__}") from None
-    return lowering(body, expr)
-
-
-def lower_many(body: Body, exprs: Sequence[p.Expr], names: Sequence[str] = ()) -> list[Value]:
-    """Lower operands from left to right so that each has the value of its own moment."""
-    done: list[Value] = []
-    for number, expr in enumerate(exprs):
-        if number:
-            change = effects(expr)
-            for at, value in enumerate(done):
-                if value.reads & change.writes or (value.fleeting and change.ordered):
-                    hint = names[at] if at < len(names) else hint_for(body, exprs[at])
-                    done[at] = body.keep(value, hint, exprs[at].type == p.STRING)
-        done.append(lower(body, expr))
-    return done
-
-
-def hint_for(body: Body, expr: p.Expr, default: str = "value") -> str:
-    """A word for a temporary that holds an expression."""
-    return hint_of(expr, body.unit.sources, default)
-
+from stapy.ir.walk import walk
+from stapy.translate.c import values as v
+from stapy.translate.c.operations import BINARY, FAILING, SHIFTS, TRUNCATING
+from stapy.translate.c.text import as_s64
+from stapy.translate.c.values import Value, const, literal, merged
+from stapy.translate.lower.body import Body
+from stapy.translate.lower.dispatch import lower, lower_into, lower_many, lowers
+from stapy.translate.lower.effects import effects, state_of
 
 # --- constants and variables ---------------------------------------------
 
@@ -241,23 +197,15 @@ def lower_string_into(body: Body, expr: p.Expr, dest: str, size: str, state: str
     if isinstance(expr, p.BinaryOp) and expr.op == ".":
         if _joins_in_place(body, expr, dest, size, state):
             return
-    elif isinstance(expr, (p.CallOp, p.PrintOp)) and not _reads_state(expr, state):
-        from stapy.translate import calls, prints
-
-        direct = not (body.in_try or state.startswith("g."))
-        if direct and isinstance(expr, p.CallOp) and size in ("MAXSTRINGLEN", f"sizeof({dest})"):
-            calls.call_into(body, expr, dest)
-            return
-        if direct and isinstance(expr, p.PrintOp):
-            prints.format_into(body, expr, dest, size)
-            return
+    elif not (body.in_try or state.startswith("g.") or _reads_state(expr, state)) and lower_into(
+        body, expr, dest, size
+    ):
+        return
     value = lower(body, expr)
     body.out.line(f"stapy_copy({dest}, {value.text}, {size});")
 
 
 def _reads_state(expr: p.Expr, state: str) -> bool:
-    from stapy.translate.effects import state_of, walk
-
     for node in walk(expr):
         if isinstance(node, (p.LocalRef, p.GlobalRef)) and state_of(node) == state:
             return True

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from stapy.diagnostics import Bug, Span
 from stapy.ir import program as p
 from stapy.record import Record
-from stapy.translate.ctext import comment
-from stapy.translate.cwriter import CWriter
-from stapy.translate.names import Names
-from stapy.translate.values import Value
-
-if TYPE_CHECKING:
-    from stapy.translate.arrays import Keys
-    from stapy.translate.unit import Unit
+from stapy.translate.c.names import Names
+from stapy.translate.c.text import comment
+from stapy.translate.c.values import Value
+from stapy.translate.c.writer import CWriter
+from stapy.translate.state import Unit
 
 MAX_C_LOCALS = 24  # more variables of a type than this live in the frame, not on the stack
 WORD = 8
@@ -41,6 +37,18 @@ class Loop(Record):
     step_label: str
     charged: bool
     used: bool = False
+
+
+class Keys(Record):
+    """Evaluated keys: the values (None for ``*``)."""
+
+    var: p.Global
+    values: list[Value | None]
+
+    @property
+    def slice(self) -> bool:
+        """True when a key is ``*``."""
+        return any(value is None for value in self.values)
 
 
 class Body:

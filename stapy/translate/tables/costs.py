@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from stapy.ir import program as p
-from stapy.translate.effects import walk
+from stapy.ir.walk import walk
 
 
 class Costs:

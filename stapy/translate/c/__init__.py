@@ -1,0 +1,1 @@
+"""C as text: literals and comments, the writer, names, operators and the values between them."""

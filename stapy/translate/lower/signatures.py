@@ -1,0 +1,67 @@
+"""How C sees a script function: its first line and the names of its parameters."""
+
+from __future__ import annotations
+
+from stapy.ir import program as p
+from stapy.ir.walk import walk
+from stapy.translate.c.names import Names
+from stapy.translate.c.words import words_in
+from stapy.translate.state import Unit
+
+C_TYPES = {p.LONG: "s64 ", p.STRING: "const char *"}
+
+
+def signature(unit: Unit, function: p.Function) -> str:
+    """The first line of a script function."""
+    params = ["struct stapy_context *c"]
+    if function.type == p.STRING:
+        params.append("char *ret")
+    names = parameter_names(unit, function)
+    params += [C_TYPES[param.type] + name for param, name in zip(function.params, names)]
+    result = "s64" if function.type == p.LONG else "void"
+    return f"static {result} {unit.function_name(function)}({', '.join(params)})"
+
+
+def parameter_names(unit: Unit, function: p.Function) -> list[str]:
+    """The C names of a function's parameters."""
+    names = Names(unit.words_of_c)
+    if function.code:
+        names.take(words_in(function.code))
+    made = [names.make(param.name) for param in function.params]
+    kept = copied_parameters(function)
+    return [
+        f"{name}_arg" if param.name in kept else name for param, name in zip(function.params, made)
+    ]
+
+
+def copied_parameters(function: p.Function) -> set[str]:
+    """Parameters that the body changes in a way that the caller's value must not see."""
+    if function.body is None:
+        return set()
+    changed = _assigned(function.body)
+    return {
+        param.name
+        for param in function.params
+        if param.name in changed and (param.type == p.STRING or function.next is not None)
+    }
+
+
+def _assigned(stmt: p.Stmt) -> set[str]:
+    names: set[str] = set()
+    for node in walk(stmt):
+        if isinstance(node, (p.AssignOp, p.IncrementOp)):
+            if isinstance(node.target, p.LocalRef):
+                names.add(node.target.name)
+        elif isinstance(node, p.Delete) and isinstance(node.target, p.LocalRef):
+            names.add(node.target.name)
+        elif isinstance(node, p.Foreach):
+            names |= {key.name for key in node.keys}
+            if node.value is not None:
+                names.add(node.value.name)
+        elif isinstance(node, p.ForeachBucket):
+            names.add(node.bucket.name)
+            if node.value is not None:
+                names.add(node.value.name)
+        elif isinstance(node, p.Try) and node.variable is not None:
+            names.add(node.variable.name)
+    return names
