@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from stapy.debuginfo.errors import DebuginfoError
+from stapy.debuginfo.unpack.unpackers import MAX_FILE, MAX_MEMORY, joined, through
 from stapy.record import Record
 
 Buffer = bytes | bytearray | mmap.mmap | memoryview
@@ -286,8 +287,6 @@ def inflate(data: bytes, kind: str, name: str) -> bytes:
     import lzma
     import zlib
 
-    from stapy.debuginfo.unpack.unpackers import MAX_FILE, MAX_MEMORY
-
     try:
         if kind == "gzip":
             gzip = zlib.decompressobj(31)
@@ -308,8 +307,6 @@ def inflate(data: bytes, kind: str, name: str) -> bytes:
 def inflate_zstd(data: bytes, name: str, limit: int) -> bytes:
     """Inflate one zstd frame with the ``zstd`` program (Python 3.11 has no zstd)."""
     import shutil
-
-    from stapy.debuginfo.unpack.unpackers import joined, through
 
     program = shutil.which("zstd") or shutil.which("unzstd")
     if program is None:

@@ -14,166 +14,65 @@ file is reported once as a warning and its rung is left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from stapy.cache import Cache
 from stapy.debuginfo import ctypes as c
-from stapy.debuginfo.btf.reader import Btf
-from stapy.debuginfo.elf import Buffer
-from stapy.debuginfo.errors import DebuginfoError
-from stapy.debuginfo.glob import has_wildcard, literal_prefix, matcher
-from stapy.debuginfo.loading import Loaded, kept, load_kernel, load_module
-from stapy.debuginfo.lookup import similar
-from stapy.debuginfo.lookup.aliases import second_names
+from stapy.debuginfo.lookup import addresses, similar
 from stapy.debuginfo.lookup.debug_files import DebugFiles
-from stapy.debuginfo.lookup.same_name import told
-from stapy.debuginfo.lookup.types import TypeRungs
-from stapy.debuginfo.lookup.wildcards import PADDING, wanted
-from stapy.debuginfo.sites import BTF, EXPORTS, SYMBOLS, FunctionSite, Places
-from stapy.debuginfo.symbols.clones import copies_of, kinds_of
-from stapy.debuginfo.symbols.table import MARKS, is_function, section_of
+from stapy.debuginfo.lookup.functions import Functions
+from stapy.debuginfo.lookup.types import TypeLookup
+from stapy.debuginfo.sites import FunctionSite, Places
+from stapy.debuginfo.symbols.table import MARKS
 from stapy.debuginfo.tracepoints.matching import Tracepoint, Tracepoints
+from stapy.debuginfo.units import KernelUnits
 from stapy.diagnostics import Diagnostics
 from stapy.kernel.modules import module_name
 from stapy.kernel.release import install_command
 from stapy.kernel.target import Kernel
 
 if TYPE_CHECKING:
-    from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile, Place
+    from stapy.debuginfo.dwarf.query.answers import Place
+    from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
     from stapy.debuginfo.lookup.addresses import Entry
     from stapy.debuginfo.lookup.line_pack import LineTable
 
 T = TypeVar("T")
 
 
-class Debuginfo:
+class Debuginfo(KernelUnits):
     """What is known about one kernel and its modules; each file is opened on first need."""
 
     def __init__(self, kernel: Kernel, cache: Cache, diagnostics: Diagnostics) -> None:
-        self.kernel = kernel
-        self._cache = cache
-        self._diagnostics = diagnostics
-        self._kernel: Loaded | None = None
-        self._modules: dict[str, Loaded | None] = {}
-        self._noted: list[str] = []
-        self.warnings = 0
-        self._tracepoints = Tracepoints(self, cache)
+        super().__init__(kernel, cache, diagnostics)
         # Compiles what a cast names as headers; set by who can do that.
         self.headers: Callable[[str], Path | None] | None = None
-        self._types = TypeRungs(self, cache)
-        self._files = DebugFiles(self, cache)
+        self._functions = Functions(self)
+        self._files = DebugFiles(self)
+        self._types = TypeLookup(self, self._files, self._compiled)
+        self._tracepoints = Tracepoints(self)
 
-    # --- opening ---------------------------------------------------------
+    def _compiled(self, headers: str) -> Path | None:
+        """Compile headers for their types."""
+        return self.headers(headers) if self.headers is not None else None
 
-    @property
-    def loaded(self) -> Loaded:
-        """The kernel's own data."""
-        if self._kernel is None:
-            self._kernel = load_kernel(self.kernel, self._cache)
-            if self._kernel.btf is None:
-                for problem in self._kernel.problems:
-                    self.warn(problem)
-        return self._kernel
-
-    @property
-    def btf(self) -> Btf | None:
-        """The kernel's BTF."""
-        return self.loaded.btf
+    # --- debug files -----------------------------------------------------
 
     @property
     def dwarf(self) -> DwarfFile | None:
         """The kernel's DWARF, None when its debug file is not installed."""
         return self.dwarf_of(None)
 
-    def dwarf_of(self, module: str | None, *, here: bool = False) -> DwarfFile | None:
+    def dwarf_of(self, module: str | None, *, download: bool = True) -> DwarfFile | None:
         """The DWARF of the kernel (None) or of a module; None when there is none.
 
-        With ``here`` only what is installed counts: for what is nice to have
+        Without ``download`` only what is installed counts: for what is nice to have
         nothing is fetched from a server.  What a `Place` says is to be asked of the
         file of its ``module``.
         """
-        return self._files.of(module, here)
-
-    def module(self, name: str) -> Loaded | None:
-        """A module's data, None when the kernel has no such module."""
-        name = name.replace("-", "_")
-        if name in ("kernel", "vmlinux"):  # how scripts name the kernel itself among modules
-            return None
-        if name not in self._modules:
-            self._modules[name] = load_module(self.kernel, name, self.loaded.btf, self._cache)
-            found = self._modules[name]
-            for problem in found.problems if found else ():
-                self.warn(problem)
-        return self._modules[name]
-
-    def module_names(self, pattern: str = "*") -> list[str]:
-        """Modules of this kernel whose name matches, sorted; ``-`` reads as ``_``."""
-        pattern = pattern.replace("-", "_") if "[" not in pattern else pattern
-        if not has_wildcard(pattern):
-            return [pattern] if self.module(pattern) is not None else []
-        return sorted(filter(matcher(pattern), self.kernel.modules.files()))
-
-    def built_in(self, pattern: str) -> list[str]:
-        """What could be modules, but is part of this kernel: names that match."""
-        return sorted(filter(matcher(pattern.replace("-", "_")), self.kernel.modules.builtin()))
-
-    def build_ids(self, modules: Iterable[str]) -> dict[str, str]:
-        """Build-ids of what was asked about: "kernel", and those of ``modules`` (names).
-
-        What a script was translated with holds for these builds only.
-        """
-        opened: dict[str, Loaded | None] = {"kernel": self._kernel}
-        for name in modules:
-            name = name.replace("-", "_")
-            opened[name] = self._modules.get(name)
-        return {name: row.build_id for name, row in opened.items() if row and row.build_id}
-
-    def module_files(self) -> list[Path]:
-        """Files of the modules that were asked about, and the list of all where that was read."""
-        folder = self.kernel.modules_dir
-        listing = folder / "modules.dep" if folder is not None else None
-        names = [*self._modules, *self._noted]
-        found = [self.kernel.modules.path(name) for name in names]
-        return [path for path in [*found, listing if found else None] if path is not None]
-
-    def note(self, modules: list[str]) -> None:
-        """An answer depends on modules that did not have to be opened."""
-        self._noted += modules
-
-    def loaded_modules(self) -> list[str]:
-        """Modules that are loaded, when this kernel runs here."""
-        from stapy.kernel.modules import loaded_modules
-
-        return loaded_modules() if self.kernel.running else []
-
-    def warn(self, text: str) -> None:
-        """Tell of a file that is left out."""
-        self.warnings += 1
-        self._diagnostics.warning("W0680", f"debug information left out: {text}")
-
-    def safe(self, otherwise: T, question: Callable[..., T], *arguments: object) -> T:
-        """An answer, or ``otherwise`` and a warning when the file turns out to be damaged."""
-        try:
-            return question(*arguments)
-        except DebuginfoError as error:
-            self.warn(str(error))
-            return otherwise
-
-    def kept(self, key: str, make: Callable[[], bytes]) -> Buffer:
-        """A content that is made of debug information, once for a key."""
-        return kept(self._cache, key, make)
-
-    def units(self, module: str | None) -> Iterator[tuple[str | None, Loaded]]:
-        """The kernel (None), or the modules of a name that may have wildcards."""
-        if module is None:
-            yield None, self.loaded
-            return
-        for name in self.module_names(module):
-            found = self.module(name)
-            if found is not None:
-                yield name, found
+        return self._files.of(module, download=download)
 
     # --- functions -------------------------------------------------------
 
@@ -189,80 +88,11 @@ class Debuginfo:
         """
         if "@" in pattern:
             return self.places(pattern, module).sites
-        sites: list[FunctionSite] = []
-        for name, loaded in self.units(module):
-            found: list[FunctionSite] = []
-            sites += self.safe(found, self._matching, pattern, name, loaded)
-        return sites
+        return self._functions.matching(pattern, module)
 
     def function(self, name: str, module: str | None = None) -> FunctionSite | None:
         """The function of exactly this name, wherever it lies."""
-        for unit, loaded in self.units(module):
-            site = self.safe(None, self.exact, name, unit, loaded)
-            if site is not None:
-                return site
-        return None
-
-    def _matching(self, pattern: str, module: str | None, loaded: Loaded) -> list[FunctionSite]:
-        if not has_wildcard(pattern):
-            site = self.exact(pattern, module, loaded)
-            return [site] if site is not None else self._copies(pattern, module, loaded)
-        prefix, match = literal_prefix(pattern), matcher(pattern)
-        kinds: dict[str, list[str]] = {}
-        if loaded.symbols is not None:
-            for name, kind in loaded.symbols.rows(prefix):
-                if match(name):
-                    kinds.setdefault(name, []).append(kind)
-        numbers: dict[str, int | None] = {}
-        if loaded.btf is not None and not pattern.startswith(PADDING):
-            numbers.update(loaded.btf.function_numbers(pattern))
-            if pattern.strip("*"):  # else first names match as well
-                numbers.update(second_names(loaded, kinds, numbers))
-            # BTF leaves out the compiler's copies.
-            numbers.update((name, None) for name in kinds if "." in name)
-        else:
-            numbers.update(dict.fromkeys(kinds))
-        return [
-            self._site(name, module, loaded, kinds.get(name, []), number)
-            for name, number in numbers.items()
-            if wanted(name, pattern, kinds.get(name, []), loaded)
-        ]
-
-    def _copies(self, name: str, module: str | None, loaded: Loaded) -> list[FunctionSite]:
-        """What the compiler made of a function that has no symbol of its own name."""
-        rows = copies_of(name, loaded.symbols) if loaded.symbols is not None else []
-        found = [self.exact(row, module, loaded) for row in rows]
-        return [site for site in found if site is not None]
-
-    def exact(self, name: str, module: str | None, loaded: Loaded) -> FunctionSite | None:
-        """The function of exactly this name in one kernel or module."""
-        kinds = kinds_of(name, loaded.symbols) if loaded.symbols is not None else []
-        known = loaded.btf is not None and loaded.btf.has_function(name)
-        if loaded.symbols is not None:
-            if not is_function(kinds):
-                return None
-        elif not known:
-            exported = module is None and self.exported(name)
-            return FunctionSite(name, None, None, EXPORTS) if exported else None
-        number = loaded.btf.function_number(name) if loaded.btf is not None else None
-        if number is None:  # perhaps BTF knows it by another name that it has
-            number = dict(second_names(loaded, {name: kinds}, ())).get(name)
-        return self._site(name, module, loaded, kinds, number)
-
-    @staticmethod
-    def _site(
-        name: str, module: str | None, loaded: Loaded, kinds: list[str], number: int | None
-    ) -> FunctionSite:
-        type: c.Function | None = None
-        if loaded.btf is not None and number is not None:
-            type = loaded.btf.prototype(number)
-        rung = BTF if type is not None else SYMBOLS
-        copies = max(1, sum(1 for kind in kinds if is_function([kind])))
-        site = FunctionSite(name, module, type, rung, section_of(kinds), copies)
-        btf = loaded.btf if type is not None else None
-        if btf is not None and type is not None and (copies > 1 or btf.shares_name(name)):
-            site.type, site.doubt = told(name, btf.prototypes(name) or [type], copies)
-        return site
+        return self._functions.named(name, module)
 
     def places(
         self,
@@ -271,7 +101,7 @@ class Debuginfo:
         *,
         nearest: bool = False,
         entries: bool = False,
-        here: bool = False,
+        download: bool = True,
         known: Container[tuple[str, str | None]] = (),
     ) -> Places:
         """What DWARF knows about ``name[@file[:line|:first-last|:*|+offset]]``.
@@ -279,27 +109,28 @@ class Debuginfo:
         With ``entries`` lines stand for the functions that they are in.
         Out of line functions and inlined instances, or the statements at lines,
         in the kernel or in the modules of a name that may have wildcards.
-        ``here`` is that of `dwarf_of`; ``known`` symbols (with their modules) are left out.
+        ``download`` is that of `dwarf_of`; ``known`` symbols (with their modules) are left out.
         """
-        if not any(self.dwarf_of(unit, here=here) for unit, _ in self.units(module)):
+        if not any(self.dwarf_of(unit, download=download) for unit, _ in self.units(module)):
             from stapy.debuginfo.dwarf.query.spec import parse
 
             return Places([], False, parse(text) is not None)
-        from stapy.debuginfo.lookup.places import places
+        from stapy.debuginfo.lookup.places import PlaceLookup
 
-        return places(self, text, module, nearest=nearest, entries=entries, here=here, known=known)
+        lookup = PlaceLookup(self, self._functions, self._files)
+        return lookup.places(
+            text, module, nearest=nearest, entries=entries, download=download, known=known
+        )
 
     def site_at(self, place: Place) -> FunctionSite:
         """A place of DWARF with what the cheaper rungs know about it."""
-        from stapy.debuginfo.lookup.places import site_at
+        from stapy.debuginfo.lookup.places import PlaceLookup
 
-        return site_at(self, place)
+        return PlaceLookup(self, self._functions, self._files).site_at(place)
 
     def function_at(self, address: int, module: str | None = None) -> Entry | None:
         """The function that a link address lies in, by tables of symbols alone."""
-        from stapy.debuginfo.lookup import addresses
-
-        return self.safe(None, addresses.function_at, self, self._cache, address, module)
+        return self.safe(None, addresses.function_at, self, self._functions, address, module)
 
     def place_of(self, symbol: str, module: str | None = None) -> Place | None:
         """The first instruction of a symbol's function by DWARF; None without, or with several.
@@ -307,7 +138,7 @@ class Debuginfo:
         For functions that BTF does not describe, such as ``f.isra.0``: their
         parameters are where DWARF says, if anywhere.
         """
-        dwarf = self.dwarf_of(module, here=True)
+        dwarf = self.dwarf_of(module, download=False)
         return None if dwarf is None else self.safe(None, dwarf.place_of, symbol)
 
     def prototype(self, symbol: str, module: str | None = None) -> c.Function | None:
@@ -315,7 +146,7 @@ class Debuginfo:
         known = self.function(symbol, module)
         if known is not None and known.type is not None:
             return known.type
-        place, dwarf = self.place_of(symbol, module), self.dwarf_of(module, here=True)
+        place, dwarf = self.place_of(symbol, module), self.dwarf_of(module, download=False)
         if place is None or dwarf is None:
             return None
         found: c.Function | None = self.safe(None, dwarf.prototype, place)
@@ -325,7 +156,8 @@ class Debuginfo:
         """The lines of the kernel or a module for lookups at run time; None without DWARF."""
         from stapy.debuginfo.lookup import line_pack
 
-        return self.safe(None, line_pack.load, self, module, self._cache)
+        dwarf = self.dwarf_of(module)
+        return None if dwarf is None else self.safe(None, line_pack.load, dwarf, self.cache)
 
     def symbol_exists(self, name: str, module: str | None = None) -> bool:
         """True when a symbol, function or not, of this name is in the kernel or the module."""
@@ -414,7 +246,7 @@ class Debuginfo:
 
     def near_tracepoints(self, name: str, limit: int = 3) -> list[str]:
         """The same for tracepoints."""
-        return similar.tracepoints(self, name, limit)
+        return similar.tracepoints(self, self._tracepoints, name, limit)
 
     def near_types(self, name: str, limit: int = 3) -> list[str]:
         """The same for structs, unions and enums; ``name`` with or without that word."""

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from stapy.debuginfo import ctypes as c
+from stapy.debuginfo.errors import DebuginfoError
 from stapy.kernel.exports import Exports
 from stapy.kernel.target import Kernel
 from stapy.paths import is_file
@@ -199,8 +200,6 @@ _ANSWER: dict[str, Callable[[Question, _Data], Answer | None]] = {
 
 def answer(question: Question, kernel: Kernel, btf: Btf | None, exports: Exports) -> Answer:
     """Yes or no, and where it is from."""
-    from stapy.debuginfo.errors import DebuginfoError
-
     found: Answer | None = None
     try:
         found = _ANSWER[question.kind](question, _Data(kernel, btf, exports))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from collections.abc import Callable
 from functools import lru_cache
@@ -30,8 +31,6 @@ def matcher(pattern: str) -> Callable[[str], bool]:
     """A test of a whole name against a pattern."""
     if not has_wildcard(pattern):
         return pattern.__eq__
-    import fnmatch
-
     # ``[^x]`` is the C library's second spelling of ``[!x]``.
     match = re.compile(fnmatch.translate(pattern.replace("[^", "[!"))).match
     return lambda name: match(name) is not None

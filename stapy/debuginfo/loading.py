@@ -7,6 +7,7 @@ The rungs for a kernel, cheapest first: the cache, ``/sys/kernel/btf`` and
 
 from __future__ import annotations
 
+import os
 from array import array
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Literal, NamedTuple
 
 from stapy.cache import Cache, file_identity, key_of
 from stapy.debuginfo import pack
-from stapy.debuginfo.btf.reader import Btf, Index
+from stapy.debuginfo.btf.reader import Btf, BtfIndex
 from stapy.debuginfo.dwarf.files.paths import folders as debug_folders
 from stapy.debuginfo.elf import Buffer, ElfFile, build_id_of, map_file, parse_notes
 from stapy.debuginfo.errors import DebuginfoError
@@ -200,7 +201,7 @@ def _from_pack(data: Buffer, name: str, base: Btf | None, cache: Cache, key: str
     if end > start:
         positions = _numbers("I", part("positions"))
         names = SortedLines(data, *parts.get("names", (0, 0)))
-        index = Index(positions, names)
+        index = BtfIndex(positions, names)
         btf = Btf(data, name, base, index, (start, end), cache.path(KIND, key))
     symbols: Symbols | None = None
     if "layout" in parts:
@@ -251,16 +252,12 @@ def _load_running(kernel: Kernel, cache: Cache) -> Loaded | None:
         loaded = _opened(cache, key, name, None, parts)
     except (OSError, DebuginfoError):
         return None
-    from os import geteuid
-
     # Others than root may see no addresses.
-    return loaded._replace(symbols=_running_symbols(cache, key), key=f"{key}:{geteuid()}")
+    return loaded._replace(symbols=_running_symbols(cache, key), key=f"{key}:{os.geteuid()}")
 
 
 def _running_symbols(cache: Cache, kernel_key: str) -> Symbols | None:
     """``/proc/kallsyms``; cached, since the symbols of the kernel itself never change."""
-    import os
-
     key = key_of("proc-kallsyms", _VERSION, kernel_key, os.geteuid())
     data = _cached(cache, key)
     if data is None:

@@ -8,7 +8,7 @@ from stapy.debuginfo import ctypes as c
 from stapy.record import Record, new
 
 if TYPE_CHECKING:
-    from stapy.debuginfo.dwarf.query.dwarf_file import Place
+    from stapy.debuginfo.dwarf.query.answers import Place
 
 BTF = "BTF"
 SYMBOLS = "symbol table"
@@ -23,7 +23,7 @@ class FunctionSite(Record):
     the kernel refuses to probe it (a value of `symbols.MARKS`; ".init.text" is
     gone after boot).  ``copies`` counts the functions of this name.
 
-    ``doubt`` says why ``type`` may be that of another function, "" when it is not.
+    ``ambiguity`` says why ``type`` may be that of another function, "" when it is not.
 
     ``place`` is set when DWARF tells the address: then the site is that place,
     an inlined instance or a statement perhaps.
@@ -36,7 +36,7 @@ class FunctionSite(Record):
     section: str = ""
     copies: int = 1
     place: Place | None = None
-    doubt: str = ""
+    ambiguity: str = ""
 
 
 class Places(Record):

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
 
     from stapy.debuginfo.ctypes import CType, Function, Parameter
-    from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile, Place
+    from stapy.debuginfo.dwarf.query.answers import Place
+    from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
     from stapy.debuginfo.facade import Places
     from stapy.debuginfo.lookup.addresses import Entry
     from stapy.parse.nodes import Script
@@ -61,7 +62,7 @@ class TracepointLike(Protocol):
 
 
 class DebuginfoLike(Protocol):
-    """The ladder of debug information (``stapy/debuginfo/facade.py``)."""
+    """The facade of debug information (``stapy/debuginfo/facade.py``)."""
 
     def functions(self, pattern: str, module: str | None = None) -> Sequence[FunctionSiteLike]:
         """Functions by wildcard."""
@@ -73,7 +74,7 @@ class DebuginfoLike(Protocol):
         *,
         nearest: bool = False,
         entries: bool = False,
-        here: bool = False,
+        download: bool = True,
         known: Container[tuple[str, str | None]] = (),
     ) -> Places:
         """What DWARF knows about ``name@file:line``."""
@@ -87,7 +88,7 @@ class DebuginfoLike(Protocol):
     def variable(self, name: str) -> CType | None:
         """Type of a per-CPU variable."""
 
-    def dwarf_of(self, module: str | None, *, here: bool = False) -> DwarfFile | None:
+    def dwarf_of(self, module: str | None, *, download: bool = True) -> DwarfFile | None:
         """The debug file of the kernel (None) or of a module."""
 
     def place_of(self, symbol: str, module: str | None = None) -> Place | None:

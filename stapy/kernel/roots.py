@@ -12,6 +12,7 @@ import os
 import re
 from pathlib import Path
 
+from stapy.cache import key_of
 from stapy.paths import cache_dir, exists, is_dir
 
 OWN = Path("/")
@@ -106,8 +107,6 @@ def _target(root: Path, path: Path) -> Path:
 
 
 def _stand_in(tree: Path, entries: dict[str, Path], makefile: str) -> Path:
-    from stapy.cache import key_of
-
     key = key_of(tree, makefile, *sorted(entries.items()))
     folder = cache_dir() / "trees" / key[:16]
     if is_dir(folder):

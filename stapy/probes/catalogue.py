@@ -23,7 +23,7 @@ from stapy.cache import file_identity, key_of
 from stapy.debuginfo import pack
 from stapy.debuginfo.elf import Buffer
 from stapy.debuginfo.errors import DebuginfoError
-from stapy.debuginfo.lookup.same_name import told
+from stapy.debuginfo.lookup.same_name import common_prototype
 from stapy.debuginfo.lookup.wildcards import wanted
 from stapy.debuginfo.symbols.table import is_function, section_of, shared
 from stapy.ir.literals import quote
@@ -38,11 +38,12 @@ T = TypeVar("T")
 
 # The files of ours on which it depends what a list has.
 _RULES = [
-    *(f"debuginfo/{name}.py" for name in ("facade", "loading")),
+    *(f"debuginfo/{name}.py" for name in ("loading", "units")),
     *(f"debuginfo/symbols/{name}.py" for name in ("clones", "table")),
-    *(f"debuginfo/lookup/{name}.py" for name in ("aliases", "places", "same_name", "wildcards")),
+    *(f"debuginfo/lookup/{name}.py" for name in ("aliases", "functions", "places")),
+    *(f"debuginfo/lookup/{name}.py" for name in ("same_name", "wildcards")),
     *(f"debuginfo/dwarf/index/{name}.py" for name in ("build", "reader", "scan")),
-    *(f"debuginfo/dwarf/query/{name}.py" for name in ("dwarf_file", "refused")),
+    *(f"debuginfo/dwarf/query/{name}.py" for name in ("code", "dwarf_file", "refused")),
     *(f"probes/{name}.py" for name in ("blacklist", "catalogue", "dwarfpoints", "kprobe")),
 ]
 
@@ -233,7 +234,7 @@ def _several(name: str, kinds: list[str], loaded: Loaded) -> bool:
     if copies > 1 or loaded.btf is None or not loaded.btf.shares_name(name):
         return copies > 1
     types = loaded.btf.prototypes(name)
-    return bool(types) and bool(told(name, types, copies).doubt)
+    return bool(types) and bool(common_prototype(name, types, copies).ambiguity)
 
 
 def _second(

@@ -19,7 +19,8 @@ from stapy.probes.dwarfmachine import Machine
 from stapy.probes.dwarfnumbers import WORD, Unavailable, add, address_of, register
 
 if TYPE_CHECKING:
-    from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile, Place
+    from stapy.debuginfo.dwarf.query.answers import Place
+    from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
     from stapy.debuginfo.dwarf.read.frames import Address, Row
 
 _ARGUMENTS = (5, 4, 1, 2, 8, 9)  # DWARF numbers of the registers that take arguments

@@ -14,7 +14,8 @@ from stapy.probes.family import Match, PointError, number_of, print_component, t
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile, Place
+    from stapy.debuginfo.dwarf.query.answers import Place
+    from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
     from stapy.debuginfo.sites import FunctionSite
     from stapy.parse.nodes import PointComponent, ProbePoint
     from stapy.probes.kprobe import Frames
@@ -216,7 +217,7 @@ def _calls(
         module = info.exporter(name)
         if module is None:
             return None
-        dwarf = info.dwarf_of(module, here=True)
+        dwarf = info.dwarf_of(module, download=False)
         return callees.Elsewhere(name, None if module == "kernel" else module, dwarf)
 
     try:

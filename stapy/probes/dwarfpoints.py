@@ -123,7 +123,7 @@ def others(
     """
     found = {component.name: component for component in point.components}
     module = text_of(found["module"]) if "module" in found else None
-    answer = services.debuginfo.places(text, module, here=True, known=known)
+    answer = services.debuginfo.places(text, module, download=False, known=known)
     if types is not None:
         answer.sites = [site for site in answer.sites if _fits(site, types, services)]
     if not answer.sites:
@@ -285,7 +285,7 @@ def declared(name: str, module: str | None, services: Any) -> str:
 
     Functions of one name are several, and which is meant is not known: the name alone.
     """
-    dwarf = services.debuginfo.dwarf_of(module, here=True)
+    dwarf = services.debuginfo.dwarf_of(module, download=False)
     if dwarf is None:
         return name
     # A function of a header that units have copies of is one row for each of them.

@@ -25,7 +25,8 @@ from stapy.probes.dwarfnumbers import (
 )
 
 if TYPE_CHECKING:
-    from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile, Place
+    from stapy.debuginfo.dwarf.query.answers import Place
+    from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
     from stapy.debuginfo.dwarf.read.expressions import Op
     from stapy.debuginfo.dwarf.read.variables import Variable
 

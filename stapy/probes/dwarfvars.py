@@ -16,7 +16,8 @@ from stapy.probes.dwarfvalues import describe
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile, Place
+    from stapy.debuginfo.dwarf.query.answers import Place
+    from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
     from stapy.debuginfo.dwarf.read.variables import Variable
 
 _SHOWN_RUNS = 3  # of lines, in a message

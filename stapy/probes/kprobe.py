@@ -25,7 +25,7 @@ from stapy.record import Record, new, replace
 
 if TYPE_CHECKING:
     from stapy.debuginfo.ctypes import Function
-    from stapy.debuginfo.dwarf.query.dwarf_file import Place
+    from stapy.debuginfo.dwarf.query.answers import Place
     from stapy.ir.scope import TargetScope
     from stapy.parse.nodes import PointComponent, ProbePoint
 
@@ -139,7 +139,7 @@ class Kprobe:
         wild = any(char in pattern for char in WILDCARDS)
         # Without DWARF a name that BTF knows is all there is; with it there may be copies.
         complete = bool(outside) and not wild
-        complete = complete and not self._has_dwarf(point, module, services, here=True)
+        complete = complete and not self._has_dwarf(point, module, services, download=False)
         by_dwarf = point.components[0].name in ("kernel", "module")
         matches: list[Match] = []
         seen: set[tuple[str, str | None]] = set()
@@ -150,13 +150,13 @@ class Kprobe:
             if (item.name, item.module) in seen:
                 continue
             moved = services.options.prologue_search and not is_return
-            if (item.copies > 1 or item.doubt or moved) and self._has_dwarf(
+            if (item.copies > 1 or item.ambiguity or moved) and self._has_dwarf(
                 point, item.module, services
             ):
                 complete = False
                 continue  # DWARF tells functions of one name apart, and where prologues end
             copy = "." in item.name and "." not in pattern
-            if copy and self._has_dwarf(point, item.module, services, here=True):
+            if copy and self._has_dwarf(point, item.module, services, download=False):
                 complete = False
                 continue  # it knows them by the function's own name, with their variables
             if brace and (item.type is None or not signatures.fits(item.type, signature)):
@@ -172,7 +172,7 @@ class Kprobe:
             site = KprobeSite(
                 item.name, item.module, 0, 0, is_return, maxactive, item.type, item.rung
             )
-            site.doubt = "" if wild else item.doubt
+            site.doubt = "" if wild else item.ambiguity
             site.spare = wild and item.type is None and "." in item.name
             shown = item.name
             if by_dwarf:
@@ -191,10 +191,10 @@ class Kprobe:
 
     @staticmethod
     def _has_dwarf(
-        point: ProbePoint, module: str | None, services: Any, *, here: bool = False
+        point: ProbePoint, module: str | None, services: Any, *, download: bool = True
     ) -> bool:
         with_dwarf = point.components[0].name in ("kernel", "module")
-        return with_dwarf and services.debuginfo.dwarf_of(module, here=here) is not None
+        return with_dwarf and services.debuginfo.dwarf_of(module, download=download) is not None
 
     @staticmethod
     def _print(point: ProbePoint, name: str, module: str | None) -> str:

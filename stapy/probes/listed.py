@@ -102,7 +102,7 @@ def _declared(asked: _Question, unit: str | None) -> dict[str, str]:
     """``name@file:line`` by name, of functions that DWARF at hand knows one of."""
     if asked.point.components[0].name not in ("kernel", "module"):
         return {}
-    table = asked.units.lines(unit, True) if asked.units.has_dwarf(unit, True) else None
+    table = asked.units.lines(unit, False) if asked.units.has_dwarf(unit, False) else None
     if table is None:
         return {}
     found: dict[str, str] = {}
@@ -124,7 +124,7 @@ def _names(asked: _Question, unit: str | None, table: c.Names) -> tuple[list[str
     rows += _second(asked, table)
     several = any(bits & c.SEVERAL for _, _, bits in rows)
     # One function of several of a name is worth asking a server; copies are not.
-    by_dwarf = asked.units.has_dwarf(unit, not several)
+    by_dwarf = asked.units.has_dwarf(unit, several)
     left = c.SEVERAL | c.COPY if by_dwarf else 0
     known = {name for _, name, bits in rows if not bits & left}
     chosen = [(name, bits) for _, name, bits in rows if name in known]
@@ -154,9 +154,9 @@ def _second(asked: _Question, table: c.Names) -> list[tuple[int, str, int]]:
 
 def _lines(asked: _Question, unit: str | None, known: set[str]) -> Iterable[str] | None:
     """``name@file:line`` of what DWARF has; None when that cannot be known this way."""
-    if not asked.units.has_dwarf(unit, not asked.by_dwarf):
+    if not asked.units.has_dwarf(unit, asked.by_dwarf):
         return []
-    table = asked.units.lines(unit, not asked.by_dwarf)
+    table = asked.units.lines(unit, asked.by_dwarf)
     if table is None:
         return None
     chosen = _chosen(asked, table)

@@ -40,13 +40,13 @@ class Opened:
         """What BTF and symbols tell of one; None when that cannot be had."""
         return catalogue.names(self._info, self._loaded[unit])
 
-    def has_dwarf(self, unit: str | None, here: bool) -> bool:
-        """True when there is DWARF of one; ``here`` is that of `Debuginfo.dwarf_of`."""
-        return self._info.dwarf_of(unit, here=here) is not None
+    def has_dwarf(self, unit: str | None, download: bool) -> bool:
+        """True when there is DWARF of one; ``download`` is that of `Debuginfo.dwarf_of`."""
+        return self._info.dwarf_of(unit, download=download) is not None
 
-    def lines(self, unit: str | None, here: bool) -> Lines | None:
+    def lines(self, unit: str | None, download: bool) -> Lines | None:
         """What DWARF, which it has, tells of one; None when that cannot be had."""
-        dwarf = self._info.dwarf_of(unit, here=here)
+        dwarf = self._info.dwarf_of(unit, download=download)
         return None if dwarf is None else catalogue.lines(self._info, self._loaded[unit], dwarf)
 
 
@@ -83,11 +83,11 @@ class Stored:
         """See `Opened`."""
         return catalogue.Names(self._content(self._places[unit or ""]))
 
-    def has_dwarf(self, unit: str | None, here: bool) -> bool:
+    def has_dwarf(self, unit: str | None, download: bool) -> bool:
         """See `Opened`."""
         return len(self._content(self._places[unit or ""] + 1)) > 0
 
-    def lines(self, unit: str | None, here: bool) -> Lines | None:
+    def lines(self, unit: str | None, download: bool) -> Lines | None:
         """See `Opened`."""
         return catalogue.Lines(self._content(self._places[unit or ""] + 1))
 
@@ -127,8 +127,8 @@ def _content(info: Debuginfo, module: str) -> bytes:
     starts, contents = array("Q", [0]), bytearray()
     for unit in opened.names():
         functions = opened.functions(unit)
-        lines = opened.lines(unit, True) if opened.has_dwarf(unit, True) else None
-        if functions is None or (lines is None and opened.has_dwarf(unit, True)):
+        lines = opened.lines(unit, False) if opened.has_dwarf(unit, False) else None
+        if functions is None or (lines is None and opened.has_dwarf(unit, False)):
             raise DebuginfoError(f"no catalogue of {unit}")
         for table in (functions, lines):
             contents += table.content() if table is not None else b""

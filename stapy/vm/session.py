@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -118,8 +119,6 @@ def _writer(fd: int) -> Callable[[bytes], None]:
     def raise_end() -> None:
         # What a program that writes to a closed pipe gets; it ends the guest's session.
         if fd == 1:
-            import signal
-
             signal.raise_signal(signal.SIGTERM)
 
     return write

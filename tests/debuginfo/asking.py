@@ -14,7 +14,8 @@ from stapy.debuginfo.dwarf.files.separate import debug_link
 from stapy.debuginfo.dwarf.index.build import build
 from stapy.debuginfo.dwarf.index.reader import Index
 from stapy.debuginfo.dwarf.query import addresses, callees, labels
-from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile, Place
+from stapy.debuginfo.dwarf.query.answers import Place
+from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
 from stapy.debuginfo.dwarf.query.spec import EVERY, Spec
 from stapy.debuginfo.dwarf.read import calls
 from stapy.debuginfo.dwarf.read.frames import Frames

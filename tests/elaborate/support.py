@@ -105,7 +105,7 @@ class Site(Record):
     section: str = ""
     copies: int = 1
     place: None = None
-    doubt: str = ""
+    ambiguity: str = ""
 
 
 class Trace(Record):
@@ -136,7 +136,7 @@ class FakeDebuginfo:
 
     dwarf: Any = None  # a kernel without debug files
 
-    def dwarf_of(self, module: str | None, *, here: bool = False) -> Any:
+    def dwarf_of(self, module: str | None, *, download: bool = True) -> Any:
         return self.dwarf
 
     def build_ids(self, modules: list[str]) -> dict[str, str]:
@@ -156,7 +156,7 @@ class FakeDebuginfo:
         *,
         nearest: bool = False,
         entries: bool = False,
-        here: bool = False,
+        download: bool = True,
         known: Container[tuple[str, str | None]] = (),
     ) -> Places:
         return Places([], False, parse_spec(text) is not None)

@@ -109,7 +109,7 @@ class Twins(s.FakeDebuginfo):
     def functions(self, pattern: str, module: str | None = None) -> list[s.Site]:
         found = super().functions(pattern, module)
         for site in found:
-            site.doubt = "there are two"
+            site.ambiguity = "there are two"
         return found
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from stapy.debuginfo.dwarf.query.dwarf_file import Place
+from stapy.debuginfo.dwarf.query.answers import Place
 from stapy.debuginfo.sites import FunctionSite
 from stapy.options import Options
 from stapy.probes import blacklist, dwarfpoints

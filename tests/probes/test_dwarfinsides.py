@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from stapy.debuginfo.dwarf.query.dwarf_file import Place
+from stapy.debuginfo.dwarf.query.answers import Place
 from stapy.debuginfo.dwarf.query.spec import parse
 from stapy.debuginfo.sites import FunctionSite, Places
 from tests.debuginfo.dwarf import samples
@@ -33,7 +33,7 @@ class Info(s.FakeDebuginfo):
         *,
         nearest: bool = False,
         entries: bool = False,
-        here: bool = False,
+        download: bool = True,
         known: Container[tuple[str, str | None]] = (),
     ) -> Places:
         spec = parse(text)

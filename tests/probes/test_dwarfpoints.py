@@ -9,7 +9,7 @@ import pytest
 
 from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.dwarf.index.reader import FunctionRow, Site
-from stapy.debuginfo.dwarf.query.dwarf_file import Passing, Place
+from stapy.debuginfo.dwarf.query.answers import Passing, Place
 from stapy.debuginfo.dwarf.read.expressions import Op
 from stapy.debuginfo.dwarf.read.frames import Row, Saved
 from stapy.debuginfo.dwarf.read.variables import Variable
@@ -127,7 +127,7 @@ class Info(s.FakeDebuginfo):
         *,
         nearest: bool = False,
         entries: bool = False,
-        here: bool = False,
+        download: bool = True,
         known: Container[tuple[str, str | None]] = (),
     ) -> Places:
         self.asked.append((text, nearest))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stapy.debuginfo import ctypes as c
-from stapy.debuginfo.dwarf.query.dwarf_file import Passing
+from stapy.debuginfo.dwarf.query.answers import Passing
 from stapy.debuginfo.dwarf.read.expressions import Op
 from stapy.debuginfo.dwarf.read.variables import Variable
 from stapy.ir.program import (

@@ -174,8 +174,8 @@ def test_a_damaged_catalogue_is_made_anew(info: Debuginfo) -> None:
     point = point_of('kernel.function("*")')
     before = listed.lines(point, asked)
     assert before
-    for path in (info._cache.root / "debuginfo").glob("*/*"):
+    for path in (info.cache.root / "debuginfo").glob("*/*"):
         if path.suffix != ".sum":
             data = path.read_bytes()
-            info._cache.put_bytes("debuginfo", path.name, data[: len(data) // 2])
+            info.cache.put_bytes("debuginfo", path.name, data[: len(data) // 2])
     assert listed.lines(point, asked) == before

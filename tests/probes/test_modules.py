@@ -9,7 +9,8 @@ import pytest
 
 from stapy.debuginfo.dwarf.index.build import build
 from stapy.debuginfo.dwarf.index.reader import Index
-from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile, Place
+from stapy.debuginfo.dwarf.query.answers import Place
+from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
 from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.sites import FunctionSite
 from stapy.ir.program import PER_CPU, ModuleAddress
@@ -38,7 +39,7 @@ class Info(s.FakeDebuginfo):
         elf = ElfFile.open(module)
         self.ext = DwarfFile(module, Index(build(elf)), elf, "ext")
 
-    def dwarf_of(self, module: str | None, *, here: bool = False) -> Any:
+    def dwarf_of(self, module: str | None, *, download: bool = True) -> Any:
         return self.ext if module == "ext" else self.dwarf
 
     def exporter(self, name: str) -> str | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from stapy.cache import Cache
-from stapy.debuginfo import facade
+from stapy.debuginfo import units as opening
 from stapy.debuginfo.facade import Debuginfo
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.kernel.target import Kernel
@@ -61,7 +61,7 @@ def test_lists_of_modules(kernel: Kernel, tmp_path: Path, monkeypatch: pytest.Mo
     assert listed_by(info_of(kernel, tmp_path)) == expected
     # Now that they are stored, no module has to be opened for a pattern of modules.
     again = info_of(kernel, tmp_path)
-    monkeypatch.setattr(facade, "load_module", None)
+    monkeypatch.setattr(opening, "load_module", None)
     for text, lines in zip(TEXTS[:4], expected, strict=False):
         assert sorted(set(listed.lines(point_of(text), services(again)) or [])) == lines
     files = {path.name for path in again.module_files()}
@@ -75,7 +75,7 @@ def test_another_module_is_another_file(kernel: Kernel, tmp_path: Path) -> None:
     found = units(info_of(kernel, tmp_path), "*")
     one = found.functions("one")
     assert one is not None and "fuse_open" in one.names and "vfs_read" not in one.names
-    assert not found.has_dwarf("one", True)
+    assert not found.has_dwarf("one", False)
 
 
 def test_problems_are_told_each_time(kernel: Kernel, tmp_path: Path) -> None:

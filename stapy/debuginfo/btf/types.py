@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.btf import index as k
-
-if TYPE_CHECKING:
-    from stapy.debuginfo.btf.reader import Btf
+from stapy.debuginfo.btf.section import BtfSection
 
 # Real chains of pointers, typedefs and prototypes stay far below; a loop in damaged data does not.
 _MAX_DEPTH = 64
@@ -18,10 +16,14 @@ _CHARACTERS = {"char", "signed char", "unsigned char"}
 
 
 class TypeFactory:
-    """Types of one BTF section by number; each is made once."""
+    """Types of one BTF section by number; each is made once.
 
-    def __init__(self, btf: Btf) -> None:
+    ``resolve`` gives the type of any number, those of the section's base included.
+    """
+
+    def __init__(self, btf: BtfSection, resolve: Callable[[int], c.CType]) -> None:
         self._btf = btf
+        self._resolve = resolve
         self._made: dict[int, c.CType] = {0: c.Void()}
         self._depth = 0
 
@@ -56,13 +58,13 @@ class TypeFactory:
             return c.Struct(word, self._text(name_at), size, load)
         if kind == k.PTR:
             target, user = self._untag(size)
-            return c.Pointer(btf.type_by_number(target), user=user)
+            return c.Pointer(self._resolve(target), user=user)
         if kind == k.TYPEDEF:
-            return c.Typedef(self._text(name_at), btf.type_by_number(size))
+            return c.Typedef(self._text(name_at), self._resolve(size))
         if kind in _QUALIFIERS:
-            return c.Qualified(_QUALIFIERS[kind], btf.type_by_number(size))
+            return c.Qualified(_QUALIFIERS[kind], self._resolve(size))
         if kind == k.TYPE_TAG:
-            return btf.type_by_number(size)
+            return self._resolve(size)
         if kind == k.INT:
             return self._integer(self._text(name_at), size, btf.words(body, 1)[0])
         if kind in (k.ENUM, k.ENUM64):
@@ -70,11 +72,11 @@ class TypeFactory:
             return c.Enum(self._text(name_at), size, flag, values)
         if kind == k.ARRAY:
             element, _, length = btf.words(body, 3)
-            return c.Array(btf.type_by_number(element), length)
+            return c.Array(self._resolve(element), length)
         if kind == k.FUNC_PROTO:
             return self._prototype(size, btf.words(body, 2 * count))
         if kind in (k.FUNC, k.VAR):
-            return btf.type_by_number(size)
+            return self._resolve(size)
         if kind == k.FLOAT:
             return c.Float(self._text(name_at), size)
         if kind == k.FWD:
@@ -86,7 +88,7 @@ class TypeFactory:
         """Skip the tags below a pointer; True when one says ``__user``."""
         btf, user = self._btf, False
         for _ in range(_MAX_DEPTH):
-            owner: Btf | None = btf
+            owner: BtfSection | None = btf
             while owner is not None and number < owner.first:
                 owner = owner.base
             if owner is None or number >= owner.end:
@@ -124,7 +126,6 @@ class TypeFactory:
         return rows
 
     def _prototype(self, result: int, words: tuple[int, ...]) -> c.Function:
-        btf = self._btf
         params: list[c.Parameter] = []
         variadic = False
         for at in range(0, len(words), 2):
@@ -132,8 +133,8 @@ class TypeFactory:
             if type == 0 and name_at == 0:
                 variadic = True
             else:
-                params.append(c.Parameter(self._text(name_at), btf.type_by_number(type)))
-        return c.Function(btf.type_by_number(result), params, variadic)
+                params.append(c.Parameter(self._text(name_at), self._resolve(type)))
+        return c.Function(self._resolve(result), params, variadic)
 
     def _members(self, body: int, count: int, bitfields: bool) -> list[c.Member]:
         btf = self._btf
@@ -141,7 +142,7 @@ class TypeFactory:
         members: list[c.Member] = []
         for at in range(0, len(words), 3):
             name_at, number, place = words[at : at + 3]
-            type = btf.type_by_number(number)
+            type = self._resolve(number)
             if bitfields:
                 members.append(c.Member(self._text(name_at), type, place & 0xFFFFFF, place >> 24))
             else:
@@ -151,7 +152,7 @@ class TypeFactory:
 
     def _old_bits(self, number: int) -> tuple[int, int]:
         """Width and shift of a bit field that is described by an integer type of its own."""
-        btf: Btf | None = self._btf
+        btf: BtfSection | None = self._btf
         for _ in range(_MAX_DEPTH):
             while btf is not None and number < btf.first:
                 btf = btf.base

@@ -10,17 +10,14 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from stapy.cache import Cache
 from stapy.debuginfo.elf import STT_FUNC, ElfFile
 from stapy.debuginfo.loading import packed_symbols
+from stapy.debuginfo.lookup.functions import Functions
 from stapy.debuginfo.sites import SYMBOLS, FunctionSite
 from stapy.debuginfo.symbols.table import is_function
+from stapy.debuginfo.units import KernelUnits
 from stapy.record import Record
-
-if TYPE_CHECKING:
-    from stapy.debuginfo.facade import Debuginfo
 
 Row = tuple[int, str, bool]  # address, name, whether it is a function
 
@@ -34,12 +31,14 @@ class Entry(Record):
     address: int
 
 
-def function_at(info: Debuginfo, cache: Cache, address: int, module: str | None) -> Entry | None:
+def function_at(
+    units: KernelUnits, functions: Functions, address: int, module: str | None
+) -> Entry | None:
     """The function that an address lies in; None where no table tells of code."""
     if module is None:
-        rows = sorted(_of_kernel(info, cache))
+        rows = sorted(_of_kernel(units))
     else:
-        path = info.kernel.modules.path(module)
+        path = units.kernel.modules.path(module)
         rows = sorted(_of_module(path)) if path is not None else []
     number = bisect_right(rows, (address, "\uffff", True)) - 1
     if number < 0:
@@ -48,7 +47,7 @@ def function_at(info: Debuginfo, cache: Cache, address: int, module: str | None)
     names = [name for at, name, code in rows[: number + 1] if at == start and code]
     if not names:
         return None
-    sites = [info.function(name, module) for name in names]
+    sites = [functions.named(name, module) for name in names]
     best = next((site for site in sites if site is not None and site.type is not None), sites[0])
     site = best or FunctionSite(names[0], module, None, SYMBOLS)
     # Another kernel has its code elsewhere, and this one moves as a whole.
@@ -59,8 +58,8 @@ def function_at(info: Debuginfo, cache: Cache, address: int, module: str | None)
     return None
 
 
-def _of_kernel(info: Debuginfo, cache: Cache) -> Iterator[Row]:
-    symbols = packed_symbols(info.kernel, cache)
+def _of_kernel(units: KernelUnits) -> Iterator[Row]:
+    symbols = packed_symbols(units.kernel, units.cache)
     for name, kind, address in symbols.tables.symbols() if symbols is not None else ():
         if address:
             yield address, name, is_function([kind]) and not name.startswith("__pfx_")

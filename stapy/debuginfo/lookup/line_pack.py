@@ -28,12 +28,11 @@ from stapy.debuginfo.dwarf import constants as k
 from stapy.debuginfo.dwarf.numbers import uleb
 from stapy.debuginfo.dwarf.read.lines import LineReader, Row
 from stapy.debuginfo.errors import DebuginfoError
-from stapy.debuginfo.lookup.places import notice
 from stapy.record import Record
+from stapy.terminal import progress
 
 if TYPE_CHECKING:
     from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
-    from stapy.debuginfo.facade import Debuginfo
 
 VERSION = 1
 KIND = "debuginfo"
@@ -64,11 +63,9 @@ class LineTable(Record):
     symbols: bytes = b""
 
 
-def load(info: Debuginfo, module: str | None, cache: Cache) -> LineTable | None:
-    """The table of the kernel (None) or of a module, from the cache if it can be."""
-    dwarf = info.dwarf_of(module)
-    if dwarf is None:
-        return None
+def load(dwarf: DwarfFile, cache: Cache) -> LineTable | None:
+    """Read the table of a kernel or module, from the cache if it can be."""
+    module = dwarf.module
     build_id = dwarf.build_id
     key = key_of("lines", VERSION, build_id or file_identity(dwarf.path))
     stored = cache.get_bytes(KIND, key)
@@ -77,7 +74,7 @@ def load(info: Debuginfo, module: str | None, cache: Cache) -> LineTable | None:
             stored = cache.get_bytes(KIND, key)
             if stored is None:
                 if module is None:
-                    notice(f"packing the lines of {dwarf.path} (once, some seconds)")
+                    progress.tell(f"packing the lines of {dwarf.path} (once, some seconds)")
                 stored = _make(dwarf)
                 cache.put_bytes(KIND, key, stored)
     start, size = _START.unpack_from(stored, 0)

@@ -14,15 +14,15 @@ _UNUSED = "__unused"  # how stubs of system calls name what they do not look at
 _SHOWN = 3  # prototypes in a message
 
 
-class Told(NamedTuple):
-    """What is certain of a function, and ``doubt``: why it may be of another one."""
+class CommonPrototype(NamedTuple):
+    """What is certain of a function, and ``ambiguity``: why it may be of another one."""
 
     type: c.Function
-    doubt: str
+    ambiguity: str
 
 
-def told(name: str, types: list[c.Function], symbols: int) -> Told:
-    """What prototypes of BTF tell of a function whose name so many symbols have."""
+def common_prototype(name: str, types: list[c.Function], symbols: int) -> CommonPrototype:
+    """Tell what prototypes of BTF have in common; so many ``symbols`` have the name."""
     unlike = {(_shown(type, name), *(row.name for row in type.params)): type for type in types}
     if len(unlike) > 1:
         common = _common(list(unlike.values()))
@@ -31,12 +31,14 @@ def told(name: str, types: list[c.Function], symbols: int) -> Told:
             texts = list(dict.fromkeys(_shown(type, name) for type in types))
             shown = ", ".join(f"'{text}'" for text in texts[:_SHOWN])
             more = " …" if len(texts) > _SHOWN else ""
-            return Told(common, f"BTF describes several functions of this name: {shown}{more}")
+            return CommonPrototype(
+                common, f"BTF describes several functions of this name: {shown}{more}"
+            )
         types = [common]
-    doubt = ""
+    ambiguity = ""
     if symbols > 1:
-        doubt = f"{symbols} functions have the name '{name}', and BTF does not tell them apart"
-    return Told(types[0], doubt)
+        ambiguity = f"{symbols} functions have the name '{name}', and BTF does not tell them apart"
+    return CommonPrototype(types[0], ambiguity)
 
 
 def _shown(type: c.Function, name: str) -> str:

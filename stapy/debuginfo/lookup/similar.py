@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from stapy.debuginfo.facade import Debuginfo
-
+from stapy.debuginfo.symbols.table import is_function
+from stapy.debuginfo.tracepoints.matching import Tracepoints
+from stapy.debuginfo.units import KernelUnits
+from stapy.diagnostics.suggest import nearest
 
 # What is made for each tracepoint and at each function: nobody means these.
 _STUBS = (
@@ -15,12 +14,9 @@ _STUBS = (
 )  # fmt: skip
 
 
-def symbols(info: Debuginfo, name: str, limit: int) -> list[str]:
-    """See `Debuginfo.near_symbols`."""
-    from stapy.debuginfo.symbols.table import is_function
-    from stapy.diagnostics.suggest import nearest
-
-    table = info.loaded.symbols
+def symbols(units: KernelUnits, name: str, limit: int) -> list[str]:
+    """Suggest symbols of data."""
+    table = units.loaded.symbols
     if table is None:
         return []
     rows = table.rows("")
@@ -28,13 +24,10 @@ def symbols(info: Debuginfo, name: str, limit: int) -> list[str]:
     return nearest(name, data, limit)
 
 
-def functions(info: Debuginfo, name: str, limit: int, module: str | None) -> list[str]:
-    """See `Debuginfo.near`."""
-    from stapy.debuginfo.symbols.table import is_function
-    from stapy.diagnostics.suggest import nearest
-
+def functions(units: KernelUnits, name: str, limit: int, module: str | None) -> list[str]:
+    """Suggest functions of the kernel or of modules."""
     names: set[str] = set()
-    for _, loaded in info.units(module):
+    for _, loaded in units.units(module):
         if loaded.symbols is not None:  # copies by the compiler, under the names in the source
             names.update(
                 row.partition(".")[0]
@@ -46,23 +39,19 @@ def functions(info: Debuginfo, name: str, limit: int, module: str | None) -> lis
     return nearest(name, (row for row in names if not row.startswith(_STUBS)), limit)
 
 
-def tracepoints(info: Debuginfo, name: str, limit: int) -> list[str]:
-    """See `Debuginfo.near_tracepoints`."""
-    from stapy.diagnostics.suggest import nearest
-
-    btf = info.loaded.btf
+def tracepoints(units: KernelUnits, points: Tracepoints, name: str, limit: int) -> list[str]:
+    """Suggest tracepoints."""
+    btf = units.loaded.btf
     system, _, name = name.rpartition(":")
     known = list(btf.tracepoints()) if btf else []
     if system and name in known:  # only its system is wrong
-        return [f"{row.system}:{row.name}" for row in info.tracepoints(name) if row.system]
+        return [f"{row.system}:{row.name}" for row in points.matching(name, None) if row.system]
     return nearest(name, known, limit)
 
 
-def types(info: Debuginfo, name: str, limit: int) -> list[str]:
-    """See `Debuginfo.near_types`."""
-    from stapy.diagnostics.suggest import nearest
-
-    btf = info.loaded.btf
+def types(units: KernelUnits, name: str, limit: int) -> list[str]:
+    """Suggest structs, unions, enums and typedefs."""
+    btf = units.loaded.btf
     word, _, tag = name.rpartition(" ")
     letters = {"struct": "s", "union": "u", "enum": "e"}.get(word, "suet")
     names = (row for row in (btf.type_names(letters) if btf else ()))
@@ -70,11 +59,9 @@ def types(info: Debuginfo, name: str, limit: int) -> list[str]:
     return [tags[found] for found in nearest(tag, tags, limit)]
 
 
-def enumerators(info: Debuginfo, name: str, limit: int) -> list[str]:
-    """See `Debuginfo.near_enumerators`."""
-    from stapy.diagnostics.suggest import nearest
-
-    btf = info.loaded.btf
+def enumerators(units: KernelUnits, name: str, limit: int) -> list[str]:
+    """Suggest enumeration constants."""
+    btf = units.loaded.btf
     names = btf.enumerators() if btf else ()
     return nearest(name, (row for row in names if _may_be_near(name, row)), limit)
 

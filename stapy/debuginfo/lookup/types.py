@@ -1,17 +1,18 @@
-"""Types, constants and variables by name: which rung of the ladder has them."""
+"""Types, constants and variables by name: which source has them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stapy.cache import Cache
 from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.btf.reader import Btf
+from stapy.debuginfo.lookup.debug_files import DebugFiles
+from stapy.debuginfo.units import KernelUnits
 
 if TYPE_CHECKING:
     from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
-    from stapy.debuginfo.facade import Debuginfo
 
 _HEADER = frozenset('<"')  # what names of headers stand in
 # Types of C that scripts cast to and kernels do not define, or some do not.
@@ -21,22 +22,25 @@ _STANDARD: dict[str, c.CType] = {
 }
 
 
-class TypeRungs:
+class TypeLookup:
     """Answers for `Debuginfo`, whose methods of the same names say what is asked.
 
     ``modules`` may name headers to be compiled, too: ``kernel<linux/fs.h>``.
     """
 
-    def __init__(self, info: Debuginfo, cache: Cache) -> None:
-        self._info = info
-        self._cache = cache
+    def __init__(
+        self, units: KernelUnits, files: DebugFiles, compiled: Callable[[str], Path | None]
+    ) -> None:
+        self._units = units
+        self._files = files
+        self._compiled = compiled
         self._header_types: dict[str, DwarfFile | None] = {}
 
     def _btfs(self, modules: list[str]) -> Iterator[Btf]:
-        if self._info.loaded.btf is not None:
-            yield self._info.loaded.btf
+        if self._units.loaded.btf is not None:
+            yield self._units.loaded.btf
         for name in modules:
-            found = self._info.module(name)
+            found = self._units.module(name)
             if found is not None and found.btf is not None:
                 yield found.btf
 
@@ -49,14 +53,14 @@ class TypeRungs:
             return found
         declared: c.CType | None = None
         for btf in self._btfs(modules):
-            found = self._info.safe(None, btf.type, name)
+            found = self._units.safe(None, btf.type, name)
             if isinstance(found, c.Struct) and found.declaration:
                 declared = declared or found
             elif found is not None:
                 return found
         for unit in dict.fromkeys((*modules, None)):
-            dwarf = self._info.dwarf_of(unit, here=True)
-            found = self._info.safe(None, dwarf.type, name) if dwarf is not None else None
+            dwarf = self._files.of(unit, download=False)
+            found = self._units.safe(None, dwarf.type, name) if dwarf is not None else None
             if found is not None:
                 return found
         return self._type_of_headers(name, modules) or declared or _STANDARD.get(name)
@@ -67,7 +71,7 @@ class TypeRungs:
                 dwarf = self._dwarf_of_headers(spec)
                 found: c.CType | None = None
                 if dwarf is not None:
-                    found = self._info.safe(None, dwarf.type, name)
+                    found = self._units.safe(None, dwarf.type, name)
                 if found is not None:
                     return found
         return None
@@ -75,10 +79,8 @@ class TypeRungs:
     def _dwarf_of_headers(self, spec: str) -> DwarfFile | None:
         """The types of ``kernel<linux/fs.h>`` and the like, which are compiled for it."""
         if spec not in self._header_types:
-            from stapy.debuginfo.lookup.places import open_object
-
-            path = self._info.headers(spec) if self._info.headers is not None else None
-            found = open_object(path, self._cache) if path is not None else None
+            path = self._compiled(spec)
+            found = self._files.of_object(path) if path is not None else None
             self._header_types[spec] = found
         return self._header_types[spec]
 
@@ -89,13 +91,15 @@ class TypeRungs:
         without it, as out of tree; it is no index, and too slow for a whole kernel.
         """
         for unit in dict.fromkeys((*modules, None)):
-            loaded = self._info.module(unit) if unit is not None else self._info.loaded
+            loaded = self._units.module(unit) if unit is not None else self._units.loaded
             value: int | None = None
             if loaded is not None and loaded.btf is not None:
-                value = self._info.safe(None, loaded.btf.enumerator, name)
+                value = self._units.safe(None, loaded.btf.enumerator, name)
             elif unit is not None:
-                dwarf = self._info.dwarf_of(unit, here=True)
-                value = self._info.safe(None, dwarf.enumerator, name) if dwarf is not None else None
+                dwarf = self._files.of(unit, download=False)
+                value = (
+                    self._units.safe(None, dwarf.enumerator, name) if dwarf is not None else None
+                )
             if value is not None:
                 return value
         return None
@@ -103,7 +107,7 @@ class TypeRungs:
     def variable(self, name: str, modules: list[str]) -> c.CType | None:
         """BTF only."""
         for btf in self._btfs(modules):
-            found: c.CType | None = self._info.safe(None, btf.variable, name)
+            found: c.CType | None = self._units.safe(None, btf.variable, name)
             if found is not None:
                 return found
         return None

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from stapy.debuginfo.elf import STT_FUNC, ElfFile
 from stapy.debuginfo.sorted_lines import SortedLines
-from stapy.debuginfo.symbols.kallsyms import Kallsyms
+from stapy.debuginfo.symbols.kallsyms import SECTIONS, Kallsyms
 
 # Mark behind the kind letter -> section or list, as messages name it.
 MARKS = {
@@ -136,8 +136,6 @@ def proc_lines(text: bytes) -> bytes:
         fields = line.split()
         if len(fields) == 3:
             rows.append((int(fields[0], 16), fields[1], fields[2]))
-    from stapy.debuginfo.symbols.kallsyms import SECTIONS
-
     addresses = {name: address for address, _, name in rows}
     ranges = [
         (mark, addresses.get(start, 0), addresses.get(end, 0)) for mark, start, end in SECTIONS

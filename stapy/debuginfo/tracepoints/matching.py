@@ -6,18 +6,14 @@ Names come from BTF, systems from headers or else from the image or module itsel
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from stapy.cache import Cache
 from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.glob import has_wildcard, literal_prefix, matcher
 from stapy.debuginfo.loading import Loaded
 from stapy.debuginfo.tracepoints.modules import module_tracepoints
 from stapy.debuginfo.tracepoints.systems import image_systems, trace_systems
+from stapy.debuginfo.units import KernelUnits
 from stapy.record import Record
-
-if TYPE_CHECKING:
-    from stapy.debuginfo.facade import Debuginfo
 
 
 class Tracepoint(Record):
@@ -32,18 +28,17 @@ class Tracepoint(Record):
 class Tracepoints:
     """All tracepoints; the systems that they belong to are read on first use."""
 
-    def __init__(self, info: Debuginfo, cache: Cache) -> None:
-        self._info = info
-        self._cache = cache
+    def __init__(self, units: KernelUnits) -> None:
+        self._units = units
         self._systems: dict[str, str] | None = None
         self._of_image: dict[str, str] | None = None
         self._of_modules: dict[tuple[str, str], str] = {}  # filled by `_module_points`
 
     def matching(self, pattern: str, module: str | None) -> list[Tracepoint]:
-        """See `Debuginfo.tracepoints`."""
+        """Find tracepoints by ``name`` or ``system:name``, see `Debuginfo.tracepoints`."""
         system, _, name = pattern.rpartition(":")
         if module is None:
-            found = self._in_unit(system, name, None, self._info.loaded)
+            found = self._in_unit(system, name, None, self._units.loaded)
             if found:
                 return found
         wanted = matcher((module or "*").replace("-", "_"))
@@ -55,13 +50,13 @@ class Tracepoints:
         return [
             point
             for owner in sorted(owners)
-            for unit, loaded in self._info.units(owner)
+            for unit, loaded in self._units.units(owner)
             for point in self._in_unit(system, name, unit, loaded)
         ]
 
     def _module_points(self, pattern: str) -> Iterator[tuple[str, str]]:
         prefix = literal_prefix(pattern)
-        lines = module_tracepoints(self._info.kernel, self._info.btf, self._cache)
+        lines = module_tracepoints(self._units.kernel, self._units.btf, self._units.cache)
         for line in lines.with_prefix(prefix.encode()):
             point, owner, *system = (prefix + line.decode()).split(" ")
             self._of_modules[point, owner] = "".join(system)
@@ -78,7 +73,7 @@ class Tracepoints:
             owner = self._system(point, module)
             if system and not self._in_system(system, owner, point, module):
                 continue
-            params: list[c.Parameter] | None = self._info.safe(None, btf.tracepoint, point)
+            params: list[c.Parameter] | None = self._units.safe(None, btf.tracepoint, point)
             if params is not None:
                 found.append(Tracepoint(owner, point, module, params))
         return found
@@ -88,12 +83,12 @@ class Tracepoints:
         if own:
             return own
         if self._systems is None:
-            self._systems = trace_systems(self._info.kernel, self._cache)
+            self._systems = trace_systems(self._units.kernel, self._units.cache)
         found = self._systems.get(point, "")
-        btf = self._info.btf
+        btf = self._units.btf
         if not found and module is None and btf is not None:
             if self._of_image is None:  # takes a second, once: most have a header
-                self._of_image = image_systems(self._info.kernel, btf, self._cache)
+                self._of_image = image_systems(self._units.kernel, btf, self._units.cache)
             found = self._of_image.get(point, "")
         return found
 

@@ -17,6 +17,7 @@ from stapy.cache import Cache, file_identity, key_of
 from stapy.debuginfo.btf.reader import Btf
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.loading import image_places
+from stapy.debuginfo.tracepoints.events import of_image, shapes
 from stapy.kernel.target import Kernel
 from stapy.paths import exists, is_dir
 
@@ -69,8 +70,6 @@ def trace_systems(kernel: Kernel, cache: Cache) -> dict[str, str]:
 
 def image_systems(kernel: Kernel, btf: Btf, cache: Cache) -> dict[str, str]:
     """The same for every tracepoint with an event, from the kernel's image; empty without one."""
-    from stapy.debuginfo.tracepoints.events import of_image, shapes
-
     for path in image_places(kernel):
         key = key_of("image systems", _VERSION, *file_identity(path))
         stored = cache.get_bytes("debuginfo", key)

@@ -28,7 +28,7 @@ def info(kernel_info: Debuginfo) -> Debuginfo:
 def test_an_index_opens_quickly(info: Debuginfo, debug_root: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SYSTEMTAP_DEBUGINFO_PATH", str(debug_root))
-        made = Debuginfo(info.kernel, info._cache, Diagnostics(SourceMap()))
+        made = Debuginfo(info.kernel, info.cache, Diagnostics(SourceMap()))
         assert made.loaded.build_id
         start = time.process_time()
         assert made.dwarf is not None

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from stapy.debuginfo.dwarf.query.dwarf_file import Answer, Place
+from stapy.debuginfo.dwarf.query.answers import Answer, Place
 from stapy.debuginfo.dwarf.query.spec import Spec
-from stapy.debuginfo.lookup import places
+from stapy.debuginfo.lookup.places import PlaceLookup
 
 OUTER = Place("outer", "a.c", 1, "outer", 0, 0x10, 1, False, True)
 INNER = Place("inner", "a.h", 5, "outer", 0, 0x10, 2, True, False)
@@ -23,7 +23,7 @@ class Info:
     def units(self, module: str | None) -> list[tuple[None, None]]:
         return [(None, None)]
 
-    def dwarf_of(self, module: str | None, *, here: bool) -> Info:
+    def of(self, module: str | None, *, download: bool) -> Info:
         return self
 
     def find(self, spec: Spec, *, nearest: bool, entries: bool) -> Answer:
@@ -42,8 +42,8 @@ class Info:
     ],
 )
 def test_places_at_one_address(text: str, known: Any, expected: list[str]) -> None:
-    found = places.places(
-        Info(),  # type: ignore[arg-type]
-        text, None, nearest=False, entries=False, here=True, known=known,
-    )  # fmt: skip
+    info: Any = Info()
+    found = PlaceLookup(info, info, info).places(
+        text, None, nearest=False, entries=False, download=False, known=known
+    )
     assert [site.name for site in found.sites] == expected

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from stapy.debuginfo import ctypes as c
-from stapy.debuginfo.lookup.same_name import told
+from stapy.debuginfo.lookup.same_name import common_prototype
 from tests.debuginfo.btfwriter import BtfWriter
 from tests.debuginfo.elfwriter import ElfWriter
 from tests.debuginfo.world import make_debuginfo, make_kernel
@@ -43,9 +43,9 @@ VOID = function(("a", INT), result=c.Void())
 def test_what_is_certain(
     types: list[c.Function], symbols: int, names: list[str], doubtful: bool
 ) -> None:
-    found = told("f", types, symbols)
+    found = common_prototype("f", types, symbols)
     assert [row.name for row in found.type.params] == names
-    assert bool(found.doubt) == doubtful
+    assert bool(found.ambiguity) == doubtful
 
 
 @pytest.mark.parametrize(
@@ -57,16 +57,16 @@ def test_what_is_certain(
     ],
 )
 def test_results(types: list[c.Function], name: str) -> None:
-    assert c.c_name(told("f", types, 1).type.result) == name
+    assert c.c_name(common_prototype("f", types, 1).type.result) == name
 
 
 def test_messages() -> None:
-    found = told("f", [ONE, VOID], 1).doubt
+    found = common_prototype("f", [ONE, VOID], 1).ambiguity
     assert (
         found
         == "BTF describes several functions of this name: 'int f(int a, long b)', 'void f(int a)'"
     )
-    found = told("f", [ONE], 2).doubt
+    found = common_prototype("f", [ONE], 2).ambiguity
     assert found == "2 functions have the name 'f', and BTF does not tell them apart"
 
 
@@ -85,9 +85,9 @@ def test_in_a_kernel(tmp_path: Path) -> None:
     for pattern in ("twin", "tw*"):
         (site,) = info.functions(pattern)
         assert site.type is not None and [p.name for p in site.type.params] == ["a", ""]
-        assert "several functions" in site.doubt
+        assert "several functions" in site.ambiguity
     (site,) = info.functions("__x64_sys_one")
-    assert site.name == "__x64_sys_one" and site.rung == "BTF" and not site.doubt
+    assert site.name == "__x64_sys_one" and site.rung == "BTF" and not site.ambiguity
     assert site.type is not None and [p.name for p in site.type.params] == ["regs"]
     (site,) = info.functions("label")
     assert site.type is None

@@ -13,6 +13,7 @@ from stapy.debuginfo import pack
 from stapy.debuginfo.elf import Buffer
 from stapy.debuginfo.errors import DamagedIndexError, DebuginfoError
 from stapy.debuginfo.glob import has_wildcard, literal_prefix, matcher
+from stapy.diagnostics.suggest import nearest
 from stapy.record import Record
 
 VERSION = 7
@@ -260,8 +261,6 @@ class Index:
 
     def files_like(self, pattern: str) -> list[str]:
         """Files whose last part is like a pattern's, only those in its folder if there are any."""
-        from stapy.diagnostics.suggest import nearest
-
         folder, _, last = pattern.rpartition("/")
         by_name: dict[str, list[str]] = {}
         for text in self.paths():

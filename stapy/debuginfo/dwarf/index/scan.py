@@ -16,6 +16,7 @@ from stapy.debuginfo.dwarf.files.alternate import link_of
 from stapy.debuginfo.dwarf.index.found import NO_NAME, NO_ORIGIN, Found
 from stapy.debuginfo.dwarf.numbers import uleb
 from stapy.debuginfo.dwarf.read.abbrev import SIZED, Plan, skip
+from stapy.debuginfo.dwarf.read.ranges import entry_address
 from stapy.debuginfo.dwarf.read.units import MAX_DEPTH, Header, Info
 from stapy.debuginfo.errors import DebuginfoError
 
@@ -353,8 +354,6 @@ class Scanner:
             pc = value(values, k.AT_LOW_PC)
             file, line = value(values, k.AT_DECL_FILE), value(values, k.AT_DECL_LINE)
         else:
-            from stapy.debuginfo.dwarf.read.ranges import entry_address
-
             entry = self.info.entry(offset)
             text = entry.values.get(k.AT_NAME)
             name = found.extra_name(text) if isinstance(text, str) else NO_NAME
@@ -377,8 +376,6 @@ class Scanner:
             origin = shape.value(values, k.AT_ABSTRACT_ORIGIN) + header.shift
             pc = shape.value(values, k.AT_ENTRY_PC) or shape.value(values, k.AT_LOW_PC)
         else:
-            from stapy.debuginfo.dwarf.read.ranges import entry_address
-
             entry = self.info.entry(header.shift + at)
             origin = entry.number(k.AT_ABSTRACT_ORIGIN)
             pc = entry_address(entry) or 0

@@ -20,7 +20,8 @@ from stapy.debuginfo.glob import plain
 from stapy.record import Record, replace
 
 if TYPE_CHECKING:
-    from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile, Place
+    from stapy.debuginfo.dwarf.query.answers import Place
+    from stapy.debuginfo.dwarf.query.code import DwarfCode
     from stapy.debuginfo.dwarf.read.lines import Row
     from stapy.debuginfo.dwarf.read.units import Entry
 
@@ -34,7 +35,7 @@ class Statement(Record):
     place: Place
 
 
-def statement_at(dwarf: DwarfFile, address: int) -> Statement | None:
+def statement_at(dwarf: DwarfCode, address: int) -> Statement | None:
     """The row of the line table that an address lies in, None when no code is known there."""
     number = _unit_at(dwarf, address)
     if number is None:
@@ -53,7 +54,7 @@ def statement_at(dwarf: DwarfFile, address: int) -> Statement | None:
     return None if place is None else Statement(row.address, place)
 
 
-def function_at(dwarf: DwarfFile, address: int, *, inlined: bool) -> Place | None:
+def function_at(dwarf: DwarfCode, address: int, *, inlined: bool) -> Place | None:
     """Where the function begins that an address lies in, None when no code is known there.
 
     With ``inlined`` the innermost one counts, an instance of an inlined function perhaps.
@@ -66,7 +67,7 @@ def function_at(dwarf: DwarfFile, address: int, *, inlined: bool) -> Place | Non
     return dwarf.place(function, site, site.pc, function.line)
 
 
-def _unit_at(dwarf: DwarfFile, address: int) -> int | None:
+def _unit_at(dwarf: DwarfCode, address: int) -> int | None:
     """The number of the unit that has the code at an address."""
     units = arange_units(dwarf.info)
     at = bisect_right(units, (address, 1 << 64, 0)) - 1
@@ -103,7 +104,7 @@ def _holders(root: Entry, address: int) -> list[Entry]:
     return found
 
 
-def _row_and_site(dwarf: DwarfFile, entry: Entry) -> tuple[FunctionRow, Site]:
+def _row_and_site(dwarf: DwarfCode, entry: Entry) -> tuple[FunctionRow, Site]:
     """What the index has for the entry of a function or an inlined instance."""
     for row in dwarf.index.functions(plain(entry.name())):
         for site in row.sites:

@@ -20,7 +20,8 @@ from stapy.debuginfo.glob import matcher, plain
 from stapy.record import Record, new
 
 if TYPE_CHECKING:
-    from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile, Place
+    from stapy.debuginfo.dwarf.query.answers import Place
+    from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
     from stapy.debuginfo.dwarf.query.spec import Spec
     from stapy.debuginfo.dwarf.read.units import Entry
 

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from pathlib import Path
 
-from stapy.cache import file_identity
 from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.basic_types import basic_name
 from stapy.debuginfo.dwarf import constants as k
-from stapy.debuginfo.dwarf.index.reader import VERSION as INDEX_VERSION
 from stapy.debuginfo.dwarf.index.reader import FunctionRow, Index, Site, file_matcher
+from stapy.debuginfo.dwarf.query import refused, statements
+from stapy.debuginfo.dwarf.query.answers import Answer, Passing, Place
+from stapy.debuginfo.dwarf.query.code import DwarfCode
 from stapy.debuginfo.dwarf.query.spec import Spec
 from stapy.debuginfo.dwarf.read.calls import Argument, Call, calls
+from stapy.debuginfo.dwarf.read.enumerators import enumerator
 from stapy.debuginfo.dwarf.read.expressions import Op, decode
 from stapy.debuginfo.dwarf.read.frames import Frames, Row
-from stapy.debuginfo.dwarf.read.lines import LineProgram, LineReader
-from stapy.debuginfo.dwarf.read.lines import Row as Line
 from stapy.debuginfo.dwarf.read.ranges import (
     contains,
     entry_address,
@@ -25,10 +24,9 @@ from stapy.debuginfo.dwarf.read.ranges import (
     ranges_of,
 )
 from stapy.debuginfo.dwarf.read.relocate import layout
-from stapy.debuginfo.dwarf.read.sections import Sections
 from stapy.debuginfo.dwarf.read.symbol_table import SymbolTable
 from stapy.debuginfo.dwarf.read.types import Types
-from stapy.debuginfo.dwarf.read.units import Entry, Info
+from stapy.debuginfo.dwarf.read.units import Entry
 from stapy.debuginfo.dwarf.read.variables import (
     Variable,
     frame_base,
@@ -38,54 +36,13 @@ from stapy.debuginfo.dwarf.read.variables import (
     variable_at,
 )
 from stapy.debuginfo.elf import ET_REL, ElfFile
-from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.symbols.clones import is_copy
-from stapy.record import Record, new
 
 _AT_ENTRY = Row((7, 8), {})  # the return address lies where the stack pointer shows
 _LETTERS = {"struct": "s", "class": "s", "union": "u", "enum": "e"}
 
 
-class Place(Record):
-    """One address that can be probed.
-
-    ``symbol`` and ``offset`` say where it is in a kernel that was moved, and in
-    a ``module`` (None: the kernel itself) wherever that was loaded; ``address``
-    is that of the debug file, good for questions to its `DwarfFile` only.
-    ``entry`` is the function or inlined instance that it lies in, as an offset
-    of ``.debug_info``.  ``exact`` is True for the first instruction of a
-    function out of line.
-    """
-
-    function: str
-    file: str
-    line: int
-    symbol: str
-    offset: int
-    address: int
-    entry: int
-    inlined: bool
-    exact: bool
-    module: str | None = None
-
-
-class Answer(Record):
-    """Places for a pattern; ``near_lines`` when the function has no code at the line asked for."""
-
-    places: list[Place] = new(list)
-    near_lines: list[int] = new(list)
-    functions: int = 0
-
-
-class Passing(Record):
-    """What a call that returns to ``back`` passes, in terms of the frame at ``place``."""
-
-    back: int
-    place: Place
-    ops: list[Op]
-
-
-class DwarfFile:
+class DwarfFile(DwarfCode):
     """Debug information of one kernel or module, its index and, on demand, its entries."""
 
     def __init__(
@@ -96,46 +53,13 @@ class DwarfFile:
         module: str | None = None,
         code: Path | None = None,
     ) -> None:
-        """``code`` is the file of a module that is loaded, if it is known."""
-        self.path = path
-        self.index = index
-        self.module = module
-        self._code = code
-        self._elf = elf
-        self._info: Info | None = None
-        self._readers: dict[int, LineReader] = {}
+        super().__init__(path, index, elf, module, code)
         self._frames: Frames | None = None
         self._types = Types()
         self._symbols = SymbolTable(elf)
-        self._programs: dict[int, tuple[LineProgram, list[Line]]] = {}
         self._refused: dict[int, str] | None = None
-        self._first_lines: dict[str, list[int]] = {}
         self._around: dict[int, Entry] = {}
         self._passing: dict[int, dict[int, list[Passing]]] = {}
-
-    @property
-    def build_id(self) -> str:
-        """Build-id in hexadecimal, "" without one."""
-        return self._elf.build_id()
-
-    @property
-    def identity(self) -> list[object]:
-        """What tells this file, and the module's that goes with it, from all others."""
-        own = [self.build_id, len(self._elf.data)] if self.build_id else file_identity(self.path)
-        return [INDEX_VERSION, *own, file_identity(self._code) if self._code is not None else ""]
-
-    @property
-    def info(self) -> Info:
-        """``.debug_info``; its units are listed on first use."""
-        if self._info is None:
-            self._info = Info(Sections(self._elf, in_parts=self.index.in_parts))
-        return self._info
-
-    @property
-    def code_start(self) -> int:
-        """What users' addresses count from: 0, and in a module the start of its ``.text``."""
-        section = self._elf.section(".text") if self._elf.type == ET_REL else None
-        return layout(self._elf)[self._elf.number(section)] if section is not None else 0
 
     # --- places ----------------------------------------------------------
 
@@ -145,8 +69,6 @@ class DwarfFile:
         With ``entries`` a line names the functions that it is in.
         """
         if spec.lines is not None and not entries:
-            from stapy.debuginfo.dwarf.query import statements
-
             return statements.find(self, spec, nearest)
         answer = Answer()
         for row in self.index.functions(spec.function, spec.file):
@@ -192,34 +114,6 @@ class DwarfFile:
         last = max((n for n in self._lines_of(row, site) if n < following), default=row.line)
         return any(low <= last and high >= row.line for low, high in wanted)
 
-    def following_line(self, row: FunctionRow) -> int:
-        """The line at which the next function of a function's file begins."""
-        known = self._first_lines.get(row.file)
-        if known is None:
-            others = self.index.functions("*", row.file)
-            known = sorted({other.line for other in others if other.file == row.file})
-            self._first_lines[row.file] = known
-        at = bisect_right(known, row.line)
-        return known[at] if at < len(known) else 1 << 32
-
-    def place(self, row: FunctionRow, site: Site, address: int, line: int) -> Place | None:
-        """An address in one site of a function; None when no symbol is below it."""
-        anchor = self.index.anchor(address)
-        if anchor is None:
-            return None
-        symbol, offset = anchor
-        exact = address == site.pc and not site.inlined
-        return Place(row.qualified, row.file, line, symbol, offset, address, site.entry,
-                     site.inlined, exact, self.module)  # fmt: skip
-
-    def add_place(
-        self, answer: Answer, row: FunctionRow, site: Site, address: int, line: int
-    ) -> None:
-        """Add an address of a site to an answer, when it has a place."""
-        place = self.place(row, site, address, line)
-        if place is not None:
-            answer.places.append(place)
-
     def _lines_of(self, row: FunctionRow, site: Site) -> dict[int, int]:
         """The lines of a site's own code with their lowest addresses."""
         entry = self.info.entry(site.entry)
@@ -241,26 +135,6 @@ class DwarfFile:
                 found[item.line] = item.address
         return found
 
-    def line_table(self, unit: int) -> tuple[list[str], list[Line]]:
-        """Files and rows of a unit's line table."""
-        program, rows = self._program(unit)
-        return program.files, rows
-
-    def _program(self, unit: int) -> tuple[LineProgram, list[Line]]:
-        known = self._programs.get(unit)
-        if known is None:
-            root = self.info.unit(unit).root
-            if k.AT_STMT_LIST not in root.values:
-                raise DebuginfoError(f"{self.path}: unit {unit} has no line table")
-            home = root.unit.info
-            reader = self._readers.get(home.base)
-            if reader is None:
-                reader = self._readers[home.base] = LineReader(home.sections)
-            folder = root.values.get(k.AT_COMP_DIR, "")
-            program = reader.program(root.number(k.AT_STMT_LIST), str(folder), root.name())
-            known = self._programs[unit] = program, reader.rows(program)
-        return known
-
     def refused(self, address: int) -> str:
         """What the kernel keeps probes away from at an address, "" when it is nothing."""
         return self.refusals().get(address, "")
@@ -268,8 +142,6 @@ class DwarfFile:
     def refusals(self) -> dict[int, str]:
         """The same for all addresses."""
         if self._refused is None:
-            from stapy.debuginfo.dwarf.query import refused
-
             if self._code is None:
                 self._refused = refused.refused(self._elf, self._symbols.address)
             else:
@@ -354,17 +226,15 @@ class DwarfFile:
 
         As runs ``(first, last)`` of lines between which no line is without it.
         """
-        from stapy.debuginfo.dwarf.query.statements import line_map, scope_of
-
         declared = self.info.entry(place.entry).inherited(k.AT_DECL_LINE)
         base = declared if isinstance(declared, int) else 0
         row = FunctionRow(place.function, place.file, base, place.entry, [])
         site = Site(place.address, place.entry, place.inlined)
         unit = self.info.number_of(place.entry)
-        table = line_map(*self.line_table(unit), place.file)
+        table = statements.line_map(*self.line_table(unit), place.file)
         runs: list[tuple[int, int]] = []
         first: int | None = None
-        for line, address in sorted(scope_of(self, row, site, table).lowest.items()):
+        for line, address in sorted(statements.scope_of(self, row, site, table).lowest.items()):
             if line < base or not contains(variable.ranges, address):
                 first = None
             elif first is None:
@@ -437,8 +307,6 @@ class DwarfFile:
 
     def enumerator(self, name: str) -> int | None:
         """The value of an enumeration constant."""
-        from stapy.debuginfo.dwarf.read.enumerators import enumerator
-
         return enumerator(self.info, name)
 
     def type(self, name: str) -> c.CType | None:

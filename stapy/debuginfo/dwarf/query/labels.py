@@ -11,7 +11,8 @@ from stapy.debuginfo.glob import matcher
 from stapy.record import Record, replace
 
 if TYPE_CHECKING:
-    from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile, Place
+    from stapy.debuginfo.dwarf.query.answers import Place
+    from stapy.debuginfo.dwarf.query.code import DwarfCode
     from stapy.debuginfo.dwarf.query.spec import Spec
     from stapy.debuginfo.dwarf.read.units import Entry
 
@@ -37,7 +38,7 @@ def parts_of(entry: Entry, depth: int = 0) -> Iterator[Entry]:
 # --- labels -------------------------------------------------------------------
 
 
-def labels(dwarf: DwarfFile, spec: Spec, pattern: str) -> list[Label]:
+def labels(dwarf: DwarfCode, spec: Spec, pattern: str) -> list[Label]:
     """Labels whose name matches, in all functions and inlined instances that a pattern means."""
     match = matcher(pattern)
     found: list[Label] = []
@@ -57,7 +58,7 @@ def labels(dwarf: DwarfFile, spec: Spec, pattern: str) -> list[Label]:
 # --- prologues ----------------------------------------------------------------
 
 
-def behind_prologue(dwarf: DwarfFile, place: Place) -> Place:
+def behind_prologue(dwarf: DwarfCode, place: Place) -> Place:
     """Where the second row of a function's lines begins: its frame is set up there.
 
     The place itself when the function has no second row.

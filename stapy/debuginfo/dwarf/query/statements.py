@@ -20,12 +20,13 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from stapy.debuginfo.dwarf.index.reader import FunctionRow, Site
+from stapy.debuginfo.dwarf.query.answers import Answer
+from stapy.debuginfo.dwarf.query.code import DwarfCode
 from stapy.debuginfo.dwarf.query.spec import EVERY
 from stapy.debuginfo.dwarf.read.ranges import Range, ranges_of
 from stapy.record import Record
 
 if TYPE_CHECKING:
-    from stapy.debuginfo.dwarf.query.dwarf_file import Answer, DwarfFile
     from stapy.debuginfo.dwarf.query.spec import Spec
     from stapy.debuginfo.dwarf.read.lines import Row
 
@@ -55,7 +56,7 @@ def line_map(files: list[str], rows: Iterable[Row], path: str) -> LineMap:
     return LineMap([address for address, _ in found], [line for _, line in found])
 
 
-def scope_of(dwarf: DwarfFile, row: FunctionRow, site: Site, table: LineMap) -> Scope:
+def scope_of(dwarf: DwarfCode, row: FunctionRow, site: Site, table: LineMap) -> Scope:
     """A site with the lines of its code, that of what is inlined into it included."""
     ranges = ranges_of(dwarf.info.entry(site.entry)) or [(site.pc, site.pc + 1)]
     lowest: dict[int, int] = {}
@@ -68,10 +69,8 @@ def scope_of(dwarf: DwarfFile, row: FunctionRow, site: Site, table: LineMap) -> 
     return Scope(row, site, ranges, lowest)
 
 
-def find(dwarf: DwarfFile, spec: Spec, nearest: bool) -> Answer:
+def find(dwarf: DwarfCode, spec: Spec, nearest: bool) -> Answer:
     """All statements at the lines that a pattern asks for."""
-    from stapy.debuginfo.dwarf.query.dwarf_file import Answer
-
     answer = Answer()
     groups: dict[tuple[int, str], list[tuple[FunctionRow, Site]]] = {}
     for row in dwarf.index.functions(spec.function, spec.file):
@@ -86,7 +85,7 @@ def find(dwarf: DwarfFile, spec: Spec, nearest: bool) -> Answer:
     return answer
 
 
-def _add(answer: Answer, dwarf: DwarfFile, scopes: list[Scope], spec: Spec, nearest: bool) -> None:
+def _add(answer: Answer, dwarf: DwarfCode, scopes: list[Scope], spec: Spec, nearest: bool) -> None:
     """What one unit has."""
     # Lines asked for from a function's beginning are other ones in each function.
     ranges = _ranges(dwarf, scopes, spec)
@@ -109,7 +108,7 @@ def _add(answer: Answer, dwarf: DwarfFile, scopes: list[Scope], spec: Spec, near
                 dwarf.add_place(answer, scope.row, scope.site, address, line)
 
 
-def _ranges(dwarf: DwarfFile, scopes: list[Scope], spec: Spec) -> list[tuple[int, int]]:
+def _ranges(dwarf: DwarfCode, scopes: list[Scope], spec: Spec) -> list[tuple[int, int]]:
     """Lines asked for; all lines are those of the source of the functions that are named."""
     if spec.lines != [EVERY]:
         return spec.lines or []

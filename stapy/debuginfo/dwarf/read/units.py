@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 from stapy.debuginfo.dwarf import constants as k
+from stapy.debuginfo.dwarf.files.alternate import open_alternate
 from stapy.debuginfo.dwarf.numbers import number, sleb, uleb
 from stapy.debuginfo.dwarf.read.abbrev import Abbreviations, Plan
 from stapy.debuginfo.dwarf.read.sections import Sections
@@ -332,8 +333,6 @@ class Info:
         if self._alternate is None:
             if self.base:
                 raise DebuginfoError(f"{self.name}: an alternate file has none itself")
-            from stapy.debuginfo.dwarf.files.alternate import open_alternate
-
             self._alternate = Info(Sections(open_alternate(self.sections.elf)), ALTERNATE)
         return self._alternate
 

@@ -1,0 +1,45 @@
+"""What a debug file answers: places, with what calls pass there."""
+
+from __future__ import annotations
+
+from stapy.debuginfo.dwarf.read.expressions import Op
+from stapy.record import Record, new
+
+
+class Place(Record):
+    """One address that can be probed.
+
+    ``symbol`` and ``offset`` say where it is in a kernel that was moved, and in
+    a ``module`` (None: the kernel itself) wherever that was loaded; ``address``
+    is that of the debug file, good for questions to its debug file only.
+    ``entry`` is the function or inlined instance that it lies in, as an offset
+    of ``.debug_info``.  ``exact`` is True for the first instruction of a
+    function out of line.
+    """
+
+    function: str
+    file: str
+    line: int
+    symbol: str
+    offset: int
+    address: int
+    entry: int
+    inlined: bool
+    exact: bool
+    module: str | None = None
+
+
+class Answer(Record):
+    """Places for a pattern; ``near_lines`` when the function has no code at the line asked for."""
+
+    places: list[Place] = new(list)
+    near_lines: list[int] = new(list)
+    functions: int = 0
+
+
+class Passing(Record):
+    """What a call that returns to ``back`` passes, in terms of the frame at ``place``."""
+
+    back: int
+    place: Place
+    ops: list[Op]
