@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import Optional
 
 from .errors import RunError
 from .output import place_of, planted
 from .target import words_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Optional
 
 
 def check(command: Optional[str], output: Optional[str], rotate: bool) -> None:

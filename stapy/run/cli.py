@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import List, Optional
 
 from .consumer import run
 from .elf import ModuleFile, describe
 from .errors import RunError
 from .messages import Messages
 from .options import USAGE, UsageError, parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import List, Optional
 
 
 def main(words: Optional[List[str]] = None) -> int:

@@ -11,7 +11,6 @@ import os
 import select
 import signal
 import time
-from typing import Callable, Dict, List, Optional
 
 from . import beforehand, kernel, loading, refusals
 from .control import Channel, folder_of
@@ -24,6 +23,10 @@ from .options import RunOptions
 from .output import Sink, make_sinks
 from .signals import Signals
 from .target import Target, run_detached
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Callable, Dict, List, Optional
 
 BLOCK = 1 << 16
 SYSTEM_GRACE = 0.5  # seconds that commands of system() get to end after the session

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import List, Tuple
 
 from .errors import GoneError, RunError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import List, Tuple
 
 BLOCK = 1 << 16
 

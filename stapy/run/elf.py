@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import stat
 import struct
-from typing import Any, Dict, List, Optional
 
 from .errors import RunError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, List, Optional
 
 MANIFEST = ".stapy.manifest"
 STRUCTURE = ".gnu.linkonce.this_module"  # where the kernel takes a module's name from

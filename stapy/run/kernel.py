@@ -5,12 +5,15 @@ from __future__ import annotations
 import errno
 import os
 import time
-from typing import List, Optional
 
 from . import mark, refusals
 from .elf import SIGNED, Elf, ModuleFile, build_id
 from .errors import RunError
 from .parameters import line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import List, Optional
 
 # finit_module, delete_module and init_module by machine; glibc has no wrapper for the first.
 _CALLS = {

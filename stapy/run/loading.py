@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from typing import List, Optional, Tuple
 
 from . import kernel, mark
 from .control import Channel, folder_of
@@ -13,6 +12,10 @@ from .errors import GoneError, RunError
 from .messages import Messages
 from .naming import free_name, renamed
 from .options import RunOptions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import List, Optional, Tuple
 
 
 def refuse_foreign(name: str) -> None:

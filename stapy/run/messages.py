@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 # SystemTap's variable and its defaults, so that a user's own settings go on working.
 _VARIABLE = "SYSTEMTAP_COLORS"

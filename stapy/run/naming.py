@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Sequence, Union
 
 from . import mark
 from .elf import SIGNED, STRUCTURE, ModuleFile
 from .errors import RunError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Sequence, Union
 
 NAME_BYTES = 56  # with the NUL; four more on 32 bits
 LOCK = "stapy-run.lock"

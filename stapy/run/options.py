@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Optional
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, List, Optional
 
 USAGE = """\
 Usage: stapy-run [options] MODULE.ko [name=value ...]

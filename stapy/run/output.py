@@ -7,9 +7,12 @@ import os
 import select
 import stat
 import time
-from typing import List
 
 from .errors import RunError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import List
 
 BLOCK = 1 << 16
 

@@ -7,9 +7,11 @@ a text that has none goes as hexadecimal digits, which our runtime knows.
 
 from __future__ import annotations
 
-from typing import Dict, List, Tuple
-
 from .errors import RunError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Dict, List, Tuple
 
 # What the kernel's isspace() holds for a blank; 0xa0 is half of a letter in UTF-8.
 _BLANKS = frozenset(b" \t\n\v\f\r\xa0")

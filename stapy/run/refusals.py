@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import Dict, List
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Dict, List
 
 _SIGNED = (
     "sign it with a key that the kernel knows (scripts/sign-file of the kernel's build tree; a key "

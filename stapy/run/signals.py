@@ -5,7 +5,10 @@ from __future__ import annotations
 import _thread
 import os
 import signal
-from typing import Any, Dict, List
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, List
 
 
 class Signals:

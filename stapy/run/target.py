@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from typing import List, Optional
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import List, Optional
 
 # What only a shell can do; and what a shell does without staying the parent.
 _SHELL_ONLY = "|&;<>(){}\n"

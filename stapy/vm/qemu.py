@@ -31,6 +31,11 @@ COMMAND_LINE = (
 )
 
 
+# The emulator keeps its translation of a page of code for the address where that page was seen
+# last: a program that lies elsewhere each time is translated anew each time it starts.
+EMULATED = "norandmaps"
+
+
 class Shape(Record):
     """What a machine is made of."""
 
@@ -184,8 +189,8 @@ class Processes:
         self, qemu: str, kernel: GuestKernel, shape: Shape, initramfs: Path, port: int, monitor: int
     ) -> list[str]:
         folder = self.folder
-        rate = "" if _accelerated() else clock.parameter()
-        line = " ".join(filter(None, (COMMAND_LINE, rate, shape.command_line)))
+        more = [] if _accelerated() else [EMULATED, clock.parameter()]
+        line = " ".join(filter(None, (COMMAND_LINE, *more, shape.command_line)))
         return [
             qemu,
             *("-M", "pc,memory-backend=memory"),

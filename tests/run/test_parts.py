@@ -277,6 +277,20 @@ def test_every_way_to_start_it(start, tmp_path):
     assert done.returncode == 1
 
 
+def test_start_is_quick():
+    """What takes longer to import than the program itself is for the type checker only."""
+    code = "import sys, stapy.run.cli; print(*({'typing', 're', 'contextlib'} & {*sys.modules}))"
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code],
+        cwd=FOLDER.parents[1],
+        env={"PYTHONPATH": str(FOLDER.parents[1])},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "\n"
+
+
 def test_it_needs_nothing_of_ours(tmp_path):
     """Isolated from site-packages and from our checkout, a bare copy still explains a module."""
     import shutil

@@ -30,13 +30,21 @@ from stapy.cli import parse
 from stapy.record import Record, new
 from stapy.run.options import RunOptions
 from stapy.vm import kernels
-from stapy.vm.machine import EXITED, Machine, VmResult, consumer_command
+from stapy.vm.initramfs import busybox, interpreter
+from stapy.vm.machine import EXITED, SHARE, Machine, VmResult, consumer_command
 from tests.vm import watch
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = (ROOT / "tests" / "vm" / "cases", ROOT / "tests" / "tapsets")
 SECONDS = 60.0
 PATIENCE = 4  # by so much guests may be slower on a busy machine; a limit, not a wait
+# The consumer as commands of a shell start it: without `site` and `runpy`, for an interpreter's
+# start takes the emulated processor more than a second. `-m stapy.run` is for `Machine.run`.
+CONSUMER = f"{interpreter()} -sS {ROOT}/tests/vm/consume.py"
+# Programs that shell commands start often, in busybox's static form, which starts ten times as
+# fast; not those whose system calls are what a script shall see (cat, ls).
+TOOLS = ["awk", "cut", "date", "dd", "grep", "head", "mkdir", "mktemp", "rm", "sed", "seq", "sleep",
+         "tail", "touch", "tr", "wc"]  # fmt: skip
 _DIRECTIVE = re.compile(r"#\s*(\w+):\s?(.*)")
 _KNOWN = {
     "args",
@@ -177,16 +185,20 @@ class Builds:
 
 
 class Guests:
-    """One machine per kernel and number of processors, started on first use."""
+    """One machine per kernel and number of processors, started on first use.
+
+    Those of one kernel stay: an idle guest costs memory only, to boot it again five seconds.
+    """
 
     def __init__(self) -> None:
         self._machines: dict[tuple[str, int], Machine] = {}
 
     def get(self, release: str, cpus: int = 1) -> Machine:
-        """The machine; only the one that was asked for last is kept running."""
+        """The machine; those of other kernels are switched off."""
         key = (release, cpus)
         if key not in self._machines:
-            self.close()
+            if any(other != release for other, _ in self._machines):
+                self.close()
             more = os.environ.get("STAPY_TEST_COMMAND_LINE", "")
             self._machines[key] = Machine(release, cpus=cpus, command_line=more)
         return self._machines[key]
@@ -196,6 +208,19 @@ class Guests:
         for machine in self._machines.values():
             machine.close()
         self._machines.clear()
+
+
+def tools(guest: Machine) -> str:
+    """Shell commands that put `TOOLS` before what the host has."""
+    folder = guest.share / "tools"
+    if not folder.is_dir():
+        folder.mkdir()
+        box = busybox()
+        known = subprocess.run([box, "--list"], capture_output=True, text=True, check=True).stdout
+        for name in set(TOOLS) & set(known.split()):
+            (folder / name).symlink_to(box)
+    place = "/run/stapy/tools"  # in the guest's memory: looked up without asking the host
+    return f"[ -d {place} ] || cp -a {SHARE}/tools {place}; PATH={place}:$PATH\n"
 
 
 def run_options(words: list[str]) -> RunOptions:

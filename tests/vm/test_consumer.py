@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from stapy.run.options import RunOptions
-from stapy.vm.initramfs import interpreter
 from stapy.vm.machine import EXITED, Machine, VmResult, consumer_command
-from tests.vm.harness import PATIENCE, ROOT, build, run_script
+from tests.vm.harness import CONSUMER, PATIENCE, ROOT, build, run_script, tools
 
 pytestmark = [pytest.mark.build, pytest.mark.vm]
 
@@ -28,7 +27,7 @@ probe timer.ms(5) { for (i = 0; i < 100; i++) printf("%s\\n", "xxxxxxxxxxxxxxxxx
 probe end { println("end") }
 """
 RUN = f"""
-export PYTHONPATH=/run/stapy/lib; run='{interpreter()} -m stapy.run'
+export PYTHONPATH=/run/stapy/lib; run='{CONSUMER}'
 ticking() {{ # until a session has written to this file; a loaded host starts slowly
 	n=0; while ! grep -q tick "$1" 2>/dev/null && [ $n -lt 150 ]; do sleep 0.2; n=$((n+1)); done
 }}
@@ -51,7 +50,9 @@ def shell(guest: Machine, modules: dict[str, Path], text: str, **more: float) ->
     """Run shell commands in a guest that know ``$ticks``, ``$flood`` and ``$run``."""
     places = "".join(f"{name}={guest.push(path)};" for name, path in modules.items())
     result = guest.run(
-        ["sh", "-c", RUN + places + text], cwd="/tmp", timeout=more.get("t", 60) * PATIENCE
+        ["sh", "-c", tools(guest) + RUN + places + text],
+        cwd="/tmp",
+        timeout=more.get("t", 60) * PATIENCE,
     )
     assert result.kind == EXITED, (result.kind, result.dmesg[-3000:], result.stderr)
     return result

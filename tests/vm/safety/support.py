@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from stapy.vm.initramfs import interpreter
 from stapy.vm.machine import EXITED, Machine, VmResult
-from tests.vm.harness import PATIENCE, build
+from tests.vm.harness import CONSUMER, PATIENCE, build, tools
 
 LONG = os.environ.get("STAPY_LONG") == "1"
 
 # run: the consumer; the functions are for tests that count.
 PRELUDE = f"""
 export PYTHONPATH=/run/stapy/lib
-run='{interpreter()} -m stapy.run'
+run='{CONSUMER}'
 cd $(mktemp -d) # what the host has in /tmp is seen in here
 now() {{ cut -d' ' -f1 /proc/uptime | tr -d .; }} # in hundredths of a second
 wait_for() {{ # wait for a condition, two minutes at most
@@ -22,8 +21,10 @@ wait_for() {{ # wait for a condition, two minutes at most
     echo "never: $1"; return 1
 }}
 loaded() {{ grep -c "^$1" /proc/modules; }}
-state() {{ cat /sys/module/$1/parameters/stapy_state 2>/dev/null; }}
-folders() {{ ls /proc | grep -c '^stapy_'; }}
+state() {{
+    {{ read -r state_ </sys/module/$1/parameters/stapy_state; }} 2>/dev/null && echo $state_
+}}
+folders() {{ set -- /proc/stapy_*; [ -e $1 ] && echo $# || echo 0; }}
 probes() {{
     mountpoint -q /sys/kernel/debug || mount -t debugfs none /sys/kernel/debug
     wc -l </sys/kernel/debug/kprobes/list
@@ -59,7 +60,7 @@ def shell(
 ) -> tuple[list[str], VmResult]:
     """Run shell commands that know ``$run`` and each module by ``$NAME``; the lines they print."""
     places = "".join(f"{name}={guest.push(path)}\n" for name, path in modules.items())
-    words = ["sh", "-c", PRELUDE + places + text]
+    words = ["sh", "-c", tools(guest) + PRELUDE + places + text]
     result = guest.run(words, cwd="/tmp", timeout=seconds * PATIENCE)
     assert result.kind == EXITED, (
         result.kind,
