@@ -51,9 +51,9 @@ def systemtap_share() -> Path:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All tests of one kernel go to one worker: they share its machine and its build kit."""
+    """All tests in guests of one kernel go to one worker: they share its machines."""
     for item in items:
-        release = _release(item)
+        release = _release(item) if item.get_closest_marker("vm") else ""
         if release:
             item.add_marker(pytest.mark.xdist_group(release))
 

@@ -16,6 +16,8 @@ from .btf.test_reader import sample
 from .dwarf.samples import RELOCATABLE, STYLES, extracted, make
 from .test_vmlinuz import PACKERS, bz_image, vmlinux
 
+pytestmark = pytest.mark.slow
+
 SECONDS = float(os.environ.get("STAPY_FUZZ_SECONDS", "12"))
 # Target of `asking.TARGETS` and the file; what is not among these is asked for by hand only.
 CASES = (

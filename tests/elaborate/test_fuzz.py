@@ -21,6 +21,8 @@ from tests.elaborate.golden import LIBRARY
 from tests.elaborate.grammar import NOISE, SCRIPT
 from tests.elaborate.support import run
 
+pytestmark = pytest.mark.slow
+
 SECONDS = float(os.environ.get("STAPY_FUZZ_SECONDS", "24"))
 LIMIT = 10.0  # seconds of processor time for one small script
 MODES: tuple[dict[str, bool], ...] = ({}, {"guru": True}, {"unoptimized": True})

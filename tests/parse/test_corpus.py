@@ -13,6 +13,8 @@ from stapy.parse.printer import print_script
 from stapy.record import same
 from tests.parse.helpers import facts
 
+pytestmark = pytest.mark.slow
+
 # What arguments an example wants is not written anywhere: points, numbers, words.
 ARGUMENTS = (
     ["begin"] * 4,
