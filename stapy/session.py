@@ -150,7 +150,7 @@ class Session:
             return 0
         if options.vm and options.last_pass == 5:
             self.boot_ahead()
-        source = self.translate(program, services)
+        source = self.translate(program)
         if options.last_pass == 3:
             self.write(source.text())
             return 0
@@ -367,8 +367,11 @@ class Session:
         self.at_pass = 2
         timer = PassTimer()
         from stapy.elaborate import elaborate
+        from stapy.elaborate.binaries import take_along
 
         program = elaborate(scripts, services)
+        if program is not None and self.options.last_pass > 2:
+            take_along(program, services)
         self.end_pass()
         if program is None:
             raise Bug("pass 2 gave nothing and no reason")
@@ -382,14 +385,14 @@ class Session:
         self.verbose(f"analyzed script: {listed} using {memory()}, in {timer.spent()}.")
         return program
 
-    def translate(self, program: Program, services: Services) -> ModuleSource:
+    def translate(self, program: Program) -> ModuleSource:
         """Pass 3."""
         self.at_pass = 3
         timer = PassTimer()
         from stapy.translate import translate
 
         name = self.options.module_name or self.default_name()
-        source = translate(program, services, name)
+        source = translate(program, self.options, self.diagnostics, name)
         self.end_pass()
         self.verbose(f'translated to C into "{name}.c" using {memory()}, in {timer.spent()}.')
         return source

@@ -15,25 +15,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stapy.cache.store import Cache, file_identity, key_of
+from stapy.options.table import RUN_ONLY
 from stapy.paths import data_dir, package_dir
 
 if TYPE_CHECKING:
     from stapy.kernel import Kernel
     from stapy.options import Options
 
-# Options that change what is run, not what is built.
-_RUN_ONLY = {
-    "script_file", "script_text", "extra_scripts", "verbose", "keep", "tmpdir", "last_pass",
-    "output", "command", "target", "timeout", "rotate", "color", "vm", "vm_release", "release",
-    "use_cache", "poison_cache", "clean_cache", "globals", "suppress_warnings", "rlimits",
-    "message_format", "notices", "example", "flight_recorder", "privilege_set",
-}  # fmt: skip
-
 
 def text_key(options: Options, texts: list[tuple[str, str]]) -> str:
     """Names the script and the options that shape its module."""
     chosen = [
-        (field, getattr(options, field)) for field in type(options).fields if field not in _RUN_ONLY
+        (field, getattr(options, field)) for field in type(options).fields if field not in RUN_ONLY
     ]
     settable = sorted(options.globals)
     return key_of(repr(texts), repr(chosen), repr(settable), options.suppress_warnings)

@@ -10,10 +10,13 @@ the debug information is left in here.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stapy.diagnostics import NOWHERE, Span
 from stapy.record import Record, new
+
+if TYPE_CHECKING:
+    from stapy.debuginfo.lookup.line_pack import LineTable
 
 LONG = "long"
 STRING = "string"
@@ -594,3 +597,8 @@ class Program(Record):
     features: set[str]
     nesting: int  # deepest call chain, or the bound for recursion
     conditions: list[Condition] = new(list)
+    # What the module takes along of the kernel and of modules with probes.
+    release: str = ""
+    arch: str = ""
+    build_ids: dict[str, str] = new(dict)
+    line_tables: list[LineTable] = new(list)

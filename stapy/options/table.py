@@ -22,13 +22,18 @@ class Option:
     """One row of the table.
 
     ``value`` is "" (none), the upper-case name of a required value, or the
-    same in brackets for an optional one (long options only).
+    same in brackets for an optional one (long options only).  ``run`` names the
+    fields that the option sets and no module depends on: two commands that differ
+    in these only share what was translated.
     """
 
-    __slots__ = ("help", "long", "set", "short", "value")
+    __slots__ = ("help", "long", "run", "set", "short", "value")
 
-    def __init__(self, short: str, long: str, value: str, help: str, set: Setter) -> None:
+    def __init__(
+        self, short: str, long: str, value: str, help: str, set: Setter, run: str = ""
+    ) -> None:
         self.short, self.long, self.value, self.help, self.set = short, long, value, help, set
+        self.run = run
 
 
 def _flag(field: str, state: object = True) -> Setter:
@@ -214,18 +219,20 @@ MESSAGE_FORMATS = ("rich", "systemtap", "short", "json")
 TABLE = [
     Option("h", "help", "", "show this text", _flag("explain", "--help")),
     Option("V", "version", "", "show the version", _flag("explain", "--version")),
-    Option("e", "", "SCRIPT", "run this script instead of a file", _script),
-    Option("E", "", "SCRIPT", "add this script to the one that is run", _append("extra_scripts")),
+    Option("e", "", "SCRIPT", "run this script instead of a file", _script, run="script_text"),
+    Option("E", "", "SCRIPT", "add this script to the one that is run", _append("extra_scripts"),
+           run="extra_scripts"),
     Option("p", "", "NUM", "stop after pass NUM: 1 parse 2 elaborate 3 translate 4 compile 5 run",
-           _number("last_pass", "pass number", 1, 5)),
-    Option("v", "", "", "be more verbose in all passes", _verbose),
-    Option("", "vp", "NNNNN", "be more verbose in each pass by its digit", _verbose_by_pass),
-    Option("k", "", "", "keep the temporary directory", _flag("keep")),
+           _number("last_pass", "pass number", 1, 5), run="last_pass"),
+    Option("v", "", "", "be more verbose in all passes", _verbose, run="verbose"),
+    Option("", "vp", "NNNNN", "be more verbose in each pass by its digit", _verbose_by_pass,
+           run="verbose"),
+    Option("k", "", "", "keep the temporary directory", _flag("keep"), run="keep"),
     Option("", "tmpdir", "DIR", "work in DIR instead of a fresh temporary directory",
-           _text("tmpdir")),
+           _text("tmpdir"), run="tmpdir"),
     Option("g", "", "", "guru mode: embedded C and writes are allowed", _flag("guru")),
     Option("u", "", "", "unoptimised: remove nothing from the script", _flag("unoptimized")),
-    Option("w", "", "", "no warnings", _flag("suppress_warnings")),
+    Option("w", "", "", "no warnings", _flag("suppress_warnings"), run="suppress_warnings"),
     Option("W", "", "", "warnings are errors", _flag("warnings_are_errors")),
     Option("P", "", "", "probe functions behind their prologues: for debug information that errs",
            _flag("prologue_search")),
@@ -238,10 +245,10 @@ TABLE = [
            _pair("defines", "D", value_needed=False)),
     Option("B", "", "NAME=VALUE", "pass an option to kbuild", _append("kbuild_flags")),
     Option("G", "", "NAME=VALUE", "set a global variable",
-           _pair("globals", "G", value_needed=True)),
+           _pair("globals", "G", value_needed=True), run="globals"),
     Option("R", "", "DIR", "look in DIR for the runtime", _text("runtime_dir")),
     Option("r", "", "RELEASE", "make the module for this kernel release or build tree",
-           _text("release")),
+           _text("release"), run="release"),
     Option("", "sysroot", "DIR", "look in this file tree for the kernel and its debug files",
            _sysroot),
     Option("m", "", "NAME", "name of the module; NAME.ko is left in the current directory",
@@ -250,17 +257,19 @@ TABLE = [
            _append("debug_modules")),
     Option("", "all-modules", "", "the same for all modules that are loaded",
            _flag("all_modules")),
-    Option("o", "", "FILE", "write the output to FILE", _text("output")),
-    Option("c", "", "CMD", "start the probes, run CMD, stop when it ends", _text("command")),
-    Option("x", "", "PID", "set target() to PID", _target),
+    Option("o", "", "FILE", "write the output to FILE", _text("output"), run="output"),
+    Option("c", "", "CMD", "start the probes, run CMD, stop when it ends", _text("command"),
+           run="command"),
+    Option("x", "", "PID", "set target() to PID", _target, run="target"),
     Option("l", "", "PROBE", "list the matching probe points", _listing(False)),
     Option("L", "", "PROBE", "list them with their variables", _listing(True)),
     Option("F", "", "", "leave the script running: with -o in the background, else in the kernel",
-           _flag("flight_recorder")),
+           _flag("flight_recorder"), run="flight_recorder"),
     Option("S", "", "SIZE[,N]", "switch the output file every SIZE megabytes, keep N",
-           _text("rotate")),
-    Option("T", "", "SECONDS", "stop after SECONDS", _timeout),
-    Option("", "vm", "[RELEASE]", "run the module in a throw-away virtual machine", _vm),
+           _text("rotate"), run="rotate"),
+    Option("T", "", "SECONDS", "stop after SECONDS", _timeout, run="timeout"),
+    Option("", "vm", "[RELEASE]", "run the module in a throw-away virtual machine", _vm,
+           run="vm vm_release"),
     Option("", "modinfo", "NAME=VALUE", "add a line to what modinfo shows of the module", _modinfo),
     Option("", "skip-badvars", "", "context variables that cannot be read are 0",
            _flag("skip_badvars")),
@@ -272,21 +281,24 @@ TABLE = [
            _compatible),
     Option("", "check-version", "", "warn of what depends on the version of SystemTap",
            _flag("check_version")),
-    *(Option("", f"rlimit-{name}", "NUM", f"limit {what}", _rlimit(name))
+    *(Option("", f"rlimit-{name}", "NUM", f"limit {what}", _rlimit(name), run="rlimits")
       for name, what in _RLIMITS),
     Option("", "example", "", "FILE is the name of one of SystemTap's examples",
-           _flag("example")),
+           _flag("example"), run="example"),
     Option("", "message-format", "FORM", "messages as rich, systemtap, short or json",
-           _choice("message_format", "message format", *MESSAGE_FORMATS)),
-    Option("", "privilege", "LEVEL", "translate for stapusr, stapsys or stapdev", _privilege),
+           _choice("message_format", "message format", *MESSAGE_FORMATS), run="message_format"),
+    Option("", "privilege", "LEVEL", "translate for stapusr, stapsys or stapdev", _privilege,
+           run="privilege_set"),
     Option("", "unprivileged", "", "the same as --privilege=stapusr",
-           _unprivileged),
-    Option("", "color", "[WHEN]", "colours in messages: auto, always, never", _color),
-    Option("", "colour", "[WHEN]", "the same", _color),
-    Option("", "disable-cache", "", "neither use nor fill the cache", _flag("use_cache", False)),
-    Option("", "poison-cache", "", "fill the cache but do not use it", _flag("poison_cache")),
+           _unprivileged, run="privilege_set"),
+    Option("", "color", "[WHEN]", "colours in messages: auto, always, never", _color, run="color"),
+    Option("", "colour", "[WHEN]", "the same", _color, run="color"),
+    Option("", "disable-cache", "", "neither use nor fill the cache", _flag("use_cache", False),
+           run="use_cache"),
+    Option("", "poison-cache", "", "fill the cache but do not use it", _flag("poison_cache"),
+           run="poison_cache"),
     Option("", "clean-cache", "", "remove old files from the cache and exit",
-           _flag("clean_cache")),
+           _flag("clean_cache"), run="clean_cache"),
     Option("", "no-global-var-display", "", "do not print globals that nobody reads",
            _flag("autoprint", False)),
     Option("", "dump-probe-types", "", "list all kinds of probe points",
@@ -299,3 +311,8 @@ TABLE = [
            _text("explain")),
     Option("", "terse", "", "leave source lines out of the generated C", _flag("terse")),
 ]  # fmt: skip
+
+# Fields of `Options` that no module depends on; those of the second line come from no option.
+RUN_ONLY = frozenset(
+    [field for option in TABLE for field in option.run.split()] + ["script_file", "notices"]
+)

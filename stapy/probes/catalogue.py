@@ -16,7 +16,6 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from stapy.cache import file_identity, key_of
@@ -27,6 +26,7 @@ from stapy.debuginfo.lookup.same_name import common_prototype
 from stapy.debuginfo.lookup.wildcards import wanted
 from stapy.debuginfo.symbols.table import is_function, section_of, shared
 from stapy.ir.literals import quote
+from stapy.paths import package_dir
 from stapy.probes import blacklist
 
 if TYPE_CHECKING:
@@ -35,17 +35,6 @@ if TYPE_CHECKING:
     from stapy.debuginfo.loading import Loaded
 
 T = TypeVar("T")
-
-# The files of ours on which it depends what a list has.
-_RULES = [
-    *(f"debuginfo/{name}.py" for name in ("loading", "units")),
-    *(f"debuginfo/symbols/{name}.py" for name in ("clones", "table")),
-    *(f"debuginfo/lookup/{name}.py" for name in ("aliases", "functions", "places")),
-    *(f"debuginfo/lookup/{name}.py" for name in ("same_name", "wildcards")),
-    *(f"debuginfo/dwarf/index/{name}.py" for name in ("build", "reader", "scan")),
-    *(f"debuginfo/dwarf/query/{name}.py" for name in ("code", "dwarf_file", "refused")),
-    *(f"probes/{name}.py" for name in ("blacklist", "catalogue", "dwarfpoints", "kprobe")),
-]
 
 # Of a name: a pattern of plain names takes it; several functions (for all that is known)
 # or a copy, which DWARF knows better; another name of a function that BTF has.
@@ -172,9 +161,11 @@ def _kept(
 
 @cache
 def rules() -> str:
-    """Changes with the files of ours that decide what a list has."""
-    home = Path(__file__).parent.parent
-    return key_of(*(file_identity(home / name) for name in _RULES))
+    """Name the state of the rooms that decide what a list has: every file in them counts."""
+    home = package_dir()
+    rooms = (home / name for name in ("debuginfo", "ir", "kernel", "probes"))
+    files = sorted(file for room in rooms for file in room.rglob("*.py"))
+    return key_of(*(file_identity(file) for file in files))
 
 
 @cache

@@ -8,18 +8,22 @@ C refers to; `c/` knows the language C and no script.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from stapy.diagnostics import Diagnostics
     from stapy.ir.program import Program
+    from stapy.options import Options
     from stapy.translate.source import ModuleSource
 
 
-def translate(program: Program, services: Any, name: str) -> ModuleSource:
-    """The C and the manifest of a module called ``name``."""
+def translate(
+    program: Program, options: Options, diagnostics: Diagnostics, name: str
+) -> ModuleSource:
+    """Make the C and the manifest of a module called ``name``; nothing else is asked."""
     from stapy.translate.module import make_source
 
-    return make_source(program, services, name)
+    return make_source(program, options, diagnostics, name)
 
 
 __all__ = ["translate"]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from stapy.diagnostics import Stop
+from stapy.diagnostics import Diagnostics, SourceMap, Stop
 from stapy.ir import program as p
+from stapy.options import Options
 from stapy.translate.c.text import string_literal
 from stapy.translate.manifest import make_manifest
 from stapy.translate.model import build
@@ -16,36 +17,36 @@ from stapy.translate.tables.limits import STRING_BYTES
 from stapy.translate.templating import Templates
 
 
-def make_source(program: p.Program, services: Any, name: str) -> ModuleSource:
-    """The C file and the manifest of a program."""
-    options = services.options
-    unit = Unit(program, options, services.diagnostics)
+def make_source(
+    program: p.Program, options: Options, diagnostics: Diagnostics, name: str
+) -> ModuleSource:
+    """Make the C file and the manifest of a program."""
+    unit = Unit(program, options, diagnostics)
     bad = unit.limits.bad()
     for macro in bad:
-        services.diagnostics.error(
+        diagnostics.error(
             "semantic error",
             "E0290",
             f"-D {macro}={options.defines.get(macro, '')}: not a constant number",
             hint=f"write a number, as in -D {macro}=100",
         )
     if unit.limits.string_room not in STRING_BYTES:
-        services.diagnostics.error(
+        diagnostics.error(
             "semantic error",
             "E0290",
             f"-D MAXSTRINGLEN={options.defines.get('MAXSTRINGLEN', '')}: "
             f"strings take {STRING_BYTES[0]} to {STRING_BYTES[-1]} bytes",
         )
         raise Stop
-    script = script_source(services)
+    script = script_source(diagnostics.sources)
     script_name, script_text = script if script is not None else ("", "")
-    build_ids = _build_ids(program, services)
-    model = build(unit, name, script_name, build_ids)
+    model = build(unit, name, script_name, program.build_ids)
     model["modinfo"] = [
         {"name": field, "value": string_literal(value)} for field, value in options.modinfo
     ]
-    model["lines"], blobs = lines.tables(program, services)
+    model["lines"], blobs = lines.tables(program)
     model["has_lines"] = bool(model["lines"])
-    if services.diagnostics.errors:
+    if diagnostics.errors:
         raise Stop
     file = f"{name}.c"
     templates = Templates(cache=_cache(options))
@@ -56,8 +57,8 @@ def make_source(program: p.Program, services: Any, name: str) -> ModuleSource:
         name=name,
         script_name=script_name,
         script_text=script_text,
-        release=str(getattr(services.kernel, "release", "")),
-        arch=str(getattr(services.kernel, "arch", "")),
+        release=program.release,
+        arch=program.arch,
         probes=[
             {
                 "written": probe.written,
@@ -68,7 +69,7 @@ def make_source(program: p.Program, services: Any, name: str) -> ModuleSource:
         ],
         limits=unit.limits.numbers(),
         any_release="STP_NO_VERREL_CHECK" in options.defines,
-        build_ids=build_ids,
+        build_ids=program.build_ids,
         globals={
             var.name: var.type
             for var in program.globals
@@ -85,28 +86,15 @@ def make_source(program: p.Program, services: Any, name: str) -> ModuleSource:
     )
 
 
-def _build_ids(program: p.Program, services: Any) -> dict[str, str]:
-    """Builds of the kernel and of the modules with probes, by which loading is refused."""
-    defines = services.options.defines
-    if "STP_NO_BUILDID_CHECK" in defines:
-        return {}
-    if "STP_FULL_VERREL_CHECK" in defines:  # also for scripts that ask nothing about it
-        services.debuginfo.loaded  # noqa: B018
-    sites = (site for probe in program.probes for site in probe.sites)
-    modules = {getattr(site, "module", None) for site in sites}
-    known: dict[str, str] = services.debuginfo.build_ids(sorted(filter(None, modules)))
-    return known
-
-
-def script_source(services: Any) -> tuple[str, str] | None:
-    """Name and text of the user's script: the first text that nobody else brought in."""
-    for source in services.sources.sources:
+def script_source(sources: SourceMap) -> tuple[str, str] | None:
+    """Return name and text of the user's script: the first text that nobody else brought in."""
+    for source in sources.sources:
         if not source.library and source.parent is None:
             return source.name, source.text
     return None
 
 
-def _cache(options: Any) -> Any:
+def _cache(options: Options) -> Any:
     from stapy.cache import Cache
 
     return Cache.of(options)

@@ -20,8 +20,8 @@ from stapy.ir.program import (
     NotKnown,
 )
 from stapy.probes.kprobe import FAMILY, KprobeSite
-from stapy.translate import translate
 from tests.elaborate import support as s
+from tests.translate.support import translated
 
 from .test_dwarfpoints import BASE, INSIDE, PASSED, Info, place
 
@@ -252,7 +252,7 @@ def test_c_of_entries_and_divisions() -> None:
     info = Info([INSIDE], variables=[Variable("x", s.LONG, True, ops)])
     done = s.run('probe kernel.function("helper@fs/a.c").inline { println($x) }', debuginfo=info)
     assert done.program is not None
-    text = " ".join(translate(done.program, done.services, "t").text().split())
+    text = " ".join(translated(done.program, done.services, "t").text().split())
     assert 'stapy_entry_register(c, &x, 1, 1, (s64)c->regs->sp + 48, "vfs_read", at_' in text
     assert "stapy_unsigned_divide(c, x, 10, &quotient, at_" in text
     assert ".remembers = 1, }, " in text
@@ -286,5 +286,5 @@ def test_writing(type: c.CType, ops: list[Op], written: str) -> None:
         assert item.code == "E0245"
         assert written in item.where
     else:
-        text = " ".join(translate(done.program, done.services, "t").text().split())
+        text = " ".join(translated(done.program, done.services, "t").text().split())
         assert written in text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,7 +20,7 @@ from stapy.debuginfo.symbols.table import LineSymbols, elf_lines
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.parse import parse_script
 from stapy.parse.facts import PreprocessFacts
-from stapy.probes import listed
+from stapy.probes import catalogue, listed
 from stapy.probes.family import PointError
 from stapy.probes.kprobe import FAMILY
 from tests.debuginfo.btfwriter import BtfWriter
@@ -179,3 +180,20 @@ def test_a_damaged_catalogue_is_made_anew(info: Debuginfo) -> None:
             data = path.read_bytes()
             info.cache.put_bytes("debuginfo", path.name, data[: len(data) // 2])
     assert listed.lines(point, asked) == before
+
+
+def test_every_file_that_decides_a_list_is_in_its_key(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A list made by other code is not taken from the cache, whichever file has changed."""
+    for name in ("probes/signatures.py", "debuginfo/btf/reader.py", "ir/literals.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    monkeypatch.setattr(catalogue, "package_dir", lambda: tmp_path)
+    before = catalogue.rules.__wrapped__()
+    assert before == catalogue.rules.__wrapped__()
+    for file in sorted(tmp_path.rglob("*.py")):
+        file.write_text(file.read_text() + "#")
+        after = catalogue.rules.__wrapped__()
+        assert after != before, file
+        before = after

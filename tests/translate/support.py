@@ -9,6 +9,7 @@ from typing import Any
 from stapy.cli import parse as parse_options
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.elaborate import elaborate
+from stapy.elaborate.binaries import take_along
 from stapy.elaborate.services import Services
 from stapy.ir.program import Program
 from stapy.options import Options
@@ -50,7 +51,13 @@ def program_of(
 def source_of(text: str, name: str = "test.stp", args: str = "") -> ModuleSource:
     """Passes 1 to 3."""
     program, services = program_of(text, name, options_of(args))
-    return translate(program, services, Path(name).stem)
+    return translated(program, services, Path(name).stem)
+
+
+def translated(program: Program, services: Services, name: str) -> ModuleSource:
+    """The end of pass 2, and pass 3."""
+    take_along(program, services)
+    return translate(program, services.options, services.diagnostics, name)
 
 
 def c_of(text: str, args: str = "", **ignored: Any) -> str:

@@ -85,7 +85,7 @@ def test_a_limit_that_is_no_number_is_the_users_mistake() -> None:
     options = options_of("-DMAXACTION=many")
     program, services = program_of("probe begin { println(1) }", "x.stp", options)
     with pytest.raises(Stop):
-        translate(program, services, "x")
+        translate(program, services.options, services.diagnostics, "x")
     assert [item.code for item in services.diagnostics.errors] == ["E0290"]
 
 
@@ -100,10 +100,10 @@ def test_length_of_strings(value: str, refused: bool) -> None:
     options = options_of(f"-DMAXSTRINGLEN={value}")
     program, services = program_of("probe begin { println(1) }", "x.stp", options)
     if not refused:
-        translate(program, services, "x")
+        translate(program, services.options, services.diagnostics, "x")
         return
     with pytest.raises(Stop):
-        translate(program, services, "x")
+        translate(program, services.options, services.diagnostics, "x")
     (error,) = services.diagnostics.errors
     assert error.message == f"-D MAXSTRINGLEN={value}: strings take 16 to 65535 bytes"
 

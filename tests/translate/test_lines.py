@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from stapy.debuginfo.lookup.line_pack import LineTable
-from stapy.translate import translate
 from tests.elaborate.support import FakeDebuginfo
-from tests.translate.support import options_of, program_of
+from tests.translate.support import options_of, program_of, translated
 
 ASKS = "function f:string(x) %{ /* pure */ /* pragma:lines */ %} probe begin { println(f(1)) }"
 IN_EXT = ASKS.replace("begin", 'module("ext").function("ext_read")')
@@ -46,7 +45,7 @@ class WithLines(FakeDebuginfo):
 def test_tables(text: str, args: str, modules: list[str] | None, warnings: list[str]) -> None:
     program, services = program_of(text, options=options_of("-g " + args))
     services.debuginfo = WithLines()
-    source = translate(program, services, "test")
+    source = translated(program, services, "test")
     c_text = source.files["test.c"]
     assert [item.code for item in services.diagnostics.items if item.code == "W0681"] == warnings
     if modules is None:
@@ -64,6 +63,6 @@ def test_without_debug_information() -> None:
     program, services = program_of(ASKS, options=options_of("-g"))
     services.debuginfo = WithLines()
     services.debuginfo.line_table = lambda module=None: None
-    source = translate(program, services, "test")
+    source = translated(program, services, "test")
     assert not source.blobs
     assert "line_tables" not in source.files["test.c"]

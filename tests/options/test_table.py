@@ -1,0 +1,80 @@
+"""Every field of `Options` is read by somebody, and the table says which shape a module."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+from pathlib import Path
+
+import pytest
+
+import stapy
+from stapy.cache import results
+from stapy.options import Options
+from stapy.options.table import RUN_ONLY, TABLE, Option, UsageError
+
+HOME = Path(stapy.__file__).parent
+
+
+def fields_read() -> set[str]:
+    found: set[str] = set()
+    for path in HOME.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not (isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)):
+                continue
+            owner = node.value
+            name = owner.attr if isinstance(owner, ast.Attribute) else getattr(owner, "id", "")
+            if name == "options":
+                found.add(node.attr)
+    return found
+
+
+def test_each_field_is_read() -> None:
+    assert sorted(set(Options.fields) - fields_read()) == []
+
+
+def test_the_column_names_fields() -> None:
+    assert sorted(RUN_ONLY - set(Options.fields)) == []
+
+
+def changed(field: str) -> Options:
+    """Options with another value of one field."""
+    options = Options()
+    value = getattr(options, field)
+    if isinstance(value, bool):
+        other: object = not value
+    elif isinstance(value, list):
+        other = [*value, 7]
+    elif isinstance(value, dict):
+        other = {"name": "1"}
+    else:
+        other = "another"
+    setattr(options, field, other)
+    return options
+
+
+# What -G may set, and whether warnings were drawn, stand in the key on their own.
+APART = {"globals", "suppress_warnings"}
+
+
+@pytest.mark.parametrize("field", Options.fields)
+def test_the_key_has_what_shapes_a_module(field: str) -> None:
+    same = results.text_key(Options(), []) == results.text_key(changed(field), [])
+    assert same is (field in RUN_ONLY - APART)
+
+
+def set_by(row: Option) -> set[str]:
+    """The fields that an option sets, tried with values of several kinds."""
+    found: set[str] = set()
+    for value in ("", "1", "a=1", "/", "always", "json", "stapsys", "1.0"):
+        options = Options()
+        with contextlib.suppress(UsageError):
+            row.set(options, value)
+        plain = Options()
+        found |= {name for name in Options.fields if getattr(options, name) != getattr(plain, name)}
+    return found
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.long or row.short)
+def test_a_row_names_what_it_sets_for_the_run_only(row: Option) -> None:
+    assert sorted(row.run.split()) == sorted(set_by(row) & RUN_ONLY)
