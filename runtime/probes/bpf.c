@@ -372,31 +372,27 @@ static void watch_loads(void)
 		stapy_warn("programs that are loaded later are not probed (rc %d)", r);
 }
 
-static bool any(const struct stapy_bpf_row *row, bool armed)
+static bool any(const struct stapy_bpf_row *row)
 {
 	struct place *place;
 
 	list_for_each_entry(place, &places, list)
-		if (place->row == row && (place->armed || !armed))
+		if (place->row == row)
 			return true;
 	return false;
 }
 
-static int check_armed(void)
+static int check_names(void)
 {
 	unsigned int i;
 
 	for (i = 0; i < nr_rows; i++) {
 		const struct stapy_bpf_row *row = &all_rows[i];
 
-		if (row->optional || any(row, true))
+		/* Of what was found and refused the reason has been told, as a warning. */
+		if (row->optional || any(row))
 			continue;
-		/* Of what was found and refused the reason has been told. */
-		if (any(row, false))
-			stapy_control("error", "probe %s registration error: no place is left",
-				      row->site.point);
-		else
-			stapy_bpf_no_match(row);
+		stapy_bpf_no_match(row);
 		return -ENOENT;
 	}
 	return 0;
@@ -437,7 +433,7 @@ static int start(void *rows, unsigned int count)
 	watch_loads();
 	mutex_lock(&mutex);
 	r = add_all();
-	r = r ?: check_armed();
+	r = r ?: check_names();
 	mutex_unlock(&mutex);
 	if (r)
 		stop(rows, count);

@@ -12,10 +12,10 @@
 
 /* One namespace. */
 struct armed {
-	unsigned int count;		/* of the hooks below, from the first on */
+	unsigned long *hooks;		/* which of those below are registered there */
 };
 
-static struct nf_hook_ops *hooks;	/* the rows' backwards */
+static struct nf_hook_ops *hooks;	/* the rows' backwards, but for those of no such hook */
 static unsigned int nr_hooks;
 static bool registered;
 static struct task_struct *starting;	/* who registers the hooks just now */
@@ -59,8 +59,8 @@ static unsigned int STAPY_CALLBACK on_packet(void *priv, struct sk_buff *skb,
 		if (likely(usable(words[STAPY_NF_VERDICT])))
 			verdict = words[STAPY_NF_VERDICT];
 		else
-			stapy_error(c, NULL, "probe %s: a hook cannot give the verdict %d",
-				    row->site.point, (int)words[STAPY_NF_VERDICT]);
+			stapy_error(c, NULL, "a hook cannot give the verdict %d",
+				    (int)words[STAPY_NF_VERDICT]);
 		stapy_hit_leave(c);
 	}
 	local_irq_restore(flags);
@@ -70,32 +70,46 @@ static unsigned int STAPY_CALLBACK on_packet(void *priv, struct sk_buff *skb,
 static void disarm(struct net *net)
 {
 	struct armed *armed = net_generic(net, armed_id);
+	unsigned int i;
 
-	while (armed->count)
-		nf_unregister_net_hook(net, &hooks[--armed->count]);
+	/* The latest first. */
+	for (i = nr_hooks; armed->hooks && i--;)
+		if (test_bit(i, armed->hooks))
+			nf_unregister_net_hook(net, &hooks[i]);
+	bitmap_free(armed->hooks);
+	armed->hooks = NULL;
 }
 
-/* A namespace that cannot be watched is a warning, but for those of the start: it is not ours to forbid. */
+/* One that is refused is told once, whatever the number of namespaces. */
+static void refuse(struct stapy_netfilter_row *row, int error)
+{
+	if (!row->refused)
+		stapy_warn("probe %s registration error (rc %d)", row->site.point, error);
+	row->refused = true;
+}
+
+/* A hook that cannot be had is a warning: neither namespaces nor the session are ours to forbid. */
 static int arm(struct net *net)
 {
 	struct armed *armed = net_generic(net, armed_id);
 	bool start = READ_ONCE(starting) == current;
-	int r = 0;
+	unsigned int i;
 
-	while (!r && armed->count < nr_hooks) {
-		const struct nf_hook_ops *hook = &hooks[armed->count];
-		const struct stapy_netfilter_row *row = hook->priv;
+	armed->hooks = bitmap_zalloc(max(nr_hooks, 1u), GFP_KERNEL);
+	for (i = 0; i < nr_hooks; i++) {
+		int r;
 
-		r = start && stapy_interrupted() ? -EINTR : nf_register_net_hook(net, hook);
-		if (!r)
-			armed->count++;
-		else if (r != -EINTR)
-			stapy_control(start ? "error" : "warning",
-				      "probe %s registration error (rc %d)", row->site.point, r);
+		if (start && stapy_interrupted()) {
+			disarm(net);
+			return -EINTR;
+		}
+		r = armed->hooks ? nf_register_net_hook(net, &hooks[i]) : -ENOMEM;
+		if (r)
+			refuse(hooks[i].priv, r);
+		else
+			__set_bit(i, armed->hooks);
 	}
-	if (r)
-		disarm(net);
-	return start ? r : 0;
+	return 0;
 }
 
 static struct pernet_operations namespaces = {
@@ -112,7 +126,7 @@ static void stop(void *table, unsigned int count)
 	registered = false;
 	/* Packets that were on their way when the hooks went. */
 	synchronize_rcu();
-	kfree(hooks);
+	kvfree(hooks);
 	hooks = NULL;
 }
 
@@ -122,27 +136,25 @@ static int start(void *table, unsigned int count)
 	unsigned int i;
 	int r;
 
-	for (i = 0; i < count; i++) {
-		if (rows[i].hook < stapy_netfilter_hooks(rows[i].pf))
-			continue;
-		stapy_control("error", "probe %s registration error (rc %d)", rows[i].site.point,
-			      -EOPNOTSUPP);
-		return -EOPNOTSUPP;
-	}
-	hooks = kcalloc(count, sizeof(*hooks), GFP_KERNEL);
+	hooks = stapy_alloc(count, sizeof(*hooks));
 	if (!hooks)
 		return -ENOMEM;
+	nr_hooks = 0;
 	/* Of hooks with one priority the kernel calls the latest first; we, the script's first. */
-	for (i = 0; i < count; i++) {
-		struct nf_hook_ops *hook = &hooks[count - 1 - i];
+	for (i = count; i--;) {
+		struct nf_hook_ops *hook = &hooks[nr_hooks];
 
+		if (rows[i].hook >= stapy_netfilter_hooks(rows[i].pf)) {
+			refuse(&rows[i], -EOPNOTSUPP);
+			continue;
+		}
 		hook->hook = on_packet;
 		hook->priv = &rows[i];
 		hook->pf = rows[i].pf;
 		hook->hooknum = rows[i].hook;
 		hook->priority = rows[i].priority;
+		nr_hooks++;
 	}
-	nr_hooks = count;
 	WRITE_ONCE(starting, current);
 	r = register_pernet_subsys(&namespaces);
 	WRITE_ONCE(starting, NULL);

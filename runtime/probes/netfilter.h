@@ -18,6 +18,8 @@ struct stapy_netfilter_row {
 	u8 pf;				/* NFPROTO_… */
 	u8 hook;
 	int priority;			/* smaller ones see a packet first */
+	/* run-time state below */
+	bool refused;			/* somewhere, and that was told */
 };
 
 extern const struct stapy_family stapy_netfilter;

@@ -50,29 +50,27 @@ static void stop(void *table, unsigned int count)
 		stapy_events_disarm(&rows[i].events);
 }
 
-/* What a machine counts differs. */
+/* What a machine counts differs: the session goes on without what it does not. */
 static int start(void *table, unsigned int count)
 {
 	struct stapy_perf_row *rows = table;
 	unsigned int i;
-	int error = 0;
 
-	for (i = 0; i < count && !error; i++) {
+	for (i = 0; i < count; i++) {
 		struct perf_event_attr attr = describe(&rows[i]);
-		int r = stapy_interrupted() ? -EINTR :
-			stapy_events_arm(&rows[i].site, &rows[i].events, &attr);
+		int r;
 
-		if (r && r != -EINTR)
-			stapy_control(rows[i].optional ? "warning" : "error",
-				      "probe %s registration error (rc %d)%s", rows[i].site.point,
-				      r, r == -ENOENT || r == -EOPNOTSUPP ?
-				      ": this machine does not count such events" : "");
-		if (r == -EINTR || !rows[i].optional)
-			error = r;
+		if (stapy_interrupted()) {
+			stop(rows, count);
+			return -EINTR;
+		}
+		r = stapy_events_arm(&rows[i].site, &rows[i].events, &attr);
+		if (r)
+			stapy_warn("probe %s registration error (rc %d)%s", rows[i].site.point, r,
+				   r == -ENOENT || r == -EOPNOTSUPP ?
+				   ": this machine does not count such events" : "");
 	}
-	if (error)
-		stop(rows, count);
-	return error;
+	return 0;
 }
 
 const struct stapy_family stapy_perf = {

@@ -11,7 +11,6 @@ struct stapy_perf_row {
 	u64 config;
 	u64 period;			/* events for a hit; 0: hz */
 	u64 hz;				/* hits in a second on each CPU; 0: the kernel's own tick */
-	bool optional;			/* not to be armed is no error */
 	/* run-time state below */
 	struct stapy_events events;
 };

@@ -18,16 +18,12 @@ _SOFTWARE, _CPU_CLOCK = 1, 0  # enum perf_type_id, enum perf_sw_ids of linux/per
 
 
 class PerfSite(Record):
-    """One kind of event; a ``period`` of 0 means ``hz``, and 0 of that the kernel's tick.
-
-    ``optional``: that a machine does not count such events is no error.
-    """
+    """One kind of event; a ``period`` of 0 means ``hz``, and 0 of that the kernel's tick."""
 
     type: int
     config: int
     period: int
     hz: int
-    optional: bool
 
 
 class Perf:
@@ -46,17 +42,16 @@ class Perf:
     def resolve(self, point: ProbePoint, services: Any) -> list[Match]:
         """One site; which events a machine counts is known when the session starts."""
         found = {c.name: c for c in point.components}
-        optional = point.optional or point.sufficient
         hz = self._number(found["hz"], "frequency", 1, MAX_HZ) if "hz" in found else 0
         if "profile" in found:
-            site = PerfSite(_SOFTWARE, _CPU_CLOCK, 0, hz, optional)
+            site = PerfSite(_SOFTWARE, _CPU_CLOCK, 0, hz)
         else:
             type = self._number(found["type"], "type", 0, 2**32 - 1)
             config = (number_of(found["config"]) or 0) & (2**64 - 1)
             period = 0 if hz else PERIOD
             if "sample" in found:
                 period = self._number(found["sample"], "sample", 1, _MAX)
-            site = PerfSite(type, config, period, hz, optional)
+            site = PerfSite(type, config, period, hz)
         return [Match(print_point(point), site)]
 
     @staticmethod
@@ -85,7 +80,6 @@ class Perf:
                 "config": site.config,
                 "period": site.period,
                 "hz": site.hz,
-                "optional": site.optional,
             }
             for site, point in zip(probe.sites, probe.points, strict=True)
         ]

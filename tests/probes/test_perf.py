@@ -23,14 +23,8 @@ from tests.probes.test_begin_end import rows
 )
 def test_row(point: str, type: int, config: int, period: int, hz: int) -> None:
     assert rows(f"probe {point} {{ println(1) }}", "perf") == [
-        {"point": point, "type": type, "config": config, "period": period, "hz": hz,
-         "optional": False}
-    ]  # fmt: skip
-
-
-def test_optional() -> None:
-    found = rows("probe perf.type(0).config(0)? { println(1) }", "perf")
-    assert [row["optional"] for row in found] == [True]
+        {"point": point, "type": type, "config": config, "period": period, "hz": hz}
+    ]
 
 
 @pytest.mark.parametrize(

@@ -163,8 +163,8 @@ def test_more_sessions_than_the_kernel_has_hotplug_states(
     text = f"""
     {ONLINE}
     all='{" ".join(names)}'
-    for name in $all; do eval insmod \\$$name || echo no $name; done
     for name in $all; do
+        eval insmod \\$$name || echo no $name
         (echo 'start 0' >&3; echo detach >&3) 3>/proc/stapy_$name/control
     done
     echo running=$(cat /sys/module/many*/parameters/stapy_state | grep -c running)

@@ -113,3 +113,33 @@ END
     found = figures(lines)
     assert found["out"] == found["in"] == 4 * PACKETS, found
     assert found["bytes"] == 2 * PACKETS * (100 + 120), found
+
+
+# The kernel has 1,024 hooks at most at one place.
+FULL = f"""
+probe {", ".join(['netfilter.hook("NF_INET_LOCAL_OUT").pf("NFPROTO_IPV4")'] * 1030)} {{ n++ }}
+probe netfilter.hook("NF_INET_LOCAL_OUT").pf("NFPROTO_IPV6") {{ others++ }}
+probe end {{ printf("hits=%d\\nothers=%d\\n", n, others) }}
+global n, others
+"""
+
+
+def test_hooks_that_the_kernel_refuses(guest: Machine, release: str, tmp_path: Path) -> None:
+    """They are warnings, one for each: the session goes on with the others, in all namespaces."""
+    modules = make(release, tmp_path, full=("-DSTP_NO_OVERLOAD", "-e", FULL))
+    text = f"""
+    cat >send.py <<'END'
+{SEND}
+END
+    cat >all.sh <<'END'
+    ip link set lo up; python3 send.py 4 1 1 0; python3 send.py 6 1 1 0; unshare -n true
+END
+    $run -c 'sh all.sh' $full 2>err; echo status=$?
+    echo warnings=$(grep -c '^WARNING: probe .* registration error (rc -7)$' err)
+    echo lines=$(wc -l <err); echo loaded=$(loaded full)
+    """
+    lines, result = shell(guest, modules, text, 120)
+    found = figures(lines)
+    assert found["status"] == found["loaded"] == 0, (lines, result.stderr)
+    assert found["warnings"] == found["lines"] == 6, (lines, result.stderr)
+    assert found["hits"] >= 1024 and found["hits"] % 1024 == 0 and found["others"] > 0, lines

@@ -97,3 +97,47 @@ def arm_and_run(
             r"WARNING: (probe \S+ registration error|Number of errors: 0|Skipped)", line
         ), errors
     return found
+
+
+# Thousands at once, registered one by one before ftrace or the kernel's text is asked.
+LONG_TO_ARM = {
+    "returns": 'kernel.function("[a-c]*").return',
+    "statements": 'kernel.statement("*@fs/open.c:*"), kernel.statement("*@fs/read_write.c:*")',
+}
+
+
+@pytest.mark.parametrize("name", LONG_TO_ARM)
+def test_a_signal_while_probes_are_armed(
+    name: str, guest: Machine, release: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """The session ends in a part of the time that arming takes, and nothing stays."""
+    if name == "statements":
+        request.getfixturevalue("package")
+    words = ("-DSTP_NO_OVERLOAD", "-DMAXSKIPPED=1000000000", "-e", COUNT % LONG_TO_ARM[name])
+    modules = make(release, tmp_path, many=words)
+    text = """
+    mountpoint -q /sys/kernel/tracing || mount -t tracefs none /sys/kernel/tracing
+    traced() { wc -l </sys/kernel/tracing/enabled_functions; }
+    insmod $many; exec 3<>/proc/stapy_many/control
+    t=$(now); echo 'start 0' >&3; full=$(($(now) - t)); echo full=${full}0
+    echo places=$(($(traced) + $(probes))); stop_by_hand; exec 3>&-; rmmod many
+    pause=$(printf '%d.%02d' $((full / 800)) $((full / 8 % 100)))
+    for signal in INT TERM KILL; do
+        $run $many >out 2>err & victim=$!
+        wait_for '[ "$(state many)" = running ] && [ -s out ]'; sleep $pause
+        t=$(now); kill -$signal $victim; wait $victim 2>/dev/null; echo $signal.status=$?
+        wait_for '[ $(loaded many) = 0 ]'; echo $signal.end=$(($(now) - t))0
+        echo $signal.left=$(($(traced) + $(probes) + $(folders))); echo "$(cat out)"
+        grep -v 'registration error\\|Skipped' err
+    done
+    """
+    lines, result = shell(guest, modules, text, 400)
+    found = figures(lines)
+    print(f"\n{found['places']} places, arm {found['full']} ms", *lines)
+    assert found["places"] >= 700, (found, result.stderr)
+    for signal, status in (("INT", 0), ("TERM", 0), ("KILL", 137)):
+        assert found[f"{signal}.status"] == status, (lines, result.stderr)
+        assert found[f"{signal}.left"] == 0, lines
+        assert found[f"{signal}.end"] < found["full"] / 2, lines
+    rest = [line for line in lines if "=" not in line]
+    assert rest == ["armed"] * 3, lines  # which begin probes say
