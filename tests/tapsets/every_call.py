@@ -33,7 +33,7 @@ ARENA, Z, SIZE = 0x20000000, 0x20008000, 0x10000
 BAD, M32 = 0x1000, 0xFFFFFFFF
 PID, UID, GID = os.getpid(), os.getuid(), os.getgid()
 LIBC = ctypes.CDLL(None, use_errno=True)
-HEX = {"mmap", "mmap2", "mremap", "shmat"}
+HEX = {"mmap", "mmap2", "mremap", "shmat", "sgetmask"}
 OCTAL = {"umask"}
 MAKES_FD = re.compile(
     r"socket$|open|accept|eventfd|epoll_create|inotify_init|timerfd_create|memfd|userfaultfd"

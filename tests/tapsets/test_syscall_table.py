@@ -109,6 +109,7 @@ def test_text_parses(name: str) -> None:
         ("fd:int", ["fd = __syscall_arg(1) << 32 >> 32"]),
         ("at:ptr", ["at = __syscall_arg(1)"]),
         ("pos:loff", ["pos = __syscall_loff(1)"]),
+        ("count:long", ["count = __syscall_long(1)"]),
         ("flags=__f", ["flags = __syscall_arg(1) & 0xffffffff", "flags_str = __f(flags)"]),
         ("flags==__f", ["flags = __syscall_arg(1)", "flags_str = __f(flags)"]),
         ("sig=__f/sig_name", ["sig = __syscall_arg(1) & 0xffffffff", "sig_name = __f(sig)"]),
@@ -164,6 +165,7 @@ GURU_TEXTS = generate(TABLE, GURU)
         ("fd:int", ["if (@probewrite(fd)) set_int_arg(1, fd)"]),
         ("flags=__f", ["if (@probewrite(flags)) set_uint_arg(1, flags)"]),
         ("- at:ptr", ["if (@probewrite(at)) set_ulong_arg(2, at)"]),
+        ("count:long", ["if (@probewrite(count)) set_long_arg(1, count)"]),
         ("pos:loff", []),
         (
             "p:path",

@@ -83,11 +83,12 @@ _ARGUMENT = re.compile(
 # How a variable was made of the raw argument, and the function that stores it there again.
 _SETTERS = {
     "$": "set_ulong_arg",
+    "$long": "set_long_arg",
     "$ << 32 >> 32": "set_int_arg",
     "$ & 0xffffffff": "set_uint_arg",
     'user_string($, "<unavailable>")': "set_user_string_arg",
 }
-_RAW = re.compile(r"\$(next|loff|[1-6])?")
+_RAW = re.compile(r"\$(next|loff|long|[1-6])?")
 
 
 def names(text: str) -> list[str]:
@@ -188,14 +189,17 @@ class _Source(Record):
 
     argument: str
     position: str
+    signed: str  # 32-bit calls have it in 32 bits, with a sign
 
 
-_PLAIN = _Source("ulong_arg({})", "longlong_arg({})")
-_WRAPPED = _Source("__syscall_arg({})", "__syscall_loff({})")
+_PLAIN = _Source("ulong_arg({})", "longlong_arg({})", "long_arg({})")
+_WRAPPED = _Source("__syscall_arg({})", "__syscall_loff({})", "__syscall_long({})")
 # What the call was given, known when it returns.
-_PLAIN_SAVED = _Source("@entry(ulong_arg({}))", "@entry(longlong_arg({}))")
-_WRAPPED_SAVED = _Source("@entry(__syscall_arg({}))", "@entry(__syscall_loff({}))")
-_TRACED = _Source("__syscall_regs_arg($regs, {})", "__syscall_regs_arg($regs, {})")
+_PLAIN_SAVED = _Source("@entry(ulong_arg({}))", "@entry(longlong_arg({}))", "@entry(long_arg({}))")
+_WRAPPED_SAVED = _Source(
+    "@entry(__syscall_arg({}))", "@entry(__syscall_loff({}))", "@entry(__syscall_long({}))"
+)
+_TRACED = _Source(*["__syscall_regs_arg($regs, {})"] * 3)
 
 
 def _fill(template: str, variable: str, index: int, source: _Source) -> str:
@@ -205,6 +209,8 @@ def _fill(template: str, variable: str, index: int, source: _Source) -> str:
         which = found[1]
         if which == "loff":
             return source.position.format(index)
+        if which == "long":
+            return source.signed.format(index)
         if which == "next":
             return source.argument.format(index + 1)
         return source.argument.format(which or index)
@@ -330,8 +336,9 @@ def _row(row: Call, kinds: dict[str, Kind], facts: Facts) -> list[str]:
     parts = []
     prefixes = _WRAPPERS.get(facts.arch, [])
     if not row.arguments:
-        # Calls without arguments have one function; the other names are aliases of it.
-        prefixes = prefixes[:1]
+        # Calls without arguments have one function; the other names are aliases of it, but for
+        # functions that 32-bit programs have for themselves.
+        prefixes = prefixes[:1] + [prefix for prefix in prefixes[1:] if "compat" in prefix]
     wrapped = [prefix + function for function in row.functions for prefix in prefixes]
     plain = ["sys_" + function for function in row.functions]
     gates = []
