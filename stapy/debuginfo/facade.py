@@ -1,6 +1,6 @@
-"""The one facade of this package: questions about a kernel, answered by the cheapest rung.
+"""The one facade of this package: questions about a kernel, answered by the cheapest source.
 
-The ladder, the same for every question:
+The sources, in this order for every question:
 
 1. BTF of the kernel or module: functions with their parameters, types,
    enumerators, tracepoints (``btf/``; opened through the cache by ``loading.py``);
@@ -8,8 +8,8 @@ The ladder, the same for every question:
 3. DWARF (``dwarf/``), for files and lines, inlined instances and locals;
 4. nothing: `Debuginfo.missing_hint` says what to install.
 
-Each answer names its rung.  Nothing here raises `DebuginfoError`: a damaged
-file is reported once as a warning and its rung is left out.
+Each answer names its source.  Nothing here raises `DebuginfoError`: a damaged
+file is reported once as a warning and that source is left out.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from stapy.kernel.release import install_command
 from stapy.kernel.target import Kernel
 
 if TYPE_CHECKING:
-    from stapy.debuginfo.dwarf.query.answers import Place
+    from stapy.debuginfo.dwarf.query.answers import CodePlace
     from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
-    from stapy.debuginfo.lookup.addresses import Entry
+    from stapy.debuginfo.lookup.addresses import FunctionStart
     from stapy.debuginfo.lookup.line_pack import LineTable
 
 T = TypeVar("T")
@@ -69,7 +69,7 @@ class Debuginfo(KernelUnits):
         """The DWARF of the kernel (None) or of a module; None when there is none.
 
         Without ``download`` only what is installed counts: for what is nice to have
-        nothing is fetched from a server.  What a `Place` says is to be asked of the
+        nothing is fetched from a server.  What a `CodePlace` says is to be asked of the
         file of its ``module``.
         """
         return self._files.of(module, download=download)
@@ -77,7 +77,7 @@ class Debuginfo(KernelUnits):
     # --- functions -------------------------------------------------------
 
     def functions(self, pattern: str, module: str | None = None) -> list[FunctionSite]:
-        """Functions whose name matches, sorted by module and name.
+        """Find functions whose name matches, sorted by module and name.
 
         Of a pattern with wildcards, only what BTF (or, without it, the symbol
         table) calls a function and what the kernel lets one probe; ``__pfx_``
@@ -91,7 +91,7 @@ class Debuginfo(KernelUnits):
         return self._functions.matching(pattern, module)
 
     def function(self, name: str, module: str | None = None) -> FunctionSite | None:
-        """The function of exactly this name, wherever it lies."""
+        """Find the function of exactly this name, wherever it lies."""
         return self._functions.named(name, module)
 
     def places(
@@ -104,7 +104,7 @@ class Debuginfo(KernelUnits):
         download: bool = True,
         known: Container[tuple[str, str | None]] = (),
     ) -> Places:
-        """What DWARF knows about ``name[@file[:line|:first-last|:*|+offset]]``.
+        """Ask DWARF about ``name[@file[:line|:first-last|:*|+offset]]``.
 
         With ``entries`` lines stand for the functions that they are in.
         Out of line functions and inlined instances, or the statements at lines,
@@ -122,18 +122,18 @@ class Debuginfo(KernelUnits):
             text, module, nearest=nearest, entries=entries, download=download, known=known
         )
 
-    def site_at(self, place: Place) -> FunctionSite:
-        """A place of DWARF with what the cheaper rungs know about it."""
+    def site_at(self, place: CodePlace) -> FunctionSite:
+        """Describe a place of DWARF with what the cheaper sources know about it."""
         from stapy.debuginfo.lookup.places import PlaceLookup
 
         return PlaceLookup(self, self._functions, self._files).site_at(place)
 
-    def function_at(self, address: int, module: str | None = None) -> Entry | None:
-        """The function that a link address lies in, by tables of symbols alone."""
+    def function_at(self, address: int, module: str | None = None) -> FunctionStart | None:
+        """Find the function that a link address lies in, by tables of symbols alone."""
         return self.safe(None, addresses.function_at, self, self._functions, address, module)
 
-    def place_of(self, symbol: str, module: str | None = None) -> Place | None:
-        """The first instruction of a symbol's function by DWARF; None without, or with several.
+    def place_of(self, symbol: str, module: str | None = None) -> CodePlace | None:
+        """Find the first instruction of a symbol's function by DWARF; None if not just one.
 
         For functions that BTF does not describe, such as ``f.isra.0``: their
         parameters are where DWARF says, if anywhere.
@@ -142,7 +142,7 @@ class Debuginfo(KernelUnits):
         return None if dwarf is None else self.safe(None, dwarf.place_of, symbol)
 
     def prototype(self, symbol: str, module: str | None = None) -> c.Function | None:
-        """A function's parameters and result by BTF or else by DWARF."""
+        """Read a function's parameters and result from BTF or else from DWARF."""
         known = self.function(symbol, module)
         if known is not None and known.type is not None:
             return known.type
@@ -153,7 +153,7 @@ class Debuginfo(KernelUnits):
         return found
 
     def line_table(self, module: str | None = None) -> LineTable | None:
-        """The lines of the kernel or a module for lookups at run time; None without DWARF."""
+        """Pack the lines of the kernel or a module for lookups at run time; None without DWARF."""
         from stapy.debuginfo.lookup import line_pack
 
         dwarf = self.dwarf_of(module)
@@ -169,7 +169,7 @@ class Debuginfo(KernelUnits):
         return module is None and name in self.kernel.exports
 
     def symbol_kinds(self, name: str) -> list[str] | None:
-        """Kinds (nm's letters) of the kernel's symbols of a name; None without a full table.
+        """List the kinds (nm's letters) of the kernel's symbols of a name; None without a table.
 
         Symbols of data are in the kernel's own table and in ``/proc/kallsyms``,
         not in what is kept of an unpacked ``vmlinux``.
@@ -179,8 +179,8 @@ class Debuginfo(KernelUnits):
             return None
         return symbols.kinds(name)
 
-    def near_symbols(self, name: str, limit: int = 3) -> list[str]:
-        """Symbols of the kernel's data whose names are like a wrong one."""
+    def similar_symbols(self, name: str, limit: int = 3) -> list[str]:
+        """Suggest symbols of the kernel's data whose names are like a wrong one."""
         return similar.symbols(self, name, limit)
 
     def exported(self, name: str) -> bool:
@@ -188,7 +188,7 @@ class Debuginfo(KernelUnits):
         return name in self.kernel.exports
 
     def exporter(self, name: str) -> str | None:
-        """Who defines a function that modules link to: "kernel" or a module; None: nobody does."""
+        """Say who defines what modules link to: "kernel" or a module; None: nobody does."""
         found = self.kernel.exports.get(name)
         if found is not None:
             return "kernel" if found.owner == "vmlinux" else module_name(found.owner)
@@ -206,21 +206,21 @@ class Debuginfo(KernelUnits):
         return self._types.type(name, list(modules))
 
     def complete(self, type: c.CType, modules: Iterable[str] = ()) -> c.CType:
-        """The definition of a struct that is only declared where it was met, else the same."""
+        """Find the definition of a struct that is only declared where it was met, else keep it."""
         if isinstance(type, c.Struct) and type.declaration:
             return self.type(f"{type.kind} {type.name}", modules) or type
         return type
 
     def enumerator(self, name: str, modules: Iterable[str] = ()) -> int | None:
-        """The value of an enumeration constant: of ``modules``, then of the kernel."""
+        """Look up the value of an enumeration constant: of ``modules``, then of the kernel."""
         return self._types.enumerator(name, list(modules))
 
     def variable(self, name: str, modules: Iterable[str] = ()) -> c.CType | None:
-        """The type of a global variable, where BTF knows it (per-CPU variables)."""
+        """Look up the type of a global variable, where BTF knows it (per-CPU variables)."""
         return self._types.variable(name, list(modules))
 
     def per_cpu(self, name: str, module: str | None = None) -> tuple[c.CType, int] | None:
-        """Type of a per-CPU variable and its offset in each CPU's area, by BTF.
+        """Look up the type of a per-CPU variable and its offset in each CPU's area, by BTF.
 
         Of the kernel (None) or of a module, which has areas of its own.
         """
@@ -231,7 +231,7 @@ class Debuginfo(KernelUnits):
     # --- tracepoints -----------------------------------------------------
 
     def tracepoints(self, pattern: str, module: str | None = None) -> list[Tracepoint]:
-        """Tracepoints that match ``name`` or ``system:name``, both with wildcards.
+        """Find tracepoints that match ``name`` or ``system:name``, both with wildcards.
 
         Without ``module`` (a pattern, too): those of the kernel and, for a pattern
         that matches none of them, those of all its modules.
@@ -240,25 +240,26 @@ class Debuginfo(KernelUnits):
 
     # --- help ------------------------------------------------------------
 
-    def near(self, name: str, limit: int = 3, module: str | None = None) -> list[str]:
-        """Functions whose names are like a wrong one."""
+    def similar_functions(self, name: str, limit: int = 3, module: str | None = None) -> list[str]:
+        """Suggest functions whose names are like a wrong one."""
         return similar.functions(self, name, limit, module)
 
-    def near_tracepoints(self, name: str, limit: int = 3) -> list[str]:
-        """The same for tracepoints."""
+    def similar_tracepoints(self, name: str, limit: int = 3) -> list[str]:
+        """Suggest tracepoints whose names are like a wrong one."""
         return similar.tracepoints(self, self._tracepoints, name, limit)
 
-    def near_types(self, name: str, limit: int = 3) -> list[str]:
-        """The same for structs, unions and enums; ``name`` with or without that word."""
+    def similar_types(self, name: str, limit: int = 3) -> list[str]:
+        """Suggest structs, unions and enums; ``name`` is with or without that word."""
         return similar.types(self, name, limit)
 
-    def near_enumerators(self, name: str, limit: int = 3) -> list[str]:
-        """The same for enumeration constants."""
+    def similar_enumerators(self, name: str, limit: int = 3) -> list[str]:
+        """Suggest enumeration constants whose names are like a wrong one."""
         return similar.enumerators(self, name, limit)
 
     def missing_hint(self, what: str) -> str:
-        """What to install for ``lines``, ``inlines``, ``locals`` (debuginfo), ``headers``, ``btf``.
+        """Say what to install for ``what``.
 
+        That is ``lines``, ``inlines``, ``locals`` (debuginfo), ``headers`` or ``btf``.
         A sentence with a command that can be pasted.
         """
         release = self.kernel.release

@@ -1,6 +1,6 @@
 """Opens the type information and symbols of one kernel and its modules, through the cache.
 
-The rungs for a kernel, cheapest first: the cache, ``/sys/kernel/btf`` and
+The sources for a kernel, cheapest first: the cache, ``/sys/kernel/btf`` and
 ``/proc/kallsyms`` when it runs, its packed image in ``/boot``, an unpacked
 ``vmlinux`` with BTF in its build tree or in the debug package's folder.
 """

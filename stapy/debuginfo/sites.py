@@ -8,7 +8,7 @@ from stapy.debuginfo import ctypes as c
 from stapy.record import Record, new
 
 if TYPE_CHECKING:
-    from stapy.debuginfo.dwarf.query.answers import Place
+    from stapy.debuginfo.dwarf.query.answers import CodePlace
 
 BTF = "BTF"
 SYMBOLS = "symbol table"
@@ -21,7 +21,7 @@ class FunctionSite(Record):
 
     ``type`` is None when only its name is known.  ``section`` is "" or says why
     the kernel refuses to probe it (a value of `symbols.MARKS`; ".init.text" is
-    gone after boot).  ``copies`` counts the functions of this name.
+    gone after boot).  ``namesakes`` counts the functions of this name.
 
     ``ambiguity`` says why ``type`` may be that of another function, "" when it is not.
 
@@ -32,10 +32,10 @@ class FunctionSite(Record):
     name: str
     module: str | None
     type: c.Function | None
-    rung: str
+    source: str
     section: str = ""
-    copies: int = 1
-    place: Place | None = None
+    namesakes: int = 1
+    place: CodePlace | None = None
     ambiguity: str = ""
 
 

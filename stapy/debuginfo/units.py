@@ -37,7 +37,7 @@ class KernelUnits:
 
     @property
     def loaded(self) -> Loaded:
-        """The kernel's own data."""
+        """Open the kernel's own data."""
         if self._kernel is None:
             self._kernel = load_kernel(self.kernel, self.cache)
             if self._kernel.btf is None:
@@ -47,11 +47,11 @@ class KernelUnits:
 
     @property
     def btf(self) -> Btf | None:
-        """The kernel's BTF."""
+        """Open the kernel's BTF."""
         return self.loaded.btf
 
     def module(self, name: str) -> Loaded | None:
-        """A module's data, None when the kernel has no such module."""
+        """Open a module's data, None when the kernel has no such module."""
         name = name.replace("-", "_")
         if name in ("kernel", "vmlinux"):  # how scripts name the kernel itself among modules
             return None
@@ -63,18 +63,18 @@ class KernelUnits:
         return self._modules[name]
 
     def module_names(self, pattern: str = "*") -> list[str]:
-        """Modules of this kernel whose name matches, sorted; ``-`` reads as ``_``."""
+        """List modules of this kernel whose name matches, sorted; ``-`` reads as ``_``."""
         pattern = pattern.replace("-", "_") if "[" not in pattern else pattern
         if not has_wildcard(pattern):
             return [pattern] if self.module(pattern) is not None else []
         return sorted(filter(matcher(pattern), self.kernel.modules.files()))
 
     def built_in(self, pattern: str) -> list[str]:
-        """What could be modules, but is part of this kernel: names that match."""
+        """List what could be modules, but is part of this kernel: names that match."""
         return sorted(filter(matcher(pattern.replace("-", "_")), self.kernel.modules.builtin()))
 
     def build_ids(self, modules: Iterable[str]) -> dict[str, str]:
-        """Build-ids of what was asked about: "kernel", and those of ``modules`` (names).
+        """List the build-ids of what was asked about: "kernel", and those of ``modules`` (names).
 
         What a script was translated with holds for these builds only.
         """
@@ -85,7 +85,7 @@ class KernelUnits:
         return {name: row.build_id for name, row in opened.items() if row and row.build_id}
 
     def module_files(self) -> list[Path]:
-        """Files of the modules that were asked about, and the list of all where that was read."""
+        """List files of the modules asked about, and the list of all where that was read."""
         folder = self.kernel.modules_dir
         listing = folder / "modules.dep" if folder is not None else None
         names = [*self._modules, *self._noted]
@@ -93,11 +93,11 @@ class KernelUnits:
         return [path for path in [*found, listing if found else None] if path is not None]
 
     def note(self, modules: list[str]) -> None:
-        """An answer depends on modules that did not have to be opened."""
+        """Remember that an answer depends on modules that did not have to be opened."""
         self._noted += modules
 
     def loaded_modules(self) -> list[str]:
-        """Modules that are loaded, when this kernel runs here."""
+        """List the modules that are loaded, when this kernel runs here."""
         return loaded_modules() if self.kernel.running else []
 
     def warn(self, text: str) -> None:
@@ -106,7 +106,7 @@ class KernelUnits:
         self._diagnostics.warning("W0680", f"debug information left out: {text}")
 
     def safe(self, otherwise: T, question: Callable[..., T], *arguments: object) -> T:
-        """An answer, or ``otherwise`` and a warning when the file turns out to be damaged."""
+        """Answer, or give ``otherwise`` and a warning, when the file turns out to be damaged."""
         try:
             return question(*arguments)
         except DebuginfoError as error:
@@ -114,11 +114,11 @@ class KernelUnits:
             return otherwise
 
     def kept(self, key: str, make: Callable[[], bytes]) -> Buffer:
-        """A content that is made of debug information, once for a key."""
+        """Make a content out of debug information, once for a key."""
         return kept(self.cache, key, make)
 
     def units(self, module: str | None) -> Iterator[tuple[str | None, Loaded]]:
-        """The kernel (None), or the modules of a name that may have wildcards."""
+        """Open the kernel (None), or the modules of a name that may have wildcards."""
         if module is None:
             yield None, self.loaded
             return

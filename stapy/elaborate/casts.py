@@ -66,7 +66,7 @@ def _missing_type(low: Lowerer, name: str, module: str, span: Span) -> p.Expr:
     hint = "look at the spelling; 'struct x', 'union x', 'enum x' and typedefs are known"
 
     def similar(item: Diagnostic) -> None:
-        near = low.services.debuginfo.near_types(name.strip("* "), 2)
+        near = low.services.debuginfo.similar_types(name.strip("* "), 2)
         item.hint = f"did you mean {listed(near)}?" if near else item.hint
 
     text = f"type definition '{name}' not found in '{where}'"
@@ -162,7 +162,7 @@ def at_enum(low: Lowerer, node: n.AtEnum) -> p.Expr:
         return p.Const(node.span, p.LONG, value)
 
     def similar(item: Diagnostic) -> None:
-        near = low.services.debuginfo.near_enumerators(node.name, 2)
+        near = low.services.debuginfo.similar_enumerators(node.name, 2)
         item.hint = f"did you mean {listed(near)}?" if near else ""
 
     text = f"enumerator '{node.name}' not found"

@@ -61,7 +61,7 @@ def _missing(
     explain = None
 
     def similar(item: Diagnostic) -> None:
-        near = low.services.debuginfo.near_symbols(name, 2)
+        near = low.services.debuginfo.similar_symbols(name, 2)
         item.hint = f"did you mean {listed(near)}?" if near else ""
 
     if without:

@@ -20,7 +20,7 @@ def list_points(scripts: list[Script], services: Services, variables: bool) -> l
     """Points that the scripts' probes stand for; with their variables for -L.
 
     An alias is listed under its own name, everything else as it was resolved.
-    With -v the variables are followed by the rung of the ladder that told of them.
+    With -v the variables are followed by the source that told of them.
     """
     from stapy.elaborate.resolve import Resolver
 
@@ -78,15 +78,15 @@ def _described(raw: Raw, resolver: Resolver) -> list[str]:
 
 def _rungs(site: Any) -> str:
     """Who told of a place and of its types, as a comment."""
-    rung = getattr(site, "rung", "")
-    if not rung:
+    source = getattr(site, "source", "")
+    if not source:
         return ""
     types = "BTF" if getattr(site, "type", None) is not None else ""
     if not types and getattr(site, "place", None) is not None:
         types = "DWARF"
     if not types:
-        return f" /* {rung}, no types */"
-    return f" /* {rung} */" if types == rung else f" /* {rung}, types: {types} */"
+        return f" /* {source}, no types */"
+    return f" /* {source} */" if types == source else f" /* {source}, types: {types} */"
 
 
 def _locals(raw: Raw, resolver: Resolver) -> list[tuple[str, str]]:

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
 
     from stapy.debuginfo.ctypes import CType, Function, Parameter
-    from stapy.debuginfo.dwarf.query.answers import Place
+    from stapy.debuginfo.dwarf.query.answers import CodePlace
     from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
     from stapy.debuginfo.facade import Places
-    from stapy.debuginfo.lookup.addresses import Entry
+    from stapy.debuginfo.lookup.addresses import FunctionStart
     from stapy.parse.nodes import Script
 
 
@@ -48,8 +48,8 @@ class FunctionSiteLike(Protocol):
     name: str
     module: str | None
     type: Function | None
-    rung: str
-    copies: int
+    source: str
+    namesakes: int
 
 
 class TracepointLike(Protocol):
@@ -82,7 +82,7 @@ class DebuginfoLike(Protocol):
     def symbol_kinds(self, name: str) -> list[str] | None:
         """Kinds of the kernel's symbols of a name; None when that cannot be known."""
 
-    def near_symbols(self, name: str, limit: int = 3) -> list[str]:
+    def similar_symbols(self, name: str, limit: int = 3) -> list[str]:
         """Symbols with similar names."""
 
     def variable(self, name: str) -> CType | None:
@@ -91,7 +91,7 @@ class DebuginfoLike(Protocol):
     def dwarf_of(self, module: str | None, *, download: bool = True) -> DwarfFile | None:
         """The debug file of the kernel (None) or of a module."""
 
-    def place_of(self, symbol: str, module: str | None = None) -> Place | None:
+    def place_of(self, symbol: str, module: str | None = None) -> CodePlace | None:
         """The first instruction of a symbol's function by DWARF."""
 
     def exported(self, name: str) -> bool:
@@ -106,19 +106,19 @@ class DebuginfoLike(Protocol):
     def tracepoints(self, pattern: str, module: str | None = None) -> Sequence[TracepointLike]:
         """Tracepoints by ``name`` or ``system:name``."""
 
-    def near(self, name: str, n: int = 3) -> list[str]:
+    def similar_functions(self, name: str, n: int = 3) -> list[str]:
         """Functions with similar names."""
 
-    def near_types(self, name: str, limit: int = 3) -> list[str]:
+    def similar_types(self, name: str, limit: int = 3) -> list[str]:
         """Types with similar names."""
 
-    def near_enumerators(self, name: str, limit: int = 3) -> list[str]:
+    def similar_enumerators(self, name: str, limit: int = 3) -> list[str]:
         """Enumeration constants with similar names."""
 
-    def near_tracepoints(self, name: str, limit: int = 3) -> list[str]:
+    def similar_tracepoints(self, name: str, limit: int = 3) -> list[str]:
         """Tracepoints with similar names."""
 
-    def function_at(self, address: int, module: str | None = None) -> Entry | None:
+    def function_at(self, address: int, module: str | None = None) -> FunctionStart | None:
         """The function that a link address lies in, by tables of symbols."""
 
     def exporter(self, name: str) -> str | None:

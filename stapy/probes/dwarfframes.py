@@ -19,7 +19,7 @@ from stapy.probes.dwarfmachine import Machine
 from stapy.probes.dwarfnumbers import WORD, Unavailable, add, address_of, register
 
 if TYPE_CHECKING:
-    from stapy.debuginfo.dwarf.query.answers import Place
+    from stapy.debuginfo.dwarf.query.answers import CodePlace
     from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
     from stapy.debuginfo.dwarf.read.frames import Address, Row
 
@@ -32,7 +32,7 @@ _MAX_CALLERS = 64
 class Here:
     """The call that a probe is in: what registers have now."""
 
-    def __init__(self, place: Place, dwarf: DwarfFile) -> None:
+    def __init__(self, place: CodePlace, dwarf: DwarfFile) -> None:
         self.place = place
         self.dwarf = dwarf
 
@@ -117,7 +117,7 @@ class Here:
 class Caller(Here):
     """The call from which another one was made: registers as they will be on return."""
 
-    def __init__(self, inner: Here, place: Place) -> None:
+    def __init__(self, inner: Here, place: CodePlace) -> None:
         super().__init__(place, inner.dwarf)
         self._inner = inner
 

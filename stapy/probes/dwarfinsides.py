@@ -14,7 +14,7 @@ from stapy.probes.family import Match, PointError, number_of, print_component, t
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from stapy.debuginfo.dwarf.query.answers import Place
+    from stapy.debuginfo.dwarf.query.answers import CodePlace
     from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
     from stapy.debuginfo.sites import FunctionSite
     from stapy.parse.nodes import PointComponent, ProbePoint
@@ -85,7 +85,7 @@ class _Matches:
         self.matches: list[Match] = []
         self.refused = ""
 
-    def add(self, place: Place, texts: dict[str, str], callers: Frames) -> None:
+    def add(self, place: CodePlace, texts: dict[str, str], callers: Frames) -> None:
         """One place; ``texts`` are printed for the components of those names."""
         if place.module is not None:
             texts.setdefault("module", f"module({quote(place.module)})")
@@ -130,7 +130,7 @@ def _no_function(result: _Matches, spec: Spec, files: list[DwarfFile]) -> PointE
     component = result.found["function"]
 
     def explain(error: PointError) -> None:
-        near = result.services.debuginfo.near(spec.function, 2, files[0].module)
+        near = result.services.debuginfo.similar_functions(spec.function, 2, files[0].module)
         if near:
             error.hint = "did you mean " + " or ".join(f"'{name}'" for name in near) + "?"
 

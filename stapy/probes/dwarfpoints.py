@@ -275,13 +275,13 @@ def kprobe_site(site: FunctionSite, found: dict[str, PointComponent]) -> KprobeS
         "return" in found,
         Kprobe.maxactive(found.get("maxactive")),
         site.type,
-        site.rung,
+        site.source,
         place,
     )
 
 
 def declared(name: str, module: str | None, services: Any) -> str:
-    """``name@file:line`` of a function that cheaper rungs found, where DWARF is at hand for it.
+    """``name@file:line`` of a function that cheaper sources found, where DWARF is at hand for it.
 
     Functions of one name are several, and which is meant is not known: the name alone.
     """
@@ -375,5 +375,5 @@ def _name_others(error: PointError, text: str, dwarf: DwarfFile) -> None:
             error.notes = [f"'{spec.function}' is in {listed(files, '')}"]
             near = [f"{spec.function}@{file}" for file in files[:1]]
     if not near and spec.named:
-        near = nearest(spec.function, dwarf.index.near(spec.function), 2)
+        near = nearest(spec.function, dwarf.index.similar(spec.function), 2)
     error.hint = f"did you mean {listed(near)}?" if near else ""

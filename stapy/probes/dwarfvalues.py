@@ -25,7 +25,7 @@ from stapy.probes.dwarfnumbers import (
 )
 
 if TYPE_CHECKING:
-    from stapy.debuginfo.dwarf.query.answers import Place
+    from stapy.debuginfo.dwarf.query.answers import CodePlace
     from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
     from stapy.debuginfo.dwarf.read.expressions import Op
     from stapy.debuginfo.dwarf.read.variables import Variable
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _MAX_BYTES = 4096  # of a value that is nowhere in memory
 
 
-def describe(variable: Variable, place: Place, dwarf: DwarfFile) -> TargetVariable:
+def describe(variable: Variable, place: CodePlace, dwarf: DwarfFile) -> TargetVariable:
     """A variable at a place; `Unavailable` when it cannot be had there."""
     name, type, ops = "$" + variable.name, variable.type, variable.ops
     if not ops:
@@ -67,7 +67,7 @@ def describe(variable: Variable, place: Place, dwarf: DwarfFile) -> TargetVariab
 
 
 def _pointing(
-    name: str, type: ctypes.CType, op: Op, place: Place, dwarf: DwarfFile
+    name: str, type: ctypes.CType, op: Op, place: CodePlace, dwarf: DwarfFile
 ) -> TargetVariable:
     """A pointer that the compiler has replaced by what it points to."""
 

@@ -16,7 +16,7 @@ from stapy.probes.dwarfvalues import describe
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from stapy.debuginfo.dwarf.query.answers import Place
+    from stapy.debuginfo.dwarf.query.answers import CodePlace
     from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
     from stapy.debuginfo.dwarf.read.variables import Variable
 
@@ -25,7 +25,7 @@ _SHOWN_RUNS = 3  # of lines, in a message
 
 def scope(site: Any, services: Any) -> TargetScope:
     """Parameters and locals at a place."""
-    place: Place = site.place
+    place: CodePlace = site.place
     dwarf: DwarfFile = services.debuginfo.dwarf_of(place.module)
     found: dict[str, TargetVariable] = {}
     parameters: list[str] = []
@@ -53,7 +53,7 @@ def scope(site: Any, services: Any) -> TargetScope:
     )
 
 
-def outside(place: Place, services: Any) -> Callable[[str], tuple[ctypes.CType, Expr] | None]:
+def outside(place: CodePlace, services: Any) -> Callable[[str], tuple[ctypes.CType, Expr] | None]:
     """How to find the globals and statics that the source of a place sees."""
     dwarf = services.debuginfo.dwarf_of(place.module)
 
@@ -69,7 +69,7 @@ def outside(place: Place, services: Any) -> Callable[[str], tuple[ctypes.CType, 
 
 def return_scope(site: Any, entry: TargetScope, services: Any) -> TargetScope:
     """The result of a function that only DWARF describes; parameters are saved at its entry."""
-    place: Place = site.place
+    place: CodePlace = site.place
     debuginfo = services.debuginfo
     own: dict[str, TargetVariable] = {}
     dwarf = debuginfo.dwarf_of(place.module)
@@ -91,7 +91,7 @@ def return_scope(site: Any, entry: TargetScope, services: Any) -> TargetScope:
     )
 
 
-def _where_else(variable: Variable, place: Place, dwarf: DwarfFile, why: str) -> str:
+def _where_else(variable: Variable, place: CodePlace, dwarf: DwarfFile, why: str) -> str:
     """Why a variable is not there, and the nearest lines of its function where it is."""
     runs = dwarf.lines_with(place, variable) if variable.ranges else []
     if not runs:

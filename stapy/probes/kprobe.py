@@ -25,7 +25,7 @@ from stapy.record import Record, new, replace
 
 if TYPE_CHECKING:
     from stapy.debuginfo.ctypes import Function
-    from stapy.debuginfo.dwarf.query.answers import Place
+    from stapy.debuginfo.dwarf.query.answers import CodePlace
     from stapy.ir.scope import TargetScope
     from stapy.parse.nodes import PointComponent, ProbePoint
 
@@ -52,8 +52,8 @@ class KprobeSite(Record):
     is_return: bool
     maxactive: int
     type: Function | None = None
-    rung: str = ""
-    place: Place | None = None
+    source: str = ""
+    place: CodePlace | None = None
     callers: Frames = new(list)
     spare: bool = False
     doubt: str = ""
@@ -150,7 +150,7 @@ class Kprobe:
             if (item.name, item.module) in seen:
                 continue
             moved = services.options.prologue_search and not is_return
-            if (item.copies > 1 or item.ambiguity or moved) and self._has_dwarf(
+            if (item.namesakes > 1 or item.ambiguity or moved) and self._has_dwarf(
                 point, item.module, services
             ):
                 complete = False
@@ -170,7 +170,7 @@ class Kprobe:
                 refused = f"'{item.name}' must not be probed: {why}"
                 continue
             site = KprobeSite(
-                item.name, item.module, 0, 0, is_return, maxactive, item.type, item.rung
+                item.name, item.module, 0, 0, is_return, maxactive, item.type, item.source
             )
             site.doubt = "" if wild else item.ambiguity
             site.spare = wild and item.type is None and "." in item.name
@@ -232,7 +232,7 @@ class Kprobe:
             if _only_inlined(pattern, module, services):
                 error.notes = [f"'{pattern}' is inlined wherever it is called, .inline probes that"]
                 return
-            near = services.debuginfo.near(pattern, 5, module)
+            near = services.debuginfo.similar_functions(pattern, 5, module)
             if near:
                 error.message = f"no match (similar functions: {', '.join(near)})"
                 error.hint = "did you mean " + " or ".join(f"'{n}'" for n in near[:2]) + "?"

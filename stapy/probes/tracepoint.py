@@ -66,7 +66,7 @@ class Tracepoint:
             if call:
                 error.hint = f"use {call}: the trace events of system calls are no tracepoints"
                 return
-            near = services.debuginfo.near_tracepoints(pattern, 5)
+            near = services.debuginfo.similar_tracepoints(pattern, 5)
             if near:
                 error.message = f"no match (similar tracepoints: {', '.join(near)})"
                 error.hint = f"did you mean '{near[0]}'?"

@@ -116,7 +116,7 @@ class Watchpoint:
         if kinds is None:
             return  # no table of symbols: the kernel will tell
         if not kinds:
-            raise _no_match("symbol", symbol, component, info.near_symbols)
+            raise _no_match("symbol", symbol, component, info.similar_symbols)
         if all(kind[:1] in "aA" for kind in kinds) or info.variable(symbol) is not None:
             raise PointError(
                 "E0234",
@@ -138,15 +138,15 @@ class Watchpoint:
                 notes = [f"'{symbol}' must not be probed: {why}"]
                 hint = blacklist.hint(why)
                 raise PointError("E0231", "no match", component.span, notes=notes, hint=hint)
-            if item.copies > 1:
+            if item.namesakes > 1:
                 raise PointError(
                     "E0234",
-                    f"{item.copies} functions are called '{symbol}'",
+                    f"{item.namesakes} functions are called '{symbol}'",
                     component.span,
                     notes=["a debug register watches one address"],
                     hint=f"kernel.function({quote(symbol)}) probes all, an address means one",
                 )
-            site.type, site.rung = item.type, item.rung
+            site.type, site.source = item.type, item.source
             return
         kinds = info.symbol_kinds(symbol)
         if kinds is None:
@@ -159,7 +159,7 @@ class Watchpoint:
                 notes=["nothing is executed in the kernel's data"],
                 hint=f"kernel.data({quote(symbol)}).rw tells who uses it",
             )
-        raise _no_match("function", symbol, component, info.near)
+        raise _no_match("function", symbol, component, info.similar_functions)
 
     @staticmethod
     def review(probes: list[Any], services: Any) -> None:

@@ -12,9 +12,9 @@ from stapy.debuginfo import pack
 from stapy.debuginfo.btf.reader import Btf
 from stapy.debuginfo.dwarf.files.separate import debug_link
 from stapy.debuginfo.dwarf.index.build import build
-from stapy.debuginfo.dwarf.index.reader import Index
+from stapy.debuginfo.dwarf.index.reader import DwarfIndex
 from stapy.debuginfo.dwarf.query import addresses, callees, labels
-from stapy.debuginfo.dwarf.query.answers import Place
+from stapy.debuginfo.dwarf.query.answers import CodePlace
 from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
 from stapy.debuginfo.dwarf.query.spec import EVERY, Spec
 from stapy.debuginfo.dwarf.read import calls
@@ -79,7 +79,7 @@ def ask_elf(data: bytes) -> None:
 
 
 def ask_module(base: Btf | None) -> Ask:
-    """A module as the cheap rungs read it."""
+    """A module as the cheap sources read it."""
 
     def ask(data: bytes) -> None:
         ask_elf(data)
@@ -130,7 +130,7 @@ def ask_dwarf(path: Path) -> Ask:
     def ask(data: bytes) -> None:
         elf = ElfFile(data, str(path))
         asked((lambda: debug_link(elf), elf.build_id))
-        ask_opened(DwarfFile(path, Index(build(elf)), elf))
+        ask_opened(DwarfFile(path, DwarfIndex(build(elf)), elf))
 
     return ask
 
@@ -164,7 +164,7 @@ def ask_opened(dwarf: DwarfFile) -> None:
         lambda: dwarf.enumerator("HRTIMER_NORESTART"),
         lambda: dwarf.index.files_like("a/sample.c"),
     ))  # fmt: skip
-    places: list[Place] = []
+    places: list[CodePlace] = []
     asked((
         lambda: places.extend(dwarf.find(Spec("*")).places[:_SOME]),
         lambda: places.extend(dwarf.find(Spec("*", "*", [EVERY])).places[: 8 * _SOME : 8]),
@@ -180,7 +180,7 @@ def ask_opened(dwarf: DwarfFile) -> None:
         asked((lambda name=word + name: walk_type(dwarf.type(name) or c.Void(), [60]),))
 
 
-def questions_of(dwarf: DwarfFile, place: Place) -> list[Question]:
+def questions_of(dwarf: DwarfFile, place: CodePlace) -> list[Question]:
     """What a probe at a place needs."""
 
     def variables() -> None:
@@ -239,11 +239,11 @@ def ask_with_index(path: Path) -> Ask:
 _INDICES: dict[Path, bytes] = {}
 
 
-def index_of(path: Path) -> Index:
+def index_of(path: Path) -> DwarfIndex:
     """The index of a whole file."""
     if path not in _INDICES:
         _INDICES[path] = build(ElfFile.open(path))
-    return Index(_INDICES[path])
+    return DwarfIndex(_INDICES[path])
 
 
 def ask_index(path: Path) -> Ask:
@@ -251,8 +251,8 @@ def ask_index(path: Path) -> Ask:
     elf = ElfFile.open(path)
 
     def ask(data: bytes) -> None:
-        dwarf = DwarfFile(path, Index(data), elf)
-        asked((lambda: list(dwarf.index.anchors()), lambda: list(dwarf.index.near("sa"))))
+        dwarf = DwarfFile(path, DwarfIndex(data), elf)
+        asked((lambda: list(dwarf.index.anchors()), lambda: list(dwarf.index.similar("sa"))))
         asked((lambda: dwarf.index.function_at(0x401000),))
         ask_opened(dwarf)
 

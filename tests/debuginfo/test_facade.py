@@ -64,7 +64,7 @@ def test_functions(
 
 
 @pytest.mark.parametrize(
-    ("name", "rung", "section", "copies", "typed"),
+    ("name", "source", "section", "namesakes", "typed"),
     [
         ("vfs_read", "BTF", "", 1, True),
         ("vfs_write", "BTF", "", 2, True),
@@ -73,11 +73,11 @@ def test_functions(
     ],
 )
 def test_what_a_site_tells(
-    debuginfo: Debuginfo, name: str, rung: str, section: str, copies: int, typed: bool
+    debuginfo: Debuginfo, name: str, source: str, section: str, namesakes: int, typed: bool
 ) -> None:
     site = debuginfo.function(name)
     assert site is not None
-    assert (site.rung, site.section, site.copies) == (rung, section, copies)
+    assert (site.source, site.section, site.namesakes) == (source, section, namesakes)
     assert (site.type is not None) == typed
     assert site.module is None
 
@@ -86,8 +86,8 @@ def test_copies_by_the_compiler() -> None:
     symbols = LineSymbols(SortedLines(SortedLines.encode(
         [b"f tb", b"f.part.0 t", b"f.part.0.isra.2 t", b"f.cold t", b"g T", b"g.isra.1 t"]
     )))  # fmt: skip
-    assert clones.copies_of("f", symbols) == ["f.part.0", "f.part.0.isra.2"]
-    assert clones.copies_of("f.part.0", symbols) == []
+    assert clones.clones_of("f", symbols) == ["f.part.0", "f.part.0.isra.2"]
+    assert clones.clones_of("f.part.0", symbols) == []
     names = ("f", "f.part.0", "f.cold", "g.isra.1", "h.isra.1")
     assert [clones.kinds_of(name, symbols) for name in names] == [["tb"], ["tb"], ["t"], ["t"], []]
 
@@ -160,9 +160,9 @@ def test_symbols_and_exports(debuginfo: Debuginfo) -> None:
 
 
 def test_suggestions(debuginfo: Debuginfo) -> None:
-    assert "vfs_read" in debuginfo.near("vfs_raed")
-    assert debuginfo.near_tracepoints("sched:sched_swich") == ["sched_switch"]
-    assert debuginfo.near_types("struct taks") == ["struct task"]
+    assert "vfs_read" in debuginfo.similar_functions("vfs_raed")
+    assert debuginfo.similar_tracepoints("sched:sched_swich") == ["sched_switch"]
+    assert debuginfo.similar_types("struct taks") == ["struct task"]
 
 
 def test_a_broken_module_is_one_warning(tmp_path: Path) -> None:
@@ -176,7 +176,7 @@ def test_a_broken_module_is_one_warning(tmp_path: Path) -> None:
 
 def test_without_btf_the_symbols_answer(tmp_path: Path) -> None:
     made = make_debuginfo(tmp_path, make_kernel(tmp_path, btf=b""))
-    assert [(s.name, s.rung) for s in made.functions("vfs_*")] == [
+    assert [(s.name, s.source) for s in made.functions("vfs_*")] == [
         ("vfs_only_symbol", "symbol table"),
         ("vfs_read", "symbol table"),
         ("vfs_write", "symbol table"),
@@ -193,7 +193,7 @@ def test_without_an_image_the_exports_answer(tmp_path: Path) -> None:
     made = make_debuginfo(tmp_path, kernel)
     site = made.function("vfs_read")
     assert site is not None
-    assert (site.rung, site.type) == ("exports", None)
+    assert (site.source, site.type) == ("exports", None)
     assert made.function("vfs_write") is None
     assert made.btf is None
     assert "unknown kind" in made._diagnostics.items[0].message

@@ -52,7 +52,7 @@ def debuginfo(kernel: Kernel, cache: Cache) -> Debuginfo:
 def test_a_function_and_its_parameters(debuginfo: Debuginfo) -> None:
     site = debuginfo.function("vfs_read")
     assert site is not None
-    assert (site.rung, site.section) == ("BTF", "")
+    assert (site.source, site.section) == ("BTF", "")
     assert site.type is not None
     assert c.c_name(site.type, "vfs_read") == (
         "ssize_t vfs_read(struct file *, char *, size_t, loff_t *)"

@@ -9,7 +9,7 @@ from typing import Any
 from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.dwarf.query.spec import parse as parse_spec
 from stapy.debuginfo.facade import Places
-from stapy.debuginfo.lookup.addresses import Entry
+from stapy.debuginfo.lookup.addresses import FunctionStart
 from stapy.debuginfo.sites import FunctionSite
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.elaborate import elaborate
@@ -101,9 +101,9 @@ class Site(Record):
     name: str
     module: str | None
     type: c.Function | None
-    rung: str
+    source: str
     section: str = ""
-    copies: int = 1
+    namesakes: int = 1
     place: None = None
     ambiguity: str = ""
 
@@ -163,7 +163,7 @@ class FakeDebuginfo:
 
     def functions(self, pattern: str, module: str | None = None) -> list[Site]:
         return [
-            Site(name, owner, type, "BTF", copies=2 if name == "m_show" else 1)
+            Site(name, owner, type, "BTF", namesakes=2 if name == "m_show" else 1)
             for (name, owner), type in FUNCTIONS.items()
             if fnmatchcase(name, pattern)
             and (owner is None if module is None else owner and fnmatchcase(owner, module))
@@ -172,16 +172,16 @@ class FakeDebuginfo:
     def symbol_kinds(self, name: str) -> list[str] | None:
         return {"pid_max": ["D"], "current_task": ["A"]}.get(name, [])
 
-    def near_symbols(self, name: str, limit: int = 3) -> list[str]:
+    def similar_symbols(self, name: str, limit: int = 3) -> list[str]:
         return ["pid_max"]
 
     def variable(self, name: str) -> c.CType | None:
         return LONG if name == "current_task" else None
 
-    def function_at(self, address: int, module: str | None = None) -> Entry | None:
+    def function_at(self, address: int, module: str | None = None) -> FunctionStart | None:
         if module is not None or not 0x1000 <= address < 0x1100:
             return None
-        return Entry(FunctionSite("vfs_read", None, READ, "BTF"), "vfs_open", 0x40, 0x1000)
+        return FunctionStart(FunctionSite("vfs_read", None, READ, "BTF"), "vfs_open", 0x40, 0x1000)
 
     def exporter(self, name: str) -> str | None:
         return "kernel" if self.exported(name) else None
@@ -210,22 +210,22 @@ class FakeDebuginfo:
     def per_cpu(self, name: str, module: str | None = None) -> tuple[c.CType, int] | None:
         return (INT, 0x40) if name == "ticks" else None
 
-    def near(self, name: str, limit: int = 3, module: str | None = None) -> list[str]:
+    def similar_functions(self, name: str, limit: int = 3, module: str | None = None) -> list[str]:
         from stapy.diagnostics.suggest import nearest
 
         return nearest(name, [n for n, _ in FUNCTIONS], limit)
 
-    def near_types(self, name: str, limit: int = 3) -> list[str]:
+    def similar_types(self, name: str, limit: int = 3) -> list[str]:
         from stapy.diagnostics.suggest import nearest
 
         return nearest(name.rpartition(" ")[2], TYPES, limit)
 
-    def near_enumerators(self, name: str, limit: int = 3) -> list[str]:
+    def similar_enumerators(self, name: str, limit: int = 3) -> list[str]:
         from stapy.diagnostics.suggest import nearest
 
         return nearest(name, [item.name for item in MODE.values], limit)
 
-    def near_tracepoints(self, name: str, limit: int = 3) -> list[str]:
+    def similar_tracepoints(self, name: str, limit: int = 3) -> list[str]:
         from stapy.diagnostics.suggest import nearest
 
         return nearest(name.rpartition(":")[2], [t.name for t in TRACEPOINTS], limit)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from stapy.debuginfo.dwarf.query.answers import Place
+from stapy.debuginfo.dwarf.query.answers import CodePlace
 from stapy.debuginfo.sites import FunctionSite
 from stapy.options import Options
 from stapy.probes import blacklist, dwarfpoints
@@ -39,7 +39,7 @@ class Services:
 def place(file: str, **what: bool) -> FunctionSite:
     """A function with a harmless name in a file."""
     shape = {"inlined": False, "exact": True} | what
-    found = Place("harmless", file, 10, "harmless", 0, 4096, 1, **shape)
+    found = CodePlace("harmless", file, 10, "harmless", 0, 4096, 1, **shape)
     return FunctionSite("harmless", None, None, "dwarf", place=found)
 
 

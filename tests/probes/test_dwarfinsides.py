@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from stapy.debuginfo.dwarf.query.answers import Place
+from stapy.debuginfo.dwarf.query.answers import CodePlace
 from stapy.debuginfo.dwarf.query.spec import parse
 from stapy.debuginfo.sites import FunctionSite, Places
 from tests.debuginfo.dwarf import samples
@@ -42,7 +42,7 @@ class Info(s.FakeDebuginfo):
         sites = [self.site_at(place) for place in found.places]
         return Places(sites, True, True, found.near_lines, found.functions)
 
-    def site_at(self, place: Place) -> FunctionSite:
+    def site_at(self, place: CodePlace) -> FunctionSite:
         return FunctionSite(place.function, None, None, "DWARF", place=place)
 
 

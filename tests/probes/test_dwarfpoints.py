@@ -9,7 +9,7 @@ import pytest
 
 from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.dwarf.index.reader import FunctionRow, Site
-from stapy.debuginfo.dwarf.query.answers import Passing, Place
+from stapy.debuginfo.dwarf.query.answers import CodePlace, Passing
 from stapy.debuginfo.dwarf.read.expressions import Op
 from stapy.debuginfo.dwarf.read.frames import Row, Saved
 from stapy.debuginfo.dwarf.read.variables import Variable
@@ -18,12 +18,12 @@ from stapy.ir.dump import dump_program
 from tests.elaborate import support as s
 
 
-def place(name: str, **changes: Any) -> Place:
+def place(name: str, **changes: Any) -> CodePlace:
     values: dict[str, Any] = {
         "function": name, "file": "fs/a.c", "line": 10, "symbol": name, "offset": 0,
         "address": 0x1000, "entry": 1, "inlined": False, "exact": True,
     }  # fmt: skip
-    return Place(**{**values, **changes})
+    return CodePlace(**{**values, **changes})
 
 
 OUTSIDE = place("vfs_read")
@@ -54,7 +54,7 @@ class Dwarf:
     def files_like(self, pattern: str) -> list[str]:
         return ["fs/read_write.c"]
 
-    def near(self, name: str) -> list[str]:
+    def similar(self, name: str) -> list[str]:
         return ["vfs_read"]
 
     def refused(self, address: int) -> str:
@@ -63,31 +63,31 @@ class Dwarf:
     def functions(self, name: str) -> list[FunctionRow]:
         return [FunctionRow(name, "kernel/kprobes.c", 1, 1, [Site(BASE, 1, name == "absent")])]
 
-    def variables(self, _: Place) -> list[Variable]:
+    def variables(self, _: CodePlace) -> list[Variable]:
         return self._variables
 
-    def frame(self, asked: Place) -> Row:
+    def frame(self, asked: CodePlace) -> Row:
         """A frame with a saved register; that of a caller depends on it."""
         saved = {3: Saved("frame", -16), 6: Saved("memory", 0, b"x"), 12: Saved("lost")}
         return Row((6, 32), {}) if asked.function == "caller" else Row((7, 48), saved)
 
-    def operations(self, _: bytes, __: Place) -> list[Op]:
+    def operations(self, _: bytes, __: CodePlace) -> list[Op]:
         return [Op("address_in", 6, -24)]
 
-    def calls_with(self, parameter: int, _: Place) -> list[Passing]:
+    def calls_with(self, parameter: int, _: CodePlace) -> list[Passing]:
         return PASSED.get(parameter, [])
 
-    def entrance(self, _: Place) -> tuple[str, int, int]:
+    def entrance(self, _: CodePlace) -> tuple[str, int, int]:
         return "vfs_read", 0, 0x1000 - INSIDE.offset
 
-    def pointed_to(self, offset: int, _: Place) -> Variable:
+    def pointed_to(self, offset: int, _: CodePlace) -> Variable:
         known = {variable.name: variable for variable in self._variables}
         return known[BEHIND[offset]]
 
-    def frame_base(self, _: Place) -> list[Op]:
+    def frame_base(self, _: CodePlace) -> list[Op]:
         return [Op("cfa")]
 
-    def lines_with(self, _: Place, variable: Variable) -> list[tuple[int, int]]:
+    def lines_with(self, _: CodePlace, variable: Variable) -> list[tuple[int, int]]:
         return [(start, end - 1) for start, end in variable.ranges]
 
     def variables_like(self, _: str) -> list[str]:
@@ -106,7 +106,7 @@ class Info(s.FakeDebuginfo):
 
     def __init__(
         self,
-        places: list[Place],
+        places: list[CodePlace],
         near: list[int] | None = None,
         functions: int | None = None,
         variables: list[Variable] | None = None,

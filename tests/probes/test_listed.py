@@ -146,7 +146,7 @@ def test_what_the_lists_are_about(info: Debuginfo) -> None:
     assert [line for line in found if '"copied@' in line]
     assert [line for line in found if '"twins@' in line]
     assert not {'kernel.function("twins")'} & set(found)
-    # Whether DWARF or a cheaper rung has found it, there is one line that it stands in.
+    # Whether DWARF or a cheaper source has found it, there is one line that it stands in.
     assert len([line for line in found if '"doubtful' in line]) == 1
     assert [line for line in found if '"doubtful@' in line]
     with_guru = resolved('kernel.function("*").inline', services(info, True))

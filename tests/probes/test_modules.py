@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from stapy.debuginfo.dwarf.index.build import build
-from stapy.debuginfo.dwarf.index.reader import Index
-from stapy.debuginfo.dwarf.query.answers import Place
+from stapy.debuginfo.dwarf.index.reader import DwarfIndex
+from stapy.debuginfo.dwarf.query.answers import CodePlace
 from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
 from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.sites import FunctionSite
@@ -37,7 +37,7 @@ class Info(s.FakeDebuginfo):
     def __init__(self, kernel: Path, module: Path) -> None:
         self.dwarf = opened(kernel)
         elf = ElfFile.open(module)
-        self.ext = DwarfFile(module, Index(build(elf)), elf, "ext")
+        self.ext = DwarfFile(module, DwarfIndex(build(elf)), elf, "ext")
 
     def dwarf_of(self, module: str | None, *, download: bool = True) -> Any:
         return self.ext if module == "ext" else self.dwarf
@@ -52,7 +52,7 @@ class Info(s.FakeDebuginfo):
     def safe(self, otherwise: Any, question: Any, *arguments: Any) -> Any:
         return question(*arguments)
 
-    def site_at(self, place: Place) -> FunctionSite:
+    def site_at(self, place: CodePlace) -> FunctionSite:
         return FunctionSite(place.function, place.module, None, "DWARF", place=place)
 
 

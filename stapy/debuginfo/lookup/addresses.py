@@ -22,7 +22,7 @@ from stapy.record import Record
 Row = tuple[int, str, bool]  # address, name, whether it is a function
 
 
-class Entry(Record):
+class FunctionStart(Record):
     """A function that begins at ``address``; ``symbol`` is the only one of its name."""
 
     site: FunctionSite
@@ -33,7 +33,7 @@ class Entry(Record):
 
 def function_at(
     units: KernelUnits, functions: Functions, address: int, module: str | None
-) -> Entry | None:
+) -> FunctionStart | None:
     """The function that an address lies in; None where no table tells of code."""
     if module is None:
         rows = sorted(_of_kernel(units))
@@ -54,7 +54,7 @@ def function_at(
     counts = Counter(name for _, name, _ in rows)
     for at, name, code in reversed(rows[: number + 1]):
         if code and counts[name] == 1:
-            return Entry(site, name, start - at, start)
+            return FunctionStart(site, name, start - at, start)
     return None
 
 

@@ -9,7 +9,7 @@ from stapy.debuginfo.lookup.aliases import second_names
 from stapy.debuginfo.lookup.same_name import common_prototype
 from stapy.debuginfo.lookup.wildcards import PADDING, wanted
 from stapy.debuginfo.sites import BTF, EXPORTS, SYMBOLS, FunctionSite
-from stapy.debuginfo.symbols.clones import copies_of, kinds_of
+from stapy.debuginfo.symbols.clones import clones_of, kinds_of
 from stapy.debuginfo.symbols.table import is_function, section_of
 from stapy.debuginfo.units import KernelUnits
 
@@ -63,7 +63,7 @@ class Functions:
 
     def _copies(self, name: str, module: str | None, loaded: Loaded) -> list[FunctionSite]:
         """What the compiler made of a function that has no symbol of its own name."""
-        rows = copies_of(name, loaded.symbols) if loaded.symbols is not None else []
+        rows = clones_of(name, loaded.symbols) if loaded.symbols is not None else []
         found = [self.exact(row, module, loaded) for row in rows]
         return [site for site in found if site is not None]
 
@@ -89,12 +89,12 @@ class Functions:
         type: c.Function | None = None
         if loaded.btf is not None and number is not None:
             type = loaded.btf.prototype(number)
-        rung = BTF if type is not None else SYMBOLS
-        copies = max(1, sum(1 for kind in kinds if is_function([kind])))
-        site = FunctionSite(name, module, type, rung, section_of(kinds), copies)
+        source = BTF if type is not None else SYMBOLS
+        namesakes = max(1, sum(1 for kind in kinds if is_function([kind])))
+        site = FunctionSite(name, module, type, source, section_of(kinds), namesakes)
         btf = loaded.btf if type is not None else None
-        if btf is not None and type is not None and (copies > 1 or btf.shares_name(name)):
+        if btf is not None and type is not None and (namesakes > 1 or btf.shares_name(name)):
             site.type, site.ambiguity = common_prototype(
-                name, btf.prototypes(name) or [type], copies
+                name, btf.prototypes(name) or [type], namesakes
             )
         return site

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container
 
 from stapy.debuginfo import ctypes as c
-from stapy.debuginfo.dwarf.query.answers import Answer, Place
+from stapy.debuginfo.dwarf.query.answers import Answer, CodePlace
 from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
 from stapy.debuginfo.dwarf.query.spec import Spec, parse
 from stapy.debuginfo.lookup.debug_files import DebugFiles
@@ -71,18 +71,18 @@ class PlaceLookup:
                 sections[place.symbol] = self._section(place)
             result.sites.append(self._site(place, sections[place.symbol]))
 
-    def site_at(self, place: Place) -> FunctionSite:
+    def site_at(self, place: CodePlace) -> FunctionSite:
         """Tell of one place what the cheaper sources know."""
         return self._site(place, self._section(place))
 
-    def _section(self, place: Place) -> str:
+    def _section(self, place: CodePlace) -> str:
         units = self._units
         loaded = units.module(place.module) if place.module is not None else units.loaded
         if loaded is None or loaded.symbols is None:
             return ""
         return section_of(loaded.symbols.kinds(place.symbol))
 
-    def _site(self, place: Place, section: str) -> FunctionSite:
+    def _site(self, place: CodePlace, section: str) -> FunctionSite:
         type: c.Function | None = None
         units = self._units
         loaded = units.module(place.module) if place.module is not None else units.loaded
@@ -95,7 +95,7 @@ class PlaceLookup:
             exact = self._functions.exact
             known = units.safe(None, exact, place.function, place.module, loaded)
             # Of two functions of one name BTF does not say which one it describes.
-            if known is not None and known.copies == 1 and not known.ambiguity:
+            if known is not None and known.namesakes == 1 and not known.ambiguity:
                 type = known.type
         return FunctionSite(place.function, place.module, type, DWARF, section, 1, place)
 

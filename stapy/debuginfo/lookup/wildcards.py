@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stapy.debuginfo.symbols.clones import is_copy, kinds_of
+from stapy.debuginfo.symbols.clones import is_clone, kinds_of
 from stapy.debuginfo.symbols.table import is_function, section_of
 
 if TYPE_CHECKING:
@@ -20,10 +20,10 @@ def wanted(name: str, pattern: str, kinds: list[str], loaded: Loaded) -> bool:
     """
     if name.startswith(PADDING) and not pattern.startswith(PADDING):
         return False
-    if "." in name and "." not in pattern and not is_copy(name):
+    if "." in name and "." not in pattern and not is_clone(name):
         return False
     if loaded.symbols is None:
         return True
-    if is_copy(name):
+    if is_clone(name):
         kinds = kinds_of(name, loaded.symbols)
     return is_function(kinds) and not section_of(kinds)

@@ -12,22 +12,22 @@ _COPY = re.compile(r"[^.]+(\.(isra|constprop|part)\.\d+)+")
 REFUSED = "b"  # the mark of what the kernel refuses by name
 
 
-def is_copy(name: str) -> bool:
+def is_clone(name: str) -> bool:
     """True for the name of a copy that is called; ``f.cold`` is a piece of a function."""
     return "." in name and _COPY.fullmatch(name) is not None
 
 
-def copies_of(name: str, symbols: Symbols) -> list[str]:
+def clones_of(name: str, symbols: Symbols) -> list[str]:
     """The copies of a function in the source, sorted."""
     if "." in name:
         return []
-    return [row for row in dict.fromkeys(r for r, _ in symbols.rows(name + ".")) if is_copy(row)]
+    return [row for row in dict.fromkeys(r for r, _ in symbols.rows(name + ".")) if is_clone(row)]
 
 
 def kinds_of(name: str, symbols: Symbols) -> list[str]:
     """Kinds of a symbol; what the kernel refuses of a function it refuses of its copies."""
     kinds = symbols.kinds(name)
-    if kinds and is_copy(name):
+    if kinds and is_clone(name):
         of = symbols.kinds(name.partition(".")[0])
         if any(REFUSED in kind[1:] for kind in of):
             return [kind[:1] + REFUSED + kind[1:] for kind in kinds]

@@ -446,7 +446,7 @@ def _told() -> Iterator[None]:
 
 
 def shift(layout: Layout, by: int) -> Layout:
-    """The same layout for data that starts ``by`` bytes later."""
+    """Move a layout to data that starts ``by`` bytes later."""
     moved = {
         field: value - by if value >= 0 and field != "count" else value
         for field, value in ((field, getattr(layout, field)) for field in Layout.fields)

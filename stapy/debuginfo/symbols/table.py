@@ -41,11 +41,11 @@ class LineSymbols:
         self._lines = lines
 
     def kinds(self, name: str) -> list[str]:
-        """See `Symbols`."""
+        """List the kinds of all symbols of a name."""
         return [row.decode("latin-1") for row in self._lines.get(name.encode())]
 
     def rows(self, prefix: str) -> Iterator[tuple[str, str]]:
-        """See `Symbols`."""
+        """List ``(name, kind)`` of the symbols whose name starts with ``prefix``, sorted."""
         # A kernel has 160,000 rows: the text is decoded as a whole.
         for line in self._lines.text_of(prefix.encode()).split("\n"):
             name, space, kind = line.rpartition(" ")
@@ -71,14 +71,14 @@ class PackedSymbols:
         return self._text
 
     def kinds(self, name: str) -> list[str]:
-        """See `Symbols`."""
+        """List the kinds of all symbols of a name."""
         self._asked += 1
         if self._text is None and self.tables.searchable and self._asked < _MANY:
             return self.tables.find(name)
         return self._lines().kinds(name)
 
     def rows(self, prefix: str) -> Iterator[tuple[str, str]]:
-        """See `Symbols`."""
+        """List ``(name, kind)`` of the symbols whose name starts with ``prefix``, sorted."""
         return self._lines().rows(prefix)
 
 

@@ -69,7 +69,7 @@ def trace_systems(kernel: Kernel, cache: Cache) -> dict[str, str]:
 
 
 def image_systems(kernel: Kernel, btf: Btf, cache: Cache) -> dict[str, str]:
-    """The same for every tracepoint with an event, from the kernel's image; empty without one."""
+    """Read the system of every tracepoint with an event from the kernel's image; none without."""
     for path in image_places(kernel):
         key = key_of("image systems", _VERSION, *file_identity(path))
         stored = cache.get_bytes("debuginfo", key)

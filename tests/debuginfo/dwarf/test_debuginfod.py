@@ -186,7 +186,7 @@ def test_places_of_a_module_from_a_server(
     server.serve(found.build_id, whole.read_bytes())
     whole.unlink()
     (site,) = info.places("leaf@sample.c", "sample").sites
-    assert site.module == "sample" and site.rung == "DWARF"
+    assert site.module == "sample" and site.source == "DWARF"
     assert info.dwarf is None  # the kernel's is nowhere
 
 

@@ -11,7 +11,7 @@ import pytest
 from stapy.cache import Cache
 from stapy.debuginfo import pack
 from stapy.debuginfo.dwarf.index.build import build
-from stapy.debuginfo.dwarf.index.reader import Index
+from stapy.debuginfo.dwarf.index.reader import DwarfIndex
 from stapy.debuginfo.dwarf.query.opener import open_first
 from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.errors import DamagedIndexError, DebuginfoError
@@ -35,15 +35,15 @@ def parts_of(content: bytes) -> dict[str, bytes]:
 
 def test_every_part_is_needed_in_its_size(content: bytes) -> None:
     parts = parts_of(content)
-    Index(content)
+    DwarfIndex(content)
     for name, data in parts.items():
         rest = {other: text for other, text in parts.items() if other != name}
         with pytest.raises(DebuginfoError, match=f"no {name}"):
-            Index(pack.encode(rest))
+            DwarfIndex(pack.encode(rest))
         if not name.endswith("_text") and name not in ("in_parts", "scope_start"):
             for changed in (data[:-1], data + data[:8], b""):
                 with pytest.raises(DebuginfoError, match="damaged index"):
-                    Index(pack.encode({**parts, name: changed}))
+                    DwarfIndex(pack.encode({**parts, name: changed}))
 
 
 @pytest.mark.parametrize("name", ["name_first", "function_site", "function_inline"])
@@ -53,7 +53,7 @@ def test_damage_that_shows_in_use_drops_the_file(content: bytes, tmp_path: Path,
     data[4:8] = b"\xff\xff\xff\x7f"
     kept = tmp_path / "index"
     kept.write_bytes(pack.encode({**parts, name: bytes(data)}))
-    index = Index(kept.read_bytes(), kept)
+    index = DwarfIndex(kept.read_bytes(), kept)
     with pytest.raises(DamagedIndexError, match="run the command again"):
         list(index.functions("*"))
     assert not kept.exists()
@@ -66,7 +66,7 @@ def test_any_damage_is_an_error_or_a_wrong_answer_but_no_crash(content: bytes) -
         at = chance.randrange(len(data))
         data[at : at + 4] = chance.randbytes(4)
         try:
-            index = Index(bytes(data))
+            index = DwarfIndex(bytes(data))
             list(index.functions("*", "*.c"))
             list(index.functions("leaf"))
             index.things("s", "point")
@@ -78,7 +78,7 @@ def test_any_damage_is_an_error_or_a_wrong_answer_but_no_crash(content: bytes) -
 
 def test_a_name_with_a_newline_keeps_the_others(program: Path) -> None:
     data = program.read_bytes().replace(b"first\0", b"fi\nst\0")
-    names = {row.name for row in Index(build(ElfFile(data, "damaged"))).functions("*")}
+    names = {row.name for row in DwarfIndex(build(ElfFile(data, "damaged"))).functions("*")}
     assert {"fi?st", "leaf", "other"} <= names
 
 
@@ -118,7 +118,7 @@ def test_code_of_weak_functions_that_were_replaced_is_left_out(tmp_path: Path) -
         (tmp_path / name).write_text(text)
     command = ["gcc", "-g", "-O2", "-o", "program", "weak.c", "strong.c"]
     subprocess.run(command, cwd=tmp_path, check=True)
-    index = Index(build(ElfFile.open(tmp_path / "program")))
+    index = DwarfIndex(build(ElfFile.open(tmp_path / "program")))
     found = {row.name: (Path(row.file).name, len(row.sites)) for row in index.functions("*")}
     assert found == {
         "inner": ("weak.c", 1),

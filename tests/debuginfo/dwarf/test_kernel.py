@@ -10,7 +10,7 @@ import pytest
 from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.dwarf import constants as k
 from stapy.debuginfo.dwarf.index.build import build
-from stapy.debuginfo.dwarf.index.reader import Index
+from stapy.debuginfo.dwarf.index.reader import DwarfIndex
 from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
 from stapy.debuginfo.dwarf.query.spec import parse
 from stapy.debuginfo.dwarf.read.ranges import contains, entry_address, ranges_of
@@ -23,7 +23,7 @@ from .test_reader import all_entries, read
 
 def opened(path: Path) -> DwarfFile:
     elf = ElfFile.open(path)
-    return DwarfFile(path, Index(build(elf)), elf)
+    return DwarfFile(path, DwarfIndex(build(elf)), elf)
 
 
 def optimised(dwarf: DwarfFile) -> bool:
@@ -247,7 +247,7 @@ def test_damage_is_an_error_and_no_crash(sample: Path) -> None:
         data[section.offset + chance.randrange(section.size)] = chance.randrange(256)
         try:
             elf = ElfFile(bytes(data), "damaged")
-            dwarf = DwarfFile(sample, Index(build(elf)), elf)
+            dwarf = DwarfFile(sample, DwarfIndex(build(elf)), elf)
             spec = parse("*@*:*")
             assert spec is not None
             for place in dwarf.find(spec).places:

@@ -106,7 +106,7 @@ def test_parameters(kernel_info: Debuginfo) -> None:
 def by_convention(info: Debuginfo, name: str) -> dict[str, int]:
     """Registers of scalar parameters by BTF and the calling convention, without DWARF."""
     site = info.function(name)
-    if site is None or site.type is None or site.copies != 1 or site.rung != "BTF":
+    if site is None or site.type is None or site.namesakes != 1 or site.source != "BTF":
         return {}
     found: dict[str, int] = {}
     for variable in abi.parameters(site.type):

@@ -11,7 +11,7 @@ from stapy.debuginfo.dwarf.read.frames import Frames, Saved
 from stapy.debuginfo.dwarf.read.lines import LineReader
 from stapy.debuginfo.dwarf.read.ranges import arange_units, ranges_of
 from stapy.debuginfo.dwarf.read.sections import Sections
-from stapy.debuginfo.dwarf.read.units import Entry, Info
+from stapy.debuginfo.dwarf.read.units import Die, Info
 from stapy.debuginfo.elf import ElfFile
 
 from .oracle import opened, text
@@ -21,10 +21,10 @@ def read(path: Path) -> Info:
     return Info(Sections(ElfFile.open(path)))
 
 
-def all_entries(info: Info) -> dict[int, Entry]:
-    found: dict[int, Entry] = {}
+def all_entries(info: Info) -> dict[int, Die]:
+    found: dict[int, Die] = {}
 
-    def walk(entry: Entry) -> None:
+    def walk(entry: Die) -> None:
         found[entry.offset] = entry
         for child in entry.children():
             walk(child)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from stapy.debuginfo.dwarf.index.build import build
-from stapy.debuginfo.dwarf.index.reader import Index
+from stapy.debuginfo.dwarf.index.reader import DwarfIndex
 from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
 from stapy.debuginfo.dwarf.query.spec import parse
 from stapy.debuginfo.dwarf.read.relocate import Relocations, layout
@@ -167,7 +167,7 @@ def test_damage_is_an_error_and_no_crash(pair: tuple[Path, Path]) -> None:
         data[section.offset + chance.randrange(section.size)] = chance.randrange(256)
         try:
             elf = ElfFile(bytes(data), "damaged")
-            told(DwarfFile(pair[1], Index(build(elf)), elf))
+            told(DwarfFile(pair[1], DwarfIndex(build(elf)), elf))
         except DebuginfoError:
             failures += 1
     assert failures
@@ -208,7 +208,7 @@ def world(folder: Path, monkeypatch: pytest.MonkeyPatch, debug_name: str) -> Deb
 def test_places_in_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     info = world(tmp_path, monkeypatch, name)
     (site,) = info.places("leaf@sample.c", "sam*").sites
-    assert (site.name, site.module, site.rung) == ("leaf", "sample", "DWARF")
+    assert (site.name, site.module, site.source) == ("leaf", "sample", "DWARF")
     assert site.place is not None
     assert (site.place.module, site.place.symbol, site.place.offset) == ("sample", "leaf", 0)
     assert info.dwarf_of("sample") is not None

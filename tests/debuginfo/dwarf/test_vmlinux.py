@@ -104,7 +104,7 @@ def test_lookups_are_quick(info: Debuginfo) -> None:
 
 def test_places(info: Debuginfo) -> None:
     (site,) = info.functions("vfs_read@fs/read_write.c")
-    assert (site.rung, site.place.symbol, site.place.offset) == ("DWARF", "vfs_read", 0)  # type: ignore[union-attr]
+    assert (site.source, site.place.symbol, site.place.offset) == ("DWARF", "vfs_read", 0)  # type: ignore[union-attr]
     assert site.type is not None  # by BTF
     assert [p.name for p in site.type.params] == ["file", "buf", "count", "pos"]
     assert info.places("vfs_read@fs/open.c").sites == []

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from stapy.debuginfo.dwarf.query.answers import Answer, Place
+from stapy.debuginfo.dwarf.query.answers import Answer, CodePlace
 from stapy.debuginfo.dwarf.query.spec import Spec
 from stapy.debuginfo.lookup.places import PlaceLookup
 
-OUTER = Place("outer", "a.c", 1, "outer", 0, 0x10, 1, False, True)
-INNER = Place("inner", "a.h", 5, "outer", 0, 0x10, 2, True, False)
-AGAIN = Place("inner", "a.h", 5, "outer", 0, 0x10, 3, True, False)
-DEEPER = Place("deeper", "a.h", 9, "outer", 0, 0x10, 4, True, False)
-ALIAS = Place("alias", "a.c", 20, "outer", 0, 0x10, 5, False, True)
+OUTER = CodePlace("outer", "a.c", 1, "outer", 0, 0x10, 1, False, True)
+INNER = CodePlace("inner", "a.h", 5, "outer", 0, 0x10, 2, True, False)
+AGAIN = CodePlace("inner", "a.h", 5, "outer", 0, 0x10, 3, True, False)
+DEEPER = CodePlace("deeper", "a.h", 9, "outer", 0, 0x10, 4, True, False)
+ALIAS = CodePlace("alias", "a.c", 20, "outer", 0, 0x10, 5, False, True)
 
 
 class Info:

@@ -87,7 +87,7 @@ def test_in_a_kernel(tmp_path: Path) -> None:
         assert site.type is not None and [p.name for p in site.type.params] == ["a", ""]
         assert "several functions" in site.ambiguity
     (site,) = info.functions("__x64_sys_one")
-    assert site.name == "__x64_sys_one" and site.rung == "BTF" and not site.ambiguity
+    assert site.name == "__x64_sys_one" and site.source == "BTF" and not site.ambiguity
     assert site.type is not None and [p.name for p in site.type.params] == ["regs"]
     (site,) = info.functions("label")
     assert site.type is None

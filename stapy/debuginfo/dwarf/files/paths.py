@@ -57,7 +57,7 @@ def kernel_files(kernel: Kernel, build_id: str) -> Iterator[Path]:
 
 
 def module_files(kernel: Kernel, path: Path | None, build_id: str, whole: bool) -> Iterator[Path]:
-    """The same for a module whose own file is ``path``, which holds it all when ``whole``."""
+    """List the debug files of a module; its own ``path`` is one when it is ``whole``."""
     below = _below(kernel, path)
     for folder in folders(kernel.root):
         yield from by_build_id(folder, build_id)

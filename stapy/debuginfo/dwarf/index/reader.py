@@ -92,7 +92,7 @@ class _Texts(Sequence[bytes]):
                 yield row
 
 
-class Index:
+class DwarfIndex:
     """One index file.
 
     ``in_parts`` is True when the debug file can be relocated part by part.
@@ -269,7 +269,7 @@ class Index:
         same = [path for path in found if path.rpartition("/")[0].endswith(folder)]
         return (same or found)[:2]
 
-    def near(self, name: str) -> Iterator[str]:
+    def similar(self, name: str) -> Iterator[str]:
         """Names that begin like one."""
         low, high = self._names.span(name[:2].encode())
         for text in self._names[low:high]:

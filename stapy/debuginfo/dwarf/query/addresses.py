@@ -20,10 +20,10 @@ from stapy.debuginfo.glob import plain
 from stapy.record import Record, replace
 
 if TYPE_CHECKING:
-    from stapy.debuginfo.dwarf.query.answers import Place
+    from stapy.debuginfo.dwarf.query.answers import CodePlace
     from stapy.debuginfo.dwarf.query.code import DwarfCode
     from stapy.debuginfo.dwarf.read.lines import Row
-    from stapy.debuginfo.dwarf.read.units import Entry
+    from stapy.debuginfo.dwarf.read.units import Die
 
 _MAX_INSTANCES = 64  # instances in instances
 
@@ -32,7 +32,7 @@ class Statement(Record):
     """What the line table has for an address: ``start`` is where its row begins."""
 
     start: int
-    place: Place
+    place: CodePlace
 
 
 def statement_at(dwarf: DwarfCode, address: int) -> Statement | None:
@@ -54,7 +54,7 @@ def statement_at(dwarf: DwarfCode, address: int) -> Statement | None:
     return None if place is None else Statement(row.address, place)
 
 
-def function_at(dwarf: DwarfCode, address: int, *, inlined: bool) -> Place | None:
+def function_at(dwarf: DwarfCode, address: int, *, inlined: bool) -> CodePlace | None:
     """Where the function begins that an address lies in, None when no code is known there.
 
     With ``inlined`` the innermost one counts, an instance of an inlined function perhaps.
@@ -87,10 +87,10 @@ def _row_of(rows: list[Row], address: int) -> Row | None:
     return best
 
 
-def _holders(root: Entry, address: int) -> list[Entry]:
+def _holders(root: Die, address: int) -> list[Die]:
     """The function that an address lies in, and the inlined instances, the innermost last."""
     function = function_around(root, address)
-    found: list[Entry] = []
+    found: list[Die] = []
     while function is not None and len(found) < _MAX_INSTANCES:
         found.append(function)
         function = next(
@@ -104,7 +104,7 @@ def _holders(root: Entry, address: int) -> list[Entry]:
     return found
 
 
-def _row_and_site(dwarf: DwarfCode, entry: Entry) -> tuple[FunctionRow, Site]:
+def _row_and_site(dwarf: DwarfCode, entry: Die) -> tuple[FunctionRow, Site]:
     """What the index has for the entry of a function or an inlined instance."""
     for row in dwarf.index.functions(plain(entry.name())):
         for site in row.sites:

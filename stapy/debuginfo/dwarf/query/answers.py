@@ -6,7 +6,7 @@ from stapy.debuginfo.dwarf.read.expressions import Op
 from stapy.record import Record, new
 
 
-class Place(Record):
+class CodePlace(Record):
     """One address that can be probed.
 
     ``symbol`` and ``offset`` say where it is in a kernel that was moved, and in
@@ -32,7 +32,7 @@ class Place(Record):
 class Answer(Record):
     """Places for a pattern; ``near_lines`` when the function has no code at the line asked for."""
 
-    places: list[Place] = new(list)
+    places: list[CodePlace] = new(list)
     near_lines: list[int] = new(list)
     functions: int = 0
 
@@ -41,5 +41,5 @@ class Passing(Record):
     """What a call that returns to ``back`` passes, in terms of the frame at ``place``."""
 
     back: int
-    place: Place
+    place: CodePlace
     ops: list[Op]

@@ -20,10 +20,10 @@ from stapy.debuginfo.glob import matcher, plain
 from stapy.record import Record, new
 
 if TYPE_CHECKING:
-    from stapy.debuginfo.dwarf.query.answers import Place
+    from stapy.debuginfo.dwarf.query.answers import CodePlace
     from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
     from stapy.debuginfo.dwarf.query.spec import Spec
-    from stapy.debuginfo.dwarf.read.units import Entry
+    from stapy.debuginfo.dwarf.read.units import Die
 
 MAX_CALLEES = 20_000  # places that one point may reach by .callees(DEPTH)
 
@@ -61,7 +61,7 @@ class Callee(Record):
     """
 
     name: str
-    place: Place | None
+    place: CodePlace | None
     caller: FunctionRow
     frames: list[list[Return]] = new(list)
     outside: Elsewhere | None = None
@@ -118,7 +118,7 @@ class _Walk:
         self,
         dwarf: DwarfFile,
         caller: FunctionRow,
-        entry: Entry,
+        entry: Die,
         frames: list[list[Return]],
         level: int,
     ) -> None:
@@ -142,7 +142,7 @@ class _Walk:
             for target in targets:
                 self._take(target, caller, target.site.pc, deeper, level)
 
-    def _own_parts(self, entry: Entry) -> Iterator[Entry]:
+    def _own_parts(self, entry: Die) -> Iterator[Die]:
         """The parts of a function; a part of itself that was inlined is no callee."""
         own = entry.origin()
         for part in parts_of(entry):
@@ -153,7 +153,7 @@ class _Walk:
                     continue
             yield part
 
-    def _call(self, dwarf: DwarfFile, part: Entry, called: dict[int, list[Return]]) -> None:
+    def _call(self, dwarf: DwarfFile, part: Die, called: dict[int, list[Return]]) -> None:
         target = calls.target(part)
         if target is None or (calls.is_tail(part) and not self._tails):
             return  # by a pointer, or nothing to be seen on the stack
@@ -165,7 +165,7 @@ class _Walk:
         self,
         dwarf: DwarfFile,
         caller: FunctionRow,
-        part: Entry,
+        part: Die,
         frames: list[list[Return]],
         level: int,
     ) -> None:
@@ -230,7 +230,7 @@ class _Walk:
         return [item for item in sites if item.site.entry == offset] or sites
 
 
-def _rows(dwarf: DwarfFile, target: Entry) -> Iterator[FunctionRow]:
+def _rows(dwarf: DwarfFile, target: Die) -> Iterator[FunctionRow]:
     """Functions of the index that an entry describes."""
     names = {target.offset}
     origin = target.origin()

@@ -8,8 +8,8 @@ from pathlib import Path
 from stapy.cache import file_identity
 from stapy.debuginfo.dwarf import constants as k
 from stapy.debuginfo.dwarf.index.reader import VERSION as INDEX_VERSION
-from stapy.debuginfo.dwarf.index.reader import FunctionRow, Index, Site
-from stapy.debuginfo.dwarf.query.answers import Answer, Place
+from stapy.debuginfo.dwarf.index.reader import DwarfIndex, FunctionRow, Site
+from stapy.debuginfo.dwarf.query.answers import Answer, CodePlace
 from stapy.debuginfo.dwarf.read.lines import LineProgram, LineReader
 from stapy.debuginfo.dwarf.read.lines import Row as Line
 from stapy.debuginfo.dwarf.read.relocate import layout
@@ -25,7 +25,7 @@ class DwarfCode:
     def __init__(
         self,
         path: Path,
-        index: Index,
+        index: DwarfIndex,
         elf: ElfFile,
         module: str | None = None,
         code: Path | None = None,
@@ -75,14 +75,14 @@ class DwarfCode:
         at = bisect_right(known, row.line)
         return known[at] if at < len(known) else 1 << 32
 
-    def place(self, row: FunctionRow, site: Site, address: int, line: int) -> Place | None:
+    def place(self, row: FunctionRow, site: Site, address: int, line: int) -> CodePlace | None:
         """An address in one site of a function; None when no symbol is below it."""
         anchor = self.index.anchor(address)
         if anchor is None:
             return None
         symbol, offset = anchor
         exact = address == site.pc and not site.inlined
-        return Place(row.qualified, row.file, line, symbol, offset, address, site.entry,
+        return CodePlace(row.qualified, row.file, line, symbol, offset, address, site.entry,
                      site.inlined, exact, self.module)  # fmt: skip
 
     def add_place(

@@ -1,4 +1,4 @@
-"""The DWARF rung of a kernel or module: functions by file and line, relative to symbols."""
+"""DWARF of a kernel or module: functions by file and line, relative to symbols."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.basic_types import basic_name
 from stapy.debuginfo.dwarf import constants as k
-from stapy.debuginfo.dwarf.index.reader import FunctionRow, Index, Site, file_matcher
+from stapy.debuginfo.dwarf.index.reader import DwarfIndex, FunctionRow, Site, file_matcher
 from stapy.debuginfo.dwarf.query import refused, statements
-from stapy.debuginfo.dwarf.query.answers import Answer, Passing, Place
+from stapy.debuginfo.dwarf.query.answers import Answer, CodePlace, Passing
 from stapy.debuginfo.dwarf.query.code import DwarfCode
 from stapy.debuginfo.dwarf.query.spec import Spec
 from stapy.debuginfo.dwarf.read.calls import Argument, Call, calls
@@ -26,7 +26,7 @@ from stapy.debuginfo.dwarf.read.ranges import (
 from stapy.debuginfo.dwarf.read.relocate import layout
 from stapy.debuginfo.dwarf.read.symbol_table import SymbolTable
 from stapy.debuginfo.dwarf.read.types import Types
-from stapy.debuginfo.dwarf.read.units import Entry
+from stapy.debuginfo.dwarf.read.units import Die
 from stapy.debuginfo.dwarf.read.variables import (
     Variable,
     frame_base,
@@ -36,7 +36,7 @@ from stapy.debuginfo.dwarf.read.variables import (
     variable_at,
 )
 from stapy.debuginfo.elf import ET_REL, ElfFile
-from stapy.debuginfo.symbols.clones import is_copy
+from stapy.debuginfo.symbols.clones import is_clone
 
 _AT_ENTRY = Row((7, 8), {})  # the return address lies where the stack pointer shows
 _LETTERS = {"struct": "s", "class": "s", "union": "u", "enum": "e"}
@@ -48,7 +48,7 @@ class DwarfFile(DwarfCode):
     def __init__(
         self,
         path: Path,
-        index: Index,
+        index: DwarfIndex,
         elf: ElfFile,
         module: str | None = None,
         code: Path | None = None,
@@ -58,7 +58,7 @@ class DwarfFile(DwarfCode):
         self._types = Types()
         self._symbols = SymbolTable(elf)
         self._refused: dict[int, str] | None = None
-        self._around: dict[int, Entry] = {}
+        self._around: dict[int, Die] = {}
         self._passing: dict[int, dict[int, list[Passing]]] = {}
 
     # --- places ----------------------------------------------------------
@@ -78,7 +78,7 @@ class DwarfFile(DwarfCode):
                     self.add_place(answer, row, site, site.pc, row.line)
         return answer
 
-    def place_of(self, symbol: str) -> Place | None:
+    def place_of(self, symbol: str) -> CodePlace | None:
         """The first instruction of the function that a symbol stands for.
 
         ``f.isra.0`` and other names that only the compiler gave, and aliases, too;
@@ -97,7 +97,7 @@ class DwarfFile(DwarfCode):
                     self.add_place(answer, found, site, site.pc, found.line)
         return answer.places[0] if len(answer.places) == 1 else None
 
-    def prototype(self, place: Place) -> c.Function:
+    def prototype(self, place: CodePlace) -> c.Function:
         """Parameters and result of a place's function as its source has them."""
         return self._types.function(self.info.entry(place.entry))
 
@@ -140,7 +140,7 @@ class DwarfFile(DwarfCode):
         return self.refusals().get(address, "")
 
     def refusals(self) -> dict[int, str]:
-        """The same for all addresses."""
+        """List what the kernel keeps probes away from, by address."""
         if self._refused is None:
             if self._code is None:
                 self._refused = refused.refused(self._elf, self._symbols.address)
@@ -151,14 +151,14 @@ class DwarfFile(DwarfCode):
 
     # --- variables -------------------------------------------------------
 
-    def variables(self, place: Place) -> list[Variable]:
+    def variables(self, place: CodePlace) -> list[Variable]:
         """Parameters and locals at a place."""
         found = in_scope(self.info.entry(place.entry), place.address, self._types)
-        if not place.exact or not is_copy(place.symbol):
+        if not place.exact or not is_clone(place.symbol):
             return found
         return [not_passed(row) if row.parameter and row.ops is None else row for row in found]
 
-    def frame(self, place: Place) -> Row | None:
+    def frame(self, place: CodePlace) -> Row | None:
         """Where the canonical frame address and the caller's registers are at a place."""
         if place.exact:
             return _AT_ENTRY
@@ -166,11 +166,11 @@ class DwarfFile(DwarfCode):
             self._frames = Frames(self.info.sections)
         return self._frames.row(place.address)
 
-    def operations(self, expression: bytes, place: Place) -> list[Op]:
+    def operations(self, expression: bytes, place: CodePlace) -> list[Op]:
         """What an expression of a frame's description does."""
         return decode(expression, self.info.entry(place.entry).unit)
 
-    def calls_with(self, parameter: int, place: Place) -> list[Passing]:
+    def calls_with(self, parameter: int, place: CodePlace) -> list[Passing]:
         """The calls of a place's unit that tell what they would pass for a parameter."""
         unit = self.info.number_of(place.entry)
         known = self._passing.get(unit)
@@ -189,11 +189,11 @@ class DwarfFile(DwarfCode):
     def _passing_of(self, call: Call, argument: Argument) -> Passing:
         # What holds for the call is told of the byte before the one that it returns to.
         function, address = call.function, call.back - 1
-        place = Place(function.name(), "", 0, "", 0, address, function.offset, False, False,
+        place = CodePlace(function.name(), "", 0, "", 0, address, function.offset, False, False,
                       self.module)  # fmt: skip
         return Passing(call.back, place, argument.value)
 
-    def _subprogram(self, place: Place) -> Entry:
+    def _subprogram(self, place: CodePlace) -> Die:
         """The function out of line that a place lies in."""
         entry = self.info.entry(place.entry)
         if entry.tag == k.SUBPROGRAM:
@@ -207,21 +207,21 @@ class DwarfFile(DwarfCode):
             self._around[entry.offset] = known
         return known
 
-    def frame_base(self, place: Place) -> list[Op]:
+    def frame_base(self, place: CodePlace) -> list[Op]:
         """What offsets of the frame count from; empty when that is not known."""
         return frame_base(self._subprogram(place), place.address) or []
 
-    def entrance(self, place: Place) -> tuple[str, int, int] | None:
+    def entrance(self, place: CodePlace) -> tuple[str, int, int] | None:
         """``(symbol, offset, address)`` of the entry of the function out of line around a place."""
         address = entry_address(self._subprogram(place))
         anchor = self.index.anchor(address) if address else None
         return None if anchor is None or not address else (*anchor, address)
 
-    def pointed_to(self, offset: int, place: Place) -> Variable:
+    def pointed_to(self, offset: int, place: CodePlace) -> Variable:
         """What lies at an entry of its own that a location refers to, at a place."""
         return variable_at(self.info.entry(offset), place.address, self._types)
 
-    def lines_with(self, place: Place, variable: Variable) -> list[tuple[int, int]]:
+    def lines_with(self, place: CodePlace, variable: Variable) -> list[tuple[int, int]]:
         """Lines of a place's function at whose first instruction a variable is somewhere.
 
         As runs ``(first, last)`` of lines between which no line is without it.
@@ -247,7 +247,7 @@ class DwarfFile(DwarfCode):
     def global_variable(self, name: str, file: str = "") -> tuple[c.CType, int] | None:
         """``(type, address in the file)`` of a global or static variable.
 
-        `Index.anchor` tells such an address of a module as symbol plus offset.
+        `DwarfIndex.anchor` tells such an address of a module as symbol plus offset.
         """
         test = file_matcher(file) if file else None
         found: tuple[c.CType, int] | None = None
@@ -277,7 +277,7 @@ class DwarfFile(DwarfCode):
         return address - start if start <= address < start + section.size else None
 
     def unit_variable(self, place: int, name: str) -> tuple[c.CType, int] | None:
-        """The same for what the unit of an entry defines or declares."""
+        """Find a variable that the unit of an entry defines or declares: its type and address."""
         unit = self.info.number_of(place)
         for offset in self.index.things("v", name):
             if self.info.number_of(offset) == unit:
@@ -295,7 +295,7 @@ class DwarfFile(DwarfCode):
                 return (own if c.size_of(own) else found[0]), found[1]
         return None
 
-    def _homes(self, entry: Entry) -> list[str]:
+    def _homes(self, entry: Die) -> list[str]:
         """The file that declares a variable, and the one that its unit was made of."""
         holder = entry.holder(k.AT_DECL_FILE)
         declared: list[str] = []

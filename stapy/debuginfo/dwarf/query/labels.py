@@ -11,10 +11,10 @@ from stapy.debuginfo.glob import matcher
 from stapy.record import Record, replace
 
 if TYPE_CHECKING:
-    from stapy.debuginfo.dwarf.query.answers import Place
+    from stapy.debuginfo.dwarf.query.answers import CodePlace
     from stapy.debuginfo.dwarf.query.code import DwarfCode
     from stapy.debuginfo.dwarf.query.spec import Spec
-    from stapy.debuginfo.dwarf.read.units import Entry
+    from stapy.debuginfo.dwarf.read.units import Die
 
 _MAX_BLOCKS = 64  # blocks in blocks
 
@@ -23,10 +23,10 @@ class Label(Record):
     """A label of the source that code was kept for; ``place.line`` is the label's own."""
 
     name: str
-    place: Place
+    place: CodePlace
 
 
-def parts_of(entry: Entry, depth: int = 0) -> Iterator[Entry]:
+def parts_of(entry: Die, depth: int = 0) -> Iterator[Die]:
     """Entries of a function's own: also those in its blocks, but not of what is inlined."""
     for child in entry.children():
         if child.tag != k.LEXICAL_BLOCK:
@@ -58,7 +58,7 @@ def labels(dwarf: DwarfCode, spec: Spec, pattern: str) -> list[Label]:
 # --- prologues ----------------------------------------------------------------
 
 
-def behind_prologue(dwarf: DwarfCode, place: Place) -> Place:
+def behind_prologue(dwarf: DwarfCode, place: CodePlace) -> CodePlace:
     """Where the second row of a function's lines begins: its frame is set up there.
 
     The place itself when the function has no second row.
@@ -75,5 +75,5 @@ def behind_prologue(dwarf: DwarfCode, place: Place) -> Place:
         return place
     first = min(later, key=lambda row: row.address)
     offset = place.offset + first.address - place.address
-    moved: Place = replace(place, address=first.address, offset=offset, exact=False)
+    moved: CodePlace = replace(place, address=first.address, offset=offset, exact=False)
     return moved

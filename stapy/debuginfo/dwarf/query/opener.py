@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from stapy.cache import Cache, file_identity, key_of
-from stapy.debuginfo.dwarf.index.reader import VERSION, Index
+from stapy.debuginfo.dwarf.index.reader import VERSION, DwarfIndex
 from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
 from stapy.debuginfo.elf import ElfFile, map_file
 from stapy.debuginfo.errors import DebuginfoError
@@ -49,7 +49,7 @@ def open_first(
 
 def _index(
     elf: ElfFile, build_id: str, path: Path, cache: Cache, notice: Callable[[str], None]
-) -> Index:
+) -> DwarfIndex:
     # Stripped and repacked files of one build differ in size.
     name = (build_id, path.stat().st_size) if build_id else file_identity(path)
     key = key_of("dwarf", VERSION, *name)
@@ -66,14 +66,14 @@ def _index(
 
         content = build(elf)
         cache.put_bytes(KIND, key, content)
-        return Index(content)
+        return DwarfIndex(content)
 
 
-def _cached(cache: Cache, key: str) -> Index | None:
+def _cached(cache: Cache, key: str) -> DwarfIndex | None:
     path = cache.get(KIND, key)
     if path is None:
         return None
     try:
-        return Index(map_file(path), path)
+        return DwarfIndex(map_file(path), path)
     except DebuginfoError:
         return None

@@ -36,7 +36,7 @@ def refused(elf: ElfFile, address_of: Callable[[str], int | None]) -> dict[int, 
 
 
 def refused_in_module(module: ElfFile, debug: ElfFile) -> dict[int, str]:
-    """The same for a module, by the addresses of its debug file."""
+    """Read what is at addresses of a module that refuse probes, as its debug file counts them."""
     addresses = layout(debug)
     by_name = {section.name: at for section, at in zip(debug.sections, addresses, strict=True)}
     relocations = Relocations(module)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from stapy.debuginfo.dwarf import constants as k
 from stapy.debuginfo.dwarf.read.expressions import Op, decode
-from stapy.debuginfo.dwarf.read.units import Entry
+from stapy.debuginfo.dwarf.read.units import Die
 from stapy.record import Record, new
 
 _MAX_DEPTH = 64  # blocks and inlined functions in each other
@@ -29,13 +29,13 @@ class Call(Record):
     """One call: ``back`` is where it returns to, 0 when that is not told."""
 
     back: int
-    function: Entry
+    function: Die
     tail: bool
-    target: Entry | None
+    target: Die | None
     arguments: list[Argument] = new(list)
 
 
-def calls(function: Entry) -> Iterator[Call]:
+def calls(function: Die) -> Iterator[Call]:
     """All calls of a function out of line, also of what is inlined into it."""
     for part in _parts(function, 0):
         yield Call(
@@ -51,7 +51,7 @@ def calls(function: Entry) -> Iterator[Call]:
         )
 
 
-def _parts(entry: Entry, depth: int) -> Iterator[Entry]:
+def _parts(entry: Die, depth: int) -> Iterator[Die]:
     for child in entry.children():
         if child.tag in (k.CALL_SITE, k.GNU_CALL_SITE):
             yield child
@@ -59,22 +59,22 @@ def _parts(entry: Entry, depth: int) -> Iterator[Entry]:
             yield from _parts(child, depth + 1)
 
 
-def return_address(part: Entry) -> int:
+def return_address(part: Die) -> int:
     """Where the call that an entry describes returns to."""
     return part.number(k.AT_CALL_RETURN_PC) or part.number(k.AT_LOW_PC)
 
 
-def is_tail(part: Entry) -> bool:
+def is_tail(part: Die) -> bool:
     """True for a jump to another function, which returns in its stead."""
     return bool(part.number(k.AT_CALL_TAIL_CALL) or part.number(k.AT_GNU_TAIL_CALL))
 
 
-def target(part: Entry) -> Entry | None:
+def target(part: Die) -> Die | None:
     """The function that is called, None by a pointer."""
     return part.refer(k.AT_CALL_ORIGIN) or part.refer(k.AT_ABSTRACT_ORIGIN)
 
 
-def _argument(entry: Entry) -> Argument:
+def _argument(entry: Die) -> Argument:
     def expression(*attributes: int) -> list[Op]:
         found = next((entry.values[a] for a in attributes if a in entry.values), b"")
         return decode(found, entry.unit) if isinstance(found, bytes) else []

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from stapy.debuginfo.dwarf import constants as k
 from stapy.debuginfo.dwarf.numbers import uleb
-from stapy.debuginfo.dwarf.read.units import Entry, Info
+from stapy.debuginfo.dwarf.read.units import Die, Info
 
 
 def enumerator(info: Info, name: str) -> int | None:
@@ -37,7 +37,7 @@ def _offsets(info: Info, text: bytes) -> list[int]:
     return [at for at in found if not at or not strings[at - 1]] or found
 
 
-def _named_at(info: Info, at: int, form: int) -> Entry | None:
+def _named_at(info: Info, at: int, form: int) -> Die | None:
     """The constant whose name stands at a position; None when something else does."""
     number = info.number_of(at + info.base)
     if number < 0 or at < info.headers[number].first:
@@ -53,12 +53,12 @@ def _named_at(info: Info, at: int, form: int) -> Entry | None:
     return None
 
 
-def _is_listed(entry: Entry) -> bool:
+def _is_listed(entry: Die) -> bool:
     """True when an entry is where the unit's enumerations have one, and not within another."""
     code = uleb(entry.unit.info.data, entry.after)[0]
     if code and getattr(entry.unit.plans.get(code), "tag", 0) != k.ENUMERATOR:
         return False  # cheap, and says nearly always what the walk below would
-    holder: Entry | None = None
+    holder: Die | None = None
     for child in entry.unit.root.children():
         if child.offset > entry.offset:
             break

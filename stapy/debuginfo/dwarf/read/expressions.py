@@ -8,7 +8,7 @@ from typing import NamedTuple
 from stapy.debuginfo.dwarf import constants as k
 from stapy.debuginfo.dwarf.numbers import number, sleb, uleb
 from stapy.debuginfo.dwarf.read.ranges import Range, low_pc
-from stapy.debuginfo.dwarf.read.units import Entry, Unit
+from stapy.debuginfo.dwarf.read.units import Die, DwarfUnit
 from stapy.debuginfo.errors import DebuginfoError
 
 
@@ -56,7 +56,7 @@ _CONVERT, _REINTERPRET = (0xA8, 0xF7), (0xA9, 0xF9)
 NOT_HERE = frozenset(("unknown", "implicit_pointer"))
 
 
-def decode(data: bytes, unit: Unit, *, inner: bool = False) -> list[Op]:
+def decode(data: bytes, unit: DwarfUnit, *, inner: bool = False) -> list[Op]:
     """The operations of one expression; decoding ends at the first unknown one.
 
     An ``inner`` one is part of another, and has no other in it.
@@ -87,7 +87,7 @@ def _aimed(op: Op, number: int, numbers: dict[int, int]) -> Op:
     return Op(op.name, target) if target > number else Op("unknown", _BRANCH)
 
 
-def _step(data: bytes, at: int, unit: Unit) -> tuple[list[Op], int]:
+def _step(data: bytes, at: int, unit: DwarfUnit) -> tuple[list[Op], int]:
     """What one operation means, in one or two of ours or in none, and where the next one is."""
     code = data[at]
     if code in _NOTHING:
@@ -133,7 +133,7 @@ def _entry_value(ops: list[Op], code: int) -> list[Op]:
     return [_unknown(code)]
 
 
-def _convert(unit: Unit, type: int) -> Op:
+def _convert(unit: DwarfUnit, type: int) -> Op:
     """To a base type, told as an offset in the unit; 0 is the type of plain numbers."""
     if not type:
         return Op("convert")
@@ -146,7 +146,7 @@ def _convert(unit: Unit, type: int) -> Op:
     return Op("convert", size, int(encoding in (k.ATE_SIGNED, k.ATE_SIGNED_CHAR)))
 
 
-def _one(data: bytes, at: int, unit: Unit) -> tuple[Op, int]:
+def _one(data: bytes, at: int, unit: DwarfUnit) -> tuple[Op, int]:
     code = data[at]
     at += 1
     if code in _PLAIN:
@@ -205,7 +205,7 @@ def _one(data: bytes, at: int, unit: Unit) -> tuple[Op, int]:
     return _unknown(code), at
 
 
-def location(entry: Entry, attribute: int, address: int) -> tuple[list[Op] | None, list[Range]]:
+def location(entry: Die, attribute: int, address: int) -> tuple[list[Op] | None, list[Range]]:
     """Where something is at an address, None when nowhere; and where else it can be had.
 
     A location that holds everywhere has no ranges.
@@ -233,7 +233,7 @@ def available(ops: list[Op]) -> bool:
     return bool(ops) and not any(op.name in NOT_HERE for op in ops)
 
 
-def location_list(entry: Entry, attribute: int) -> list[tuple[int, int, bytes]]:
+def location_list(entry: Die, attribute: int) -> list[tuple[int, int, bytes]]:
     """``(start, end, expression)`` of each row of a location list."""
     unit = entry.unit
     offset = entry.number(attribute)
@@ -250,7 +250,7 @@ def location_list(entry: Entry, attribute: int) -> list[tuple[int, int, bytes]]:
         raise DebuginfoError(f"{unit.info.name}: damaged location list at {offset:#x}") from None
 
 
-def _old(unit: Unit, at: int, base: int) -> list[tuple[int, int, bytes]]:
+def _old(unit: DwarfUnit, at: int, base: int) -> list[tuple[int, int, bytes]]:
     data = unit.info.sections.section("loc")
     rows: list[tuple[int, int, bytes]] = []
     while True:
@@ -267,7 +267,7 @@ def _old(unit: Unit, at: int, base: int) -> list[tuple[int, int, bytes]]:
         at += size
 
 
-def _new(unit: Unit, at: int, base: int) -> list[tuple[int, int, bytes]]:
+def _new(unit: DwarfUnit, at: int, base: int) -> list[tuple[int, int, bytes]]:
     data = unit.info.sections.section("loclists")
     rows: list[tuple[int, int, bytes]] = []
     while True:

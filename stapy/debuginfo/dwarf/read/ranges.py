@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from stapy.debuginfo.dwarf import constants as k
 from stapy.debuginfo.dwarf.numbers import number, uleb
-from stapy.debuginfo.dwarf.read.units import Entry, Info, Unit
+from stapy.debuginfo.dwarf.read.units import Die, DwarfUnit, Info
 from stapy.debuginfo.errors import DebuginfoError
 
 Range = tuple[int, int]
@@ -16,13 +16,13 @@ _MAX_SCOPES = 32  # namespaces in namespaces
 _MAX_BLOCKS = 64  # blocks in blocks
 
 
-def low_pc(entry: Entry) -> int | None:
+def low_pc(entry: Die) -> int | None:
     """The entry's first address, where it says one."""
     value = entry.values.get(k.AT_LOW_PC)
     return value if isinstance(value, int) else None
 
 
-def ranges_of(entry: Entry) -> list[Range]:
+def ranges_of(entry: Die) -> list[Range]:
     """Half-open ranges of an entry's code; empty when it has none."""
     start = low_pc(entry)
     if k.AT_HIGH_PC in entry.values and start is not None:
@@ -36,7 +36,7 @@ def ranges_of(entry: Entry) -> list[Range]:
     return []
 
 
-def entry_address(entry: Entry) -> int | None:
+def entry_address(entry: Die) -> int | None:
     """Where execution enters a function or an inlined instance."""
     value = entry.values.get(k.AT_ENTRY_PC)
     start = low_pc(entry)
@@ -58,7 +58,7 @@ def contains(ranges: list[Range], address: int) -> bool:
     return any(start <= address < end for start, end in ranges)
 
 
-def function_around(holder: Entry, address: int, depth: int = 0) -> Entry | None:
+def function_around(holder: Die, address: int, depth: int = 0) -> Die | None:
     """The function out of line whose code has an address, in a unit or one of its scopes."""
     for child in holder.children():
         if child.tag == k.SUBPROGRAM:
@@ -71,7 +71,7 @@ def function_around(holder: Entry, address: int, depth: int = 0) -> Entry | None
     return None
 
 
-def inlined_ranges(entry: Entry, depth: int = 0) -> Iterator[tuple[int, int]]:
+def inlined_ranges(entry: Die, depth: int = 0) -> Iterator[tuple[int, int]]:
     """The code of what is inlined into a function: its lines are another function's."""
     for child in entry.children():
         if child.tag == k.INLINED_SUBROUTINE:
@@ -80,7 +80,7 @@ def inlined_ranges(entry: Entry, depth: int = 0) -> Iterator[tuple[int, int]]:
             yield from inlined_ranges(child, depth + 1)
 
 
-def _listed(entry: Entry) -> list[Range]:
+def _listed(entry: Die) -> list[Range]:
     unit = entry.unit
     offset = entry.number(k.AT_RANGES)
     base = low_pc(unit.root) or 0
@@ -95,7 +95,7 @@ def _listed(entry: Entry) -> list[Range]:
         raise DebuginfoError(f"{unit.info.name}: damaged range list at {offset:#x}") from None
 
 
-def _old(unit: Unit, offset: int, base: int) -> list[Range]:
+def _old(unit: DwarfUnit, offset: int, base: int) -> list[Range]:
     data = unit.info.sections.section("ranges")
     found: list[Range] = []
     while True:
@@ -109,7 +109,7 @@ def _old(unit: Unit, offset: int, base: int) -> list[Range]:
             found.append((base + start, base + end))
 
 
-def _new(unit: Unit, offset: int, base: int) -> list[Range]:
+def _new(unit: DwarfUnit, offset: int, base: int) -> list[Range]:
     data = unit.info.sections.section("rnglists")
     found: list[Range] = []
     at = offset

@@ -5,7 +5,7 @@ from __future__ import annotations
 from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.dwarf import constants as k
 from stapy.debuginfo.dwarf.read.expressions import decode
-from stapy.debuginfo.dwarf.read.units import Entry
+from stapy.debuginfo.dwarf.read.units import Die
 from stapy.debuginfo.errors import DebuginfoError
 
 _QUALIFIERS = {k.CONST_TYPE: "const", k.VOLATILE_TYPE: "volatile", k.RESTRICT_TYPE: "restrict"}
@@ -22,7 +22,7 @@ class Types:
         self._known: dict[int, c.CType] = {}
         self._making: set[int] = set()
 
-    def of(self, entry: Entry, depth: int = 0) -> c.CType:
+    def of(self, entry: Die, depth: int = 0) -> c.CType:
         """The type that an entry's type attribute names; void without one."""
         holder = entry.holder(k.AT_TYPE)
         target = holder.refer(k.AT_TYPE) if holder is not None else None
@@ -30,7 +30,7 @@ class Types:
             return c.Void() if holder is None else c.Unknown("...")
         return self.type(target, depth)
 
-    def type(self, entry: Entry, depth: int = 0) -> c.CType:
+    def type(self, entry: Die, depth: int = 0) -> c.CType:
         """The type that an entry describes."""
         known = self._known.get(entry.offset)
         if known is not None:
@@ -45,7 +45,7 @@ class Types:
             self._making.discard(entry.offset)
         return known
 
-    def _make(self, entry: Entry, depth: int) -> c.CType:
+    def _make(self, entry: Die, depth: int) -> c.CType:
         described = entry.refer(k.AT_SIGNATURE)  # in a unit of its own
         if described is not None:
             return self.type(described, depth)
@@ -74,7 +74,7 @@ class Types:
             return self._to_member(entry, depth)
         return c.Unknown(name)
 
-    def _to_member(self, entry: Entry, depth: int) -> c.CType:
+    def _to_member(self, entry: Die, depth: int) -> c.CType:
         """A pointer to a member: of data a distance, of functions more than one number."""
         type = self.of(entry, depth)
         owner = entry.refer(k.AT_CONTAINING_TYPE)
@@ -83,7 +83,7 @@ class Types:
             return c.Unknown(c.c_name(type, f"({scope}::*)"))
         return c.Int(c.c_name(type, f"{scope}::*"), 8, True, "signed")
 
-    def function(self, entry: Entry) -> c.Function:
+    def function(self, entry: Die) -> c.Function:
         """The prototype of a function, out of line or inlined.
 
         A copy may lack parameters that the compiler dropped: the function's own
@@ -92,7 +92,7 @@ class Types:
         origin = entry.origin() if k.AT_ABSTRACT_ORIGIN in entry.values else None
         return self._function(origin or entry, 0)
 
-    def _function(self, entry: Entry, depth: int) -> c.Function:
+    def _function(self, entry: Die, depth: int) -> c.Function:
         params = [
             c.Parameter(child.name(), self.of(child, depth))
             for child in entry.children()
@@ -100,7 +100,7 @@ class Types:
         ]
         return c.Function(self.of(entry, depth), params)
 
-    def _array(self, entry: Entry, depth: int) -> c.CType:
+    def _array(self, entry: Die, depth: int) -> c.CType:
         counts: list[int] = []
         for child in entry.children():
             if child.tag != k.SUBRANGE_TYPE:
@@ -118,7 +118,7 @@ class Types:
             result = c.Array(result, count)
         return result
 
-    def _members(self, entry: Entry) -> list[c.Member]:
+    def _members(self, entry: Die) -> list[c.Member]:
         members: list[c.Member] = []
         for child in entry.children():
             if child.tag == k.VARIANT_PART:
@@ -130,7 +130,7 @@ class Types:
                     members.append(member)
         return members
 
-    def _member(self, child: Entry) -> c.Member | None:
+    def _member(self, child: Die) -> c.Member | None:
         """One member; None for a virtual base, whose place is another in each object."""
         type = self.of(child)
         place = child.values.get(k.AT_DATA_MEMBER_LOCATION, 0)
@@ -151,7 +151,7 @@ class Types:
             raise DebuginfoError(f"{child.unit.info.name}: a member at an impossible place")
         return c.Member(child.name(), type, start, bits)
 
-    def _variants(self, part: Entry) -> list[c.Member]:
+    def _variants(self, part: Die) -> list[c.Member]:
         """An enumeration with data, as Rust has it: which variant there is, and a union of all.
 
         The first is an enumeration of the variants' names; one that stands for all
@@ -190,7 +190,7 @@ def _base(name: str, size: int, encoding: int) -> c.CType:
     return c.Int(name, size, signed, kinds.get(encoding, "signed" if signed else "unsigned"))
 
 
-def _enumeration(entry: Entry, name: str, size: int) -> c.CType:
+def _enumeration(entry: Die, name: str, size: int) -> c.CType:
     values = [
         c.Enumerator(child.name(), child.number(k.AT_CONST_VALUE))
         for child in entry.children()

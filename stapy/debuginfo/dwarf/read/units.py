@@ -40,7 +40,7 @@ class Header(Record):
     shift: int
 
 
-class Entry:
+class Die:
     """One entry; attributes are decoded when it is made, ``forms`` keeps how they were stored.
 
     ``offset`` and the references among the values are of all entries, see `Info`.
@@ -50,7 +50,7 @@ class Entry:
 
     def __init__(
         self,
-        unit: Unit,
+        unit: DwarfUnit,
         offset: int,
         plan: Plan,
         values: dict[int, Value],
@@ -79,9 +79,9 @@ class Entry:
         value = self.inherited(k.AT_NAME)
         return value if isinstance(value, str) else ""
 
-    def holder(self, attribute: int) -> Entry | None:
+    def holder(self, attribute: int) -> Die | None:
         """The entry that has an attribute: this one, or one that it completes."""
-        entry: Entry | None = self
+        entry: Die | None = self
         for _ in range(4):
             if entry is None or attribute in entry.values:
                 return entry
@@ -99,14 +99,14 @@ class Entry:
         entry = self.holder(attribute)
         return None if entry is None else entry.values[attribute]
 
-    def origin(self) -> Entry | None:
+    def origin(self) -> Die | None:
         """The abstract origin or the declaration that this entry completes."""
         for attribute in (k.AT_ABSTRACT_ORIGIN, k.AT_SPECIFICATION):
             if attribute in self.values:
                 return self.refer(attribute)
         return None
 
-    def refer(self, attribute: int) -> Entry | None:
+    def refer(self, attribute: int) -> Die | None:
         """The entry that an attribute refers to."""
         value = self.values.get(attribute)
         if not isinstance(value, int):
@@ -116,7 +116,7 @@ class Entry:
             return None if found is None else self.unit.info.entry(found)
         return self.unit.info.entry(value)
 
-    def children(self) -> Iterator[Entry]:
+    def children(self) -> Iterator[Die]:
         """The direct children."""
         if not self.plan.children:
             return
@@ -147,19 +147,19 @@ class Entry:
             at = entry.end(depth + 1)
 
 
-class Unit:
+class DwarfUnit:
     """One unit with its table of abbreviations."""
 
     def __init__(self, info: Info, header: Header, limit: int | None = None) -> None:
         self.info = info
         self.header = header
         self.plans = info.abbreviations.table(header.abbreviations, limit)
-        self._root: Entry | None = None
+        self._root: Die | None = None
         self._scopes: list[tuple[int, int, str]] | None = None
         self._reading_root = False
 
     @property
-    def root(self) -> Entry:
+    def root(self) -> Die:
         """The unit's own entry."""
         if self._root is None:
             # Indexed strings and addresses in it need bases that it holds itself.
@@ -189,7 +189,7 @@ class Unit:
             return default
         return self.root.number(attribute, default)
 
-    def entry_at(self, offset: int) -> Entry | None:
+    def entry_at(self, offset: int) -> Die | None:
         """The entry at an offset of the section itself; None for the end of a list."""
         if not self.header.first <= offset < self.header.end:
             return None
@@ -198,7 +198,7 @@ class Unit:
         except (IndexError, struct.error):
             raise DebuginfoError(f"{self.info.name}: damaged entry at {offset:#x}") from None
 
-    def _decode(self, offset: int) -> Entry | None:
+    def _decode(self, offset: int) -> Die | None:
         data = self.info.data
         code, at = uleb(data, offset)
         if code == 0:
@@ -224,7 +224,7 @@ class Unit:
             else:
                 values[attribute], at = self._value(data, at, form)
             forms[attribute] = form
-        return Entry(self, offset + self.info.base, plan, values, forms, at)
+        return Die(self, offset + self.info.base, plan, values, forms, at)
 
     def _value(self, data: Buffer, at: int, form: int) -> tuple[Value, int]:
         size = k.FIXED.get(form)
@@ -294,7 +294,7 @@ class Unit:
         return number(self.info.sections.section("addr"), at, 8)
 
 
-def _scopes(entry: Entry, outer: str, depth: int) -> Iterator[tuple[int, int, str]]:
+def _scopes(entry: Die, outer: str, depth: int) -> Iterator[tuple[int, int, str]]:
     """``(start, end, name)`` of the scopes below an entry, in the section's own offsets."""
     base = entry.unit.info.base
     for child in entry.children():
@@ -324,7 +324,7 @@ class Info:
         self.signatures: dict[int, int] = {}
         self.headers = list(self._headers())
         self._starts = [header.offset for header in self.headers]
-        self._units: dict[int, Unit] = {}
+        self._units: dict[int, DwarfUnit] = {}
         self._alternate: Info | None = None
 
     @property
@@ -373,7 +373,7 @@ class Info:
             return len(self.headers) + self.alternate.number_of(offset)
         return bisect_right(self._starts, offset - self.base) - 1
 
-    def unit(self, index: int, limit: int | None = None) -> Unit:
+    def unit(self, index: int, limit: int | None = None) -> DwarfUnit:
         """A unit by its number; ``limit`` is where its abbreviations end, when that is known."""
         found = self._units.get(index)
         if found is None:
@@ -383,10 +383,10 @@ class Info:
                 raise DebuginfoError(f"{self.name}: no unit {index}")
             header = self.headers[index]
             self.sections.prepare(header.offset, header.end)
-            found = self._units[index] = Unit(self, header, limit)
+            found = self._units[index] = DwarfUnit(self, header, limit)
         return found
 
-    def entry(self, offset: int) -> Entry:
+    def entry(self, offset: int) -> Die:
         """The entry at an offset."""
         if offset >= ALTERNATE and not self.base:
             return self.alternate.entry(offset)
@@ -396,4 +396,4 @@ class Info:
         return found
 
 
-__all__ = ["ALTERNATE", "MAX_DEPTH", "Entry", "Header", "Info", "Unit", "Value"]
+__all__ = ["ALTERNATE", "MAX_DEPTH", "Die", "DwarfUnit", "Header", "Info", "Value"]

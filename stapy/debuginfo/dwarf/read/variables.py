@@ -7,7 +7,7 @@ from stapy.debuginfo.dwarf import constants as k
 from stapy.debuginfo.dwarf.read.expressions import Op, decode, location
 from stapy.debuginfo.dwarf.read.ranges import Range, contains, ranges_of
 from stapy.debuginfo.dwarf.read.types import Types
-from stapy.debuginfo.dwarf.read.units import Entry
+from stapy.debuginfo.dwarf.read.units import Die
 from stapy.record import Record, new, replace
 
 _MAX_BLOCKS = 64
@@ -29,7 +29,7 @@ class Variable(Record):
     origin: int = 0
 
 
-def in_scope(entry: Entry, address: int, types: Types) -> list[Variable]:
+def in_scope(entry: Die, address: int, types: Types) -> list[Variable]:
     """Variables of a function or inlined instance at an address, inner ones instead of outer."""
     found: dict[str, Variable] = {}
     _collect(entry, address, types, found, 0)
@@ -44,9 +44,9 @@ def in_scope(entry: Entry, address: int, types: Types) -> list[Variable]:
 
 
 def _collect(
-    entry: Entry, address: int, types: Types, found: dict[str, Variable], depth: int
+    entry: Die, address: int, types: Types, found: dict[str, Variable], depth: int
 ) -> None:
-    blocks: list[Entry] = []
+    blocks: list[Die] = []
     for child in entry.children():
         if child.tag in (k.FORMAL_PARAMETER, k.VARIABLE):
             if child.name():
@@ -58,7 +58,7 @@ def _collect(
             _collect(block, address, types, found, depth + 1)
 
 
-def variable_at(entry: Entry, address: int, types: Types) -> Variable:
+def variable_at(entry: Die, address: int, types: Types) -> Variable:
     """The variable that an entry describes, or the bare location that it gives."""
     parameter = entry.tag == k.FORMAL_PARAMETER
     constant = entry.inherited(k.AT_CONST_VALUE)
@@ -85,7 +85,7 @@ def not_passed(variable: Variable) -> Variable:
     return meant
 
 
-def global_address(entry: Entry) -> int | None:
+def global_address(entry: Die) -> int | None:
     """The address of a global variable; None for one per thread or of several pieces."""
     value = entry.values.get(k.AT_LOCATION)
     if not isinstance(value, bytes):
@@ -94,6 +94,6 @@ def global_address(entry: Entry) -> int | None:
     return ops[0].first if len(ops) == 1 and ops[0].name == "address" else None
 
 
-def frame_base(entry: Entry, address: int) -> list[Op] | None:
+def frame_base(entry: Die, address: int) -> list[Op] | None:
     """The frame base of a function out of line."""
     return location(entry, k.AT_FRAME_BASE, address)[0]
