@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from stapy.debuginfo.errors import DebuginfoError
-from stapy.debuginfo.unpack.unpackers import MAX_FILE, MAX_MEMORY, joined, through
+from stapy.debuginfo.unpack import unpackers
 from stapy.record import Record
 
 Buffer = bytes | bytearray | mmap.mmap | memoryview
@@ -290,17 +290,17 @@ def inflate(data: bytes, kind: str, name: str) -> bytes:
     try:
         if kind == "gzip":
             gzip = zlib.decompressobj(31)
-            found, more = gzip.decompress(data, MAX_FILE), bool(gzip.unconsumed_tail)
+            found, more = gzip.decompress(data, unpackers.MAX_FILE), bool(gzip.unconsumed_tail)
         elif kind == "xz":
-            xz = lzma.LZMADecompressor(memlimit=MAX_MEMORY)
-            found = xz.decompress(data, MAX_FILE)
+            xz = lzma.LZMADecompressor(memlimit=unpackers.MAX_MEMORY)
+            found = xz.decompress(data, unpackers.MAX_FILE)
             more = not xz.eof and not xz.needs_input
         else:
-            return inflate_zstd(data, name, MAX_FILE)
+            return inflate_zstd(data, name, unpackers.MAX_FILE)
     except (zlib.error, lzma.LZMAError, EOFError) as error:
         raise DebuginfoError(f"{name}: damaged {kind} data: {error}") from None
     if more:
-        raise DebuginfoError(f"{name}: inflates to more than {MAX_FILE} bytes")
+        raise DebuginfoError(f"{name}: inflates to more than {unpackers.MAX_FILE} bytes")
     return found
 
 
@@ -311,7 +311,7 @@ def inflate_zstd(data: bytes, name: str, limit: int) -> bytes:
     program = shutil.which("zstd") or shutil.which("unzstd")
     if program is None:
         raise DebuginfoError(f"{name}: zstd-compressed; install the program zstd to read it")
-    found = joined(through([program, "-dcq"], data), name, limit)
+    found = unpackers.joined(unpackers.through([program, "-dcq"], data), name, limit)
     if not found:
         raise DebuginfoError(f"{name}: damaged zstd data")
     return found
