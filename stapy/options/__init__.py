@@ -51,6 +51,7 @@ class Options(Record):
     rlimits: dict[str, int] = new(dict)  # --rlimit-NAME
     example: bool = False  # --example
     message_format: str = ""  # --message-format; "" leaves it to the environment
+    trace_passes: bool = False  # --trace-passes
     notices: list[str] = new(list)  # what a given option does not do here
     privilege: str = "stapdev"
     privilege_set: bool = False

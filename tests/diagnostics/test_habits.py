@@ -12,7 +12,7 @@ import pytest
 from stapy.build.process import find_program
 from stapy.cli import main
 from stapy.diagnostics.habits import foreign_language, old_function, tracepoint
-from tests.test_startup import bound_by_permissions
+from tests.session.test_settle import bound_by_permissions
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -11,20 +11,23 @@ import gc
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from stapy.cache import Cache
 from stapy.debuginfo.errors import DebuginfoError
-from stapy.diagnostics import Bug, Diagnostic, Diagnostics, SourceMap, Stop
+from stapy.diagnostics import Bug, Diagnostics, SourceMap, Stop
+from stapy.session import checks, inputs
+from stapy.session.messages import Messages
 from stapy.terminal import progress, writing
 from stapy.timing import PassTimer, memory
 from stapy.trust import doubt, write_new
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from stapy.build.ahead import Ahead
     from stapy.build.module import Module
     from stapy.debuginfo.facade import Debuginfo
-    from stapy.diagnostics.layouts import Form
     from stapy.elaborate.services import Services
     from stapy.ir.program import Program
     from stapy.kernel import Kernel
@@ -33,22 +36,13 @@ if TYPE_CHECKING:
     from stapy.translate.source import ModuleSource
     from stapy.vm.machine import Machine
 
-# What SystemTap prints when a pass fails, by number.
-_FAILED = {1: "parse", 2: "analysis", 3: "translation", 4: "compilation", 5: "run"}
 
-
-class Session:
+class Session(Messages):
     """One command."""
 
     def __init__(self, options: Options) -> None:
-        self.options = options
-        self.sources = SourceMap()
-        self.diagnostics = Diagnostics(self.sources)
+        super().__init__(options)
         self.cache = Cache.of(options)
-        self.shown = 0
-        self.said: list[str] = []
-        self.form: Form | None = None
-        self.at_pass = 0
         self.folder: Path | None = None
         self.machine: Machine | None = None
         self.kit: Ahead | None = None
@@ -96,7 +90,7 @@ class Session:
         return status
 
     def run(self) -> int:
-        """The passes up to the last one wanted."""
+        """Take the steps of the five passes up to the last one wanted; the exit status."""
         options = self.options
         if options.clean_cache:
             self.cache.clean()
@@ -105,73 +99,95 @@ class Session:
             from stapy.diagnostics.explain import explain
 
             return explain(options.explain)
+        question = options.listing is not None or bool(options.dump)
         self.begin()
-        if options.listing is None and not options.dump and options.last_pass == 5:
-            self.check_run()
-        self.check_cache()
-        self.read_texts()
-        kernel = self.find_kernel()
-        if options.listing is None and not options.dump and options.last_pass >= 4:
-            from stapy.cache import results
-
-            self.key = results.key(options, self.texts, kernel)
-            # Who keeps the folder wants to see all that is made in it.
-            kept = options.keep or options.tmpdir is not None
-            found = None if kept else results.find(self.cache, self.key, self.form_key())
-            if found is not None:
-                module, said = found
-                self.say(said)
-                self.check_host(kernel)
-                return self.finish(module, kernel, cached=True)
-            self.check_tree(kernel)
+        if options.last_pass == 5 and not question:
+            checks.check_run(self)
+        checks.check_cache(self)
+        self.texts = inputs.read_texts(self)
+        kernel = inputs.find_kernel(self)
+        if question:
+            return self.answer(kernel)
+        if options.last_pass >= 4:
+            recalled = self.recall(kernel)
+            if recalled is not None:
+                checks.check_host(self, kernel)
+                return self.finish(recalled, kernel, cached=True)
+            checks.check_tree(self, kernel)
             self.prepare_kit(kernel)
-        elif options.listing is not None and not options.dump:
+        scripts = self.parse(kernel)
+        if self.ends_with(1, "scripts", lambda: _scripts_text(scripts)):
+            return 0
+        services = self.services(kernel)
+        program = self.elaborate(scripts, services)
+        if self.ends_with(2, "program", lambda: _program_text(program, options)):
+            return 0
+        if options.vm and options.last_pass == 5:
+            self.boot_ahead()
+        source = self.translate(program)
+        if self.ends_with(3, "C", source.text):
+            return 0
+        # Mistakes in the script come first, but nothing is compiled in vain.
+        checks.check_host(self, kernel)
+        built = self.build(source, kernel, services)
+        self.remember(built.path, services)
+        return self.finish(built.path, kernel, cached=False)
+
+    def ends_with(self, number: int, record: str, text: Callable[[], str]) -> bool:
+        """Print the record behind a pass where that is wanted; True when the pass was the last."""
+        if self.options.last_pass == number:
+            self.write(text())
+            return True
+        if self.options.trace_passes:
+            self.say(f"--- pass {number}: {record}\n{text()}")
+        return False
+
+    def answer(self, kernel: Kernel) -> int:
+        """Answer -l, -L and --dump-…, from the cache if it was asked before."""
+        if self.options.listing is not None and not self.options.dump:
             from stapy.cache import results
 
-            self.key = results.list_key(options, self.texts, kernel)
+            self.key = results.list_key(self.options, self.texts, kernel)
             listed = results.find_list(self.cache, self.key)
             if listed is not None:
                 self.write(listed)
                 return 0
         scripts = self.parse(kernel)
-        if options.last_pass == 1 and options.listing is None and not options.dump:
-            from stapy.parse.printer import dump
+        return self.list_points(scripts, self.services(kernel))
 
-            self.write(dump(scripts))
-            return 0
-        services = self.services(kernel)
-        if options.dump or options.listing is not None:
-            return self.list_points(scripts, services)
-        program = self.elaborate(scripts, services)
-        if options.last_pass == 2:
-            from stapy.ir.dump import dump_program
+    def recall(self, kernel: Kernel) -> Path | None:
+        """Find the module of this command among those that were made before, say its warnings."""
+        from stapy.cache import results
 
-            self.write(dump_program(program, options.verbose[1] > 0))
-            return 0
-        if options.vm and options.last_pass == 5:
-            self.boot_ahead()
-        source = self.translate(program)
-        if options.last_pass == 3:
-            self.write(source.text())
-            return 0
-        # Mistakes in the script come first, but nothing is compiled in vain.
-        self.check_host(kernel)
-        built = self.build(source, kernel, services)
-        if not self.diagnostics.errors:
-            from stapy.cache import results
+        options = self.options
+        self.key = results.key(options, self.texts, kernel)
+        # Who keeps the folder or looks at the passes wants to see all that is made.
+        if options.keep or options.tmpdir is not None or options.trace_passes:
+            return None
+        found = results.find(self.cache, self.key, self.form_key())
+        if found is None:
+            return None
+        module, said = found
+        self.say(said)
+        return module
 
-            files = services.debuginfo.module_files()
-            said = "".join(self.said)
-            results.store(self.cache, self.key, built.path, said, files, self.form_key())
-        return self.finish(built.path, kernel, cached=False)
+    def remember(self, module: Path, services: Services) -> None:
+        """Keep the module with its warnings for the next command that asks for it."""
+        if self.diagnostics.errors:
+            return
+        from stapy.cache import results
+
+        files = services.debuginfo.module_files()
+        said = "".join(self.said)
+        results.store(self.cache, self.key, module, said, files, self.form_key())
 
     def begin(self) -> None:
         """Obey what concerns the command as a whole: limits, options without effect, -R."""
-        from stapy import startup
+        from stapy.session import settle
 
         options = self.options
         self.at_pass = 0
-        startup.set_limits(options.rlimits, self.diagnostics)
+        settle.set_limits(options.rlimits, self.diagnostics)
         for text in options.notices:
             self.diagnostics.warning("W0653", text)
         if options.flight_recorder and options.output is None and options.last_pass == 5:
@@ -181,11 +197,11 @@ class Session:
                 hint="-s MB makes them larger, -o FILE writes the output in the background",
                 notes=["stapy-run -A MODULE takes it"],
             )
-        startup.check_defines(options.defines, self.diagnostics)
-        startup.find_runtime(options, self.diagnostics)
-        startup.check_tapsets(options.tapset_dirs, self.diagnostics)
+        settle.check_defines(options.defines, self.diagnostics)
+        settle.find_runtime(options, self.diagnostics)
+        settle.check_tapsets(options.tapset_dirs, self.diagnostics)
         if options.example:
-            startup.find_example(options, self.diagnostics)
+            settle.find_example(options, self.diagnostics)
         self.end_pass()
 
     def finish(self, module: Path, kernel: Kernel, *, cached: bool) -> int:
@@ -240,57 +256,13 @@ class Session:
 
     # --- the passes ------------------------------------------------------
 
-    def read_texts(self) -> None:
-        """Script texts as ``(name, text)``; standard input and files are read once."""
-        options = self.options
-        self.texts: list[tuple[str, str]] = []
-        if options.script_text is not None:
-            self.texts.append(("<input>", options.script_text))
-        elif options.script_file == "-":
-            data = sys.stdin.buffer.read()
-            self.texts.append(("<input>", data.decode("utf-8", "surrogateescape")))
-        elif options.script_file is not None:
-            try:
-                data = Path(options.script_file).read_bytes()
-            except OSError as error:
-                self.at_pass = 1
-                self.refuse(
-                    "E0190",
-                    f"Input file '{options.script_file}' is missing or unreadable:"
-                    f" {error.strerror}",
-                    kind="parse error",
-                )
-            self.texts.append((options.script_file, data.decode("utf-8", "surrogateescape")))
-        for number, text in enumerate(options.extra_scripts, 1):
-            self.texts.append((f"<input {number}>", text))
-        if options.listing is not None:
-            self.texts.append(("<input>", f"probe {options.listing} {{}}"))
-
-    def find_kernel(self) -> Kernel:
-        """The kernel that the module is for."""
-        from stapy.kernel import find_kernel
-
-        options = self.options
-        release = options.release or os.environ.get("SYSTEMTAP_RELEASE")
-        if options.vm:
-            from stapy.vm.errors import VmError
-            from stapy.vm.kernels import default_release, newest
-
-            try:
-                release = options.vm_release or default_release(options.sysroot)
-                release = newest(release, options.sysroot)
-                options.vm_release = release
-            except VmError as error:
-                self.refuse("E0590", str(error), kind="run error", hint=error.hint)
-        return find_kernel(release, self.diagnostics, options.sysroot)
-
     def parse(self, kernel: Kernel) -> list[Script]:
         """Pass 1."""
         self.at_pass = 1
         timer = PassTimer()
-        from stapy import startup
         from stapy.parse import open_library, parse_script, warn_unused_arguments
         from stapy.parse.facts import PreprocessFacts
+        from stapy.session import settle
 
         options = self.options
         facts = PreprocessFacts(
@@ -323,7 +295,7 @@ class Session:
         if not self.diagnostics.errors and options.listing is None:
             warn_unused_arguments(facts, used, self.diagnostics)
         if options.check_version:
-            startup.warn_of_versions(facts.version_tests, scripts, self.diagnostics)
+            settle.warn_of_versions(facts.version_tests, scripts, self.diagnostics)
         self.end_pass()
         self.verbose(
             f"parsed user script and {len(self.library.files())} library scripts"
@@ -490,7 +462,7 @@ class Session:
         if not is_headers(spec):
             return None
         if self.options.listing is None and not self.options.dump:
-            self.check_host(kernel)  # nothing is compiled in vain
+            checks.check_host(self, kernel)  # nothing is compiled in vain
         try:
             return compiled(spec, kernel, self.options, self.cache, self.work_folder(), facts)
         except (HeaderError, KitError) as error:
@@ -507,7 +479,7 @@ class Session:
             btf = Debuginfo(kernel, self.cache, Diagnostics(SourceMap())).btf
             return kernel_facts(kernel, btf, kernel.exports)
 
-        if not self.obstacles(kernel):
+        if not checks.obstacles(self.options, kernel):
             self.kit = prepare(kernel, self.options, self.cache, facts)
 
     def boot_ahead(self) -> None:
@@ -520,166 +492,6 @@ class Session:
         except VmError as error:
             self.at_pass = 5
             self.refuse("E0590", str(error), kind="run error", hint=error.hint)
-
-    def check_cache(self) -> None:
-        """Say why caches are not where the user expects them: what others can write is not used."""
-        from stapy.paths import cache_place
-
-        if self.options.use_cache and cache_place().complaint:
-            self.warn_here("W0660", cache_place().complaint)
-
-    def check_tree(self, kernel: Kernel) -> None:
-        """Say whose programs will be run with our rights, unless the user named the tree."""
-        tree = kernel.build_dir
-        if tree is None or self.options.release or self.options.vm or self.options.sysroot:
-            return
-        why = doubt(tree)
-        if why:
-            self.warn_here(
-                "W0661",
-                f"the kernel's build tree '{tree}' is used, but others can change it: {why}",
-            )
-
-    def check_run(self) -> None:
-        """Refuse what pass 5 could not do; in a virtual machine other programs may be there."""
-        options = self.options
-        if options.vm:
-            from stapy.vm.errors import VmError
-            from stapy.vm.qemu import check
-
-            try:
-                check()
-            except VmError as error:
-                self.at_pass = 5
-                self.refuse("E0590", str(error), kind="run error", hint=error.hint)
-            return
-        from stapy.run import mark
-
-        taken = mark.refusal(options.module_name) if options.module_name else ""
-        if taken:
-            self.at_pass = 5
-            self.refuse("E0503", taken, kind="run error")
-        if options.command is None and options.output is None:
-            return
-        from stapy.run import beforehand
-        from stapy.run.errors import RunError
-
-        try:
-            beforehand.check(options.command, options.output, bool(options.rotate))
-        except RunError as error:
-            self.at_pass = 5
-            self.refuse("E0502", str(error), kind="run error")
-
-    def check_host(self, kernel: Kernel) -> None:
-        """Say in one line why this host cannot load modules, and offer the machine."""
-        reasons = self.obstacles(kernel)
-        if reasons:
-            self.at_pass = 5
-            self.refuse(
-                "E0501",
-                "this host cannot load modules: " + "; ".join(reasons),
-                kind="run error",
-                hint="run it in a throw-away virtual machine: stapy --vm …",
-            )
-
-    def obstacles(self, kernel: Kernel) -> list[str]:
-        """Why this host cannot load the module; nothing when it will not be asked to."""
-        from stapy.kernel.host import obstacles
-
-        return [] if self.options.vm or self.options.last_pass < 5 else obstacles(kernel)
-
-    # --- talking ---------------------------------------------------------
-
-    def refuse(self, code: str, message: str, *, kind: str = "error", hint: str = "") -> NoReturn:
-        """Report an error that has no place in a script, and stop."""
-        self.diagnostics.error(kind, code, message, hint=hint)
-        raise Stop
-
-    def end_pass(self) -> None:
-        """Show what the pass said; stop when it failed."""
-        self.show()
-        if self.diagnostics.errors:
-            raise Stop
-        if self.options.warnings_are_errors and self.said:
-            raise Stop
-
-    def show(self) -> None:
-        """Draw the diagnostics that were not shown yet."""
-        fresh = self.diagnostics.items[self.shown :]
-        self.shown = len(self.diagnostics.items)
-        if not fresh:
-            return
-        progress.clear()
-        for item in fresh:
-            if item.severity == item.WARNING and self.options.suppress_warnings:
-                continue
-            text = self.drawn(item)
-            text += "" if text.endswith("\n") else "\n"
-            if item.severity == item.WARNING:
-                self.said.append(text)
-            sys.stderr.write(text)
-        sys.stderr.flush()
-
-    def drawn(self, item: Diagnostic) -> str:
-        """A message in the form that was asked for."""
-        from stapy.diagnostics.layouts import form_of
-        from stapy.diagnostics.render import use_color
-        from stapy.parse.tokens import KEYWORDS
-
-        if self.form is None:
-            name = self.options.message_format or "rich"
-            self.form = form_of(name, self.sources, max(self.options.verbose) > 0, KEYWORDS)
-        return self.form(item, self.at_pass, use_color(self.options.color))
-
-    def warn_here(self, code: str, message: str) -> None:
-        """A warning about this machine and user, which is not kept with what was made."""
-        if self.options.suppress_warnings:
-            return
-        item = Diagnostics(self.sources).warning(code, message)
-        self.say(self.drawn(item))
-
-    def write(self, text: str) -> None:
-        """Text on standard output."""
-        progress.clear()
-        writing.write(text)
-
-    def say(self, text: str) -> None:
-        """Warnings of a run that is recalled from the cache."""
-        progress.clear()
-        sys.stderr.write(text)
-        sys.stderr.flush()
-
-    def failed(self) -> int:
-        """The end of a pass that found errors."""
-        self.show()
-        mistakes = [item for item in self.diagnostics.errors if item.span.source >= 0]
-        if mistakes and self.at_pass == 1 and self.options.message_format == "systemtap":
-            self.note(f"{len(mistakes)} parse error{'s' if len(mistakes) != 1 else ''}.")
-        if self.at_pass:
-            self.tell_failed()
-        return 1
-
-    def tell_failed(self) -> None:
-        """Say which pass failed, in SystemTap's words."""
-        text = f"Pass {self.at_pass}: {_FAILED[self.at_pass]} failed."
-        if self.options.message_format != "json":
-            text += f"  [man error::pass{self.at_pass}]"
-        self.note(text, "error")
-
-    def verbose(self, text: str) -> None:
-        """One line per pass under -v."""
-        if self.options.verbose[self.at_pass - 1]:
-            self.note(f"Pass {self.at_pass}: {text}")
-
-    def note(self, text: str, severity: str = "note") -> None:
-        """A line on standard error."""
-        progress.clear()
-        if self.options.message_format == "json":
-            from stapy.diagnostics.layouts import json_line
-
-            fields = {"severity": severity, "kind": severity, "pass": self.at_pass, "message": text}
-            text = json_line(fields)
-        print(text, file=sys.stderr, flush=True)
 
     # --- the temporary folder --------------------------------------------
 
@@ -716,3 +528,15 @@ class Session:
         from shutil import rmtree
 
         rmtree(self.folder, ignore_errors=True)
+
+
+def _scripts_text(scripts: list[Script]) -> str:
+    from stapy.parse.printer import dump
+
+    return dump(scripts)
+
+
+def _program_text(program: Program, options: Options) -> str:
+    from stapy.ir.dump import dump_program
+
+    return dump_program(program, options.verbose[1] > 0)

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from stapy import startup
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.options import Options
+from stapy.session import settle
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PEEK = "import resource; print(resource.getrlimit(resource.RLIMIT_{name}))"
 
 
@@ -29,7 +29,8 @@ def fresh() -> Diagnostics:
 def test_limits_hold_for_what_is_started(name: str) -> None:
     value = 50_000 if name == "nproc" else 1 << 33
     code = (
-        "from stapy.startup import set_limits; from stapy.diagnostics import *; import sys, os;"
+        "from stapy.session.settle import set_limits; from stapy.diagnostics import *;"
+        "import sys, os;"
         f"set_limits({{'{name}': {value}}}, Diagnostics(SourceMap()));"
         f"os.execv(sys.executable, [sys.executable, '-c', {PEEK.format(name=name.upper())!r}])"
     )
@@ -43,7 +44,7 @@ def test_a_limit_that_cannot_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(resource, "setrlimit", refuse)
     diagnostics = fresh()
-    startup.set_limits({"cpu": 5}, diagnostics)
+    settle.set_limits({"cpu": 5}, diagnostics)
     assert [item.message for item in diagnostics.items] == [
         "Unable to set resource limits for rlimit-cpu: not allowed to raise maximum limit"
     ]
@@ -74,7 +75,7 @@ def test_a_limit_that_cannot_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_a_limit_that_is_spelled_wrongly(name: str, hint: str) -> None:
     diagnostics = fresh()
-    startup.check_defines({name: "3"}, diagnostics)
+    settle.check_defines({name: "3"}, diagnostics)
     assert [item.hint for item in diagnostics.items] == (
         [f"did you mean -D {hint}?"] if hint else []
     )
@@ -82,9 +83,9 @@ def test_a_limit_that_is_spelled_wrongly(name: str, hint: str) -> None:
 
 def test_every_macro_of_no_effect_says_why() -> None:
     diagnostics = fresh()
-    startup.check_defines(dict.fromkeys(startup.WITHOUT_EFFECT, "1"), diagnostics)
-    assert len(diagnostics.items) == len(startup.WITHOUT_EFFECT)
-    assert not startup.known_defines() & set(startup.WITHOUT_EFFECT)
+    settle.check_defines(dict.fromkeys(settle.WITHOUT_EFFECT, "1"), diagnostics)
+    assert len(diagnostics.items) == len(settle.WITHOUT_EFFECT)
+    assert not settle.known_defines() & set(settle.WITHOUT_EFFECT)
 
 
 def test_runtime_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,22 +93,22 @@ def test_runtime_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (tmp_path / "stapy.h").write_text("")
     monkeypatch.setenv("SYSTEMTAP_RUNTIME", str(tmp_path))
     options, diagnostics = Options(), fresh()
-    startup.find_runtime(options, diagnostics)
+    settle.find_runtime(options, diagnostics)
     assert options.runtime_dir == str(tmp_path)
     assert not diagnostics.items
     options = Options(runtime_dir="/nosuch")
-    startup.find_runtime(options, diagnostics)
+    settle.find_runtime(options, diagnostics)
     assert diagnostics.errors[0].message == "-R /nosuch is not a runtime of stapy"
 
 
 def test_examples_are_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(startup, "_example_folders", lambda: [tmp_path])
+    monkeypatch.setattr(settle, "_example_folders", lambda: [tmp_path])
     (tmp_path / "io").mkdir()
     (tmp_path / "io" / "iotop.stp").write_text("probe begin {}")
     options, diagnostics = Options(script_file="iotop.stp"), fresh()
-    startup.find_example(options, diagnostics)
+    settle.find_example(options, diagnostics)
     assert options.script_file == str(tmp_path / "io" / "iotop.stp")
-    startup.find_example(Options(script_file="iotap.stp"), diagnostics)
+    settle.find_example(Options(script_file="iotap.stp"), diagnostics)
     assert diagnostics.errors[0].hint == "did you mean 'iotop.stp'?"
 
 

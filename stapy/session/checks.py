@@ -1,0 +1,84 @@
+"""What would stop a command is looked for before it works: this host, caches, what runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stapy.trust import doubt
+
+if TYPE_CHECKING:
+    from stapy.kernel import Kernel
+    from stapy.options import Options
+    from stapy.session.messages import Messages
+
+
+def check_cache(session: Messages) -> None:
+    """Say why caches are not where the user expects them: what others can write is not used."""
+    from stapy.paths import cache_place
+
+    if session.options.use_cache and cache_place().complaint:
+        session.warn_here("W0660", cache_place().complaint)
+
+
+def check_tree(session: Messages, kernel: Kernel) -> None:
+    """Say whose programs will be run with our rights, unless the user named the tree."""
+    tree = kernel.build_dir
+    if tree is None or session.options.release or session.options.vm or session.options.sysroot:
+        return
+    why = doubt(tree)
+    if why:
+        session.warn_here(
+            "W0661",
+            f"the kernel's build tree '{tree}' is used, but others can change it: {why}",
+        )
+
+
+def check_run(session: Messages) -> None:
+    """Refuse what pass 5 could not do; in a virtual machine other programs may be there."""
+    options = session.options
+    if options.vm:
+        from stapy.vm.errors import VmError
+        from stapy.vm.qemu import check
+
+        try:
+            check()
+        except VmError as error:
+            session.at_pass = 5
+            session.refuse("E0590", str(error), kind="run error", hint=error.hint)
+        return
+    from stapy.run import mark
+
+    taken = mark.refusal(options.module_name) if options.module_name else ""
+    if taken:
+        session.at_pass = 5
+        session.refuse("E0503", taken, kind="run error")
+    if options.command is None and options.output is None:
+        return
+    from stapy.run import beforehand
+    from stapy.run.errors import RunError
+
+    try:
+        beforehand.check(options.command, options.output, bool(options.rotate))
+    except RunError as error:
+        session.at_pass = 5
+        session.refuse("E0502", str(error), kind="run error")
+
+
+def check_host(session: Messages, kernel: Kernel) -> None:
+    """Say in one line why this host cannot load modules, and offer the machine."""
+    reasons = obstacles(session.options, kernel)
+    if reasons:
+        session.at_pass = 5
+        session.refuse(
+            "E0501",
+            "this host cannot load modules: " + "; ".join(reasons),
+            kind="run error",
+            hint="run it in a throw-away virtual machine: stapy --vm …",
+        )
+
+
+def obstacles(options: Options, kernel: Kernel) -> list[str]:
+    """Why this host cannot load the module; nothing when it will not be asked to."""
+    from stapy.kernel import host
+
+    return [] if options.vm or options.last_pass < 5 else host.obstacles(kernel)

@@ -1,0 +1,58 @@
+"""What a command is given: the texts of its scripts and the kernel that they are for."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stapy.kernel import Kernel
+    from stapy.session.messages import Messages
+
+
+def read_texts(session: Messages) -> list[tuple[str, str]]:
+    """Script texts as ``(name, text)``; standard input and files are read once."""
+    options = session.options
+    texts: list[tuple[str, str]] = []
+    if options.script_text is not None:
+        texts.append(("<input>", options.script_text))
+    elif options.script_file == "-":
+        data = sys.stdin.buffer.read()
+        texts.append(("<input>", data.decode("utf-8", "surrogateescape")))
+    elif options.script_file is not None:
+        try:
+            data = Path(options.script_file).read_bytes()
+        except OSError as error:
+            session.at_pass = 1
+            session.refuse(
+                "E0190",
+                f"Input file '{options.script_file}' is missing or unreadable: {error.strerror}",
+                kind="parse error",
+            )
+        texts.append((options.script_file, data.decode("utf-8", "surrogateescape")))
+    for number, text in enumerate(options.extra_scripts, 1):
+        texts.append((f"<input {number}>", text))
+    if options.listing is not None:
+        texts.append(("<input>", f"probe {options.listing} {{}}"))
+    return texts
+
+
+def find_kernel(session: Messages) -> Kernel:
+    """The kernel that the module is for."""
+    from stapy.kernel import find_kernel
+
+    options = session.options
+    release = options.release or os.environ.get("SYSTEMTAP_RELEASE")
+    if options.vm:
+        from stapy.vm.errors import VmError
+        from stapy.vm.kernels import default_release, newest
+
+        try:
+            release = options.vm_release or default_release(options.sysroot)
+            release = newest(release, options.sysroot)
+            options.vm_release = release
+        except VmError as error:
+            session.refuse("E0590", str(error), kind="run error", hint=error.hint)
+    return find_kernel(release, session.diagnostics, options.sysroot)

@@ -1,0 +1,120 @@
+"""What a command says while its passes run: messages, notes of -v, why it ends."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+from stapy.diagnostics import Diagnostic, Diagnostics, SourceMap, Stop
+from stapy.terminal import progress, writing
+
+if TYPE_CHECKING:
+    from stapy.diagnostics.layouts import Form
+    from stapy.options import Options
+
+# What SystemTap prints when a pass fails, by number.
+_FAILED = {1: "parse", 2: "analysis", 3: "translation", 4: "compilation", 5: "run"}
+
+
+class Messages:
+    """The options of a command, what its passes have reported, and how it is shown."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.sources = SourceMap()
+        self.diagnostics = Diagnostics(self.sources)
+        self.shown = 0
+        self.said: list[str] = []
+        self.form: Form | None = None
+        self.at_pass = 0
+
+    def refuse(self, code: str, message: str, *, kind: str = "error", hint: str = "") -> NoReturn:
+        """Report an error that has no place in a script, and stop."""
+        self.diagnostics.error(kind, code, message, hint=hint)
+        raise Stop
+
+    def end_pass(self) -> None:
+        """Show what the pass said; stop when it failed."""
+        self.show()
+        if self.diagnostics.errors:
+            raise Stop
+        if self.options.warnings_are_errors and self.said:
+            raise Stop
+
+    def show(self) -> None:
+        """Draw the diagnostics that were not shown yet."""
+        fresh = self.diagnostics.items[self.shown :]
+        self.shown = len(self.diagnostics.items)
+        if not fresh:
+            return
+        progress.clear()
+        for item in fresh:
+            if item.severity == item.WARNING and self.options.suppress_warnings:
+                continue
+            text = self.drawn(item)
+            text += "" if text.endswith("\n") else "\n"
+            if item.severity == item.WARNING:
+                self.said.append(text)
+            sys.stderr.write(text)
+        sys.stderr.flush()
+
+    def drawn(self, item: Diagnostic) -> str:
+        """A message in the form that was asked for."""
+        from stapy.diagnostics.layouts import form_of
+        from stapy.diagnostics.render import use_color
+        from stapy.parse.tokens import KEYWORDS
+
+        if self.form is None:
+            name = self.options.message_format or "rich"
+            self.form = form_of(name, self.sources, max(self.options.verbose) > 0, KEYWORDS)
+        return self.form(item, self.at_pass, use_color(self.options.color))
+
+    def warn_here(self, code: str, message: str) -> None:
+        """A warning about this machine and user, which is not kept with what was made."""
+        if self.options.suppress_warnings:
+            return
+        item = Diagnostics(self.sources).warning(code, message)
+        self.say(self.drawn(item))
+
+    def write(self, text: str) -> None:
+        """Text on standard output."""
+        progress.clear()
+        writing.write(text)
+
+    def say(self, text: str) -> None:
+        """Warnings of a run that is recalled from the cache."""
+        progress.clear()
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+    def failed(self) -> int:
+        """The end of a pass that found errors."""
+        self.show()
+        mistakes = [item for item in self.diagnostics.errors if item.span.source >= 0]
+        if mistakes and self.at_pass == 1 and self.options.message_format == "systemtap":
+            self.note(f"{len(mistakes)} parse error{'s' if len(mistakes) != 1 else ''}.")
+        if self.at_pass:
+            self.tell_failed()
+        return 1
+
+    def tell_failed(self) -> None:
+        """Say which pass failed, in SystemTap's words."""
+        text = f"Pass {self.at_pass}: {_FAILED[self.at_pass]} failed."
+        if self.options.message_format != "json":
+            text += f"  [man error::pass{self.at_pass}]"
+        self.note(text, "error")
+
+    def verbose(self, text: str) -> None:
+        """One line per pass under -v."""
+        if self.options.verbose[self.at_pass - 1]:
+            self.note(f"Pass {self.at_pass}: {text}")
+
+    def note(self, text: str, severity: str = "note") -> None:
+        """A line on standard error."""
+        progress.clear()
+        if self.options.message_format == "json":
+            from stapy.diagnostics.layouts import json_line
+
+            fields = {"severity": severity, "kind": severity, "pass": self.at_pass, "message": text}
+            text = json_line(fields)
+        print(text, file=sys.stderr, flush=True)

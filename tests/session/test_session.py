@@ -1,0 +1,90 @@
+"""The steps of a command: which passes run, what is shown between them, what is asked first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stapy.diagnostics import Stop
+from stapy.options import Options
+from stapy.session import Session, checks, inputs
+from stapy.session.messages import Messages
+
+SCRIPT = "probe begin { println(1) }"
+
+
+def session_of(**fields: object) -> Session:
+    options = Options(script_text=SCRIPT, use_cache=False)
+    for name, value in fields.items():
+        setattr(options, name, value)
+    return Session(options)
+
+
+@pytest.mark.parametrize(
+    ("last", "passes"), [(1, []), (2, ["1: scripts"]), (3, ["1: scripts", "2: program"])]
+)
+def test_trace_passes(last: int, passes: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Each record is shown once: the last one where it always is, those before on stderr."""
+    assert session_of(last_pass=last, trace_passes=True).main() == 0
+    traced = capsys.readouterr()
+    heads = [line for line in traced.err.splitlines() if line.startswith("--- pass ")]
+    assert heads == [f"--- pass {one}" for one in passes]
+    assert session_of(last_pass=last).main() == 0
+    plain = capsys.readouterr()
+    assert (traced.out, plain.err) == (plain.out, "")
+    for number in range(1, last):
+        assert session_of(last_pass=number).main() == 0
+        assert capsys.readouterr().out in traced.err
+
+
+def test_texts_in_the_order_of_the_command_line(tmp_path: Path) -> None:
+    file = tmp_path / "a.stp"
+    file.write_text(SCRIPT)
+    options = Options(script_file=str(file), extra_scripts=["probe end {}"], listing="begin")
+    assert inputs.read_texts(Messages(options)) == [
+        (str(file), SCRIPT),
+        ("<input 1>", "probe end {}"),
+        ("<input>", "probe begin {}"),
+    ]
+
+
+def test_a_file_that_is_not_there_fails_pass_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = session_of(script_text=None, script_file=str(tmp_path / "none.stp"))
+    assert missing.main() == 1
+    said = capsys.readouterr().err
+    assert "is missing or unreadable" in said
+    assert "Pass 1: parse failed." in said
+
+
+@pytest.mark.parametrize(
+    ("fields", "reasons"), [({"last_pass": 4}, []), ({"vm": True}, []), ({}, ["no rights"])]
+)
+def test_the_host_is_asked_only_when_it_will_load(
+    monkeypatch: pytest.MonkeyPatch, fields: dict[str, object], reasons: list[str]
+) -> None:
+    monkeypatch.setattr("stapy.kernel.host.obstacles", lambda kernel: ["no rights"])
+    session = session_of(**fields)
+    assert checks.obstacles(session.options, None) == reasons
+    if not reasons:
+        checks.check_host(session, None)
+        return
+    with pytest.raises(Stop):
+        checks.check_host(session, None)
+    (error,) = session.diagnostics.errors
+    assert (error.code, session.at_pass) == ("E0501", 5)
+
+
+def test_warnings_are_errors(capsys: pytest.CaptureFixture[str]) -> None:
+    """-W ends the command at the end of the pass that warned, unless -w hides the warning."""
+    for quiet in (False, True):
+        messages = Messages(Options(warnings_are_errors=True, suppress_warnings=quiet))
+        messages.diagnostics.warning("W0653", "has no effect")
+        if quiet:
+            messages.end_pass()
+        else:
+            with pytest.raises(Stop):
+                messages.end_pass()
+    assert capsys.readouterr().err.count("has no effect") == 1
