@@ -33,7 +33,10 @@ _PATTERN = re.compile(
     re.VERBOSE | re.ASCII | re.DOTALL,
 )
 
-_ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|x([0-9A-Fa-f]{1,2})|(.))", re.DOTALL)
+# As in C a hexadecimal escape takes all digits, while its value fits into a byte.
+_ESCAPE = re.compile(
+    r"\\(?:([0-7]{1,3})|x(0*[0-9A-Fa-f]{1,2}(?![0-9A-Fa-f])|[0-9A-Fa-f]{1,2})|(.))", re.DOTALL
+)
 _LETTERS = {
     "a": "\a",
     "b": "\b",

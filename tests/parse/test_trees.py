@@ -93,6 +93,8 @@ def test_address_of_binds_to_the_whole_chain() -> None:
     [
         ('"a\\n\\t\\\\\\""', 'a\n\t\\"'),
         ('"\\x41\\101\\7"', "AA\x07"),
+        ('"\\x0041\\x000\\x41z"', "A\0Az"),
+        ('"\\x41b"', "Ab"),  # beyond a byte: two digits
         ('"\\q"', "q"),
         ('"a" "b" /* c */ "c"', "abc"),
         ('"ü"', "\xc3\xbc"),
