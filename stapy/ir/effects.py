@@ -233,9 +233,9 @@ class CallGraph:
         return found
 
     def depth(self, roots: Iterable[str]) -> int:
-        """Longest call chain; with recursion the bound that MAXNESTING sets by default."""
+        """Longest call chain; with recursion no less than SystemTap's MAXNESTING."""
         if self.recursive():
-            return MAX_NESTING + len(self.edges)
+            return MAX_NESTING + 1 + len(self.edges)
         known: dict[str, int] = {}
 
         def of(name: str) -> int:

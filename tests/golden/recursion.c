@@ -20,7 +20,7 @@
 #define INTERRUPTIBLE 1
 #define STP_OVERLOAD_THRESHOLD 500000000
 #define STP_OVERLOAD_INTERVAL 1000000000
-#define MAXNESTING 13
+#define MAXNESTING 14
 
 /* --- places of errors --- */
 
