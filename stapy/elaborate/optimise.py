@@ -170,7 +170,7 @@ class Optimiser:
 
     def _change(self, node: Any) -> Any:
         if isinstance(node, p.Expr):
-            folded = fold(node)
+            folded = self._decided(node, fold(node))
             if isinstance(node, p.LogicalOp) and isinstance(folded, p.Const):
                 self._drop(node)
             elif isinstance(node, p.Conditional) and isinstance(cond := literal(node.cond), int):
@@ -178,6 +178,21 @@ class Optimiser:
             return folded
         change = _STATEMENTS.get(type(node))
         return change(self, node) if change is not None else node
+
+    def _decided(self, node: p.Expr, folded: p.Expr) -> p.Expr:
+        """The value that one side of an operator decides, as ``x * 0``; SystemTap's are the same.
+
+        What the other side reads counts as never read, and an error that it would have met is none.
+        """
+        if folded is not node or not isinstance(node, (p.BinaryOp, p.LogicalOp)):
+            return folded
+        value = _decided_by(node.op, literal(node.left), literal(node.right))
+        if value is None or has_effect(node, self.impure):
+            return folded
+        self._changed = True
+        if isinstance(node, p.BinaryOp):
+            self._drop(node)
+        return p.Const(node.span, p.LONG, value)
 
     def _nothing(self, node: p.Stmt) -> p.Stmt:
         self._changed = True
@@ -272,8 +287,23 @@ class Optimiser:
         """Nothing to try is nothing."""
         if not _is_empty(node.body):
             return node
-        self._drop(node.handler)
+        self._drop(node)  # with its variable, which is a string
         return self._nothing(node)
+
+
+def _decided_by(op: str, left: Any, right: Any) -> int | None:
+    """What an operator gives whatever the side is that is not known, else None."""
+    if op in ("*", "&") and 0 in (left, right):
+        return 0
+    if (op == "<<" and left == 0) or (op == "%" and right == 1):
+        return 0
+    if op == "|" and -1 in (left, right):
+        return -1
+    if op == "&&" and right == 0:
+        return 0
+    if op == "||" and isinstance(right, int) and right:
+        return 1
+    return None
 
 
 def _fold_expr(node: Any) -> Any:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 from stapy.diagnostics import Diagnostic, Diagnostics
 from stapy.elaborate import check, entryvars
 from stapy.elaborate.types import Inference
+from stapy.ir import program as p
 from stapy.record import Record
 
 if TYPE_CHECKING:
     from stapy.elaborate.resolve import Raw, Resolver
     from stapy.elaborate.typevars import TypeTable
-    from stapy.ir import program as p
 
 
 class Dropped(Record):
@@ -25,6 +25,11 @@ class Dropped(Record):
     function: p.Function | None
     acts: bool
 
+    @property
+    def strict(self) -> bool:
+        """True where types count as in code that runs."""
+        return self.acts and not isinstance(self.node, p.Try)
+
 
 def type_errors(
     dropped: list[Dropped], types: TypeTable, diagnostics: Diagnostics, library: set[str]
@@ -33,15 +38,16 @@ def type_errors(
 
     SystemTap checks types after it has dropped what has no effect, so mistakes in that
     must not refuse a script (with -u nothing is dropped); code that never runs is
-    checked like all other code.  ``library`` are the library's globals.
+    checked like all other code, but for the handler of nothing that is tried.
+    ``library`` are the library's globals.
     """
     found = Diagnostics(diagnostics.sources)
-    infer([item for item in dropped if not item.acts], types, found)
+    strict = [item for item in dropped if item.strict]
+    infer([item for item in dropped if not item.strict], types, found)
     warn_of(found.errors, diagnostics)
     inference = Inference(types, diagnostics)
-    for item in dropped:
-        if item.acts:
-            inference.body(item.node, item.function)
+    for item in strict:
+        inference.body(item.node, item.function)
     inference.finish()
     for item in dropped:
         if item.acts:

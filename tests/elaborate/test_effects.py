@@ -155,6 +155,14 @@ def test_functions_know_what_they_do() -> None:
     assert made.nesting > 10
 
 
+def test_recursion_may_go_as_deep_as_in_systemtap() -> None:
+    made = program(
+        "function r(n) { return n ? r(n - 1) : 0 } function quit() { println(1) }"
+        " probe begin { println(r(3)); quit() }"
+    )
+    assert made.nesting >= 13
+
+
 def test_nesting_is_the_longest_chain() -> None:
     made = program(
         "function a() { return b() } function b() { return c() } function c() { return 1 }"
@@ -178,6 +186,21 @@ def test_nesting_is_the_longest_chain() -> None:
         ("global a probe begin { a[1] = 1; foreach (k in a limit 0) println(k) }", ["a"]),
         ("global a probe begin { a[1] = 1; foreach (k+ in a limit 2-3) println(k) }", ["a"]),
         ("global a probe begin { a[1] = 1; if (1 in a) println(1) }", []),
+        # Where one side of an operator decides, the other one is not read.
+        ("global a probe begin { a[1] = 1; println((1 in a) || 3) }", ["a"]),
+        ("global a probe begin { a[1] = 1; println((1 in a) && 0) }", ["a"]),
+        ("global a probe begin { a[1] = 1; println((1 in a) * 0) }", ["a"]),
+        ("global a probe begin { a[1] = 1; println(0 & (1 in a)) }", ["a"]),
+        ("global a probe begin { a[1] = 1; println(0 << a[1]) }", ["a"]),
+        ("global a probe begin { a[1] = 1; println(a[1] | -1) }", ["a"]),
+        ("global a probe begin { a[1] = 1; println(-1 | a[1]) }", ["a"]),
+        ("global a probe begin { a[1] = 1; println(a[1] % 1) }", ["a"]),
+        ("global a probe begin { a[1] = 1; println(0 / a[1]) }", []),
+        ("global a probe begin { a[1] = 1; println(0 % a[1]) }", []),
+        ("global a probe begin { a[1] = 1; println(0 >> a[1]) }", []),
+        ("global a probe begin { a[1] = 1; println(a[1] || 0) }", []),
+        ("global a probe begin { a[1] = 1; println(a[1] && 1) }", []),
+        ("global a probe begin { a[1] = 1; println(a[1]++ * 0) }", []),
         ("probe begin { share(1) }", []),  # a global of the library is not the user's
     ],
 )

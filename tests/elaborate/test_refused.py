@@ -83,6 +83,8 @@ def test_a_type_conflict_shows_both_places(text: str, places: list[tuple[int, in
         'probe begin { println(1); next; println("a" * 2) }',
         'probe begin { x = 1; x = "a"; println(1) }',
         'probe begin { "a" + 1; println(1) }',
+        'probe begin { try { } catch { println("a" * 2) } println(1) }',
+        "probe begin { try { } catch (m) { println(m + 1) } println(1) }",
     ],
 )
 def test_type_errors_in_dropped_code_are_warnings(text: str) -> None:
@@ -98,7 +100,6 @@ def test_type_errors_in_dropped_code_are_warnings(text: str) -> None:
         ('probe begin { if (0) { x = 1; x = "a"; println(x) } println(1) }', "E0301"),
         ('probe begin { if (1) println(2) else println("a" * 2) }', "E0301"),
         ('probe begin { while (0) println("a" * 2); println(1) }', "E0301"),
-        ('probe begin { try { } catch { println("a" * 2) } println(1) }', "E0301"),
         ("probe begin { if (0) println(nosuch) println(2) }", "E0305"),
         ("probe begin { while (0) println(nosuch) println(2) }", "E0305"),
         ("probe begin { try { } catch { println(nosuch) } println(2) }", "E0305"),
@@ -109,6 +110,12 @@ def test_code_that_never_runs_is_checked(text: str, code: str) -> None:
     result = run(text, LIBRARY)
     assert result.program is None
     assert code in result.codes
+
+
+@pytest.mark.parametrize("tried", ["", "1;", "x = 1;"])
+def test_what_is_caught_is_a_string_also_where_nothing_is_tried(tried: str) -> None:
+    result = run(f"probe begin {{ try {{ {tried} }} catch (m) {{ println(m) }} println(2) }}")
+    assert (result.program is not None, "E0305" in result.codes) == (True, False)
 
 
 def test_a_choice_that_is_known_is_made_before_types_are_checked() -> None:
