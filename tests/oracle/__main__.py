@@ -2,7 +2,7 @@
 
     python -m tests.oracle [--kernel 6.1] [--only systemtap|stapy] [--diff] SCRIPT.stp … [-e TEXT] …
     python -m tests.oracle [--kernel 6.1] --programs 0:2000 [--batch 25]     random programs
-    python -m tests.oracle [--kernel 6.1] --cases                            tests/vm, tests/tapsets
+    python -m tests.oracle [--kernel 6.1] --cases [SCRIPT.stp …]             tests/vm, tests/tapsets
 
 A script may begin with the comments that cases of tests/vm have (`# args: -g`, `# command: …`).
 One guest is booted for all scripts of the command line; each is shown with its standard output,
@@ -54,6 +54,9 @@ def many(release: str, options: argparse.Namespace) -> int:
             nonlocal told
             for found in tally.differences[told:]:
                 print(f"===== {found.name}\n{found.text}\n{found.script}", flush=True)
+            for line in tally.only_ours:
+                print(f"refused by SystemTap alone: {line}")
+            tally.only_ours.clear()
             told = len(tally.differences)
             counts = f"{tally.same} alike, {tally.refused} refused, {told} different"
             print(f"--- {what}: {counts}", flush=True)
@@ -61,8 +64,10 @@ def many(release: str, options: argparse.Namespace) -> int:
         for seed in range(int(first), int(end), options.batch):
             batches.run(list(range(seed, min(int(end), seed + options.batch))))
             tell(f"programs to {seed + options.batch}")
-        for number, case in enumerate(harness.all_cases() if options.cases else []):
-            if case.runs_on(release):
+        cases = harness.all_cases() if options.cases else []
+        named = [Path(name).resolve() for name in options.scripts]
+        for number, case in enumerate(cases):
+            if case.runs_on(release) and (not named or case.path in named):
                 compare.run_case(machine, case, scratch / str(number), tally, options.debug)
                 tell(str(case.path))
     shutil.rmtree(scratch, ignore_errors=True)

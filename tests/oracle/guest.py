@@ -78,13 +78,23 @@ def scratch() -> Path:
     return Path(tempfile.mkdtemp(prefix="stapy-oracle-"))
 
 
-def run_case(
-    machine: Machine, side: str, case: harness.Case, folder: Path, debug: bool = False
-) -> ScriptResult:
-    """Build and run a case on one side, ``systemtap`` or ``stapy``.
+def build_case(
+    release: str, case: harness.Case, folder: Path, debug: bool = False
+) -> tuple[list[str], Built, Built]:
+    """Passes 1 to 4 of both: the command line's words, SystemTap's module and ours.
 
     The script is copied into the folder and named without it, so that messages name it alike.
     """
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / case.path.name).write_bytes(case.path.read_bytes())
+    words = [*(["-c", case.command] if case.command else []), case.path.name, *case.args]
+    return words, build(release, words, folder, debug), harness.build(release, words, folder)
+
+
+def run_case(
+    machine: Machine, side: str, case: harness.Case, folder: Path, debug: bool = False
+) -> ScriptResult:
+    """Build and run a case on one side, ``systemtap`` or ``stapy``."""
     folder.mkdir(parents=True, exist_ok=True)
     script = folder / case.path.name
     script.write_bytes(case.path.read_bytes())

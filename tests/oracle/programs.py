@@ -6,7 +6,9 @@ but the language: no clocks, no addresses, no counts of actions.
 
 Left out because the two are known to differ (docs/differences.md): a `foreach` without a sort mark
 over an array of statistics or one that another one has sorted, `limit` together with a slice,
-@variance, statistics read behind `<<<`, two flags of a conversion, and the flag 0 of a text.
+@variance, statistics read behind `<<<`, two flags of a conversion, the flag 0 and a negative
+precision of a text. What
+is sorted by something that elements may have in common shows nothing but that.
 """
 
 from __future__ import annotations
@@ -21,6 +23,15 @@ NUMBERS = (
 TEXTS = (
     *('""', '"a"', '"b"', '"abc"', '"abcabc"', '"Hello, world"', '" x "', '"12"', '"-7"', '"0x1f"'),
     *('"a,b;c"', '"\\tq\\n"', '"\\"q\\""', '"\\303\\244"', '"aab"', '"xyz"', '"%d"', '"b" "c"'),
+    *(
+        '"\\x41z"',
+        '"\\1019"',
+        '"\\a\\b\\v\\f\\r"',
+        '"back\\\\slash"',
+        '"9223372036854775808"',
+        '" 010"',
+    ),
+    *('"\\001\\177"', '"a\\nb"', '"1,22,,333,"'),
 )
 REGEXES = (
     *("a", "b+", "^a", "c$", "^$", "a.c", "[a-c]+", "[^a]", "(a|b)(c?)", "x*", "(ab|abc)(c*)"),
@@ -29,6 +40,13 @@ REGEXES = (
 LEAST = 3  # statements of a handler
 MOST = 7
 DEEPEST = 3  # of nested expressions
+
+
+COUNTS = ("*", "+", "?", "{2}", "{1,2}", "{0,1}", "{2,}")
+SETS = (
+    *("[ab]", "[^b]", "[a-c]", "[[:alpha:]]", "[[:digit:][:space:]]", "[^[:alnum:]]", "[]a]"),
+    *("[^]a]", "[a-]", "[[:upper:]x]", "[[:punct:]]", "[,;]"),
+)
 
 
 class Writer:
@@ -68,7 +86,7 @@ class Writer:
         """An expression of type long."""
         if depth >= DEEPEST or self.chance(0.25):
             return self.leaf()
-        kind = self.random.randrange(22)
+        kind = self.random.randrange(24)
         deeper = depth + 1
         if kind < 8:
             operator = self.pick(*"+-*&|^", "+", "-", "/", "%", "<<", ">>")
@@ -104,10 +122,44 @@ class Writer:
                 return f"@{operator}({self.name('t')})"
             return f"@{operator}({self.name('e')}[{self.key(deeper)}])"
         if kind == 19:
-            return f'({self.text(deeper)} {self.pick("=~", "!~")} "{self.pick(*REGEXES)}")'
+            return f'({self.text(deeper)} {self.pick("=~", "!~")} "{self.regex()}")'
         if kind == 20 and self.functions:
             return f"{self.pick(*self.functions)}({self.number(deeper)}, {self.text(deeper)})"
+        if kind == 21:
+            return self.pick(
+                f"stringat({self.text(deeper)}, {self.pick('0', '1', 'i')})",
+                f"([{self.key(deeper)}, {self.word()}] in {self.name('c')})",
+                f"([{self.key(deeper)}] in {self.name('e')})",
+                f"({self.word()} in {self.name('b')})",
+                f"@m{self.seed}({self.number(deeper)}, {self.leaf()})",
+                f"{self.kinds['t'].format(self.name('t'))}[{self.random.randrange(-3, 12)}]",
+            )
+        if kind == 22 and self.functions and self.chance(0.5):
+            return f"r{self.seed}({self.number(deeper)} & 15)"
         return self.assignment(deeper)
+
+    def regex(self, depth: int = 0) -> str:
+        """A regular expression, written for a string literal.
+
+        Small ones: SystemTap makes thousands of lines of C of some others, and fails in an
+        assertion where groups within groups are repeated.
+        """
+        if depth == 0 and self.chance(0.4):
+            return self.pick(*REGEXES)
+        if depth > 1 or self.chance(0.3):
+            return self.pick("a", "b", "c", "l", ".", "x", *SETS, "\\\\.", " ", "1")
+        deeper = depth + 1
+        kind = self.random.randrange(6)
+        if kind < 2:
+            return "".join(self.regex(deeper) for _ in range(self.random.randrange(2, 4)))
+        if kind == 2:
+            return f"({self.regex(deeper)}|{self.regex(deeper)})"
+        if kind == 3:
+            return f"({self.regex(deeper)}){self.pick('', '', '?', '*', '+')}"
+        if kind == 4:
+            return self.pick("a", "b", ".", *SETS) + self.pick(*COUNTS)
+        anchor = self.regex(deeper)
+        return self.pick(f"^{anchor}", f"{anchor}$") if depth < 2 else f"({anchor})"
 
     def leaf(self) -> str:
         if self.chance(0.5):
@@ -147,7 +199,7 @@ class Writer:
         if depth >= DEEPEST or self.chance(0.35):
             return self.pick("s", "u", self.pick(*TEXTS), self.pick(*TEXTS))
         deeper = depth + 1
-        kind = self.random.randrange(13)
+        kind = self.random.randrange(15)
         if kind < 3:
             # Two literals and a third text: SystemTap folds them for ever.
             first = self.pick("s", "u", f"{self.name('d')}[{self.key(deeper)}]")
@@ -172,6 +224,11 @@ class Writer:
             return f"{self.name('d')}[{self.key(deeper)}]"
         if kind == 11:
             return f"{self.pick('text_str', 'string_quoted')}({self.text(deeper)})"
+        if kind == 12:
+            rest = f"{self.random.randrange(-1, 20)}, {self.pick('0', '1')}"
+            return f"text_strn({self.text(deeper)}, {rest})"
+        if kind == 13:
+            return f"ctime({self.number(deeper)} & 0xffffffff)"
         return f"sprintf({self.format(deeper)})"
 
     def values(self, depth: int, least: int = 1) -> str:
@@ -185,24 +242,27 @@ class Writer:
         text, arguments = "", []
         for _ in range(self.random.randrange(1, 4)):
             text += self.pick("", " ", "<", "%%", ":", "\\n", "x=")
-            directive = self.pick(*"dduxXoiscsps")
+            directive = self.pick(*"dduxXoiscspsb")
             # SystemTap takes one flag; a zero before a text without a width ends it with a NUL.
             flags = self.pick("", "", "", *"-+ #", "" if directive == "s" else "0")
             width = precision = ""
-            if self.chance(0.4):
+            if directive == "b":
+                flags, width = "", self.pick("", "1", "2", "4", "8")
+            elif self.chance(0.4):
                 width = str(self.random.randrange(1, 25))
                 if self.chance(0.25):
                     width = "*"
                     arguments.append(self.pick("5", "12", "0", "-6", "i & 15"))
-            if self.chance(0.3) and directive != "c":
+            if self.chance(0.3) and directive not in "cb":
                 precision = f".{self.random.randrange(0, 20)}"
                 if self.chance(0.25):
                     precision = ".*"
-                    arguments.append(self.pick("3", "0", "11", "-1", "j & 7"))
+                    negative = "2" if directive == "s" else "-1"
+                    arguments.append(self.pick("3", "0", "11", negative, "j & 7"))
             if directive == "s":
                 value = self.text(depth)
             elif directive == "c":
-                value = self.pick("65", "97", "48", "33", "(i & 31) + 64")
+                value = self.pick("65", "97", "48", "33", "(i & 31) + 64", "10", "i")
             else:
                 value = self.number(depth)
             arguments.append(value)
@@ -257,19 +317,29 @@ class Writer:
                 f"i = {self.number(1)} / ({self.pick('j', 'k', '0', 'i % 3')});",
                 f'error({self.text(1)}); println("not here");',
                 f"i = stringat({self.text(1)}, {self.key(2)});",
+                f"i = r{self.seed}({self.number(1)} & 15);",
+                f"i = @avg({self.name('e')}[{self.key(2)}]); j = @min({self.name('t')});",
+                f"for (k = 0; k < 9; k++) {self.name('a')}[k] = k;",
+                f"i = 5; while (i-- > 0) s .= s; println(strlen(s)); i %= {self.number(2)};",
+                f"if (!({self.number(1)} / {self.pick('j', 'k')})) {{ s = u }} else next;",
                 self.block(depth + 1, 2),
             )
             caught = self.pick(
                 '(m) { printdln(" ", "caught", m) }',
                 '{ println("caught") }',
                 "(m) { s = m }",
+                '(m) { println(m); error("again " . m) }',
+                "(m) { try { i = 1 % 0 } catch (n) { m .= n } println(m) }",
             )
             return f"try {{ {risky} {self.block(depth + 1, 1)} }} catch {caught}"
         if kind == 18:
-            pattern = self.pick(*REGEXES)
+            self.loops += 1
+            at = f"q{self.loops}"
+            shown = f'printf("%d<%s>\\n", {at}, matched({at}));'
             return (
-                f'if ({self.text(1)} =~ "{pattern}") '
-                f'printf("<%s> %d\\n", matched(0), ngroups()) else println("no match");'
+                f'if ({self.text(1)} =~ "{self.regex()}") '
+                f"for ({at} = 0; {at} < ngroups(); {at}++) {shown} "
+                'else println("no match");'
             )
         return f"{{ {self.block(depth + 1, 2)} }}"
 
@@ -303,7 +373,7 @@ class Writer:
         head = f"if (@count({value})) "
         use = self.random.randrange(3)
         if use == 0:
-            return f"{head}print({kind});"
+            return f"{head}{self.pick('print({})', 's = sprint({})').format(kind)};"
         if use == 1:
             self.loops += 1
             at = f"h{self.loops}"
@@ -346,6 +416,8 @@ class Writer:
         )
         array = self.pick(*"abce")
         order = self.order[array]
+        if order and self.chance(0.4):
+            return self.by_value(array, limit)
         if array == "a":
             what = f"{key}{order} in {self.name('a')}"
             shown = f'printdln(",", {key}, {self.name("a")}[{key}])'
@@ -356,13 +428,16 @@ class Writer:
             what = f"{key}{order} in {self.name('b')}"
             shown = f'printdln(",", {key}, {self.name("b")}[{key}])'
         elif array == "c":
-            what = f"[{key}, {more}] in {self.name('c')}"
+            mark = self.pick("+", "-") if order else ""
+            what = f"[{key}{mark}, {more}] in {self.name('c')}"
             if self.chance(0.3):
                 what += self.pick(
                     "[*, *]", f"[{self.key(2)}, *]", f"[*, {self.pick('s', chr(34) * 2)}]"
                 )
                 limit = ""
             shown = f'printdln(",", {key}, {more}, {self.name("c")}[{key}, {more}])'
+            if mark:
+                shown = f"println({key})"
         else:
             what = f"{key}{order} in {self.name('e')}"
             element = f"{self.name('e')}[{key}]"
@@ -371,6 +446,26 @@ class Writer:
         if jump:
             jump = f"if ({self.number(2)}) {jump}"
         return f"foreach ({what}{limit}) {{ {jump} {shown} }}"
+
+    def by_value(self, array: str, limit: str) -> str:
+        """The elements in the order of their values, or of a statistic: nothing else is shown."""
+        self.loops += 1
+        key, more, value = f"x{self.loops}", f"y{self.loops}", f"z{self.loops}"
+        name = self.name(array)
+        keys = f"[{key}, {more}]" if array == "c" else key
+        if array == "e":
+            operator = self.pick("count", "sum", "min", "max", "avg")
+            what = f"{keys} in {name} @{operator}{self.pick('+', '-')}"
+            shown = f"@{operator}({name}[{key}])"
+        elif array == "c" and self.chance(0.4):
+            what, shown = f"[{key}, {more}{self.pick('+', '-')}] in {name}", more
+        elif self.chance(0.5):
+            what = f"{value} = {keys} in {name}{self.pick('+', '-')}"
+            shown = value
+        else:
+            what = f"{keys} in {name}{self.pick('+', '-')}"
+            shown = f"{name}[{key}, {more}]" if array == "c" else f"{name}[{key}]"
+        return f"foreach ({what}{limit}) println({shown})"
 
 
 class Program:
@@ -384,6 +479,8 @@ class Program:
         initial = f"global {writer.name('g')} = {writer.random.randrange(-3, 4)}"
         arrays = ", ".join(f"{writer.name(name)}{mark}{size}" for name in "abcd")
         parts = [f"{initial}\nglobal {arrays}\nglobal {writer.name('e')}, {writer.name('t')}"]
+        parts.append(f"@define m{seed}(p, q) %( (@p {writer.pick('+', '*', '<')} (@q)) %)")
+        parts.append(f"function r{seed}(n) {{ return n <= 0 ? 0 : r{seed}(n - 1) + 1 }}")
         number, text = f"f{seed}", f"w{seed}"
         first, second = writer.number(1), writer.block(1, 1)
         parts.append(
