@@ -6,7 +6,6 @@ import re
 from typing import Any
 
 from stapy.diagnostics import Diagnostics, Label, Span
-from stapy.diagnostics.suggest import did_you_mean
 from stapy.parse import nodes as n
 from stapy.parse.comments import doc_before
 from stapy.parse.facts import PreprocessFacts
@@ -415,7 +414,3 @@ class GrammarActions(PointActions):
         """The comment that stands directly before a declaration."""
         source = self.diagnostics.sources.source(token.span)
         return doc_before(source.text, token.start) if source else ""
-
-    def unknown_word(self, token: Token, words: list[str]) -> str:
-        """A hint for a wrong word."""
-        return did_you_mean(token.value, words)

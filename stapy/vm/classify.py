@@ -58,11 +58,6 @@ def complaints(log: str) -> list[tuple[str, str]]:
     return found
 
 
-def panicked(log: str) -> bool:
-    """True when the log ends in a panic."""
-    return any(kind == "panic" for kind, line in complaints(log))
-
-
 def excerpt(log: str, lines: int = _CALL_TRACE_LINES) -> str:
     """The first complaint and what follows it, for a person to read."""
     rows = log.splitlines()

@@ -14,7 +14,7 @@ from stapy.translate.lower.assignments import evaluate
 from stapy.translate.lower.body import Body, Loop
 from stapy.translate.lower.calls import embedded_block
 from stapy.translate.lower.dispatch import lower
-from stapy.translate.lower.expressions import lower_string_into, truth
+from stapy.translate.lower.expressions import lower_string_into
 
 Rule = Callable[[Body, Any], None]
 TABLE: dict[type, Rule] = {}
@@ -346,8 +346,3 @@ def _save_entry(body: Body, stmt: p.SaveEntry) -> None:
         body.out.line(f"stapy_copy({target}, {value.text}, sizeof({target}));")
     else:
         body.out.line(f"{target} = {value.text};")
-
-
-def condition_text(value: Value) -> str:
-    """What an arming condition returns."""
-    return truth(value)
