@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from stapy.elaborate.services import Services
     from stapy.ir.program import Program
     from stapy.parse.nodes import Script
+    from stapy.services import Services
 
 
 def elaborate(scripts: list[Script], services: Services) -> Program | None:

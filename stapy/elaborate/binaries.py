@@ -13,8 +13,8 @@ from stapy.paths import is_file
 
 if TYPE_CHECKING:
     from stapy.debuginfo.lookup.line_pack import LineTable
-    from stapy.elaborate.services import Services
     from stapy.ir.program import Program
+    from stapy.services import Services
 
 LINES = "lines"  # /* pragma:lines */ in embedded C
 

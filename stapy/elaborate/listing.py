@@ -11,9 +11,9 @@ from stapy.ir.walk import walk
 
 if TYPE_CHECKING:
     from stapy.elaborate.resolve import Raw, Resolver
-    from stapy.elaborate.services import Services
     from stapy.ir.scope import TargetScope
     from stapy.parse.nodes import FunctionDecl, Script
+    from stapy.services import Services
 
 
 def list_points(scripts: list[Script], services: Services, variables: bool) -> list[str]:

@@ -13,7 +13,7 @@ from stapy.probes.family import Family, Match, PointError, listed, print_compone
 from stapy.record import Record, new, replace
 
 if TYPE_CHECKING:
-    from stapy.elaborate.services import Services
+    from stapy.services import Services
 
 MAX_DEPTH = 64
 

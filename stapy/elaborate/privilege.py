@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from stapy.diagnostics import Span
     from stapy.elaborate.lower import Lowerer
     from stapy.elaborate.select import FunctionSource
-    from stapy.elaborate.services import Services
     from stapy.parse import nodes as n
+    from stapy.services import Services
 
 GURU = "guru"
 MYPROC = "myproc-unprivileged"

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from stapy.diagnostics import Span
     from stapy.elaborate.ruledout import RuledOut
     from stapy.elaborate.select import FileScope
-    from stapy.elaborate.services import Services
     from stapy.ir.scope import TargetScope
+    from stapy.services import Services
 
 MAX_SHOWN = 5
 

@@ -19,7 +19,7 @@ from stapy.record import Record, new
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from stapy.elaborate.services import Services
+    from stapy.services import Services
 
 USER_PRIORITY = 0
 LIBRARY_PRIORITY = 1

@@ -8,8 +8,10 @@ from stapy.probes.family import Form, Match, forms, number_of, print_point
 from stapy.record import Record
 
 if TYPE_CHECKING:
+    from stapy.ir.program import DerivedProbe
     from stapy.ir.scope import TargetScope
     from stapy.parse.nodes import ProbePoint
+    from stapy.services import Services
 
 PHASES = ("begin", "end", "error")
 
@@ -30,17 +32,17 @@ class BeginEnd:
         "begin", "begin(number)", "end", "end(number)", "error", "error(number)", "never"
     )
 
-    def resolve(self, point: ProbePoint, services: Any) -> list[Match]:
+    def resolve(self, point: ProbePoint, services: Services) -> list[Match]:
         """One site; the sequence number is 0 unless written."""
         component = point.components[0]
         site = PhaseSite(component.name, number_of(component) or 0)
         return [Match(print_point(point), site)]
 
-    def scope(self, site: Any, services: Any) -> TargetScope | None:
+    def scope(self, site: PhaseSite, services: Services) -> TargetScope | None:
         """No context variables."""
         return None
 
-    def rows(self, probe: Any, first_site: int) -> list[dict[str, Any]]:
+    def rows(self, probe: DerivedProbe, first_site: int) -> list[dict[str, Any]]:
         """Rows of ``struct stapy_begin_end_row``, with the priority to sort by."""
         return [
             {

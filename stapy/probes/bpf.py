@@ -21,8 +21,10 @@ from stapy.probes.family import (
 from stapy.record import Record
 
 if TYPE_CHECKING:
+    from stapy.ir.program import DerivedProbe
     from stapy.ir.scope import TargetScope
     from stapy.parse.nodes import PointComponent, ProbePoint
+    from stapy.services import Services
 
 # By the kernel's numbers, in the words of bpftool: the structure that `$ctx` points to in the
 # kernel, which is not the one that the program's own text speaks of.  "": no structure.
@@ -94,7 +96,7 @@ class Bpf:
         )
     )
 
-    def resolve(self, point: ProbePoint, services: Any) -> list[Match]:
+    def resolve(self, point: ProbePoint, services: Services) -> list[Match]:
         """The point itself; for lists one match per program that runs and fits."""
         found = {c.name: c for c in point.components}
         program = found["program"]
@@ -118,7 +120,7 @@ class Bpf:
             return _running(site, program, services)
         return [Match(print_point(point), site)]
 
-    def scope(self, site: Any, services: Any) -> TargetScope | None:
+    def scope(self, site: BpfSite, services: Services) -> TargetScope | None:
         """``$ctx`` or ``$arg1`` … ``$arg5``, which a return knows too, and ``$return``."""
         from stapy.debuginfo import ctypes
         from stapy.diagnostics import NOWHERE
@@ -160,7 +162,7 @@ class Bpf:
             key=f"{site.kind}:{site.function is None}:{site.is_return}",
         )
 
-    def rows(self, probe: Any, first_site: int) -> list[dict[str, Any]]:
+    def rows(self, probe: DerivedProbe, first_site: int) -> list[dict[str, Any]]:
         """Rows of ``struct stapy_bpf_row``."""
         return [
             {
@@ -197,7 +199,7 @@ def _kind(component: PointComponent | None) -> str:
     )
 
 
-def _running(site: BpfSite, component: PointComponent, services: Any) -> list[Match]:
+def _running(site: BpfSite, component: PointComponent, services: Services) -> list[Match]:
     """What runs now and fits, as points."""
     from fnmatch import fnmatchcase
 
@@ -205,6 +207,8 @@ def _running(site: BpfSite, component: PointComponent, services: Any) -> list[Ma
 
     services.momentary = True
     try:
+        if services.kernel is None:
+            raise bpf.Unknown("which kernel is meant is not known")
         programs = bpf.running(services.kernel, list(TYPES))
     except bpf.Unknown as error:
         raise PointError(

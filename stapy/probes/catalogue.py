@@ -31,8 +31,8 @@ from stapy.probes import blacklist
 
 if TYPE_CHECKING:
     from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
-    from stapy.debuginfo.facade import Debuginfo
     from stapy.debuginfo.loading import Loaded
+    from stapy.services import DebuginfoLike
 
 T = TypeVar("T")
 
@@ -129,7 +129,7 @@ class Lines(_Table):
             raise DebuginfoError("damaged catalogue: no such symbol") from None
 
 
-def names(info: Debuginfo, loaded: Loaded) -> Names | None:
+def names(info: DebuginfoLike, loaded: Loaded) -> Names | None:
     """What BTF and the symbols of a kernel or module tell; None when that is damaged."""
     if not loaded.key:
         return None
@@ -137,7 +137,7 @@ def names(info: Debuginfo, loaded: Loaded) -> Names | None:
     return _kept(info, key, Names, lambda: _made_names(loaded))
 
 
-def lines(info: Debuginfo, loaded: Loaded, dwarf: DwarfFile) -> Lines | None:
+def lines(info: DebuginfoLike, loaded: Loaded, dwarf: DwarfFile) -> Lines | None:
     """What DWARF tells of it."""
     if not loaded.key:
         return None
@@ -147,7 +147,7 @@ def lines(info: Debuginfo, loaded: Loaded, dwarf: DwarfFile) -> Lines | None:
 
 
 def _kept(
-    info: Debuginfo, key: str, table: Callable[[Buffer], T], make: Callable[[], bytes]
+    info: DebuginfoLike, key: str, table: Callable[[Buffer], T], make: Callable[[], bytes]
 ) -> T | None:
     """A table out of the cache, or made now."""
     try:

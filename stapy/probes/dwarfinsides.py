@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stapy.debuginfo.dwarf.query import addresses, callees, labels
 from stapy.debuginfo.dwarf.query.spec import Spec, parse
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from stapy.debuginfo.sites import FunctionSite
     from stapy.parse.nodes import PointComponent, ProbePoint
     from stapy.probes.kprobe import Frames
+    from stapy.services import Services
 
 MAX_DEPTH = 32  # frames that the runtime looks at
 _INT = 1 << 31  # callers are told by 32-bit distances
@@ -27,7 +28,9 @@ _SHOWN = 8  # names in a message
 Found = dict[str, "PointComponent"]
 
 
-def resolve(point: ProbePoint, found: Found, files: list[DwarfFile], services: Any) -> list[Match]:
+def resolve(
+    point: ProbePoint, found: Found, files: list[DwarfFile], services: Services
+) -> list[Match]:
     """The places of ``.label``, ``.callee``, ``.callees`` and of addresses."""
     result = _Matches(point, found, services)
     try:
@@ -77,7 +80,7 @@ def _nothing(
 class _Matches:
     """Collects places that may be probed."""
 
-    def __init__(self, point: ProbePoint, found: Found, services: Any) -> None:
+    def __init__(self, point: ProbePoint, found: Found, services: Services) -> None:
         self.point = point
         self.found = found
         self.services = services

@@ -5,7 +5,7 @@ Addresses are told relative to a symbol, for the kernel moves at each boot.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stapy.diagnostics.habits import old_function
 from stapy.ir.literals import quote
@@ -14,11 +14,14 @@ from stapy.probes.family import Match, PointError, number_of, print_component, t
 from stapy.record import replace
 
 if TYPE_CHECKING:
+    from stapy.debuginfo.dwarf.index.reader import FunctionRow
+    from stapy.debuginfo.dwarf.query.answers import CodePlace
     from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
     from stapy.debuginfo.sites import FunctionSite, Places
     from stapy.diagnostics import Span
     from stapy.parse.nodes import PointComponent, ProbePoint
     from stapy.probes.kprobe import KprobeSite
+    from stapy.services import Services
 
 _INSIDES = ("label", "callee", "callees")
 _LINES_OF = 2  # how many other lines a message names
@@ -34,7 +37,7 @@ def needs_dwarf(point: ProbePoint) -> PointComponent | None:
     return None
 
 
-def resolve(point: ProbePoint, asking: PointComponent, services: Any) -> list[Match]:
+def resolve(point: ProbePoint, asking: PointComponent, services: Services) -> list[Match]:
     """The places that a point means; `PointError` when there is none."""
     found = {component.name: component for component in point.components}
     target = found.get("statement") or found["function"]
@@ -60,7 +63,9 @@ def resolve(point: ProbePoint, asking: PointComponent, services: Any) -> list[Ma
     return _matches(point, text, answer, found, services)
 
 
-def by_address(point: ProbePoint, found: dict[str, PointComponent], services: Any) -> list[Match]:
+def by_address(
+    point: ProbePoint, found: dict[str, PointComponent], services: Services
+) -> list[Match]:
     """The function that a link address lies in, by DWARF or else by a table of symbols."""
     module = module_of(found, services)
     component = found["function"]
@@ -112,7 +117,7 @@ def others(
     text: str,
     types: str | None,
     known: set[tuple[str, str | None]],
-    services: Any,
+    services: Services,
 ) -> list[Match]:
     """What only DWARF knows of functions that are named without a file; nothing without it.
 
@@ -134,9 +139,10 @@ def others(
         return []
 
 
-def _fits(site: FunctionSite, types: str, services: Any) -> bool:
+def _fits(site: FunctionSite, types: str, services: Services) -> bool:
     info = services.debuginfo
-    prototype = info.safe(None, info.dwarf_of(site.module).prototype, site.place)
+    dwarf = info.dwarf_of(site.module)
+    prototype = info.safe(None, dwarf.prototype, site.place) if dwarf is not None else None
     return prototype is not None and signatures.fits(prototype, types)
 
 
@@ -146,14 +152,14 @@ def _what(component: PointComponent) -> str:
     return "a statement probe" if component.name == "statement" else f".{component.name}"
 
 
-def missing(what: str, span: Span, services: Any) -> PointError:
+def missing(what: str, span: Span, services: Services) -> PointError:
     """What is asked for cannot be had without DWARF, and there is none."""
     notes = [f"{what} needs DWARF debug information, which BTF does not replace"]
     hint = services.debuginfo.missing_hint("lines")
     return PointError("E0233", "no match", span, notes=notes, hint=hint)
 
 
-def module_of(found: dict[str, PointComponent], services: Any) -> str | None:
+def module_of(found: dict[str, PointComponent], services: Services) -> str | None:
     """The pattern of modules, None for the kernel; `PointError` when it matches no module."""
     if "module" not in found:
         return None
@@ -164,7 +170,7 @@ def module_of(found: dict[str, PointComponent], services: Any) -> str | None:
     return name
 
 
-def no_module(component: PointComponent, services: Any) -> PointError:
+def no_module(component: PointComponent, services: Services) -> PointError:
     """The error for a module that the kernel does not have."""
     from stapy.diagnostics.suggest import listed, nearest
 
@@ -184,7 +190,7 @@ def no_module(component: PointComponent, services: Any) -> PointError:
     return PointError("E0231", "no match", component.span, notes=notes, explain=similar)
 
 
-def dwarf_files(module: str | None, services: Any) -> list[DwarfFile]:
+def dwarf_files(module: str | None, services: Services) -> list[DwarfFile]:
     """The debug files of the kernel or of the modules that a pattern means."""
     info = services.debuginfo
     names = [None] if module is None else info.module_names(module)
@@ -196,7 +202,7 @@ def _matches(
     text: str,
     answer: Places,
     found: dict[str, PointComponent],
-    services: Any,
+    services: Services,
 ) -> list[Match]:
     matches: list[Match] = []
     refused: list[str] = []
@@ -216,7 +222,7 @@ def _matches(
     return matches
 
 
-def _behind_prologue(site: FunctionSite, services: Any) -> FunctionSite:
+def _behind_prologue(site: FunctionSite, services: Services) -> FunctionSite:
     """The same function, probed where its frame is set up (-P)."""
     from stapy.debuginfo.dwarf.query.labels import behind_prologue
 
@@ -230,7 +236,7 @@ def _behind_prologue(site: FunctionSite, services: Any) -> FunctionSite:
     return result
 
 
-def _wanted(site: FunctionSite, found: dict[str, PointComponent], services: Any) -> bool:
+def _wanted(site: FunctionSite, found: dict[str, PointComponent], services: Services) -> bool:
     assert site.place is not None
     if "inline" in found:
         return site.place.inlined
@@ -241,7 +247,7 @@ def _wanted(site: FunctionSite, found: dict[str, PointComponent], services: Any)
     return True
 
 
-def refusal(site: FunctionSite, is_return: bool, services: Any) -> str:
+def refusal(site: FunctionSite, is_return: bool, services: Services) -> str:
     """Why a place must not be probed, "" when it may."""
     if site.section == ".init.text":
         return "its code is gone once the kernel has booted"
@@ -280,7 +286,7 @@ def kprobe_site(site: FunctionSite, found: dict[str, PointComponent]) -> KprobeS
     )
 
 
-def declared(name: str, module: str | None, services: Any) -> str:
+def declared(name: str, module: str | None, services: Services) -> str:
     """``name@file:line`` of a function that cheaper sources found, where DWARF is at hand for it.
 
     Functions of one name are several, and which is meant is not known: the name alone.
@@ -288,18 +294,20 @@ def declared(name: str, module: str | None, services: Any) -> str:
     dwarf = services.debuginfo.dwarf_of(module, download=False)
     if dwarf is None:
         return name
+    rows: list[FunctionRow] = []
+    rows = services.debuginfo.safe(rows, lambda: list(dwarf.index.functions(name)))
     # A function of a header that units have copies of is one row for each of them.
     texts = {
         place_text(row)
-        for row in services.debuginfo.safe([], lambda: list(dwarf.index.functions(name)))
+        for row in rows
         if row.name == name and any(not site.inlined for site in row.sites)
     }
     return texts.pop() if len(texts) == 1 else name
 
 
-def place_text(place: Any) -> str:
+def place_text(place: CodePlace | FunctionRow) -> str:
     """``name@file:line`` of a place, or of a function of the index."""
-    function = getattr(place, "function", "") or place.name
+    function = getattr(place, "function", "") or getattr(place, "name", "")
     return f"{function}@{place.file}:{place.line}" if place.file else str(function)
 
 
@@ -322,7 +330,7 @@ def _no_match(
     answer: Places,
     found: dict[str, PointComponent],
     refused: list[str],
-    services: Any,
+    services: Services,
 ) -> PointError:
     target = found.get("statement") or found["function"]
     if refused:

@@ -19,14 +19,15 @@ if TYPE_CHECKING:
     from stapy.debuginfo.dwarf.query.answers import CodePlace
     from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
     from stapy.debuginfo.dwarf.read.variables import Variable
+    from stapy.services import Services
 
 _SHOWN_RUNS = 3  # of lines, in a message
 
 
-def scope(site: Any, services: Any) -> TargetScope:
+def scope(site: Any, services: Services) -> TargetScope:
     """Parameters and locals at a place."""
     place: CodePlace = site.place
-    dwarf: DwarfFile = services.debuginfo.dwarf_of(place.module)
+    dwarf = _file_of(place, services)
     found: dict[str, TargetVariable] = {}
     parameters: list[str] = []
     locals_: list[str] = []
@@ -53,9 +54,18 @@ def scope(site: Any, services: Any) -> TargetScope:
     )
 
 
-def outside(place: CodePlace, services: Any) -> Callable[[str], tuple[ctypes.CType, Expr] | None]:
-    """How to find the globals and statics that the source of a place sees."""
+def _file_of(place: CodePlace, services: Services) -> DwarfFile:
+    """The debug file that told of a place."""
     dwarf = services.debuginfo.dwarf_of(place.module)
+    assert dwarf is not None  # there would be no `CodePlace`
+    return dwarf
+
+
+def outside(
+    place: CodePlace, services: Services
+) -> Callable[[str], tuple[ctypes.CType, Expr] | None]:
+    """How to find the globals and statics that the source of a place sees."""
+    dwarf = _file_of(place, services)
 
     def find(name: str) -> tuple[ctypes.CType, Expr] | None:
         try:
@@ -67,12 +77,12 @@ def outside(place: CodePlace, services: Any) -> Callable[[str], tuple[ctypes.CTy
     return find
 
 
-def return_scope(site: Any, entry: TargetScope, services: Any) -> TargetScope:
+def return_scope(site: Any, entry: TargetScope, services: Services) -> TargetScope:
     """The result of a function that only DWARF describes; parameters are saved at its entry."""
     place: CodePlace = site.place
     debuginfo = services.debuginfo
     own: dict[str, TargetVariable] = {}
-    dwarf = debuginfo.dwarf_of(place.module)
+    dwarf = _file_of(place, services)
     prototype = debuginfo.safe(None, dwarf.prototype, place)
     result = abi.result(prototype) if prototype is not None else None
     if result is not None:
@@ -107,7 +117,7 @@ def _where_else(variable: Variable, place: CodePlace, dwarf: DwarfFile, why: str
 
 
 def global_variable(
-    name: str, module: str | None, services: Any
+    name: str, module: str | None, services: Services
 ) -> tuple[ctypes.CType, Expr] | None:
     """Type and address of ``name`` or ``name@file`` in the kernel (None) or a module.
 

@@ -14,10 +14,12 @@ from stapy.ir.literals import quote
 from stapy.record import Record, new
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from stapy.ir.program import DerivedProbe
     from stapy.ir.scope import TargetScope
     from stapy.parse.nodes import PointComponent, ProbePoint
+    from stapy.services import Services
 
 
 class Form(Record):
@@ -79,25 +81,33 @@ class PointError(Exception):
         self.hint = hint
 
 
+class Reviewed(Protocol):
+    """What a family looks at of each of its probes before the program is done."""
+
+    sites: list[Any]
+    points: list[str]
+    span: Span
+
+
 class Family(Protocol):
     """What pass 2 and pass 3 ask of a kind of probe."""
 
     name: str
     forms: list[Form]
 
-    def resolve(self, point: ProbePoint, services: Any) -> list[Match]:
+    def resolve(self, point: ProbePoint, services: Services) -> list[Match]:
         """All places that a point (without wildcards in its component names) means.
 
         An empty list means "no match"; the caller reports it.  A point that is
         wrong raises `PointError`.  `services` is the `Services` record of
-        ``stapy/elaborate/services.py`` (kernel facts, debug information,
+        ``stapy/services.py`` (kernel facts, debug information,
         diagnostics).
         """
 
-    def scope(self, site: Any, services: Any) -> TargetScope | None:
+    def scope(self, site: Any, services: Services) -> TargetScope | None:
         """The context variables at a site; None when the family has none."""
 
-    def rows(self, probe: Any, first_site: int) -> list[dict[str, Any]]:
+    def rows(self, probe: DerivedProbe, first_site: int) -> list[dict[str, Any]]:
         """Rows of the family's table for ``templates/probes/<name>.c.j2``, one per site.
 
         The keys are the C names of the row's fields without ``site``; the key
@@ -105,11 +115,10 @@ class Family(Protocol):
         """
 
 
-def review(family: Family, probes: list[Any], services: Any) -> None:
+def review(family: Family, probes: Sequence[Reviewed], services: Services) -> None:
     """Let a family look at all of its probes in a program, to warn of what they are together.
 
-    Only families with something to say have a method ``review(probes, services)``;
-    a probe has ``sites``, ``points`` and ``span``.
+    Only families with something to say have a method ``review(probes, services)``.
     """
     look = getattr(family, "review", None)
     if look is not None:
@@ -124,7 +133,7 @@ def is_unprivileged(family: Family) -> bool:
     return bool(getattr(family, "unprivileged", False))
 
 
-def listed(family: Family, point: ProbePoint, services: Any) -> list[Match] | None:
+def listed(family: Family, point: ProbePoint, services: Services) -> list[Match] | None:
     """What a list prints of a point: matches without sites; None when it must be resolved.
 
     Only families that know a faster way have a method ``lines(point, services)``.
@@ -168,6 +177,7 @@ __all__ = [
     "Form",
     "Match",
     "PointError",
+    "Reviewed",
     "forms",
     "is_unprivileged",
     "listed",

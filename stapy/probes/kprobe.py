@@ -26,8 +26,10 @@ from stapy.record import Record, new, replace
 if TYPE_CHECKING:
     from stapy.debuginfo.ctypes import Function
     from stapy.debuginfo.dwarf.query.answers import CodePlace
+    from stapy.ir.program import DerivedProbe
     from stapy.ir.scope import TargetScope
     from stapy.parse.nodes import PointComponent, ProbePoint
+    from stapy.services import Services
 
 # Frames, each with its alternatives: from what a return address is told, and how far it is.
 Frames = list[list[tuple[str, int]]]
@@ -101,7 +103,7 @@ class Kprobe:
         *_plain_forms("kprobe.module(string)"),
     )
 
-    def resolve(self, point: ProbePoint, services: Any) -> list[Match]:
+    def resolve(self, point: ProbePoint, services: Services) -> list[Match]:
         """Every function that the pattern names, or the one address."""
         found = {c.name: c for c in point.components}
         module = text_of(found["module"]) if "module" in found else None
@@ -118,7 +120,7 @@ class Kprobe:
         pattern = text_of(function)
         return self._functions(point, pattern, module, is_return, maxactive, services)
 
-    def lines(self, point: ProbePoint, services: Any) -> list[str] | None:
+    def lines(self, point: ProbePoint, services: Services) -> list[str] | None:
         """What a list of functions prints, from the catalogue of the kernel."""
         from stapy.probes import listed
 
@@ -131,7 +133,7 @@ class Kprobe:
         module: str | None,
         is_return: bool,
         maxactive: int,
-        services: Any,
+        services: Services,
     ) -> list[Match]:
         exported = any(c.name == "exported" for c in point.components)
         outside = {c.name for c in point.components} & {"call", "return", "exported"}
@@ -191,7 +193,7 @@ class Kprobe:
 
     @staticmethod
     def _has_dwarf(
-        point: ProbePoint, module: str | None, services: Any, *, download: bool = True
+        point: ProbePoint, module: str | None, services: Services, *, download: bool = True
     ) -> bool:
         with_dwarf = point.components[0].name in ("kernel", "module")
         return with_dwarf and services.debuginfo.dwarf_of(module, download=download) is not None
@@ -210,7 +212,7 @@ class Kprobe:
 
     @staticmethod
     def _no_match(
-        point: ProbePoint, pattern: str, wild: bool, refused: str, services: Any
+        point: ProbePoint, pattern: str, wild: bool, refused: str, services: Services
     ) -> PointError:
         span = point.components[-1].span
         for component in point.components:
@@ -254,7 +256,7 @@ class Kprobe:
         return value
 
     @staticmethod
-    def _absolute(point: ProbePoint, services: Any) -> Match:
+    def _absolute(point: ProbePoint, services: Services) -> Match:
         statement = next(c for c in point.components if c.name == "statement")
         if not services.options.guru:
             raise PointError(
@@ -267,7 +269,7 @@ class Kprobe:
         site = KprobeSite(None, None, address & (2**64 - 1), 0, False, 0)
         return Match(".".join(print_component(c) for c in point.components), site)
 
-    def scope(self, site: Any, services: Any) -> TargetScope | None:
+    def scope(self, site: KprobeSite, services: Services) -> TargetScope | None:
         """Parameters, or the result and (by saving at entry) the parameters."""
         from stapy.ir.scope import TargetScope
         from stapy.probes import abi
@@ -324,7 +326,7 @@ class Kprobe:
             doubt=site.doubt,
         )
 
-    def rows(self, probe: Any, first_site: int) -> list[dict[str, Any]]:
+    def rows(self, probe: DerivedProbe, first_site: int) -> list[dict[str, Any]]:
         """Rows of ``struct stapy_kprobe_row``."""
         return [
             {
@@ -342,7 +344,7 @@ class Kprobe:
         ]
 
 
-def _only_inlined(name: str, module: str | None, services: Any) -> bool:
+def _only_inlined(name: str, module: str | None, services: Services) -> bool:
     inlined = [
         site.inlined
         for dwarf in dwarfpoints.dwarf_files(module, services)
@@ -352,7 +354,7 @@ def _only_inlined(name: str, module: str | None, services: Any) -> bool:
     return bool(inlined) and all(inlined)
 
 
-def _by_dwarf(site: KprobeSite, services: Any) -> TargetScope | None:
+def _by_dwarf(site: KprobeSite, services: Services) -> TargetScope | None:
     """What DWARF, where there is some, adds to the parameters that BTF has told."""
     place = site.place
     if place is None and site.symbol:

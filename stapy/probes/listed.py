@@ -9,7 +9,7 @@ family, whose rules stand in ``kprobe.py``, ``dwarfpoints.py`` and ``debuginfo/f
 from __future__ import annotations
 
 from itertools import compress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stapy.debuginfo.dwarf.query.spec import Spec, parse
 from stapy.debuginfo.glob import has_wildcard, matcher
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from stapy.parse.nodes import PointComponent, ProbePoint
+    from stapy.services import Services
 
 _WORDS = {"kernel", "module", "function", "call", "inline", "return", "exported"}
 _EXACT = ("::", "(", ".", "\\")  # what is looked at more closely than a catalogue can
@@ -31,7 +32,7 @@ class _Question:
     """A point and the rows that its words choose."""
 
     def __init__(
-        self, point: ProbePoint, found: dict[str, PointComponent], spec: Spec, services: Any
+        self, point: ProbePoint, found: dict[str, PointComponent], spec: Spec, services: Services
     ) -> None:
         self.point, self.spec, self.services = point, spec, services
         module = text_of(found["module"]) if "module" in found else None
@@ -46,7 +47,7 @@ class _Question:
         self.guru: bool = services.options.guru
 
 
-def lines(point: ProbePoint, services: Any) -> list[str] | None:
+def lines(point: ProbePoint, services: Services) -> list[str] | None:
     """The points of a list; None when they must be resolved one by one.
 
     That is so for all but wildcards, and when nothing matches: then there is

@@ -16,8 +16,10 @@ from stapy.record import Record, new
 
 if TYPE_CHECKING:
     from stapy.debuginfo.ctypes import CType
+    from stapy.ir.program import DerivedProbe
     from stapy.ir.scope import TargetScope
     from stapy.parse.nodes import PointComponent, ProbePoint
+    from stapy.services import Services
 
 INT_MIN, INT_MAX = -(2**31), 2**31 - 1
 _ROUTING = ("PRE_ROUTING", "LOCAL_IN", "FORWARD", "LOCAL_OUT", "POST_ROUTING")
@@ -128,7 +130,7 @@ class Netfilter:
         "netfilter.pf(string).hook(string).priority(string)",
     )
 
-    def resolve(self, point: ProbePoint, services: Any) -> list[Match]:
+    def resolve(self, point: ProbePoint, services: Services) -> list[Match]:
         """One site for each hook and family that the patterns name."""
         found = {c.name: c for c in point.components}
         self._configured("CONFIG_NETFILTER", "netfilter", point.components[0], services)
@@ -159,8 +161,8 @@ class Netfilter:
         return matches
 
     @staticmethod
-    def _configured(option: str, what: str, component: PointComponent, services: Any) -> None:
-        config = getattr(services.kernel, "config", None)
+    def _configured(option: str, what: str, component: PointComponent, services: Services) -> None:
+        config = services.kernel.config if services.kernel is not None else None
         if config is not None and config.known and not config.enabled(option):
             raise PointError(
                 "E0231",
@@ -169,7 +171,9 @@ class Netfilter:
                 notes=[f"it was built without {option}"],
             )
 
-    def _protocols(self, component: PointComponent, services: Any) -> list[tuple[Protocol, str]]:
+    def _protocols(
+        self, component: PointComponent, services: Services
+    ) -> list[tuple[Protocol, str]]:
         """The protocol families that a name, a pattern or (with -g) a number means."""
         text = text_of(component)
         if _is_wild(text):
@@ -195,7 +199,7 @@ class Netfilter:
         )
 
     def _hooks(
-        self, component: PointComponent, protocol: Protocol, services: Any
+        self, component: PointComponent, protocol: Protocol, services: Services
     ) -> dict[str, int]:
         """Names and numbers of the hooks that a name, a pattern or (with -g) a number means."""
         text = text_of(component)
@@ -222,7 +226,7 @@ class Netfilter:
             )
         return {text: number}
 
-    def _priority(self, component: PointComponent, protocol: Protocol, services: Any) -> int:
+    def _priority(self, component: PointComponent, protocol: Protocol, services: Services) -> int:
         """A number, or one of the names that the protocol family has for some."""
         text = text_of(component)
         number = _integer(text)
@@ -243,7 +247,7 @@ class Netfilter:
         return number
 
     @staticmethod
-    def _needs_guru(what: str, component: PointComponent, services: Any) -> None:
+    def _needs_guru(what: str, component: PointComponent, services: Services) -> None:
         if _integer(text_of(component)) is not None:
             raise PointError(
                 "E0214",
@@ -278,7 +282,7 @@ class Netfilter:
         message = f"unknown netfilter {what} '{text}'{of}"
         return PointError("E0231", message, component.span, explain=similar)
 
-    def scope(self, site: Any, services: Any) -> TargetScope | None:
+    def scope(self, site: HookSite, services: Services) -> TargetScope | None:
         """``$hooknum $skb $in $out``, and ``$verdict``, which guru scripts write."""
         from stapy.debuginfo import ctypes as c
         from stapy.diagnostics import NOWHERE
@@ -313,7 +317,7 @@ class Netfilter:
             key="netfilter",
         )
 
-    def rows(self, probe: Any, first_site: int) -> list[dict[str, Any]]:
+    def rows(self, probe: DerivedProbe, first_site: int) -> list[dict[str, Any]]:
         """Rows of ``struct stapy_netfilter_row``."""
         return [
             {"point": point, "pf": site.pf, "hook": site.hook, "priority": site.priority}
@@ -337,13 +341,13 @@ def _integer(text: str) -> int | None:
         return None
 
 
-def _value(name: str, known: int, services: Any) -> int:
+def _value(name: str, known: int, services: Services) -> int:
     """What this kernel says a name is."""
     value = services.debuginfo.enumerator(name)
     return known if value is None else int(value)
 
 
-def _other(text: str, services: Any) -> int | None:
+def _other(text: str, services: Services) -> int | None:
     """What guru scripts may write besides: a number, or any enumerator of the kernel."""
     number = _integer(text)
     if number is not None:

@@ -8,8 +8,10 @@ from stapy.probes.family import Form, Match, PointError, forms, number_of, print
 from stapy.record import Record
 
 if TYPE_CHECKING:
+    from stapy.ir.program import DerivedProbe
     from stapy.ir.scope import TargetScope
     from stapy.parse.nodes import PointComponent, ProbePoint
+    from stapy.services import Services
 
 PERIOD = 1_000_000  # events for a hit when the point does not say
 MAX_HZ = 1_000_000
@@ -39,7 +41,7 @@ class Perf:
         "timer.profile.freq.hz(number)",
     )
 
-    def resolve(self, point: ProbePoint, services: Any) -> list[Match]:
+    def resolve(self, point: ProbePoint, services: Services) -> list[Match]:
         """One site; which events a machine counts is known when the session starts."""
         found = {c.name: c for c in point.components}
         hz = self._number(found["hz"], "frequency", 1, MAX_HZ) if "hz" in found else 0
@@ -67,11 +69,11 @@ class Perf:
             )
         return value
 
-    def scope(self, site: Any, services: Any) -> TargetScope | None:
+    def scope(self, site: PerfSite, services: Services) -> TargetScope | None:
         """No context variables."""
         return None
 
-    def rows(self, probe: Any, first_site: int) -> list[dict[str, Any]]:
+    def rows(self, probe: DerivedProbe, first_site: int) -> list[dict[str, Any]]:
         """Rows of ``struct stapy_perf_row``."""
         return [
             {

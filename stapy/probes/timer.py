@@ -8,8 +8,11 @@ from stapy.probes.family import Form, Match, PointError, forms, number_of, print
 from stapy.record import Record
 
 if TYPE_CHECKING:
+    from stapy.diagnostics import Span
+    from stapy.ir.program import DerivedProbe
     from stapy.ir.scope import TargetScope
     from stapy.parse.nodes import ProbePoint
+    from stapy.services import Services
 
 # unit -> (nanoseconds, largest count)
 UNITS = {
@@ -49,7 +52,7 @@ class Timer:
         "timer.hz(number)",
     )
 
-    def resolve(self, point: ProbePoint, services: Any) -> list[Match]:
+    def resolve(self, point: ProbePoint, services: Services) -> list[Match]:
         """One site, with SystemTap's limits of the interval checked."""
         unit = point.components[1]
         count = number_of(unit) or 0
@@ -81,7 +84,7 @@ class Timer:
         return [Match(print_point(point), site)]
 
     @staticmethod
-    def _check(value: int, limit: int, what: str, span: Any, low: int = 1) -> None:
+    def _check(value: int, limit: int, what: str, span: Span, low: int = 1) -> None:
         if not low <= value <= limit:
             raise PointError(
                 "E0212",
@@ -91,11 +94,11 @@ class Timer:
                 hint=f"use a number from {low} to {limit}, or another unit",
             )
 
-    def scope(self, site: Any, services: Any) -> TargetScope | None:
+    def scope(self, site: TimerSite, services: Services) -> TargetScope | None:
         """No context variables."""
         return None
 
-    def rows(self, probe: Any, first_site: int) -> list[dict[str, Any]]:
+    def rows(self, probe: DerivedProbe, first_site: int) -> list[dict[str, Any]]:
         """Rows of ``struct stapy_timer_row``."""
         return [
             {

@@ -14,8 +14,10 @@ from stapy.record import Record, replace
 
 if TYPE_CHECKING:
     from stapy.debuginfo.ctypes import Parameter
+    from stapy.ir.program import DerivedProbe
     from stapy.ir.scope import TargetScope
     from stapy.parse.nodes import ProbePoint
+    from stapy.services import Services
 
 MAX_WORDS = 12
 
@@ -41,7 +43,7 @@ class Tracepoint:
         "module(string).trace(string)",
     )
 
-    def resolve(self, point: ProbePoint, services: Any) -> list[Match]:
+    def resolve(self, point: ProbePoint, services: Services) -> list[Match]:
         """Every tracepoint that the pattern names."""
         last = point.components[-1]
         module = text_of(point.components[0]) or None
@@ -60,7 +62,7 @@ class Tracepoint:
         return matches
 
     @staticmethod
-    def _no_match(point: ProbePoint, pattern: str, services: Any) -> PointError:
+    def _no_match(point: ProbePoint, pattern: str, services: Services) -> PointError:
         def similar(error: PointError) -> None:
             call = system_call(pattern)
             if call:
@@ -77,7 +79,7 @@ class Tracepoint:
         span = point.components[-1].span
         return PointError("E0232", "no match", span, notes=notes, explain=similar)
 
-    def scope(self, site: Any, services: Any) -> TargetScope | None:
+    def scope(self, site: TraceSite, services: Services) -> TargetScope | None:
         """``$name`` of every parameter, ``$$name``, ``$$system``, ``$$vars``."""
         from stapy.ir.scope import TargetScope
         from stapy.probes import abi
@@ -97,7 +99,7 @@ class Tracepoint:
             key=f"{site.module}:{site.system}:{site.name}",
         )
 
-    def rows(self, probe: Any, first_site: int) -> list[dict[str, Any]]:
+    def rows(self, probe: DerivedProbe, first_site: int) -> list[dict[str, Any]]:
         """Rows of ``struct stapy_tracepoint_row``."""
         from stapy.probes import abi
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from stapy.debuginfo.elf import Buffer
-    from stapy.debuginfo.facade import Debuginfo
     from stapy.probes.catalogue import Lines, Names
+    from stapy.services import DebuginfoLike
 
 _MANY = 32  # modules whose catalogues are worth a file of their own
 
@@ -28,7 +28,7 @@ _MANY = 32  # modules whose catalogues are worth a file of their own
 class Opened:
     """The kernel (None) or the modules of a pattern, one by one."""
 
-    def __init__(self, info: Debuginfo, module: str | None) -> None:
+    def __init__(self, info: DebuginfoLike, module: str | None) -> None:
         self._info = info
         self._loaded = dict(info.units(module))
 
@@ -92,7 +92,7 @@ class Stored:
         return catalogue.Lines(self._content(self._places[unit or ""] + 1))
 
 
-def units(info: Debuginfo, module: str | None) -> Opened | Stored:
+def units(info: DebuginfoLike, module: str | None) -> Opened | Stored:
     """Where to ask about the kernel (None) or the modules of a pattern."""
     # What a server may have is not known before it is asked.
     if module is not None and "DEBUGINFOD_URLS" not in os.environ:
@@ -107,7 +107,7 @@ def units(info: Debuginfo, module: str | None) -> Opened | Stored:
     return Opened(info, module)
 
 
-def _key(info: Debuginfo, names: list[str]) -> str:
+def _key(info: DebuginfoLike, names: list[str]) -> str:
     """Names the modules, their debug files and all that their catalogues depend on."""
     from stapy.debuginfo.dwarf.files.paths import fingerprint
 
@@ -120,7 +120,7 @@ def _key(info: Debuginfo, names: list[str]) -> str:
                   *fingerprint(kernel), *names, *identities)  # fmt: skip
 
 
-def _content(info: Debuginfo, module: str) -> bytes:
+def _content(info: DebuginfoLike, module: str) -> bytes:
     """All catalogues in one; `DebuginfoError` when one of the modules has a problem to tell."""
     before = info.warnings
     opened = Opened(info, module)

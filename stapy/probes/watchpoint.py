@@ -17,6 +17,7 @@ from stapy.probes.family import (
     Form,
     Match,
     PointError,
+    Reviewed,
     forms,
     number_of,
     print_point,
@@ -25,10 +26,12 @@ from stapy.probes.family import (
 from stapy.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from stapy.ir.program import DerivedProbe
     from stapy.ir.scope import TargetScope
     from stapy.parse.nodes import PointComponent, ProbePoint
+    from stapy.services import Services
 
 REGISTERS = 4  # debug registers of x86; each watches one place
 LENGTHS = (1, 2, 4, 8)
@@ -65,7 +68,7 @@ class Watchpoint:
         "kernel.data(string).execute",
     )
 
-    def resolve(self, point: ProbePoint, services: Any) -> list[Match]:
+    def resolve(self, point: ProbePoint, services: Services) -> list[Match]:
         """One site; without a length it is one byte, as in SystemTap."""
         found = {c.name: c for c in point.components}
         data = found["data"]
@@ -110,7 +113,7 @@ class Watchpoint:
         return next(length for length in LENGTHS if length >= wanted)
 
     @staticmethod
-    def _check_symbol(symbol: str, component: PointComponent, services: Any) -> None:
+    def _check_symbol(symbol: str, component: PointComponent, services: Services) -> None:
         info = services.debuginfo
         kinds = info.symbol_kinds(symbol)
         if kinds is None:
@@ -127,7 +130,7 @@ class Watchpoint:
             )
 
     @staticmethod
-    def _describe(site: kprobe.KprobeSite, component: PointComponent, services: Any) -> None:
+    def _describe(site: kprobe.KprobeSite, component: PointComponent, services: Services) -> None:
         """Let a site have the type of its function, or say why it is not to be watched."""
         info, symbol = services.debuginfo, site.symbol or ""
         for item in info.functions(symbol):
@@ -162,7 +165,7 @@ class Watchpoint:
         raise _no_match("function", symbol, component, info.similar_functions)
 
     @staticmethod
-    def review(probes: list[Any], services: Any) -> None:
+    def review(probes: Sequence[Reviewed], services: Services) -> None:
         """Warn of more probes than there are registers."""
         number = 0
         for probe in probes:
@@ -178,11 +181,11 @@ class Watchpoint:
                 )
                 return
 
-    def scope(self, site: Any, services: Any) -> TargetScope | None:
+    def scope(self, site: WatchSite, services: Services) -> TargetScope | None:
         """The parameters of the function that is about to run; of an access nothing is known."""
         return kprobe.FAMILY.scope(site.function, services) if site.function else None
 
-    def rows(self, probe: Any, first_site: int) -> list[dict[str, Any]]:
+    def rows(self, probe: DerivedProbe, first_site: int) -> list[dict[str, Any]]:
         """Rows of ``struct stapy_watchpoint_row``."""
         return [
             {

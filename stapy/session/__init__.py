@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from stapy.build.ahead import Ahead
     from stapy.build.module import Module
     from stapy.debuginfo.facade import Debuginfo
-    from stapy.elaborate.services import Services
     from stapy.ir.program import Program
     from stapy.kernel import Kernel
     from stapy.options import Options
     from stapy.parse.nodes import Script
+    from stapy.services import Services
     from stapy.translate.source import ModuleSource
     from stapy.vm.machine import Machine
 
@@ -306,7 +306,7 @@ class Session(Messages):
     def services(self, kernel: Kernel) -> Services:
         """What passes 2 and 3 may ask."""
         from stapy.debuginfo.facade import Debuginfo
-        from stapy.elaborate.services import Services
+        from stapy.services import Services
 
         self.debuginfo: Debuginfo = Debuginfo(kernel, self.cache, self.diagnostics)
         self.debuginfo.headers = lambda spec: self.compile_headers(spec, kernel)

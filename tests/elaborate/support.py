@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 from stapy.debuginfo import ctypes as c
+from stapy.debuginfo.dwarf.query.answers import CodePlace
 from stapy.debuginfo.dwarf.query.spec import parse as parse_spec
-from stapy.debuginfo.facade import Places
+from stapy.debuginfo.elf import Buffer
+from stapy.debuginfo.loading import Loaded
 from stapy.debuginfo.lookup.addresses import FunctionStart
-from stapy.debuginfo.sites import FunctionSite
+from stapy.debuginfo.lookup.line_pack import LineTable
+from stapy.debuginfo.sites import FunctionSite, Places
+from stapy.debuginfo.tracepoints.matching import Tracepoint
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.elaborate import elaborate
-from stapy.elaborate.services import NoLibrary, Services
 from stapy.ir.program import Program
+from stapy.kernel import Kernel
 from stapy.options import Options
 from stapy.parse import nodes as n
 from stapy.parse import parse_script
 from stapy.parse.facts import PreprocessFacts
 from stapy.record import Record
+from stapy.services import DebuginfoLike, LibraryLike, NoLibrary, Services
+
+T = TypeVar("T")
 
 LONG = c.Int("long", 8, True, "signed")
 INT = c.Int("int", 4, True, "signed")
@@ -97,26 +105,8 @@ FUNCTIONS: dict[tuple[str, str | None], c.Function | None] = {
 }
 
 
-class Site(Record):
-    name: str
-    module: str | None
-    type: c.Function | None
-    source: str
-    section: str = ""
-    namesakes: int = 1
-    place: None = None
-    ambiguity: str = ""
-
-
-class Trace(Record):
-    system: str
-    name: str
-    module: str | None
-    params: list[c.Parameter]
-
-
 TRACEPOINTS = [
-    Trace(
+    Tracepoint(
         "sched",
         "sched_switch",
         None,
@@ -126,8 +116,8 @@ TRACEPOINTS = [
             c.Parameter("next", pointer(TASK)),
         ],
     ),
-    Trace("sched", "sched_wakeup", None, [c.Parameter("p", pointer(TASK))]),
-    Trace("ext", "ext_event", "ext", [c.Parameter("n", INT)]),
+    Tracepoint("sched", "sched_wakeup", None, [c.Parameter("p", pointer(TASK))]),
+    Tracepoint("ext", "ext_event", "ext", [c.Parameter("n", INT)]),
 ]
 
 
@@ -135,11 +125,48 @@ class FakeDebuginfo:
     """Functions, types and tracepoints from the tables above."""
 
     dwarf: Any = None  # a kernel without debug files
+    warnings = 0
+    btf = None
+
+    @property
+    def kernel(self) -> Kernel:
+        raise NotImplementedError("there is no kernel behind these tables")
+
+    @property
+    def loaded(self) -> Loaded:
+        raise NotImplementedError("there are no files behind these tables")
+
+    def units(self, module: str | None) -> Iterator[tuple[str | None, Loaded]]:
+        return iter(())
+
+    def kept(self, key: str, make: Callable[[], bytes]) -> Buffer:
+        return make()
+
+    def note(self, modules: list[str]) -> None:
+        pass
+
+    def safe(self, otherwise: T, question: Callable[..., T], *arguments: object) -> T:
+        return question(*arguments)
+
+    def module_files(self) -> list[Path]:
+        return []
+
+    def line_table(self, module: str | None = None) -> LineTable | None:
+        return None
+
+    def site_at(self, place: CodePlace) -> FunctionSite:
+        raise NotImplementedError("there are no places without DWARF")
+
+    def function(self, name: str, module: str | None = None) -> FunctionSite | None:
+        return next(iter(self.functions(name, module)), None)
+
+    def complete(self, type: c.CType, modules: Sequence[str] = ()) -> c.CType:
+        return type
 
     def dwarf_of(self, module: str | None, *, download: bool = True) -> Any:
         return self.dwarf
 
-    def build_ids(self, modules: list[str]) -> dict[str, str]:
+    def build_ids(self, modules: Iterable[str]) -> dict[str, str]:
         return {"kernel": "abcd", **dict.fromkeys(modules, "ef01")}
 
     def place_of(self, symbol: str, module: str | None = None) -> None:
@@ -161,9 +188,9 @@ class FakeDebuginfo:
     ) -> Places:
         return Places([], False, parse_spec(text) is not None)
 
-    def functions(self, pattern: str, module: str | None = None) -> list[Site]:
+    def functions(self, pattern: str, module: str | None = None) -> list[FunctionSite]:
         return [
-            Site(name, owner, type, "BTF", namesakes=2 if name == "m_show" else 1)
+            FunctionSite(name, owner, type, "BTF", namesakes=2 if name == "m_show" else 1)
             for (name, owner), type in FUNCTIONS.items()
             if fnmatchcase(name, pattern)
             and (owner is None if module is None else owner and fnmatchcase(owner, module))
@@ -189,14 +216,14 @@ class FakeDebuginfo:
     def exported(self, name: str) -> bool:
         return name in ("vfs_read", "mutex_lock")
 
-    def type(self, name: str, modules: list[str]) -> c.CType | None:
+    def type(self, name: str, modules: Sequence[str] = ()) -> c.CType | None:
         return TYPES.get(name.rpartition(" ")[2])
 
     def enumerator(self, name: str, modules: Sequence[str] = ()) -> int | None:
         own = {"MODE_READ": 77, "EXT_ONLY": 5} if "ext" in modules else {}
         return own.get(name, {item.name: item.value for item in MODE.values}.get(name))
 
-    def tracepoints(self, pattern: str, module: str | None = None) -> list[Trace]:
+    def tracepoints(self, pattern: str, module: str | None = None) -> list[Tracepoint]:
         system, _, name = pattern.rpartition(":")
         return [
             t
@@ -253,7 +280,7 @@ class TextLibrary(NoLibrary):
         return [
             path
             for path, tree in self._trees.items()
-            if any(isinstance(d, kind) and d.name == name for d in tree.decls)
+            if any(isinstance(d, kind) and getattr(d, "name", "") == name for d in tree.decls)
         ]
 
     def files_with_function(self, name: str) -> list[str]:
@@ -299,7 +326,10 @@ class Result(Record):
 
 
 def run(
-    text: str, library: dict[str, str] | None = None, debuginfo: Any = None, **options: Any
+    text: str,
+    library: dict[str, str] | None = None,
+    debuginfo: DebuginfoLike | None = None,
+    **options: Any,
 ) -> Result:
     """Elaborate a script."""
     sources = SourceMap()
@@ -307,6 +337,7 @@ def run(
     guru = bool(options.get("guru"))
     facts = PreprocessFacts(guru=guru, compatible=options.get("compatible", ""))
     script = parse_script("<input>", text, facts, None, sources, diagnostics)
+    shelf: LibraryLike
     shelf = TextLibrary(library, sources, diagnostics) if library else NoLibrary()
     services = Services(
         Options(**options), diagnostics, sources, None, debuginfo or FakeDebuginfo(), shelf

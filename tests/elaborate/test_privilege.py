@@ -16,7 +16,6 @@ from stapy.cache import Cache
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.elaborate import elaborate, listing
 from stapy.elaborate.privilege import FREE
-from stapy.elaborate.services import Services
 from stapy.elaborate.syntax import called, markers, walk
 from stapy.options import Options
 from stapy.parse import nodes as n
@@ -24,6 +23,7 @@ from stapy.parse import open_library, parse_script
 from stapy.parse.facts import PreprocessFacts
 from stapy.parse.library import Library
 from stapy.probes import families
+from stapy.services import Services
 from tests.elaborate.support import FakeDebuginfo
 
 GURU = "function may not be used unless -g is specified"

@@ -10,11 +10,11 @@ from stapy.cli import parse as parse_options
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.elaborate import elaborate
 from stapy.elaborate.binaries import take_along
-from stapy.elaborate.services import Services
 from stapy.ir.program import Program
 from stapy.options import Options
 from stapy.parse import parse_script
 from stapy.parse.facts import PreprocessFacts
+from stapy.services import Services
 from stapy.translate import translate
 from stapy.translate.source import ModuleSource
 from tests.elaborate.support import FakeDebuginfo, TextLibrary
