@@ -49,10 +49,16 @@ class Conditions:
         used = found.reads.keys() | found.writes.keys() | found.inserts.keys()
         return not used.isdisjoint(reads.reads)
 
-    def widen(self, found: Access) -> list[p.Condition]:
-        """The conditions that ``found`` may change; what they read is added to it."""
+    def changed_by(self, found: Access) -> list[p.Condition]:
+        """The conditions that code may change, by what it does to globals."""
         changed = found.writes.keys() | found.inserts.keys()
-        rows = [row for row in self._reads if not changed.isdisjoint(row[1].reads)]
-        for _, reads in rows:
-            found.merge(reads)
-        return [condition for condition, _ in rows]
+        return [one for one, reads in self._reads if not changed.isdisjoint(reads.reads)]
+
+    def widened(self, found: Access, judged: list[p.Condition]) -> Access:
+        """What code does to globals when it also judges conditions."""
+        whole = Access()
+        whole.merge(found)
+        for one, reads in self._reads:
+            if one in judged:
+                whole.merge(reads)
+        return whole

@@ -11,7 +11,7 @@ from stapy.parse.print_expr import print_expr
 from stapy.record import Record, replace
 
 if TYPE_CHECKING:
-    from stapy.elaborate.resolve import Raw, Resolver
+    from stapy.elaborate.resolve import LoweredProbe, Resolver
 
 _RETURN = ".return"
 _MAX_DEPTH = 8
@@ -24,7 +24,7 @@ class EntryVariable(Record):
     hint: str
 
 
-def find(resolver: Resolver, raw: Raw, name: str) -> EntryVariable | None:
+def find(resolver: Resolver, raw: LoweredProbe, name: str) -> EntryVariable | None:
     """What to say of a local without a value; None when the entry does not have it either."""
     names = [point for point in raw.derived.chain if point.endswith(_RETURN)]
     for point in names:

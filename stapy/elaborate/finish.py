@@ -27,13 +27,13 @@ from stapy.ir.walk import fingerprint, transform, walk
 from stapy.record import Record
 
 if TYPE_CHECKING:
-    from stapy.elaborate.resolve import Raw, Resolver
+    from stapy.elaborate.resolve import LoweredProbe, Resolver
     from stapy.elaborate.unused import Dropped
 
 FEATURE_PRAGMAS = "pragma:"
 
 
-class _Probe(Record):
+class TypedProbe(Record):
     """A probe on its way into the program."""
 
     family: str
@@ -98,7 +98,7 @@ class Finisher:
         probes += self._autoprint(probes, functions)
         return self._program(probes, functions, graph)
 
-    def _review(self, probes: list[_Probe]) -> None:
+    def _review(self, probes: list[TypedProbe]) -> None:
         """Each family sees its probes together."""
         from stapy.probes import by_name
         from stapy.probes.family import review
@@ -207,10 +207,10 @@ class Finisher:
 
     # --- probes -------------------------------------------------------------------
 
-    def _probe(self, raw: Raw) -> _Probe:
+    def _probe(self, raw: LoweredProbe) -> TypedProbe:
         derived = raw.derived
         entry, slots, entry_locals = self._entry(raw)
-        return _Probe(
+        return TypedProbe(
             derived.family.name,
             [m.site for m in raw.matches],
             [m.point for m in raw.matches],
@@ -226,7 +226,7 @@ class Finisher:
             derived.span,
         )
 
-    def _entry(self, raw: Raw) -> tuple[p.Stmt | None, list[str], list[p.Variable]]:
+    def _entry(self, raw: LoweredProbe) -> tuple[p.Stmt | None, list[str], list[p.Variable]]:
         """The entry handler that fills the slots which the body still reads."""
         if raw.slots is None or not raw.slots.values:
             return None, [], []
@@ -252,7 +252,7 @@ class Finisher:
         locals_ = list(raw.slots.locals.values())
         return p.Block(raw.derived.span, stores), [raw.slots.types[s] for s in kept], locals_
 
-    def _autoprint(self, probes: list[_Probe], functions: list[p.Function]) -> list[_Probe]:
+    def _autoprint(self, probes: list[TypedProbe], functions: list[p.Function]) -> list[TypedProbe]:
         if not self.services.options.autoprint:
             return []
         read: set[str] = set()
@@ -278,10 +278,10 @@ class Finisher:
         return result
 
     @staticmethod
-    def _end_probe(body: p.Stmt, locals_: list[p.Variable]) -> _Probe:
+    def _end_probe(body: p.Stmt, locals_: list[p.Variable]) -> TypedProbe:
         from stapy.probes.begin_end import FAMILY, PhaseSite
 
-        return _Probe(
+        return TypedProbe(
             FAMILY.name,
             [PhaseSite("end", 0)],
             ["end"],
@@ -300,7 +300,7 @@ class Finisher:
     # --- the program ---------------------------------------------------------------
 
     def _program(
-        self, probes: list[_Probe], functions: list[p.Function], graph: CallGraph
+        self, probes: list[TypedProbe], functions: list[p.Function], graph: CallGraph
     ) -> p.Program:
         whole = [graph.whole(x.body) for x in probes]
         used: dict[str, p.Global] = {}
@@ -382,7 +382,7 @@ class Finisher:
 
     def _handler(
         self,
-        probe: _Probe,
+        probe: TypedProbe,
         body: p.Stmt,
         locals_: list[p.Variable],
         handlers: dict[Any, p.Handler],
@@ -397,8 +397,8 @@ class Finisher:
         found = handlers.get(key)
         if found is None:
             name = self.resolver.names.unique("h_", _hint(probe) + tail)
-            judged = self.conditions.widen(whole)
-            locks = locks_of(whole, constant)
+            judged = self.conditions.changed_by(whole)
+            locks = locks_of(self.conditions.widened(whole, judged), constant)
             if locks and self.pushdown is not None and not again:
                 body = self.pushdown.narrow(body)
             found = p.Handler(name, locals_, body, locks, probe.span, judged, again)
@@ -408,7 +408,7 @@ class Finisher:
     def _join(
         self,
         derived: list[p.DerivedProbe],
-        item: _Probe,
+        item: TypedProbe,
         handler: p.Handler,
         entry: p.Handler | None,
     ) -> None:
@@ -456,7 +456,7 @@ def _called(node: Any) -> set[str]:
     return set(calls(node))
 
 
-def _hint(probe: _Probe) -> str:
+def _hint(probe: TypedProbe) -> str:
     """A short word for a handler's C name."""
     import re
 

@@ -10,7 +10,7 @@ from stapy.ir import program as p
 from stapy.ir.walk import walk
 
 if TYPE_CHECKING:
-    from stapy.elaborate.resolve import Raw, Resolver
+    from stapy.elaborate.resolve import LoweredProbe, Resolver
     from stapy.ir.scope import TargetScope
     from stapy.parse.nodes import FunctionDecl, Script
     from stapy.services import Services
@@ -65,7 +65,7 @@ def _infer(resolver: Resolver) -> None:
     inference.finish()
 
 
-def _described(raw: Raw, resolver: Resolver) -> list[str]:
+def _described(raw: LoweredProbe, resolver: Resolver) -> list[str]:
     tail = "".join(f" {name}:{kind}" for name, kind in _locals(raw, resolver))
     lines = []
     for match in raw.matches:
@@ -89,7 +89,7 @@ def _rungs(site: Any) -> str:
     return f" /* {source} */" if types == source else f" /* {source}, types: {types} */"
 
 
-def _locals(raw: Raw, resolver: Resolver) -> list[tuple[str, str]]:
+def _locals(raw: LoweredProbe, resolver: Resolver) -> list[tuple[str, str]]:
     """What an alias sets for the user's handler, in the order of its text."""
     found: dict[str, str] = {}
     for item in walk(raw.body):

@@ -12,7 +12,7 @@ from stapy.ir.walk import transform, walk
 
 if TYPE_CHECKING:
     from stapy.diagnostics import Span
-    from stapy.elaborate.resolve import FunctionBody, Raw, Resolver
+    from stapy.elaborate.resolve import FunctionBody, LoweredProbe, Resolver
 
 MAX_ROUNDS = 50
 
@@ -78,7 +78,7 @@ class Optimiser:
             self._idle_function(function)
         self._empty_probes()
 
-    def _probe(self, raw: Raw) -> None:
+    def _probe(self, raw: LoweredProbe) -> None:
         raw.body = self._body(raw.body, raw.locals)
         if raw.slots is not None:
             raw.slots.values = [transform(v, _fold_expr) for v in raw.slots.values]

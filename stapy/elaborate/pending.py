@@ -18,7 +18,7 @@ from stapy.ir.walk import transform, walk
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from stapy.elaborate.resolve import Raw
+    from stapy.elaborate.resolve import LoweredProbe
 
 
 class Pending(Expr):
@@ -35,14 +35,16 @@ class Pending(Expr):
     of: Expr | None = None
 
 
-def leave_out(probes: list[Raw], verbose: bool, diagnostics: Diagnostics) -> list[Raw]:
+def leave_out(
+    probes: list[LoweredProbe], verbose: bool, diagnostics: Diagnostics
+) -> list[LoweredProbe]:
     """All probes but those of copies by the compiler whose variables the script wants in vain.
 
     A wildcard takes in ``f.isra.0`` though nothing is known of its parameters; a
     script that reads them means the other functions.
     """
-    kept: list[Raw] = []
-    dropped: list[Raw] = []
+    kept: list[LoweredProbe] = []
+    dropped: list[LoweredProbe] = []
     for raw in probes:
         spare = all(getattr(match.site, "spare", False) for match in raw.matches)
         values = raw.slots.values if spare and raw.slots is not None else []

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stapy.diagnostics import NOWHERE, SourceMap, Span, used_at
-from stapy.elaborate.pointtree import Hit, Mismatch, PointTree, is_wild
+from stapy.elaborate.pointtree import Mismatch, PointMatch, PointTree, is_wild
 from stapy.elaborate.privilege import FORBIDDEN, check_point
-from stapy.elaborate.select import AliasSource, FileScope, Names, ProbeSource
+from stapy.elaborate.select import AliasSource, FileScope, ProbeSource, SymbolTable
 from stapy.parse import nodes as n
 from stapy.probes.family import Family, Match, PointError, listed, print_component
 from stapy.record import Record, new, replace
@@ -89,7 +89,7 @@ class Points:
     With ``only_names`` nobody will ask for the sites of a match.
     """
 
-    def __init__(self, names: Names, services: Services) -> None:
+    def __init__(self, names: SymbolTable, services: Services) -> None:
         self.only_names = False
         self.names = names
         self.services = services
@@ -175,7 +175,7 @@ class Points:
             raise failure
         return result
 
-    def _hit(self, hit: Hit, point: n.ProbePoint, way: _Way, middle: Piece) -> list[Derived]:
+    def _hit(self, hit: PointMatch, point: n.ProbePoint, way: _Way, middle: Piece) -> list[Derived]:
         name = dotted([*hit.components, *hit.suffix])
         if not way.alias:
             way = replace(way, alias=name)
@@ -221,7 +221,7 @@ class Points:
         return family.resolve(point, self.services) if known is None else known
 
     def _alias(
-        self, alias: AliasSource, hit: Hit, way: _Way, middle: Piece, name: str
+        self, alias: AliasSource, hit: PointMatch, way: _Way, middle: Piece, name: str
     ) -> list[Derived]:
         decl = alias.decl
         if id(decl) in way.active or len(way.active) > MAX_DEPTH:

@@ -11,7 +11,7 @@ from stapy.record import Record, new, replace
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from stapy.elaborate.select import AliasSource, Names
+    from stapy.elaborate.select import AliasSource, SymbolTable
     from stapy.probes.family import Family
 
 
@@ -34,7 +34,7 @@ class PointNode(Record):
         return kinds[kind]
 
 
-class Hit(Record):
+class PointMatch(Record):
     """Where a point leads: the node, the components without wildcards, and what is left."""
 
     node: PointNode
@@ -80,7 +80,7 @@ def _regex(pattern: str) -> re.Pattern[str]:
 class PointTree:
     """The tree, and matching."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: SymbolTable) -> None:
         from stapy.probes import families
 
         self.root = PointNode()
@@ -143,7 +143,7 @@ class PointTree:
 
     # --- matching -------------------------------------------------------
 
-    def match(self, components: list[n.PointComponent]) -> tuple[list[Hit], Mismatch | None]:
+    def match(self, components: list[n.PointComponent]) -> tuple[list[PointMatch], Mismatch | None]:
         """Every place that a point leads to; the mismatch when there is none."""
         self._enter(components[0].name)
         failures: list[tuple[int, Mismatch]] = []
@@ -159,10 +159,10 @@ class PointTree:
         at: int,
         done: list[n.PointComponent],
         failures: list[tuple[int, Mismatch]],
-    ) -> Iterator[Hit]:
+    ) -> Iterator[PointMatch]:
         if at == len(components):
             if node.family is not None or node.aliases:
-                yield Hit(node, done, [])
+                yield PointMatch(node, done, [])
             elif at:
                 names = sorted(node.children)
                 failures.append((at, Mismatch(components[-1], done, names, [], False)))
@@ -184,7 +184,7 @@ class PointTree:
         if found:
             return
         if node.aliases and at:
-            yield Hit(node, done, components[at:])
+            yield PointMatch(node, done, components[at:])
             return
         kinds = sorted(node.children.get(component.name, {}))
         is_suffix = node.family is not None and not node.children

@@ -95,5 +95,6 @@ class Pushdown:
     def _region(self, around: p.Stmt, rest: list[p.Stmt]) -> p.Stmt:
         inside = rest[0] if len(rest) == 1 else p.Block(around.span, rest)
         found = self._graph.whole(inside)
-        judged = self._conditions.widen(found)
-        return p.Locked(rest[0].span, inside, locks_of(found, self._constant), judged)
+        judged = self._conditions.changed_by(found)
+        held = self._conditions.widened(found, judged)
+        return p.Locked(rest[0].span, inside, locks_of(held, self._constant), judged)

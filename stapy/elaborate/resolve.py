@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stapy.debuginfo import ctypes
-from stapy.diagnostics import Diagnostics, Label
+from stapy.diagnostics import Label
 from stapy.elaborate import privilege, syntax, unused
 from stapy.elaborate.lower import Body, EntrySlots, Lowerer
 from stapy.elaborate.pending import Pending
 from stapy.elaborate.points import ConditionPiece, Derived, Points
-from stapy.elaborate.select import FunctionSource, Names
+from stapy.elaborate.select import FunctionSource, SymbolTable
 from stapy.elaborate.typevars import TypeTable
 from stapy.ir import program as p
 from stapy.parse import nodes as n
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MAX_SHOWN = 5
 
 
-class Raw(Record):
+class LoweredProbe(Record):
     """A probe whose handler is lowered, but not yet typed or optimised."""
 
     derived: Derived
@@ -62,9 +62,9 @@ class Resolver:
     def __init__(self, services: Services) -> None:
         self.services = services
         self.types = TypeTable()
-        self.names = Names(services, self.types)
+        self.names = SymbolTable(services, self.types)
         self.points = Points(self.names, services)
-        self.probes: list[Raw] = []
+        self.probes: list[LoweredProbe] = []
         self.functions: list[FunctionBody] = []
         self._made: dict[Any, p.Function] = {}
         self._bodies: dict[str, FunctionBody] = {}
@@ -96,16 +96,12 @@ class Resolver:
 
         SystemTap does not even look up their names: mistakes in them are warnings.
         """
-        services = self.services
-        collector = services.diagnostics
-        if not services.options.unoptimized:
-            services.diagnostics = Diagnostics(services.sources)
-        try:
+        if self.services.options.unoptimized:
             self._lower_uncalled()
-        finally:
-            quiet, services.diagnostics = services.diagnostics, collector
-        if quiet is not collector:
-            unused.warn_of(quiet.errors, collector)
+            return
+        with self.services.quiet() as heard:
+            self._lower_uncalled()
+        unused.warn_of(heard.errors, self.services.diagnostics)
 
     def _lower_uncalled(self) -> None:
         lowered = {id(item.source.decl) for item in self.functions}
@@ -168,7 +164,9 @@ class Resolver:
             )
         return False
 
-    def _handler(self, derived: Derived, scope: TargetScope | None, matches: list[Any]) -> Raw:
+    def _handler(
+        self, derived: Derived, scope: TargetScope | None, matches: list[Any]
+    ) -> LoweredProbe:
         slots = EntrySlots() if scope is not None and scope.is_return else None
         body = Body(derived.pieces[0].file, scope, {}, entry=slots)
         body.point, body.own, body.use = matches[0].point, derived.own, derived.use
@@ -178,7 +176,7 @@ class Resolver:
             parts.append(Lowerer(self, body).stmt(piece.body))
         whole = parts[0] if len(parts) == 1 else p.Block(derived.span, parts)
         condition = self._condition(derived.conditions) if derived.conditions else None
-        return Raw(derived, matches, whole, body.locals, slots, condition)
+        return LoweredProbe(derived, matches, whole, body.locals, slots, condition)
 
     def _condition(self, pieces: list[ConditionPiece]) -> p.Expr | None:
         """All conditions of a point: globals only, nothing changed, nothing called."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stapy.diagnostics import Diagnostics
 from stapy.elaborate import syntax
 from stapy.elaborate.lower import Body, Lowerer
 from stapy.elaborate.pending import Pending
@@ -27,20 +26,16 @@ RuledOut = list[tuple[n.Stmt | n.Expr, Body]]
 
 def infer(resolver: Resolver) -> None:
     """Let the branches have their say on types that are still open; no message comes of it."""
-    services = resolver.services
-    collector, before = services.diagnostics, len(resolver.functions)
-    services.diagnostics = Diagnostics(services.sources)
-    inference = Inference(resolver.types, services.diagnostics)
-    branches, resolver.ruled_out = resolver.ruled_out, []
-    try:
+    before = len(resolver.functions)
+    with resolver.services.quiet() as heard:
+        inference = Inference(resolver.types, heard)
+        branches, resolver.ruled_out = resolver.ruled_out, []
         for node, body in branches:
             inference.body(_lower(resolver, node, body), body.function)
         for item in resolver.functions[before:]:  # which only these branches call
             inference.body(item.function.body, item.function)
         inference.finish()
-    finally:
-        services.diagnostics = collector
-        del resolver.functions[before:]
+    del resolver.functions[before:]
 
 
 def _lower(resolver: Resolver, node: n.Stmt | n.Expr, body: Body) -> Any:

@@ -74,7 +74,7 @@ class GlobalInfo(Record):
     complained: bool = False
 
 
-class Names:
+class SymbolTable:
     """All declarations of one program, growing as library files are pulled in."""
 
     def __init__(self, services: Services, types: TypeTable) -> None:

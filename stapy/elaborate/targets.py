@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stapy.debuginfo import ctypes
-from stapy.diagnostics import Diagnostic, Diagnostics
+from stapy.diagnostics import Diagnostic
 from stapy.elaborate import casts, syntax
 from stapy.elaborate.casts import current_scope
 from stapy.elaborate.chains import Place, finish, follow, place_of
@@ -190,14 +190,9 @@ def defined(low: Lowerer, node: n.Defined) -> p.Expr:
     before = len(slots.values) if slots is not None else 0
     known = set(low.body.locals)
     # What goes wrong in a question is its answer, not a message.
-    collector = low.services.diagnostics
-    quiet = Diagnostics(low.services.sources)
-    low.services.diagnostics = quiet
-    try:
+    with low.services.quiet() as heard:
         value = low.expr(node.operand)
-    finally:
-        low.services.diagnostics = collector
-    bad = bool(quiet.errors) or any(isinstance(item, Pending) for item in walk(value))
+    bad = bool(heard.errors) or any(isinstance(item, Pending) for item in walk(value))
     if slots is not None and len(slots.values) > before:
         slots.keys = {k: v for k, v in slots.keys.items() if v < before}
         del slots.values[before:], slots.types[before:]

@@ -11,7 +11,7 @@ from stapy.ir import program as p
 from stapy.record import Record
 
 if TYPE_CHECKING:
-    from stapy.elaborate.resolve import Raw, Resolver
+    from stapy.elaborate.resolve import LoweredProbe, Resolver
     from stapy.elaborate.typevars import TypeTable
 
 
@@ -78,7 +78,7 @@ def warn_of(errors: list[Diagnostic], diagnostics: Diagnostics) -> None:
 
 def never_assigned_locals(resolver: Resolver) -> None:
     """Warn of locals that are read, but never set."""
-    bodies: list[tuple[p.Stmt, set[str], Raw | None]]
+    bodies: list[tuple[p.Stmt, set[str], LoweredProbe | None]]
     bodies = [(raw.body, set(raw.locals), raw) for raw in resolver.probes]
     bodies += [
         (f.function.body, set(f.locals) - {v.name for v in f.function.params}, None)

@@ -7,16 +7,17 @@ from typing import Any
 import pytest
 
 from stapy.debuginfo.basic_types import basic_name
+from stapy.debuginfo.sites import FunctionSite
 from tests.elaborate import support as s
 
 
 class Copies(s.FakeDebuginfo):
     """A kernel with a copy that the compiler made of a function, of which BTF knows nothing."""
 
-    def functions(self, pattern: str, module: str | None = None) -> list[s.Site]:
+    def functions(self, pattern: str, module: str | None = None) -> list[FunctionSite]:
         found = super().functions(pattern, module)
         if pattern in ("vfs_*", "vfs_stat"):
-            found.append(s.Site("vfs_stat.isra.0", None, None, "symbol table"))
+            found.append(FunctionSite("vfs_stat.isra.0", None, None, "symbol table"))
         return found
 
 
@@ -106,7 +107,7 @@ def test_copies_by_the_compiler() -> None:
 class Twins(s.FakeDebuginfo):
     """A kernel with two functions of one name, of which BTF knows one, or so it seems."""
 
-    def functions(self, pattern: str, module: str | None = None) -> list[s.Site]:
+    def functions(self, pattern: str, module: str | None = None) -> list[FunctionSite]:
         found = super().functions(pattern, module)
         for site in found:
             site.ambiguity = "there are two"

@@ -187,7 +187,7 @@ def test_calls_by_name_take_in_copies() -> None:
 def test_copies_that_only_symbols_tell_give_way_to_dwarf() -> None:
     class Both(Info):
         def functions(self, pattern: str, module: str | None = None) -> list[Any]:
-            return [s.Site("vfs_stat.isra.0", None, None, "symbol table")]
+            return [FunctionSite("vfs_stat.isra.0", None, None, "symbol table")]
 
     info = Both([place("vfs_stat", symbol="vfs_stat.isra.0")])
     expected = [('kernel.function("vfs_stat@fs/a.c:10")', "vfs_stat.isra.0", 0)]
