@@ -76,6 +76,8 @@ def isolated(environment: Mapping[str, str], cache: Path) -> dict[str, str]:
         "TERM": "dumb",
         # In place of /usr/lib/debug, as SystemTap has it.
         "SYSTEMTAP_DEBUGINFO_PATH": NOWHERE,
+        # Every program of pass 2 is looked at: stapy/ir/verify.py.
+        "STAPY_VERIFY": "1",
     }
 
 

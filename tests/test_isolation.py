@@ -44,7 +44,7 @@ def test_a_hosts_settings_are_left_out() -> None:
     made = isolated({**HOST, **asked, "HOME": "/root"}, Path("/cache"))
     assert {name: made.get(name) for name in asked} == asked
     own = {"HOME": "/cache/home", "LANG": "C.UTF-8", "TERM": "dumb"}
-    own["SYSTEMTAP_DEBUGINFO_PATH"] = NOWHERE
+    own |= {"SYSTEMTAP_DEBUGINFO_PATH": NOWHERE, "STAPY_VERIFY": "1"}
     assert made == {**asked, **own}
 
 

@@ -1,11 +1,11 @@
 """Pass 2: the scripts' trees to one typed, resolved `Program`.
 
-``elaborate(scripts, services)`` is the entry point; ``dump.py`` prints a
-program as -p2 does and ``listing.py`` answers -l and -L.
+``elaborate(scripts, services)`` is the entry point; ``listing.py`` answers -l and -L.
 """
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -28,7 +28,12 @@ def elaborate(scripts: list[Script], services: Services) -> Program | None:
     resolver.run(scripts)
     optimiser = Optimiser(resolver)
     optimiser.run()
-    return Finisher(resolver, optimiser.dropped).run()
+    program = Finisher(resolver, optimiser.dropped).run()
+    if program is not None and os.environ.get("STAPY_VERIFY"):
+        from stapy.ir import verify
+
+        verify.check(program)
+    return program
 
 
 __all__ = ["elaborate"]

@@ -157,10 +157,16 @@ class Inference:
     # --- results ----------------------------------------------------------------
 
     def settle(self, node: Any) -> None:
-        """Write the types into a tree and give plain prints their directive."""
+        """Write the types into a tree and give plain prints their directive.
+
+        What nothing settles is a number, as variables are; a call without a value is void.
+        """
         for item in walk(node):
             if isinstance(item, p.Expr):
-                item.type = self.types.find(item.type)
+                kind = self.types.find(item.type)
+                if is_open(kind):
+                    kind = p.VOID if isinstance(item, p.CallOp) else p.LONG
+                item.type = kind
         for item in walk(node):
             if isinstance(item, (p.PrintOp, p.PrettyPrint)):
                 _settle_pieces(item)
