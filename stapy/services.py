@@ -169,6 +169,9 @@ class DebuginfoLike(Protocol):
     def module_files(self) -> list[Path]:
         """Files of the modules that were asked about."""
 
+    def loaded_modules(self) -> list[str]:
+        """Modules that are loaded, when this kernel runs here."""
+
     def missing_hint(self, what: str) -> str:
         """Which package would give ``what``, as one action."""
 

@@ -20,15 +20,14 @@ def elaborate(scripts: list[Script], services: Services) -> Program | None:
     ``scripts`` are the user's: the main one first, then those of -E.  What
     they need of the library is pulled in.
     """
-    from stapy.elaborate.finish import Finisher
-    from stapy.elaborate.optimise import Optimiser
+    from stapy.elaborate.assemble import assemble
+    from stapy.elaborate.optimise import optimise
     from stapy.elaborate.resolve import Resolver
+    from stapy.elaborate.settle import settle
 
-    resolver = Resolver(services)
-    resolver.run(scripts)
-    optimiser = Optimiser(resolver)
-    optimiser.run()
-    program = Finisher(resolver, optimiser.dropped).run()
+    lowered = Resolver(services).run(scripts)
+    typed = settle(optimise(lowered, services), services)
+    program = assemble(typed, services) if typed is not None else None
     if program is not None and os.environ.get("STAPY_VERIFY"):
         from stapy.ir import verify
 

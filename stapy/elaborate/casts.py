@@ -97,7 +97,7 @@ def cast_place(low: Lowerer, node: n.Cast) -> Place | p.Expr:
 def _user_value(low: Lowerer, value: p.Expr) -> bool:
     from stapy.elaborate.chains import is_user
 
-    type = low.resolver.ctype(value)
+    type = low.values.ctype(value)
     return type is not None and is_user(type)
 
 
@@ -111,7 +111,7 @@ def cast(low: Lowerer, node: n.Cast) -> p.Expr:
     result = finish(low, place, node.chain, node.span, take_address)
     if not node.chain:
         result = p.BinaryOp(node.span, p.LONG, "+", result, p.Const(node.span, p.LONG, 0))
-        low.resolver.remember(result, place.type)
+        low.values.remember(result, place.type)
     return result
 
 
@@ -120,7 +120,7 @@ def autocast(low: Lowerer, node: n.AutoCast) -> p.Expr:
     value = low.expr(node.value)
     if isinstance(value, Pending):
         return value
-    type = low.resolver.ctype(value)
+    type = low.values.ctype(value)
     if type is None:
         cause = low.body.causes.get(value.name) if isinstance(value, p.LocalRef) else None
         if cause is not None:  # one message for what follows from one mistake
@@ -179,7 +179,7 @@ def at_enum_name(low: Lowerer, node: n.AtEnumName) -> p.Expr:
         if type is None:
             return _missing_type(low, node.type, node.module, node.span)
     else:
-        type = low.resolver.ctype(value)
+        type = low.values.ctype(value)
     enum = ctypes.strip(type) if type is not None else None
     if not isinstance(enum, ctypes.Enum):
         return low.pending(

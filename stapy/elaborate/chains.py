@@ -113,7 +113,7 @@ def rvalue(low: Lowerer, place: Place, span: Span) -> p.Expr:
         if result is place.address:
             result = copy_tree(result)  # what it was has a type of its own
         pointer = ctypes.Pointer(type.element, user=place.user)
-        low.resolver.remember(result, pointer)
+        low.values.remember(result, pointer)
         return result
     if isinstance(type, ctypes.Struct):
         kind = f"{type.kind} {type.name}".strip()
@@ -133,7 +133,7 @@ def rvalue(low: Lowerer, place: Place, span: Span) -> p.Expr:
         return _not_here(low, span, note, hint)
     if place.value is not None:
         result = _located(place.value, span)
-        low.resolver.remember(result, place.type)
+        low.values.remember(result, place.type)
         return result
     if place.parts:
         if _in_gap(place):
@@ -142,7 +142,7 @@ def rvalue(low: Lowerer, place: Place, span: Span) -> p.Expr:
     else:
         assert place.address is not None
         result = _located(_load(place, type, span), span)
-    low.resolver.remember(result, place.type)
+    low.values.remember(result, place.type)
     return result
 
 
@@ -385,6 +385,6 @@ def finish(
     if take_address:
         result = address_of(low, found, span)
         if not isinstance(result, Pending):
-            low.resolver.remember(result, ctypes.Pointer(found.type, user=found.user))
+            low.values.remember(result, ctypes.Pointer(found.type, user=found.user))
         return result
     return rvalue(low, found, span)

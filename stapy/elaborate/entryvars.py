@@ -11,7 +11,7 @@ from stapy.parse.print_expr import print_expr
 from stapy.record import Record, replace
 
 if TYPE_CHECKING:
-    from stapy.elaborate.resolve import LoweredProbe, Resolver
+    from stapy.elaborate.pointtree import PointTree
 
 _RETURN = ".return"
 _MAX_DEPTH = 8
@@ -24,12 +24,12 @@ class EntryVariable(Record):
     hint: str
 
 
-def find(resolver: Resolver, raw: LoweredProbe, name: str) -> EntryVariable | None:
+def find(tree: PointTree, chain: list[str], name: str) -> EntryVariable | None:
     """What to say of a local without a value; None when the entry does not have it either."""
-    names = [point for point in raw.derived.chain if point.endswith(_RETURN)]
+    names = [point for point in chain if point.endswith(_RETURN)]
     for point in names:
         entry = point.removesuffix(_RETURN)
-        values = _assigned(resolver, entry)
+        values = _assigned(tree, entry)
         if name in values:
             shown = names[0].removesuffix(_RETURN)
             kept = _at_entry(values, name)
@@ -43,11 +43,11 @@ def find(resolver: Resolver, raw: LoweredProbe, name: str) -> EntryVariable | No
     return None
 
 
-def _assigned(resolver: Resolver, point: str) -> dict[str, n.Expr]:
+def _assigned(tree: PointTree, point: str) -> dict[str, n.Expr]:
     """What the body of an alias gives its variables."""
     values: dict[str, n.Expr] = {}
     components = [n.PointComponent(NOWHERE, part, None) for part in point.split(".")]
-    hits, mismatch = resolver.points.tree.match(components)
+    hits, mismatch = tree.match(components)
     if mismatch is not None:
         return values
     for hit in hits:

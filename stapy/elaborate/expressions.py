@@ -53,7 +53,7 @@ def name(low: Lowerer, node: n.Name) -> p.Expr:
         return p.GlobalRef(node.span, var.type, var)
     found = low.local(node.name)
     result = p.LocalRef(node.span, found.type, node.name)
-    low.resolver.remember(result, low.body.ctypes.get(node.name))
+    low.values.remember(result, low.body.ctypes.get(node.name))
     return result
 
 
@@ -174,12 +174,12 @@ def assign(low: Lowerer, node: n.Assign) -> p.Expr:
         return p.Const(node.span, low.types.new(), 0)
     # An unresolved place stays in the tree: a write is an effect, so it is not dropped unseen.
     result = p.AssignOp(node.span, target.type, node.op, target, value)
-    ctype = low.resolver.ctype(value)
+    ctype = low.values.ctype(value)
     if node.op == "=":
-        low.resolver.remember(result, ctype)
-        low.resolver.note_stored(target, ctype)
+        low.values.remember(result, ctype)
+        low.values.note_stored(target, ctype)
         if isinstance(node.target, n.Name):
-            low.resolver.assign_ctype(low.body, node.target.name, value)
+            low.values.assign(low.body, node.target.name, value)
     else:
         _moved(low, node.target)
     return result
@@ -209,7 +209,7 @@ def ternary(low: Lowerer, node: n.Ternary) -> p.Expr:
         return low.expr(node.yes if known else node.no)
     yes, no = low.expr(node.yes), low.expr(node.no)
     result = p.Conditional(node.span, low.types.new(), cond, yes, no)
-    low.resolver.remember(result, low.resolver.common_ctype([yes, no]))
+    low.values.remember(result, low.values.common_ctype([yes, no]))
     return result
 
 
@@ -220,7 +220,7 @@ def call(low: Lowerer, node: n.Call) -> p.Expr:
     if function is None:
         return p.Const(node.span, low.types.new(), 0)
     result = p.CallOp(node.span, function.type, function, args)
-    low.resolver.remember(result, low.resolver.result_ctype(function))
+    low.values.remember(result, low.resolver.result_ctype(function))
     return result
 
 

@@ -10,7 +10,9 @@ from stapy.ir import program as p
 from stapy.ir.walk import walk
 
 if TYPE_CHECKING:
-    from stapy.elaborate.resolve import LoweredProbe, Resolver
+    from stapy.elaborate.lowered import Lowered, LoweredProbe
+    from stapy.elaborate.resolve import Resolver
+    from stapy.elaborate.typevars import TypeTable
     from stapy.ir.scope import TargetScope
     from stapy.parse.nodes import FunctionDecl, Script
     from stapy.services import Services
@@ -24,14 +26,14 @@ def list_points(scripts: list[Script], services: Services, variables: bool) -> l
     """
     from stapy.elaborate.resolve import Resolver
 
-    resolver = Resolver(services)
+    resolver = Resolver(services, only_names=not variables)
     if variables:
-        resolver.run(scripts)
-        asked = [raw for raw in resolver.probes if raw.derived.user]
+        lowered = resolver.run(scripts)
+        asked = [raw for raw in lowered.probes if raw.derived.user]
         if not asked:
             return []
-        _infer(resolver)
-        lines = [line for raw in asked for line in _described(raw, resolver)]
+        _infer(lowered, services)
+        lines = [line for raw in asked for line in _described(raw, lowered.types, services)]
     else:
         lines = _names(scripts, resolver)
     return sorted(set(lines))
@@ -41,7 +43,6 @@ def _names(scripts: list[Script], resolver: Resolver) -> list[str]:
     for script in scripts:
         resolver.names.add(script)
     lines: list[str] = []
-    resolver.points.only_names = True
     for source in list(resolver.names.probes):
         for derived in resolver.points.derive(source):
             if derived.chain:
@@ -51,28 +52,28 @@ def _names(scripts: list[Script], resolver: Resolver) -> list[str]:
     return lines
 
 
-def _infer(resolver: Resolver) -> None:
+def _infer(lowered: Lowered, services: Services) -> None:
     """Types of the locals; what does not fit is of no interest in a list."""
     from stapy.diagnostics import Diagnostics
     from stapy.elaborate.types import Inference
 
-    inference = Inference(resolver.types, Diagnostics(resolver.services.sources))
-    for raw in resolver.probes:
+    inference = Inference(lowered.types, Diagnostics(services.sources))
+    for raw in lowered.probes:
         inference.body(raw.body)
-    for item in resolver.functions:
+    for item in lowered.functions:
         if item.function.body is not None:
             inference.body(item.function.body, item.function)
     inference.finish()
 
 
-def _described(raw: LoweredProbe, resolver: Resolver) -> list[str]:
-    tail = "".join(f" {name}:{kind}" for name, kind in _locals(raw, resolver))
+def _described(raw: LoweredProbe, types: TypeTable, services: Services) -> list[str]:
+    tail = "".join(f" {name}:{kind}" for name, kind in _locals(raw, types))
     lines = []
     for match in raw.matches:
-        scope = raw.derived.family.scope(match.site, resolver.services)
+        scope = raw.derived.family.scope(match.site, services)
         name = raw.derived.alias if raw.derived.chain else match.point
         line = name + tail + (_targets(scope) if scope is not None else "")
-        lines.append(line + (_rungs(match.site) if resolver.services.options.verbose[1] else ""))
+        lines.append(line + (_rungs(match.site) if services.options.verbose[1] else ""))
     return lines
 
 
@@ -89,14 +90,14 @@ def _rungs(site: Any) -> str:
     return f" /* {source} */" if types == source else f" /* {source}, types: {types} */"
 
 
-def _locals(raw: LoweredProbe, resolver: Resolver) -> list[tuple[str, str]]:
+def _locals(raw: LoweredProbe, types: TypeTable) -> list[tuple[str, str]]:
     """What an alias sets for the user's handler, in the order of its text."""
     found: dict[str, str] = {}
     for item in walk(raw.body):
         if isinstance(item, p.AssignOp) and isinstance(item.target, p.LocalRef):
             name = item.target.name
             if not name.startswith("__"):
-                kind = resolver.types.find(item.target.type)
+                kind = types.find(item.target.type)
                 found.setdefault(name, "unknown" if kind.startswith("?") else kind)
     return list(found.items())
 

@@ -60,6 +60,7 @@ class Lowerer:
         self.services = resolver.services
         self.names = resolver.names
         self.types = resolver.types
+        self.values = resolver.values
         self.body = body
 
     # --- messages ---------------------------------------------------------

@@ -5,24 +5,41 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stapy.elaborate.fold import constant, fold, literal
-from stapy.elaborate.unused import Dropped
+from stapy.elaborate.lowered import Dropped
 from stapy.ir import program as p
 from stapy.ir.effects import acts, calls, function_effects, has_effect
 from stapy.ir.walk import transform, walk
+from stapy.record import replace
 
 if TYPE_CHECKING:
     from stapy.diagnostics import Span
-    from stapy.elaborate.resolve import FunctionBody, LoweredProbe, Resolver
+    from stapy.elaborate.lowered import FunctionBody, Lowered, LoweredProbe
+    from stapy.services import Services
 
 MAX_ROUNDS = 50
+
+
+def optimise(lowered: Lowered, services: Services) -> Lowered:
+    """The program without what has no effect."""
+    optimiser = Optimiser(lowered, services)
+    optimiser.run()
+    left: Lowered = replace(
+        lowered,
+        probes=optimiser.probes,
+        functions=optimiser.functions,
+        dropped=optimiser.dropped,
+    )
+    return left
 
 
 class Optimiser:
     """Works on the lowered, still untyped bodies of one program."""
 
-    def __init__(self, resolver: Resolver) -> None:
-        self.resolver = resolver
-        self.services = resolver.services
+    def __init__(self, lowered: Lowered, services: Services) -> None:
+        self._unreachable = lowered.unreachable
+        self.services = services
+        self.probes = lowered.probes
+        self.functions = lowered.functions
         self.impure: set[str] = set()
         self._changed = False
         self._quiet = False
@@ -57,24 +74,23 @@ class Optimiser:
 
     def run(self) -> None:
         """Fold and drop until nothing changes."""
-        resolver = self.resolver
         if self.services.options.unoptimized:
             return
         for _ in range(MAX_ROUNDS):
             self._changed = False
-            functions = [f.function for f in resolver.functions]
+            functions = [f.function for f in self.functions]
             self.impure = function_effects(functions)
-            for function in resolver.functions:
+            for function in self.functions:
                 if function.function.body is not None:
                     self._function = function.function
                     function.function.body = self._body(function.function.body, function.locals)
             self._function = None
-            for raw in resolver.probes:
+            for raw in self.probes:
                 self._probe(raw)
             self._prune_functions()
             if not self._changed:
                 break
-        for function in resolver.functions:
+        for function in self.functions:
             self._idle_function(function)
         self._empty_probes()
 
@@ -85,8 +101,8 @@ class Optimiser:
 
     def _prune_functions(self) -> None:
         reached: set[str] = set()
-        stack: list[Any] = [raw.body for raw in self.resolver.probes]
-        for raw in self.resolver.probes:
+        stack: list[Any] = [raw.body for raw in self.probes]
+        for raw in self.probes:
             if raw.slots is not None:
                 stack += raw.slots.values
         while stack:
@@ -95,21 +111,21 @@ class Optimiser:
                     reached.add(name)
                     if function.body is not None:
                         stack.append(function.body)
-        kept = [f for f in self.resolver.functions if f.function.c_name in reached]
-        if len(kept) == len(self.resolver.functions):
+        kept = [f for f in self.functions if f.function.c_name in reached]
+        if len(kept) == len(self.functions):
             return
         self._changed = True
         used = {id(f.source.decl) for f in kept}
-        for item in self.resolver.functions:
+        for item in self.functions:
             if item.function.c_name not in reached and id(item.source.decl) not in used:
                 self._unused(item)
-        self.resolver.functions = kept
+        self.functions = kept
 
     def _unused(self, item: FunctionBody) -> None:
         function = item.function
         if item.source.file.script.library:
             return
-        if id(item.source.decl) not in self.resolver.unreachable:
+        if id(item.source.decl) not in self._unreachable:
             text = f"Eliding unused function '{function.name}'"
             self._warn("W0611", text, function.span, hint="-u keeps it")
         if function.body is not None:
@@ -122,8 +138,8 @@ class Optimiser:
 
     def _empty_probes(self) -> None:
         kept = []
-        busy = {id(raw.derived) for raw in self.resolver.probes if not _is_empty(raw.body)}
-        for raw in self.resolver.probes:
+        busy = {id(raw.derived) for raw in self.probes if not _is_empty(raw.body)}
+        for raw in self.probes:
             if _is_empty(raw.body):
                 # Of several places with variables of their own, some may have nothing to do.
                 if id(raw.derived) in busy:
@@ -136,7 +152,7 @@ class Optimiser:
                 )
             else:
                 kept.append(raw)
-        self.resolver.probes = kept
+        self.probes = kept
 
     # --- one body ---------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from stapy.ir.walk import transform, walk
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from stapy.elaborate.resolve import LoweredProbe
+    from stapy.elaborate.lowered import LoweredProbe
 
 
 class Pending(Expr):

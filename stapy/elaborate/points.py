@@ -89,8 +89,8 @@ class Points:
     With ``only_names`` nobody will ask for the sites of a match.
     """
 
-    def __init__(self, names: SymbolTable, services: Services) -> None:
-        self.only_names = False
+    def __init__(self, names: SymbolTable, services: Services, *, only_names: bool = False) -> None:
+        self.only_names = only_names
         self.names = names
         self.services = services
         self._tree: PointTree | None = None

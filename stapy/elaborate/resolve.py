@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 from stapy.debuginfo import ctypes
 from stapy.diagnostics import Label
 from stapy.elaborate import privilege, syntax, unused
+from stapy.elaborate.ctypes_of_values import ValueTypes, common
 from stapy.elaborate.lower import Body, EntrySlots, Lowerer
-from stapy.elaborate.pending import Pending
+from stapy.elaborate.lowered import FunctionBody, Lowered, LoweredProbe
 from stapy.elaborate.points import ConditionPiece, Derived, Points
 from stapy.elaborate.select import FunctionSource, SymbolTable
 from stapy.elaborate.typevars import TypeTable
 from stapy.ir import program as p
 from stapy.parse import nodes as n
 from stapy.parse.tokens import PRINTERS
-from stapy.record import Record, new
+from stapy.record import Record
 
 if TYPE_CHECKING:
     from stapy.debuginfo.ctypes import CType
@@ -28,27 +29,6 @@ if TYPE_CHECKING:
 MAX_SHOWN = 5
 
 
-class LoweredProbe(Record):
-    """A probe whose handler is lowered, but not yet typed or optimised."""
-
-    derived: Derived
-    matches: list[Any]
-    body: p.Stmt
-    locals: dict[str, p.Variable]
-    slots: EntrySlots | None = None
-    condition: p.Expr | None = None
-    anywhere: bool = False  # the body means the same wherever it runs
-
-
-class FunctionBody(Record):
-    """What lowering a function left besides the function."""
-
-    function: p.Function
-    source: FunctionSource
-    locals: dict[str, p.Variable]
-    returns: list[CType | None] = new(list)
-
-
 class Traits(Record):
     """What copies of a function depend on."""
 
@@ -59,11 +39,11 @@ class Traits(Record):
 class Resolver:
     """State of pass 2's first half."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, *, only_names: bool = False) -> None:
         self.services = services
         self.types = TypeTable()
         self.names = SymbolTable(services, self.types)
-        self.points = Points(self.names, services)
+        self.points = Points(self.names, services, only_names=only_names)
         self.probes: list[LoweredProbe] = []
         self.functions: list[FunctionBody] = []
         self._made: dict[Any, p.Function] = {}
@@ -73,13 +53,11 @@ class Resolver:
         self.unreachable: set[int] = set()  # overloads that were warned of, by id(decl)
         # Before 1.8 embedded C had the arguments under the names that the script gives them.
         self._plain_names = not services.at_least("1.8")
-        # Expressions are kept with their C type: an id is only unique while its object lives.
-        self._ctypes: dict[int, tuple[p.Expr, CType]] = {}
-        self._stored: dict[int, list[CType | None]] = {}  # in globals, by their id
+        self.values = ValueTypes()
 
     # --- the worklist -----------------------------------------------------
 
-    def run(self, scripts: list[n.Script]) -> None:
+    def run(self, scripts: list[n.Script]) -> Lowered:
         """Resolve everything that the scripts need."""
         for script in scripts:
             self.names.add(script)
@@ -90,6 +68,17 @@ class Resolver:
             for derived in self.points.derive(source):
                 self._derive(derived)
         self._uncalled()
+        return Lowered(
+            self.probes,
+            list(self.functions),
+            self.names,
+            self.types,
+            self.values,
+            self.points.tree,
+            self.unreachable,
+            list(self.ruled_out),
+            self,
+        )
 
     def _uncalled(self) -> None:
         """The user's functions that nobody calls are looked at too.
@@ -289,7 +278,7 @@ class Resolver:
 
     def _function(self, source: FunctionSource, body: Body, args: list[p.Expr]) -> p.Function:
         traits = self._traits_of(source)
-        known = [self.ctype(arg) for arg in args]
+        known = [self.values.ctype(arg) for arg in args]
         key: Any = (
             id(source.decl),
             # Slots are numbered per probe, so a function that saves some is its own.
@@ -398,64 +387,18 @@ class Resolver:
             labels=[Label(first.span, f"'{node.name}' is defined here")],
         )
 
-    # --- C types of values (autocast) -----------------------------------------
-
-    def remember(self, value: p.Expr, type: CType | None) -> None:
-        """Note the C type of an expression."""
-        if type is not None:
-            self._ctypes[id(value)] = (value, type)
-
-    def ctype(self, value: p.Expr) -> CType | None:
-        """The C type of an expression, when it is known."""
-        found = self._ctypes.get(id(value))
-        return found[1] if found is not None else None
-
-    def common_ctype(self, values: list[p.Expr]) -> CType | None:
-        """The C type that all values with a known one share; constants do not count."""
-        return _common([self.ctype(v) for v in values if not isinstance(v, p.Const)])
-
-    def assign_ctype(self, body: Body, name: str, value: p.Expr) -> None:
-        """A local got a value; two different types make its type unknown."""
-        if isinstance(value, p.Const):
-            return
-        if isinstance(value, Pending):
-            body.causes.setdefault(name, value)
-        type = self.ctype(value)
-        if name in body.ctypes:
-            type = _common([body.ctypes[name], type])
-        body.ctypes[name] = type
-
-    def note_stored(self, target: p.Expr, type: CType | None) -> None:
-        """A global was given a value of this C type."""
-        if isinstance(target, p.GlobalRef):
-            self._stored.setdefault(id(target.var), []).append(type)
-
-    def holds_pointers(self, var: p.Global) -> bool:
-        """True when a scalar global was given a pointer anywhere."""
-        types = self._stored.get(id(var), [])
-        return not var.keys and any(
-            type is not None and isinstance(ctypes.strip(type), ctypes.Pointer) for type in types
-        )
-
     def result_ctype(self, function: p.Function) -> CType | None:
         """The C type of what a function returns."""
         record = self._bodies.get(function.c_name)
-        return _common(record.returns) if record is not None and record.returns else None
+        return common(record.returns) if record is not None and record.returns else None
 
     def _return_ctypes(self, body: p.Stmt) -> list[CType | None]:
         from stapy.ir.walk import walk
 
         return [
-            self.ctype(item.value)
+            self.values.ctype(item.value)
             for item in walk(body)
             if isinstance(item, p.Return)
             and item.value is not None
             and not isinstance(item.value, p.Const)
         ]
-
-
-def _common(types: list[CType | None]) -> CType | None:
-    if not types or any(t is None for t in types):
-        return None
-    names = {ctypes.c_name(t) for t in types if t is not None}
-    return types[0] if len(names) == 1 else None

@@ -18,24 +18,24 @@ from stapy.parse import nodes as n
 from stapy.record import replace
 
 if TYPE_CHECKING:
+    from stapy.elaborate.lowered import Lowered
     from stapy.elaborate.resolve import Resolver
 
 # The branch and the body that it stands in, as it was there.
 RuledOut = list[tuple[n.Stmt | n.Expr, Body]]
 
 
-def infer(resolver: Resolver) -> None:
+def infer(lowered: Lowered) -> None:
     """Let the branches have their say on types that are still open; no message comes of it."""
+    resolver = lowered.resolver
     before = len(resolver.functions)
     with resolver.services.quiet() as heard:
-        inference = Inference(resolver.types, heard)
-        branches, resolver.ruled_out = resolver.ruled_out, []
-        for node, body in branches:
+        inference = Inference(lowered.types, heard)
+        for node, body in lowered.ruled_out:
             inference.body(_lower(resolver, node, body), body.function)
         for item in resolver.functions[before:]:  # which only these branches call
             inference.body(item.function.body, item.function)
         inference.finish()
-    del resolver.functions[before:]
 
 
 def _lower(resolver: Resolver, node: n.Stmt | n.Expr, body: Body) -> Any:

@@ -93,6 +93,10 @@ class SymbolTable:
         self._taken: set[str] = set()
         self._order = 0
 
+    def by_name(self) -> dict[str, Global]:
+        """All globals by the names that embedded C gives them."""
+        return {info.var.name: info.var for info in self.infos.values()}
+
     # --- taking files in ---------------------------------------------
 
     def add(self, script: n.Script) -> FileScope:

@@ -145,7 +145,7 @@ def save(low: Lowerer, value: p.Expr, span: Span) -> p.Expr:
         slots.values.append(value)
         slots.types.append(value.type)
     result = p.SavedEntry(span, slots.types[number], number)
-    low.resolver.remember(result, low.resolver.ctype(value))
+    low.values.remember(result, low.values.ctype(value))
     return result
 
 
@@ -247,7 +247,7 @@ def _target_place(low: Lowerer, node: n.Expr) -> Place | p.Expr:
         start = var_place(low, node)
     elif isinstance(node, n.AutoCast):
         value = low.expr(node.value)
-        type = low.resolver.ctype(value)
+        type = low.values.ctype(value)
         if type is None:
             return casts.autocast(low, node)
         start = Place(type, value, writable=bool(node.chain))
@@ -262,9 +262,7 @@ def _target_place(low: Lowerer, node: n.Expr) -> Place | p.Expr:
 def _not_writable(low: Lowerer, found: Place | p.Expr, span: Span) -> None:
     """A write that would reach a copy at most, or nothing at all."""
     value, type = (
-        (found.value, found.type)
-        if isinstance(found, Place)
-        else (found, low.resolver.ctype(found))
+        (found.value, found.type) if isinstance(found, Place) else (found, low.values.ctype(found))
     )
     if isinstance(value, p.SavedEntry):
         why = "here it is a copy that was saved when the function was entered"

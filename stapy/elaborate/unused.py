@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stapy.diagnostics import Diagnostic, Diagnostics
 from stapy.elaborate import check, entryvars
 from stapy.elaborate.types import Inference
-from stapy.ir import program as p
-from stapy.record import Record
 
 if TYPE_CHECKING:
-    from stapy.elaborate.resolve import LoweredProbe, Resolver
+    from stapy.elaborate.lowered import Dropped, Typed
+    from stapy.elaborate.select import SymbolTable
     from stapy.elaborate.typevars import TypeTable
-
-
-class Dropped(Record):
-    """A tree that the optimiser dropped, and the function that it was in.
-
-    ``acts`` tells code that would do something, but never runs, from code without effect.
-    """
-
-    node: Any
-    function: p.Function | None
-    acts: bool
-
-    @property
-    def strict(self) -> bool:
-        """True where types count as in code that runs."""
-        return self.acts and not isinstance(self.node, p.Try)
+    from stapy.ir import program as p
+    from stapy.services import Services
 
 
 def type_errors(
@@ -76,23 +61,23 @@ def warn_of(errors: list[Diagnostic], diagnostics: Diagnostics) -> None:
         )
 
 
-def never_assigned_locals(resolver: Resolver) -> None:
+def never_assigned_locals(typed: Typed, services: Services) -> None:
     """Warn of locals that are read, but never set."""
-    bodies: list[tuple[p.Stmt, set[str], LoweredProbe | None]]
-    bodies = [(raw.body, set(raw.locals), raw) for raw in resolver.probes]
+    bodies: list[tuple[p.Stmt, set[str], list[str]]]
+    bodies = [(item.body, {v.name for v in item.locals}, item.chain) for item in typed.probes]
     bodies += [
-        (f.function.body, set(f.locals) - {v.name for v in f.function.params}, None)
-        for f in resolver.functions
-        if f.function.body is not None
+        (function.body, {v.name for v in function.locals}, [])
+        for function in typed.functions
+        if function.body is not None
     ]
     from stapy.diagnostics.habits import argument_hint, variable_hint
 
-    for body, names, raw in bodies:
+    for body, names, chain in bodies:
         for ref in check.unassigned(body, names):
-            source = resolver.services.sources.source(ref.span)
+            source = services.sources.source(ref.span)
             if source is None or not source.library:
-                kept = entryvars.find(resolver, raw, ref.name) if raw is not None else None
-                resolver.services.diagnostics.warning(
+                kept = entryvars.find(typed.points, chain, ref.name)
+                services.diagnostics.warning(
                     "W0607",
                     f"never-assigned local variable '{ref.name}'",
                     ref.span,
@@ -105,14 +90,14 @@ def never_assigned_locals(resolver: Resolver) -> None:
 
 
 def never_assigned_globals(
-    resolver: Resolver, used: dict[str, p.Global], written: set[str]
+    symbols: SymbolTable, used: dict[str, p.Global], written: set[str], diagnostics: Diagnostics
 ) -> None:
     """Warn of the user's globals that are read, but never set."""
     for name, var in used.items():
-        info = resolver.names.infos[name]
+        info = symbols.infos[name]
         if name in written or info.library or var.init is not None or var.settable:
             continue
-        resolver.services.diagnostics.warning(
+        diagnostics.warning(
             "W0603",
             f"never-assigned global variable '{var.name}'",
             var.span,
@@ -120,15 +105,15 @@ def never_assigned_globals(
         )
 
 
-def globals_in_use(resolver: Resolver, used: dict[str, p.Global]) -> list[p.Global]:
+def globals_in_use(
+    symbols: SymbolTable, used: dict[str, p.Global], services: Services
+) -> list[p.Global]:
     """Those that something uses or -G sets; of the user's others a warning tells."""
     kept = []
-    for name, info in resolver.names.infos.items():
+    for name, info in symbols.infos.items():
         if name in used or info.var.settable:
             kept.append(info.var)
-        elif not info.library and not resolver.services.options.unoptimized:
+        elif not info.library and not services.options.unoptimized:
             text = f"Eliding unused variable '{info.var.name}'"
-            resolver.services.diagnostics.warning(
-                "W0612", text, info.var.span, where="nothing uses it"
-            )
+            services.diagnostics.warning("W0612", text, info.var.span, where="nothing uses it")
     return kept

@@ -1,4 +1,4 @@
-"""What code does: which globals it reads and writes, whether it can fail, how deep it calls."""
+"""What code does: which globals it reads and writes, how deep it calls."""
 
 from __future__ import annotations
 
@@ -251,50 +251,6 @@ class CallGraph:
         for name in calls(node):
             result.merge(self.access[name])
         return result
-
-
-DIVISIONS = frozenset(("/", "%", "u/", "u%"))
-_FAILING = (
-    p.MemoryRead,
-    p.EntryRegister,
-    p.NotKnown,
-    p.EmbeddedC,
-    p.EmbeddedValue,
-    p.StatRead,
-    p.BucketRead,
-    p.BucketIn,
-    p.Loop,
-    p.Foreach,
-    p.ForeachBucket,
-    p.RegexMatch,
-)
-
-
-def has_next(node: Any) -> bool:
-    """True when a tree has a ``next``, which fails in the last of a function's overloads."""
-    return any(isinstance(item, p.Next) for item in walk(node))
-
-
-def may_fail(node: Any, failing: set[str]) -> bool:
-    """True when running a tree can set an error; ``failing`` are functions that can."""
-    for item in walk(node):
-        if isinstance(item, _FAILING):
-            return True
-        if isinstance(item, p.ContextValue) and item.name.endswith("_register"):
-            return True
-        if isinstance(item, p.BinaryOp) and item.op in DIVISIONS:
-            return True
-        if isinstance(item, p.AssignOp) and (
-            item.op in ("/=", "%=") or isinstance(item.target, p.ElementRef)
-        ):
-            return True
-        if isinstance(item, p.IncrementOp) and isinstance(item.target, p.ElementRef):
-            return True
-        if isinstance(item, p.CallOp) and item.function.c_name in failing:
-            return True
-        if isinstance(item, p.PrintOp) and any(x.kind in "mM" for x in item.pieces):
-            return True
-    return False
 
 
 def locks_of(found: Access, constant: set[str]) -> list[p.Lock]:

@@ -94,7 +94,6 @@ class Function(Record):
     markers: set[str] = new(set)
     reads: set[str] = new(set)  # c_names of globals, itself and callees
     writes: set[str] = new(set)
-    may_fail: bool = True
     recursive: bool = False
     span: Span = NOWHERE
 

@@ -148,6 +148,9 @@ class FakeDebuginfo:
     def safe(self, otherwise: T, question: Callable[..., T], *arguments: object) -> T:
         return question(*arguments)
 
+    def loaded_modules(self) -> list[str]:
+        return []
+
     def module_files(self) -> list[Path]:
         return []
 

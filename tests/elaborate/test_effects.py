@@ -151,7 +151,6 @@ def test_functions_know_what_they_do() -> None:
     assert functions["g"].reads == {"g_b"}
     assert not functions["f"].recursive
     assert functions["r"].recursive
-    assert not functions["g"].may_fail
     assert made.nesting > 10
 
 
