@@ -1,7 +1,6 @@
 """The small interface behind which every kind of probe lives.
 
-A family is one module in this package, one template
-``templates/probes/<name>.c.j2``, one header ``runtime/probes/<name>.h`` and one
+A family is one module in this package, one header ``runtime/probes/<name>.h`` and one
 test ``tests/probes/test_<name>.py``.  The registry in ``__init__`` lists them.
 """
 
@@ -108,7 +107,7 @@ class Family(Protocol):
         """The context variables at a site; None when the family has none."""
 
     def rows(self, probe: DerivedProbe, first_site: int) -> list[dict[str, Any]]:
-        """Rows of the family's table for ``templates/probes/<name>.c.j2``, one per site.
+        """Rows of the family's table for ``templates/rows.c.j2``, one per site.
 
         The keys are the C names of the row's fields without ``site``; the key
         ``point`` is the text of ``site.point``.

@@ -51,7 +51,7 @@ def make_source(
     file = f"{name}.c"
     templates = Templates(cache=_cache(options))
     for family in model["families"]:
-        family["table"] = templates.render(f"probes/{family['name']}.c.j2", family)
+        family["table"] = templates.render("rows.c.j2", family)
     text = templates.render("module.c.j2", model)
     manifest = make_manifest(
         name=name,
