@@ -307,19 +307,24 @@ class Optimiser:
         return self._nothing(node)
 
 
+_LEAST, _GREATEST = -(1 << 63), (1 << 63) - 1
+# What an operator gives for a number on its left or on its right, whatever the other side is.
+_LEFT_DECIDES = {
+    **{("*", 0): 0, ("&", 0): 0, ("|", -1): -1, ("<<", 0): 0, (">>", 0): 0, (">>", -1): -1},
+    **{(">", _LEAST): 0, ("<=", _LEAST): 1, ("<", _GREATEST): 0, (">=", _GREATEST): 1},
+}
+_RIGHT_DECIDES = {
+    **{("*", 0): 0, ("&", 0): 0, ("|", -1): -1, ("%", 1): 0, ("%", -1): 0, ("&&", 0): 0},
+    **{("<", _LEAST): 0, (">=", _LEAST): 1, (">", _GREATEST): 0, ("<=", _GREATEST): 1},
+}
+
+
 def _decided_by(op: str, left: Any, right: Any) -> int | None:
     """What an operator gives whatever the side is that is not known, else None."""
-    if op in ("*", "&") and 0 in (left, right):
-        return 0
-    if (op == "<<" and left == 0) or (op == "%" and right == 1):
-        return 0
-    if op == "|" and -1 in (left, right):
-        return -1
-    if op == "&&" and right == 0:
-        return 0
     if op == "||" and isinstance(right, int) and right:
         return 1
-    return None
+    value = _LEFT_DECIDES.get((op, left))
+    return _RIGHT_DECIDES.get((op, right)) if value is None else value
 
 
 def _fold_expr(node: Any) -> Any:

@@ -99,7 +99,8 @@ class Writer:
         if kind == 8:
             return f"({self.number(deeper)} {self.comparison()} {self.number(deeper)})"
         if kind == 9:
-            return f"({self.text(deeper)} {self.comparison()} {self.text(deeper)})"
+            # Never two literals: SystemTap compares those before their escapes are read.
+            return f"({self.pick('s', 'u')} {self.comparison()} {self.text(deeper)})"
         if kind == 10:
             return f"({self.number(deeper)} {self.pick('&&', '||')} {self.number(deeper)})"
         if kind == 11:
@@ -155,7 +156,7 @@ class Writer:
         if kind == 2:
             return f"({self.regex(deeper)}|{self.regex(deeper)})"
         if kind == 3:
-            return f"({self.regex(deeper)}){self.pick('', '', '?', '*', '+')}"
+            return f"({self.regex(2)}){self.pick('', '', '?', '*', '+')}"
         if kind == 4:
             return self.pick("a", "b", ".", *SETS) + self.pick(*COUNTS)
         anchor = self.regex(deeper)
