@@ -78,7 +78,33 @@ static int start_families(unsigned int *started)
 	return 0;
 }
 
+static void run_families(unsigned int started)
+{
+	unsigned int i;
+
+	for (i = 0; i < started; i++) {
+		const struct stapy_family_rows *f = family_at(i);
+
+		if (f->family->run)
+			f->family->run(f->rows, f->count);
+	}
+}
+
 static unsigned int nr_started;
+
+int stapy_session_file(int fd, const char *name)
+{
+	unsigned int i;
+	int r = -EINVAL;
+
+	mutex_lock(&session_mutex);
+	for (i = 0; i < stapy_session.nr_families && r == -EINVAL; i++)
+		if (stapy_session.families[i].family->file)
+			r = stapy_state() == STAPY_LOADED ?
+				    stapy_session.families[i].family->file(fd, name) : -EBUSY;
+	mutex_unlock(&session_mutex);
+	return r;
+}
 
 int stapy_session_start(int target)
 {
@@ -116,8 +142,9 @@ int stapy_session_start(int target)
 		stop_families(nr_started);
 		nr_started = 0;
 		atomic_set(&stapy_session.state, STAPY_STOPPING);
-	} else {
-		atomic_cmpxchg(&stapy_session.state, STAPY_STARTING, STAPY_RUNNING);
+	} else if (atomic_cmpxchg(&stapy_session.state, STAPY_STARTING, STAPY_RUNNING) ==
+		   STAPY_STARTING) {
+		run_families(nr_started);
 	}
 	stapy_control_event(STAPY_CONTROL_STARTED, r);
 	mutex_unlock(&session_mutex);
@@ -181,8 +208,20 @@ void stapy_session_stop(void)
 	stapy_files_wake();
 }
 
+/* Files that are held for points of a session that never began. */
+static void release_families(void)
+{
+	const struct stapy_family_rows *f;
+	unsigned int i;
+
+	for (i = 0; (f = family_at(i)); i++)
+		if (f->family->release)
+			f->family->release(f->rows, f->count);
+}
+
 void stapy_session_free(void)
 {
+	release_families();
 	if (stapy_cpus) {
 		stapy_rings_free();
 		stapy_frames_free();

@@ -27,6 +27,15 @@ struct stapy_family {
 	 * after stop. NULL: nothing is.
 	 */
 	bool (*complete)(void *rows, unsigned int count);
+	/* All families have started and the session runs; in the consumer's hands. May be NULL. */
+	void (*run)(void *rows, unsigned int count);
+	/*
+	 * The consumer has opened a file that points of this family name; before start. What is
+	 * held of it is let go by stop, or by release when the session never began. NULL: no
+	 * point names files.
+	 */
+	int (*file)(int fd, const char *name);
+	void (*release)(void *rows, unsigned int count);
 };
 
 #include "begin_end.h"
@@ -38,6 +47,7 @@ struct stapy_family {
 #include "perf.h"
 #include "netfilter.h"
 #include "bpf.h"
+#include "process.h"
 #include "modsyms.h"
 #include "arming.h"
 

@@ -216,11 +216,38 @@ static int control_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
+/* "file FD NAME": a program that probe points name, as the consumer sees it. */
+static ssize_t take_file(const char __user *from, size_t bytes)
+{
+	char *command, *name;
+	int fd, start = 0, r = -EINVAL;
+
+	if (bytes > PATH_MAX + COMMAND_BYTES)
+		return -EINVAL;
+	command = memdup_user_nul(from, bytes);
+	if (IS_ERR(command))
+		return PTR_ERR(command);
+	if (sscanf(command, "file %d %n", &fd, &start) == 1 && start) {
+		name = command + start;
+		strreplace(name, '\n', '\0');
+		r = stapy_session_file(fd, name);
+	}
+	kfree(command);
+	return r ?: bytes;
+}
+
 static ssize_t control_write(struct file *file, const char __user *from, size_t bytes, loff_t *unused)
 {
+	static const char file_command[] = "file ";
 	char command[COMMAND_BYTES];
 	int target;
 
+	if (bytes > strlen(file_command)) {
+		if (copy_from_user(command, from, strlen(file_command)))
+			return -EFAULT;
+		if (!memcmp(command, file_command, strlen(file_command)))
+			return take_file(from, bytes);
+	}
 	if (bytes >= sizeof(command))
 		return -EINVAL;
 	if (copy_from_user(command, from, bytes))

@@ -10,6 +10,8 @@ void stapy_files_wake(void);
 
 /* session.c: what the consumer may ask for. */
 int stapy_session_start(int target);
+/* A program that probe points name, opened by the consumer; before the session starts. */
+int stapy_session_file(int fd, const char *name);
 void stapy_session_stop(void);
 /* Free what a session that has ended needs no more: arrays, output, frames. */
 void stapy_session_free(void);

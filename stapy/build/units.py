@@ -43,6 +43,7 @@ _TOGETHER = {
         "probes/callers.c",
     ),
     "bpf": ("probes/bpf.c", "probes/bpflink.c", "probes/bpfnames.c"),
+    "processes": ("probes/process.c", "user/targets.c", "user/files.c"),
     "texts": ("text.c", "names.c", "symbols.c", "stack.c", "regex.c"),
 }
 

@@ -52,9 +52,23 @@ def key(options: Options, texts: list[tuple[str, str]], kernel: Kernel) -> str:
         *(_identity(path) for path in (kernel.image, kernel.build_dir) if path is not None),
         *extra,
         *(repr(row) for folder in folders for row in _tree(folder)),
+        *_programs(texts),
         os.environ.get("STAPY_BUILD", ""),
         os.environ.get("STAPY_CONTAINER", ""),
     )
+
+
+def _programs(texts: list[tuple[str, str]]) -> Iterator[str]:
+    """What the names of programs in texts mean now: links and ``$PATH`` change."""
+    if not any("process(" in text for _, text in texts):
+        return
+    from stapy.debuginfo.user import search
+
+    yield os.environ.get("PATH", "")
+    for _, text in texts:
+        for rest in text.split("process(")[1:]:
+            name = rest.lstrip().removeprefix('"').partition('"')[0]
+            yield search.program(name) or ""
 
 
 def _identity(path: Path) -> str:

@@ -278,7 +278,10 @@ class Points:
 
 
 # What SystemTap's users may write, and must not take for their own mistake.
-NOT_YET = {"process", "procfs", "java", "python2", "python3", "input", "nfs", "nfsd"}
+NOT_YET = {"procfs", "java", "python2", "python3", "input", "nfs", "nfsd"}
+NOT_YET_OF_PROCESSES = {
+    *("function", "statement", "library", "plt", "mark", "provider", "data", "insn"),
+}
 
 
 def _explain(error: PointError, mismatch: Mismatch, above: str) -> None:
@@ -296,6 +299,10 @@ def _explain(error: PointError, mismatch: Mismatch, above: str) -> None:
         return
     if not above and component.name in NOT_YET:
         error.notes = [f"SystemTap's {component.name} probes are not in this version of stapy"]
+        return
+    if above.partition("(")[0] == "process" and component.name in NOT_YET_OF_PROCESSES:
+        what = f"process.{component.name}"
+        error.notes = [f"SystemTap's {what} probes are not in this version of stapy"]
         return
     under = f" under '{above}'" if above else ""
     if any(char in component.name for char in "*?["):

@@ -12,7 +12,7 @@ import select
 import signal
 import time
 
-from . import beforehand, kernel, loading, refusals
+from . import beforehand, kernel, loading, programs, refusals
 from .control import Channel, folder_of
 from .daemon import in_background
 from .elf import ModuleFile
@@ -357,7 +357,7 @@ def _run(
     try:
         with Turn():
             name, channel = loading.insert_and_open(module, parameters, messages, options.rename)
-        detached = _converse(name, channel, options, messages, signals, target, True, armed)
+        detached = _converse(name, channel, options, messages, signals, target, module, armed)
         if not detached:
             messages.note(f"removed {name}")
     finally:
@@ -373,10 +373,11 @@ def _converse(
     messages: Messages,
     signals: Signals,
     target: Optional[Target],
-    fresh: bool,
+    fresh: Optional[ModuleFile],
     armed: Optional[Callable[[], None]] = None,
 ) -> bool:
-    """The session with a module, which is ``fresh`` and to be started, or is running.
+    """The session with a module: ``fresh``, whose file this is and which is to be started,
+    or None for one that is running.
 
     True when it was left running, else it is unloaded.
     """
@@ -389,6 +390,7 @@ def _converse(
         session.target = target
         session.armed = armed
         if fresh:
+            programs.hand_over(channel, fresh.manifest())
             session.start(target.pid if target else options.target)
         session.loop()
     finally:
@@ -418,5 +420,5 @@ def _status(messages: Messages, target: Optional[Target]) -> int:
 def _attach(name: str, options: RunOptions, messages: Messages, signals: Signals) -> int:
     name = loading.ours(loading.bare_name(name))
     channel = Channel.open(folder_of(name))
-    _converse(name, channel, options, messages, signals, None, False)
+    _converse(name, channel, options, messages, signals, None, None)
     return _status(messages, None)

@@ -56,6 +56,10 @@ class Channel:
         """Write one command."""
         os.write(self.control, text.encode() + b"\n")
 
+    def hold(self, path: bytes, fd: int) -> None:
+        """Hand over an open file that probe points name by this path."""
+        os.write(self.control, b"file %d %s" % (fd, path))
+
     def dismiss(self) -> None:
         """Say that we shall remove the module: else, after our end, it has that done."""
         try:

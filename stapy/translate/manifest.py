@@ -30,6 +30,7 @@ def make_manifest(
     limits: dict[str, int],
     build_ids: dict[str, str] | None = None,
     globals: dict[str, str] | None = None,
+    files: dict[str, dict[str, Any]] | None = None,
     any_release: bool = False,
 ) -> dict[str, Any]:
     """The manifest of one module.
@@ -37,10 +38,13 @@ def make_manifest(
     ``probes`` has a row per derived probe (``written``, ``points``, ``place``);
     ``build_ids`` maps "kernel", a module's name or a file's path to its build-id
     in hexadecimal; ``globals`` maps what ``NAME=VALUE`` can set at load time to
-    its type ("long" or "string").  ``any_release`` leaves it to the kernel itself
-    whether the module fits.
+    its type ("long" or "string").  ``files`` maps the paths of programs that points
+    name to what the consumer must know to open them (``optional``).  ``any_release``
+    leaves it to the kernel itself whether the module fits.
     """
-    more = {"any_release": True} if any_release else {}
+    more: dict[str, Any] = {"any_release": True} if any_release else {}
+    if files:
+        more["files"] = files
     return {
         **more,
         "format": FORMAT,

@@ -70,6 +70,7 @@ def make_source(
         limits=unit.limits.numbers(),
         any_release="STP_NO_VERREL_CHECK" in options.defines,
         build_ids=program.build_ids,
+        files=_files(program),
         globals={
             var.name: var.type
             for var in program.globals
@@ -84,6 +85,18 @@ def make_source(
         kbuild_flags=list(options.kbuild_flags),
         blobs=blobs,
     )
+
+
+def _files(program: p.Program) -> dict[str, dict[str, Any]]:
+    """Collect the programs that points name; one that only optional points name may be missing."""
+    found: dict[str, dict[str, Any]] = {}
+    for probe in program.probes:
+        for site in probe.sites:
+            path = getattr(site, "user_file", None)
+            if path:
+                row = found.setdefault(path, {"optional": True})
+                row["optional"] = row["optional"] and site.optional
+    return found
 
 
 def script_source(sources: SourceMap) -> tuple[str, str] | None:

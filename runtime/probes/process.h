@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* process.*: the lives of processes and threads, and their system calls. */
+#ifndef STAPY_PROCESS_H
+#define STAPY_PROCESS_H
+
+enum stapy_process_event {
+	STAPY_PROCESS_BEGIN,
+	STAPY_PROCESS_END,
+	STAPY_THREAD_BEGIN,
+	STAPY_THREAD_END,
+	STAPY_PROCESS_SYSCALL,
+	STAPY_PROCESS_SYSCALL_RETURN,
+	STAPY_PROCESS_EVENTS
+};
+
+struct stapy_process_row {
+	struct stapy_site site;
+	enum stapy_process_event event;
+	const char *file;		/* of the program, or NULL */
+	int pid;			/* of the process, or 0 */
+	bool optional;
+	/* run-time state below */
+	int scope;			/* negative: it cannot be probed */
+};
+
+extern const struct stapy_family stapy_process;
+
+#endif

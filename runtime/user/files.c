@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Files that probe points name, as the consumer opened them. */
+#include <linux/file.h>
+#include <linux/path.h>
+#include "../internal.h"
+#include "files.h"
+
+static struct stapy_user_file *files;
+
+int stapy_user_file_add(int fd, const char *name)
+{
+	struct stapy_user_file *added;
+	struct file *file;
+
+	if (stapy_user_file_find(name))
+		return -EEXIST;
+	file = fget(fd);
+	if (!file)
+		return -EBADF;
+	if (!S_ISREG(file_inode(file)->i_mode)) {
+		fput(file);
+		return -EINVAL;
+	}
+	added = kzalloc(sizeof(*added) + strlen(name) + 1, GFP_KERNEL);
+	if (!added) {
+		fput(file);
+		return -ENOMEM;
+	}
+	strcpy(added->name, name);
+	added->path = file->f_path;
+	path_get(&added->path);
+	added->inode = file_inode(file);
+	added->real = d_real_inode(added->path.dentry);
+	added->next = files;
+	files = added;
+	fput(file);
+	return 0;
+}
+
+const struct stapy_user_file *stapy_user_file_find(const char *name)
+{
+	const struct stapy_user_file *file;
+
+	for (file = files; file; file = file->next)
+		if (!strcmp(file->name, name))
+			return file;
+	return NULL;
+}
+
+bool stapy_user_file_is(const struct stapy_user_file *file, struct file *other)
+{
+	struct inode *inode = file_inode(other);
+
+	return inode == file->inode || inode == file->real ||
+	       d_real_inode(other->f_path.dentry) == file->real;
+}
+
+void stapy_user_files_release(void)
+{
+	struct stapy_user_file *file;
+
+	while ((file = files)) {
+		files = file->next;
+		path_put(&file->path);
+		kfree(file);
+	}
+}

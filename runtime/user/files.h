@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Programs and libraries that probe points name. The consumer opens them, which knows about
+ * mount namespaces; here they are held. A path is held, never an inode alone: that would not
+ * keep its file system when the mount namespace ends, which the kernel answers with a BUG.
+ */
+#ifndef STAPY_USER_FILES_H
+#define STAPY_USER_FILES_H
+
+struct file;
+struct inode;
+
+struct stapy_user_file {
+	struct stapy_user_file *next;
+	struct path path;
+	struct inode *inode;		/* as the file was opened */
+	struct inode *real;		/* below overlays; often the same */
+	char name[];			/* as the point has it */
+};
+
+/* Hold what the consumer opened under this name. In process context, before the probes are armed. */
+int stapy_user_file_add(int fd, const char *name);
+/* NULL when the consumer could not open it. */
+const struct stapy_user_file *stapy_user_file_find(const char *name);
+/* Is that the file, or another name or overlay of it? The caller holds a reference. */
+bool stapy_user_file_is(const struct stapy_user_file *file, struct file *other);
+void stapy_user_files_release(void);
+
+#endif

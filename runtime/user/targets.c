@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Who belongs to which scope. A process is judged by the file that it runs when it execs, a
+ * child is what its parent is; so a hit only looks at a bit. When a thread group has ended,
+ * its bits are cleared before its number can be used again.
+ */
+#include <linux/binfmts.h>
+#include <linux/file.h>
+#include "../hit.h"
+#include "../compat/linux/tracepoint.h"
+#include "../compat/linux/file.h"
+#include "files.h"
+#include "targets.h"
+
+#define MEMBER_BYTES (BITS_TO_LONGS(PID_MAX_LIMIT) * sizeof(long))
+
+struct scope {
+	enum stapy_scope_kind kind;
+	const struct stapy_user_file *file;
+	const char *name;
+	int pid;
+	unsigned long *members;		/* by number of the thread group; NULL: the hierarchy, or all */
+};
+
+static struct scope scopes[STAPY_SCOPES];
+static unsigned int nr_scopes;
+static unsigned long *hierarchy;	/* the target of -c or -x and what it forked; NULL without */
+static const struct stapy_target_events *events;
+
+/* --- membership --- */
+
+static bool is_of_user(const struct task_struct *task)
+{
+	return !(task->flags & PF_KTHREAD);
+}
+
+static bool in_hierarchy(pid_t group)
+{
+	return !hierarchy || test_bit(group, hierarchy);
+}
+
+static bool is_member(const struct scope *scope, pid_t group)
+{
+	return scope->members ? test_bit(group, scope->members) : in_hierarchy(group);
+}
+
+u32 stapy_targets_of(const struct task_struct *task)
+{
+	u32 found = 0;
+	unsigned int i;
+
+	if (!is_of_user(task))
+		return 0;
+	for (i = 0; i < nr_scopes; i++)
+		if (is_member(&scopes[i], task->tgid))
+			found |= BIT(i);
+	return found;
+}
+
+bool stapy_target_is(unsigned int scope)
+{
+	return is_of_user(current) && is_member(&scopes[scope], current->tgid);
+}
+
+static void set_member(unsigned long *members, pid_t group, bool member)
+{
+	if (!members)
+		return;
+	if (member)
+		set_bit(group, members);
+	else
+		clear_bit(group, members);
+}
+
+/* A bit for each scope of files that an address space runs the file of. */
+static u32 judge(struct mm_struct *mm)
+{
+	struct file *file = stapy_exe_file(mm);
+	u32 found = 0;
+	unsigned int i;
+
+	if (!file)
+		return 0;
+	for (i = 0; i < nr_scopes; i++)
+		if (scopes[i].file && stapy_user_file_is(scopes[i].file, file))
+			found |= BIT(i);
+	fput(file);
+	return found;
+}
+
+static void set_files(pid_t group, u32 found)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_scopes; i++)
+		if (scopes[i].file)
+			set_member(scopes[i].members, group, (found & BIT(i)) && in_hierarchy(group));
+}
+
+/* --- what happens --- */
+
+static void STAPY_CALLBACK on_fork(void *unused, struct task_struct *parent,
+				   struct task_struct *child)
+{
+	unsigned int i;
+
+	if (!is_of_user(child))
+		return;
+	if (child->tgid != parent->tgid) {
+		set_member(hierarchy, child->tgid, in_hierarchy(parent->tgid));
+		for (i = 0; i < nr_scopes; i++)
+			set_member(scopes[i].members, child->tgid,
+				   scopes[i].file && is_member(&scopes[i], parent->tgid));
+	}
+	events->fork(child, stapy_targets_of(child));
+}
+
+static void STAPY_CALLBACK on_exec(void *unused, struct task_struct *task, pid_t old,
+				   struct linux_binprm *program)
+{
+	u32 before = stapy_targets_of(task);
+
+	set_files(task->tgid, judge(task->mm));
+	events->exec(before, stapy_targets_of(task));
+}
+
+static void STAPY_CALLBACK on_exit(void *unused, struct task_struct *task)
+{
+	unsigned int i;
+
+	if (!is_of_user(task))
+		return;
+	events->exit(task, stapy_targets_of(task));
+	/* The last one: nobody else can have the number before this thread is reaped. */
+	if (atomic_read(&task->signal->live))
+		return;
+	set_member(hierarchy, task->tgid, false);
+	for (i = 0; i < nr_scopes; i++)
+		set_member(scopes[i].members, task->tgid, false);
+}
+
+static struct {
+	const char *name;
+	void *callback;
+	struct tracepoint *tp;
+	bool armed;
+} hooks[] = {
+	{ "sched_process_fork", on_fork },
+	{ "sched_process_exec", on_exec },
+	{ "sched_process_exit", on_exit },
+};
+
+static void find_hook(struct tracepoint *tp, void *unused)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(hooks); i++)
+		if (!strcmp(tp->name, hooks[i].name))
+			hooks[i].tp = tp;
+}
+
+/* --- those that are there --- */
+
+/* A bit for each scope of files; any thread knows, and the leader may have ended. */
+static u32 judge_process(struct task_struct *leader)
+{
+	struct task_struct *thread;
+	u32 found = 0;
+
+	for_each_thread(leader, thread) {
+		bool known;
+
+		task_lock(thread);
+		known = thread->mm;
+		if (known)
+			found = judge(thread->mm);
+		task_unlock(thread);
+		if (known)
+			break;
+	}
+	return found;
+}
+
+/*
+ * A process may exec meanwhile: its own callback then sets the bits by the new file, and
+ * here they are set again until the file stays the same.
+ */
+static void take_in(struct task_struct *leader)
+{
+	u32 found = judge_process(leader), before;
+	unsigned int turns = 0;
+
+	do {
+		before = found;
+		set_files(leader->tgid, found);
+		found = judge_process(leader);
+	} while (found != before && turns++ < 8);
+}
+
+static bool descends_from(struct task_struct *task, pid_t target)
+{
+	unsigned int depth;
+
+	for (depth = 0; task && task->pid > 1 && depth < 1000; depth++) {
+		if (task->tgid == target)
+			return true;
+		task = rcu_dereference(task->real_parent);
+	}
+	return false;
+}
+
+static void take_in_all(pid_t target)
+{
+	struct task_struct *leader;
+
+	rcu_read_lock();
+	for_each_process(leader) {
+		if (!is_of_user(leader))
+			continue;
+		if (hierarchy && descends_from(leader, target))
+			set_bit(leader->tgid, hierarchy);
+		take_in(leader);
+	}
+	rcu_read_unlock();
+}
+
+/* --- life --- */
+
+int stapy_target_scope(enum stapy_scope_kind kind, const char *file, int pid)
+{
+	struct scope *scope;
+	unsigned int i;
+
+	for (i = 0; i < nr_scopes; i++)
+		if (scopes[i].kind == kind && scopes[i].pid == pid &&
+		    !strcmp(scopes[i].name ?: "", file ?: ""))
+			return i;
+	if (nr_scopes == STAPY_SCOPES)
+		return -E2BIG;
+	scope = &scopes[nr_scopes];
+	*scope = (struct scope){ .kind = kind, .name = file, .pid = pid };
+	if (kind == STAPY_SCOPE_FILE) {
+		scope->file = stapy_user_file_find(file);
+		if (!scope->file)
+			return -ENOENT;
+	}
+	if (kind != STAPY_SCOPE_ALL) {
+		scope->members = stapy_alloc(1, MEMBER_BYTES);
+		if (!scope->members)
+			return -ENOMEM;
+	}
+	if (kind == STAPY_SCOPE_PID) {
+		pid_t group = 0;
+		struct task_struct *task;
+
+		/* Of the consumer's namespace, in whose system call this runs. */
+		rcu_read_lock();
+		task = pid_task(find_vpid(pid), PIDTYPE_PID);
+		if (task && is_of_user(task))
+			group = task->tgid;
+		rcu_read_unlock();
+		if (!group) {
+			kvfree(scope->members);
+			scope->members = NULL;
+			return -ESRCH;
+		}
+		set_bit(group, scope->members);
+	}
+	return nr_scopes++;
+}
+
+void stapy_targets_stop(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(hooks); i++)
+		if (hooks[i].armed)
+			tracepoint_probe_unregister(hooks[i].tp, hooks[i].callback, NULL);
+	tracepoint_synchronize_unregister();
+	for (i = 0; i < ARRAY_SIZE(hooks); i++)
+		hooks[i].armed = false;
+	while (nr_scopes) {
+		kvfree(scopes[--nr_scopes].members);
+		scopes[nr_scopes].members = NULL;
+	}
+	kvfree(hierarchy);
+	hierarchy = NULL;
+}
+
+/* The thread group of the target, whose number is that of the consumer's namespace. */
+static pid_t target_group(void)
+{
+	struct task_struct *task;
+	pid_t group = 0;
+
+	rcu_read_lock();
+	task = pid_task(find_vpid(stapy_session.target), PIDTYPE_PID);
+	if (task)
+		group = task->tgid;
+	rcu_read_unlock();
+	return group;
+}
+
+int stapy_targets_start(const struct stapy_target_events *wanted)
+{
+	pid_t target = stapy_session.target ? target_group() : 0;
+	unsigned int i;
+	int r = 0;
+
+	events = wanted;
+	if (stapy_session.target) {
+		hierarchy = stapy_alloc(1, MEMBER_BYTES);
+		if (!hierarchy)
+			return -ENOMEM;
+	}
+	for_each_kernel_tracepoint(find_hook, NULL);
+	for (i = 0; i < ARRAY_SIZE(hooks) && !r; i++) {
+		r = hooks[i].tp ? tracepoint_probe_register(hooks[i].tp, hooks[i].callback, NULL) :
+				  -ENOENT;
+		hooks[i].armed = !r;
+	}
+	if (r) {
+		stapy_targets_stop();
+		return r;
+	}
+	/* Twice: the parent of a child that came in the first turn is known in the second. */
+	take_in_all(target);
+	if (hierarchy)
+		take_in_all(target);
+	return 0;
+}

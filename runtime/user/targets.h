@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which processes a probe point means. Each different meaning is a scope, with a bit for each
+ * thread group that belongs to it; the scheduler's events keep the bits right.
+ */
+#ifndef STAPY_USER_TARGETS_H
+#define STAPY_USER_TARGETS_H
+
+enum stapy_scope_kind {
+	STAPY_SCOPE_ALL,		/* all user processes, with -c and -x those of the target */
+	STAPY_SCOPE_FILE,		/* those that run a file */
+	STAPY_SCOPE_PID			/* one process */
+};
+
+#define STAPY_SCOPES 32
+
+/* What happens to a process or a thread; in the thread itself, but for those asked for. */
+struct stapy_target_events {
+	/* A new image: scopes that the process was in, and those that it is in now. */
+	void (*exec)(u32 before, u32 now);
+	/* In the parent, before the child runs. */
+	void (*fork)(struct task_struct *child, u32 scopes);
+	/* Each thread, the leader last unless it left before the others. */
+	void (*exit)(struct task_struct *task, u32 scopes);
+};
+
+/* The number of a scope, the same for equal ones; or -ENOENT, -ESRCH, -E2BIG, -ENOMEM. */
+int stapy_target_scope(enum stapy_scope_kind kind, const char *file, int pid);
+/* Follow the processes from now on, beginning with those that are there. */
+int stapy_targets_start(const struct stapy_target_events *events);
+void stapy_targets_stop(void);
+/* The scopes that a thread group belongs to, a bit for each. Of no kernel thread. */
+u32 stapy_targets_of(const struct task_struct *task);
+/* The process that runs this is in the scope. */
+bool stapy_target_is(unsigned int scope);
+
+#endif

@@ -1,0 +1,1 @@
+"""What programs and libraries are, and what their files know."""

@@ -1,0 +1,157 @@
+"""``process.begin``, ``.end``, ``.thread.begin``, ``.thread.end``, ``.syscall[.return]``.
+
+Below ``process`` alone (all user processes; with ``-c`` and ``-x`` those of the target),
+``process("PATH")`` (those that run a file) or ``process(PID)``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stapy.ir.literals import quote
+from stapy.probes.family import Form, Match, PointError, forms, number_of, text_of
+from stapy.record import Record
+
+if TYPE_CHECKING:
+    from stapy.ir.scope import TargetScope
+    from stapy.parse.nodes import PointComponent, ProbePoint
+
+# The words behind "process", with the runtime's name of the event.
+EVENTS = {
+    "begin": "STAPY_PROCESS_BEGIN",
+    "end": "STAPY_PROCESS_END",
+    "thread.begin": "STAPY_THREAD_BEGIN",
+    "thread.end": "STAPY_THREAD_END",
+    "syscall": "STAPY_PROCESS_SYSCALL",
+    "syscall.return": "STAPY_PROCESS_SYSCALL_RETURN",
+}
+SYSCALL_ARGUMENTS = 6
+# Words of the runtime's arguments: the number of the call, then its arguments or its result.
+_NUMBER, _FIRST = 0, 1
+
+
+class ProcessSite(Record):
+    """One event of all processes, of those that run ``user_file`` or of the process ``pid``."""
+
+    event: str
+    user_file: str | None
+    pid: int
+    optional: bool
+
+
+class Process:
+    """The family of what happens to processes."""
+
+    name = "process"
+    unprivileged = True  # the runtime shows unprivileged users their own processes only
+    forms: list[Form] = forms(
+        *(f"process{which}.{event}" for which in ("", "(string)", "(number)") for event in EVENTS)
+    )
+
+    def resolve(self, point: ProbePoint, services: Any) -> list[Match]:
+        """One site; the point is printed with the program's path without links."""
+        first = point.components[0]
+        event = ".".join(component.name for component in point.components[1:])
+        file, pid = None, 0
+        if first.arg is None:
+            head = "process"
+        elif (number := number_of(first)) is not None:
+            pid = _living(number, first, services)
+            head = f"process({pid})"
+        else:
+            file = _program(first, services)
+            head = f"process({quote(file)})"
+        optional = point.optional or point.sufficient
+        return [Match(f"{head}.{event}", ProcessSite(event, file, pid, optional))]
+
+    def scope(self, site: Any, services: Any) -> TargetScope | None:
+        """``$syscall`` with ``$arg1`` … ``$arg6`` and ``$$parms``, or with ``$return``."""
+        if not site.event.startswith("syscall"):
+            return None
+        from stapy.debuginfo import ctypes
+        from stapy.diagnostics import NOWHERE
+        from stapy.ir.program import LONG, ContextValue
+        from stapy.ir.scope import TargetScope, TargetVariable
+
+        word: ctypes.CType = ctypes.Int("long", 8, True, "signed")
+
+        def variable(name: str, index: int) -> TargetVariable:
+            value = ContextValue(NOWHERE, LONG, "trace_arg", index, 8, False)
+            return TargetVariable(name, word, value)
+
+        variables = {"$syscall": variable("$syscall", _NUMBER)}
+        groups: dict[str, list[str]] = {}
+        if site.event == "syscall.return":
+            variables["$return"] = variable("$return", _FIRST)
+        else:
+            names = [f"$arg{at + 1}" for at in range(SYSCALL_ARGUMENTS)]
+            for at, name in enumerate(names):
+                variables[name] = variable(name, _FIRST + at)
+                # $$parms keeps the dollar, as SystemTap prints it.
+                variables["$" + name] = variables[name]
+            groups["$$parms"] = ["$" + name for name in names]
+        return TargetScope(
+            "kernel",
+            variables,
+            groups,
+            missing="of a system call there are $syscall, $arg1 to $arg6 and $$parms, and "
+            "$syscall and $return when it returns",
+            key=site.event,
+        )
+
+    def rows(self, probe: Any, first_site: int) -> list[dict[str, Any]]:
+        """Rows of ``struct stapy_process_row``."""
+        return [
+            {
+                "point": point,
+                "event": EVENTS[site.event],
+                "file": site.user_file,
+                "pid": site.pid,
+                "optional": site.optional,
+            }
+            for site, point in zip(probe.sites, probe.points, strict=True)
+        ]
+
+
+def _living(number: int, component: PointComponent, services: Any) -> int:
+    """The number of a process that lives; a guest's are not known here."""
+    if number <= 0:
+        raise PointError("E0212", f"cannot probe pid {number}: Invalid pid", component.span)
+    if not services.options.vm and not Path(f"/proc/{number}").exists():
+        raise PointError("E0231", f"cannot probe pid {number}: No such process", component.span)
+    return number
+
+
+def _program(component: PointComponent, services: Any) -> str:
+    """The path of a program."""
+    from stapy.debuginfo.user import search
+
+    name = text_of(component)
+    if not name:
+        raise PointError(
+            "E0212", "empty module", component.span, hint="name a program, or leave the ('') out"
+        )
+    path = search.program(name)
+    if path is None:
+
+        def similar(error: PointError) -> None:
+            from stapy.diagnostics.suggest import nearest
+
+            near = nearest(name, search.commands(), 3)
+            if near:
+                error.hint = "did you mean " + " or ".join(f"'{word}'" for word in near) + "?"
+
+        raise PointError(
+            "E0231",
+            f"cannot find executable '{name}'",
+            component.span,
+            notes=["no folder of $PATH has a program of this name"],
+            explain=similar,
+        )
+    if Path(path).is_dir():
+        raise PointError("E0231", f"cannot probe '{path}': it is a folder", component.span)
+    return path
+
+
+FAMILY = Process()

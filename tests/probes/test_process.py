@@ -1,0 +1,113 @@
+"""Events of processes: whose, by which file, and what is refused."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stapy.debuginfo.user import search
+from stapy.probes import by_name
+from stapy.translate import manifest
+from tests.elaborate.support import run
+from tests.probes.test_begin_end import rows
+
+
+def row(point: str, event: str, **fields: Any) -> dict[str, Any]:
+    return {"point": point, "event": event, "file": None, "pid": 0, "optional": False} | fields
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in ``$PATH`` with the programs "tool" and "link", which is the same."""
+    (tmp_path / "tool").write_text("")
+    (tmp_path / "tool").chmod(0o755)
+    (tmp_path / "notes").write_text("")
+    (tmp_path / "link").symlink_to("tool")
+    monkeypatch.setenv("PATH", f"/nowhere:{tmp_path}")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("words", "event"),
+    [
+        ("begin", "STAPY_PROCESS_BEGIN"),
+        ("end", "STAPY_PROCESS_END"),
+        ("thread.begin", "STAPY_THREAD_BEGIN"),
+        ("thread.end", "STAPY_THREAD_END"),
+        ("syscall", "STAPY_PROCESS_SYSCALL"),
+        ("syscall.return", "STAPY_PROCESS_SYSCALL_RETURN"),
+    ],
+)
+def test_rows(words: str, event: str, programs: Path) -> None:
+    point = f"process.{words}"
+    assert rows(f"probe {point} {{ println(1) }}", "process") == [row(point, event)]
+    own = f"process({os.getpid()}).{words}"
+    assert rows(f"probe {own} {{ println(1) }}", "process") == [row(own, event, pid=os.getpid())]
+    path = str(programs / "tool")
+    for name in ("tool", "link", path):
+        text = f'probe process("{name}").{words} ? {{ println(1) }}'
+        found = row(f'process("{path}").{words}', event, file=path, optional=True)
+        assert rows(text, "process") == [found], name
+
+
+@pytest.mark.parametrize(
+    ("point", "code", "message"),
+    [
+        ('process("notes").begin', "E0231", "cannot find executable 'notes'"),
+        ('process("/").begin', "E0231", "it is a folder"),
+        ('process("").begin', "E0212", "empty module"),
+        ("process(0).begin", "E0212", "cannot probe pid 0: Invalid pid"),
+        ("process(-4).begin", "E0212", "cannot probe pid -4: Invalid pid"),
+        ("process(4194304).begin", "E0231", "cannot probe pid 4194304: No such process"),
+        ("process.thread", "E0230", "no probe point matches"),
+    ],
+)
+def test_refused(point: str, code: str, message: str, programs: Path) -> None:
+    result = run(f"probe {point} {{ println(1) }}")
+    assert result.codes == [code]
+    assert message in result.shown()[0]
+
+
+def test_the_nearest_program_is_named(programs: Path) -> None:
+    (item,) = run('probe process("tol").begin { println(1) }').diagnostics.items
+    assert "'tool'" in item.hint
+
+
+@pytest.mark.parametrize(
+    ("event", "body", "codes"),
+    [
+        ("syscall", "println($syscall, $arg1 + $arg6, $$parms)", []),
+        ("syscall.return", "println($syscall, $return)", []),
+        ("syscall.return", "println($arg1)", ["E0241"]),
+        ("syscall", "println($return)", ["E0241"]),
+        ("syscall", "println($$vars)", ["E0241"]),
+        ("begin", "println($arg1)", ["E0240"]),
+    ],
+)
+def test_variables(event: str, body: str, codes: list[str]) -> None:
+    assert run(f"probe process.{event} {{ {body} }}").codes == codes
+
+
+def test_parameters_keep_their_dollar() -> None:
+    result = run("probe process.syscall { println($$parms) }")
+    assert result.program is not None
+    scope = by_name("process").scope(result.program.probes[0].sites[0], result.services)
+    assert scope is not None
+    assert scope.groups["$$parms"] == [f"$$arg{n}" for n in range(1, 7)]
+
+
+def test_the_commands_of_a_path(programs: Path) -> None:
+    assert search.commands() == ["link", "notes", "tool"]
+    assert search.program("tool", "") is None
+    assert search.program("/nowhere/at/all") == "/nowhere/at/all"
+
+
+def test_files_of_a_manifest() -> None:
+    made = manifest.make_manifest(
+        name="m", script_name="s", script_text="", release="6.1", arch="x86_64", probes=[],
+        limits={}, files={"/bin/x": {"optional": True}},
+    )  # fmt: skip
+    assert made["files"] == {"/bin/x": {"optional": True}}
