@@ -12,7 +12,7 @@ import pytest
 from stapy.build.headers import HeaderError, compiled, is_headers
 from stapy.cache import Cache
 from stapy.debuginfo import ctypes as c
-from stapy.debuginfo.lookup.places import open_object
+from stapy.debuginfo.dwarf.query.opener import open_first
 from stapy.options import Options
 
 NO_KERNEL: Any = SimpleNamespace(release="none")
@@ -44,7 +44,7 @@ def ask(spec: str, folder: Path) -> Path:
 def test_types_of_a_header(tmp_path: Path) -> None:
     path = ask("<time.h><stdlib.h>", tmp_path)
     assert ask("<time.h><stdlib.h>", tmp_path) == path  # out of the cache
-    dwarf = open_object(path, Cache(tmp_path / "cache"))
+    dwarf, _ = open_first([path], "", None, Cache(tmp_path / "cache"), lambda _: None)
     assert dwarf is not None
     found = dwarf.type("struct tm")
     assert isinstance(found, c.Struct)
