@@ -16,6 +16,7 @@ from stapy.record import Record
 if TYPE_CHECKING:
     from stapy.ir.scope import TargetScope
     from stapy.parse.nodes import PointComponent, ProbePoint
+    from stapy.services import Services
 
 # The words behind "process", with the runtime's name of the event.
 EVENTS = {
@@ -49,7 +50,7 @@ class Process:
         *(f"process{which}.{event}" for which in ("", "(string)", "(number)") for event in EVENTS)
     )
 
-    def resolve(self, point: ProbePoint, services: Any) -> list[Match]:
+    def resolve(self, point: ProbePoint, services: Services) -> list[Match]:
         """One site; the point is printed with the program's path without links."""
         first = point.components[0]
         event = ".".join(component.name for component in point.components[1:])
@@ -65,7 +66,7 @@ class Process:
         optional = point.optional or point.sufficient
         return [Match(f"{head}.{event}", ProcessSite(event, file, pid, optional))]
 
-    def scope(self, site: Any, services: Any) -> TargetScope | None:
+    def scope(self, site: ProcessSite, services: Services) -> TargetScope | None:
         """``$syscall`` with ``$arg1`` … ``$arg6`` and ``$$parms``, or with ``$return``."""
         if not site.event.startswith("syscall"):
             return None
@@ -114,7 +115,7 @@ class Process:
         ]
 
 
-def _living(number: int, component: PointComponent, services: Any) -> int:
+def _living(number: int, component: PointComponent, services: Services) -> int:
     """The number of a process that lives; a guest's are not known here."""
     if number <= 0:
         raise PointError("E0212", f"cannot probe pid {number}: Invalid pid", component.span)
@@ -123,7 +124,7 @@ def _living(number: int, component: PointComponent, services: Any) -> int:
     return number
 
 
-def _program(component: PointComponent, services: Any) -> str:
+def _program(component: PointComponent, services: Services) -> str:
     """The path of a program."""
     from stapy.debuginfo.user import search
 
