@@ -55,7 +55,7 @@ def test_sessions_in_a_storm_of_processes(pair: Machine, modules: dict[str, Path
     rounds=0; failures=0
     while [ $rounds -lt {ROUNDS} ]; do
         case $((rounds % 4)) in
-        0) $run -T 0.3 $lives >out 2>err || {{ failures=$((failures + 1)); cat err; }}
+        0) $run -T 6 $lives >out 2>err || {{ failures=$((failures + 1)); cat err; }}
            grep -a '=' out >figures ;;
         1) $run $lives >out 2>err & victim=$!; wait_for '[ "$(state lives)" = running ]' >&2
            kill -9 $victim; wait $victim 2>/dev/null
