@@ -2,7 +2,7 @@
 
 ``dataclasses`` would do the same job, but importing it and decorating some
 hundred classes costs 60 ms at every start, half of the whole budget of pass 1
-(see docs/architecture.md, "Start-up time").  Type checkers treat a `Record`
+(see docs/decisions/start-up.md).  Type checkers treat a `Record`
 as a dataclass through ``typing.dataclass_transform``.
 """
 

@@ -1,5 +1,5 @@
 """Pass 4: from C to a kernel module.
 
 `stapy.build.driver.build` is the entry; the way is described in
-docs/architecture.md, "Pass 4: a kit per kernel".
+docs/decisions/build-kit.md.
 """
