@@ -171,9 +171,9 @@ def _result(function: p.Function, code: str) -> list[tuple[str, str]]:
     return [("STAP_RETURN(...)", "goto out")]
 
 
-def exhausted(unit: Unit, function: p.Function) -> str:
-    """The C of a ``next`` in the last of a function's overloads: nobody took the call."""
-    return f'stapy_error(c, {unit.places.of(function.span)}, "all functions exhausted");'
+def exhausted() -> str:
+    """The C of a ``next`` in the last of a function's overloads: an error of the call."""
+    return 'stapy_error(c, stapy_at_call, "all functions exhausted");'
 
 
 def _next(unit: Unit, function: p.Function) -> list[tuple[str, str]]:
@@ -181,7 +181,7 @@ def _next(unit: Unit, function: p.Function) -> list[tuple[str, str]]:
     if following is None and "STAP_NEXT" not in (function.code or ""):
         return [("STAP_NEXT", "goto out")]  # no string for the message of a failure that cannot be
     if following is None:
-        return [("STAP_NEXT", f"do {{ {exhausted(unit, function)} goto out; }} while (0)")]
+        return [("STAP_NEXT", f"do {{ {exhausted()} goto out; }} while (0)")]
     names = list(_names(unit, function).values())[: len(following.params)]
     args = ["c", *(["ret"] if following.type == p.STRING else []), *names]
     call = f"{unit.function_name(following)}({', '.join(args)})"

@@ -128,7 +128,7 @@ def function_text(unit: Unit, function: p.Function) -> str:
 def _next_call(unit: Unit, function: p.Function, names: list[str]) -> str:
     following = function.next
     if following is None:
-        return exhausted(unit, function)
+        return exhausted()
     args = ["c", *(["ret"] if following.type == p.STRING else []), *names[: len(following.params)]]
     call = f"{unit.function_name(following)}({', '.join(args)});"
     return f"ret = {call}" if following.type == p.LONG else call
