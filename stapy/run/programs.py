@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import Any, Dict
 
 from .control import Channel
 from .errors import RunError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict
 
 
 def hand_over(channel: Channel, manifest: Dict[str, Any]) -> None:

@@ -180,10 +180,11 @@ def points() -> list[tuple[str, str]]:
 
 
 def test_probe_families() -> None:
-    """stapusr may watch its own session and time, nothing else; the place is the last component."""
+    """stapusr may watch its own session, time and processes; the place is the last component."""
     script = "\n".join(f"probe {point} {{ println(1) }}" for _, point in points())
     refused = [place for m, place in told(script, privilege="stapusr") if m == POINT]
-    wanted = [p.rpartition(".")[2] for name, p in points() if name not in ("begin_end", "timer")]
+    free = ("begin_end", "timer", "process")
+    wanted = [p.rpartition(".")[2] for name, p in points() if name not in free]
     assert sorted(refused) == sorted(wanted)
     assert len(wanted) > 70
     assert POINT not in {m for m, _ in told(script, privilege="stapsys")}
@@ -258,6 +259,7 @@ def test_types_of_probes_for_everybody() -> None:
         "end",
         "error",
         "never",
+        "process",
         "timer",
     }
 
