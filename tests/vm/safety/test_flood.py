@@ -17,14 +17,15 @@ LINES = 1_000_000 if LONG else 100_000
 # Each system call prints some lines with its own numbers: of the CPU, of the line on that CPU, of
 # all lines (in the order of a lock), and the length that the line must have.
 FLOOD = """
-global lines, on[64], printed[64]
+global lines, on[64], printed[64], waited
 probe kernel.trace("raw_syscalls:sys_enter") if (lines < %d) {
     n = on[cpu()]++
     line = sprintf("%%d %%d %%d %%s", cpu(), n, lines++, substr(@1, 0, 10 + n %% 50))
     print(line, ";", strlen(line), "\\n")
     printed[cpu()] += strlen(line) + 4
-    if (lines == %d) exit()
 }
+/* The reader pauses for 3 s: what the end prints is to find room. */
+probe timer.ms(100) { if (lines == %d && ++waited == 60) exit() }
 probe end {
     foreach (c+ in on) printf("cpu %%d lines %%d bytes %%d\\n", c, on[c], printed[c])
 }

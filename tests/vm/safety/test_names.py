@@ -76,7 +76,8 @@ def test_what_is_replaced_has_nobody_else_removing_it(
     for n in 1 2 3 4 5 6; do insmod $one; $run -T 0.05 $one >out; echo status=$?; done
     insmod $one; rmmod=$(readlink -f $(command -v rmmod)); mount --bind /bin/false $rmmod
     : 3>/proc/stapy_one/control # as if killed: the helper tries ten times
-    wait_for 'pgrep -f "^/bin/sh -c for try"'; wait_for '! pgrep -f "^/bin/sh -c for try"'
+    helper='pgrep -f "^/bin/sh -c for try" >/dev/null'
+    wait_for "$helper"; wait_for "! $helper"
     umount -l $rmmod
     (echo dismiss >&3) 3>/proc/stapy_one/control; sleep 1; loaded one
     $run -T 0.05 $one >out; echo status=$?; loaded one
