@@ -187,8 +187,7 @@ X
         rm -f out err; $run $storm >out 2>err & run_pid=$!
         armed; kill -$ending $run_pid
         wait $run_pid; echo ended=$?
-        wait_for '[ "$(state storm)" != running ]'
-        [ $(loaded storm) = 0 ] || rmmod storm; grep -h ERROR err
+        wait_for '[ $(loaded storm) = 0 ]'; grep -h ERROR err
     done
     echo left=$(loaded storm)
     bpf stop
