@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from stapy.debuginfo.lookup.line_pack import LineTable
     from stapy.debuginfo.sites import FunctionSite, Places
     from stapy.debuginfo.tracepoints.matching import Tracepoint
+    from stapy.debuginfo.user.programs import Programs
     from stapy.diagnostics import SourceMap
     from stapy.kernel import Kernel
     from stapy.options import Options
@@ -69,6 +70,10 @@ class DebuginfoLike(Protocol):
     @property
     def btf(self) -> Btf | None:
         """The kernel's BTF."""
+
+    @property
+    def programs(self) -> Programs:
+        """What is known of the files of user programs."""
 
     def units(self, module: str | None) -> Iterator[tuple[str | None, Loaded]]:
         """The kernel (None), or the modules of a name that may have wildcards."""

@@ -28,6 +28,7 @@ from stapy.debuginfo.sites import FunctionSite, Places
 from stapy.debuginfo.symbols.table import MARKS
 from stapy.debuginfo.tracepoints.matching import Tracepoint, Tracepoints
 from stapy.debuginfo.units import KernelUnits
+from stapy.debuginfo.user.programs import Programs
 from stapy.diagnostics import Diagnostics
 from stapy.kernel.modules import module_name
 from stapy.kernel.release import install_command
@@ -53,6 +54,7 @@ class Debuginfo(KernelUnits):
         self._files = DebugFiles(self)
         self._types = TypeLookup(self, self._files, self._compiled)
         self._tracepoints = Tracepoints(self)
+        self.programs = Programs(cache, self.warn)
 
     def _compiled(self, headers: str) -> Path | None:
         """Compile headers for their types."""
@@ -73,6 +75,10 @@ class Debuginfo(KernelUnits):
         file of its ``module``.
         """
         return self._files.of(module, download=download)
+
+    def module_files(self) -> list[Path]:
+        """List files of the modules asked about, and of the programs."""
+        return super().module_files() + self.programs.files()
 
     # --- functions -------------------------------------------------------
 

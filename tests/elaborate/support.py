@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, TypeVar
 
+from stapy.cache import Cache
 from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.dwarf.query.answers import CodePlace
 from stapy.debuginfo.dwarf.query.spec import parse as parse_spec
@@ -16,6 +17,7 @@ from stapy.debuginfo.lookup.addresses import FunctionStart
 from stapy.debuginfo.lookup.line_pack import LineTable
 from stapy.debuginfo.sites import FunctionSite, Places
 from stapy.debuginfo.tracepoints.matching import Tracepoint
+from stapy.debuginfo.user.programs import Programs
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.elaborate import elaborate
 from stapy.ir.program import Program
@@ -127,6 +129,9 @@ class FakeDebuginfo:
     dwarf: Any = None  # a kernel without debug files
     warnings = 0
     btf = None
+
+    def __init__(self) -> None:
+        self.programs = Programs(Cache(Path("/nowhere"), enabled=False), print)
 
     @property
     def kernel(self) -> Kernel:

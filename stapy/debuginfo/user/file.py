@@ -1,0 +1,258 @@
+"""One ELF file that processes run or map: its segments, what it is, and the files that describe it.
+
+Only x86-64 files of 64 bits are read.  What is no such file is refused with a
+`UserFileError` that says what it is instead.
+"""
+
+from __future__ import annotations
+
+import struct
+from bisect import bisect_right
+from functools import cached_property
+from pathlib import Path
+
+from stapy.debuginfo.elf import EM_NAMES, ElfFile, build_id_of, mapped, parse_notes
+from stapy.debuginfo.errors import DebuginfoError
+from stapy.record import Record
+
+ET_EXEC, ET_DYN = 2, 3
+PT_LOAD, PT_DYNAMIC, PT_INTERP, PT_NOTE, PT_TLS = 1, 2, 3, 4, 7
+PF_X, PF_W = 1, 2
+EM_386, EM_X86_64 = 3, 62
+_DT_NEEDED, _DT_STRTAB, _DT_STRSZ, _DT_SONAME = 1, 5, 10, 14
+_DT_RPATH, _DT_RUNPATH, _DT_FLAGS_1 = 15, 29, 0x6FFFFFFB
+_DF_1_PIE = 0x08000000
+_MACHINES = {**EM_NAMES, EM_386: "i386", 40: "arm", 8: "mips", 2: "sparc"}
+_TYPES = {1: "an object file that was not linked", 4: "a core dump"}
+_STRINGS = frozenset((_DT_NEEDED, _DT_SONAME, _DT_RPATH, _DT_RUNPATH))
+
+
+class UserFileError(DebuginfoError):
+    """A file cannot be probed; the text says what it is, ``hint`` what could be done."""
+
+    def __init__(self, text: str, hint: str = "") -> None:
+        super().__init__(text)
+        self.hint = hint
+
+
+class Segment(Record):
+    """One program header."""
+
+    type: int
+    flags: int
+    offset: int
+    address: int
+    file_size: int
+    memory_size: int
+    alignment: int
+
+
+class Dynamic(Record):
+    """What the dynamic section says about other files."""
+
+    soname: str
+    needed: list[str]
+    rpath: str
+    runpath: str
+    is_pie: bool
+
+
+class UserFile:
+    """A program or a shared object.
+
+    Addresses are those of linking: a process has them moved by its load bias.
+    Offsets are places in the file, which is what uprobes are armed by.
+    """
+
+    def __init__(self, path: Path, elf: ElfFile) -> None:
+        self.path = path
+        self.elf = elf
+        self.segments = _segments(elf)
+        self._loads = sorted(
+            (row for row in self.segments if row.type == PT_LOAD), key=lambda row: row.address
+        )
+        self._starts = [row.address for row in self._loads]
+
+    @classmethod
+    def open(cls, path: Path) -> UserFile:
+        """Open a file; raises `UserFileError` for what is no program or library of ours."""
+        try:
+            with path.open("rb") as file:
+                _check(path, file.read(64))
+                file.seek(0)
+                elf = ElfFile(mapped(file), str(path))
+        except UserFileError:
+            raise
+        except DebuginfoError as error:
+            raise UserFileError(str(error)) from None
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or str(error)
+            raise UserFileError(f"{path}: {why}") from None
+        found = cls(path, elf)
+        if any(row.offset + row.file_size > len(elf.data) for row in found._loads):
+            raise UserFileError(f"'{path}' is damaged: its segments end outside of the file")
+        return found
+
+    # --- what it is ------------------------------------------------------
+
+    @cached_property
+    def build_id(self) -> str:
+        """The build-id as hex, "" when the file has none."""
+        found = self.elf.build_id()
+        if found or self.elf.sections:
+            return found
+        data = self.elf.data
+        for row in self.segments:  # sections are not needed to run
+            if row.type == PT_NOTE and row.offset + row.file_size <= len(data):
+                notes = bytes(data[row.offset : row.offset + row.file_size])
+                found = found or build_id_of(parse_notes(notes))
+        return found
+
+    @property
+    def is_fixed(self) -> bool:
+        """True for a program that runs at the addresses of linking (ET_EXEC)."""
+        return self.elf.type == ET_EXEC
+
+    @cached_property
+    def is_library(self) -> bool:
+        """True for what processes map besides their program: what has a name for that.
+
+        Libraries that can be run as well (libc.so.6) are libraries.
+        """
+        if self.is_fixed or self.dynamic.is_pie:
+            return False
+        interpreted = any(row.type == PT_INTERP for row in self.segments)
+        return bool(self.dynamic.soname) or not interpreted
+
+    @cached_property
+    def dynamic(self) -> Dynamic:
+        """What the dynamic section says; nothing for a static program."""
+        return _dynamic(self)
+
+    # --- addresses -------------------------------------------------------
+
+    def _load(self, address: int) -> Segment | None:
+        at = bisect_right(self._starts, address) - 1
+        if at < 0:
+            return None
+        row = self._loads[at]
+        return row if address < row.address + row.file_size else None
+
+    def offset_of(self, address: int) -> int | None:
+        """Where an address is in the file; None for what is not in it (.bss)."""
+        row = self._load(address)
+        return None if row is None else address - row.address + row.offset
+
+    def code_offset(self, address: int) -> int | None:
+        """The same of an address of code; None when it is not in an executable segment."""
+        row = self._load(address)
+        if row is None or not row.flags & PF_X:
+            return None
+        return address - row.address + row.offset
+
+    def address_of(self, offset: int) -> int | None:
+        """The address of what is at a place in the file, code first; None when none is there."""
+        found = None
+        for row in self._loads:
+            if row.offset <= offset < row.offset + row.file_size:
+                found = offset - row.offset + row.address
+                if row.flags & PF_X:
+                    break
+        return found
+
+    @property
+    def code(self) -> list[tuple[int, int]]:
+        """``(start, end)`` of each executable segment, as offsets in the file."""
+        return [(row.offset, row.offset + row.file_size) for row in self._loads if row.flags & PF_X]
+
+    def read(self, address: int, size: int) -> bytes:
+        """What the file has at an address; fewer bytes at the end of a segment."""
+        row = self._load(address)
+        if row is None:
+            return b""
+        at = address - row.address
+        size = min(size, row.file_size - at)
+        return bytes(self.elf.data[row.offset + at : row.offset + at + size])
+
+
+def _check(path: Path, head: bytes) -> None:
+    """Refuse what is not for us, by the first bytes of a file."""
+    if not head:
+        raise UserFileError(f"'{path}' is empty")
+    if head[:2] == b"#!":
+        raise UserFileError(f"'{path}' is a script, run by {_first_line(path)}")
+    if head[:4] != b"\x7fELF" or len(head) < 20:
+        raise UserFileError(f"'{path}' is no ELF file")
+    kind, machine = struct.unpack_from("<HH", head, 16)
+    if head[5] != 1:
+        raise UserFileError(f"'{path}' is for a big-endian machine")
+    name = _MACHINES.get(machine, f"machine {machine}")
+    if head[4] == 1 and machine in (EM_386, EM_X86_64):
+        word = "32-bit program" if machine == EM_386 else "32-bit (x32) program"
+        raise UserFileError(f"'{path}' is a {word}; stapy reads 64-bit programs only so far")
+    if machine != EM_X86_64:
+        raise UserFileError(f"'{path}' is for {name}, not for x86_64")
+    if head[4] != 2:
+        raise UserFileError(f"'{path}' is no 64-bit ELF file")
+    if kind not in (ET_EXEC, ET_DYN):
+        what = _TYPES.get(kind, f"an ELF file of type {kind}")
+        raise UserFileError(f"'{path}' is {what}, neither a program nor a shared library")
+
+
+def _first_line(path: Path) -> str:
+    with path.open("rb") as file:
+        line = file.readline(256)
+    return repr(line[2:].decode("utf-8", "replace").strip())
+
+
+def _segments(elf: ElfFile) -> list[Segment]:
+    data = elf.data
+    (table,) = struct.unpack_from("<Q", data, 32)
+    entry_size, count = struct.unpack_from("<HH", data, 54)
+    if count == 0xFFFF and elf.sections:
+        count = elf.sections[0].info
+    if count == 0:
+        return []
+    if entry_size != 56 or table + 56 * count > len(data):
+        raise UserFileError(f"{elf.name}: damaged table of segments")
+    found = []
+    for number in range(count):
+        type, flags, offset, address, _, file_size, memory_size, alignment = struct.unpack_from(
+            "<IIQQQQQQ", data, table + 56 * number
+        )
+        found.append(Segment(type, flags, offset, address, file_size, memory_size, alignment))
+    return found
+
+
+def _dynamic(file: UserFile) -> Dynamic:
+    data, strings = file.elf.data, b""
+    rows: list[tuple[int, int]] = []
+    for segment in file.segments:
+        if segment.type == PT_DYNAMIC:
+            end = min(segment.offset + segment.file_size, len(data))
+            size = max(0, end - segment.offset) // 16 * 16
+            for tag, value in struct.iter_unpack(
+                "<QQ", bytes(data[segment.offset : segment.offset + size])
+            ):
+                if tag == 0:
+                    break
+                rows.append((tag, value))
+    values = dict(rows)
+    if _DT_STRTAB in values:
+        strings = file.read(values[_DT_STRTAB], values.get(_DT_STRSZ, 0))
+
+    def text(offset: int) -> str:
+        end = strings.find(b"\0", offset)
+        if offset >= len(strings) or end < 0:
+            return ""
+        return strings[offset:end].decode("utf-8", "surrogateescape")
+
+    found = [(tag, text(value)) for tag, value in rows if tag in _STRINGS]
+    texts = dict(found)
+    return Dynamic(
+        texts.get(_DT_SONAME, ""),
+        [name for tag, name in found if tag == _DT_NEEDED and name],
+        texts.get(_DT_RPATH, ""),
+        texts.get(_DT_RUNPATH, ""),
+        bool(values.get(_DT_FLAGS_1, 0) & _DF_1_PIE),
+    )

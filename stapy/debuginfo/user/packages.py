@@ -1,0 +1,60 @@
+"""Which package brings what a program's file lacks, as a command to paste."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from stapy.kernel.release import distribution
+
+_SECONDS = 10
+
+
+def debug_command(path: Path) -> str:
+    """The command that installs the debug information of a file, "" when none is known.
+
+    It asks the package manager, which takes a while: for messages only.
+    """
+    system = distribution()
+    if system in ("debian", "ubuntu"):
+        package = _debian_package(path)
+        if not package:
+            return ""
+        return f"apt-get install {_debian_debug(package)}"
+    if system in ("fedora", "suse"):
+        package = _answer(["rpm", "-qf", "--qf", "%{NAME}", str(path)])
+        if not package or " " in package:
+            return ""
+        return f"{'dnf' if system == 'fedora' else 'zypper'} install {package}-debuginfo"
+    return ""
+
+
+def _debian_package(path: Path) -> str:
+    """The package that a file is of; its list may have the name from before ``/usr`` was merged."""
+    names = [str(path)]
+    if names[0].startswith("/usr/"):
+        names.append(names[0].removeprefix("/usr"))
+    for name in names:
+        package, found, _ = _answer(["dpkg-query", "-S", name]).partition(": ")
+        if found:
+            return package.partition(",")[0].partition(":")[0]
+    return ""
+
+
+def _debian_debug(package: str) -> str:
+    """The package with the debug files: a few have one in the main archive."""
+    for name in (f"{package}-dbg", package.rstrip("0123456789") + "-dbg"):
+        if _answer(["apt-cache", "show", "--no-all-versions", name]):
+            return name
+    return f"{package}-dbgsym"
+
+
+def _answer(command: list[str]) -> str:
+    """What a command prints, "" when there is no such command or it fails."""
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=_SECONDS, errors="replace"
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""

@@ -1,0 +1,102 @@
+"""The one facade of this folder: user programs by path, each opened once.
+
+    programs = Programs(cache, warn)
+    file = programs.open("/usr/bin/bash")          # raises UserFileError
+    table = programs.functions(file)               # a FunctionTable
+    table.named("readline"), table.matching("mall*"), table.nearest("realine")
+
+Nothing but `open` raises `DebuginfoError`: a damaged file is told of once, and what it
+would have said is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stapy.cache import Cache
+from stapy.debuginfo.errors import DebuginfoError
+from stapy.debuginfo.user.file import UserFile, UserFileError
+
+if TYPE_CHECKING:
+    from stapy.debuginfo.user.symbols import FunctionTable
+
+
+class Programs:
+    """What is known of the files of user programs."""
+
+    def __init__(self, cache: Cache, warn: Callable[[str], None]) -> None:
+        self._cache = cache
+        self._warn = warn
+        self._told: set[str] = set()
+        self._files: dict[str, UserFile | UserFileError] = {}
+        self._debug_files: dict[Path, Path | None] = {}
+        self._asked_servers: set[Path] = set()
+        self._functions: dict[tuple[Path, Path | None], FunctionTable] = {}
+
+    def warn(self, text: str) -> None:
+        """Tell of a file that is left out, once."""
+        if text not in self._told:
+            self._told.add(text)
+            self._warn(text)
+
+    def open(self, path: str) -> UserFile:
+        """Open a file by its path without links; raises `UserFileError` when it is not for us."""
+        found = self._files.get(path)
+        if found is None:
+            try:
+                found = UserFile.open(Path(path))
+            except UserFileError as error:
+                found = error
+            self._files[path] = found
+        if isinstance(found, UserFileError):
+            raise found
+        return found
+
+    def files(self) -> list[Path]:
+        """List what answers depend on: the files asked about and their debug files."""
+        found = [Path(path) for path in self._files]
+        return found + [path for path in self._debug_files.values() if path is not None]
+
+    def debug_file(self, file: UserFile, *, download: bool = False) -> Path | None:
+        """Find the separate debug file, on a server only with ``download``."""
+        from stapy.debuginfo.user.symbols import debug_file
+
+        known = self._debug_files.get(file.path)
+        fetch = download and known is None and file.path not in self._asked_servers
+        if file.path not in self._debug_files or fetch:
+            if fetch:
+                self._asked_servers.add(file.path)
+            try:
+                known = debug_file(file, self.warn, download=download)
+            except DebuginfoError as error:
+                self.warn(str(error))
+                known = None
+            self._debug_files[file.path] = known
+        return known
+
+    def functions(self, file: UserFile, *, download: bool = False) -> FunctionTable:
+        """List the functions of a file by its tables of symbols.
+
+        ``download`` is for a name that is not among those of a stripped file.
+        """
+        from stapy.debuginfo.user import symbols
+
+        debug = self.debug_file(file, download=download)
+        found = self._functions.get((file.path, debug))
+        if found is None:
+            try:
+                found = symbols.load(file, debug, self._cache)
+            except (DebuginfoError, OSError) as error:
+                self.warn(str(error))
+                found = symbols.nothing(file)
+            self._functions[file.path, debug] = found
+        return found
+
+    def missing_hint(self, file: UserFile) -> str:
+        """Say what to install for the debug information of a file; "" when nothing is known."""
+        from stapy.debuginfo.user.packages import debug_command
+
+        command = debug_command(file.path)
+        return f"its debug package has them: {command}" if command else ""

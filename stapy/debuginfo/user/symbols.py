@@ -1,0 +1,351 @@
+"""The functions of a user program's file by its tables of symbols, without debug information.
+
+The first of these that there is, and ``.dynsym`` in any case:
+
+1. ``.symtab`` of the separate debug file (`debug_file`);
+2. ``.symtab`` of the file itself;
+3. ``.gnu_debugdata``, an xz-packed ELF file with a ``.symtab`` of what ``.dynsym`` lacks.
+
+What was read is kept in the cache by build-id.
+"""
+
+from __future__ import annotations
+
+import struct
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from stapy.cache import Cache, file_identity, key_of
+from stapy.debuginfo import pack
+from stapy.debuginfo.elf import Buffer, ElfFile, inflate
+from stapy.debuginfo.errors import DebuginfoError
+from stapy.debuginfo.glob import has_wildcard, literal_prefix, matcher
+from stapy.debuginfo.loading import kept
+from stapy.debuginfo.user.file import PT_LOAD, UserFile
+
+_VERSION = 1
+_STT_FUNC, _STT_GNU_IFUNC = 2, 10
+_STB_LOCAL, _STB_WEAK = 0, 2
+_DEFAULT, _PROTECTED = 0, 3
+_ROW = struct.Struct("<IBBHQQ")
+
+# Flags of a name.
+GLOBAL, WEAK, EXPORTED, INDIRECT, OLD = 1, 2, 4, 8, 16
+
+
+class UserFunction(NamedTuple):
+    """One name of a function.
+
+    ``address`` is that of linking, ``offset`` the place in the file.  ``size`` is 0 when
+    the table does not tell.
+    """
+
+    name: str
+    address: int
+    offset: int
+    size: int
+    flags: int
+
+    @property
+    def is_global(self) -> bool:
+        """True for a name that other units of the program can link to (not ``static``)."""
+        return bool(self.flags & (GLOBAL | WEAK))
+
+    @property
+    def is_exported(self) -> bool:
+        """True for a name that other files can link to: it is in ``.dynsym``."""
+        return bool(self.flags & EXPORTED)
+
+    @property
+    def is_indirect(self) -> bool:
+        """True for an IFUNC: this is what chooses the function at the start of a program."""
+        return bool(self.flags & INDIRECT)
+
+    @property
+    def is_old(self) -> bool:
+        """True for the version of a name that only older programs link to (``f@VERSION``)."""
+        return bool(self.flags & OLD)
+
+
+class FunctionTable:
+    """All functions of one file.
+
+    ``source`` names the table that they are from.  ``complete`` is False when only exported
+    names are known, because the file was stripped.
+    """
+
+    def __init__(self, data: Buffer, file: UserFile) -> None:
+        parts = pack.decode(data)
+
+        def part(name: str) -> bytes:
+            start, end = parts.get(name, (0, 0))
+            return bytes(data[start:end])
+
+        text = part("names").decode("utf-8", "surrogateescape")
+        self._names = text.split("\n") if text else []
+        self._addresses = _numbers("Q", part("addresses"))
+        self._sizes = _numbers("Q", part("sizes"))
+        self._flags = part("flags")
+        self._order = _numbers("I", part("order"))
+        self.source = part("source").decode("utf-8", "surrogateescape")
+        self.complete = part("complete") == b"1"
+        self._file = file
+        self._starts: list[int] | None = None
+        counts = {len(self._addresses), len(self._sizes), len(self._flags), len(self._order)}
+        if counts != {len(self._names)} or any(n >= len(self._names) for n in self._order[:1]):
+            raise DebuginfoError("damaged index")
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def _row(self, number: int) -> UserFunction:
+        address = self._addresses[number]
+        offset = self._file.code_offset(address)
+        if offset is None:
+            raise DebuginfoError("damaged index")
+        return UserFunction(
+            self._names[number], address, offset, self._sizes[number], self._flags[number]
+        )
+
+    def named(self, name: str) -> list[UserFunction]:
+        """Functions of exactly this name, by address; the ones that new programs get first.
+
+        Several units may have a ``static`` function of one name.
+        """
+        low = bisect_left(self._names, name)
+        high = bisect_right(self._names, name, low)
+        found = [self._row(number) for number in range(low, high)]
+        return sorted(found, key=lambda row: (row.is_old, row.address))
+
+    def matching(self, pattern: str) -> list[UserFunction]:
+        """Functions whose name matches a pattern with ``* ? []``, by name; all names of each."""
+        if not has_wildcard(pattern):
+            return self.named(pattern)
+        prefix, match = literal_prefix(pattern), matcher(pattern)
+        low = bisect_left(self._names, prefix)
+        names = self._names
+        found = []
+        for number in range(low, len(names)):
+            name = names[number]
+            if not name.startswith(prefix):
+                break
+            if match(name):
+                found.append(self._row(number))
+        return found
+
+    def names(self) -> list[str]:
+        """All names, sorted; a name that several functions have is there as often."""
+        return self._names
+
+    def _by_address(self) -> list[int]:
+        if self._starts is None:
+            self._starts = [self._addresses[number] for number in self._order]
+        return self._starts
+
+    def aliases(self, address: int) -> list[str]:
+        """All names of the function that begins at an address, the best one first."""
+        starts = self._by_address()
+        low, high = bisect_left(starts, address), bisect_right(starts, address)
+        return [self._names[number] for number in self._order[low:high]]
+
+    def at(self, address: int) -> UserFunction | None:
+        """The function that an address lies in, by its best name; None where none is known.
+
+        A function of unknown size is its first byte: the hole behind it may be another
+        one's whose name was stripped.
+        """
+        starts = self._by_address()
+        at = bisect_right(starts, address) - 1
+        for _ in range(64):  # functions in functions are few
+            if at < 0:
+                return None
+            start = starts[at]
+            first = bisect_left(starts, start)
+            row = self._row(self._order[first])
+            if address < start + max(row.size, 1):
+                return row
+            at = first - 1
+        return None
+
+    def next_start(self, address: int) -> int | None:
+        """The address of the first function behind an address."""
+        starts = self._by_address()
+        at = bisect_right(starts, address)
+        return starts[at] if at < len(starts) else None
+
+    def nearest(self, name: str, limit: int = 3) -> list[str]:
+        """Names that a wrong one may have meant."""
+        from stapy.diagnostics.suggest import nearest
+
+        return nearest(name, set(self._names), limit)
+
+
+def load(file: UserFile, debug: Path | None, cache: Cache) -> FunctionTable:
+    """The functions of a file; ``debug`` is its separate debug file, None without one."""
+    size = len(file.elf.data)
+    name = (file.build_id, size) if file.build_id else file_identity(file.path)
+    extra = file_identity(debug) if debug is not None else ()
+    key = key_of("user-functions", _VERSION, *name, *extra)
+
+    def make() -> bytes:
+        return _encoded(file, debug)
+
+    try:
+        return FunctionTable(kept(cache, key, make), file)
+    except DebuginfoError:
+        return FunctionTable(make(), file)
+
+
+def nothing(file: UserFile) -> FunctionTable:
+    """The table of a file whose symbols cannot be read."""
+    return FunctionTable(_packed({}, ""), file)
+
+
+class _Names:
+    """Collects names of functions: each name of an address once."""
+
+    def __init__(self, file: UserFile) -> None:
+        self.rows: dict[tuple[str, int], tuple[int, int]] = {}
+        self._file = file
+
+    def add(self, elf: ElfFile, table: str, *, exported: bool = False, moved: int = 0) -> bool:
+        """Add the functions of a table; False when the file has no such table."""
+        found = False
+        inside = self._file.code_offset
+        for name, value, size, flags in _functions(elf, table, exported=exported):
+            found = True
+            address = value + moved
+            if inside(address) is None:
+                continue
+            known_size, known = self.rows.get((name, address), (0, 0))
+            self.rows[name, address] = max(size, known_size), flags | known
+        return found
+
+
+def _functions(elf: ElfFile, table: str, *, exported: bool) -> Iterator[tuple[str, int, int, int]]:
+    """``(name, value, size, flags)`` of the functions in a table that are defined there."""
+    section = elf.section(table)
+    if section is None or section.link >= len(elf.sections):
+        return
+    data, strings = elf.content(section), elf.content(elf.sections[section.link])
+    whole = len(data) - len(data) % _ROW.size
+    for name_at, info, other, index, value, size in _ROW.iter_unpack(data[:whole]):
+        kind = info & 15
+        if (kind != _STT_FUNC and kind != _STT_GNU_IFUNC) or not index:
+            continue
+        end = strings.find(b"\0", name_at)
+        if end <= name_at or name_at >= len(strings):
+            continue
+        word, flags = strings[name_at:end], 0
+        if b"@" in word:
+            word, _, version = word.partition(b"@")
+            flags |= 0 if version.startswith(b"@") else OLD
+        if not word or b"\n" in word:
+            continue
+        if kind == _STT_GNU_IFUNC:
+            flags |= INDIRECT
+        binding = info >> 4
+        if binding != _STB_LOCAL:
+            flags |= WEAK if binding == _STB_WEAK else GLOBAL
+            if exported and other & 3 in (_DEFAULT, _PROTECTED):
+                flags |= EXPORTED
+        yield word.decode("utf-8", "surrogateescape"), value, min(size, 1 << 62), flags
+
+
+def _encoded(file: UserFile, debug: Path | None) -> bytes:
+    names = _Names(file)
+    source = ""
+    for title, elf in _full_tables(file, debug):
+        if names.add(elf, ".symtab", moved=_moved(file, elf)):
+            source = title
+            break
+    names.add(file.elf, ".dynsym", exported=True)
+    return _packed(names.rows, source, f".dynsym of {file.path}")
+
+
+def _packed(
+    found: dict[tuple[str, int], tuple[int, int]], source: str, otherwise: str = ""
+) -> bytes:
+    rows = sorted(found.items())
+    order = sorted(range(len(rows)), key=lambda n: (rows[n][0][1], _rank(*rows[n][0], rows[n][1])))
+    return pack.encode(
+        {
+            "names": "\n".join(key[0] for key, _ in rows).encode("utf-8", "surrogateescape"),
+            "addresses": array("Q", [key[1] for key, _ in rows]).tobytes(),
+            "sizes": array("Q", [value[0] for _, value in rows]).tobytes(),
+            "flags": bytes(value[1] for _, value in rows),
+            "order": array("I", order).tobytes(),
+            "source": (source or otherwise).encode("utf-8", "surrogateescape"),
+            "complete": b"1" if source else b"",
+        }
+    )
+
+
+def _rank(name: str, _: int, row: tuple[int, int]) -> tuple[bool, bool, int, int, str]:
+    """Which of the names of one address is the best: what a person would call it."""
+    size, flags = row
+    return not size, bool(flags & OLD), -(flags & GLOBAL), name.count("_", 0, 2), name
+
+
+def _full_tables(file: UserFile, debug: Path | None) -> Iterator[tuple[str, ElfFile]]:
+    if debug is not None:
+        yield f".symtab of {debug}", ElfFile.open(debug)
+    yield f".symtab of {file.path}", file.elf
+    packed = file.elf.read(".gnu_debugdata")
+    if packed:
+        name = f".gnu_debugdata of {file.path}"
+        yield name, ElfFile(inflate(packed, "xz", name), name)
+
+
+def _moved(file: UserFile, elf: ElfFile) -> int:
+    """How far a file's addresses are from those of its debug file: prelink moves them."""
+    if elf is file.elf:
+        return 0
+    try:
+        theirs = UserFile(file.path, elf).segments
+    except DebuginfoError:
+        return 0
+    mine = [row.address for row in file.segments if row.type == PT_LOAD]
+    other = [row.address for row in theirs if row.type == PT_LOAD]
+    return mine[0] - other[0] if mine and len(mine) == len(other) else 0
+
+
+def debug_file(
+    file: UserFile, warn: Callable[[str], None], *, download: bool = False
+) -> Path | None:
+    """The separate debug file, from a server only with ``download``; None when there is none.
+
+    ``warn`` is told of files that belong to another build.
+    """
+    from stapy.debuginfo.dwarf.files.separate import separate_files
+
+    for path in separate_files(file.elf, file.path):
+        try:
+            other = ElfFile.open(path).build_id()
+        except DebuginfoError as error:
+            warn(str(error))
+            continue
+        if not file.build_id or not other or other == file.build_id:
+            return path
+        warn(f"{path} belongs to another build: its build-id is {other}, not {file.build_id}")
+    if not download or not file.build_id:
+        return None
+    from stapy.debuginfo.dwarf.files.debuginfod import fetch
+    from stapy.terminal import progress
+
+    found, problems = fetch(file.build_id, str(file.path), progress.tell)
+    for problem in problems:
+        warn(problem)
+    return found
+
+
+def _numbers(code: str, data: bytes) -> array[int]:
+    numbers: array[int] = array(code)
+    try:
+        numbers.frombytes(data)
+    except ValueError:
+        raise DebuginfoError("damaged index") from None
+    return numbers
