@@ -170,6 +170,12 @@ class FunctionTable:
             at = first - 1
         return None
 
+    def last_start(self, address: int) -> int | None:
+        """The address of the last function at or before an address."""
+        starts = self._by_address()
+        at = bisect_right(starts, address)
+        return starts[at - 1] if at else None
+
     def next_start(self, address: int) -> int | None:
         """The address of the first function behind an address."""
         starts = self._by_address()

@@ -1,0 +1,68 @@
+"""Proves that an address is where an instruction begins.
+
+The kernel checks nothing: a breakpoint inside of an instruction breaks each process that runs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from stapy.debuginfo.user import x86
+from stapy.debuginfo.user.file import UserFile
+from stapy.debuginfo.user.symbols import FunctionTable
+
+_MOST = 1 << 20  # bytes that are decoded for one address
+_PIECE = 4096
+
+
+class NoBoundary(Exception):
+    """Nothing may be armed at an address; the text says why."""
+
+
+def check(
+    file: UserFile,
+    functions: FunctionTable,
+    address: int,
+    row_before: Callable[[int], int | None] = lambda _: None,
+) -> None:
+    """Raise `NoBoundary` unless an instruction begins at ``address``.
+
+    It is decoded from the nearest place that is known to begin one: a function, or what
+    ``row_before`` gives (the last row of the line table at or before an address).
+    """
+    if file.code_offset(address) is None:
+        what = "is not in its code" if file.offset_of(address) is not None else "is not in it"
+        raise NoBoundary(f"{address:#x} {what}: '{file.path}'")
+    starts = [functions.last_start(address), row_before(address)]
+    known = [start for start in starts if start is not None and start <= address]
+    if not known or address - max(known) > _MOST:
+        raise NoBoundary(
+            f"{address:#x} cannot be shown to begin an instruction of '{file.path}': "
+            "no function is known before it"
+        )
+    before = start_of(file, max(known), address)
+    if before is None:
+        raise NoBoundary(f"what is before {address:#x} in '{file.path}' cannot be decoded")
+    if before != address:
+        raise NoBoundary(
+            f"{address:#x} is not the beginning of an instruction of '{file.path}' ({before:#x} is)"
+        )
+
+
+def start_of(file: UserFile, known: int, address: int) -> int | None:
+    """Where the instruction begins that ``address`` is in; ``known`` is one before it.
+
+    None when there is something between the two that is no instruction.
+    """
+    at = known
+    code, base = b"", known
+    while at < address:
+        if at + x86.LONGEST > base + len(code):
+            base, code = at, file.read(at, _PIECE)
+        found = x86.decode(code, at - base)
+        if found is None:
+            return None
+        if at + found.length > address:
+            return at
+        at += found.length
+    return at

@@ -1,0 +1,169 @@
+"""Lengths of instructions against objdump, and which addresses may be armed."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from stapy.cache import Cache
+from stapy.debuginfo.user import boundaries, x86
+from stapy.debuginfo.user.programs import Programs
+from tests.debuginfo.user.sources import PROGRAM, compiled, run
+
+LINE = re.compile(r"^\s*([0-9a-f]+):\t((?:[0-9a-f]{2} )+)\s*(.*)$", re.M)
+BRANCH = re.compile(r"(?:bnd |notrack |addr32 )?(j\w+|call|loop\w*)\s+([0-9a-f]+)\b")
+
+# What compilers seldom make: VEX, EVEX, XOP, SSE4a, moves of control registers, wide constants.
+RARE = r"""
+	.text
+	.globl main
+	.type main, @function
+main:	vzeroupper
+	vaddps 0x40(%rax,%rbx,4), %ymm1, %ymm2
+	vaddps 0x40(%rax,%rbx,4), %zmm1, %zmm2{%k1}
+	vpshufd $1, %xmm1, %xmm2
+	vpternlogd $5, 0x12345(%rip), %zmm3, %zmm4
+	vpalignr $4, %ymm1, %ymm2, %ymm3
+	vpinsrw $1, %eax, %xmm1, %xmm2
+	kmovw %k1, %eax
+	extrq $1, $2, %xmm1
+	insertq $1, $2, %xmm1, %xmm2
+	vprotb $3, %xmm1, %xmm2
+	bextr $0x12345678, %eax, %ebx
+	mov %cr0, %rax
+	mov %rax, %cr8
+	movabs $0x123456789abcdef0, %rax
+	movabs 0x123456789abcdef0, %al
+	addr32 mov 0x12345678(%eax), %eax
+	movw $0x1234, (%rax)
+	testb $1, 3(%rax)
+	testw $1, 3(%rax)
+	testl $1, 3(%rax)
+	notl 3(%rax)
+	enter $16, $1
+	ret $8
+	lock cmpxchg %rbx, (%rcx)
+	cmpxchg16b (%rdi)
+	xbegin .Lhere
+.Lhere:	pushw $0x1234
+	pushq $0x12345
+	imul $0x1234, %ax, %bx
+	imul $0x1234567, %eax, %ebx
+	shld $3, %eax, %ebx
+	pextrw $2, %xmm1, %eax
+	crc32b %al, %ebx
+	palignr $3, %xmm1, %xmm2
+	endbr64
+	nopw 0x0(%rax,%rax,1)
+	.byte 0x66, 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0
+	jmp *main(,%rax,8)
+	notrack jmp *%rax
+	call *8(%rsp)
+	loop main
+	jrcxz main
+	ud2
+	.size main, .-main
+	.section .note.GNU-stack,"",@progbits
+"""
+
+
+def _compare(path: Path, least: int) -> None:
+    """Decode every instruction of a file beside objdump."""
+    if shutil.which("objdump") is None:
+        pytest.skip("needs objdump")
+    rows = LINE.findall(run("objdump", "-d", "-w", "-j", ".text", str(path)))
+    assert len(rows) > least
+    for address, code, text in rows:
+        data = bytes.fromhex(code)
+        found = x86.decode(data + b"\x90" * 16)
+        assert found is not None, text
+        assert found.length == len(data), f"{address}: {code} {text}"
+        branch = BRANCH.match(text)
+        target = None if found.target is None else int(address, 16) + found.target
+        if "xbegin" not in text:
+            assert target == (int(branch[2], 16) if branch else None), f"{address}: {code} {text}"
+        assert found.is_endbr == (text.strip() == "endbr64")
+
+
+def test_lengths_are_those_of_objdump(tmp_path: Path) -> None:
+    _compare(compiled(tmp_path, PROGRAM, "-O2", "-static", "-fcf-protection"), 10000)
+
+
+def test_rare_instructions_have_their_lengths(tmp_path: Path) -> None:
+    text = tmp_path / "rare.s"
+    text.write_text(RARE)
+    run("gcc", "-c", str(text), "-o", str(tmp_path / "rare.o"))
+    _compare(tmp_path / "rare.o", 40)
+
+
+def test_what_is_cut_off_or_no_instruction_is_none() -> None:
+    for text in (
+        "",
+        "66",
+        "48",
+        "0f",
+        "e8 00 00",
+        "06",
+        "0f 0a",
+        "c4",
+        "62 f1",
+        "8f e8",
+        "66" * 16,
+    ):
+        assert x86.decode(bytes.fromhex(text)) is None, text
+
+
+@pytest.mark.parametrize(
+    ("code", "emulated", "refused"),
+    [
+        ("90", True, False),
+        ("55", True, False),
+        ("41 57", True, False),
+        ("48 55", False, False),
+        ("e8 00 00 00 00", True, False),
+        ("66 e8 00 00 00 00", False, False),
+        ("eb 00", True, False),
+        ("0f 84 00 00 00 00", True, False),
+        ("74 00", True, False),
+        ("c3", False, False),
+        ("f3 0f 1e fa", False, False),
+        ("0f 1f 44 00 00", False, False),
+        ("48 83 ec 08", False, False),
+        ("f0 0f b1 0a", False, True),
+        ("2e 66 0f 1f 84 00 00 00 00 00", False, True),
+        ("cc", False, True),
+        ("f4", False, True),
+    ],
+)
+def test_what_a_breakpoint_costs_is_known(code: str, emulated: bool, refused: bool) -> None:
+    found = x86.decode(bytes.fromhex(code))
+    assert found is not None
+    assert (found.is_emulated, found.is_refused) == (emulated, refused)
+
+
+def test_only_beginnings_of_instructions_may_be_armed(tmp_path: Path) -> None:
+    programs = Programs(Cache(tmp_path / "cache"), pytest.fail)
+    path = compiled(tmp_path, PROGRAM, "-O2", "-g")
+    file = programs.open(str(path))
+    table = programs.functions(file)
+    (main,) = table.named("main")
+    rows = LINE.findall(run("objdump", "-d", "-w", "-j", ".text", str(path)))
+    begins = {int(address, 16) for address, _, _ in rows}
+    for address in range(main.address, main.address + main.size):
+        if address in begins:
+            boundaries.check(file, table, address)
+        else:
+            with pytest.raises(boundaries.NoBoundary, match="not the beginning of an instruction"):
+                boundaries.check(file, table, address)
+    with pytest.raises(boundaries.NoBoundary, match="is not in it"):
+        boundaries.check(file, table, 1 << 40)
+    with pytest.raises(boundaries.NoBoundary, match="is not in its code"):
+        boundaries.check(file, table, _data(path))
+
+
+def _data(path: Path) -> int:
+    rows = (line.split() for line in run("nm", str(path)).splitlines())
+    return next(int(row[0], 16) for row in rows if row[-1] == "_DYNAMIC")
