@@ -20,10 +20,10 @@ def elaborate(scripts: list[Script], services: Services) -> Program | None:
     ``scripts`` are the user's: the main one first, then those of -E.  What
     they need of the library is pulled in.
     """
-    from stapy.elaborate.assemble import assemble
-    from stapy.elaborate.optimise import optimise
-    from stapy.elaborate.resolve import Resolver
-    from stapy.elaborate.settle import settle
+    from stapy.elaborate.analyse.optimise import optimise
+    from stapy.elaborate.analyse.settle import settle
+    from stapy.elaborate.assemble.handlers import assemble
+    from stapy.elaborate.lower.resolve import Resolver
 
     lowered = Resolver(services).run(scripts)
     typed = settle(optimise(lowered, services), services)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stapy.debuginfo import ctypes
-from stapy.elaborate.privilege import STAPUSR
+from stapy.elaborate.names.privilege import STAPUSR
 from stapy.ir import program as p
 from stapy.ir.walk import walk
 
 if TYPE_CHECKING:
-    from stapy.elaborate.lowered import Lowered, LoweredProbe
-    from stapy.elaborate.resolve import Resolver
+    from stapy.elaborate.lower.lowered import Lowered, LoweredProbe
+    from stapy.elaborate.lower.resolve import Resolver
     from stapy.elaborate.typevars import TypeTable
     from stapy.ir.scope import TargetScope
     from stapy.parse.nodes import FunctionDecl, Script
@@ -24,7 +24,7 @@ def list_points(scripts: list[Script], services: Services, variables: bool) -> l
     An alias is listed under its own name, everything else as it was resolved.
     With -v the variables are followed by the source that told of them.
     """
-    from stapy.elaborate.resolve import Resolver
+    from stapy.elaborate.lower.resolve import Resolver
 
     resolver = Resolver(services, only_names=not variables)
     if variables:
@@ -55,7 +55,7 @@ def _names(scripts: list[Script], resolver: Resolver) -> list[str]:
 def _infer(lowered: Lowered, services: Services) -> None:
     """Types of the locals; what does not fit is of no interest in a list."""
     from stapy.diagnostics import Diagnostics
-    from stapy.elaborate.types import Inference
+    from stapy.elaborate.analyse.types import Inference
 
     inference = Inference(lowered.types, Diagnostics(services.sources))
     for raw in lowered.probes:
@@ -124,7 +124,7 @@ def _targets(scope: TargetScope) -> str:
 def dump(what: str, services: Services) -> list[str]:
     """``probe-types``, ``probe-aliases`` or ``functions``."""
     if what == "probe-types":
-        from stapy.probes import families
+        from stapy.probes.families import families
         from stapy.probes.family import is_unprivileged
 
         everything = services.options.privilege != STAPUSR
@@ -160,7 +160,7 @@ def _functions(services: Services) -> list[str]:
 
 
 def _signature(decl: FunctionDecl) -> str:
-    from stapy.elaborate.syntax import markers
+    from stapy.elaborate.names.syntax import markers
 
     params = ", ".join(f"{x.name}:{x.type or 'unknown'}" for x in decl.params)
     text = f"{decl.name}:{decl.type or 'unknown'} ({params})"

@@ -1,6 +1,6 @@
 """Type variables: names such as ``?7`` that stand for a type until inference has found it.
 
-A union-find over names.  The concrete names are those of ``program.py``
+A union-find over names.  The concrete names are those of ``ir/program.py``
 ("long", "string", "stats", "void"); the first place that gave a variable its
 type is kept, so that a conflict can show both places.
 """

@@ -1,7 +1,7 @@
 """The small interface behind which every kind of probe lives.
 
-A family is one module in this package, one header ``runtime/probes/<name>.h`` and one
-test ``tests/probes/test_<name>.py``.  The registry in ``__init__`` lists them.
+A family is one module (or folder) in ``families/``, one header ``runtime/probes/<name>.h`` and one
+test ``tests/probes/test_<name>.py``.  The registry in ``families/__init__.py`` lists them.
 """
 
 from __future__ import annotations

@@ -339,7 +339,7 @@ class Session(Messages):
         self.at_pass = 2
         timer = PassTimer()
         from stapy.elaborate import elaborate
-        from stapy.elaborate.binaries import take_along
+        from stapy.elaborate.assemble.binaries import take_along
 
         program = elaborate(scripts, services)
         if program is not None and self.options.last_pass > 2:

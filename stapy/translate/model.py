@@ -286,7 +286,7 @@ class _Sites:
 
     def families(self) -> list[dict[str, Any]]:
         """One entry per family that the program uses."""
-        from stapy.probes import families
+        from stapy.probes.families import families
 
         registry = {item.name: item for item in families()}
 

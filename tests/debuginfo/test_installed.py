@@ -20,7 +20,7 @@ from stapy.debuginfo.symbols.table import PackedSymbols, is_function, section_of
 from stapy.debuginfo.tracepoints.systems import image_systems, trace_systems
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.kernel import Kernel, find_kernel, installed_releases
-from stapy.probes.blacklist import reason
+from stapy.probes.blocklist import reason
 
 from .elfwriter import ElfWriter
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from stapy.diagnostics import NOWHERE, Span
-from stapy.elaborate.fold import constant, fold, wrap
-from stapy.elaborate.printing import FormatError, parse_format, wants
-from stapy.elaborate.syntax import markers
+from stapy.elaborate.lower.fold import constant, fold, wrap
+from stapy.elaborate.lower.printing import FormatError, parse_format, wants
+from stapy.elaborate.names.syntax import markers
 from stapy.elaborate.typevars import TypeTable
 from stapy.ir import program as p
 from stapy.ir.walk import fingerprint, walk

@@ -15,14 +15,14 @@ from stapy import cli
 from stapy.cache import Cache
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.elaborate import elaborate, listing
-from stapy.elaborate.privilege import FREE
-from stapy.elaborate.syntax import called, markers, walk
+from stapy.elaborate.names.privilege import FREE
+from stapy.elaborate.names.syntax import called, markers, walk
 from stapy.options import Options
 from stapy.parse import nodes as n
 from stapy.parse import open_library, parse_script
 from stapy.parse.facts import PreprocessFacts
 from stapy.parse.library import Library
-from stapy.probes import families
+from stapy.probes.families import families
 from stapy.services import Services
 from tests.elaborate.support import FakeDebuginfo
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stapy.diagnostics import Diagnostics, SourceMap
-from stapy.elaborate.check import settings
+from stapy.elaborate.analyse.check import settings
 from stapy.ir import program as p
 
 GLOBALS = [

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stapy.probes import by_name, families
+from stapy.probes.families import by_name, families
 from tests.elaborate.support import run
 
 

@@ -13,7 +13,8 @@ import pytest
 from stapy.debuginfo.dwarf.query.answers import CodePlace
 from stapy.debuginfo.sites import FunctionSite
 from stapy.options import Options
-from stapy.probes import blacklist, dwarfpoints
+from stapy.probes import blocklist
+from stapy.probes.families.kprobe import places
 from stapy.vm import kernels
 from tests import debugpackage
 
@@ -48,15 +49,15 @@ def place(file: str, **what: bool) -> FunctionSite:
 def test_nothing_of_these_files_but_in_guru_mode(file: str, shape: dict[str, bool]) -> None:
     site = place(file, **shape)
     for is_return in (False, True):
-        why = dwarfpoints.refusal(site, is_return, Services(False))
-        assert why == blacklist.of_file(file) != ""
-        assert blacklist.hint(f"'harmless' must not be probed: {why}").startswith("-g lifts")
-        assert dwarfpoints.refusal(site, is_return, Services(True)) == ""
+        why = places.refusal(site, is_return, Services(False))
+        assert why == blocklist.of_file(file) != ""
+        assert blocklist.hint(f"'harmless' must not be probed: {why}").startswith("-g lifts")
+        assert places.refusal(site, is_return, Services(True)) == ""
 
 
 @pytest.mark.parametrize("file", ["fs/open.c", "kernel/trace/ftrace.c", "kernel/kprobes.cc", ""])
 def test_other_files(file: str) -> None:
-    assert dwarfpoints.refusal(place(file), False, Services(False)) == ""
+    assert places.refusal(place(file), False, Services(False)) == ""
 
 
 @pytest.mark.parametrize(
@@ -66,7 +67,7 @@ def test_sections(section: str) -> None:
     """What the kernel itself refuses stays refused in guru mode."""
     site = FunctionSite("harmless", None, None, "btf", section)
     for guru in (False, True):
-        assert dwarfpoints.refusal(site, False, Services(guru))
+        assert places.refusal(site, False, Services(guru))
 
 
 def listed(release: str, *words: str) -> list[str]:
@@ -107,4 +108,4 @@ def test_real_kernels(release: str) -> None:
     found = listed(release, "-g", "-l", 'kernel.function("*@kernel/kprobes.c").call')
     names = [line.partition('"')[2].partition("@")[0] for line in found]
     assert len(names) > 40
-    assert [name for name in names if not blacklist.reason(name, False)] == []
+    assert [name for name in names if not blocklist.reason(name, False)] == []

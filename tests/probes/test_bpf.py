@@ -9,8 +9,8 @@ import pytest
 
 from stapy.kernel import bpf as running
 from stapy.kernel.target import Kernel
-from stapy.probes import by_name
-from stapy.probes.bpf import TYPES
+from stapy.probes.families import by_name
+from stapy.probes.families.bpf import TYPES
 from tests.elaborate.support import run
 from tests.probes.test_begin_end import rows
 

@@ -19,7 +19,7 @@ from stapy.ir.program import (
     MemoryRead,
     NotKnown,
 )
-from stapy.probes.kprobe import FAMILY, KprobeSite
+from stapy.probes.families.kprobe.functions import FAMILY, KprobeSite
 from tests.elaborate import support as s
 from tests.translate.support import translated
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stapy.ir.program import BinaryOp, Const, ContextValue, Expr
-from stapy.probes import abi, blacklist
+from stapy.probes import abi, blocklist
 from tests.elaborate import support as s
 from tests.probes.test_begin_end import rows
 
@@ -83,7 +83,7 @@ def test_absolute_addresses_are_for_gurus() -> None:
     ],
 )
 def test_blacklist(name: str, is_return: bool, refused: bool) -> None:
-    assert bool(blacklist.reason(name, is_return)) is refused
+    assert bool(blocklist.reason(name, is_return)) is refused
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_blacklist(name: str, is_return: bool, refused: bool) -> None:
     ],
 )
 def test_not_even_in_guru_mode(name: str, is_return: bool, refused: bool) -> None:
-    assert bool(blacklist.never(name, is_return)) is refused
+    assert bool(blocklist.never(name, is_return)) is refused
 
 
 def where(value: Expr | None) -> str:

@@ -20,9 +20,9 @@ from stapy.debuginfo.symbols.table import LineSymbols, elf_lines
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.parse import parse_script
 from stapy.parse.facts import PreprocessFacts
-from stapy.probes import catalogue, listed
+from stapy.probes.families.kprobe.functions import FAMILY
 from stapy.probes.family import PointError
-from stapy.probes.kprobe import FAMILY
+from stapy.probes.listing import catalogue, scan
 from tests.debuginfo.btfwriter import BtfWriter
 from tests.debuginfo.dwarf.samples import compiled
 from tests.debuginfo.world import make_debuginfo, make_kernel
@@ -125,7 +125,7 @@ def test_a_list_is_what_resolving_gives(info: Debuginfo, guru: bool) -> None:
         for file in FILES:
             for tail in TAILS:
                 text = f'kernel.function("{name}{file}"){tail}'
-                found = sorted(set(listed.lines(point_of(text), asked) or []))
+                found = sorted(set(scan.lines(point_of(text), asked) or []))
                 assert found == resolved(text, asked), text
                 seen += len(found)
     assert seen > 50
@@ -167,19 +167,19 @@ def test_what_the_lists_are_about(info: Debuginfo) -> None:
     ],
 )
 def test_what_is_resolved_after_all(info: Debuginfo, text: str) -> None:
-    assert listed.lines(point_of(text), services(info)) is None
+    assert scan.lines(point_of(text), services(info)) is None
 
 
 def test_a_damaged_catalogue_is_made_anew(info: Debuginfo) -> None:
     asked = services(info)
     point = point_of('kernel.function("*")')
-    before = listed.lines(point, asked)
+    before = scan.lines(point, asked)
     assert before
     for path in (info.cache.root / "debuginfo").glob("*/*"):
         if path.suffix != ".sum":
             data = path.read_bytes()
             info.cache.put_bytes("debuginfo", path.name, data[: len(data) // 2])
-    assert listed.lines(point, asked) == before
+    assert scan.lines(point, asked) == before
 
 
 def test_every_file_that_decides_a_list_is_in_its_key(

@@ -14,7 +14,7 @@ from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
 from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.sites import FunctionSite
 from stapy.ir.program import PER_CPU, ModuleAddress
-from stapy.probes.dwarfvars import global_variable
+from stapy.probes.values.variables import global_variable
 from tests.debuginfo.dwarf import samples
 from tests.debuginfo.dwarf.test_kernel import opened
 from tests.elaborate import support as s

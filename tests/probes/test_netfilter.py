@@ -9,8 +9,8 @@ import pytest
 from stapy.diagnostics import NOWHERE
 from stapy.kernel.config import Config
 from stapy.parse import nodes as n
+from stapy.probes.families.netfilter import FAMILY, INT_MAX, INT_MIN
 from stapy.probes.family import PointError
-from stapy.probes.netfilter import FAMILY, INT_MAX, INT_MIN
 from tests.elaborate.support import FakeDebuginfo, Result, run
 from tests.probes.test_begin_end import rows
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from stapy.debuginfo.user import search
-from stapy.probes import by_name
+from stapy.probes.families import by_name
 from stapy.translate import manifest
 from tests.elaborate.support import run
 from tests.probes.test_begin_end import rows

@@ -11,9 +11,9 @@ from stapy.debuginfo import units as opening
 from stapy.debuginfo.facade import Debuginfo
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.kernel.target import Kernel
-from stapy.probes import listed
-from stapy.probes import units as units_module
-from stapy.probes.units import Opened, Stored, units
+from stapy.probes.listing import scan
+from stapy.probes.listing import store as units_module
+from stapy.probes.listing.store import Opened, Stored, units
 from tests.debuginfo.dwarf.samples import compiled
 from tests.debuginfo.world import make_kernel
 
@@ -55,7 +55,7 @@ def test_lists_of_modules(kernel: Kernel, tmp_path: Path, monkeypatch: pytest.Mo
     assert any("tiny@" in line for line in expected[1])
 
     def listed_by(info: Debuginfo) -> list[list[str]]:
-        found = [listed.lines(point_of(text), services(info)) for text in TEXTS]
+        found = [scan.lines(point_of(text), services(info)) for text in TEXTS]
         return [sorted(set(lines or [])) for lines in found]
 
     assert listed_by(info_of(kernel, tmp_path)) == expected
@@ -63,7 +63,7 @@ def test_lists_of_modules(kernel: Kernel, tmp_path: Path, monkeypatch: pytest.Mo
     again = info_of(kernel, tmp_path)
     monkeypatch.setattr(opening, "load_module", None)
     for text, lines in zip(TEXTS[:4], expected, strict=False):
-        assert sorted(set(listed.lines(point_of(text), services(again)) or [])) == lines
+        assert sorted(set(scan.lines(point_of(text), services(again)) or [])) == lines
     files = {path.name for path in again.module_files()}
     assert files == {"fuse-x.ko", "one.ko", "modules.dep"}
 

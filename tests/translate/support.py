@@ -9,7 +9,7 @@ from typing import Any
 from stapy.cli import parse as parse_options
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.elaborate import elaborate
-from stapy.elaborate.binaries import take_along
+from stapy.elaborate.assemble.binaries import take_along
 from stapy.ir.program import Program
 from stapy.options import Options
 from stapy.parse import parse_script

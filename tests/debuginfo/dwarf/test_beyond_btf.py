@@ -12,7 +12,7 @@ from stapy.debuginfo.dwarf.read.types import Types
 from stapy.debuginfo.dwarf.read.variables import in_scope
 from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.facade import Debuginfo
-from stapy.probes.dwarfvalues import describe
+from stapy.probes.values.location import describe
 from stapy.record import replace
 
 from .samples import LINKED, RELOCATABLE, compiled

@@ -20,12 +20,12 @@ from stapy.debuginfo.dwarf.read.units import Info
 from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.diagnostics import NOWHERE
-from stapy.elaborate.chains import Place
-from stapy.elaborate.pretty import _Writer
+from stapy.elaborate.lower.chains import Place
+from stapy.elaborate.lower.pretty import _Writer
 from stapy.ir.program import Expr
-from stapy.probes.dwarfmachine import Machine
-from stapy.probes.dwarfnumbers import Unavailable, address_of, const
-from stapy.probes.dwarfvalues import _in_pieces
+from stapy.probes.values.evaluate import Machine
+from stapy.probes.values.location import _in_pieces
+from stapy.probes.values.numbers import Unavailable, address_of, const
 from tests.debuginfo.elfwriter import ElfWriter
 
 UNIT, FIRST = 11, 12  # of a version 4 header; the unit's own entry is one byte

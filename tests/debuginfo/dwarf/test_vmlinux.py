@@ -12,7 +12,7 @@ from stapy.debuginfo.dwarf.query.spec import parse
 from stapy.debuginfo.dwarf.read.ranges import entry_address
 from stapy.debuginfo.facade import Debuginfo
 from stapy.diagnostics import Diagnostics, SourceMap
-from stapy.probes import listed
+from stapy.probes.listing import scan
 
 from .oracle import opened, text
 from .test_kernel import statements_by_definition
@@ -49,7 +49,7 @@ def test_lists_are_what_resolving_gives(info: Debuginfo, text: str) -> None:
     from tests.probes.test_listed import point_of, resolved, services
 
     asked = services(info)
-    found = listed.lines(point_of(text), asked)
+    found = scan.lines(point_of(text), asked)
     assert found is not None
     assert sorted(set(found)) == resolved(text, asked)
 

@@ -1,0 +1,213 @@
+"""Types, once the unused code is gone: a lowered program to a typed one, or to messages."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+from stapy.diagnostics import Diagnostics
+from stapy.elaborate.analyse import check, entryvars, ruledout, unresolved, unused
+from stapy.elaborate.analyse.typed import Typed, TypedProbe
+from stapy.elaborate.analyse.types import Inference
+from stapy.elaborate.lower.fold import fold
+from stapy.elaborate.lower.lowered import Lowered, LoweredProbe
+from stapy.ir import program as p
+from stapy.ir.effects import CallGraph
+from stapy.ir.walk import transform, walk
+
+if TYPE_CHECKING:
+    from stapy.services import Services
+
+
+def settle(lowered: Lowered, services: Services) -> Typed | None:
+    """Find all types; None when there are errors."""
+    return _Settling(lowered, services).run()
+
+
+class _Settling:
+    """The state of finding the types of one program."""
+
+    def __init__(self, lowered: Lowered, services: Services) -> None:
+        self._lowered = lowered
+        self._probes = lowered.probes
+        self._functions = lowered.functions
+        self._services = services
+        self._diagnostics = services.diagnostics
+        self._inference = Inference(lowered.types, services.diagnostics)
+        self._inference.ctype = lowered.values.ctype
+
+    def run(self) -> Typed | None:
+        """The typed program; None when there are errors."""
+        before = len(self._diagnostics.errors)
+        self._pending()
+        self._infer(quiet=before > 0)
+        if self._diagnostics.errors:
+            return None
+        self._settle()
+        lowered = self._lowered
+        library = self._library_globals()
+        unused.type_errors(lowered.dropped, lowered.types, self._diagnostics, library)
+        if self._diagnostics.errors:
+            return None
+        functions = [item.function for item in self._functions]
+        graph = CallGraph(functions, lowered.symbols.by_name())
+        for body, _ in self._bodies():
+            check.loops(body, graph, self._diagnostics)
+            check.slices(body, self._diagnostics)
+        return Typed(
+            [self._probe(raw) for raw in self._probes],
+            functions,
+            graph,
+            self._embedded(),
+            lowered.symbols,
+            lowered.values,
+            lowered.points,
+        )
+
+    def _bodies(self) -> list[tuple[Any, p.Function | None]]:
+        found: list[tuple[Any, p.Function | None]] = []
+        for raw in self._probes:
+            found.append((raw.body, None))
+            if raw.condition is not None:
+                found.append((raw.condition, None))
+            if raw.slots is not None:
+                found += [(value, None) for value in raw.slots.values]
+        for item in self._functions:
+            if item.function.body is not None:
+                found.append((item.function.body, item.function))
+        return found
+
+    def _pending(self) -> None:
+        verbose = self._services.options.verbose[1] > 0
+        kept = unresolved.leave_out(self._probes, verbose, self._diagnostics)
+        self._probes = kept
+        if self._services.options.skip_badvars:
+            for raw in self._probes:
+                raw.body = unresolved.skip(raw.body, self._diagnostics)
+                if raw.slots is not None:
+                    values = raw.slots.values
+                    raw.slots.values = [unresolved.skip(v, self._diagnostics) for v in values]
+            for item in self._functions:
+                if item.function.body is not None:
+                    item.function.body = unresolved.skip(item.function.body, self._diagnostics)
+        check.pending([body for body, _ in self._bodies()], self._diagnostics)
+
+    def _infer(self, quiet: bool) -> None:
+        bodies = self._bodies()
+        for body, function in bodies:
+            self._inference.body(body, function)
+        for raw in self._probes:
+            if raw.condition is not None:
+                self._inference.expect(raw.condition, p.LONG)
+        self._inference.finish()
+        if quiet or self._diagnostics.errors:
+            return
+        # SystemTap drops much of this later: a type that only dropped code tells is one.
+        unused.infer(
+            self._lowered.dropped, self._lowered.types, Diagnostics(self._diagnostics.sources)
+        )
+        library = self._library_globals()
+        if self._lowered.ruled_out:
+            trial = Inference(self._lowered.types, Diagnostics(self._diagnostics.sources))
+            for body, _ in bodies:
+                trial.unresolved(body, library)
+            if trial.diagnostics.errors:
+                ruledout.infer(self._lowered)
+        for raw in self._probes:
+            known = functools.partial(entryvars.find, self._lowered.points, raw.derived.chain)
+            for value in [raw.body, *(raw.slots.values if raw.slots is not None else ())]:
+                self._inference.unresolved(value, library, known)
+        for body, _ in bodies:
+            self._inference.unresolved(body, library)
+
+    def _library_globals(self) -> set[str]:
+        infos = self._lowered.symbols.infos
+        return {name for name, info in infos.items() if info.library}
+
+    def _settle(self) -> None:
+        for body, _ in self._bodies():
+            self._inference.settle(body)
+        find = self._lowered.types.find
+        for raw in self._probes:
+            self._inference.settle_variables(raw.locals.values())
+            if raw.slots is not None:
+                raw.slots.types = [find(kind) for kind in raw.slots.types]
+                self._inference.settle_variables(raw.slots.locals.values())
+        for item in self._functions:
+            function = item.function
+            self._inference.settle_variables(function.params)
+            own = {v.name for v in function.params}
+            function.locals = [v for v in item.locals.values() if v.name not in own]
+            self._inference.settle_variables(function.locals)
+            kind = find(function.type)
+            function.type = p.VOID if kind.startswith("?") else kind
+        for info in self._lowered.symbols.infos.values():
+            var = info.var
+            kind = find(var.type)
+            var.type = p.LONG if kind.startswith("?") else kind
+            var.keys = [p.LONG if find(k).startswith("?") else find(k) for k in var.keys]
+        for raw in self._probes:
+            raw.body = transform(raw.body, _fold)
+        for item in self._functions:
+            if item.function.body is not None:
+                item.function.body = transform(item.function.body, _fold)
+
+    # --- the typed records -----------------------------------------------------
+
+    def _probe(self, raw: LoweredProbe) -> TypedProbe:
+        derived = raw.derived
+        entry, slots, entry_locals = self._entry(raw)
+        return TypedProbe(
+            derived.family.name,
+            [m.site for m in raw.matches],
+            [m.point for m in raw.matches],
+            derived.written,
+            derived.alias,
+            derived.chain,
+            raw.body,
+            list(raw.locals.values()),
+            raw.condition,
+            entry,
+            entry_locals,
+            slots,
+            derived.span,
+        )
+
+    def _entry(self, raw: LoweredProbe) -> tuple[p.Stmt | None, list[str], list[p.Variable]]:
+        """The entry handler that fills the slots which the body still reads."""
+        if raw.slots is None or not raw.slots.values:
+            return None, [], []
+        used: dict[int, list[p.SavedEntry]] = {}
+        trees = [raw.body, *(f.function.body for f in self._functions if f.function.body)]
+        for tree in trees:
+            for item in walk(tree):
+                if isinstance(item, p.SavedEntry):
+                    used.setdefault(item.slot, []).append(item)
+        if any(isinstance(i, p.SavedEntry) for t in trees[1:] for i in walk(t)):
+            kept = list(range(len(raw.slots.values)))  # functions share numbers: keep them all
+        else:
+            kept = sorted(used)
+            for number, slot in enumerate(kept):
+                for item in used[slot]:
+                    item.slot = number
+        if not kept:
+            return None, [], []
+        stores: list[p.Stmt] = [
+            p.SaveEntry(raw.slots.values[slot].span, number, raw.slots.values[slot])
+            for number, slot in enumerate(kept)
+        ]
+        locals_ = list(raw.slots.locals.values())
+        return p.Block(raw.derived.span, stores), [raw.slots.types[s] for s in kept], locals_
+
+    def _embedded(self) -> list[str]:
+        """Top-level C: the user's, and that of library files of which a function is left."""
+        needed = {id(item.source.file) for item in self._functions}
+        return [
+            decl.code
+            for decl, file in self._lowered.symbols.embedded
+            if not file.script.library or id(file) in needed
+        ]
+
+
+def _fold(node: Any) -> Any:
+    return fold(node) if isinstance(node, p.Expr) else node

@@ -1,0 +1,107 @@
+"""What is told of code and variables that do nothing, once the program is typed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stapy.diagnostics import Diagnostics
+from stapy.elaborate.analyse import check, entryvars
+from stapy.elaborate.analyse.types import Inference
+from stapy.elaborate.lower.pending import warn_of
+
+if TYPE_CHECKING:
+    from stapy.elaborate.analyse.typed import Typed
+    from stapy.elaborate.lower.lowered import Dropped
+    from stapy.elaborate.names.select import SymbolTable
+    from stapy.elaborate.typevars import TypeTable
+    from stapy.ir import program as p
+    from stapy.services import Services
+
+
+def type_errors(
+    dropped: list[Dropped], types: TypeTable, diagnostics: Diagnostics, library: set[str]
+) -> None:
+    """Tell of mistakes in what was dropped, seen with the types of what is left.
+
+    SystemTap checks types after it has dropped what has no effect, so mistakes in that
+    must not refuse a script (with -u nothing is dropped); code that never runs is
+    checked like all other code, but for the handler of nothing that is tried.
+    ``library`` are the library's globals.
+    """
+    found = Diagnostics(diagnostics.sources)
+    strict = [item for item in dropped if item.strict]
+    infer([item for item in dropped if not item.strict], types, found)
+    warn_of(found.errors, diagnostics)
+    inference = Inference(types, diagnostics)
+    for item in strict:
+        inference.body(item.node, item.function)
+    inference.finish()
+    for item in dropped:
+        if item.acts:
+            inference.unresolved(item.node, library)
+
+
+def infer(dropped: list[Dropped], types: TypeTable, diagnostics: Diagnostics) -> None:
+    """Let what was dropped have its say on types that are still open."""
+    inference = Inference(types, diagnostics)
+    for item in dropped:
+        inference.body(item.node, item.function)
+    inference.finish()
+
+
+def never_assigned_locals(typed: Typed, services: Services) -> None:
+    """Warn of locals that are read, but never set."""
+    bodies: list[tuple[p.Stmt, set[str], list[str]]]
+    bodies = [(item.body, {v.name for v in item.locals}, item.chain) for item in typed.probes]
+    bodies += [
+        (function.body, {v.name for v in function.locals}, [])
+        for function in typed.functions
+        if function.body is not None
+    ]
+    from stapy.diagnostics.habits import argument_hint, variable_hint
+
+    for body, names, chain in bodies:
+        for ref in check.unassigned(body, names):
+            source = services.sources.source(ref.span)
+            if source is None or not source.library:
+                kept = entryvars.find(typed.points, chain, ref.name)
+                services.diagnostics.warning(
+                    "W0607",
+                    f"never-assigned local variable '{ref.name}'",
+                    ref.span,
+                    where=kept.where if kept else "nothing gives it a value",
+                    hint=(kept.hint if kept else "")
+                    or argument_hint(source)
+                    or variable_hint(ref.name)
+                    or f"add 'global {ref.name}' when another probe sets it",
+                )
+
+
+def never_assigned_globals(
+    symbols: SymbolTable, used: dict[str, p.Global], written: set[str], diagnostics: Diagnostics
+) -> None:
+    """Warn of the user's globals that are read, but never set."""
+    for name, var in used.items():
+        info = symbols.infos[name]
+        if name in written or info.library or var.init is not None or var.settable:
+            continue
+        diagnostics.warning(
+            "W0603",
+            f"never-assigned global variable '{var.name}'",
+            var.span,
+            where="nothing gives it a value",
+        )
+
+
+def globals_in_use(
+    symbols: SymbolTable, used: dict[str, p.Global], services: Services
+) -> list[p.Global]:
+    """Those that something uses or -G sets; of the user's others a warning tells."""
+    kept = []
+    for name, info in symbols.infos.items():
+        if name in used or info.var.settable:
+            kept.append(info.var)
+        elif not info.library and not services.options.unoptimized:
+            text = f"Eliding unused variable '{info.var.name}'"
+            services.diagnostics.warning("W0612", text, info.var.span, where="nothing uses it")
+    return kept

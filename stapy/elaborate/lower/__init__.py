@@ -1,0 +1,1 @@
+"""From syntax to a program of resolved names: the worklist and the lowering of bodies."""

@@ -1,0 +1,203 @@
+"""Types, enumerators and constants that a script names: casts and their kin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stapy.debuginfo import ctypes
+from stapy.diagnostics import Diagnostic
+from stapy.diagnostics.suggest import listed
+from stapy.elaborate.lower.chains import Place, finish
+from stapy.elaborate.lower.pending import Pending
+from stapy.ir import program as p
+from stapy.parse import nodes as n
+
+if TYPE_CHECKING:
+    from stapy.diagnostics import Span
+    from stapy.elaborate.lower.lowerer import Lowerer
+    from stapy.ir.scope import TargetScope
+
+
+def current_scope(low: Lowerer) -> TargetScope | None:
+    """The scope that ``$name`` is looked up in."""
+    scope = low.body.scope
+    if scope is not None and low.body.at_entry:
+        return scope.entry or scope
+    return scope
+
+
+def enumerator(low: Lowerer, name: str) -> int | None:
+    """The value of a constant, that of the probed module before the kernel's."""
+    scope = current_scope(low)
+    modules = [scope.module] if scope is not None and scope.module != "kernel" else []
+    found: int | None = low.services.debuginfo.enumerator(name, modules)
+    return found
+
+
+def modules_of(low: Lowerer, module: str) -> list[str]:
+    """Where to look for a type: the modules named, else the probed one and the kernel."""
+    if module:
+        return [part for part in module.split(":") if part]
+    scope = low.body.scope
+    probed = scope is not None and low.services.at_least("4.3")  # until then always the kernel
+    first = [scope.module] if scope is not None and probed and scope.module != "kernel" else []
+    return [*first, "kernel"]
+
+
+def _named_type(low: Lowerer, name: str, module: str) -> ctypes.CType | None:
+    """A type by name; ``*`` at its end makes pointers."""
+    bare = name.strip()
+    stars = 0
+    while bare.endswith("*"):
+        bare = bare[:-1].rstrip()
+        stars += 1
+    found: ctypes.CType | None
+    if bare == "void":
+        found = ctypes.Void()
+    else:
+        found = low.services.debuginfo.type(bare, modules_of(low, module))
+    for _ in range(stars):
+        found = ctypes.Pointer(found) if found is not None else None
+    return found
+
+
+def _missing_type(low: Lowerer, name: str, module: str, span: Span) -> p.Expr:
+    where = ":".join(modules_of(low, module))
+    hint = "look at the spelling; 'struct x', 'union x', 'enum x' and typedefs are known"
+
+    def similar(item: Diagnostic) -> None:
+        near = low.services.debuginfo.similar_types(name.strip("* "), 2)
+        item.hint = f"did you mean {listed(near)}?" if near else item.hint
+
+    text = f"type definition '{name}' not found in '{where}'"
+    return low.pending("E0248", text, span, where="unknown type", hint=hint, explain=similar)
+
+
+def cast_place(low: Lowerer, node: n.Cast) -> Place | p.Expr:
+    """What a cast's value points to, or what is wrong with the cast."""
+    value = low.expr(node.value)
+    if isinstance(value, Pending):
+        return value
+    type = _named_type(low, node.type, node.module)
+    if type is None:
+        return _missing_type(low, node.type, node.module, node.span)
+    user = _user_value(low, value)
+    modules = modules_of(low, node.module)
+    if isinstance(ctypes.strip(type), (ctypes.Pointer, ctypes.Array)) and not node.type.endswith(
+        "*"
+    ):
+        return Place(
+            ctypes.Pointer(type, user=user), value, user=user, writable=True, modules=modules
+        )
+    if node.type.rstrip().endswith("*"):
+        return Place(type, value, user=user, writable=True, modules=modules)
+    return Place(ctypes.Pointer(type, user=user), value, user=user, writable=True, modules=modules)
+
+
+def _user_value(low: Lowerer, value: p.Expr) -> bool:
+    from stapy.elaborate.lower.chains import is_user
+
+    type = low.values.ctype(value)
+    return type is not None and is_user(type)
+
+
+def cast(low: Lowerer, node: n.Cast) -> p.Expr:
+    """``@cast(value, "type", "module")`` with its chain."""
+    place = cast_place(low, node)
+    if not isinstance(place, Place):
+        return place
+    # A cast stands for what the pointer points to: its address is the pointer.
+    take_address = node.address_of and bool(node.chain)
+    result = finish(low, place, node.chain, node.span, take_address)
+    if not node.chain:
+        result = p.BinaryOp(node.span, p.LONG, "+", result, p.Const(node.span, p.LONG, 0))
+        low.values.remember(result, place.type)
+    return result
+
+
+def autocast(low: Lowerer, node: n.AutoCast) -> p.Expr:
+    """``value->member``: the type is what is known of the value."""
+    value = low.expr(node.value)
+    if isinstance(value, Pending):
+        return value
+    type = low.values.ctype(value)
+    if type is None:
+        cause = low.body.causes.get(value.name) if isinstance(value, p.LocalRef) else None
+        if cause is not None:  # one message for what follows from one mistake
+            why, point, explain = cause.diagnostic, cause.point, cause.explain
+            return Pending(node.span, low.types.new(), why, point, explain, value)
+        unknown = low.pending(
+            "E0249",
+            "unresolved type for autocast: the C type of the value is not known",
+            node.span,
+            hint='write @cast(value, "struct name")->member',
+        )
+        unknown.of = value
+        return unknown
+    place = Place(type, value, writable=True)
+    return finish(low, place, node.chain, node.span, node.address_of)
+
+
+def at_const(low: Lowerer, node: n.AtConst) -> p.Expr:
+    """``@const("C expression")``: a number, an enumerator, or what the compiler makes of it."""
+    import re
+
+    text = node.text.strip()
+    if re.fullmatch(r"-?(0[xX][0-9a-fA-F]+|\d+)", text):
+        return p.Const(node.span, p.LONG, int(text, 0))
+    value = enumerator(low, text)
+    if value is not None:
+        return p.Const(node.span, p.LONG, value)
+    if not re.fullmatch(r"[\w\s()+\-*/%|&^~<>=!?:,.\"']+", text):
+        return low.error("E0257", f"@const: '{text}' is not a constant expression", node.span)
+    # The initialiser of a static variable has to be a constant: no call, no side effect.
+    code = f"({{ static const int64_t _value = (int64_t)({text}); _value; }})"
+    return p.EmbeddedValue(node.span, p.LONG, code, {"pure", "unprivileged", "const"})
+
+
+def at_enum(low: Lowerer, node: n.AtEnum) -> p.Expr:
+    """``@enum("NAME")``."""
+    value = enumerator(low, node.name)
+    if value is not None:
+        return p.Const(node.span, p.LONG, value)
+
+    def similar(item: Diagnostic) -> None:
+        near = low.services.debuginfo.similar_enumerators(node.name, 2)
+        item.hint = f"did you mean {listed(near)}?" if near else ""
+
+    text = f"enumerator '{node.name}' not found"
+    return low.pending("E0248", text, node.span, where="unknown enumerator", explain=similar)
+
+
+def at_enum_name(low: Lowerer, node: n.AtEnumName) -> p.Expr:
+    """``@enumname(value[, "type"])``: the name of a value, as a chain of conditions."""
+    value = low.expr(node.value)
+    type = None
+    if node.type:
+        bare = node.type if node.type.startswith("enum ") else f"enum {node.type}"
+        type = _named_type(low, bare, node.module) or _named_type(low, node.type, node.module)
+        if type is None:
+            return _missing_type(low, node.type, node.module, node.span)
+    else:
+        type = low.values.ctype(value)
+    enum = ctypes.strip(type) if type is not None else None
+    if not isinstance(enum, ctypes.Enum):
+        return low.pending(
+            "E0248",
+            "@enumname: the value is of no enumeration type",
+            node.span,
+            hint='name the type: @enumname(value, "enum name")',
+        )
+    if isinstance(value, Pending):
+        return value
+    number = p.FormatPiece("d")
+    result: p.Expr = p.PrintOp(node.span, p.STRING, [number], [value])
+    seen: set[int] = set()
+    for item in reversed(enum.values):
+        if item.value in seen:
+            continue
+        seen.add(item.value)
+        same = p.BinaryOp(node.span, p.LONG, "==", value, p.Const(node.span, p.LONG, item.value))
+        name = p.Text(node.span, p.STRING, item.name)
+        result = p.Conditional(node.span, p.STRING, same, name, result)
+    return result

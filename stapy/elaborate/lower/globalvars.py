@@ -1,0 +1,112 @@
+"""``@var``, and ``$name`` where it means a variable of the probed file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stapy.diagnostics.suggest import listed
+from stapy.elaborate.lower import casts, targets
+from stapy.elaborate.lower.chains import Place, finish
+from stapy.ir import program as p
+from stapy.parse import nodes as n
+
+if TYPE_CHECKING:
+    from stapy.diagnostics import Diagnostic
+    from stapy.elaborate.lower.lowerer import Lowerer
+    from stapy.ir.scope import TargetScope
+
+
+def local_of(low: Lowerer, node: n.AtVar) -> n.Target | None:
+    """``@var("x")`` that names no unit is ``$x`` where the probe has one."""
+    scope = casts.current_scope(low)
+    if scope is None or "@" in node.name or node.module not in ("", scope.module):
+        return None
+    name = "$" + node.name
+    if name in scope.variables or (scope.entry is not None and name in scope.entry.variables):
+        return n.Target(node.span, name, node.chain, node.address_of)
+    return None
+
+
+def of_unit(scope: TargetScope, name: str) -> Place | None:
+    """A global or static variable that the source of the probed function sees."""
+    found = scope.outside(name) if scope.outside is not None else None
+    return None if found is None else Place(found[0], None, found[1], writable=True)
+
+
+def var_place(low: Lowerer, node: n.AtVar) -> Place | p.Expr:
+    """The variable that an ``@var`` names."""
+    from stapy.probes.values.variables import global_variable
+
+    info = low.services.debuginfo
+    modules = [None if m in ("kernel", "vmlinux") else m for m in
+               casts.modules_of(low, node.module)]  # fmt: skip
+    scope = casts.current_scope(low)
+    if not node.module and "@" not in node.name and scope is not None:
+        place = of_unit(scope, node.name)  # of several statics the nearest
+        if place is not None:
+            return place
+    for module in modules:
+        found = global_variable(node.name, module, low.services)
+        if found is not None:
+            home = [module] if module is not None else []
+            return Place(found[0], None, found[1], writable=True, modules=home)
+    return _missing(low, node, [m for m in modules if info.dwarf_of(m) is None], modules)
+
+
+def _missing(
+    low: Lowerer, node: n.AtVar, without: list[str | None], modules: list[str | None]
+) -> p.Expr:
+    name = node.name.partition("@")[0]
+    hint = ""
+    explain = None
+
+    def similar(item: Diagnostic) -> None:
+        near = low.services.debuginfo.similar_symbols(name, 2)
+        item.hint = f"did you mean {listed(near)}?" if near else ""
+
+    if without:
+        owner = f"module '{without[0]}'" if without[0] else "the kernel"
+        notes = [f"of {owner} only BTF is known, which has the per-CPU variables; "
+                 "all others need DWARF debug information"]  # fmt: skip
+        hint = low.services.debuginfo.missing_hint("variables")
+        if without[0] is None and low.services.debuginfo.symbol_kinds(name) == []:
+            # No debug package can know what has no symbol.
+            notes, hint = [f"this kernel has no symbol '{name}'"], ""
+            explain = similar
+        if without[0] and not low.services.debuginfo.module_names(without[0]):
+            notes, hint = [f"this kernel has no module '{without[0]}'"], ""
+    else:
+        owner = " or ".join(f"module '{m}'" if m else "this kernel" for m in modules)
+        notes = [f"no variable '{node.name}' has an address of its own in {owner}"]
+        near = [found for m in modules for found in _near(low, name, m)][:2]
+        hint = f"did you mean {listed(near)}?" if near else ""
+        explain = None if near or None not in modules else similar
+    return low.pending(
+        "E0241",
+        f"unable to find global '{name}'",
+        node.span,
+        where="unknown variable",
+        notes=notes,
+        hint=hint,
+        explain=explain,
+    )
+
+
+def _near(low: Lowerer, name: str, module: str | None) -> list[str]:
+    from stapy.diagnostics.suggest import nearest
+
+    dwarf = low.services.debuginfo.dwarf_of(module)
+    return nearest(name, dwarf.index.variables_like(name), 2) if dwarf is not None else []
+
+
+def at_var(low: Lowerer, node: n.AtVar) -> p.Expr:
+    """``@var("name")``: one of the probe, or of the kernel where debug information has it."""
+    local = local_of(low, node)
+    if local is not None:
+        return targets.target(low, local)
+    if low.body.entry is not None and not low.body.at_entry and not low.services.at_least("4.1"):
+        return targets.saved(low, node, node.span)  # up to 4.0 of the language as if in @entry
+    place = var_place(low, node)
+    if not isinstance(place, Place):
+        return place
+    return finish(low, place, node.chain, node.span, node.address_of)

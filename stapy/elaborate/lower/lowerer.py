@@ -1,0 +1,469 @@
+"""Syntax to typed program: the state of lowering one body, and the statements.
+
+Types are variables (`typevars.py`) at this point; `analyse/types.py` finds them once
+the unused code is gone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from stapy.diagnostics import NOWHERE, Diagnostic, Label, Span, used_at
+from stapy.elaborate.lower.pending import Pending
+from stapy.ir import program as p
+from stapy.parse import nodes as n
+from stapy.record import Record, new, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from stapy.debuginfo.ctypes import CType
+    from stapy.elaborate.lower.resolve import Resolver
+    from stapy.elaborate.names.select import FileScope
+    from stapy.ir.scope import TargetScope
+
+SORTABLE = ("count", "sum", "min", "max", "avg", "variance")
+
+
+class EntrySlots(Record):
+    """What the entry side of a return probe saves: values, types, and their fingerprints."""
+
+    values: list[p.Expr] = new(list)
+    types: list[str] = new(list)
+    keys: dict[Any, int] = new(dict)
+    locals: dict[str, p.Variable] = new(dict)
+
+
+class Body(Record):
+    """The state of one handler or function while it is lowered."""
+
+    file: FileScope
+    scope: TargetScope | None
+    locals: dict[str, p.Variable]
+    ctypes: dict[str, CType | None] = new(dict)
+    causes: dict[str, Pending] = new(dict)  # why nothing is known of a local's type
+    function: p.Function | None = None
+    entry: EntrySlots | None = None
+    loops: int = 0
+    hidden: int = 0
+    at_entry: bool = False
+    point: str = ""
+    own: n.Stmt | None = None  # the body of the script's probe, without those of aliases
+    use: Span = NOWHERE  # the script's probe point, for messages
+
+
+class Lowerer:
+    """Lowers the pieces of one body."""
+
+    def __init__(self, resolver: Resolver, body: Body) -> None:
+        self.resolver = resolver
+        self.services = resolver.services
+        self.names = resolver.names
+        self.types = resolver.types
+        self.values = resolver.values
+        self.body = body
+
+    # --- messages ---------------------------------------------------------
+
+    def error(
+        self,
+        code: str,
+        message: str,
+        span: Span,
+        *,
+        where: str = "",
+        labels: list[Label] | None = None,
+        notes: list[str] | None = None,
+        hint: str = "",
+    ) -> p.Expr:
+        """Report a mistake; the result is a value that goes on without further complaints."""
+        self.services.diagnostics.error(
+            "semantic error",
+            code,
+            message,
+            span,
+            where=where,
+            labels=labels,
+            notes=notes,
+            hint=hint,
+        )
+        return p.Const(span, self.types.new(), 0)
+
+    def pending(
+        self,
+        code: str,
+        message: str,
+        span: Span,
+        *,
+        where: str = "",
+        notes: list[str] | None = None,
+        hint: str = "",
+        explain: Callable[[Diagnostic], None] | None = None,
+    ) -> Pending:
+        """A mistake that only counts when the value is used."""
+        labels = used_at(span, self.body.use, "for this probe point")
+        kind = "semantic error"
+        item = Diagnostic(
+            Diagnostic.ERROR, kind, code, message, span, where, labels, notes or [], hint
+        )
+        return Pending(span, self.types.new(), item, self.body.point, explain)
+
+    # --- variables --------------------------------------------------------
+
+    def local(self, name: str, kind: str = "") -> p.Variable:
+        """The local variable of that name, made on first use."""
+        found = self.body.locals.get(name)
+        if found is None:
+            found = p.Variable(name, kind or self.types.new())
+            self.body.locals[name] = found
+        return found
+
+    def hidden(self, hint: str, kind: str = "") -> p.Variable:
+        """A local variable that no script can name."""
+        self.body.hidden += 1
+        return self.local(f"__{hint}{self.body.hidden}", kind)
+
+    def is_parameter(self, name: str) -> bool:
+        """True for a parameter of the function being lowered: it hides a global."""
+        function = self.body.function
+        return function is not None and any(v.name == name for v in function.params)
+
+    def global_(self, name: str) -> p.Global | None:
+        """The global that a name means here, None for a local."""
+        if self.is_parameter(name):
+            return None
+        return self.names.find_global(name, self.body.file)
+
+    def expr(self, node: n.Expr) -> p.Expr:
+        """Lower an expression."""
+        from stapy.elaborate.lower.expressions import lower_expr
+
+        return lower_expr(self, node)
+
+    # --- statements ---------------------------------------------------------
+
+    def stmt(self, node: n.Stmt) -> p.Stmt:
+        """Lower a statement."""
+        result: p.Stmt = _STATEMENTS[type(node)](self, node)
+        return result
+
+    def loop_body(self, node: n.Stmt) -> p.Stmt:
+        """Lower the body of a loop."""
+        self.body.loops += 1
+        try:
+            return self.stmt(node)
+        finally:
+            self.body.loops -= 1
+
+    def block(self, node: n.Block) -> p.Stmt:
+        """``{ … }``."""
+        return p.Block(node.span, [self.stmt(item) for item in node.body])
+
+    def empty(self, node: n.Stmt) -> p.Stmt:
+        """``;``."""
+        return p.Block(node.span, [])
+
+    def expression(self, node: n.ExprStmt) -> p.Stmt:
+        """An expression for its effect; operators that choose become ``if``."""
+        return self.effect(node.expr)
+
+    def effect(self, node: n.Expr) -> p.Stmt:
+        """Evaluate an expression whose value is not used.
+
+        What it chooses between need not have a value: ``debug && print(x)``.
+        """
+        if isinstance(node, n.Ternary):
+            branch = n.IfStmt(
+                node.span,
+                node.cond,
+                n.ExprStmt(node.yes.span, node.yes),
+                n.ExprStmt(node.no.span, node.no),
+            )
+            return self.if_(branch)
+        if isinstance(node, n.Logical):
+            cond = node.left
+            if node.op == "||":
+                cond = n.Unary(node.left.span, "!", node.left)
+            return self.if_(n.IfStmt(node.span, cond, n.ExprStmt(node.right.span, node.right)))
+        value = self.expr(node)
+        return p.Evaluate(value.span, value)
+
+    def if_(self, node: n.IfStmt) -> p.Stmt:
+        """``if``; a branch that ``@defined`` rules out is not even looked at."""
+        from stapy.elaborate.lower.expressions import decided
+
+        cond = self.expr(node.cond)
+        known = decided(node.cond, cond)
+        if known is not None:
+            chosen, other = (node.then, node.otherwise)[:: 1 if known else -1]
+            self.rule_out(other)
+            return self.stmt(chosen) if chosen is not None else p.Block(node.span, [])
+        then = self.stmt(node.then)
+        otherwise = self.stmt(node.otherwise) if node.otherwise is not None else None
+        return p.If(node.span, cond, then, otherwise)
+
+    def rule_out(self, node: n.Stmt | n.Expr | None) -> None:
+        """Remember a branch of the user's that ``@defined`` leaves out, for its types."""
+        body = self.body
+        if node is not None and not body.file.script.library:
+            self.resolver.ruled_out.append((node, replace(body)))
+
+    def while_(self, node: n.WhileStmt) -> p.Stmt:
+        """``while``."""
+
+        def loop() -> p.Stmt:
+            cond = self.expr(node.cond)
+            return p.Loop(node.span, cond, None, self.loop_body(node.body))
+
+        return self._around(loop)
+
+    def for_(self, node: n.ForStmt) -> p.Stmt:
+        """``for``: the first part comes before the loop."""
+
+        def loop() -> p.Stmt:
+            cond = self.expr(node.cond) if node.cond is not None else None
+            body = self.loop_body(node.body)
+            step = self.expr(node.step) if node.step is not None else None
+            return p.Loop(node.span, cond, step, body)
+
+        init = self.expr(node.init) if node.init is not None else None
+        made = self._around(loop)
+        if init is None:
+            return made
+        return p.Block(node.span, [p.Evaluate(init.span, init), made])
+
+    def _around(self, loop: Callable[[], p.Stmt]) -> p.Stmt:
+        """Lower a loop; what its end leaves of C types is what its next round begins with.
+
+        When a local has a type before the loop that the loop takes from it, the loop is
+        lowered anew without it.
+        """
+        known = dict(self.body.ctypes)
+        made = loop()
+        found = self.body.ctypes
+        lost = [name for name, type in known.items() if type is not None and found[name] is None]
+        if lost:
+            self.body.ctypes = {**known, **dict.fromkeys(lost)}
+            made = loop()
+        return made
+
+    def loop_variable(self, key: n.ForeachKey) -> tuple[p.Variable, p.Stmt | None]:
+        """The variable of a loop; for the name of a global, a hidden one and its assignment."""
+        var = self.global_(key.name)
+        if var is None:
+            if key.name in self.body.ctypes:
+                self.body.ctypes[key.name] = None
+            return self.local(key.name), None
+        if not self.names.note_arity(var, 0, key.span):
+            return self.local(key.name), None
+        hidden = self.hidden(key.name, var.type)
+        value = p.LocalRef(key.span, hidden.type, hidden.name)
+        target = p.GlobalRef(key.span, var.type, var)
+        assign = p.AssignOp(key.span, var.type, "=", target, value)
+        return hidden, p.Evaluate(key.span, assign)
+
+    def foreach(self, node: n.ForeachStmt) -> p.Stmt:
+        """``foreach`` over an array or the buckets of a histogram."""
+        keys, copies = [], []
+        for key in node.keys:
+            variable, copy = self.loop_variable(key)
+            keys.append(variable)
+            copies += [copy] if copy is not None else []
+        value = None
+        if node.value is not None:
+            value, copy = self.loop_variable(node.value)
+            copies += [copy] if copy is not None else []
+        limit = self.expr(node.limit) if node.limit is not None else None
+        if isinstance(node.array, n.Histogram):
+            return self._foreach_bucket(node, keys, value, limit, copies)
+        if not isinstance(node.array, n.Name):
+            self.error("E0250", "foreach needs an array or a histogram", node.array.span)
+            return p.Block(node.span, [])
+        var = self.array(node.array, len(keys))
+        if var is None:
+            return p.Block(node.span, [])
+        slice_ = None
+        if node.slice is not None:
+            if not self.names.note_arity(var, len(node.slice), node.span):
+                return p.Block(node.span, [])
+            slice_ = [self.expr(k) if k is not None else None for k in node.slice]
+        sort = self._sort(node)
+        if sort is None:
+            return p.Block(node.span, [])
+        body = self._around(lambda: self.loop_body(node.body))
+        if copies:
+            body = p.Block(body.span, [*copies, body])
+        by, index, op, descending = sort
+        if op:
+            var.stats.add(op)  # the order reads it, like an operator of the body
+        return p.Foreach(
+            node.span, var, keys, value, slice_, by, index, op, descending, limit, body
+        )
+
+    def _sort(self, node: n.ForeachStmt) -> tuple[str, int, str, bool] | None:
+        marks: list[tuple[str, int, int]] = []
+        for number, key in enumerate(node.keys):
+            if key.sort:
+                marks.append(("key", number, key.sort))
+        if node.value is not None and node.value.sort:
+            marks.append(("value", 0, node.value.sort))
+        if node.sort:
+            marks.append(("value", 0, node.sort))
+        if len(marks) > 1:
+            self.error(
+                "E0251",
+                "multiple sort directives",
+                node.span,
+                where="only one mark may sort the loop",
+                hint="keep one of the '+' and '-' marks",
+            )
+            return None
+        if not marks:
+            return "", 0, node.sort_op, False
+        by, index, direction = marks[0]
+        return by, index, node.sort_op, direction < 0
+
+    def _foreach_bucket(
+        self,
+        node: n.ForeachStmt,
+        keys: list[p.Variable],
+        value: p.Variable | None,
+        limit: p.Expr | None,
+        copies: list[p.Stmt],
+    ) -> p.Stmt:
+        from stapy.elaborate.lower.stats import histogram_stat
+
+        assert isinstance(node.array, n.Histogram)
+        if len(keys) != 1:
+            self.error("E0205", f"inconsistent arity (1 vs {len(keys)})", node.span)
+            return p.Block(node.span, [])
+        if node.sort or any(key.sort for key in node.keys) or (node.value and node.value.sort):
+            self.error("E0251", "histogram buckets cannot be sorted", node.span)
+            return p.Block(node.span, [])
+        stat = histogram_stat(self, node.array)
+        body = self.loop_body(node.body)
+        if copies:
+            body = p.Block(body.span, [*copies, body])
+        if stat is None:
+            return p.Block(node.span, [])
+        return p.ForeachBucket(node.span, stat, keys[0], value, limit, body)
+
+    def array(self, node: n.Name, arity: int) -> p.Global | None:
+        """The global array of that name with ``arity`` keys; None (reported) when there is none."""
+        var = self.global_(node.name)
+        if var is None:
+            self.missing_array(node.name, arity, node.span)
+            return None
+        return var if self.names.note_arity(var, arity, node.span) else None
+
+    def missing_array(self, name: str, arity: int, span: Span) -> p.Expr:
+        """Report an array that is not declared."""
+        from stapy.diagnostics.suggest import nearest
+
+        near = nearest(name, self.names.global_names(self.body.file), 3)
+        notes = [f"globals with similar names: {', '.join(near)}"] if near else []
+        return self.error(
+            "E0202",
+            f"unresolved arity-{arity} global array {name}, missing global declaration?",
+            span,
+            notes=notes,
+            hint=f"add 'global {name}' at the top level",
+        )
+
+    def break_(self, node: n.BreakStmt) -> p.Stmt:
+        """``break``."""
+        if not self.body.loops:
+            self.error("E0252", "cannot 'break' outside loop", node.span)
+        return p.Break(node.span)
+
+    def continue_(self, node: n.ContinueStmt) -> p.Stmt:
+        """``continue``."""
+        if not self.body.loops:
+            self.error("E0252", "cannot 'continue' outside loop", node.span)
+        return p.Continue(node.span)
+
+    def next_(self, node: n.NextStmt) -> p.Stmt:
+        """``next``."""
+        return p.Next(node.span)
+
+    def return_(self, node: n.ReturnStmt) -> p.Stmt:
+        """``return``."""
+        value = self.expr(node.value) if node.value is not None else None
+        if self.body.function is None:
+            self.error(
+                "E0253",
+                "found 'return' not in function context",
+                node.span,
+                hint="'next' leaves a probe handler",
+            )
+        return p.Return(node.span, value)
+
+    def delete(self, node: n.DeleteStmt) -> p.Stmt:
+        """``delete``: a scalar, an element, a slice, or a whole array."""
+        target = node.target
+        if isinstance(target, n.Name):
+            var = self.global_(target.name)
+            if var is None and target.name in self.body.locals:
+                return p.Delete(node.span, self.expr(target))
+            if var is None:
+                self.error(
+                    "E0202",
+                    "unresolved array in delete statement",
+                    target.span,
+                    where=f"'{target.name}' is neither a global nor a local used before",
+                )
+                return p.Block(node.span, [])
+            return p.Delete(node.span, p.GlobalRef(target.span, var.type, var))
+        if isinstance(target, n.Index) and isinstance(target.base, n.Name):
+            from stapy.elaborate.lower.expressions import element
+
+            place = element(self, target, wild=True)
+            if isinstance(place, p.ElementRef):
+                return p.Delete(node.span, place)
+            return p.Block(node.span, [])
+        self.error("E0254", "expecting a global or an element of an array", target.span)
+        return p.Block(node.span, [])
+
+    def try_(self, node: n.TryStmt) -> p.Stmt:
+        """``try`` and ``catch``."""
+        body = self.stmt(node.body)
+        variable, copy = None, None
+        if node.variable is not None:
+            key = n.ForeachKey(node.span, node.variable)
+            variable, copy = self.loop_variable(key)
+        handler = self.stmt(node.handler)
+        if copy is not None:
+            handler = p.Block(handler.span, [copy, handler])
+        return p.Try(node.span, body, variable, handler)
+
+    def embedded(self, node: n.EmbeddedStmt) -> p.Stmt:
+        """``%{ C %}``."""
+        from stapy.elaborate.lower.expressions import embedded_arguments, pragma_globals
+        from stapy.elaborate.lower.permission import check_code
+        from stapy.elaborate.names.privilege import asserted
+        from stapy.elaborate.names.syntax import markers
+
+        marks = markers(node.code)
+        check_code(self, marks, node.span)
+        marks |= asserted(self.services, marks)
+        reads, writes = pragma_globals(self, marks)
+        arguments = embedded_arguments(self, node.code, node.span)
+        return p.EmbeddedC(node.span, node.code, marks, reads, writes, arguments)
+
+
+_STATEMENTS: dict[type, Any] = {
+    n.Block: Lowerer.block,
+    n.EmptyStmt: Lowerer.empty,
+    n.ExprStmt: Lowerer.expression,
+    n.IfStmt: Lowerer.if_,
+    n.WhileStmt: Lowerer.while_,
+    n.ForStmt: Lowerer.for_,
+    n.ForeachStmt: Lowerer.foreach,
+    n.BreakStmt: Lowerer.break_,
+    n.ContinueStmt: Lowerer.continue_,
+    n.NextStmt: Lowerer.next_,
+    n.ReturnStmt: Lowerer.return_,
+    n.DeleteStmt: Lowerer.delete,
+    n.TryStmt: Lowerer.try_,
+    n.EmbeddedStmt: Lowerer.embedded,
+}

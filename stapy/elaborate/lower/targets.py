@@ -1,0 +1,318 @@
+"""Target variables and the ``@`` operators that ask the debug information."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stapy.debuginfo import ctypes
+from stapy.diagnostics import Diagnostic
+from stapy.elaborate.lower import casts
+from stapy.elaborate.lower.casts import current_scope
+from stapy.elaborate.lower.chains import Place, finish, follow, place_of
+from stapy.elaborate.lower.pending import Pending
+from stapy.elaborate.names import syntax
+from stapy.ir import program as p
+from stapy.ir.scope import TargetScope, TargetVariable
+from stapy.ir.walk import fingerprint, walk
+from stapy.parse import nodes as n
+from stapy.parse.print_expr import print_expr
+
+if TYPE_CHECKING:
+    from stapy.diagnostics import Span
+    from stapy.elaborate.lower.lowerer import Lowerer
+
+GROUPS = ("$$vars", "$$parms", "$$locals", "$$return")
+
+__all__ = ["TargetScope", "TargetVariable"]
+
+
+def target(low: Lowerer, node: n.Target) -> p.Expr:
+    """``$name`` with its chain, and the ``$$`` texts."""
+    scope = current_scope(low)
+    if scope is None:
+        return low.pending(
+            "E0240",
+            "unresolved target-symbol expression",
+            node.span,
+            where=f"'{node.name}' has no meaning here",
+            notes=["this kind of probe has no target variables"],
+        )
+    if node.name in scope.texts:
+        return p.Text(node.span, p.STRING, scope.texts[node.name])
+    if node.name in GROUPS:
+        from stapy.elaborate.lower.groups import group
+
+        return group(low, node, scope)
+    variable = scope.variables.get(node.name)
+    if variable is not None:
+        _doubt(low, node, scope)
+        return _variable(low, node, variable)
+    if scope.entry is not None and scope.entry.find(node.name) is not None:
+        _doubt(low, node, scope)
+        if not low.body.file.script.library:
+            low.services.diagnostics.warning(
+                "W0641",
+                f"confusing usage, consider @entry({node.name}) in .return probe",
+                node.span,
+                where="the value that the parameter had at function entry is used",
+            )
+        return saved(low, node, node.span)
+    variable = scope.find(node.name)
+    if variable is not None:
+        return _variable(low, node, variable)
+    value = casts.enumerator(low, node.name[1:]) if not node.chain else None
+    if value is not None:
+        return p.Const(node.span, p.LONG, value)
+    whole = (scope.entry or scope).whole()
+    if node.name not in whole.unavailable:
+        from stapy.elaborate.lower.globalvars import of_unit
+
+        place = of_unit(whole, node.name[1:])
+        if place is not None:
+            return finish(low, place, node.chain, node.span, node.address_of)
+    return _unknown(low, node, scope, whole)
+
+
+def _doubt(low: Lowerer, node: n.Target, scope: TargetScope) -> None:
+    """Tell that a parameter may be that of another function of the same name."""
+    if scope.doubt and not low.body.file.script.library:
+        low.services.diagnostics.warning(
+            "W0643",
+            f"'{node.name}' may be of another function of the same name",
+            node.span,
+            notes=[scope.doubt],
+            hint=scope.hint,
+        )
+
+
+def _variable(low: Lowerer, node: n.Target, variable: TargetVariable) -> p.Expr:
+    if variable.string:
+        assert variable.value is not None
+        return variable.value
+    return finish(low, place_of(variable), node.chain, node.span, node.address_of)
+
+
+def _unknown(low: Lowerer, node: n.Target, scope: TargetScope, whole: TargetScope) -> p.Expr:
+    """``whole`` is what the deepest rung knows, at the function's entry for a return probe."""
+    from stapy.diagnostics.suggest import nearest
+
+    if node.name in whole.unavailable:
+
+        def explain(item: Diagnostic) -> None:
+            item.notes.insert(0, whole.unavailable[node.name]())
+
+        return low.pending(
+            "E0241",
+            f"variable '{node.name[1:]}' is not accessible at this address",
+            node.span,
+            where="it has no place here",
+            explain=explain,
+        )
+    if node.name == "$return" and not scope.is_return:
+        return low.pending(
+            "E0241",
+            "unable to find local 'return'",
+            node.span,
+            where="nothing has been returned yet",
+            hint="$return is known in .return probes",
+        )
+    names = list(dict.fromkeys([*scope.variables, *whole.variables]))
+    near = nearest(node.name, names, 3)
+    shown = near or names[:8]
+    text = f"unable to find local '{node.name[1:]}'"
+    if shown:
+        text += f" (alternatives: {' '.join(shown)})"
+    hint = f"did you mean '{near[0]}'?" if near else whole.hint
+    notes = [note for note in (whole.doubt, whole.missing) if note]
+    return low.pending(
+        "E0241", text, node.span, where="unknown target variable", notes=notes, hint=hint
+    )
+
+
+# --- values of function entry ------------------------------------------------
+
+
+def save(low: Lowerer, value: p.Expr, span: Span) -> p.Expr:
+    """Let the entry side compute ``value``; the result reads the slot."""
+    if isinstance(value, Pending):
+        return value
+    slots = low.body.entry
+    assert slots is not None
+    key = fingerprint(value)
+    number = slots.keys.get(key)
+    if number is None:
+        number = len(slots.values)
+        slots.keys[key] = number
+        slots.values.append(value)
+        slots.types.append(value.type)
+    result = p.SavedEntry(span, slots.types[number], number)
+    low.values.remember(result, low.values.ctype(value))
+    return result
+
+
+def saved(low: Lowerer, operand: n.Expr, span: Span) -> p.Expr:
+    """The value that an expression had when the function was entered."""
+    body = low.body
+    if body.entry is None:
+        return low.error(
+            "E0247", "@entry is only valid in .return probes", span, where="no function entry here"
+        )
+    mine, body.locals = body.locals, body.entry.locals
+    body.at_entry = True
+    try:
+        value = low.expr(operand)
+    finally:
+        body.at_entry = False
+        body.locals = mine
+    return save(low, value, span)
+
+
+def entry(low: Lowerer, node: n.Entry) -> p.Expr:
+    """``@entry(expr)``."""
+    scope = low.body.scope
+    if low.body.entry is None or (scope is not None and not scope.is_return):
+        return low.pending(
+            "E0247",
+            "@entry is only valid in .return probes",
+            node.span,
+            where="no function entry here",
+        )
+    if low.body.at_entry:
+        return low.error("E0247", "@entry cannot be nested", node.span)
+    return saved(low, node.operand, node.span)
+
+
+# --- questions ----------------------------------------------------------------
+
+
+def defined(low: Lowerer, node: n.Defined) -> p.Expr:
+    """``@defined(expr)``: 1 when everything in it resolves."""
+    slots = low.body.entry
+    before = len(slots.values) if slots is not None else 0
+    known = set(low.body.locals)
+    # What goes wrong in a question is its answer, not a message.
+    with low.services.quiet() as heard:
+        value = low.expr(node.operand)
+    bad = bool(heard.errors) or any(isinstance(item, Pending) for item in walk(value))
+    if slots is not None and len(slots.values) > before:
+        slots.keys = {k: v for k, v in slots.keys.items() if v < before}
+        del slots.values[before:], slots.types[before:]
+    for name in set(low.body.locals) - known:
+        del low.body.locals[name]
+    return p.Const(node.span, p.LONG, int(not bad))
+
+
+def probe_write(low: Lowerer, node: n.ProbeWrite) -> p.Expr:
+    """``@probewrite(variable)``: 1 when the probe that uses the alias writes it.
+
+    What the alias itself writes does not count, nor do functions.
+    """
+    own = low.body.own
+    if own is None:
+        text = "unexpected @probewrite: it is about the body of a probe"
+        return low.error("E0254", text, node.span)
+    return p.Const(node.span, p.LONG, int(print_expr(node.operand) in syntax.written(own)))
+
+
+def perf(low: Lowerer, node: n.Perf) -> p.Expr:
+    """``@perf("name")``."""
+    return low.pending(
+        "E0249",
+        f"perf counter '{node.name}' not defined in the script",
+        node.span,
+        hint=f'add a probe perf.type(0).config(0).counter("{node.name}")',
+    )
+
+
+# --- writing -------------------------------------------------------------------
+
+
+def _target_place(low: Lowerer, node: n.Expr) -> Place | p.Expr:
+    """The place behind a target expression, without reading it."""
+    start: Place | p.Expr
+    if isinstance(node, n.AtVar):
+        from stapy.elaborate.lower.globalvars import local_of
+
+        node = local_of(low, node) or node
+    if isinstance(node, n.Target):
+        scope = current_scope(low)
+        variable = scope.find(node.name) if scope is not None else None
+        if variable is None or variable.string:
+            return target(low, node)
+        start = place_of(variable)
+    elif isinstance(node, n.Cast):
+        start = casts.cast_place(low, node)
+    elif isinstance(node, n.AtVar):
+        from stapy.elaborate.lower.globalvars import var_place
+
+        start = var_place(low, node)
+    elif isinstance(node, n.AutoCast):
+        value = low.expr(node.value)
+        type = low.values.ctype(value)
+        if type is None:
+            return casts.autocast(low, node)
+        start = Place(type, value, writable=bool(node.chain))
+    else:
+        return low.expr(node)
+    if not isinstance(start, Place):
+        return start
+    chain = getattr(node, "chain", [])
+    return follow(low, start, chain, node.span)
+
+
+def _not_writable(low: Lowerer, found: Place | p.Expr, span: Span) -> None:
+    """A write that would reach a copy at most, or nothing at all."""
+    value, type = (
+        (found.value, found.type) if isinstance(found, Place) else (found, low.values.ctype(found))
+    )
+    if isinstance(value, p.SavedEntry):
+        why = "here it is a copy that was saved when the function was entered"
+    elif isinstance(value, p.ContextValue) and "register" not in value.name:
+        why = "an argument that the kernel has handed over: it does not look at it again"
+    elif isinstance(found, Place) and found.parts:
+        why = "it is put together here, from registers or from what it was made of"
+    else:
+        why = "it is worked out here: no register and no memory holds it"
+    pointer = isinstance(ctypes.strip(type) if type is not None else None, ctypes.Pointer)
+    low.error(
+        "E0245",
+        "this target variable cannot be changed",
+        span,
+        where=why,
+        hint="what it points to can be changed: a member, or an element" if pointer else "",
+    )
+
+
+def write_place(low: Lowerer, node: n.Expr) -> p.Expr | None:
+    """A target expression that is to be changed (with -g)."""
+    from stapy.elaborate.lower.chains import rvalue
+
+    if not low.services.options.guru and not low.body.file.script.library:
+        low.error(
+            "E0216",
+            "write to target variable not permitted; need stap -g",
+            node.span,
+            hint="add -g when you are sure what the change does",
+        )
+        return None
+    if getattr(node, "address_of", False):
+        low.error(
+            "E0254",
+            "cannot write to the address of a target variable",
+            node.span,
+            where="an address is a value, not a place",
+            hint="leave the '&' out to change what is there",
+        )
+        return None
+    place = _target_place(low, node)
+    if isinstance(place, Place):
+        if not place.writable:
+            _not_writable(low, place, node.span)
+            return None
+        value = rvalue(low, place, node.span)
+    else:
+        value = place
+    if isinstance(value, (p.MemoryRead, p.ContextValue, Pending)):
+        return value
+    _not_writable(low, value, node.span)
+    return None

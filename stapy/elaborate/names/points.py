@@ -1,0 +1,328 @@
+"""Probe points to places: wildcards, aliases with their bodies, ``?``, ``!`` and ``if``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stapy.diagnostics import NOWHERE, SourceMap, Span, used_at
+from stapy.elaborate.names.pointtree import Mismatch, PointMatch, PointTree, is_wild
+from stapy.elaborate.names.privilege import FORBIDDEN, check_point
+from stapy.elaborate.names.select import AliasSource, FileScope, ProbeSource, SymbolTable
+from stapy.parse import nodes as n
+from stapy.probes.family import Family, Match, PointError, listed, print_component
+from stapy.record import Record, new, replace
+
+if TYPE_CHECKING:
+    from stapy.services import Services
+
+MAX_DEPTH = 64
+
+
+class Piece(Record):
+    """A body and the file whose private names it sees."""
+
+    body: n.Stmt
+    file: FileScope
+
+
+class ConditionPiece(Record):
+    """An ``if`` of a point or of an alias on the way."""
+
+    expr: n.Expr
+    file: FileScope
+
+
+class Derived(Record):
+    """One point brought down to a family: its places and all that will run there."""
+
+    family: Family
+    matches: list[Match]
+    pieces: list[Piece]
+    conditions: list[ConditionPiece]
+    written: str
+    alias: str
+    chain: list[str]
+    span: Span
+    user: bool
+    own: n.Stmt
+    use: Span = NOWHERE  # the point as the script writes it
+    optional: bool = False
+    sufficient: bool = False
+
+
+class _Way(Record):
+    """What was collected on the way from the script's point down the aliases."""
+
+    written: str
+    span: Span
+    user: bool
+    before: list[Piece] = new(list)
+    after: list[Piece] = new(list)
+    conditions: list[ConditionPiece] = new(list)
+    chain: list[str] = new(list)
+    active: tuple[int, ...] = ()
+    alias: str = ""
+    optional: bool = False
+    use: Span = NOWHERE
+
+
+def print_points(points: list[n.ProbePoint], sources: SourceMap) -> str:
+    """A list of points as one text, conditions as they were written."""
+    texts = []
+    for point in points:
+        text = dotted(point.components)
+        text += "!" if point.sufficient else "?" if point.optional else ""
+        if point.condition is not None:
+            text += f" if ({sources.text(point.condition.span)})"
+        texts.append(text)
+    return ",".join(texts)
+
+
+def dotted(components: list[n.PointComponent]) -> str:
+    """Components as text."""
+    return ".".join(print_component(c) for c in components)
+
+
+class Points:
+    """Brings probe points down to families.
+
+    With ``only_names`` nobody will ask for the sites of a match.
+    """
+
+    def __init__(self, names: SymbolTable, services: Services, *, only_names: bool = False) -> None:
+        self.only_names = only_names
+        self.names = names
+        self.services = services
+        self._tree: PointTree | None = None
+
+    @property
+    def tree(self) -> PointTree:
+        """The tree of all spellings, made on first use."""
+        if self._tree is None:
+            self._tree = PointTree(self.names)
+        self._tree.refresh()
+        return self._tree
+
+    def derive(self, source: ProbeSource) -> list[Derived]:
+        """Everything that one probe declaration stands for; what is wrong has been reported."""
+        decl = source.decl
+        user = not source.file.script.library
+        written = print_points(decl.points, self.services.sources)
+        way = _Way(written, decl.span, user)
+        middle = Piece(decl.body, source.file)
+        return self._list(decl.points, source.file, way, middle, True)
+
+    def _list(
+        self,
+        points: list[n.ProbePoint],
+        file: FileScope,
+        way: _Way,
+        middle: Piece,
+        report: bool,
+        suffix: list[n.PointComponent] | None = None,
+    ) -> list[Derived]:
+        """A list of alternatives: ``?`` may fail, ``!`` ends the list when it matched."""
+        result: list[Derived] = []
+        first: PointError | None = None
+        forbidden: PointError | None = None
+        for point in points:
+            if suffix:
+                point = replace(point, components=point.components + suffix)
+            try:
+                found = self._point(point, file, way, middle)
+            except PointError as error:
+                if point.optional or point.sufficient or way.optional:
+                    forbidden = error if error.code == FORBIDDEN else forbidden
+                    continue
+                if report:
+                    self.report(error, point.span)
+                elif first is None:
+                    first = error
+                continue
+            if report and not found and not (point.optional or point.sufficient):
+                self.report(PointError("E0231", "no match", point.span))
+            result += found
+            if point.sufficient and found:
+                break
+        # An alias all of whose alternatives are forbidden is forbidden, not without a match.
+        first = first or (None if result else forbidden)
+        if first is not None and not report:
+            raise first
+        return result
+
+    def _point(
+        self, point: n.ProbePoint, file: FileScope, way: _Way, middle: Piece
+    ) -> list[Derived]:
+        hits, mismatch = self.tree.match(point.components)
+        if mismatch is not None:
+            raise self._mismatch(point, mismatch)
+        # `!` is optional too, and what is optional stays so in what an alias stands for.
+        optional = way.optional or point.optional or point.sufficient
+        use = point.span if way.use == NOWHERE else way.use
+        way = replace(way, optional=optional, use=use)
+        if point.condition is not None:
+            piece = ConditionPiece(point.condition, file)
+            way = replace(way, conditions=[*way.conditions, piece])
+        wild = len(hits) > 1 or any(is_wild(c.name) for c in point.components)
+        result: list[Derived] = []
+        failure: PointError | None = None
+        for hit in hits:
+            try:
+                result += self._hit(hit, point, way, middle)
+            except PointError as error:
+                failure = failure or error
+        if failure is not None and not (wild and result):
+            raise failure
+        return result
+
+    def _hit(self, hit: PointMatch, point: n.ProbePoint, way: _Way, middle: Piece) -> list[Derived]:
+        name = dotted([*hit.components, *hit.suffix])
+        if not way.alias:
+            way = replace(way, alias=name)
+        result: list[Derived] = []
+        if hit.node.family is not None and not hit.suffix:
+            concrete = replace(
+                point, components=hit.components, optional=point.optional or way.optional
+            )
+            check_point(self.services, hit.node.family, concrete)
+            matches = self._matches(hit.node.family, concrete)
+            if not matches:
+                raise PointError("E0231", "no match", point.span)
+            result.append(
+                Derived(
+                    hit.node.family,
+                    matches,
+                    [*way.before, middle, *way.after],
+                    way.conditions,
+                    way.written,
+                    way.alias,
+                    way.chain,
+                    way.span,
+                    way.user,
+                    middle.body,
+                    way.use,
+                    point.optional or way.optional,
+                    point.sufficient,
+                )
+            )
+        failure: PointError | None = None
+        for load in hit.node.aliases:
+            for alias in load():
+                try:
+                    result += self._alias(alias, hit, way, middle, name)
+                except PointError as error:
+                    failure = failure or error
+        if failure is not None:
+            raise failure
+        return result
+
+    def _matches(self, family: Family, point: n.ProbePoint) -> list[Match]:
+        known = listed(family, point, self.services) if self.only_names else None
+        return family.resolve(point, self.services) if known is None else known
+
+    def _alias(
+        self, alias: AliasSource, hit: PointMatch, way: _Way, middle: Piece, name: str
+    ) -> list[Derived]:
+        decl = alias.decl
+        if id(decl) in way.active or len(way.active) > MAX_DEPTH:
+            raise PointError(
+                "E0235",
+                f"recursive loop in alias expansion of {dotted(decl.name)}",
+                decl.span,
+                hint="let one of the aliases in the circle stand for something else",
+            )
+        file = self.names.enter(alias.file)
+        before, after = way.before, way.after
+        if decl.prologue is not None:
+            before = [Piece(decl.prologue, file), *before]
+        if decl.epilogue is not None:
+            after = [*after, Piece(decl.epilogue, file)]
+        inner = replace(
+            way,
+            before=before,
+            after=after,
+            chain=[*way.chain, name],
+            active=(*way.active, id(decl)),
+        )
+        return self._list(decl.points, file, inner, middle, False, hit.suffix)
+
+    # --- messages -------------------------------------------------------
+
+    @staticmethod
+    def _mismatch(point: n.ProbePoint, mismatch: Mismatch) -> PointError:
+        component = mismatch.component
+        above = dotted(mismatch.parent)
+        if mismatch.is_suffix:
+            notes = [f"nothing may follow '{above}'"]
+            return PointError("E0236", "invalid suffix for probe", component.span, notes=notes)
+
+        def similar(error: PointError) -> None:
+            _explain(error, mismatch, above)
+
+        text = f"no probe point matches '{dotted(point.components)}'"
+        return PointError("E0230", text, component.span, explain=similar)
+
+    def report(self, error: PointError, use: Span = NOWHERE) -> None:
+        """Make a diagnostic of a refused point; ``use`` is the script's, when aliases led to it."""
+        if error.explain is not None:
+            error.explain(error)
+        self.services.diagnostics.error(
+            "semantic error",
+            error.code,
+            error.message,
+            error.span,
+            labels=used_at(error.span, use, "this probe point leads there"),
+            notes=error.notes,
+            hint=error.hint,
+        )
+
+
+# What SystemTap's users may write, and must not take for their own mistake.
+NOT_YET = {"procfs", "java", "python2", "python3", "input", "nfs", "nfsd"}
+NOT_YET_OF_PROCESSES = {
+    *("function", "statement", "library", "plt", "mark", "provider", "data", "insn"),
+}
+
+
+def _explain(error: PointError, mismatch: Mismatch, above: str) -> None:
+    """Say what could stand where nothing matched."""
+    from stapy.diagnostics.suggest import nearest
+
+    component = mismatch.component
+    if mismatch.kinds:
+        wanted = " or ".join(f"a {k} argument" if k else "no argument" for k in mismatch.kinds)
+        error.notes = [f"'{component.name}' takes {wanted}"]
+        return
+    # Names that begin so are for the library's own use, and no user means them.
+    names = [name for name in mismatch.candidates if not name.startswith("__")]
+    if not names:
+        return
+    if not above and component.name in NOT_YET:
+        error.notes = [f"SystemTap's {component.name} probes are not in this version of stapy"]
+        return
+    if above.partition("(")[0] == "process" and component.name in NOT_YET_OF_PROCESSES:
+        what = f"process.{component.name}"
+        error.notes = [f"SystemTap's {what} probes are not in this version of stapy"]
+        return
+    under = f" under '{above}'" if above else ""
+    if any(char in component.name for char in "*?["):
+        from fnmatch import fnmatchcase
+
+        matching = sorted(name for name in names if fnmatchcase(name, component.name))
+        shown = ", ".join((matching or sorted(names))[:12])
+        shown += ", …" if len(matching or names) > 12 else ""
+        if matching:
+            what = f"of the names{under} that match none is a whole probe point: {shown}"
+        else:
+            what = f"no name{under} matches '{component.name}': there are {shown}"
+        error.notes = [what]
+        return
+    error.notes = [f"'{component.name}' is not one of the {len(names)} names{under}"]
+    error.notes.append(f"stapy -l '{above + '.*' if above else '*'}' lists them")
+    from stapy.diagnostics.habits import FAMILIES
+
+    near = nearest(component.name, names, 3)
+    if not above and component.name in FAMILIES:
+        near = [FAMILIES[component.name]]
+    if near:
+        error.hint = "did you mean " + " or ".join(f"'{word}'" for word in near) + "?"

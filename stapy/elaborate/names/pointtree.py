@@ -1,0 +1,232 @@
+"""All spellings of probe points, of families and aliases, as one tree to match against."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from stapy.parse import nodes as n
+from stapy.record import Record, new, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from stapy.elaborate.names.select import AliasSource, SymbolTable
+    from stapy.probes.family import Family
+
+
+class PointNode(Record):
+    """One step; ``children`` is keyed by name and kind of argument ("", string, number).
+
+    ``aliases`` holds what ends here: functions that give the declaration (and
+    may have to load a library file for it).
+    """
+
+    children: dict[str, dict[str, PointNode]] = new(dict)
+    family: Family | None = None
+    aliases: list[Callable[[], list[AliasSource]]] = new(list)
+
+    def child(self, name: str, kind: str) -> PointNode:
+        """The child of that name, made when it is not there."""
+        kinds = self.children.setdefault(name, {})
+        if kind not in kinds:
+            kinds[kind] = PointNode()
+        return kinds[kind]
+
+
+class PointMatch(Record):
+    """Where a point leads: the node, the components without wildcards, and what is left."""
+
+    node: PointNode
+    components: list[n.PointComponent]
+    suffix: list[n.PointComponent]
+
+
+class Mismatch(Record):
+    """The component that matched nothing, and what could stand there."""
+
+    component: n.PointComponent
+    parent: list[n.PointComponent]
+    candidates: list[str]
+    kinds: list[str]
+    is_suffix: bool = False
+
+
+def kind_of(component: n.PointComponent) -> str:
+    """Kind of a component's argument."""
+    if component.arg is None:
+        return ""
+    return "string" if isinstance(component.arg, n.String) else "number"
+
+
+def is_wild(name: str) -> bool:
+    """True when a component's name holds a wildcard."""
+    return "*" in name
+
+
+def _regex(pattern: str) -> re.Pattern[str]:
+    parts = re.split(r"(\*+)", pattern)
+    text = ""
+    for part in parts:
+        if part.startswith("**"):
+            text += ".*"
+        elif part == "*":
+            text += "[^.]*"
+        else:
+            text += re.escape(part)
+    return re.compile(text + r"\Z")
+
+
+class PointTree:
+    """The tree, and matching."""
+
+    def __init__(self, names: SymbolTable) -> None:
+        from stapy.probes.families import families
+
+        self.root = PointNode()
+        for family in families():
+            for form in family.forms:
+                node = self.root
+                for name, kind in form.components:
+                    node = node.child(name, kind)
+                node.family = family
+        self._names = names
+        self._user_aliases = 0
+        self._exact: set[str] | None = None
+        # Thousands of library aliases: only those under the first names in use are entered.
+        self._waiting: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+        for row in names.services.library.alias_names():
+            self._waiting.setdefault(row[0][0], []).append(row)
+        self.refresh()
+
+    def _enter(self, name: str) -> None:
+        """Enter the library aliases that begin with ``name``, all of them for a wildcard."""
+        if is_wild(name):
+            found = [row for rows in self._waiting.values() for row in rows]
+            self._waiting = {}
+        else:
+            found = self._waiting.pop(name, [])
+        for components, path in dict.fromkeys(found):
+            self._at(components).aliases.append(self._loader(components, path))
+
+    def refresh(self) -> None:
+        """Enter the aliases of user files that came since the last call."""
+        for source in self._names.aliases[self._user_aliases :]:
+            components = tuple(c.name for c in source.decl.name)
+            node = self.root
+            for component in source.decl.name:
+                node = node.child(component.name, kind_of(component))
+            del components
+            node.aliases.append(lambda source=source: [source])  # type: ignore[misc]
+        self._user_aliases = len(self._names.aliases)
+
+    def _at(self, components: tuple[str, ...]) -> PointNode:
+        node = self.root
+        for name in components:
+            node = node.child(name, "")
+        return node
+
+    def _loader(self, components: tuple[str, ...], path: str) -> Callable[[], list[AliasSource]]:
+        def load() -> list[AliasSource]:
+            from stapy.elaborate.names.select import AliasSource
+
+            file = self._names.alias_file(path)
+            if file is None:
+                return []
+            return [
+                AliasSource(decl, file)
+                for decl in file.script.decls
+                if isinstance(decl, n.AliasDecl) and tuple(c.name for c in decl.name) == components
+            ]
+
+        return load
+
+    # --- matching -------------------------------------------------------
+
+    def match(self, components: list[n.PointComponent]) -> tuple[list[PointMatch], Mismatch | None]:
+        """Every place that a point leads to; the mismatch when there is none."""
+        self._enter(components[0].name)
+        failures: list[tuple[int, Mismatch]] = []
+        hits = list(self._walk(self.root, components, 0, [], failures))
+        if hits or not failures:
+            return hits, None
+        return [], max(failures, key=lambda f: f[0])[1]
+
+    def _walk(
+        self,
+        node: PointNode,
+        components: list[n.PointComponent],
+        at: int,
+        done: list[n.PointComponent],
+        failures: list[tuple[int, Mismatch]],
+    ) -> Iterator[PointMatch]:
+        if at == len(components):
+            if node.family is not None or node.aliases:
+                yield PointMatch(node, done, [])
+            elif at:
+                names = sorted(node.children)
+                failures.append((at, Mismatch(components[-1], done, names, [], False)))
+            return
+        component = components[at]
+        found = False
+        if "**" in component.name:
+            for path, below in self._deep(node, component):
+                found = True
+                yield from self._walk(below, components, at + 1, done + path, failures)
+        else:
+            kind = kind_of(component)
+            for name in self._names_like(node, component.name):
+                below_kind = node.children[name].get(kind)
+                if below_kind is not None:
+                    found = True
+                    step = replace(component, name=name)
+                    yield from self._walk(below_kind, components, at + 1, [*done, step], failures)
+        if found:
+            return
+        if node.aliases and at:
+            yield PointMatch(node, done, components[at:])
+            return
+        kinds = sorted(node.children.get(component.name, {}))
+        is_suffix = node.family is not None and not node.children
+        known = set(node.children)
+        if node is self.root:
+            known.update(self._waiting)
+        mismatch = Mismatch(component, done, sorted(known), kinds, is_suffix)
+        failures.append((at, mismatch))
+
+    def _names_like(self, node: PointNode, pattern: str) -> list[str]:
+        if not is_wild(pattern):
+            return [pattern] if pattern in node.children else []
+        regex = _regex(pattern)
+        exact = self._exact_names()
+        return sorted(name for name in node.children if regex.match(name) and name not in exact)
+
+    def _exact_names(self) -> set[str]:
+        """Second spellings of system calls: a wildcard would count those calls twice."""
+        if self._exact is None:
+            self._exact = self._names.services.library.exact_alias_names()
+        return self._exact
+
+    def _deep(
+        self, node: PointNode, component: n.PointComponent
+    ) -> Iterator[tuple[list[n.PointComponent], PointNode]]:
+        """Paths of any length below ``node`` that a name with ``**`` matches."""
+        regex = _regex(component.name)
+        kind = kind_of(component)
+        exact = self._exact_names()
+        stack: list[tuple[PointNode, tuple[str, ...]]] = [(node, ())]
+        found: list[tuple[tuple[str, ...], PointNode]] = []
+        while stack:
+            place, path = stack.pop()
+            for name, kinds in place.children.items():
+                if name in exact:
+                    continue
+                whole = (*path, name)
+                if kind in kinds and regex.match(".".join(whole)):
+                    found.append((whole, kinds[kind]))
+                if "" in kinds:
+                    stack.append((kinds[""], whole))
+        for whole, below in sorted(found, key=lambda item: item[0]):
+            steps = [n.PointComponent(component.span, name) for name in whole]
+            steps[-1] = replace(steps[-1], arg=component.arg)
+            yield steps, below

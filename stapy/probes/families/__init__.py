@@ -1,0 +1,32 @@
+"""The probe families, a module or folder each, and the registry that lists them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stapy.probes.family import Family
+
+_NAMES = (
+    *("begin_end", "timer", "kprobe", "tracepoint", "watchpoint", "perf"),
+    *("netfilter", "bpf", "process"),
+)
+_CACHE: list[Family] = []
+
+
+def families() -> list[Family]:
+    """All families, in the order in which the runtime starts them."""
+    if not _CACHE:
+        from importlib import import_module
+
+        for name in _NAMES:
+            _CACHE.append(import_module(f"stapy.probes.families.{name}").FAMILY)
+    return _CACHE
+
+
+def by_name(name: str) -> Family:
+    """One family by name."""
+    for item in families():
+        if item.name == name:
+            return item
+    raise KeyError(name)

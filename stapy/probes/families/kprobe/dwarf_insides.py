@@ -1,0 +1,308 @@
+"""Points inside of functions: labels, functions that a function calls, plain addresses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stapy.debuginfo.dwarf.query import addresses, callees, labels
+from stapy.debuginfo.dwarf.query.spec import Spec, parse
+from stapy.debuginfo.errors import DebuginfoError
+from stapy.ir.literals import quote
+from stapy.probes import blocklist
+from stapy.probes.families.kprobe import places
+from stapy.probes.family import Match, PointError, number_of, print_component, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from stapy.debuginfo.dwarf.query.answers import CodePlace
+    from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
+    from stapy.debuginfo.sites import FunctionSite
+    from stapy.parse.nodes import PointComponent, ProbePoint
+    from stapy.probes.families.kprobe.site import Frames
+    from stapy.services import Services
+
+MAX_DEPTH = 32  # frames that the runtime looks at
+_INT = 1 << 31  # callers are told by 32-bit distances
+_MATCH_ALL = "STAP_CALLEE_MATCHALL"
+_SHOWN = 8  # names in a message
+Found = dict[str, "PointComponent"]
+
+
+def resolve(
+    point: ProbePoint, found: Found, files: list[DwarfFile], services: Services
+) -> list[Match]:
+    """The places of ``.label``, ``.callee``, ``.callees`` and of addresses."""
+    result = _Matches(point, found, services)
+    try:
+        if "statement" in found:
+            failure = _statement(result, found["statement"], files)
+        elif number_of(found["function"]) is not None:
+            failure = _function_at(result, found["function"], files)
+        else:
+            spec = _spec(found["function"])
+            how = _labels if "label" in found else _callees
+            failure = how(result, spec, files)
+    except DebuginfoError as error:
+        notes = [str(error)]
+        raise PointError("E0231", "no match", point.span, notes=notes) from None
+    return result.checked(failure)
+
+
+def _spec(component: PointComponent) -> Spec:
+    text = text_of(component)
+    spec = parse(text)
+    if spec is None or spec.lines is not None:
+        message = f"malformed specification '{text}'"
+        hint = "write name or name@file: a line has no labels and calls nothing"
+        raise PointError("E0231", message, component.span, hint=hint)
+    return spec
+
+
+def _nothing(
+    component: PointComponent, note: str, names: Callable[[], Iterable[str]]
+) -> PointError:
+    """No match; which names there are is only looked up when the message is shown."""
+
+    def explain(error: PointError) -> None:
+        from stapy.diagnostics.suggest import nearest
+
+        known = sorted(set(names()))
+        near = nearest(text_of(component), known, 2)
+        if near:
+            error.hint = "did you mean " + " or ".join(f"'{name}'" for name in near) + "?"
+        elif known:
+            more = " …" if len(known) > _SHOWN else ""
+            error.notes = [*error.notes, f"there are {', '.join(known[:_SHOWN])}{more}"]
+
+    return PointError("E0231", "no match", component.span, notes=[note], explain=explain)
+
+
+class _Matches:
+    """Collects places that may be probed."""
+
+    def __init__(self, point: ProbePoint, found: Found, services: Services) -> None:
+        self.point = point
+        self.found = found
+        self.services = services
+        self._seen: set[tuple[object, str, str]] = set()
+        self.matches: list[Match] = []
+        self.refused = ""
+
+    def add(self, place: CodePlace, texts: dict[str, str], callers: Frames) -> None:
+        """One place; ``texts`` are printed for the components of those names."""
+        if place.module is not None:
+            texts.setdefault("module", f"module({quote(place.module)})")
+        self.add_site(self.services.debuginfo.site_at(place), texts, callers)
+
+    def add_site(self, site: FunctionSite, texts: dict[str, str], callers: Frames) -> None:
+        """The same of a site, which may be one that DWARF does not know."""
+        text = ".".join(texts.get(c.name) or print_component(c) for c in self.point.components)
+        where = (site.name, site.module) if site.place is None else site.place.address
+        key = where, text, str(callers)
+        if key in self._seen:
+            return
+        self._seen.add(key)
+        why = places.refusal(site, "return" in self.found, self.services)
+        if why:
+            self.refused = f"'{site.name}' must not be probed: {why}"
+            return
+        made = places.kprobe_site(site, self.found)
+        made.callers = callers
+        self.matches.append(Match(text, made))
+
+    def checked(self, otherwise: PointError) -> list[Match]:
+        """All of them; the error when there are none."""
+        if not self.matches:
+            if self.refused:
+                otherwise.notes = [self.refused]
+                otherwise.hint = blocklist.hint(self.refused)
+                otherwise.explain = None
+            raise otherwise
+        return self.matches
+
+
+def _wild(text: str) -> bool:
+    return any(char in text for char in "*?[")
+
+
+def _no_function(result: _Matches, spec: Spec, files: list[DwarfFile]) -> PointError | None:
+    """The error for a pattern that names no function with code; None when it names some."""
+    if any(any(True for _ in f.index.functions(spec.function, spec.file)) for f in files):
+        return None
+    name = f"{spec.function}@{spec.file}" if spec.file else spec.function
+    component = result.found["function"]
+
+    def explain(error: PointError) -> None:
+        near = result.services.debuginfo.similar_functions(spec.function, 2, files[0].module)
+        if near:
+            error.hint = "did you mean " + " or ".join(f"'{name}'" for name in near) + "?"
+
+    notes = [f"no function with code matches '{name}'"]
+    return PointError("E0231", "no match", component.span, notes=notes, explain=explain)
+
+
+# --- labels -------------------------------------------------------------------
+
+
+def _labels(result: _Matches, spec: Spec, files: list[DwarfFile]) -> PointError:
+    component = result.found["label"]
+    pattern = text_of(component)
+    for file in files:
+        for label in labels.labels(file, spec, pattern):
+            texts = {
+                "function": f"function({quote(places.place_text(label.place))})",
+                "label": f"label({quote(label.name)})",
+            }
+            result.add(label.place, texts, [])
+
+    def names() -> Iterable[str]:
+        return (label.name for file in files for label in labels.labels(file, spec, "*"))
+
+    note = f"no code was kept at a label '{pattern}' of '{spec.function}'"
+    return _no_function(result, spec, files) or _nothing(component, note, names)
+
+
+# --- callees ------------------------------------------------------------------
+
+
+def _callees(result: _Matches, spec: Spec, files: list[DwarfFile]) -> PointError:
+    found = result.found
+    component = found.get("callee") or found["callees"]
+    depth = _depth(component)
+    wanted = _spec(component) if "callee" in found else Spec("*")
+    everything = _MATCH_ALL in result.services.options.defines
+    only_calls = any(name in found for name in ("call", "return"))
+    for file in files:
+        for call in _calls(result, file, spec, wanted, depth, everything, component):
+            place = call.place
+            if place is not None and place.inlined and only_calls:
+                continue
+            target = quote(places.place_text(place) if place is not None else call.name)
+            function = f"function({quote(places.place_text(call.caller))})"
+            callee = f"callee({target})"
+            texts = {"function": function, "callee": callee, "callees": callee}
+            if file.module is not None:
+                texts["module"] = f"module({quote(file.module)})"
+            frames = [] if everything else _frames(call)
+            if frames is None:
+                continue
+            if place is not None:
+                result.add(place, texts, frames)
+                continue
+            assert call.outside is not None
+            site = result.services.debuginfo.function(call.name, call.outside.module)
+            if site is not None:
+                result.add_site(site, texts, frames)
+
+    def names() -> Iterable[str]:
+        everyone = Spec("*")
+        calls = (_calls(result, f, spec, everyone, 1, everything, component) for f in files)
+        return (call.name for found in calls for call in found)
+
+    note = f"'{spec.function}' has no call of '{wanted.function}' that comes back to it"
+    if only_calls:
+        note += " and is not inlined"
+    return _no_function(result, spec, files) or _nothing(component, note, names)
+
+
+def _calls(
+    result: _Matches,
+    file: DwarfFile,
+    spec: Spec,
+    wanted: Spec,
+    depth: int,
+    everything: bool,
+    component: PointComponent,
+) -> list[callees.Callee]:
+    info = result.services.debuginfo
+
+    def elsewhere(name: str) -> callees.Elsewhere | None:
+        module = info.exporter(name)
+        if module is None:
+            return None
+        dwarf = info.dwarf_of(module, download=False)
+        return callees.Elsewhere(name, None if module == "kernel" else module, dwarf)
+
+    try:
+        return callees.callees(file, spec, wanted, depth, tails=everything, elsewhere=elsewhere)
+    except callees.TooManyCallees as error:
+        hint = f"ask for fewer levels than {depth}"
+        raise PointError("E0231", str(error), component.span, hint=hint) from None
+
+
+def _depth(component: PointComponent) -> int:
+    depth = number_of(component)
+    if depth is None:
+        return 1
+    if not 1 <= depth <= MAX_DEPTH:
+        message = f"depth of callees out of range [1,{MAX_DEPTH}]"
+        raise PointError("E0212", message, component.span)
+    return depth
+
+
+def _frames(call: callees.Callee) -> Frames | None:
+    """Return addresses as a site has them; None when one of them cannot be told."""
+    frames: Frames = []
+    for frame in call.frames:
+        rows: list[tuple[str, int]] = []
+        for dwarf, address in frame:
+            told = _told(call, dwarf, address)
+            if told is None or not -_INT <= told[1] < _INT:
+                return None
+            rows.append(told)
+        frames.append(rows)
+    return frames
+
+
+def _told(call: callees.Callee, dwarf: DwarfFile, address: int) -> tuple[str, int] | None:
+    """A return address from the place itself, or from a symbol of the module that has it."""
+    if call.place is not None and dwarf.module == call.place.module:
+        return "", address - call.place.address
+    anchor = dwarf.index.anchor(address)
+    if dwarf.module is None or anchor is None:
+        return None
+    return f"{dwarf.module}:{anchor[0]}", anchor[1]
+
+
+# --- addresses ----------------------------------------------------------------
+
+
+def _statement(result: _Matches, component: PointComponent, files: list[DwarfFile]) -> PointError:
+    address = places.address_of(component)
+    nearest = "nearest" in result.found
+    failure: PointError | None = None
+    for file in files:
+        statement = addresses.statement_at(file, address + file.code_start)
+        if statement is None:
+            continue
+        start = statement.start - file.code_start
+        if start == address or nearest:
+            result.add(statement.place, {}, [])
+            continue
+        where = places.place_text(statement.place)
+        message = f"address {address:#x} does not match the beginning of a statement"
+        failure = PointError(
+            "E0231",
+            f"{message} (try {start:#x})",
+            component.span,
+            notes=[f"{start:#x} is where '{where}' begins"],
+            hint="write that address, or add .nearest",
+        )
+    return failure or places.no_code(component, "module" in result.found)
+
+
+def _function_at(result: _Matches, component: PointComponent, files: list[DwarfFile]) -> PointError:
+    address = places.address_of(component)
+    outside = any(name in result.found for name in ("call", "return", "exported"))
+    failure: PointError | None = None
+    for file in files:
+        place = addresses.function_at(file, address + file.code_start, inlined=not outside)
+        if place is None:
+            continue
+        if "exported" in result.found and not result.services.debuginfo.exported(place.function):
+            failure = places.not_exported(component, place.function)
+            continue
+        entry = f"function({place.address - file.code_start:#x})"
+        result.add(place, {"function": entry}, [])
+    return failure or places.no_code(component, "module" in result.found)

@@ -1,0 +1,149 @@
+"""What all points in kernel code ask: which files know it, may it be probed, how is it written.
+
+``KprobeSite`` is made here of what the debug information tells.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stapy.probes import blocklist
+from stapy.probes.families.kprobe.site import KprobeSite, maxactive_of
+from stapy.probes.family import PointError, number_of, text_of
+
+if TYPE_CHECKING:
+    from stapy.debuginfo.dwarf.index.reader import FunctionRow
+    from stapy.debuginfo.dwarf.query.answers import CodePlace
+    from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
+    from stapy.debuginfo.sites import FunctionSite
+    from stapy.diagnostics import Span
+    from stapy.parse.nodes import PointComponent
+    from stapy.services import Services
+
+
+def address_of(component: PointComponent) -> int:
+    """The number in a component as an address."""
+    return (number_of(component) or 0) & (2**64 - 1)
+
+
+def not_exported(component: PointComponent, name: str) -> PointError:
+    """The error for an address whose function modules cannot call."""
+    notes = [f"{address_of(component):#x} lies in '{name}', which is not exported"]
+    return PointError("E0231", "no match", component.span, notes=notes)
+
+
+def no_code(component: PointComponent, in_module: bool) -> PointError:
+    """The error for an address that no function is known to have."""
+    notes = [f"{address_of(component):#x} lies in no function that is known"]
+    hint = "addresses are those of the kernel's image, before it is moved at boot"
+    if in_module:
+        hint = "addresses count from the start of the module's .text"
+    hint += "; -g and kernel.statement().absolute take any other"
+    return PointError("E0231", "no match", component.span, notes=notes, hint=hint)
+
+
+def missing(what: str, span: Span, services: Services) -> PointError:
+    """What is asked for cannot be had without DWARF, and there is none."""
+    notes = [f"{what} needs DWARF debug information, which BTF does not replace"]
+    hint = services.debuginfo.missing_hint("lines")
+    return PointError("E0233", "no match", span, notes=notes, hint=hint)
+
+
+def module_of(found: dict[str, PointComponent], services: Services) -> str | None:
+    """The pattern of modules, None for the kernel; `PointError` when it matches no module."""
+    if "module" not in found:
+        return None
+    component = found["module"]
+    name = text_of(component)
+    if not services.debuginfo.module_names(name):
+        raise no_module(component, services)
+    return name
+
+
+def no_module(component: PointComponent, services: Services) -> PointError:
+    """The error for a module that the kernel does not have."""
+    from stapy.diagnostics.suggest import listed, nearest
+
+    name = text_of(component)
+
+    def similar(error: PointError) -> None:
+        inside = services.debuginfo.built_in(name)
+        if inside:
+            error.notes = [f"{listed(inside[:3])} is no module but built into this kernel"]
+            error.hint = "ask the kernel itself: kernel.function(…)"
+            return
+        near = nearest(name.replace("-", "_"), services.debuginfo.module_names(), 2)
+        if near:
+            error.hint = f"did you mean {listed(near)}?"
+
+    notes = [f"this kernel has no module '{name}'"]
+    return PointError("E0231", "no match", component.span, notes=notes, explain=similar)
+
+
+def dwarf_files(module: str | None, services: Services) -> list[DwarfFile]:
+    """The debug files of the kernel or of the modules that a pattern means."""
+    info = services.debuginfo
+    names = [None] if module is None else info.module_names(module)
+    return [dwarf for dwarf in map(info.dwarf_of, names) if dwarf is not None]
+
+
+def refusal(site: FunctionSite, is_return: bool, services: Services) -> str:
+    """Why a place must not be probed, "" when it may."""
+    if site.section == ".init.text":
+        return "its code is gone once the kernel has booted"
+    if site.section:
+        return f"the kernel refuses it ({site.section})"
+    if site.place is not None and not site.place.exact:
+        info = services.debuginfo
+        dwarf = info.dwarf_of(site.module)
+        what = info.safe("", dwarf.refused, site.place.address) if dwarf is not None else ""
+        if what:
+            return f"the kernel wants no probe there ({what})"
+    # What holds an inlined function must not be probed counts as well.
+    symbol = site.place.symbol if site.place is not None else site.name
+    if services.options.guru:
+        return blocklist.never(symbol, is_return)
+    if site.place is not None and blocklist.of_file(site.place.file):
+        return blocklist.of_file(site.place.file)
+    return blocklist.reason(site.name, is_return) or blocklist.reason(symbol, is_return)
+
+
+def kprobe_site(site: FunctionSite, found: dict[str, PointComponent]) -> KprobeSite:
+    """A place as the family's record."""
+    place = site.place
+    return KprobeSite(
+        place.symbol if place is not None else site.name,
+        site.module,
+        0,
+        place.offset if place is not None else 0,
+        "return" in found,
+        maxactive_of(found.get("maxactive")),
+        site.type,
+        site.source,
+        place,
+    )
+
+
+def declared(name: str, module: str | None, services: Services) -> str:
+    """``name@file:line`` of a function that cheaper sources found, where DWARF is at hand for it.
+
+    Functions of one name are several, and which is meant is not known: the name alone.
+    """
+    dwarf = services.debuginfo.dwarf_of(module, download=False)
+    if dwarf is None:
+        return name
+    rows: list[FunctionRow] = []
+    rows = services.debuginfo.safe(rows, lambda: list(dwarf.index.functions(name)))
+    # A function of a header that units have copies of is one row for each of them.
+    texts = {
+        place_text(row)
+        for row in rows
+        if row.name == name and any(not site.inlined for site in row.sites)
+    }
+    return texts.pop() if len(texts) == 1 else name
+
+
+def place_text(place: CodePlace | FunctionRow) -> str:
+    """``name@file:line`` of a place, or of a function of the index."""
+    function = getattr(place, "function", "") or getattr(place, "name", "")
+    return f"{function}@{place.file}:{place.line}" if place.file else str(function)

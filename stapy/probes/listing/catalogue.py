@@ -1,0 +1,355 @@
+"""What -l can print of one kernel or module: names and places, judged once and kept.
+
+A list of all functions with a debug package has 70,000 lines, for which 350,000 inlined
+instances would have to be placed and judged every time.  But a line says no more than a
+function, its file and its line, and whether one of its instances may be probed depends on
+the build and on our list of what must not be probed: on nothing that a script says.  So
+the answers are stored beside the index of the build, and a pattern is a scan.
+
+`Names` are the functions that BTF and the symbol table tell of (``Debuginfo.functions``),
+`Lines` those of DWARF (``Debuginfo.places``).  `scan.py` asks.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from stapy.cache import file_identity, key_of
+from stapy.debuginfo import pack
+from stapy.debuginfo.elf import Buffer
+from stapy.debuginfo.errors import DebuginfoError
+from stapy.debuginfo.lookup.same_name import common_prototype
+from stapy.debuginfo.lookup.wildcards import wanted
+from stapy.debuginfo.symbols.table import is_function, section_of, shared
+from stapy.ir.literals import quote
+from stapy.paths import package_dir
+from stapy.probes import blocklist
+
+if TYPE_CHECKING:
+    from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
+    from stapy.debuginfo.loading import Loaded
+    from stapy.services import DebuginfoLike
+
+T = TypeVar("T")
+
+# Of a name: a pattern of plain names takes it; several functions (for all that is known)
+# or a copy, which DWARF knows better; another name of a function that BTF has.
+WANTED, SEVERAL, COPY, SECOND = 1, 2, 4, 8
+# Of a name: what refuses it, see `_blocked`.
+AT_ENTRY, AT_RETURN, IN_ANY_CASE = 16, 32, 64
+
+# Of a line: it has an inlined instance that may be probed, or may be with -g.
+INLINED, INLINED_GURU = 1, 2
+# Of a function's own code: where it may be probed.
+ENTRY, RETURN, ENTRY_GURU, RETURN_GURU = 1, 2, 4, 8
+
+
+class _Table:
+    """Texts and numbers out of one stored content."""
+
+    def __init__(self, data: Buffer) -> None:
+        self._data = memoryview(data)
+        self._parts = pack.decode(data)
+
+    def content(self) -> bytes:
+        """What the table was read from."""
+        return bytes(self._data)
+
+    def _part(self, name: str) -> memoryview:
+        if name not in self._parts:
+            raise DebuginfoError(f"damaged catalogue: no {name}")
+        start, end = self._parts[name]
+        return self._data[start:end]
+
+    def _texts(self, name: str) -> list[str]:
+        text = str(self._part(name), "utf-8")
+        return text.split("\n") if text else []
+
+    def _numbers(self, name: str, code: Any = "I") -> list[int]:
+        part = self._part(name)
+        if len(part) % array(code).itemsize:
+            raise DebuginfoError(f"damaged catalogue: {name}")
+        found: list[int] = part.cast(code).tolist()
+        return found
+
+    def _equal(self, *tables: Any) -> None:
+        if len({len(table) for table in tables}) > 1:
+            raise DebuginfoError("damaged catalogue: tables of different sizes")
+
+
+class Names(_Table):
+    """Functions by name; ``bits`` beside them.
+
+    ``groups`` are pairs of a row and the number that all names of its address share.
+    """
+
+    def __init__(self, data: Buffer) -> None:
+        super().__init__(data)
+        self.names = self._texts("name")
+        self.bits = bytes(self._part("bits"))
+        self.groups = list(zip(self._numbers("row"), self._numbers("group"), strict=True))
+        self._equal(self.names, self.bits)
+        if any(row >= len(self.names) for row, _ in self.groups):
+            raise DebuginfoError("damaged catalogue: no such name")
+
+
+class Lines(_Table):
+    """Functions as ``name@file:line``; rows of one name follow each other.
+
+    ``first[n]`` is the first row of name ``n``, which is without its scope; ``file`` has
+    numbers of ``files``.  The functions' own code, in the order of the index: ``out_line``, the
+    row that it belongs to, ``out_symbol`` and ``out_address``, the place, and ``out_bits``.
+    """
+
+    def __init__(self, data: Buffer) -> None:
+        super().__init__(data)
+        self.names = self._texts("name")
+        self.first = self._numbers("first")
+        self.texts = self._texts("line")
+        self.bits = bytes(self._part("bits"))
+        self.file = self._numbers("file_number")
+        self.files = self._texts("file")
+        symbols = self._texts("symbol")
+        self.out_line = self._numbers("out_line")
+        self.out_address = self._numbers("out_address", "Q")
+        self.out_bits = bytes(self._part("out_bits"))
+        numbers = self._numbers("out_symbol")
+        self._equal(self.texts, self.bits, self.file)
+        self._equal(self.out_line, self.out_address, self.out_bits, numbers)
+        inside = max(self.out_line, default=-1) < len(self.texts)
+        if len(self.first) != len(self.names) + 1 or not inside:
+            raise DebuginfoError("damaged catalogue: a table is cut off")
+        try:
+            self.out_symbol = [symbols[number] for number in numbers]
+        except IndexError:
+            raise DebuginfoError("damaged catalogue: no such symbol") from None
+
+
+def names(info: DebuginfoLike, loaded: Loaded) -> Names | None:
+    """What BTF and the symbols of a kernel or module tell; None when that is damaged."""
+    if not loaded.key:
+        return None
+    key = key_of("names", rules(), loaded.key)
+    return _kept(info, key, Names, lambda: _made_names(loaded))
+
+
+def lines(info: DebuginfoLike, loaded: Loaded, dwarf: DwarfFile) -> Lines | None:
+    """What DWARF tells of it."""
+    if not loaded.key:
+        return None
+    key = key_of("lines-of-functions", rules(), loaded.key,
+                 *dwarf.identity)  # fmt: skip
+    return _kept(info, key, Lines, lambda: _made_lines(loaded, dwarf))
+
+
+def _kept(
+    info: DebuginfoLike, key: str, table: Callable[[Buffer], T], make: Callable[[], bytes]
+) -> T | None:
+    """A table out of the cache, or made now."""
+    try:
+        try:
+            return table(info.kept(key, make))
+        except (DebuginfoError, ValueError):
+            return table(make())  # what was stored is damaged
+    except DebuginfoError:
+        return None
+
+
+@cache
+def rules() -> str:
+    """Name the state of the rooms that decide what a list has: every file in them counts."""
+    home = package_dir()
+    rooms = (home / name for name in ("debuginfo", "ir", "kernel", "probes"))
+    files = sorted(file for room in rooms for file in room.rglob("*.py"))
+    return key_of(*(file_identity(file) for file in files))
+
+
+@cache
+def _blocked(name: str) -> int:
+    """What our list says of a name."""
+    if blocklist.reason(name, True):
+        bits = AT_RETURN | (AT_ENTRY if blocklist.reason(name, False) else 0)
+        return bits | (IN_ANY_CASE if blocklist.never(name, True) else 0)
+    return 0  # what may be probed when it returns may be probed when it is entered
+
+
+# --- names ----------------------------------------------------------------------
+
+
+def _made_names(loaded: Loaded) -> bytes:
+    kinds: dict[str, list[str]] = {}
+    if loaded.symbols is not None:
+        for name, kind in loaded.symbols.rows(""):
+            kinds.setdefault(name, []).append(kind)
+    rows: dict[str, int] = {}
+    groups: list[tuple[str, int]] = []
+    if loaded.btf is None:
+        rows = dict.fromkeys(kinds, 0)
+    else:
+        rows = dict.fromkeys(loaded.btf.functions(), 0)
+        groups = [
+            (name, int(shared(kind)))
+            for name in rows
+            for kind in kinds.get(name, ())
+            if shared(kind)
+        ]
+        second = _second(kinds, rows, {group for _, group in groups})
+        groups += second
+        rows.update((name, SECOND) for name, _ in second)
+        rows.update((name, 0) for name in kinds if "." in name)
+    for name, bits in rows.items():
+        own = kinds.get(name, [])
+        if wanted(name, "*", own, loaded):
+            several = SEVERAL if _several(name, own, loaded) else 0
+            rows[name] = bits | WANTED | several | (COPY if "." in name else 0) | _blocked(name)
+    shown = {name for name, _ in groups}
+    rows = {name: bits for name, bits in rows.items() if bits or name in shown}
+    numbers = {name: number for number, name in enumerate(rows)}
+    return pack.encode(
+        {
+            "name": _joined(rows),
+            "bits": bytes(rows.values()),
+            "row": array("I", [numbers[name] for name, _ in groups]).tobytes(),
+            "group": array("I", [group for _, group in groups]).tobytes(),
+        }
+    )
+
+
+def _several(name: str, kinds: list[str], loaded: Loaded) -> bool:
+    """True when a name is that of several functions, or BTF describes several."""
+    copies = sum(is_function([kind]) for kind in kinds)
+    if copies > 1 or loaded.btf is None or not loaded.btf.shares_name(name):
+        return copies > 1
+    types = loaded.btf.prototypes(name)
+    return bool(types) and bool(common_prototype(name, types, copies).ambiguity)
+
+
+def _second(
+    kinds: dict[str, list[str]], known: dict[str, int], groups: set[int]
+) -> list[tuple[str, int]]:
+    """Names of functions that BTF has by another one, in the order of the symbols."""
+    return [
+        (name, int(shared(rows[0])))
+        for name, rows in kinds.items()
+        if len(rows) == 1
+        and shared(rows[0])
+        and int(shared(rows[0])) in groups
+        and name not in known
+        and "." not in name
+        and is_function(rows)
+        and not section_of(rows)
+    ]
+
+
+def _joined(texts: Any) -> bytes:
+    return "\n".join(texts).encode("utf-8", "replace")
+
+
+# --- lines ----------------------------------------------------------------------
+
+_PLACED, _ALLOWED, _RETURNS, _RETURNS_GURU = 1, 2, 4, 8
+
+
+class _Judge:
+    """What may be probed of the places below one symbol, or of the functions of one name."""
+
+    def __init__(self, loaded: Loaded, dwarf: DwarfFile) -> None:
+        self.addresses, self.symbols = dwarf.index.anchor_tables()
+        self.refusals = dwarf.refusals()  # of addresses
+        self._known: dict[int, int] = {}
+        self._kinds: dict[str, list[str]] = {}
+        if loaded.symbols is not None:
+            for name, kind in loaded.symbols.rows(""):
+                if len(kind) > 1:
+                    self._kinds.setdefault(name, []).append(kind)
+
+    @staticmethod
+    def name(name: str) -> int:
+        """What our list allows of a name."""
+        bits = _blocked(name)
+        allowed = 0 if bits & AT_ENTRY else _ALLOWED
+        allowed |= 0 if bits & AT_RETURN else _RETURNS
+        return allowed | (0 if bits & IN_ANY_CASE else _RETURNS_GURU)
+
+    def symbol(self, address: int) -> tuple[int, int]:
+        """The symbol that an address is told by, and what is allowed below it."""
+        number = bisect_right(self.addresses, address) - 1
+        known = self._known.get(number)
+        if known is None:
+            name = self.symbols[number] if number >= 0 else ""
+            refused = not name or section_of(self._kinds.get(name, []))
+            known = self._known[number] = 0 if refused else _PLACED | self.name(name)
+        return number, known
+
+
+def _made_lines(loaded: Loaded, dwarf: DwarfFile) -> bytes:
+    judge = _Judge(loaded, dwarf)
+    table, pcs = dwarf.index.tables()
+    paths = dwarf.index.paths()
+    names: list[str] = []
+    texts: list[str] = []
+    first, bits, files = array("I"), bytearray(), array("I")
+    out_line, out_symbol, out_address = array("I"), array("I"), array("Q")
+    out_bits = bytearray()
+    symbols: dict[int, int] = {}
+    of_name: list[int] = []  # by row
+    rows: dict[tuple[str, int, int], int] = {}
+    for name, scope, file, line, start, middle, end in table:
+        if not names or names[-1] != name:
+            names.append(name)
+            first.append(len(texts))
+            rows.clear()
+        row = rows.get((scope, file, line))
+        if row is None:
+            row = rows[scope, file, line] = len(texts)
+            function = f"{scope}::{name}" if scope else name
+            path = paths[file] if file < len(paths) else ""
+            texts.append(quote(f"{function}@{path}:{line}" if path else function)[1:-1])
+            files.append(file)
+            bits.append(0)
+            by_name = judge.name(function)
+            of_name.append(by_name & _RETURNS_GURU if blocklist.of_file(path) else by_name)
+        for pc in pcs[start:middle]:
+            number, allowed = judge.symbol(pc)
+            if allowed:
+                out_line.append(row)
+                out_symbol.append(symbols.setdefault(number, len(symbols)))
+                out_address.append(pc)
+                out_bits.append(_of_code(allowed, of_name[row]))
+        full = INLINED | INLINED_GURU if of_name[row] & _ALLOWED else INLINED_GURU
+        at = middle
+        while at < end and bits[row] != full:  # one place is as good as all of them
+            number, allowed = judge.symbol(pcs[at])
+            if allowed and pcs[at] not in judge.refusals:
+                bits[row] |= full if allowed & _ALLOWED else INLINED_GURU
+            at += 1
+    first.append(len(texts))
+    return pack.encode(
+        {
+            "name": _joined(names),
+            "first": first.tobytes(),
+            "line": _joined(texts),
+            "bits": bytes(bits),
+            "file_number": files.tobytes(),
+            "file": _joined(paths),
+            "symbol": _joined(judge.symbols[number] for number in symbols),
+            "out_line": out_line.tobytes(),
+            "out_symbol": out_symbol.tobytes(),
+            "out_address": out_address.tobytes(),
+            "out_bits": bytes(out_bits),
+        }
+    )
+
+
+def _of_code(symbol: int, name: int) -> int:
+    """Bits of a function's own code out of what its symbol and its name allow."""
+    bits = ENTRY_GURU
+    if symbol & name & _ALLOWED:
+        bits |= ENTRY
+    if symbol & name & _RETURNS:
+        bits |= RETURN
+    return bits | (RETURN_GURU if symbol & _RETURNS_GURU else 0)

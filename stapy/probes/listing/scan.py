@@ -1,0 +1,212 @@
+"""What -l prints of functions that wildcards name, without resolving a single one.
+
+The catalogue of the kernel or module (`catalogue.py`) has it all; here is
+what a pattern and the words behind it choose.  Every list is that of ``resolve()`` of the
+family, whose rules stand in ``families/kprobe/`` and ``debuginfo/facade.py``;
+`tests/probes/test_listed.py` compares the two.
+"""
+
+from __future__ import annotations
+
+from itertools import compress
+from typing import TYPE_CHECKING
+
+from stapy.debuginfo.dwarf.query.spec import Spec, parse
+from stapy.debuginfo.glob import has_wildcard, matcher
+from stapy.ir.literals import quote
+from stapy.probes.family import print_component, text_of
+from stapy.probes.listing import catalogue as c
+from stapy.probes.listing.store import units
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from stapy.parse.nodes import PointComponent, ProbePoint
+    from stapy.services import Services
+
+_WORDS = {"kernel", "module", "function", "call", "inline", "return", "exported"}
+_EXACT = ("::", "(", ".", "\\")  # what is looked at more closely than a catalogue can
+
+
+class _Question:
+    """A point and the rows that its words choose."""
+
+    def __init__(
+        self, point: ProbePoint, found: dict[str, PointComponent], spec: Spec, services: Services
+    ) -> None:
+        self.point, self.spec, self.services = point, spec, services
+        module = text_of(found["module"]) if "module" in found else None
+        self.units = units(services.debuginfo, module)
+        self.is_return = "return" in found
+        self.exported = "exported" in found
+        self.only_inlined = "inline" in found
+        self.inlined = not found.keys() & {"call", "return", "exported"}
+        self.by_dwarf = self.only_inlined or bool(spec.file)
+        self.all = not spec.function.strip("*")
+        self.match: Callable[[str], bool] = matcher(spec.function)
+        self.guru: bool = services.options.guru
+
+
+def lines(point: ProbePoint, services: Services) -> list[str] | None:
+    """The points of a list; None when they must be resolved one by one.
+
+    That is so for all but wildcards, and when nothing matches: then there is
+    something to say about it.
+    """
+    found = {component.name: component for component in point.components}
+    if "function" not in found or found.keys() - _WORDS or services.options.prologue_search:
+        return None
+    text = text_of(found["function"])
+    spec = parse(text)
+    if spec is None or spec.lines is not None or not has_wildcard(spec.function):
+        return None
+    if spec.function.startswith("__pfx_") or any(word in spec.function for word in _EXACT):
+        return None
+    asked = _Question(point, found, spec, services)
+    result: list[str] = []
+    known: dict[str | None, set[str]] = {}
+    refused = False
+    if not asked.by_dwarf:
+        for unit in asked.units.names():
+            table = asked.units.functions(unit)
+            if table is None:
+                return None
+            shown, known[unit], more = _names(asked, unit, table)
+            declared = _declared(asked, unit)
+            result += _printed(
+                asked, unit, (declared.get(name) or quote(name)[1:-1] for name in shown)
+            )
+            refused = refused or more
+    if asked.by_dwarf or result or not refused:
+        for unit in asked.units.names():
+            some = _lines(asked, unit, known.get(unit, set()))
+            if some is None:
+                return None
+            result += _printed(asked, unit, some)
+    return result or None
+
+
+def _printed(asked: _Question, unit: str | None, names: Iterable[str]) -> list[str]:
+    """Points with names that are fit for quotes already."""
+    parts = []
+    for component in asked.point.components:
+        if component.name == "module":
+            parts.append(f"module({quote(unit or '')})")
+        else:
+            here = component.name == "function"
+            parts.append('function("\n")' if here else print_component(component))
+    head, _, tail = ".".join(parts).partition("\n")
+    return [head + name + tail for name in names]
+
+
+def _declared(asked: _Question, unit: str | None) -> dict[str, str]:
+    """``name@file:line`` by name, of functions that DWARF at hand knows one of."""
+    if asked.point.components[0].name not in ("kernel", "module"):
+        return {}
+    table = asked.units.lines(unit, False) if asked.units.has_dwarf(unit, False) else None
+    if table is None:
+        return {}
+    found: dict[str, str] = {}
+    for row in set(table.out_line):
+        text = table.texts[row]
+        name = text.partition("@")[0]
+        found[name] = "" if name in found else text
+    return found
+
+
+def _names(asked: _Question, unit: str | None, table: c.Names) -> tuple[list[str], set[str], bool]:
+    """Names to print, those that DWARF needs not tell again, and whether any was refused."""
+    info, match = asked.services.debuginfo, asked.match
+    rows = [
+        (row, name, bits)
+        for row, (name, bits) in enumerate(zip(table.names, table.bits, strict=True))
+        if bits & c.WANTED and not bits & c.SECOND and (asked.all or match(name))
+    ]
+    rows += _second(asked, table)
+    several = any(bits & c.SEVERAL for _, _, bits in rows)
+    # One function of several of a name is worth asking a server; copies are not.
+    by_dwarf = asked.units.has_dwarf(unit, several)
+    left = c.SEVERAL | c.COPY if by_dwarf else 0
+    known = {name for _, name, bits in rows if not bits & left}
+    chosen = [(name, bits) for _, name, bits in rows if name in known]
+    if asked.exported:
+        chosen = [(name, bits) for name, bits in chosen if info.exported(name)]
+    refuses = c.AT_RETURN if asked.is_return else c.AT_ENTRY
+    if asked.guru:
+        refuses = c.IN_ANY_CASE if asked.is_return else 0
+    shown = [name for name, bits in chosen if not bits & refuses]
+    return shown, known, len(shown) < len(chosen)
+
+
+def _second(asked: _Question, table: c.Names) -> list[tuple[int, str, int]]:
+    """Of functions that only another name than BTF's matches, the first such name."""
+    if asked.all:
+        return []
+    matching = [(row, group) for row, group in table.groups if asked.match(table.names[row])]
+    taken = {group for row, group in matching if not table.bits[row] & c.SECOND}
+    found = []
+    for row, group in matching:
+        if group not in taken:
+            taken.add(group)
+            if table.bits[row] & c.WANTED:
+                found.append((row, table.names[row], table.bits[row]))
+    return found
+
+
+def _lines(asked: _Question, unit: str | None, known: set[str]) -> Iterable[str] | None:
+    """``name@file:line`` of what DWARF has; None when that cannot be known this way."""
+    if not asked.units.has_dwarf(unit, asked.by_dwarf):
+        return []
+    table = asked.units.lines(unit, asked.by_dwarf)
+    if table is None:
+        return None
+    chosen = _chosen(asked, table)
+    shown = bytearray(len(table.texts))
+    if asked.inlined:
+        bit = c.INLINED_GURU if asked.guru else c.INLINED
+        shown[:] = bytes(1 if bits & bit else 0 for bits in table.bits)
+    if not asked.only_inlined:
+        _own_code(asked, table, chosen, known, shown)
+    return compress(table.texts, shown if chosen is None else map(min, shown, chosen))
+
+
+def _chosen(asked: _Question, table: c.Lines) -> bytes | bytearray | None:
+    """1 for each row whose name and file match; None for all of them."""
+    chosen: bytes | bytearray | None = None
+    if not asked.all:
+        chosen = bytearray(len(table.texts))
+        for number, name in enumerate(table.names):
+            if asked.match(name):
+                low, high = table.first[number], table.first[number + 1]
+                chosen[low:high] = b"\1" * (high - low)
+    if asked.spec.file:
+        from stapy.debuginfo.dwarf.index.reader import file_matcher
+
+        test = file_matcher(asked.spec.file)
+        files = {number for number, path in enumerate(table.files) if test(path)}
+        of_file = bytes(1 if number in files else 0 for number in table.file)
+        chosen = of_file if chosen is None else bytes(map(min, chosen, of_file))
+    return chosen
+
+
+def _own_code(
+    asked: _Question,
+    table: c.Lines,
+    chosen: bytes | bytearray | None,
+    known: set[str],
+    shown: bytearray,
+) -> None:
+    """Mark the functions whose own code is to be printed: one of those at one address."""
+    bit = c.RETURN if asked.is_return else c.ENTRY
+    if asked.guru:
+        bit = c.RETURN_GURU if asked.is_return else c.ENTRY_GURU
+    seen: set[int] = set()
+    columns = zip(table.out_line, table.out_symbol, table.out_address, table.out_bits, strict=True)
+    for row, symbol, address, bits in columns:
+        if symbol in known or address in seen or not (chosen is None or chosen[row]):
+            continue
+        seen.add(address)
+        if bits & bit and not shown[row]:
+            name = table.texts[row].partition("@")[0]
+            if not asked.exported or asked.services.debuginfo.exported(name):
+                shown[row] = 1

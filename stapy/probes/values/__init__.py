@@ -1,0 +1,1 @@
+"""Where variables are that DWARF describes, as expressions of the handler."""

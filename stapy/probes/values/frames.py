@@ -1,0 +1,144 @@
+"""The calls that locations are about: the one that a probe is in, and the one that made it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stapy.diagnostics import NOWHERE
+from stapy.ir.program import (
+    LONG,
+    BinaryOp,
+    Conditional,
+    Entrance,
+    EntryRegister,
+    Expr,
+    MemoryRead,
+    NotKnown,
+)
+from stapy.probes.values.evaluate import Machine
+from stapy.probes.values.numbers import WORD, Unavailable, add, address_of, register
+
+if TYPE_CHECKING:
+    from stapy.debuginfo.dwarf.query.answers import CodePlace
+    from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
+    from stapy.debuginfo.dwarf.read.frames import Address, Row
+
+_ARGUMENTS = (5, 4, 1, 2, 8, 9)  # DWARF numbers of the registers that take arguments
+_STACK_POINTER = 7
+_KEPT = frozenset((3, 6, 12, 13, 14, 15))  # registers that functions leave as they are
+_MAX_CALLERS = 64
+
+
+class Here:
+    """The call that a probe is in: what registers have now."""
+
+    def __init__(self, place: CodePlace, dwarf: DwarfFile) -> None:
+        self.place = place
+        self.dwarf = dwarf
+
+    def register(self, number: int) -> Expr:
+        """A register by its DWARF number."""
+        return register(number)
+
+    def address(self) -> Expr:
+        """The canonical frame address: what the stack pointer was before the call."""
+        return self._address(self._row().address)
+
+    def _row(self) -> Row:
+        row = self.dwarf.frame(self.place)
+        if row is None:
+            raise Unavailable
+        return row
+
+    def _address(self, rule: Address) -> Expr:
+        if isinstance(rule, tuple):
+            return add(self.register(rule[0]), rule[1])
+        value, _ = Machine(self).run(self.dwarf.operations(rule, self.place))
+        return value
+
+    def base(self) -> Expr:
+        """What offsets of local variables count from."""
+        ops = self.dwarf.frame_base(self.place)
+        if len(ops) != 1:
+            raise Unavailable
+        if ops[0].name == "cfa":
+            return self.address()
+        if ops[0].name in ("register", "address_in"):
+            return add(self.register(ops[0].first), ops[0].second)
+        raise Unavailable
+
+    def address_of(self, address: int) -> Expr:
+        """An address of the debug file."""
+        return address_of(address, self.dwarf)
+
+    def at_entry(self, number: int) -> Expr:
+        """What a register had when the function was entered."""
+        if self.place.exact:
+            return self.register(number)
+        entrance = self.dwarf.entrance(self.place)
+        if entrance is None:
+            raise Unavailable
+        symbol, offset, address = entrance
+        if address == self.place.address:
+            return self.register(number)
+        if number not in _ARGUMENTS:
+            raise Unavailable(
+                f"it was in a register that takes no argument when '{symbol}' was entered"
+            )
+        function = Entrance(symbol, self.place.module, offset)
+        which = _ARGUMENTS.index(number)
+        return EntryRegister(NOWHERE, LONG, function, which, self.address())
+
+    def parameter(self, entry: int) -> Expr:
+        """What the caller would have passed for a parameter that is not passed.
+
+        Each call tells for itself; which one it was, the return address says.
+        """
+        calls = self.dwarf.calls_with(entry, self.place)[:_MAX_CALLERS]
+        back = MemoryRead(NOWHERE, LONG, add(self.address(), -WORD), WORD, False)
+        function = self.place.function
+        value: Expr = NotKnown(
+            NOWHERE, LONG, f"what the caller of '{function}' would have passed is not known"
+        )
+        known = False
+        for call in reversed(calls):
+            try:
+                passed, _ = Machine(Caller(self, call.place)).run(call.ops)
+            except Unavailable:
+                continue
+            known = True
+            same = BinaryOp(NOWHERE, LONG, "==", back, self.address_of(call.back))
+            value = Conditional(NOWHERE, LONG, same, passed, value)
+        if not known:
+            raise Unavailable("it is not passed, and no caller tells what it would be")
+        return value
+
+
+class Caller(Here):
+    """The call from which another one was made: registers as they will be on return."""
+
+    def __init__(self, inner: Here, place: CodePlace) -> None:
+        super().__init__(place, inner.dwarf)
+        self._inner = inner
+
+    def register(self, number: int) -> Expr:
+        """A register by its DWARF number; those that calls may change are gone."""
+        if number == _STACK_POINTER:
+            return self._inner.address()
+        inner = self._inner
+        saved = inner._row().saved.get(number)
+        if saved is None:
+            if number not in _KEPT:
+                raise Unavailable
+            return inner.register(number)
+        if saved.name == "register":
+            return inner.register(saved.number)
+        if saved.name in ("memory", "value"):
+            address = inner._address(saved.expression)
+        else:
+            address = add(inner.address(), saved.number)
+        if saved.name in ("sum", "value"):
+            return address
+        if saved.name == "lost":
+            raise Unavailable
+        return MemoryRead(NOWHERE, LONG, address, WORD, False)
