@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 from collections.abc import Callable, Iterable
 from itertools import islice
@@ -25,6 +26,12 @@ from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.lookup import line_pack
 from stapy.debuginfo.symbols import table as symbols
 from stapy.debuginfo.tracepoints.events import of_module, shapes
+from stapy.debuginfo.user import sdt
+from stapy.debuginfo.user import symbols as user_symbols
+from stapy.debuginfo.user.boundaries import NoBoundary, check
+from stapy.debuginfo.user.file import UserFile
+from stapy.debuginfo.user.sdt import Mark
+from stapy.debuginfo.user.symbols import FunctionTable
 from stapy.debuginfo.vmlinuz import extract, inflate, payload
 
 Question = Callable[[], object]
@@ -312,6 +319,28 @@ def ask_file(suffix: str) -> Ask:
 
 # --- targets ------------------------------------------------------------------
 
+
+def ask_user(data: bytes) -> None:
+    """All about a user program: functions, marks, what it needs, where it may be armed."""
+    file = UserFile(Path("program"), ElfFile(data, "program"))
+    table = FunctionTable(user_symbols.encoded(file, None), file)
+    rows = table.matching("*")
+    places: list[Mark] = []
+    asked(
+        (
+            lambda: (file.build_id, file.dynamic, file.is_library, file.code),
+            lambda: places.extend(sdt.marks(file)),
+            lambda: [sdt.operands(row.arguments) for row in places],
+            lambda: sdt.addresses(file, {"value"}),
+            lambda: [(table.at(row.address + 3), table.aliases(row.address)) for row in rows],
+        )
+    )
+    for row in rows[:_SOME]:
+        for address in range(row.address, row.address + 16):
+            with contextlib.suppress(NoBoundary):
+                check(file, table, address)
+
+
 Made = tuple[bytes, Ask]
 
 
@@ -361,5 +390,6 @@ TARGETS: dict[str, tuple[Callable[[str], bool], Callable[[Path, Path | None], Ma
         lambda path, base: (_pack_of(path, made := _base(base)), ask_pack(made)),
     ),
     "image": (lambda name: True, lambda path, base: (path.read_bytes(), ask_image)),
+    "user": (lambda name: True, lambda path, base: (path.read_bytes(), ask_user)),
     "file": (lambda name: True, lambda path, base: (path.read_bytes(), ask_file(path.suffix))),
 }

@@ -15,6 +15,7 @@ from . import fuzz
 from .btf.test_reader import sample
 from .dwarf.samples import RELOCATABLE, STYLES, extracted, make
 from .test_vmlinuz import PACKERS, bz_image, vmlinux
+from .user.test_sdt import assembled, note, program
 
 pytestmark = pytest.mark.slow
 
@@ -33,6 +34,7 @@ CASES = (
     ("later", "module"),
     ("frames", "gcc"),
     ("index", "gcc"),
+    ("user", "marks"),
     *(("image", packer) for packer in PACKERS),
 )
 
@@ -42,6 +44,9 @@ def written(kind: str, folder: Path) -> Path:
         return make(folder, STYLES[1])
     if kind == "module":
         return make(folder, STYLES[1], RELOCATABLE)
+    if kind == "marks":
+        notes = [note("one", "-4@%eax 8@value+8(%rip) 1@-3(%rax,%rcx,4)", "first", "counted")] * 3
+        return assembled(folder, program(*notes))
     kept = {
         "clang": ("clang", "gdwarf-5/sample"),
         "rust": ("rust", "rust"),

@@ -20,6 +20,7 @@ from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.user.file import UserFile, UserFileError
 
 if TYPE_CHECKING:
+    from stapy.debuginfo.user.sdt import Mark
     from stapy.debuginfo.user.symbols import FunctionTable
 
 
@@ -34,6 +35,7 @@ class Programs:
         self._debug_files: dict[Path, Path | None] = {}
         self._asked_servers: set[Path] = set()
         self._functions: dict[tuple[Path, Path | None], FunctionTable] = {}
+        self._marks: dict[Path, list[Mark]] = {}
 
     def warn(self, text: str) -> None:
         """Tell of a file that is left out, once."""
@@ -92,6 +94,20 @@ class Programs:
                 self.warn(str(error))
                 found = symbols.nothing(file)
             self._functions[file.path, debug] = found
+        return found
+
+    def marks(self, file: UserFile) -> list[Mark]:
+        """List the marks of a file."""
+        from stapy.debuginfo.user.sdt import marks
+
+        found = self._marks.get(file.path)
+        if found is None:
+            try:
+                found = marks(file, self.warn)
+            except DebuginfoError as error:
+                self.warn(str(error))
+                found = []
+            self._marks[file.path] = found
         return found
 
     def missing_hint(self, file: UserFile) -> str:

@@ -197,7 +197,7 @@ def load(file: UserFile, debug: Path | None, cache: Cache) -> FunctionTable:
     key = key_of("user-functions", _VERSION, *name, *extra)
 
     def make() -> bytes:
-        return _encoded(file, debug)
+        return encoded(file, debug)
 
     try:
         return FunctionTable(kept(cache, key, make), file)
@@ -261,7 +261,8 @@ def _functions(elf: ElfFile, table: str, *, exported: bool) -> Iterator[tuple[st
         yield word.decode("utf-8", "surrogateescape"), value, min(size, 1 << 62), flags
 
 
-def _encoded(file: UserFile, debug: Path | None) -> bytes:
+def encoded(file: UserFile, debug: Path | None) -> bytes:
+    """Read the functions of a file into the form of the cache."""
     names = _Names(file)
     source = ""
     for title, elf in _full_tables(file, debug):
