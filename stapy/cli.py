@@ -35,6 +35,7 @@ def usage() -> str:
         "Usage: stapy [options] FILE [arguments]",
         "   or: stapy [options] -e SCRIPT [arguments]",
         "   or: stapy [options] -l PROBE | -L PROBE",
+        "   or: stapy dtrace -h | -G -s FILE.d",
         "",
         "Options:",
     ]
@@ -252,6 +253,11 @@ def _obey(words: list[str]) -> int:
     if words in (["--help"], ["-h"]):
         writing.write(usage() + "\n")
         return 0
+    called = sys.argv[0].rpartition("/")[2]
+    if words[:1] == ["dtrace"] or called == "dtrace":
+        from stapy.tools import dtrace
+
+        return dtrace.main(words if called == "dtrace" else words[1:])
     try:
         words = _rc_words() + words
         options = parse(words)

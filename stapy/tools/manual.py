@@ -22,6 +22,9 @@ stapy \\- SystemTap\\(aqs language: trace the Linux kernel by scripts
 .br
 .B stapy
 [\\fIoptions\\fR] \\fB\\-l\\fR | \\fB\\-L\\fR \\fIPROBE\\fR
+.br
+.B stapy dtrace
+\\fB\\-h\\fR | \\fB\\-G\\fR \\fB\\-s\\fR \\fIFILE\\fR.d
 .SH DESCRIPTION
 A script becomes a kernel module in five passes (parse, elaborate, translate, compile, run), is
 loaded, and prints until it calls exit(), its command ends, or it is interrupted. Options may stand
