@@ -202,8 +202,6 @@ def test_a_variable_that_nothing_has_is_no_matter_of_the_entry() -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        "f = $file; f++; println(f->f_flags)",
-        "f = $file; f += 8; println(f->f_flags)",
         "for (f = $file; f->f_flags; f = $file->f_path->dentry) println(1)",
         "f = $file; while (f) { println(f->f_flags); f = $file->f_path->dentry }",
         "f = $file; while (f->f_flags) f = $file->f_path->dentry",
@@ -225,11 +223,49 @@ def test_a_value_of_two_types_has_none(body: str) -> None:
         "for (d = $file->f_path->dentry; d; d = $file->f_path->dentry) println(d->d_name->len)",
         "t = $file->table; f = $file; println((t)[1], f->f_flags, (t)[0])",
         "d = $file->f_path->dentry; n = d->d_iname; println((n)[0], d->d_name->len)",
+        "f = $file; f++; println(f->f_flags)",
+        "f = 1 + 1; f = $file; f += 8; println(f->f_flags)",
+        "for (i = 0; i < 2; i++) { if (i) println(f->f_flags); f = $file }",
     ],
 )
 def test_a_type_is_kept_through_loops_and_arrays(body: str) -> None:
     result = s.run('probe kernel.function("vfs_read") { ' + body + " }")
     assert result.codes == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "probe F { println(held->f_flags) } probe F { held = $file }",
+        "probe F { held = 5; held = $file; held++ } probe F { println(held->f_path->dentry) }",
+        "probe F { d = held->f_path->dentry; other = d } probe F { println(other->d_name->len) }"
+        "probe F { held = $file } global other",
+        "probe F { held = other = $file } probe F { println(held->f_flags + other->f_flags) }"
+        "global other",
+        "function set(f) { held = f->f_path->dentry } probe F { set($file) }"
+        "probe F { println(held->d_name->len) }",
+        "function one(f) { if (f) return f->f_path->dentry; return f + 1 }"
+        "probe F { held = one($file) } probe F { println(held->d_name->len) }",
+    ],
+)
+def test_a_type_is_kept_in_globals(text: str) -> None:
+    """Whichever handler comes first, and when one global's type hangs on another's."""
+    result = s.run("global held " + text.replace("F", 'kernel.function("vfs_read")'))
+    assert result.codes == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "probe F { held = $file } probe F { held = $file->f_path->dentry; println(held->f_flags) }",
+        "function same(x) { return x } probe F { held = same($file) println(held->f_flags) }",
+        "probe F { held[1] = $file println(held[1]->f_flags) }",
+    ],
+)
+def test_what_has_no_type_in_globals(text: str) -> None:
+    """Two types; what a function only hands on, whose callers may differ; elements."""
+    result = s.run("global held " + text.replace("F", 'kernel.function("vfs_read")'))
+    assert "E0249" in result.codes
 
 
 def test_a_type_is_kept_from_the_entry_to_the_return() -> None:

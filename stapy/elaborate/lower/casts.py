@@ -122,6 +122,7 @@ def autocast(low: Lowerer, node: n.AutoCast) -> p.Expr:
         return value
     type = low.values.ctype(value)
     if type is None:
+        low.values.want(low.body, value)
         cause = low.body.causes.get(value.name) if isinstance(value, p.LocalRef) else None
         if cause is not None:  # one message for what follows from one mistake
             why, point, explain = cause.diagnostic, cause.point, cause.explain

@@ -51,10 +51,12 @@ def name(low: Lowerer, node: n.Name) -> p.Expr:
     var = low.global_(node.name)
     if var is not None:
         low.names.note_arity(var, 0, node.span)
-        return p.GlobalRef(node.span, var.type, var)
+        value = p.GlobalRef(node.span, var.type, var)
+        low.values.remember(value, low.values.of_global(var))
+        return value
     found = low.local(node.name)
     result = p.LocalRef(node.span, found.type, node.name)
-    low.values.remember(result, low.body.ctypes.get(node.name))
+    low.values.remember(result, low.values.of_local(low.body, node.name))
     return result
 
 
@@ -178,18 +180,10 @@ def assign(low: Lowerer, node: n.Assign) -> p.Expr:
     ctype = low.values.ctype(value)
     if node.op == "=":
         low.values.remember(result, ctype)
-        low.values.note_stored(target, ctype)
+        low.values.note_stored(target, value)
         if isinstance(node.target, n.Name):
             low.values.assign(low.body, node.target.name, value)
-    else:
-        _moved(low, node.target)
     return result
-
-
-def _moved(low: Lowerer, target: n.Expr) -> None:
-    """A local that arithmetic has changed is no pointer to what it pointed to."""
-    if isinstance(target, n.Name) and target.name in low.body.ctypes:
-        low.body.ctypes[target.name] = None
 
 
 def increment(low: Lowerer, node: n.Increment) -> p.Expr:
@@ -197,7 +191,6 @@ def increment(low: Lowerer, node: n.Increment) -> p.Expr:
     target = lvalue(low, node.operand, f"'{node.op}'", node)
     if target is None:
         return p.Const(node.span, low.types.new(), 0)
-    _moved(low, node.operand)
     return p.IncrementOp(node.span, p.LONG, node.op, target, node.prefix)
 
 

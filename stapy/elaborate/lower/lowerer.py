@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from stapy.diagnostics import NOWHERE, Diagnostic, Label, Span, used_at
 from stapy.elaborate.lower.pending import Pending
+from stapy.elaborate.lower.value_types import MIXED
 from stapy.ir import program as p
 from stapy.parse import nodes as n
 from stapy.record import Record, new, replace
@@ -41,6 +42,7 @@ class Body(Record):
     scope: TargetScope | None
     locals: dict[str, p.Variable]
     ctypes: dict[str, CType | None] = new(dict)
+    wanted: set[str] = new(set)  # locals whose members were asked for, but have no type yet
     causes: dict[str, Pending] = new(dict)  # why nothing is known of a local's type
     function: p.Function | None = None
     entry: EntrySlots | None = None
@@ -235,15 +237,16 @@ class Lowerer:
     def _around(self, loop: Callable[[], p.Stmt]) -> p.Stmt:
         """Lower a loop; what its end leaves of C types is what its next round begins with.
 
-        When a local has a type before the loop that the loop takes from it, the loop is
-        lowered anew without it.
+        When the loop takes the type from a local, or gives it to one whose members it has
+        asked for in vain, it is lowered anew with that.
         """
         known = dict(self.body.ctypes)
         made = loop()
         found = self.body.ctypes
-        lost = [name for name, type in known.items() if type is not None and found[name] is None]
-        if lost:
-            self.body.ctypes = {**known, **dict.fromkeys(lost)}
+        lost = [name for name, type in found.items() if type is MIXED is not known.get(name)]
+        gained = [name for name in self.body.wanted if known.get(name) is None and found.get(name)]
+        if lost or gained:
+            self.body.ctypes = {**known, **{name: found[name] for name in (*lost, *gained)}}
             made = loop()
         return made
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from stapy.services import Services
 
 MAX_SHOWN = 5
+POINTER = "pointer:"
 
 
 class Traits(Record):
@@ -40,7 +41,13 @@ class Traits(Record):
 class Resolver:
     """State of pass 2's first half."""
 
-    def __init__(self, services: Services, *, only_names: bool = False) -> None:
+    def __init__(
+        self,
+        services: Services,
+        *,
+        only_names: bool = False,
+        known: dict[str, CType] | None = None,
+    ) -> None:
         self.services = services
         self.types = TypeTable()
         self.names = SymbolTable(services, self.types)
@@ -54,7 +61,7 @@ class Resolver:
         self.unreachable: set[int] = set()  # overloads that were warned of, by id(decl)
         # Before 1.8 embedded C had the arguments under the names that the script gives them.
         self._plain_names = not services.at_least("1.8")
-        self.values = ValueTypes()
+        self.values = ValueTypes(known)
 
     # --- the worklist -----------------------------------------------------
 
@@ -304,8 +311,9 @@ class Resolver:
             at_entry=body.at_entry if traits.context else False,
         )
         inner.point, inner.use = body.point, body.use
-        for variable, type in zip(function.params, known):
-            inner.ctypes[variable.name] = type
+        if traits.autocast:  # made for arguments of these types
+            for variable, type in zip(function.params, known):
+                inner.ctypes[variable.name] = type
         record = FunctionBody(function, source, inner.locals)
         self.functions.append(record)
         self._bodies[function.c_name] = record
@@ -389,9 +397,17 @@ class Resolver:
         )
 
     def result_ctype(self, function: p.Function) -> CType | None:
-        """The C type of what a function returns."""
+        """The C type of what a function returns.
+
+        Embedded C says to which structure of the kernel it points: ``/* pointer:NAME */``.
+        """
+        for mark in function.markers:
+            if mark.startswith(POINTER):
+                type = self.services.debuginfo.type(mark[len(POINTER) :], ["kernel"])
+                return ctypes.Pointer(type) if type is not None else None
         record = self._bodies.get(function.c_name)
-        return common(record.returns) if record is not None and record.returns else None
+        returns = record.returns if record is not None else []
+        return common([type for type in returns if type is not None])
 
     def _return_ctypes(self, body: p.Stmt) -> list[CType | None]:
         from stapy.ir.walk import walk

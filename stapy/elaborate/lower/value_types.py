@@ -13,13 +13,22 @@ if TYPE_CHECKING:
     from stapy.elaborate.lower.lowerer import Body
 
 
-class ValueTypes:
-    """C types of the expressions of one program, as far as they are known."""
+MIXED: CType = ctypes.Unknown("values of two types")  # of a local that has had both
 
-    def __init__(self) -> None:
+
+class ValueTypes:
+    """C types of the expressions of one program, as far as they are known.
+
+    ``known`` are those of globals, as an earlier look at the same scripts found them.
+    """
+
+    def __init__(self, known: dict[str, CType] | None = None) -> None:
+        self._known = known or {}  # by c_name
+        self._copied: dict[int, list[p.Global]] = {}  # which others a global was given
+        self.asked: set[str] = set()  # globals whose type would have been of use
         # Expressions are kept with their C type: an id is only unique while its object lives.
         self._ctypes: dict[int, tuple[p.Expr, CType]] = {}
-        self._stored: dict[int, list[CType | None]] = {}  # in globals, by their id
+        self._stored: dict[int, tuple[p.Global, list[CType | None]]] = {}  # by the global's id
 
     def remember(self, value: p.Expr, type: CType | None) -> None:
         """Note the C type of an expression."""
@@ -36,27 +45,66 @@ class ValueTypes:
         return common([self.ctype(v) for v in values if not isinstance(v, p.Const)])
 
     def assign(self, body: Body, name: str, value: p.Expr) -> None:
-        """A local got a value; two different types make its type unknown."""
+        """A local got a value; two different types make its type unknown.
+
+        A value without a type leaves what was known, as in SystemTap.
+        """
         if isinstance(value, p.Const):
             return
         if isinstance(value, Pending):
             body.causes.setdefault(name, value)
-        type = self.ctype(value)
-        if name in body.ctypes:
-            type = common([body.ctypes[name], type])
-        body.ctypes[name] = type
+        before, type = body.ctypes.get(name), self.ctype(value)
+        if before is not None and type is not None:
+            type = common([before, type]) or MIXED
+        body.ctypes[name] = before if type is None else type
 
-    def note_stored(self, target: p.Expr, type: CType | None) -> None:
-        """A global was given a value of this C type."""
+    def note_stored(self, target: p.Expr, value: p.Expr) -> None:
+        """A global was given a value."""
         if isinstance(target, p.GlobalRef):
-            self._stored.setdefault(id(target.var), []).append(type)
+            type = self.ctype(value)
+            if isinstance(value, p.GlobalRef):
+                self._copied.setdefault(id(target.var), []).append(value.var)
+            self._stored.setdefault(id(target.var), (target.var, []))[1].append(type)
+
+    def of_local(self, body: Body, name: str) -> CType | None:
+        """The C type of what a local holds at this place, when it is known."""
+        type = body.ctypes.get(name)
+        return None if type is MIXED else type
+
+    def of_global(self, var: p.Global) -> CType | None:
+        """The C type of what a scalar global holds, when it is known."""
+        return None if var.keys else self._known.get(var.c_name)
+
+    def want(self, body: Body, value: p.Expr) -> None:
+        """Note that a member was asked of a value whose type is not known."""
+        if isinstance(value, p.GlobalRef):
+            self.asked.add(value.var.c_name)
+        elif isinstance(value, p.LocalRef):
+            body.wanted.add(value.name)
+
+    def of_globals(self) -> dict[str, CType]:
+        """The types of all globals that were given values of one type only, by c_name."""
+        found = {}
+        for var, types in self._stored.values():
+            type = common([type for type in types if type is not None])
+            if type is not None and not var.keys:
+                found[var.c_name] = type
+        return found
 
     def holds_pointers(self, var: p.Global) -> bool:
-        """True when a scalar global was given a pointer anywhere."""
-        types = self._stored.get(id(var), [])
-        return not var.keys and any(
-            type is not None and isinstance(ctypes.strip(type), ctypes.Pointer) for type in types
-        )
+        """True when a scalar global was given a pointer anywhere, from another global as well."""
+        given, seen = [var], {id(var)}
+        for one in given:
+            types = self._stored.get(id(one), (one, []))[1]
+            if not one.keys and any(
+                type is not None and isinstance(ctypes.strip(type), ctypes.Pointer)
+                for type in types
+            ):
+                return True
+            more = [other for other in self._copied.get(id(one), []) if id(other) not in seen]
+            seen |= {id(other) for other in more}
+            given += more
+        return False
 
 
 def common(types: list[CType | None]) -> CType | None:
