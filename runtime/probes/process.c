@@ -183,7 +183,7 @@ static void call_back(void)
 
 /* --- lives --- */
 
-static void on_exec(u32 before, u32 now)
+static void program_changed(u32 before, u32 now)
 {
 	if (stapy_state() != STAPY_RUNNING)
 		return;
@@ -193,7 +193,7 @@ static void on_exec(u32 before, u32 now)
 	fire(STAPY_PROCESS_BEGIN, now, NULL);
 }
 
-static void on_fork(struct task_struct *child, u32 scopes)
+static void task_began(struct task_struct *child, u32 scopes)
 {
 	enum stapy_process_event event = thread_group_leader(child) ? STAPY_PROCESS_BEGIN :
 								      STAPY_THREAD_BEGIN;
@@ -207,7 +207,7 @@ static void on_fork(struct task_struct *child, u32 scopes)
 		atomic_long_inc(&errands_missed);
 }
 
-static void on_exit(struct task_struct *task, u32 scopes)
+static void task_ended(struct task_struct *task, u32 scopes)
 {
 	bool leader = thread_group_leader(task);
 
@@ -219,9 +219,9 @@ static void on_exit(struct task_struct *task, u32 scopes)
 }
 
 static const struct stapy_target_events events = {
-	.exec = on_exec,
-	.fork = on_fork,
-	.exit = on_exit,
+	.exec = program_changed,
+	.fork = task_began,
+	.exit = task_ended,
 };
 
 /* The next process behind a number, with a reference; NULL at the end. */
