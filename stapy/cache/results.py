@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stapy.cache.store import Cache, file_identity, key_of
+from stapy.cache.store import Cache, file_identity, files_below, key_of
 from stapy.options.table import RUN_ONLY
 from stapy.paths import data_dir, package_dir
 
@@ -51,7 +51,7 @@ def key(options: Options, texts: list[tuple[str, str]], kernel: Kernel) -> str:
         *fingerprint(kernel),
         *(_identity(path) for path in (kernel.image, kernel.build_dir) if path is not None),
         *extra,
-        *(repr(row) for folder in folders for row in _tree(folder)),
+        *(repr(row) for folder in folders for row in files_below(folder)),
         *_programs(texts),
         os.environ.get("STAPY_BUILD", ""),
         os.environ.get("STAPY_CONTAINER", ""),
@@ -76,21 +76,6 @@ def _identity(path: Path) -> str:
         return repr(file_identity(path))
     except OSError:
         return f"{path}: missing"
-
-
-def _tree(folder: Path) -> Iterator[tuple[str, int, int]]:
-    """Path, size and time of every file below a folder, compiled Python left out."""
-    try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError:
-        return
-    for entry in entries:
-        if entry.is_dir():
-            if entry.name != "__pycache__":
-                yield from _tree(Path(entry.path))
-        elif not entry.name.endswith(".pyc"):
-            status = entry.stat()
-            yield entry.path, status.st_size, status.st_mtime_ns
 
 
 def find(cache: Cache, key: str, form: str = "") -> tuple[Path, str] | None:

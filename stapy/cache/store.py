@@ -52,6 +52,21 @@ def file_identity(path: Path) -> tuple[str, int, int]:
     return str(path.resolve()), status.st_size, status.st_mtime_ns
 
 
+def files_below(folder: str | Path) -> Iterator[tuple[str, int, int]]:
+    """Path, size and time of every file below a folder, compiled Python left out."""
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in entries:
+        if entry.is_dir():
+            if entry.name != "__pycache__":
+                yield from files_below(entry.path)
+        elif not entry.name.endswith(".pyc"):
+            status = entry.stat()
+            yield entry.path, status.st_size, status.st_mtime_ns
+
+
 class Cache:
     """All caches of one user; every method is safe against other processes doing the same.
 

@@ -36,6 +36,12 @@ if TYPE_CHECKING:
 
 __all__ = ["MacroSource", "open_library", "parse_script", "warn_unused_arguments"]
 
+_OURS = (
+    "probe ",
+    "global ",
+    "function ",
+)  # other tracers' scripts so begin with ":" or "/" to come
+
 
 class MacroSource(Protocol):
     """The part of the library that a parse needs."""
@@ -126,6 +132,9 @@ def parse_script(
 
 def _other_language(text: str, source: int, diagnostics: Diagnostics) -> bool:
     """Report a script for another tracer: one message, in place of one for each word."""
+    start = text.split("{", 1)[0]
+    if start.lstrip().startswith(_OURS) and not {":", "/"} & {*start}:
+        return False  # not worth loading what is known of other languages
     from stapy.diagnostics.habits import foreign_language
 
     found = foreign_language(text)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from stapy.cache import Cache
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.diagnostics import Bug, Diagnostics, SourceMap, Stop
-from stapy.session import checks, inputs
+from stapy.session import inputs
 from stapy.session.messages import Messages
 from stapy.terminal import progress, writing
 from stapy.timing import PassTimer, memory
@@ -101,9 +101,11 @@ class Session(Messages):
             return explain(options.explain)
         question = options.listing is not None or bool(options.dump)
         self.begin()
+        if options.last_pass >= 4:  # the passes before ask nothing of this host
+            from stapy.session import checks
         if options.last_pass == 5 and not question:
             checks.check_run(self)
-        checks.check_cache(self)
+        inputs.check_cache(self)
         self.texts = inputs.read_texts(self)
         kernel = inputs.find_kernel(self)
         if question:
@@ -462,7 +464,9 @@ class Session(Messages):
         if not is_headers(spec):
             return None
         if self.options.listing is None and not self.options.dump:
-            checks.check_host(self, kernel)  # nothing is compiled in vain
+            from stapy.session.checks import check_host
+
+            check_host(self, kernel)  # nothing is compiled in vain
         try:
             return compiled(spec, kernel, self.options, self.cache, self.work_folder(), facts)
         except (HeaderError, KitError) as error:
@@ -474,12 +478,13 @@ class Session(Messages):
         from stapy.build.ahead import prepare
         from stapy.debuginfo.facade import Debuginfo
         from stapy.debuginfo.facts import kernel_facts
+        from stapy.session.checks import obstacles
 
         def facts() -> str:
             btf = Debuginfo(kernel, self.cache, Diagnostics(SourceMap())).btf
             return kernel_facts(kernel, btf, kernel.exports)
 
-        if not checks.obstacles(self.options, kernel):
+        if not obstacles(self.options, kernel):
             self.kit = prepare(kernel, self.options, self.cache, facts)
 
     def boot_ahead(self) -> None:

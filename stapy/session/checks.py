@@ -1,4 +1,4 @@
-"""What would stop a command is looked for before it works: this host, caches, what runs."""
+"""What would stop a command is looked for before it works: this host, what runs."""
 
 from __future__ import annotations
 
@@ -10,14 +10,6 @@ if TYPE_CHECKING:
     from stapy.kernel import Kernel
     from stapy.options import Options
     from stapy.session.messages import Messages
-
-
-def check_cache(session: Messages) -> None:
-    """Say why caches are not where the user expects them: what others can write is not used."""
-    from stapy.paths import cache_place
-
-    if session.options.use_cache and cache_place().complaint:
-        session.warn_here("W0660", cache_place().complaint)
 
 
 def check_tree(session: Messages, kernel: Kernel) -> None:

@@ -1,4 +1,4 @@
-"""What a command is given: the texts of its scripts and the kernel that they are for."""
+"""What a command is given: its cache, the texts of its scripts, the kernel that they are for."""
 
 from __future__ import annotations
 
@@ -7,9 +7,17 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stapy.paths import cache_place
+
 if TYPE_CHECKING:
     from stapy.kernel import Kernel
     from stapy.session.messages import Messages
+
+
+def check_cache(session: Messages) -> None:
+    """Say why caches are not where the user expects them: what others can write is not used."""
+    if session.options.use_cache and cache_place().complaint:
+        session.warn_here("W0660", cache_place().complaint)
 
 
 def read_texts(session: Messages) -> list[tuple[str, str]]:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stapy.diagnostics import Diagnostics, Span
-from stapy.diagnostics.suggest import distance, nearest
 from stapy.paths import exists, is_dir, is_file
 
 if TYPE_CHECKING:
@@ -87,6 +86,8 @@ def check_defines(defines: dict[str, str], diagnostics: Diagnostics) -> None:
     """
     if not defines:
         return
+    from stapy.diagnostics.suggest import distance, nearest
+
     known = known_defines()
     for name in defines:
         if name in known:
@@ -110,6 +111,8 @@ def close_enough(name: str, limit: str) -> bool:
     """Whether a macro's name is more likely a limit than one that a script's C asks for."""
     if name.removeprefix("STP_").removeprefix("STAP_") == limit:
         return True
+    from stapy.diagnostics.suggest import distance
+
     return distance(name.lower(), limit.lower(), 3) <= max(1, min(3, len(limit) // 4))
 
 
@@ -161,6 +164,8 @@ def find_example(options: Options, diagnostics: Diagnostics) -> None:
             options.script_file = str(found[0])
             return
     if folders:
+        from stapy.diagnostics.suggest import nearest
+
         names = [path.name for folder in folders for path in folder.rglob("*.stp")]
         near = nearest(wanted, names)
         hint = f"did you mean '{near[0]}'?" if near else ""

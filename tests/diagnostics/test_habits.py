@@ -98,6 +98,7 @@ def test_systemtap_is_not_taken_for_another(text: str) -> None:
         (['probe kernel.trace("syscalls:sys_enter_open") { println(1) }'], "use syscall.open: "),
         (['probe kernel.trace("sys_exit_read") { println(1) }'], "use syscall.read.return: "),
         (["kprobe:vfs_read { }"], 'write here: probe kernel.function("vfs_read") { … }'),
+        (["probe kprobe:vfs_read { }"], 'write here: probe kernel.function("vfs_read") { … }'),
     ],
 )
 def test_hints(words: list[str], hint: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 from pathlib import Path
 
@@ -173,6 +174,6 @@ def test_what_reads_the_language_is_part_of_the_key() -> None:
     from stapy.parse.library.library import _shape
 
     home = Path(stapy.__file__).parent / "parse"
-    named = {line.split()[0] for line in _shape().splitlines()}
+    named = {str(Path(path).relative_to(home)) for path, *_ in ast.literal_eval(_shape())}
     assert named == {str(path.relative_to(home)) for path in home.rglob("*.py")}
     assert {"actions.py", "library/syscalls.py", "rules/statements.py"} <= named

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from stapy.cache import files_below
 from stapy.diagnostics import Diagnostics, SourceMap, Span
 from stapy.parse.definitions import Macro
 from stapy.parse.facts import PreprocessFacts
@@ -287,12 +288,4 @@ def open_library(
 
 def _shape() -> str:
     """Name the state of this package, which says how the language is read: a part of the key."""
-    home = Path(__file__).parent.parent
-    files = sorted(path for path in home.rglob("*.py"))
-    rows = [f"{path.relative_to(home)} {_identity(path)}" for path in files]
-    return "\n".join(rows)
-
-
-def _identity(path: Path) -> str:
-    status = path.stat()
-    return f"{status.st_mtime_ns} {status.st_size}"
+    return repr(list(files_below(Path(__file__).parent.parent)))
