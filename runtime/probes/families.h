@@ -48,6 +48,7 @@ struct stapy_family {
 #include "netfilter.h"
 #include "bpf.h"
 #include "process.h"
+#include "uprobe.h"
 #include "modsyms.h"
 #include "arming.h"
 

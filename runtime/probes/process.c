@@ -298,7 +298,7 @@ static void stop(void *rows, unsigned int count)
 			tracepoint_probe_unregister(calls[i].tp, calls[i].callback, NULL);
 		calls[i].armed = false;
 	}
-	stapy_targets_stop();
+	stapy_targets_stop(&events);
 	if (errands)
 		call_back();
 	kvfree(errands);
@@ -336,6 +336,7 @@ static int start(void *rows, unsigned int count)
 		stapy_control("error", "process probes need tracepoints, which cannot be probed on this kernel: it was built to check the types of calls (kCFI)");
 		return -EOPNOTSUPP;
 	}
+	stapy_user_files_keep();
 	all_rows = rows;
 	nr_rows = count;
 	calls[0].name = "sys_enter";

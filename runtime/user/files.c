@@ -6,6 +6,7 @@
 #include "files.h"
 
 static struct stapy_user_file *files;
+static unsigned int keepers;
 
 int stapy_user_file_add(int fd, const char *name)
 {
@@ -55,10 +56,17 @@ bool stapy_user_file_is(const struct stapy_user_file *file, struct file *other)
 	       d_real_inode(other->f_path.dentry) == file->real;
 }
 
+void stapy_user_files_keep(void)
+{
+	keepers++;
+}
+
 void stapy_user_files_release(void)
 {
 	struct stapy_user_file *file;
 
+	if (keepers && --keepers)
+		return;
 	while ((file = files)) {
 		files = file->next;
 		path_put(&file->path);

@@ -24,6 +24,8 @@ int stapy_user_file_add(int fd, const char *name);
 const struct stapy_user_file *stapy_user_file_find(const char *name);
 /* Is that the file, or another name or overlay of it? The caller holds a reference. */
 bool stapy_user_file_is(const struct stapy_user_file *file, struct file *other);
+/* Let go of all, when the last family that keeps them does; at once when none does. */
+void stapy_user_files_keep(void);
 void stapy_user_files_release(void);
 
 #endif

@@ -9,6 +9,7 @@
 #include "../hit.h"
 #include "../compat/linux/tracepoint.h"
 #include "../compat/linux/file.h"
+#include "../compat/linux/uprobes.h"
 #include "files.h"
 #include "targets.h"
 
@@ -25,7 +26,7 @@ struct scope {
 static struct scope scopes[STAPY_SCOPES];
 static unsigned int nr_scopes;
 static unsigned long *hierarchy;	/* the target of -c or -x and what it forked; NULL without */
-static const struct stapy_target_events *events;
+static const struct stapy_target_events *users[STAPY_TARGET_USERS];	/* families; NULL: none */
 
 /* --- membership --- */
 
@@ -72,6 +73,25 @@ static void set_member(unsigned long *members, pid_t group, bool member)
 		clear_bit(group, members);
 }
 
+bool stapy_target_has(unsigned int number, struct mm_struct *mm)
+{
+	const struct scope *scope = &scopes[number];
+	pid_t group = stapy_mm_group(mm);
+	struct file *file;
+	bool is;
+
+	if (!group)
+		return true;
+	if (!scope->file)
+		return is_member(scope, group);
+	/* A program is mapped before the exec is told of: its members do not know it yet. */
+	file = stapy_exe_file(mm);
+	is = file && stapy_user_file_is(scope->file, file) && in_hierarchy(group);
+	if (file)
+		fput(file);
+	return is;
+}
+
 /* A bit for each scope of files that an address space runs the file of. */
 static u32 judge(struct mm_struct *mm)
 {
@@ -99,9 +119,14 @@ static void set_files(pid_t group, u32 found)
 
 /* --- what happens --- */
 
+#define FOR_EACH_USER(events) \
+	for (unsigned int user_ = 0; user_ < ARRAY_SIZE(users); user_++) \
+		if ((events = READ_ONCE(users[user_])))
+
 static void STAPY_CALLBACK on_fork(void *unused, struct task_struct *parent,
 				   struct task_struct *child)
 {
+	const struct stapy_target_events *events;
 	unsigned int i;
 
 	if (!is_of_user(child))
@@ -112,25 +137,33 @@ static void STAPY_CALLBACK on_fork(void *unused, struct task_struct *parent,
 			set_member(scopes[i].members, child->tgid,
 				   scopes[i].file && is_member(&scopes[i], parent->tgid));
 	}
-	events->fork(child, stapy_targets_of(child));
+	FOR_EACH_USER(events)
+		if (events->fork)
+			events->fork(child, stapy_targets_of(child));
 }
 
 static void STAPY_CALLBACK on_exec(void *unused, struct task_struct *task, pid_t old,
 				   struct linux_binprm *program)
 {
+	const struct stapy_target_events *events;
 	u32 before = stapy_targets_of(task);
 
 	set_files(task->tgid, judge(task->mm));
-	events->exec(before, stapy_targets_of(task));
+	FOR_EACH_USER(events)
+		if (events->exec)
+			events->exec(before, stapy_targets_of(task));
 }
 
 static void STAPY_CALLBACK on_exit(void *unused, struct task_struct *task)
 {
+	const struct stapy_target_events *events;
 	unsigned int i;
 
 	if (!is_of_user(task))
 		return;
-	events->exit(task, stapy_targets_of(task));
+	FOR_EACH_USER(events)
+		if (events->exit)
+			events->exit(task, stapy_targets_of(task));
 	/* The last one: nobody else can have the number before this thread is reaped. */
 	if (atomic_read(&task->signal->live))
 		return;
@@ -266,13 +299,24 @@ int stapy_target_scope(enum stapy_scope_kind kind, const char *file, int pid)
 		}
 		set_bit(group, scope->members);
 	}
+	/* Another family may be following processes already: they see a whole one. */
+	smp_wmb();
 	return nr_scopes++;
 }
 
-void stapy_targets_stop(void)
+void stapy_targets_stop(const struct stapy_target_events *events)
 {
-	unsigned int i;
+	unsigned int i, others = 0;
 
+	for (i = 0; i < ARRAY_SIZE(users); i++) {
+		if (users[i] == events)
+			WRITE_ONCE(users[i], NULL);
+		others += !!users[i];
+	}
+	if (others) {
+		tracepoint_synchronize_unregister();
+		return;
+	}
 	for (i = 0; i < ARRAY_SIZE(hooks); i++)
 		if (hooks[i].armed)
 			tracepoint_probe_unregister(hooks[i].tp, hooks[i].callback, NULL);
@@ -301,26 +345,29 @@ static pid_t target_group(void)
 	return group;
 }
 
-int stapy_targets_start(const struct stapy_target_events *wanted)
+int stapy_targets_start(const struct stapy_target_events *events)
 {
 	pid_t target = stapy_session.target ? target_group() : 0;
 	unsigned int i;
 	int r = 0;
 
-	events = wanted;
-	if (stapy_session.target) {
+	for (i = 0; users[i]; i++)
+		;
+	WRITE_ONCE(users[i], events);
+	if (stapy_session.target && !hierarchy) {
 		hierarchy = stapy_alloc(1, MEMBER_BYTES);
-		if (!hierarchy)
-			return -ENOMEM;
+		r = hierarchy ? 0 : -ENOMEM;
 	}
 	for_each_kernel_tracepoint(find_hook, NULL);
 	for (i = 0; i < ARRAY_SIZE(hooks) && !r; i++) {
+		if (hooks[i].armed)
+			continue;
 		r = hooks[i].tp ? tracepoint_probe_register(hooks[i].tp, hooks[i].callback, NULL) :
 				  -ENOENT;
 		hooks[i].armed = !r;
 	}
 	if (r) {
-		stapy_targets_stop();
+		stapy_targets_stop(events);
 		return r;
 	}
 	/* Twice: the parent of a child that came in the first turn is known in the second. */

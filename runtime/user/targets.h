@@ -13,8 +13,9 @@ enum stapy_scope_kind {
 };
 
 #define STAPY_SCOPES 32
+#define STAPY_TARGET_USERS 2		/* families that follow processes */
 
-/* What happens to a process or a thread; in the thread itself, but for those asked for. */
+/* What happens to a process or a thread; in the thread itself, but for those asked for. Each may be NULL. */
 struct stapy_target_events {
 	/* A new image: scopes that the process was in, and those that it is in now. */
 	void (*exec)(u32 before, u32 now);
@@ -26,12 +27,17 @@ struct stapy_target_events {
 
 /* The number of a scope, the same for equal ones; or -ENOENT, -ESRCH, -E2BIG, -ENOMEM. */
 int stapy_target_scope(enum stapy_scope_kind kind, const char *file, int pid);
-/* Follow the processes from now on, beginning with those that are there. */
+/*
+ * Follow the processes from now on, beginning with those that are there. Each family for itself,
+ * with events of its own, when it has asked for its scopes; what it has not begun it may end.
+ */
 int stapy_targets_start(const struct stapy_target_events *events);
-void stapy_targets_stop(void);
+void stapy_targets_stop(const struct stapy_target_events *events);
 /* The scopes that a thread group belongs to, a bit for each. Of no kernel thread. */
 u32 stapy_targets_of(const struct task_struct *task);
 /* The process that runs this is in the scope. */
 bool stapy_target_is(unsigned int scope);
+/* The process of an address space is in the scope, or is about to be: it may be execing. */
+bool stapy_target_has(unsigned int scope, struct mm_struct *mm);
 
 #endif

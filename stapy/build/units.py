@@ -43,7 +43,9 @@ _TOGETHER = {
         "probes/callers.c",
     ),
     "bpf": ("probes/bpf.c", "probes/bpflink.c", "probes/bpfnames.c"),
-    "processes": ("probes/process.c", "user/targets.c", "user/files.c"),
+    "processes": ("probes/process.c",),
+    "uprobes": ("probes/uprobe.c", "user/entries.c"),
+    "users": ("user/targets.c", "user/files.c"),
     "texts": ("text.c", "names.c", "symbols.c", "stack.c", "regex.c"),
 }
 

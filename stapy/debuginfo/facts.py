@@ -100,6 +100,7 @@ QUESTIONS: tuple[Question, ...] = (
     _q("TRACEPOINT_MAY_EXIST", EXPORT, "tracepoint_probe_register_prio_may_exist", (5, 14)),
     _q("UPROBE_REGISTER_INODE", ARITY, "uprobe_register", until=(6, 12), count=3),
     _q("UPROBE_HANDLER_DATA", CALLBACK, "uprobe_consumer.handler", (6, 13), count=3),
+    _q("UPROBE_FILTER_CONTEXT", CALLBACK, "uprobe_consumer.filter", until=(6, 12), count=3),
     _q("UPROBE_UNREGISTER_NOSYNC", EXPORT, "uprobe_unregister_nosync", (6, 12)),
     _q("WIDE_HW_BREAKPOINT", EXPORT, "register_wide_hw_breakpoint", (2, 6)),
     # tasks and files

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import errno
 import os
+import struct
 
 from .control import Channel
+from .elf import build_id
 from .errors import RunError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Dict
 
+_PT_NOTE = 4
+_MOST = 1 << 20  # bytes of notes that are read
+
 
 def hand_over(channel: Channel, manifest: Dict[str, Any]) -> None:
     """Open each program of a module's manifest and let the module hold it.
 
     One that is missing and that only optional points name is left out.
-    Raises `RunError` for another.
+    Raises `RunError` for another, and for a program that is not the one that
+    places were found in: a breakpoint could end up inside of an instruction.
     """
     for path, row in sorted((manifest.get("files") or {}).items()):
         try:
@@ -29,9 +35,55 @@ def hand_over(channel: Channel, manifest: Dict[str, Any]) -> None:
                 f"Couldn't resolve target program file path '{path}': {error.strerror}"
             ) from None
         try:
+            _compare(path, fd, row.get("identity") or "")
             channel.hold(os.fsencode(path), fd)
         except OSError as error:
             why = "it is not a file" if error.errno == errno.EINVAL else error.strerror
             raise RunError(f"Couldn't probe the program '{path}': {why}") from None
         finally:
             os.close(fd)
+
+
+def _compare(path: str, fd: int, wanted: str) -> None:
+    """Refuse a file that is another build than the module was made for."""
+    kind, _, expected = wanted.partition(":")
+    if not expected:
+        return
+    found = program_build_id(fd) if kind == "build-id" else _checksum(fd)
+    if found != expected:
+        shown = f"{found or 'none'}, not {expected}" if kind == "build-id" else "another content"
+        raise RunError(
+            f"'{path}' is not the program that the script was translated for "
+            f"({kind.replace('sha256', 'checksum')}: {shown}); translate it again"
+        )
+
+
+def program_build_id(fd: int) -> str:
+    """The build-id of a 64-bit little-endian program, "" without one."""
+    try:
+        head = os.pread(fd, 64, 0)
+        (table,) = struct.unpack_from("<Q", head, 32)
+        size, count = struct.unpack_from("<HH", head, 54)
+        rows = os.pread(fd, size * count, table)
+        for at in range(0, size * count, size):
+            kind, _, offset, _, _, length = struct.unpack_from("<IIQQQQ", rows, at)
+            if kind == _PT_NOTE:
+                found = build_id(os.pread(fd, min(length, _MOST), offset))
+                if found:
+                    return found
+    except (struct.error, ValueError, OverflowError):
+        pass
+    return ""
+
+
+def _checksum(fd: int) -> str:
+    from hashlib import sha256
+
+    digest = sha256()
+    at = 0
+    while True:
+        block = os.pread(fd, 1 << 20, at)
+        if not block:
+            return digest.hexdigest()
+        digest.update(block)
+        at += len(block)

@@ -88,14 +88,15 @@ def make_source(
 
 
 def _files(program: p.Program) -> dict[str, dict[str, Any]]:
-    """Collect the programs that points name; one that only optional points name may be missing."""
+    """Collect the programs that points name: may one be missing, and what tells its build."""
     found: dict[str, dict[str, Any]] = {}
     for probe in program.probes:
         for site in probe.sites:
-            path = getattr(site, "user_file", None)
-            if path:
+            for path, identity in getattr(site, "user_files", {}).items():
                 row = found.setdefault(path, {"optional": True})
                 row["optional"] = row["optional"] and site.optional
+                if identity:
+                    row["identity"] = identity
     return found
 
 

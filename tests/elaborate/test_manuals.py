@@ -58,9 +58,6 @@ REFUSED: list[tuple[str, str, str, str, int, int]] = [
 
 # Section, a point of a family that does not exist yet: it parses, and is said not to be here.
 NOT_YET = [
-    ("4.5.4", 'process("/bin/ls").function("main").call?'),
-    ("4.5.5", 'process("/bin/ls").library("lib*.so").function("*")'),
-    ("4.5.6", 'process("/bin/ls").statement("*@ls.c:1-9")'),
     ("4.5.7", 'process("/bin/ls").mark("start")'),
     ("4.5.8", "process(1).insn.block"),
     ("4.6", 'java("Main").class("Work").method("run(int)").return'),

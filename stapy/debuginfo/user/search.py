@@ -3,8 +3,93 @@
 from __future__ import annotations
 
 import os
+import shlex
+import stat
 from collections.abc import Iterator
+from glob import glob
 from pathlib import Path
+
+_WILDCARDS = "*?["
+_SHELL = set("|&;<>(){}$`\n")  # what only a shell can do with a command
+_FIRST_LINE = 256  # bytes of a script that the kernel looks at for its interpreter
+_HOPS = 4  # scripts may be run by scripts
+
+
+def is_pattern(name: str) -> bool:
+    """True for a name with wildcards."""
+    return any(char in name for char in _WILDCARDS)
+
+
+def programs(pattern: str) -> list[str]:
+    """Files that a pattern of paths matches, without links, each file once; ELF files only."""
+    found: dict[tuple[int, int], str] = {}
+    names = glob(pattern, recursive=True)  # noqa: PTH207 - the pattern may be relative
+    for path in sorted(Path(name).resolve() for name in names):
+        try:
+            status = path.stat()
+            if (status.st_dev, status.st_ino) in found or not stat.S_ISREG(status.st_mode):
+                continue
+            with path.open("rb") as file:
+                if file.read(4) == b"\x7fELF":
+                    found[status.st_dev, status.st_ino] = str(path)
+        except OSError:
+            continue
+    return list(found.values())
+
+
+def interpreter(path: str) -> str | None:
+    """The program that runs a script by its first line, None for what is no script."""
+    seen = path
+    for _ in range(_HOPS):
+        line = _first_line(seen)
+        if line is None:
+            return None if seen == path else seen
+        words = line.split()
+        if words and words[0].rpartition("/")[2] == "env":
+            names = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
+            found = program(names[0]) if names else None
+        else:
+            found = program(words[0]) if words else None
+        if found is None:
+            return None
+        seen = found
+    return None
+
+
+def _first_line(path: str) -> str | None:
+    try:
+        with Path(path).open("rb") as file:
+            head = file.read(_FIRST_LINE)
+    except OSError:
+        return None
+    if head[:2] != b"#!":
+        return None
+    return head[2:].partition(b"\n")[0].decode("utf-8", "replace")
+
+
+def of_command(command: str) -> str | None:
+    """The program that a command line begins with; None where only a shell knows."""
+    if _SHELL & set(command):
+        return None
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return None
+    return program(words[0]) if words else None
+
+
+def of_process(pid: int) -> str | None:
+    """The file that a process runs: by its own path, if that still is the file; None without it."""
+    own = Path(f"/proc/{pid}/exe")
+    try:
+        path = own.readlink()
+        if path.samefile(own):
+            return str(path.resolve())
+    except FileNotFoundError:
+        return str(own) if own.exists() else None
+    except OSError:
+        return None
+    return str(own)
 
 
 def program(name: str, path: str | None = None) -> str | None:

@@ -134,6 +134,11 @@ Say "sudo" without -E, or set SYSTEMTAP_DIR, or take other users' right to write
     "W0661": """Others can change the kernel's build tree
 Modules are made by the programs and rules in the build tree of the kernel, with your rights: who
 can change it can do what you can.  A tree that is named by -r is taken without a word.""",
+    "W0690": """A function that is chosen when a program is loaded
+The C library has several versions of functions such as memcpy() and strlen(), and takes the one
+that suits the processor. The symbol of that name is the code that chooses: it runs once for each
+program that uses the function, and so does the probe. The versions have names of their own, such
+as `__memmove_avx_unaligned_erms`, which the file of debug information knows.""",
     "W0680": """Debug information was left out
 A file could not be used, so types or functions that only it knows are missing.""",
 }

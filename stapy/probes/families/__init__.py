@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 _NAMES = (
     *("begin_end", "timer", "kprobe", "tracepoint", "watchpoint", "perf"),
-    *("netfilter", "bpf", "process"),
+    *("netfilter", "bpf", "process", "uprobe"),
 )
 _CACHE: list[Family] = []
 

@@ -6,16 +6,16 @@ Below ``process`` alone (all user processes; with ``-c`` and ``-x`` those of the
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stapy.ir.literals import quote
-from stapy.probes.family import Form, Match, PointError, forms, number_of, text_of
+from stapy.probes import programs
+from stapy.probes.family import Form, Match, forms, number_of
 from stapy.record import Record
 
 if TYPE_CHECKING:
     from stapy.ir.scope import TargetScope
-    from stapy.parse.nodes import PointComponent, ProbePoint
+    from stapy.parse.nodes import ProbePoint
     from stapy.services import Services
 
 # The words behind "process", with the runtime's name of the event.
@@ -40,6 +40,11 @@ class ProcessSite(Record):
     pid: int
     optional: bool
 
+    @property
+    def user_files(self) -> dict[str, str]:
+        """The file that the consumer must open; whatever build it is."""
+        return {self.user_file: ""} if self.user_file else {}
+
 
 class Process:
     """The family of what happens to processes."""
@@ -58,10 +63,10 @@ class Process:
         if first.arg is None:
             head = "process"
         elif (number := number_of(first)) is not None:
-            pid = _living(number, first, services)
+            pid = programs.living(number, first, services)
             head = f"process({pid})"
         else:
-            file = _program(first, services)
+            file = programs.path_of(first)
             head = f"process({quote(file)})"
         optional = point.optional or point.sufficient
         return [Match(f"{head}.{event}", ProcessSite(event, file, pid, optional))]
@@ -113,46 +118,6 @@ class Process:
             }
             for site, point in zip(probe.sites, probe.points, strict=True)
         ]
-
-
-def _living(number: int, component: PointComponent, services: Services) -> int:
-    """The number of a process that lives; a guest's are not known here."""
-    if number <= 0:
-        raise PointError("E0212", f"cannot probe pid {number}: Invalid pid", component.span)
-    if not services.options.vm and not Path(f"/proc/{number}").exists():
-        raise PointError("E0231", f"cannot probe pid {number}: No such process", component.span)
-    return number
-
-
-def _program(component: PointComponent, services: Services) -> str:
-    """The path of a program."""
-    from stapy.debuginfo.user import search
-
-    name = text_of(component)
-    if not name:
-        raise PointError(
-            "E0212", "empty module", component.span, hint="name a program, or leave the ('') out"
-        )
-    path = search.program(name)
-    if path is None:
-
-        def similar(error: PointError) -> None:
-            from stapy.diagnostics.suggest import nearest
-
-            near = nearest(name, search.commands(), 3)
-            if near:
-                error.hint = "did you mean " + " or ".join(f"'{word}'" for word in near) + "?"
-
-        raise PointError(
-            "E0231",
-            f"cannot find executable '{name}'",
-            component.span,
-            notes=["no folder of $PATH has a program of this name"],
-            explain=similar,
-        )
-    if Path(path).is_dir():
-        raise PointError("E0231", f"cannot probe '{path}': it is a folder", component.span)
-    return path
 
 
 FAMILY = Process()

@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Functions and places of user programs. The kernel arms a place of a file in every process
+ * that maps it, also later: so all that is left to ask is whose processes a row means. The
+ * filter answers that when a place is armed in an address space, and every hit asks again,
+ * since a child is born with its parent's breakpoints.
+ */
+#include <linux/sort.h>
+
+#include "../hit.h"
+#include "../transport/control.h"
+#include "../compat/linux/uprobes.h"
+#include "../user/entries.h"
+#include "../user/files.h"
+#include "../user/targets.h"
+
+#define EVERYBODY (-1)
+#define TOLD 10				/* places that cannot be armed, each by itself */
+
+/* What the kernel knows of one place; all rows that name it, in the order of the script. */
+struct place {
+	struct stapy_uprobe uprobe;
+	struct stapy_uprobe_row *entries, *returns;
+	bool everybody;			/* a row is meant for whoever comes */
+	int error;
+};
+
+static struct place *places;
+static unsigned int nr_places;
+static bool following;			/* some rows are meant for some processes only */
+
+/* --- hits --- */
+
+static __always_inline bool is_meant(const struct stapy_uprobe_row *row)
+{
+	return row->scope < 0 || stapy_target_is(row->scope);
+}
+
+static __always_inline struct stapy_context *enter(const struct stapy_uprobe_row *row,
+						   struct pt_regs *regs, unsigned long address)
+{
+	struct stapy_context *c;
+
+	/* Unprivileged users see their own processes only. */
+	if (unlikely(stapy_session.limits.unprivileged) && !stapy_is_myproc())
+		return NULL;
+	if (!stapy_hit_enter(&row->site, row->site.probe, STAPY_RUNNING, &c))
+		return NULL;
+	c->user_regs = regs;
+	c->address = address;
+	return c;
+}
+
+/* The call of a function whose return is probed: what the script wants of its entry is kept. */
+static void keep(const struct stapy_uprobe_row *row, struct pt_regs *regs)
+{
+	struct stapy_kept *kept;
+	struct stapy_context *c;
+
+	c = enter(row, regs, instruction_pointer(regs));
+	if (!c)
+		return;
+	kept = stapy_keep_entry(row, user_stack_pointer(regs));
+	if (kept) {
+		c->slots = kept->values;
+		stapy_hit_run(c, row->site.probe->entry);
+		stapy_kept_done(kept, !c->error);
+	}
+	stapy_hit_leave(c);
+}
+
+/* A place where nobody is meant is taken out of the address space, unless others use that. */
+static int refuse(const struct place *place);
+
+STAPY_ON_UPROBE(on_entry, consumer, regs)
+{
+	const struct place *place = container_of(consumer, struct place, uprobe.consumer);
+	const struct stapy_uprobe_row *row;
+	bool meant = place->everybody;
+	struct stapy_context *c;
+
+	if (stapy_is_hidden())
+		return 0;
+	for (row = place->entries; row; row = row->same) {
+		if (!is_meant(row))
+			continue;
+		meant = true;
+		c = enter(row, regs, instruction_pointer(regs));
+		if (!c)
+			continue;
+		stapy_hit_run(c, row->site.probe->handler);
+		stapy_hit_leave(c);
+	}
+	for (row = place->returns; row; row = row->same) {
+		if (meant && !row->slot_bytes)
+			continue;
+		if (!is_meant(row))
+			continue;
+		meant = true;
+		if (row->slot_bytes)
+			keep(row, regs);
+	}
+	return likely(meant) ? 0 : refuse(place);
+}
+
+static __always_inline void hit_return(const struct stapy_uprobe_row *row, unsigned long function,
+				       struct pt_regs *regs)
+{
+	struct stapy_kept *kept = NULL;
+	struct stapy_context *c;
+
+	c = enter(row, regs, function);
+	if (!c)
+		return;
+	/* The return address, which the call has popped, was at the entry's stack pointer. */
+	if (row->slot_bytes)
+		kept = stapy_kept_entry(row, user_stack_pointer(regs) - sizeof(long));
+	if (kept || !row->slot_bytes) {
+		c->is_return = true;
+		if (kept)
+			c->slots = kept->values;
+		stapy_hit_run(c, row->site.probe->handler);
+	}
+	if (kept)
+		stapy_kept_done(kept, false);
+	stapy_hit_leave(c);
+}
+
+STAPY_ON_URETPROBE(on_return, consumer, function, regs)
+{
+	const struct place *place = container_of(consumer, struct place, uprobe.consumer);
+	const struct stapy_uprobe_row *row;
+
+	if (stapy_is_hidden())
+		return 0;
+	for (row = place->returns; row; row = row->same)
+		if (is_meant(row))
+			hit_return(row, function, regs);
+	return 0;
+}
+
+/* --- whose --- */
+
+static bool has_some(const struct stapy_uprobe_row *row, struct mm_struct *mm)
+{
+	for (; row; row = row->same)
+		if (row->scope < 0 || stapy_target_has(row->scope, mm))
+			return true;
+	return false;
+}
+
+static bool is_wanted_in(const struct place *place, struct mm_struct *mm)
+{
+	return place->everybody || has_some(place->entries, mm) || has_some(place->returns, mm);
+}
+
+STAPY_UPROBE_FILTER(is_armed_in, consumer, mm)
+{
+	return is_wanted_in(container_of(consumer, struct place, uprobe.consumer), mm);
+}
+
+/*
+ * The address space is asked, not the process: a child of vfork() runs in its parent's, where
+ * the breakpoints must stay.
+ */
+static int refuse(const struct place *place)
+{
+	return is_wanted_in(place, current->mm) ? 0 : UPROBE_HANDLER_REMOVE;
+}
+
+/* --- places --- */
+
+static int compare_places(const struct stapy_uprobe_row *a, const struct stapy_uprobe_row *b)
+{
+	if (a->held->real != b->held->real)
+		return a->held->real < b->held->real ? -1 : 1;
+	if (a->offset != b->offset)
+		return a->offset < b->offset ? -1 : 1;
+	/* The kernel wants one counter for a place. */
+	return a->counter < b->counter ? -1 : a->counter > b->counter;
+}
+
+/* Rows of one place stay in the order of the script. */
+static int by_place(const void *a, const void *b)
+{
+	const struct stapy_uprobe_row *left = *(const struct stapy_uprobe_row *const *)a;
+	const struct stapy_uprobe_row *right = *(const struct stapy_uprobe_row *const *)b;
+
+	return compare_places(left, right) ?: (left < right ? -1 : 1);
+}
+
+static void add_row(struct place *place, struct stapy_uprobe_row *row)
+{
+	struct stapy_uprobe_row **last = row->is_return ? &place->returns : &place->entries;
+
+	while (*last)
+		last = &(*last)->same;
+	*last = row;
+	place->everybody |= row->scope < 0;
+}
+
+static int make_places(struct stapy_uprobe_row *rows, unsigned int count)
+{
+	struct stapy_uprobe_row **sorted = stapy_alloc(count, sizeof(*sorted));
+	unsigned int i, n = 0;
+
+	places = stapy_alloc(count, sizeof(*places));
+	if (!sorted || !places) {
+		kvfree(sorted);
+		return -ENOMEM;
+	}
+	for (i = 0; i < count; i++)
+		if (rows[i].held)
+			sorted[n++] = &rows[i];
+	sort(sorted, n, sizeof(*sorted), by_place, NULL);
+	for (i = 0; i < n; i++) {
+		if (!i || compare_places(sorted[i - 1], sorted[i]))
+			nr_places++;
+		add_row(&places[nr_places - 1], sorted[i]);
+	}
+	kvfree(sorted);
+	for (i = 0; i < nr_places; i++) {
+		struct uprobe_consumer *consumer = &places[i].uprobe.consumer;
+
+		consumer->handler = on_entry;
+		if (places[i].returns)
+			consumer->ret_handler = on_return;
+		if (!places[i].everybody)
+			consumer->filter = is_armed_in;
+	}
+	return 0;
+}
+
+static const struct stapy_uprobe_row *first_of(const struct place *place)
+{
+	return place->entries ?: place->returns;
+}
+
+static bool any_wanted(const struct stapy_uprobe_row *row)
+{
+	for (; row; row = row->same)
+		if (stapy_wanted(row->site.probe))
+			return true;
+	return false;
+}
+
+static bool is_wanted(const struct place *place)
+{
+	return any_wanted(place->entries) || any_wanted(place->returns);
+}
+
+static void arm(struct place *place)
+{
+	const struct stapy_uprobe_row *row = first_of(place);
+
+	place->error = stapy_uprobe_arm(&place->uprobe, row->held->real, row->offset, row->counter);
+}
+
+static void disarm(struct place *place)
+{
+	const struct stapy_uprobe_row *row = first_of(place);
+
+	stapy_uprobe_disarm(&place->uprobe, row->held->real, row->offset);
+}
+
+/* -ENOTSUPP is the kernel's own number for an instruction that it cannot run elsewhere. */
+static void warn(const struct place *place)
+{
+	const char *point = first_of(place)->site.point;
+
+	if (place->error == -ENOTSUPP)
+		stapy_warn("probe %s at 0x%llx of the file cannot be armed: the kernel cannot move this instruction",
+			   point, first_of(place)->offset);
+	else
+		stapy_warn("probe %s registration error (rc %d)", point, place->error);
+}
+
+static int arm_all(void)
+{
+	unsigned int i, errors = 0;
+
+	for (i = 0; i < nr_places; i++) {
+		/* Each takes as long as there are processes that map the file. */
+		if (stapy_interrupted())
+			return -EINTR;
+		if (is_wanted(&places[i]))
+			arm(&places[i]);
+		cond_resched();
+	}
+	for (i = 0; i < nr_places; i++)
+		if (places[i].error && !first_of(&places[i])->optional && ++errors <= TOLD)
+			warn(&places[i]);
+	if (errors > TOLD)
+		stapy_warn("%u more places of programs cannot be armed", errors - TOLD);
+	return 0;
+}
+
+static void disarm_all(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_places; i++)
+		if (places[i].uprobe.armed)
+			disarm(&places[i]);
+	stapy_uprobes_settle();
+}
+
+static void rearm(void *rows, unsigned int count)
+{
+	bool disarmed = false;
+	unsigned int i;
+
+	for (i = 0; i < nr_places; i++) {
+		struct place *place = &places[i];
+
+		/* What the kernel has refused stays as it is. */
+		if (place->error || is_wanted(place) == place->uprobe.armed)
+			continue;
+		if (place->uprobe.armed) {
+			disarm(place);
+			disarmed = true;
+		} else {
+			arm(place);
+			if (place->error)
+				warn(place);
+		}
+	}
+	if (disarmed)
+		stapy_uprobes_settle();
+}
+
+/* --- the family --- */
+
+static int scope_of(const struct stapy_uprobe_row *row)
+{
+	if (row->pid)
+		return stapy_target_scope(STAPY_SCOPE_PID, NULL, row->pid);
+	if (row->program)
+		return stapy_target_scope(STAPY_SCOPE_FILE, row->program, 0);
+	return stapy_session.target ? stapy_target_scope(STAPY_SCOPE_ALL, NULL, 0) : EVERYBODY;
+}
+
+/* Files that optional points name may be missing. */
+static int find_files(struct stapy_uprobe_row *rows, unsigned int count)
+{
+	unsigned int i;
+
+	for (i = 0; i < count; i++) {
+		struct stapy_uprobe_row *row = &rows[i];
+		int r;
+
+		row->scope = scope_of(row);
+		row->held = stapy_user_file_find(row->file);
+		r = row->scope < EVERYBODY ? row->scope : row->held ? 0 : -ENOENT;
+		if (r == -ENOMEM)
+			return r;
+		following |= row->scope >= 0;
+		if (!r)
+			continue;
+		row->held = NULL;
+		if (!row->optional)
+			stapy_warn("probe %s registration error (rc %d)", row->site.point, r);
+	}
+	return 0;
+}
+
+static size_t most_slots(const struct stapy_uprobe_row *rows, unsigned int count)
+{
+	size_t most = 0;
+	unsigned int i;
+
+	for (i = 0; i < count; i++)
+		most = max(most, rows[i].slot_bytes);
+	return most;
+}
+
+/* Processes are followed for their scopes only. */
+static const struct stapy_target_events nothing;
+
+static void stop(void *rows, unsigned int count)
+{
+	disarm_all();
+	if (following)
+		stapy_targets_stop(&nothing);
+	following = false;
+	stapy_kept_free();
+	kvfree(places);
+	places = NULL;
+	nr_places = 0;
+	stapy_user_files_release();
+}
+
+static int start(void *rows, unsigned int count)
+{
+	size_t slots = most_slots(rows, count);
+	int r;
+
+	stapy_user_files_keep();
+	r = find_files(rows, count);
+	if (!r && following)
+		r = stapy_targets_start(&nothing);
+	if (!r && slots)
+		r = stapy_kept_alloc(slots);
+	r = r ?: make_places(rows, count);
+	r = r ?: arm_all();
+	if (r)
+		stop(rows, count);
+	return r;
+}
+
+static int open_file(int fd, const char *name)
+{
+	return stapy_user_file_add(fd, name);
+}
+
+static void release(void *rows, unsigned int count)
+{
+	stapy_user_files_release();
+}
+
+static u64 missed(void *rows, unsigned int count)
+{
+	return stapy_kept_missed();
+}
+
+const struct stapy_family stapy_uprobe = {
+	.name = "uprobe",
+	.start = start,
+	.stop = stop,
+	.missed = missed,
+	.rearm = rearm,
+	.file = open_file,
+	.release = release,
+};

@@ -1,0 +1,205 @@
+"""What ``process("PATH")``, ``process(PID)``, ``process`` and ``.library("LIB")`` mean: files."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stapy.debuginfo.user import search
+from stapy.ir.literals import quote
+from stapy.probes.family import PointError, number_of, text_of
+from stapy.record import Record
+
+if TYPE_CHECKING:
+    from stapy.debuginfo.user.file import UserFile
+    from stapy.debuginfo.user.programs import Programs
+    from stapy.parse.nodes import PointComponent, ProbePoint
+    from stapy.services import Services
+
+
+class Head(Record):
+    """A file whose places are meant, and whose processes.
+
+    ``shown`` is how the point begins when it is printed.  ``program`` is the path
+    of the file that processes must run (None: all that map the file), ``pid`` the
+    number of the only process (0: all).
+    """
+
+    shown: str
+    file: UserFile
+    program: str | None
+    pid: int
+
+
+def living(number: int, component: PointComponent, services: Services) -> int:
+    """The number of a process that lives; a guest's are not known here."""
+    if number <= 0:
+        raise PointError("E0212", f"cannot probe pid {number}: Invalid pid", component.span)
+    if not services.options.vm and not Path(f"/proc/{number}").exists():
+        raise PointError("E0231", f"cannot probe pid {number}: No such process", component.span)
+    return number
+
+
+def path_of(component: PointComponent) -> str:
+    """The path of the program that ``process("NAME")`` names."""
+    name = text_of(component)
+    if not name:
+        raise PointError(
+            "E0212", "empty module", component.span, hint="name a program, or leave the ('') out"
+        )
+    path = search.program(name)
+    if path is None:
+
+        def similar(error: PointError) -> None:
+            from stapy.diagnostics.suggest import nearest
+
+            near = nearest(name, search.commands(), 3)
+            if near:
+                error.hint = "did you mean " + " or ".join(f"'{word}'" for word in near) + "?"
+
+        raise PointError(
+            "E0231",
+            f"cannot find executable '{name}'",
+            component.span,
+            notes=["no folder of $PATH has a program of this name"],
+            explain=similar,
+        )
+    if Path(path).is_dir():
+        raise PointError("E0231", f"cannot probe '{path}': it is a folder", component.span)
+    return path
+
+
+def heads(point: ProbePoint, services: Services) -> list[Head]:
+    """The files that a point means; `PointError` when there is none."""
+    first = point.components[0]
+    found = {component.name: component for component in point.components}
+    number = number_of(first)
+    if number is not None:
+        pid = living(number, first, services)
+        if services.options.vm:
+            notes = ["the processes of a guest are not known here"]
+            raise PointError("E0231", f"cannot probe pid {pid}", first.span, notes=notes)
+        path = search.of_process(pid)
+        if path is None:
+            message = f"cannot probe pid {pid}: its program cannot be read"
+            raise PointError("E0231", message, first.span)
+        tops = [Head(f"process({pid})", opened(path, first, services), None, pid)]
+    else:
+        tops = [
+            Head(f"process({quote(str(file.path))})", file, None, 0)
+            for file in _files(first, services)
+        ]
+    library = found.get("library")
+    if library is None:
+        return tops
+    below = [head for top in tops for head in _libraries(top, library, services)]
+    if not below:
+        raise _no_library(tops, library, services)
+    return below
+
+
+def opened(path: str, component: PointComponent, services: Services) -> UserFile:
+    """A program's file; `PointError` for what cannot be probed."""
+    from stapy.debuginfo.user.file import UserFileError
+
+    try:
+        return services.debuginfo.programs.open(path)
+    except UserFileError as error:
+        raise PointError(
+            "E0231", f"cannot probe: {error}", component.span, hint=error.hint
+        ) from None
+
+
+def _files(component: PointComponent, services: Services) -> list[UserFile]:
+    """The programs of ``process("NAME")`` and of ``process`` alone."""
+    if component.arg is None:
+        return [opened(_of_target(component, services), component, services)]
+    name = text_of(component)
+    if search.is_pattern(name) and not Path(name).exists():
+        found = []
+        for path in search.programs(name):
+            try:
+                found.append(opened(path, component, services))
+            except PointError:
+                continue  # of another machine
+        if not found:
+            notes = [f"no program matches '{name}'"]
+            raise PointError("E0231", "no match", component.span, notes=notes)
+        return found
+    path = path_of(component)
+    script = search.interpreter(path)
+    if script is not None:
+        path = script
+    return [opened(path, component, services)]
+
+
+def _of_target(component: PointComponent, services: Services) -> str:
+    """The program that ``-c`` starts or that runs in ``-x``."""
+    options = services.options
+    if options.command is not None:
+        path = search.of_command(options.command)
+        why = "-c has what only a shell understands"
+    elif options.target:
+        path, why = search.of_process(options.target), f"there is no process {options.target}"
+    else:
+        path, why = None, "neither -c nor -x says whose program is meant"
+    if path is None:
+        raise PointError(
+            "E0231",
+            "process needs a program here",
+            component.span,
+            notes=[why],
+            hint='name it: process("PATH")',
+        )
+    return path
+
+
+def _libraries(top: Head, component: PointComponent, services: Services) -> list[Head]:
+    from stapy.debuginfo.user import libraries
+
+    paths = libraries.matching(services.debuginfo.programs, top.file, text_of(component))
+    return [
+        Head(
+            f"{top.shown}.library({quote(path)})",
+            opened(path, component, services),
+            None if top.pid else str(top.file.path),
+            top.pid,
+        )
+        for path in paths
+    ]
+
+
+def _no_library(tops: list[Head], component: PointComponent, services: Services) -> PointError:
+    def similar(error: PointError) -> None:
+        from stapy.debuginfo.user import libraries
+        from stapy.diagnostics.suggest import nearest
+
+        programs = services.debuginfo.programs
+        paths = {path for top in tops for path in libraries.loaded_with(programs, top.file)}
+        names = sorted({path.rpartition("/")[2] for path in paths})
+        shown = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
+        error.notes.append(f"it is loaded with {shown}" if names else "it is loaded with none")
+        near = nearest(text_of(component), names, 2)
+        if near:
+            error.hint = "did you mean " + " or ".join(f"'{name}'" for name in near) + "?"
+
+    path = str(tops[0].file.path)
+    notes = [f"no library of '{path}' matches '{text_of(component)}'"]
+    return PointError("E0231", "no match", component.span, notes=notes, explain=similar)
+
+
+@cache
+def identity(file: UserFile) -> str:
+    """What tells this build of a program from others, by which it is checked when it is opened."""
+    if file.build_id:
+        return f"build-id:{file.build_id}"
+    from hashlib import sha256
+
+    return f"sha256:{sha256(file.elf.data).hexdigest()}"
+
+
+@cache
+def missing_hint(programs: Programs, file: UserFile) -> str:
+    """Which package has the debug information of a file; asking takes a while."""
+    return programs.missing_hint(file)

@@ -1,0 +1,209 @@
+"""Places of user programs: which files and functions a point means, and what is refused."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stapy.probes.families import by_name
+from stapy.translate.module import make_source
+from tests.debuginfo.user.sources import LIBRARY, PROGRAM, built, compiled
+from tests.debuginfo.user.sources import run as command
+from tests.elaborate.support import Result, run
+from tests.probes.test_begin_end import rows
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """``program``, which needs ``libthing.so.1``, and ``plain`` without build-id."""
+    folder = tmp_path_factory.mktemp("programs")
+    (folder / "lib.c").write_text(LIBRARY)
+    (folder / "program.c").write_text(PROGRAM.replace("int main", "int outside(int); int main"))
+    words = ("-shared", "-fPIC", "-O1", str(folder / "lib.c"), "-Wl,-soname,libthing.so.1")
+    built(folder / "libthing.so.1", *words)
+    built(
+        folder / "program",
+        *("-O1", str(folder / "program.c"), "-Wl,--no-as-needed", str(folder / "libthing.so.1")),
+        "-Wl,-rpath,$ORIGIN",
+    )
+    compiled(folder, PROGRAM, "-O1", "-Wl,--build-id=none", name="plain")
+    (folder / "script").write_text(f"#!/usr/bin/env -S {folder}/program\n")
+    (folder / "script").chmod(0o755)
+    return folder
+
+
+def probe(point: str, body: str = "println(1)", **options: Any) -> Result:
+    return run(f"probe {point} {{ {body} }}", **options)
+
+
+def points(result: Result) -> list[str]:
+    assert result.program is not None, result.shown()
+    return [point for probe in result.program.probes for point in probe.points]
+
+
+def symbol(path: Path, name: str) -> int:
+    lines = command("nm", str(path)).splitlines()
+    return next(int(line.split()[0], 16) for line in lines if line.split()[-1] == name)
+
+
+def test_rows(folder: Path) -> None:
+    path = folder / "program"
+    address = symbol(path, "work")
+    expected = {
+        "point": f'process("{path}").function("helper")',
+        "file": str(path),
+        "program": None,
+        "pid": 0,
+        "offset": symbol(path, "helper"),
+        "counter": 0,
+        "is_return": False,
+        "optional": False,
+        "slot_bytes": 0,
+    }
+    text = f'probe process("{path}").function("helper") {{ println(1) }}'
+    assert rows(text, "uprobe") == [expected]
+    text = f'probe process("{path}").function("helper").return ? {{ println(1) }}'
+    point = expected["point"]
+    returns = {"point": f"{point}.return", "is_return": True, "optional": True}
+    assert rows(text, "uprobe") == [expected | returns]
+    for number in (address, address + 2):
+        (row,) = rows(f'probe process("{path}").function({number}).call {{ println(1) }}', "uprobe")
+        assert row["offset"] == address
+        assert row["point"] == f'process("{path}").function({address:#x}).call'
+
+
+def test_libraries(folder: Path) -> None:
+    """By name, pattern and path; the processes are those of the program."""
+    path, library = folder / "program", folder / "libthing.so.1"
+    for name in ("libthing.so.1", "libth*", str(library)):
+        text = f'probe process("{path}").library("{name}").function("outside") {{ println(1) }}'
+        (row,) = rows(text, "uprobe")
+        assert (row["file"], row["program"]) == (str(library), str(path))
+        assert row["point"] == f'process("{path}").library("{library}").function("outside")'
+    result = probe(f'process("{path}").library("libthin.so.1").function("outside")')
+    (item,) = result.diagnostics.items
+    assert item.code == "E0231"
+    assert "'libthing.so.1'" in item.hint
+    assert any(
+        "it is loaded with ld-linux-x86-64.so.2, libc.so.6, libthing" in note for note in item.notes
+    )
+
+
+def test_patterns(folder: Path) -> None:
+    """Each place once, by its best name; exported ones; several programs."""
+    path, library = folder / "program", folder / "libthing.so.1"
+    head = f'process("{path}").function'
+    found = points(probe(f'process("{path}").function("*[wm]o*r*k*")'))
+    assert found == [f'{head}("work")']  # and not work_alias, which is the same place
+    assert points(probe(f'process("{path}").function("work_alias")')) == [f'{head}("work_alias")']
+    exported = points(probe(f'process("{library}").function("*side").exported'))
+    assert exported == [f'process("{library}").function("outside").exported']
+    both = points(probe(f'process("{folder}/p*").function("helper")'))
+    assert both == [
+        f'process("{folder}/{name}").function("helper")' for name in ("plain", "program")
+    ]
+
+
+def test_whose_program(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``$PATH``, the command of -c, a process, what runs a script."""
+    path = folder / "program"
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    expected = [f'process("{path}").function("work")']
+    assert points(probe('process("program").function("work")')) == expected
+    assert points(probe('process.function("work")', command="program 1 2")) == expected
+    assert points(probe(f'process("{folder}/script").function("work")')) == [
+        f'process("{path}").function("work")'
+    ]
+    python = os.path.realpath(f"/proc/{os.getpid()}/exe")
+    own = f'process({os.getpid()}).function("_start")'
+    (row,) = rows(f"probe {own} {{ println(1) }}", "uprobe")
+    assert (row["file"], row["pid"], row["point"]) == (python, os.getpid(), own)
+    (row,) = rows('probe process.function("_start") { println(1) }', "uprobe", target=os.getpid())
+    assert (row["file"], row["pid"]) == (python, 0)
+
+
+@pytest.mark.parametrize(
+    ("point", "code", "message"),
+    [
+        ('process("{0}/program").function("worc")', "E0231", "similar functions: work"),
+        ('process("{0}/program").function("zzz*")', "E0231", "no match"),
+        ('process("{0}/program").function(1)', "E0231", "no match"),
+        ('process("{0}/program").statement({1})', "E0231", "no match"),
+        ('process("{0}/program").function("work").inline', "E0233", "no match"),
+        ('process("{0}/program").function("work@program.c")', "E0233", "no match"),
+        ('process("{0}/program").statement("*@program.c:5")', "E0233", "no match"),
+        ('process("{0}/program.c").function("x")', "E0231", "is no ELF file"),
+        ('process("{0}/nothing").function("x")', "E0231", "No such file"),
+        ('process("{0}/n*").function("x")', "E0231", "no match"),
+        ('process("nosuchprogram").function("x")', "E0231", "cannot find executable"),
+        ('process.function("x")', "E0231", "process needs a program here"),
+        ('process(4194304).function("x")', "E0231", "cannot probe pid 4194304"),
+        ("process({2}).statement(1).absolute", "E0214", "need stap -g"),
+        ('process("{0}/program").plt("x")', "E0230", "no probe point matches"),
+    ],
+)
+def test_refused(point: str, code: str, message: str, folder: Path) -> None:
+    inside = symbol(folder / "program", "work") + 1
+    result = probe(point.format(folder, inside, os.getpid()))
+    assert result.codes == [code]
+    assert message in "\n".join(result.shown())
+
+
+def test_a_command_that_only_a_shell_knows(folder: Path) -> None:
+    result = probe('process.function("x")', command="true; false")
+    assert any("only a shell" in note for note in result.diagnostics.items[0].notes)
+
+
+def test_a_function_that_is_chosen_warns(folder: Path) -> None:
+    assert probe(f'process("{folder}/program").function("chosen")').codes == ["W0690"]
+    assert probe(f'process("{folder}/program").function("chos*")').codes == []
+
+
+@pytest.mark.parametrize(
+    ("tail", "body", "codes"),
+    [
+        ("", "println($$parms, $$vars)", []),
+        ("", "println($n)", ["E0241"]),
+        ("", "println($return)", ["E0241"]),
+        ("", "println(@entry(1))", ["E0247"]),
+        (".return", "println(@entry(1 + 1))", []),
+    ],
+)
+def test_variables(tail: str, body: str, codes: list[str], folder: Path) -> None:
+    text = f'probe process("{folder}/program").function("work"){tail} {{ {body} }}'
+    assert run(text).codes == codes
+
+
+def test_files_of_the_manifest(folder: Path) -> None:
+    """The consumer compares builds: by build-id, else by content; of a scope nothing."""
+    text = (
+        f'probe process("{folder}/plain").function("work") ? {{ println(1) }}'
+        f'probe process("{folder}/program").library("libthing*").function("outside")'
+        " { println(2) }"
+    )
+    result = run(text)
+    assert result.program is not None
+    files = make_source(result.program, result.services.options, result.diagnostics, "m").manifest[
+        "files"
+    ]
+    assert set(files) == {str(folder / name) for name in ("plain", "program", "libthing.so.1")}
+    assert files[str(folder / "plain")]["identity"].startswith("sha256:")
+    assert files[str(folder / "plain")]["optional"] is True
+    assert files[str(folder / "libthing.so.1")]["identity"].startswith("build-id:")
+    assert files[str(folder / "program")] == {"optional": False}
+
+
+def test_hard_links_are_one_program(folder: Path, tmp_path: Path) -> None:
+    shutil.copy(folder / "program", tmp_path / "a")
+    (tmp_path / "b").hardlink_to(tmp_path / "a")
+    assert len(points(probe(f'process("{tmp_path}/*").function("work")'))) == 1
+
+
+def test_what_is_for_unprivileged_users() -> None:
+    assert by_name("uprobe").unprivileged is True  # type: ignore[attr-defined]
