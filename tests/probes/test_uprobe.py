@@ -207,3 +207,38 @@ def test_hard_links_are_one_program(folder: Path, tmp_path: Path) -> None:
 
 def test_what_is_for_unprivileged_users() -> None:
     assert by_name("uprobe").unprivileged is True  # type: ignore[attr-defined]
+
+
+def test_statements_by_address(folder: Path) -> None:
+    """Where an instruction begins, and nowhere else."""
+    path = folder / "program"
+    start = symbol(path, "work")
+    lines = command("objdump", "-d", "--no-show-raw-insn", str(path)).splitlines()
+    at = next(number for number, line in enumerate(lines) if line.endswith("<work>:")) + 1
+    begins = [int(line.split(":")[0], 16) for line in lines[at : at + 3]]
+    for address in range(start, begins[2] + 1):
+        result = probe(f'process("{path}").statement({address})')
+        if address in begins:
+            assert points(result) == [f'process("{path}").statement({address:#x})']
+        else:
+            assert result.codes == ["E0231"]
+            assert "is not the beginning" in result.diagnostics.items[0].notes[0]
+
+
+def test_addresses_of_a_process(folder: Path) -> None:
+    """They are moved to those of the file; what no file has is refused."""
+    pid, maps = os.getpid(), Path("/proc/self/maps").read_text().splitlines()
+    library = next(line for line in maps if line.endswith("/libc.so.6"))
+    loaded = int(library.split("-")[0], 16)
+    path = Path(library.split()[-1])
+    (function,) = (
+        line.split() for line in command("nm", "-D", str(path)).splitlines() if " getpid@" in line
+    )
+    address = int(function[0], 16)
+    text = f"probe process({pid}).statement({loaded + address}).absolute {{ println(1) }}"
+    (row,) = rows(text, "uprobe", guru=True)
+    assert (row["file"], row["pid"]) == (str(path), pid)
+    assert row["offset"] == address
+    assert row["point"] == f"process({pid}).statement({loaded + address:#x}).absolute"
+    result = probe(f"process({pid}).statement(4096).absolute", guru=True)
+    assert "no code of a file at 0x1000" in result.diagnostics.items[0].notes[0]

@@ -92,6 +92,29 @@ def of_process(pid: int) -> str | None:
     return str(own)
 
 
+def mapped_at(pid: int, address: int) -> tuple[str, int] | None:
+    """The file whose code a process has at an address, and the place in it; None for others."""
+    try:
+        lines = Path(f"/proc/{pid}/maps").read_text(errors="surrogateescape").splitlines()
+    except OSError:
+        return None
+    for line in lines:
+        words = line.split(None, 5)
+        start, _, end = words[0].partition("-")
+        if not int(start, 16) <= address < int(end, 16):
+            continue
+        if len(words) < 6 or "x" not in words[1] or not words[5].startswith("/"):
+            return None
+        inside = Path(f"/proc/{pid}/map_files/{words[0]}")
+        path = Path(words[5])
+        try:
+            known = path.samefile(inside)
+        except OSError:
+            known = False
+        return str(path if known else inside), address - int(start, 16) + int(words[2], 16)
+    return None
+
+
 def program(name: str, path: str | None = None) -> str | None:
     """Find the file that a name means, as a path without links; None when there is none.
 

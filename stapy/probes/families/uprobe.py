@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from stapy.debuginfo.user import search
 from stapy.ir.literals import quote
 from stapy.probes import programs
 from stapy.probes.family import (
@@ -19,6 +20,7 @@ from stapy.probes.family import (
     print_component,
     text_of,
 )
+from stapy.probes.programs import Head
 from stapy.record import Record
 
 if TYPE_CHECKING:
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
     from stapy.ir.program import DerivedProbe
     from stapy.ir.scope import TargetScope
     from stapy.parse.nodes import PointComponent, ProbePoint
-    from stapy.probes.programs import Head
     from stapy.services import Services
 
 WILDCARDS = "*?["
@@ -139,6 +140,8 @@ def _places(
         raise _needs_debuginfo(asking, head, services)
     if "absolute" in found:
         return [_absolute(point, target, table, head, services)]
+    if target.name == "statement":
+        return [_statement(point, target, _address(target), table, head)]
     if number_of(target) is not None:
         functions = [_at(target, table, head)]
     else:
@@ -148,7 +151,7 @@ def _places(
     if not functions:
         raise _no_match(target, table, head, services)
     _warn_of_choosers(target, functions, services)
-    return [_match(point, function, head) for function in functions]
+    return [_match(point, target, function, head) for function in functions]
 
 
 def _named(pattern: str, table: FunctionTable) -> list[UserFunction]:
@@ -168,8 +171,8 @@ def _named(pattern: str, table: FunctionTable) -> list[UserFunction]:
 
 
 def _at(target: PointComponent, table: FunctionTable, head: Head) -> UserFunction:
-    """The function around an address, or that begins there for a statement."""
-    address = (number_of(target) or 0) & (2**64 - 1)
+    """The function that an address lies in."""
+    address = _address(target)
     function = table.at(address)
     if function is None:
         notes = [f"{address:#x} lies in no function of '{head.file.path}' that is known"]
@@ -177,28 +180,36 @@ def _at(target: PointComponent, table: FunctionTable, head: Head) -> UserFunctio
             notes.append(f"only names from {table.source} are known")
         hint = "addresses are those that the file was linked with, as nm and objdump print them"
         raise PointError("E0231", "no match", target.span, notes=notes, hint=hint)
-    if target.name == "statement" and function.address != address:
-        raise PointError(
-            "E0231",
-            "no match",
-            target.span,
-            notes=[
-                f"{address:#x} lies {address - function.address} bytes behind the beginning of "
-                f"'{function.name}', and nothing proves that an instruction begins there"
-            ],
-            hint="a breakpoint inside of an instruction would change what the program does",
-        )
     return function
 
 
-def _absolute(
-    point: ProbePoint,
-    target: PointComponent,
-    table: FunctionTable,
-    head: Head,
-    services: Services,
+def _address(target: PointComponent) -> int:
+    return (number_of(target) or 0) & (2**64 - 1)
+
+
+def _statement(
+    point: ProbePoint, target: PointComponent, address: int, table: FunctionTable, head: Head
 ) -> Match:
-    """An address in a process that lives: of its program, moved by where that is loaded."""
+    """An instruction by the address that the file was linked with, when one begins there."""
+    from stapy.debuginfo.user import boundaries
+
+    try:
+        boundaries.check(head.file, table, address)
+    except boundaries.NoBoundary as error:
+        hint = "a breakpoint inside of an instruction would change what the program does"
+        raise PointError("E0231", "no match", target.span, notes=[str(error)], hint=hint) from None
+    around = table.at(address)
+    offset = head.file.code_offset(address)
+    assert offset is not None
+    name = around.name if around is not None else ""
+    site = _site(point, head, name, address, offset)
+    return Match(_print(point, head, f"statement({_address(target):#x})"), site)
+
+
+def _absolute(
+    point: ProbePoint, target: PointComponent, table: FunctionTable, head: Head, services: Services
+) -> Match:
+    """An address in a process that lives, by the files that it maps."""
     if not services.options.guru:
         raise PointError(
             "E0214",
@@ -206,37 +217,45 @@ def _absolute(
             target.span,
             hint="add -g when you are sure about the address",
         )
-    address = (number_of(target) or 0) & (2**64 - 1)
-    raise PointError(
-        "E0231",
-        "no match",
-        target.span,
-        notes=[f"{address:#x} of process {head.pid} cannot be probed by stapy so far"],
-        hint='process("PATH").statement(ADDRESS) takes the address that the file was linked with',
-    )
+    where = search.mapped_at(head.pid, _address(target))
+    if where is None:
+        notes = [
+            f"process {head.pid} has no code of a file at {_address(target):#x}: the kernel arms "
+            "places of files only"
+        ]
+        raise PointError("E0231", "no match", target.span, notes=notes)
+    path, offset = where
+    file = programs.opened(path, target, services)
+    address = file.address_of(offset)
+    if address is None:
+        raise PointError("E0231", "no match", target.span, notes=[f"'{path}' has no code there"])
+    if file is not head.file:
+        head = Head(head.shown, file, None, head.pid)
+        table = services.debuginfo.programs.functions(file)
+    services.momentary = True  # where things are in a process is of this one
+    return _statement(point, target, address, table, head)
 
 
-def _match(point: ProbePoint, function: UserFunction, head: Head) -> Match:
-    names = [component.name for component in point.components]
-    site = UprobeSite(
-        head.file,
-        head.program,
-        head.pid,
-        function.name,
-        function.address,
-        function.offset,
-        "return" in names,
-        point.optional or point.sufficient,
-    )
-    parts = [head.shown]
-    for component in point.components[2 if "library" in names else 1 :]:
-        if component.name not in ("function", "statement"):
-            parts.append(print_component(component))
-        elif number_of(component) is not None:
-            parts.append(f"{component.name}({function.address:#x})")
-        else:
-            parts.append(f"{component.name}({quote(function.name)})")
-    return Match(".".join(parts), site)
+def _site(point: ProbePoint, head: Head, name: str, address: int, offset: int) -> UprobeSite:
+    is_return = any(component.name == "return" for component in point.components)
+    optional = point.optional or point.sufficient
+    return UprobeSite(head.file, head.program, head.pid, name, address, offset, is_return, optional)
+
+
+def _print(point: ProbePoint, head: Head, target: str) -> str:
+    below = [
+        target if component.name in ("function", "statement") else print_component(component)
+        for component in point.components[1:]
+        if component.name != "library"
+    ]
+    return ".".join([head.shown, *below])
+
+
+def _match(point: ProbePoint, target: PointComponent, function: UserFunction, head: Head) -> Match:
+    site = _site(point, head, function.name, function.address, function.offset)
+    by_number = number_of(target) is not None
+    shown = f"{function.address:#x}" if by_number else quote(function.name)
+    return Match(_print(point, head, f"function({shown})"), site)
 
 
 def _needs_debuginfo(asking: PointComponent, head: Head, services: Services) -> PointError:
