@@ -181,34 +181,6 @@ class DebuginfoLike(Protocol):
         """Which package would give ``what``, as one action."""
 
 
-class NoLibrary:
-    """A library without files: ``--library-less`` tests and listings of families."""
-
-    def files_with_function(self, name: str) -> Sequence[str]:
-        """No files."""
-        return ()
-
-    def files_with_global(self, name: str) -> Sequence[str]:
-        """No files."""
-        return ()
-
-    def alias_names(self) -> Iterable[tuple[tuple[str, ...], str]]:
-        """No aliases."""
-        return ()
-
-    def exact_alias_names(self) -> set[str]:
-        """No aliases."""
-        return set()
-
-    def function_names(self) -> Iterable[str]:
-        """No functions."""
-        return ()
-
-    def load(self, path: str) -> Script | None:
-        """Nothing to load."""
-        return None
-
-
 class Services(Record):
     """Services of one session; without a kernel in tests, where nothing asks for one."""
 

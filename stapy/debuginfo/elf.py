@@ -23,7 +23,7 @@ Buffer = bytes | bytearray | mmap.mmap | memoryview
 EM_NAMES = {62: "x86_64", 183: "arm64", 243: "riscv", 21: "powerpc", 22: "s390", 258: "loongarch"}
 
 ET_REL = 1
-SHT_SYMTAB, SHT_RELA, SHT_NOTE, SHT_NOBITS, SHT_REL = 2, 4, 7, 8, 9
+SHT_RELA, SHT_NOTE, SHT_NOBITS, SHT_REL = 4, 7, 8, 9
 SHF_COMPRESSED = 0x800
 STT_FUNC = 2
 _MAX_INFLATED = 4 << 30  # no section of a real file inflates beyond this

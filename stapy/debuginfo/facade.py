@@ -165,15 +165,6 @@ class Debuginfo(KernelUnits):
         dwarf = self.dwarf_of(module)
         return None if dwarf is None else self.safe(None, line_pack.load, dwarf, self.cache)
 
-    def symbol_exists(self, name: str, module: str | None = None) -> bool:
-        """True when a symbol, function or not, of this name is in the kernel or the module."""
-        for _, loaded in self.units(module):
-            if loaded.symbols is not None and loaded.symbols.kinds(name):
-                return True
-            if loaded.symbols is None and loaded.btf is not None and loaded.btf.has_function(name):
-                return True
-        return module is None and name in self.kernel.exports
-
     def symbol_kinds(self, name: str) -> list[str] | None:
         """List the kinds (nm's letters) of the kernel's symbols of a name; None without a table.
 

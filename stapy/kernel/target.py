@@ -74,12 +74,6 @@ class Kernel(Record):
         words = self.config.text("CONFIG_CC_VERSION_TEXT").split()
         return words[0] if words else ""
 
-    @property
-    def compiler_version(self) -> str:
-        """Version of that compiler ("12.2.0"), "" when unknown."""
-        words = self.config.text("CONFIG_CC_VERSION_TEXT").split()
-        return words[-1] if words else ""
-
 
 def find_kernel(option: str | None, diagnostics: Diagnostics, sysroot: str | None = None) -> Kernel:
     """The kernel that ``-r`` names (a release or a build tree), or the running one.

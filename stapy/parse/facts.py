@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from stapy import LANGUAGE_VERSION
@@ -56,22 +55,3 @@ class PreprocessFacts(Record):
     def at_least(self, version: str) -> bool:
         """Whether the language spoken is that of ``version`` or newer."""
         return compare_versions(self.compatible or LANGUAGE_VERSION, version) >= 0
-
-
-def arch_name(machine: str) -> str:
-    """The name that scripts and tapset folders use for what ``uname -m`` says."""
-    if re.fullmatch(r"i\d86", machine):
-        return "i386"
-    if machine in ("aarch64", "arm64"):
-        return "arm64"
-    if machine.startswith("arm"):
-        return "arm"
-    if machine.startswith("ppc"):
-        return "powerpc"
-    if machine.startswith("mips"):
-        return "mips"
-    if machine.startswith("riscv"):
-        return "riscv"
-    if machine in ("s390", "s390x"):
-        return "s390"
-    return machine

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    pass
 
 # SystemTap's variable and its defaults, so that a user's own settings go on working.
 _VARIABLE = "SYSTEMTAP_COLORS"
@@ -87,12 +86,3 @@ def _colors() -> "dict[str, str]":
     text = os.environ.get(_VARIABLE, _DEFAULT)
     pairs = (row.partition("=") for row in text.split(":"))
     return {kind: value for kind, equals, value in pairs if value}
-
-
-def flush_python(*streams: Any) -> None:
-    """Push out what the interpreter itself still holds."""
-    for stream in streams or (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except (OSError, ValueError):
-            pass

@@ -1,14 +1,12 @@
 """The manifest: a module's own description, readable without loading it.
 
 It is JSON, deflated when it is long, in the ELF section `SECTION`, beside the ``stapy=HASH`` line
-that ``modinfo`` shows.  `stapy.run` has its own reader, since it goes to
-machines that have nothing of ours.
+that ``modinfo`` shows.  It is read by `stapy.run.elf`, on machines that have nothing else of ours.
 """
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 from stapy import __version__
@@ -16,7 +14,6 @@ from stapy import __version__
 SECTION = ".stapy.manifest"
 FORMAT = 1
 _LONG = 4096  # bytes of JSON from which on it is deflated; a short one can be read by eye
-_MOST = 64 << 20  # bytes that are believed to be a manifest
 
 
 def make_manifest(
@@ -83,36 +80,3 @@ def assembly(data_file: str, digest: str) -> str:
         f'\t.asciz "stapy={digest}"\n'
         f'\t.section .note.GNU-stack,"",@progbits\n'
     )
-
-
-def _inflated(data: bytes) -> bytes:
-    """The JSON in the section's bytes; a `ValueError` for damage."""
-    if data[:1] in (b"", b"{"):
-        return data
-    import zlib
-
-    try:
-        return zlib.decompressobj().decompress(data, _MOST)
-    except zlib.error as error:
-        raise ValueError(str(error)) from None
-
-
-def decode(data: bytes) -> dict[str, Any] | None:
-    """The manifest in the bytes of a section, None when they are not one."""
-    try:
-        manifest = json.loads(_inflated(data))
-    except ValueError:
-        return None
-    return manifest if isinstance(manifest, dict) and "stapy" in manifest else None
-
-
-def read_manifest(path: Path) -> dict[str, Any] | None:
-    """The manifest in a module's file (compressed or not), None when it has none."""
-    from stapy.debuginfo.elf import ElfFile
-    from stapy.debuginfo.errors import DebuginfoError
-
-    try:
-        data = ElfFile.open(path).read(SECTION)
-    except DebuginfoError:
-        return None
-    return None if data is None else decode(data)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from stapy.diagnostics import Bug, Diagnostics, Span
+from stapy.diagnostics import Diagnostics, Span
 from stapy.ir import program as p
 from stapy.ir.walk import walk
 from stapy.translate.c.text import string_literal, verbatim
@@ -242,10 +242,6 @@ class Unit:
             start = span.start
         file, line, _ = self.sources.place(Span(span.source, start, start + 1))
         return f"#line {line} {string_literal(file)}"
-
-    def bug(self, what: str) -> Bug:
-        """A mistake of ours."""
-        return Bug(f"pass 3: {what}")
 
 
 def _prefixed(prefix: str, name: str) -> str:

@@ -11,7 +11,7 @@ from stapy.build.modpost import modinfo
 from stapy.cache import Cache
 from stapy.debuginfo.elf import ElfFile
 from stapy.diagnostics import SourceMap
-from stapy.translate.manifest import read_manifest
+from stapy.run.elf import ModuleFile
 from tests.build import small
 from tests.build.conftest import Builder
 
@@ -43,7 +43,7 @@ def test_kit_module_is_complete(builder: Builder, kernel: small.Kernel) -> None:
     assert facts["stapy"] == module.key[:16]
     assert "intree" not in facts
     assert b"stapy_small\0" in (elf.read(".gnu.linkonce.this_module") or b"")
-    assert read_manifest(module.path) == module.manifest
+    assert ModuleFile(str(module.path)).manifest() == module.manifest
 
 
 def test_only_needed_members_are_linked(builder: Builder) -> None:
@@ -62,7 +62,7 @@ def test_kit_and_kbuild_agree(builder: Builder) -> None:
     same = ("vermagic", "license", "depends", "retpoline", "name")
     ours, theirs = info(short.path), info(long.path)
     assert {n: ours.get(n) for n in same} == {n: theirs.get(n) for n in same}
-    assert read_manifest(long.path) == read_manifest(short.path)
+    assert ModuleFile(str(long.path)).manifest() == ModuleFile(str(short.path)).manifest()
     wanted = {s.name for s in ElfFile.open(long.path).sections if s.flags & 2}
     have = {s.name for s in ElfFile.open(short.path).sections if s.flags & 2}
     assert wanted - have <= {".altinstructions", ".rodata.str1.8"}, "a section is missing"
@@ -230,4 +230,4 @@ def test_keep_leaves_a_tree_that_make_can_build(builder: Builder) -> None:
     tree = module.path.parent / "stapy_small"
     done = run(["make", "-C", str(tree)])
     assert done.status == 0, done.output
-    assert read_manifest(tree / "stapy_small.ko") == module.manifest
+    assert ModuleFile(str(tree / "stapy_small.ko")).manifest() == module.manifest

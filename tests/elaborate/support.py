@@ -27,7 +27,7 @@ from stapy.parse import nodes as n
 from stapy.parse import parse_script
 from stapy.parse.facts import PreprocessFacts
 from stapy.record import Record
-from stapy.services import DebuginfoLike, LibraryLike, NoLibrary, Services
+from stapy.services import DebuginfoLike, LibraryLike, Services
 
 T = TypeVar("T")
 
@@ -270,6 +270,34 @@ class FakeDebuginfo:
 
     def missing_hint(self, what: str) -> str:
         return f"install debuginfo ({what})"
+
+
+class NoLibrary:
+    """A library without files: what most cases need."""
+
+    def files_with_function(self, name: str) -> Sequence[str]:
+        """No files."""
+        return ()
+
+    def files_with_global(self, name: str) -> Sequence[str]:
+        """No files."""
+        return ()
+
+    def alias_names(self) -> Iterable[tuple[tuple[str, ...], str]]:
+        """No aliases."""
+        return ()
+
+    def exact_alias_names(self) -> set[str]:
+        """No aliases."""
+        return set()
+
+    def function_names(self) -> Iterable[str]:
+        """No functions."""
+        return ()
+
+    def load(self, path: str) -> n.Script | None:
+        """Nothing to load."""
+        return None
 
 
 class TextLibrary(NoLibrary):

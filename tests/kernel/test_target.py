@@ -40,7 +40,7 @@ def test_a_build_tree(tmp_path: Path, diagnostics: Diagnostics) -> None:
     assert kernel.build_dir == tmp_path
     assert kernel.source_dir == tmp_path.resolve()
     assert kernel.image == tmp_path / "arch/x86/boot/bzImage"
-    assert (kernel.compiler, kernel.compiler_version) == ("gcc-12", "12.2.0")
+    assert kernel.compiler == "gcc-12"
     assert "f" in kernel.exports
     assert diagnostics.items == []
 

@@ -65,7 +65,6 @@ def test_names_are_exact_for_the_kernel(folder: Path) -> None:
     assert lib.files_with_macro("twice") == [str(folder / "core/m.stpm")]
     aliases = {".".join(name) for name, _ in lib.alias_names()}
     assert aliases == {"x.open", "x.close.return", "y", "syscall.read", "syscall.write"}
-    assert lib.files_with_alias_first_component("x") == [str(folder / "alias.stp")]
 
 
 @pytest.mark.parametrize("cached", [False, True])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from stapy.options.versions import compare_versions
-from stapy.parse.facts import arch_name
 from stapy.parse.printer import print_script
 from tests.parse.helpers import facts, good, parse
 
@@ -24,13 +23,6 @@ from tests.parse.helpers import facts, good, parse
 def test_versions(a: str, b: str, sign: int) -> None:
     assert compare_versions(a, b) == sign
     assert compare_versions(b, a) == -sign
-
-
-@pytest.mark.parametrize(
-    ("machine", "name"), [("x86_64", "x86_64"), ("i686", "i386"), ("aarch64", "arm64")]
-)
-def test_arch_names(machine: str, name: str) -> None:
-    assert arch_name(machine) == name
 
 
 @pytest.mark.parametrize(

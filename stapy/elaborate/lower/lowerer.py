@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from stapy.elaborate.names.select import FileScope
     from stapy.ir.scope import TargetScope
 
-SORTABLE = ("count", "sum", "min", "max", "avg", "variance")
-
 
 class EntrySlots(Record):
     """What the entry side of a return probe saves: values, types, and their fingerprints."""

@@ -112,11 +112,6 @@ class Library:
                 names |= exact(self.text(path))
         return names
 
-    def files_with_alias_first_component(self, name: str) -> list[str]:
-        """Files with an alias whose name begins with this component."""
-        files = (path for components, path in self.alias_names() if components[0] == name)
-        return list(dict.fromkeys(files))
-
     # --- trees ----------------------------------------------------------
 
     def load(self, path: str) -> Script | None:

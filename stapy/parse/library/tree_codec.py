@@ -23,9 +23,6 @@ _KINDS: list[Any] = sorted(
 )
 _NUMBER = {kind: number for number, kind in enumerate(_KINDS)}
 
-#: Changes when a node gains or loses a field: part of every cache key.
-SHAPE = ";".join(f"{kind.__name__}:{','.join(kind.fields)}" for kind in _KINDS)
-
 Frozen = tuple[Any, ...]
 
 

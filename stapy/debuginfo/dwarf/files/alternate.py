@@ -16,7 +16,6 @@ class Link(NamedTuple):
 
     name: str
     mark: str
-    is_alternate: bool = False
 
 
 def link_of(elf: ElfFile) -> Link | None:
@@ -37,7 +36,7 @@ def link_of(elf: ElfFile) -> Link | None:
 def _supplement(data: bytes) -> Link:
     name = text(data, 3)
     size, at = uleb(data, 3 + len(name) + 1)
-    return Link(name.decode("utf-8", "replace"), data[at : at + size].hex(), bool(data[2]))
+    return Link(name.decode("utf-8", "replace"), data[at : at + size].hex())
 
 
 def _mark_of(elf: ElfFile) -> str:

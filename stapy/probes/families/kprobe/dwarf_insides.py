@@ -122,10 +122,6 @@ class _Matches:
         return self.matches
 
 
-def _wild(text: str) -> bool:
-    return any(char in text for char in "*?[")
-
-
 def _no_function(result: _Matches, spec: Spec, files: list[DwarfFile]) -> PointError | None:
     """The error for a pattern that names no function with code; None when it names some."""
     if any(any(True for _ in f.index.functions(spec.function, spec.file)) for f in files):
