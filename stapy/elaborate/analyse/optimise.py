@@ -13,7 +13,8 @@ from stapy.record import replace
 
 if TYPE_CHECKING:
     from stapy.diagnostics import Span
-    from stapy.elaborate.lower.lowered import FunctionBody, Lowered, LoweredProbe
+    from stapy.elaborate.lower.body import FunctionBody
+    from stapy.elaborate.lower.lowered import Lowered, LoweredProbe
     from stapy.services import Services
 
 MAX_ROUNDS = 50

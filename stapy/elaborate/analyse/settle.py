@@ -6,7 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from stapy.diagnostics import Diagnostics
-from stapy.elaborate.analyse import check, entryvars, ruledout, unresolved, unused
+from stapy.elaborate.analyse import check, entryvars, unresolved, unused
 from stapy.elaborate.analyse.typed import Typed, TypedProbe
 from stapy.elaborate.analyse.types import Inference
 from stapy.elaborate.lower.fold import fold
@@ -112,13 +112,24 @@ class _Settling:
             for body, _ in bodies:
                 trial.unresolved(body, library)
             if trial.diagnostics.errors:
-                ruledout.infer(self._lowered)
+                self._infer_ruled_out()
         for raw in self._probes:
             known = functools.partial(entryvars.find, self._lowered.points, raw.derived.chain)
             for value in [raw.body, *(raw.slots.values if raw.slots is not None else ())]:
                 self._inference.unresolved(value, library, known)
         for body, _ in bodies:
             self._inference.unresolved(body, library)
+
+    def _infer_ruled_out(self) -> None:
+        """Let the branches that ``@defined`` rules out have their say; no message comes of it.
+
+        SystemTap finds the types of variables before it drops such a branch.
+        """
+        with self._services.quiet() as heard:
+            inference = Inference(self._lowered.types, heard)
+            for tree, function in self._lowered.ruled_out.lowered():
+                inference.body(tree, function)
+            inference.finish()
 
     def _library_globals(self) -> set[str]:
         infos = self._lowered.symbols.infos

@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING
 from stapy.debuginfo import ctypes
 from stapy.diagnostics import Diagnostic
 from stapy.diagnostics.suggest import listed
-from stapy.elaborate.lower.chains import Place, finish
+from stapy.elaborate.lower.chains import Place, is_user
 from stapy.elaborate.lower.pending import Pending
+from stapy.elaborate.lower.values import finish
 from stapy.ir import program as p
 from stapy.parse import nodes as n
 
 if TYPE_CHECKING:
     from stapy.diagnostics import Span
-    from stapy.elaborate.lower.lowerer import Lowerer
+    from stapy.elaborate.lower.context import Context
     from stapy.ir.scope import TargetScope
 
 
-def current_scope(low: Lowerer) -> TargetScope | None:
+def current_scope(low: Context) -> TargetScope | None:
     """The scope that ``$name`` is looked up in."""
     scope = low.body.scope
     if scope is not None and low.body.at_entry:
@@ -26,7 +27,7 @@ def current_scope(low: Lowerer) -> TargetScope | None:
     return scope
 
 
-def enumerator(low: Lowerer, name: str) -> int | None:
+def enumerator(low: Context, name: str) -> int | None:
     """The value of a constant, that of the probed module before the kernel's."""
     scope = current_scope(low)
     modules = [scope.module] if scope is not None and scope.module != "kernel" else []
@@ -34,7 +35,7 @@ def enumerator(low: Lowerer, name: str) -> int | None:
     return found
 
 
-def modules_of(low: Lowerer, module: str) -> list[str]:
+def modules_of(low: Context, module: str) -> list[str]:
     """Where to look for a type: the modules named, else the probed one and the kernel."""
     if module:
         return [part for part in module.split(":") if part]
@@ -44,7 +45,7 @@ def modules_of(low: Lowerer, module: str) -> list[str]:
     return [*first, "kernel"]
 
 
-def _named_type(low: Lowerer, name: str, module: str) -> ctypes.CType | None:
+def _named_type(low: Context, name: str, module: str) -> ctypes.CType | None:
     """A type by name; ``*`` at its end makes pointers."""
     bare = name.strip()
     stars = 0
@@ -61,7 +62,7 @@ def _named_type(low: Lowerer, name: str, module: str) -> ctypes.CType | None:
     return found
 
 
-def _missing_type(low: Lowerer, name: str, module: str, span: Span) -> p.Expr:
+def _missing_type(low: Context, name: str, module: str, span: Span) -> p.Expr:
     where = ":".join(modules_of(low, module))
     hint = "look at the spelling; 'struct x', 'union x', 'enum x' and typedefs are known"
 
@@ -73,7 +74,7 @@ def _missing_type(low: Lowerer, name: str, module: str, span: Span) -> p.Expr:
     return low.pending("E0248", text, span, where="unknown type", hint=hint, explain=similar)
 
 
-def cast_place(low: Lowerer, node: n.Cast) -> Place | p.Expr:
+def cast_place(low: Context, node: n.Cast) -> Place | p.Expr:
     """What a cast's value points to, or what is wrong with the cast."""
     value = low.expr(node.value)
     if isinstance(value, Pending):
@@ -94,14 +95,12 @@ def cast_place(low: Lowerer, node: n.Cast) -> Place | p.Expr:
     return Place(ctypes.Pointer(type, user=user), value, user=user, writable=True, modules=modules)
 
 
-def _user_value(low: Lowerer, value: p.Expr) -> bool:
-    from stapy.elaborate.lower.chains import is_user
-
+def _user_value(low: Context, value: p.Expr) -> bool:
     type = low.values.ctype(value)
     return type is not None and is_user(type)
 
 
-def cast(low: Lowerer, node: n.Cast) -> p.Expr:
+def cast(low: Context, node: n.Cast) -> p.Expr:
     """``@cast(value, "type", "module")`` with its chain."""
     place = cast_place(low, node)
     if not isinstance(place, Place):
@@ -115,7 +114,7 @@ def cast(low: Lowerer, node: n.Cast) -> p.Expr:
     return result
 
 
-def autocast(low: Lowerer, node: n.AutoCast) -> p.Expr:
+def autocast(low: Context, node: n.AutoCast) -> p.Expr:
     """``value->member``: the type is what is known of the value."""
     value = low.expr(node.value)
     if isinstance(value, Pending):
@@ -139,7 +138,7 @@ def autocast(low: Lowerer, node: n.AutoCast) -> p.Expr:
     return finish(low, place, node.chain, node.span, node.address_of)
 
 
-def at_const(low: Lowerer, node: n.AtConst) -> p.Expr:
+def at_const(low: Context, node: n.AtConst) -> p.Expr:
     """``@const("C expression")``: a number, an enumerator, or what the compiler makes of it."""
     import re
 
@@ -156,7 +155,7 @@ def at_const(low: Lowerer, node: n.AtConst) -> p.Expr:
     return p.EmbeddedValue(node.span, p.LONG, code, {"pure", "unprivileged", "const"})
 
 
-def at_enum(low: Lowerer, node: n.AtEnum) -> p.Expr:
+def at_enum(low: Context, node: n.AtEnum) -> p.Expr:
     """``@enum("NAME")``."""
     value = enumerator(low, node.name)
     if value is not None:
@@ -170,7 +169,7 @@ def at_enum(low: Lowerer, node: n.AtEnum) -> p.Expr:
     return low.pending("E0248", text, node.span, where="unknown enumerator", explain=similar)
 
 
-def at_enum_name(low: Lowerer, node: n.AtEnumName) -> p.Expr:
+def at_enum_name(low: Context, node: n.AtEnumName) -> p.Expr:
     """``@enumname(value[, "type"])``: the name of a value, as a chain of conditions."""
     value = low.expr(node.value)
     type = None

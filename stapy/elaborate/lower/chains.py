@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from stapy.diagnostics import Span
-    from stapy.elaborate.lower.lowerer import Lowerer
+    from stapy.elaborate.lower.context import Context
     from stapy.ir.scope import TargetVariable
 
 WORD = 8
@@ -88,7 +88,7 @@ def is_user(type: ctypes.CType) -> bool:
     return False
 
 
-def address_of(low: Lowerer, place: Place, span: Span) -> p.Expr:
+def address_of(low: Context, place: Place, span: Span) -> p.Expr:
     """``&place``."""
     if place.bit_size:
         return low.pending("E0245", "cannot take address of bit-field", span)
@@ -102,7 +102,7 @@ def address_of(low: Lowerer, place: Place, span: Span) -> p.Expr:
     return add(place.address, place.bit_offset // 8)
 
 
-def rvalue(low: Lowerer, place: Place, span: Span) -> p.Expr:
+def rvalue(low: Context, place: Place, span: Span) -> p.Expr:
     """The value of a place as 64 bits; arrays give their address."""
     type = ctypes.strip(place.type)
     result: p.Expr
@@ -157,7 +157,7 @@ def _located(value: p.Expr, span: Span) -> p.Expr:
     return own
 
 
-def _not_here(low: Lowerer, span: Span, note: str, hint: str = "") -> Pending:
+def _not_here(low: Context, span: Span, note: str, hint: str = "") -> Pending:
     text = "value is not accessible at this address"
     return _pend(low.pending("E0241", text, span, notes=[note], hint=hint))
 
@@ -210,7 +210,7 @@ def _from_parts(place: Place, span: Span) -> p.Expr:
     return binary("&", value, (1 << size_bits) - 1)
 
 
-def _behind(low: Lowerer, place: Place, span: Span, index: int) -> Place | Pending:
+def _behind(low: Context, place: Place, span: Span, index: int) -> Place | Pending:
     """What a pointer points to that has no value, or what is ``index`` elements further on."""
     type = ctypes.strip(place.type)
     assert isinstance(type, ctypes.Pointer) and place.behind is not None
@@ -230,7 +230,7 @@ def _behind(low: Lowerer, place: Place, span: Span, index: int) -> Place | Pendi
     return below
 
 
-def pointee(low: Lowerer, place: Place, span: Span) -> Place | Pending:
+def pointee(low: Context, place: Place, span: Span) -> Place | Pending:
     """What a pointer points to."""
     type = ctypes.strip(place.type)
     assert isinstance(type, ctypes.Pointer)
@@ -243,7 +243,7 @@ def pointee(low: Lowerer, place: Place, span: Span) -> Place | Pending:
     return Place(type.target, None, value, user=user, writable=True, modules=place.modules)
 
 
-def member(low: Lowerer, place: Place, step: n.Member) -> Place | Pending:
+def member(low: Context, place: Place, step: n.Member) -> Place | Pending:
     """``->name``, through a pointer or of a struct."""
     for _ in range(2):
         if isinstance(ctypes.strip(place.type), ctypes.Pointer):
@@ -284,7 +284,7 @@ def member(low: Lowerer, place: Place, step: n.Member) -> Place | Pending:
     )
 
 
-def complete(low: Lowerer, type: ctypes.Struct, place: Place) -> ctypes.Struct | None:
+def complete(low: Context, type: ctypes.Struct, place: Place) -> ctypes.Struct | None:
     """The definition of a struct that is only declared where its pointer was found."""
     scope = low.body.scope
     here = [*place.modules, *([scope.module] if scope is not None else []), "kernel"]
@@ -293,7 +293,7 @@ def complete(low: Lowerer, type: ctypes.Struct, place: Place) -> ctypes.Struct |
     return stripped if isinstance(stripped, ctypes.Struct) else None
 
 
-def _unknown_member(low: Lowerer, type: ctypes.Struct, step: n.Member) -> Pending:
+def _unknown_member(low: Context, type: ctypes.Struct, step: n.Member) -> Pending:
     from stapy.diagnostics.suggest import nearest
 
     names = ctypes.member_names(type)
@@ -316,7 +316,7 @@ def _pend(item: p.Expr) -> Pending:
     return item
 
 
-def subscript(low: Lowerer, place: Place, step: n.Subscript) -> Place | Pending:
+def subscript(low: Context, place: Place, step: n.Subscript) -> Place | Pending:
     """``[index]`` of an array or of a pointer."""
     type = ctypes.strip(place.type)
     index = low.expr(step.index)
@@ -351,7 +351,7 @@ def subscript(low: Lowerer, place: Place, step: n.Subscript) -> Place | Pending:
     return Place(element, None, address, user=user, writable=True, modules=modules)
 
 
-def follow(low: Lowerer, place: Place, chain: list[n.Component], span: Span) -> Place | Pending:
+def follow(low: Context, place: Place, chain: list[n.Component], span: Span) -> Place | Pending:
     """A place after all members and subscripts of a chain (without its ``$``)."""
     for step in chain:
         found: Place | Pending
@@ -365,26 +365,3 @@ def follow(low: Lowerer, place: Place, chain: list[n.Component], span: Span) -> 
             return found
         place = found
     return place
-
-
-def finish(
-    low: Lowerer, place: Place, chain: list[n.Component], span: Span, take_address: bool
-) -> p.Expr:
-    """Follow a chain and give the value, the address or the pretty-printed text."""
-    depth = 0
-    if chain and isinstance(chain[-1], n.Pretty):
-        depth = chain[-1].depth
-        chain = chain[:-1]
-    found = follow(low, place, chain, span)
-    if isinstance(found, Pending):
-        return found
-    if depth:
-        from stapy.elaborate.lower.pretty import pretty
-
-        return pretty(low, found, depth, span)
-    if take_address:
-        result = address_of(low, found, span)
-        if not isinstance(result, Pending):
-            low.values.remember(result, ctypes.Pointer(found.type, user=found.user))
-        return result
-    return rvalue(low, found, span)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stapy.diagnostics import NOWHERE, Span
-from stapy.elaborate.lower import casts, globalvars, stats, targets
+from stapy.elaborate.lower import casts, entries, stats, targets
+from stapy.elaborate.lower.elements import element
 from stapy.elaborate.lower.fold import constant
 from stapy.elaborate.lower.permission import check_code
 from stapy.elaborate.lower.printing import print_
@@ -18,12 +19,12 @@ from stapy.parse import nodes as n
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from stapy.elaborate.lower.lowerer import Lowerer
+    from stapy.elaborate.lower.context import Context
 
 COMPARE = {"<", ">", "<=", ">=", "==", "!="}
 
 
-def lower_expr(low: Lowerer, node: n.Expr) -> p.Expr:
+def lower_expr(low: Context, node: n.Expr) -> p.Expr:
     """Lower any expression."""
     return _EXPRESSIONS[type(node)](low, node)
 
@@ -36,17 +37,17 @@ def decided(syntax: n.Expr, value: p.Expr) -> bool | None:
     return None if not isinstance(known, int) else bool(known)
 
 
-def number(low: Lowerer, node: n.Number) -> p.Expr:
+def number(low: Context, node: n.Number) -> p.Expr:
     """Integer literal."""
     return p.Const(node.span, p.LONG, node.value)
 
 
-def string(low: Lowerer, node: n.String) -> p.Expr:
+def string(low: Context, node: n.String) -> p.Expr:
     """String literal."""
     return p.Text(node.span, p.STRING, node.value)
 
 
-def name(low: Lowerer, node: n.Name) -> p.Expr:
+def name(low: Context, node: n.Name) -> p.Expr:
     """A variable: parameter, global, or local."""
     var = low.global_(node.name)
     if var is not None:
@@ -60,7 +61,7 @@ def name(low: Lowerer, node: n.Name) -> p.Expr:
     return result
 
 
-def element(low: Lowerer, node: n.Index, wild: bool = False) -> p.Expr:
+def index(low: Context, node: n.Index) -> p.Expr:
     """``array[keys]``, or the bucket of a histogram."""
     if isinstance(node.base, n.Histogram):
         stat = stats.histogram_stat(low, node.base)
@@ -68,25 +69,10 @@ def element(low: Lowerer, node: n.Index, wild: bool = False) -> p.Expr:
         if stat is None or len(keys) != 1:
             return low.error("E0205", "a histogram has one key", node.span)
         return p.BucketRead(node.span, p.LONG, stat, keys[0])
-    if not isinstance(node.base, n.Name):
-        return low.error("E0250", "only a global array can have keys", node.base.span)
-    var = low.array(node.base, len(node.keys))
-    keys_or_any: list[p.Expr | None] = []
-    for key in node.keys:
-        if key is None and not wild:
-            return low.error(
-                "E0255",
-                "unexpected wildcard in array index",
-                node.span,
-                hint="'*' stands for any key only in 'in', 'delete', 'foreach' and aggregates",
-            )
-        keys_or_any.append(low.expr(key) if key is not None else None)
-    if var is None:
-        return p.Const(node.span, low.types.new(), 0)
-    return p.ElementRef(node.span, var.type, var, keys_or_any)
+    return element(low, node)
 
 
-def binary(low: Lowerer, node: n.Binary) -> p.Expr:
+def binary(low: Context, node: n.Binary) -> p.Expr:
     """Arithmetic, bits, comparison, concatenation."""
     left, right = low.expr(node.left), low.expr(node.right)
     kind = p.STRING if node.op == "." else p.LONG
@@ -95,7 +81,7 @@ def binary(low: Lowerer, node: n.Binary) -> p.Expr:
     return p.BinaryOp(node.span, kind, node.op, left, right, place)
 
 
-def logical(low: Lowerer, node: n.Logical) -> p.Expr:
+def logical(low: Context, node: n.Logical) -> p.Expr:
     """``&&`` and ``||``; the right side is not looked at when @defined decides."""
     left = low.expr(node.left)
     known = decided(node.left, left)
@@ -105,7 +91,7 @@ def logical(low: Lowerer, node: n.Logical) -> p.Expr:
     return p.LogicalOp(node.span, p.LONG, node.op, left, low.expr(node.right))
 
 
-def regex(low: Lowerer, node: n.Regex) -> p.Expr:
+def regex(low: Context, node: n.Regex) -> p.Expr:
     """``=~`` and ``!~``."""
     from stapy.regexsyntax import RegexError, parse
 
@@ -121,7 +107,7 @@ def regex(low: Lowerer, node: n.Regex) -> p.Expr:
     return p.RegexMatch(node.span, p.LONG, left, node.pattern.value, node.op == "!~")
 
 
-def array_in(low: Lowerer, node: n.ArrayIn) -> p.Expr:
+def array_in(low: Context, node: n.ArrayIn) -> p.Expr:
     """``[keys] in array``."""
     keys = [low.expr(k) if k is not None else None for k in node.keys]
     if isinstance(node.array, n.Histogram):
@@ -137,7 +123,7 @@ def array_in(low: Lowerer, node: n.ArrayIn) -> p.Expr:
     return p.InArray(node.span, p.LONG, var, keys)
 
 
-def unary(low: Lowerer, node: n.Unary) -> p.Expr:
+def unary(low: Context, node: n.Unary) -> p.Expr:
     """``- + ! ~``."""
     operand = low.expr(node.operand)
     if node.op == "+":
@@ -145,7 +131,7 @@ def unary(low: Lowerer, node: n.Unary) -> p.Expr:
     return p.UnaryOp(node.span, p.LONG, node.op, operand)
 
 
-def lvalue(low: Lowerer, node: n.Expr, what: str, operator: n.Expr) -> p.Expr | None:
+def lvalue(low: Context, node: n.Expr, what: str, operator: n.Expr) -> p.Expr | None:
     """The target of an assignment; None (reported) when it cannot be one."""
     if isinstance(node, n.Name):
         return name(low, node)
@@ -167,7 +153,7 @@ def lvalue(low: Lowerer, node: n.Expr, what: str, operator: n.Expr) -> p.Expr | 
     return None
 
 
-def assign(low: Lowerer, node: n.Assign) -> p.Expr:
+def assign(low: Context, node: n.Assign) -> p.Expr:
     """``=`` and the compound assignments."""
     if node.op == "<<<":
         return stats.insert(low, node)
@@ -186,7 +172,7 @@ def assign(low: Lowerer, node: n.Assign) -> p.Expr:
     return result
 
 
-def increment(low: Lowerer, node: n.Increment) -> p.Expr:
+def increment(low: Context, node: n.Increment) -> p.Expr:
     """``++`` and ``--``."""
     target = lvalue(low, node.operand, f"'{node.op}'", node)
     if target is None:
@@ -194,7 +180,7 @@ def increment(low: Lowerer, node: n.Increment) -> p.Expr:
     return p.IncrementOp(node.span, p.LONG, node.op, target, node.prefix)
 
 
-def ternary(low: Lowerer, node: n.Ternary) -> p.Expr:
+def ternary(low: Context, node: n.Ternary) -> p.Expr:
     """``?:``; a branch that @defined rules out is not looked at."""
     cond = low.expr(node.cond)
     known = decided(node.cond, cond)
@@ -207,7 +193,7 @@ def ternary(low: Lowerer, node: n.Ternary) -> p.Expr:
     return result
 
 
-def call(low: Lowerer, node: n.Call) -> p.Expr:
+def call(low: Context, node: n.Call) -> p.Expr:
     """A call of a script function."""
     args = [low.expr(arg) for arg in node.args]
     function = low.resolver.request(low, node, args)
@@ -218,7 +204,7 @@ def call(low: Lowerer, node: n.Call) -> p.Expr:
     return result
 
 
-def embedded(low: Lowerer, node: n.EmbeddedExpr) -> p.Expr:
+def embedded(low: Context, node: n.EmbeddedExpr) -> p.Expr:
     """``%{ C %}`` as a value."""
     marks = markers(node.code)
     kind = p.STRING if "string" in marks else p.LONG
@@ -229,7 +215,7 @@ def embedded(low: Lowerer, node: n.EmbeddedExpr) -> p.Expr:
     return p.EmbeddedValue(node.span, kind, node.code, marks, reads, writes, arguments)
 
 
-def embedded_arguments(low: Lowerer, code: str, span: Span) -> list[p.Expr]:
+def embedded_arguments(low: Context, code: str, span: Span) -> list[p.Expr]:
     """The parameters of the function at hand that embedded C calls STAP_ARG_name."""
     function = low.body.function
     if function is None or "STAP_ARG_" not in code:
@@ -244,7 +230,7 @@ def embedded_arguments(low: Lowerer, code: str, span: Span) -> list[p.Expr]:
     ]
 
 
-def pragma_globals(low: Lowerer, marks: set[str]) -> tuple[list[p.Global], list[p.Global]]:
+def pragma_globals(low: Context, marks: set[str]) -> tuple[list[p.Global], list[p.Global]]:
     """The globals that embedded C reads and writes, by its ``/* pragma:read:x */``."""
     found: dict[str, list[p.Global]] = {PRAGMA_READ: [], PRAGMA_WRITE: []}
     for mark in sorted(marks):
@@ -255,7 +241,7 @@ def pragma_globals(low: Lowerer, marks: set[str]) -> tuple[list[p.Global], list[
     return found[PRAGMA_READ], found[PRAGMA_WRITE]
 
 
-def guru_only(low: Lowerer, node: n.Expr, word: str) -> bool:
+def guru_only(low: Context, node: n.Expr, word: str) -> bool:
     """Report the use of an operator that needs -g; True when it is allowed."""
     if low.services.options.guru or low.body.file.script.library:
         return True
@@ -268,7 +254,7 @@ def guru_only(low: Lowerer, node: n.Expr, word: str) -> bool:
     return False
 
 
-def register(low: Lowerer, node: n.AtRegister) -> p.Expr:
+def register(low: Context, node: n.AtRegister) -> p.Expr:
     """``@kregister(n)`` and ``@uregister(n)``."""
     word = "@uregister" if node.user else "@kregister"
     index = constant(low.expr(node.number))
@@ -279,7 +265,7 @@ def register(low: Lowerer, node: n.AtRegister) -> p.Expr:
     return p.ContextValue(node.span, p.LONG, kind, index)
 
 
-def deref(low: Lowerer, node: n.AtDeref) -> p.Expr:
+def deref(low: Context, node: n.AtDeref) -> p.Expr:
     """``@kderef(size, address)`` and ``@uderef``."""
     word = "@uderef" if node.user else "@kderef"
     size = constant(low.expr(node.size))
@@ -290,11 +276,11 @@ def deref(low: Lowerer, node: n.AtDeref) -> p.Expr:
     return p.MemoryRead(node.span, p.LONG, address, int(size), False, node.user)
 
 
-_EXPRESSIONS: dict[type, Callable[[Lowerer, Any], p.Expr]] = {
+_EXPRESSIONS: dict[type, Callable[[Context, Any], p.Expr]] = {
     n.Number: number,
     n.String: string,
     n.Name: name,
-    n.Index: element,
+    n.Index: index,
     n.Binary: binary,
     n.Logical: logical,
     n.Regex: regex,
@@ -308,11 +294,11 @@ _EXPRESSIONS: dict[type, Callable[[Lowerer, Any], p.Expr]] = {
     n.Histogram: stats.histogram_value,
     n.StatOp: stats.stat_read,
     n.Target: targets.target,
-    n.AtVar: globalvars.at_var,
+    n.AtVar: targets.at_var,
     n.Cast: casts.cast,
     n.AutoCast: casts.autocast,
     n.Defined: targets.defined,
-    n.Entry: targets.entry,
+    n.Entry: entries.entry,
     n.Perf: targets.perf,
     n.ProbeWrite: targets.probe_write,
     n.AtConst: casts.at_const,

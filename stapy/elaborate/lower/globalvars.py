@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stapy.diagnostics.suggest import listed
-from stapy.elaborate.lower import casts, targets
-from stapy.elaborate.lower.chains import Place, finish
+from stapy.elaborate.lower import casts
+from stapy.elaborate.lower.chains import Place
 from stapy.ir import program as p
 from stapy.parse import nodes as n
 
 if TYPE_CHECKING:
     from stapy.diagnostics import Diagnostic
-    from stapy.elaborate.lower.lowerer import Lowerer
+    from stapy.elaborate.lower.context import Context
     from stapy.ir.scope import TargetScope
 
 
-def local_of(low: Lowerer, node: n.AtVar) -> n.Target | None:
+def local_of(low: Context, node: n.AtVar) -> n.Target | None:
     """``@var("x")`` that names no unit is ``$x`` where the probe has one."""
     scope = casts.current_scope(low)
     if scope is None or "@" in node.name or node.module not in ("", scope.module):
@@ -33,7 +33,7 @@ def of_unit(scope: TargetScope, name: str) -> Place | None:
     return None if found is None else Place(found[0], None, found[1], writable=True)
 
 
-def var_place(low: Lowerer, node: n.AtVar) -> Place | p.Expr:
+def var_place(low: Context, node: n.AtVar) -> Place | p.Expr:
     """The variable that an ``@var`` names."""
     from stapy.probes.values.variables import global_variable
 
@@ -54,7 +54,7 @@ def var_place(low: Lowerer, node: n.AtVar) -> Place | p.Expr:
 
 
 def _missing(
-    low: Lowerer, node: n.AtVar, without: list[str | None], modules: list[str | None]
+    low: Context, node: n.AtVar, without: list[str | None], modules: list[str | None]
 ) -> p.Expr:
     name = node.name.partition("@")[0]
     hint = ""
@@ -92,21 +92,8 @@ def _missing(
     )
 
 
-def _near(low: Lowerer, name: str, module: str | None) -> list[str]:
+def _near(low: Context, name: str, module: str | None) -> list[str]:
     from stapy.diagnostics.suggest import nearest
 
     dwarf = low.services.debuginfo.dwarf_of(module)
     return nearest(name, dwarf.index.variables_like(name), 2) if dwarf is not None else []
-
-
-def at_var(low: Lowerer, node: n.AtVar) -> p.Expr:
-    """``@var("name")``: one of the probe, or of the kernel where debug information has it."""
-    local = local_of(low, node)
-    if local is not None:
-        return targets.target(low, local)
-    if low.body.entry is not None and not low.body.at_entry and not low.services.at_least("4.1"):
-        return targets.saved(low, node, node.span)  # up to 4.0 of the language as if in @entry
-    place = var_place(low, node)
-    if not isinstance(place, Place):
-        return place
-    return finish(low, place, node.chain, node.span, node.address_of)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stapy.elaborate.lower.chains import Place, place_of
+from stapy.elaborate.lower.entries import save
 from stapy.elaborate.lower.pretty import listing
-from stapy.elaborate.lower.targets import save
 from stapy.ir import program as p
 from stapy.parse import nodes as n
 
 if TYPE_CHECKING:
-    from stapy.elaborate.lower.lowerer import Lowerer
+    from stapy.elaborate.lower.context import Context
     from stapy.ir.scope import TargetScope
 
 
-def group(low: Lowerer, node: n.Target, scope: TargetScope) -> p.Expr:
+def group(low: Context, node: n.Target, scope: TargetScope) -> p.Expr:
     """The text; parameters of a return probe are taken at entry, ``=?`` is nowhere here."""
     depth = 0
     if node.chain and isinstance(node.chain[-1], n.Pretty):

@@ -8,18 +8,13 @@ from stapy.ir import program as p
 from stapy.record import Record, new
 
 if TYPE_CHECKING:
-    from stapy.debuginfo.ctypes import CType
-    from stapy.elaborate.lower.lowerer import Body, EntrySlots
-    from stapy.elaborate.lower.resolve import Resolver
+    from stapy.elaborate.lower.body import EntrySlots, FunctionBody
+    from stapy.elaborate.lower.ruledout import RuledOut
     from stapy.elaborate.lower.value_types import ValueTypes
     from stapy.elaborate.names.points import Derived
     from stapy.elaborate.names.pointtree import PointTree
-    from stapy.elaborate.names.select import FunctionSource, SymbolTable
+    from stapy.elaborate.names.select import SymbolTable
     from stapy.elaborate.typevars import TypeTable
-    from stapy.parse import nodes as n
-
-# The branch and the body that it stands in, as it was there.
-RuledOut = list[tuple["n.Stmt | n.Expr", "Body"]]
 
 
 class LoweredProbe(Record):
@@ -32,15 +27,6 @@ class LoweredProbe(Record):
     slots: EntrySlots | None = None
     condition: p.Expr | None = None
     anywhere: bool = False  # the body means the same wherever it runs
-
-
-class FunctionBody(Record):
-    """What lowering a function left besides the function."""
-
-    function: p.Function
-    source: FunctionSource
-    locals: dict[str, p.Variable]
-    returns: list[CType | None] = new(list)
 
 
 class Dropped(Record):
@@ -63,8 +49,8 @@ class Lowered(Record):
     """A program whose names are resolved; each step hands on one with less in it.
 
     ``unreachable`` are overloads that were warned of, by the id of their declaration;
-    ``ruled_out`` branches that ``@defined`` leaves out, which `resolver` can lower after
-    all when a type stays open without them; ``dropped`` what the optimiser took away.
+    ``ruled_out`` branches that ``@defined`` leaves out, which can be lowered after all when a
+    type stays open without them; ``dropped`` what the optimiser took away.
     """
 
     probes: list[LoweredProbe]
@@ -75,5 +61,4 @@ class Lowered(Record):
     points: PointTree
     unreachable: set[int]
     ruled_out: RuledOut
-    resolver: Resolver
     dropped: list[Dropped] = new(list)

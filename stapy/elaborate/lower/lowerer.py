@@ -8,136 +8,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stapy.diagnostics import NOWHERE, Diagnostic, Label, Span, used_at
-from stapy.elaborate.lower.pending import Pending
+from stapy.elaborate.lower.context import Context
+from stapy.elaborate.lower.elements import element
+from stapy.elaborate.lower.expressions import (
+    decided,
+    embedded_arguments,
+    lower_expr,
+    pragma_globals,
+)
+from stapy.elaborate.lower.permission import check_code
+from stapy.elaborate.lower.stats import histogram_stat
 from stapy.elaborate.lower.value_types import MIXED
+from stapy.elaborate.names.privilege import asserted
+from stapy.elaborate.names.syntax import markers
 from stapy.ir import program as p
 from stapy.parse import nodes as n
-from stapy.record import Record, new, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from stapy.debuginfo.ctypes import CType
-    from stapy.elaborate.lower.resolve import Resolver
-    from stapy.elaborate.names.select import FileScope
-    from stapy.ir.scope import TargetScope
 
-
-class EntrySlots(Record):
-    """What the entry side of a return probe saves: values, types, and their fingerprints."""
-
-    values: list[p.Expr] = new(list)
-    types: list[str] = new(list)
-    keys: dict[Any, int] = new(dict)
-    locals: dict[str, p.Variable] = new(dict)
-
-
-class Body(Record):
-    """The state of one handler or function while it is lowered."""
-
-    file: FileScope
-    scope: TargetScope | None
-    locals: dict[str, p.Variable]
-    ctypes: dict[str, CType | None] = new(dict)
-    wanted: set[str] = new(set)  # locals whose members were asked for, but have no type yet
-    causes: dict[str, Pending] = new(dict)  # why nothing is known of a local's type
-    function: p.Function | None = None
-    entry: EntrySlots | None = None
-    loops: int = 0
-    hidden: int = 0
-    at_entry: bool = False
-    point: str = ""
-    own: n.Stmt | None = None  # the body of the script's probe, without those of aliases
-    use: Span = NOWHERE  # the script's probe point, for messages
-
-
-class Lowerer:
+class Lowerer(Context):
     """Lowers the pieces of one body."""
-
-    def __init__(self, resolver: Resolver, body: Body) -> None:
-        self.resolver = resolver
-        self.services = resolver.services
-        self.names = resolver.names
-        self.types = resolver.types
-        self.values = resolver.values
-        self.body = body
-
-    # --- messages ---------------------------------------------------------
-
-    def error(
-        self,
-        code: str,
-        message: str,
-        span: Span,
-        *,
-        where: str = "",
-        labels: list[Label] | None = None,
-        notes: list[str] | None = None,
-        hint: str = "",
-    ) -> p.Expr:
-        """Report a mistake; the result is a value that goes on without further complaints."""
-        self.services.diagnostics.error(
-            "semantic error",
-            code,
-            message,
-            span,
-            where=where,
-            labels=labels,
-            notes=notes,
-            hint=hint,
-        )
-        return p.Const(span, self.types.new(), 0)
-
-    def pending(
-        self,
-        code: str,
-        message: str,
-        span: Span,
-        *,
-        where: str = "",
-        notes: list[str] | None = None,
-        hint: str = "",
-        explain: Callable[[Diagnostic], None] | None = None,
-    ) -> Pending:
-        """A mistake that only counts when the value is used."""
-        labels = used_at(span, self.body.use, "for this probe point")
-        kind = "semantic error"
-        item = Diagnostic(
-            Diagnostic.ERROR, kind, code, message, span, where, labels, notes or [], hint
-        )
-        return Pending(span, self.types.new(), item, self.body.point, explain)
-
-    # --- variables --------------------------------------------------------
-
-    def local(self, name: str, kind: str = "") -> p.Variable:
-        """The local variable of that name, made on first use."""
-        found = self.body.locals.get(name)
-        if found is None:
-            found = p.Variable(name, kind or self.types.new())
-            self.body.locals[name] = found
-        return found
-
-    def hidden(self, hint: str, kind: str = "") -> p.Variable:
-        """A local variable that no script can name."""
-        self.body.hidden += 1
-        return self.local(f"__{hint}{self.body.hidden}", kind)
-
-    def is_parameter(self, name: str) -> bool:
-        """True for a parameter of the function being lowered: it hides a global."""
-        function = self.body.function
-        return function is not None and any(v.name == name for v in function.params)
-
-    def global_(self, name: str) -> p.Global | None:
-        """The global that a name means here, None for a local."""
-        if self.is_parameter(name):
-            return None
-        return self.names.find_global(name, self.body.file)
 
     def expr(self, node: n.Expr) -> p.Expr:
         """Lower an expression."""
-        from stapy.elaborate.lower.expressions import lower_expr
-
         return lower_expr(self, node)
 
     # --- statements ---------------------------------------------------------
@@ -190,8 +85,6 @@ class Lowerer:
 
     def if_(self, node: n.IfStmt) -> p.Stmt:
         """``if``; a branch that ``@defined`` rules out is not even looked at."""
-        from stapy.elaborate.lower.expressions import decided
-
         cond = self.expr(node.cond)
         known = decided(node.cond, cond)
         if known is not None:
@@ -201,12 +94,6 @@ class Lowerer:
         then = self.stmt(node.then)
         otherwise = self.stmt(node.otherwise) if node.otherwise is not None else None
         return p.If(node.span, cond, then, otherwise)
-
-    def rule_out(self, node: n.Stmt | n.Expr | None) -> None:
-        """Remember a branch of the user's that ``@defined`` leaves out, for its types."""
-        body = self.body
-        if node is not None and not body.file.script.library:
-            self.resolver.ruled_out.append((node, replace(body)))
 
     def while_(self, node: n.WhileStmt) -> p.Stmt:
         """``while``."""
@@ -332,8 +219,6 @@ class Lowerer:
         limit: p.Expr | None,
         copies: list[p.Stmt],
     ) -> p.Stmt:
-        from stapy.elaborate.lower.stats import histogram_stat
-
         assert isinstance(node.array, n.Histogram)
         if len(keys) != 1:
             self.error("E0205", f"inconsistent arity (1 vs {len(keys)})", node.span)
@@ -348,28 +233,6 @@ class Lowerer:
         if stat is None:
             return p.Block(node.span, [])
         return p.ForeachBucket(node.span, stat, keys[0], value, limit, body)
-
-    def array(self, node: n.Name, arity: int) -> p.Global | None:
-        """The global array of that name with ``arity`` keys; None (reported) when there is none."""
-        var = self.global_(node.name)
-        if var is None:
-            self.missing_array(node.name, arity, node.span)
-            return None
-        return var if self.names.note_arity(var, arity, node.span) else None
-
-    def missing_array(self, name: str, arity: int, span: Span) -> p.Expr:
-        """Report an array that is not declared."""
-        from stapy.diagnostics.suggest import nearest
-
-        near = nearest(name, self.names.global_names(self.body.file), 3)
-        notes = [f"globals with similar names: {', '.join(near)}"] if near else []
-        return self.error(
-            "E0202",
-            f"unresolved arity-{arity} global array {name}, missing global declaration?",
-            span,
-            notes=notes,
-            hint=f"add 'global {name}' at the top level",
-        )
 
     def break_(self, node: n.BreakStmt) -> p.Stmt:
         """``break``."""
@@ -416,8 +279,6 @@ class Lowerer:
                 return p.Block(node.span, [])
             return p.Delete(node.span, p.GlobalRef(target.span, var.type, var))
         if isinstance(target, n.Index) and isinstance(target.base, n.Name):
-            from stapy.elaborate.lower.expressions import element
-
             place = element(self, target, wild=True)
             if isinstance(place, p.ElementRef):
                 return p.Delete(node.span, place)
@@ -439,11 +300,6 @@ class Lowerer:
 
     def embedded(self, node: n.EmbeddedStmt) -> p.Stmt:
         """``%{ C %}``."""
-        from stapy.elaborate.lower.expressions import embedded_arguments, pragma_globals
-        from stapy.elaborate.lower.permission import check_code
-        from stapy.elaborate.names.privilege import asserted
-        from stapy.elaborate.names.syntax import markers
-
         marks = markers(node.code)
         check_code(self, marks, node.span)
         marks |= asserted(self.services, marks)

@@ -9,12 +9,12 @@ from stapy.elaborate.names.privilege import FREE, GURU, STAPUSR
 
 if TYPE_CHECKING:
     from stapy.diagnostics import Span
-    from stapy.elaborate.lower.lowerer import Lowerer
+    from stapy.elaborate.lower.context import Context
     from stapy.elaborate.names.select import FunctionSource
     from stapy.parse import nodes as n
 
 
-def check_call(low: Lowerer, node: n.Call, sources: list[FunctionSource]) -> None:
+def check_call(low: Context, node: n.Call, sources: list[FunctionSource]) -> None:
     """Report a call of a user's script that needs guru mode."""
     from stapy.elaborate.names.syntax import markers
 
@@ -34,7 +34,7 @@ def check_call(low: Lowerer, node: n.Call, sources: list[FunctionSource]) -> Non
         return
 
 
-def check_code(low: Lowerer, marks: set[str], span: Span) -> None:
+def check_code(low: Context, marks: set[str], span: Span) -> None:
     """Report embedded C inside of a body that guru mode or the level of privilege do not allow."""
     options = low.services.options
     if GURU in marks and not options.guru:

@@ -11,7 +11,7 @@ from stapy.ir import program as p
 
 if TYPE_CHECKING:
     from stapy.diagnostics import Span
-    from stapy.elaborate.lower.lowerer import Lowerer
+    from stapy.elaborate.lower.context import Context
 
 MAX_PIECES = 30
 MAX_ELEMENTS = 4
@@ -22,7 +22,7 @@ QUOTED = {False: "kernel_or_user_string_quoted", True: "user_string_quoted"}
 class _Writer:
     """Collects the pieces of one pretty-printed text, up to a limit."""
 
-    def __init__(self, low: Lowerer, span: Span) -> None:
+    def __init__(self, low: Context, span: Span) -> None:
         self.low = low
         self.span = span
         self.pieces: list[p.FormatPiece] = []
@@ -163,14 +163,14 @@ def _is_char(type: ctypes.CType) -> bool:
     return isinstance(type, ctypes.Int) and type.size == 1 and type.name.endswith("char")
 
 
-def pretty(low: Lowerer, place: Place, depth: int, span: Span) -> p.Expr:
+def pretty(low: Context, place: Place, depth: int, span: Span) -> p.Expr:
     """``$x$`` (depth 1) and ``$x$$``: a ``{.member=value, …}`` text."""
     writer = _Writer(low, span)
     writer.place(place, 1 if depth == 1 else 8, True)
     return writer.done()
 
 
-def listing(low: Lowerer, places: list[tuple[str, Place | None]], depth: int, span: Span) -> p.Expr:
+def listing(low: Context, places: list[tuple[str, Place | None]], depth: int, span: Span) -> p.Expr:
     """``$$vars``: ``name=value`` for each, hexadecimal unless ``$`` asks for more."""
     writer = _Writer(low, span)
     for number, (name, place) in enumerate(places):

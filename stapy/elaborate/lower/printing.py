@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from stapy.elaborate.lower.stats import histogram_stat
 from stapy.ir import program as p
 from stapy.parse import nodes as n
 
 if TYPE_CHECKING:
     from stapy.diagnostics import Span
-    from stapy.elaborate.lower.lowerer import Lowerer
+    from stapy.elaborate.lower.context import Context
 
 MAX_ARGS = 32
 AUTO = "auto"  # plain print of a value whose type is not known yet
@@ -84,10 +85,8 @@ def wants(piece: p.FormatPiece) -> list[str]:
     return [*types, p.STRING if piece.kind == "s" else p.LONG]
 
 
-def print_(low: Lowerer, node: n.Print) -> p.Expr:
+def print_(low: Context, node: n.Print) -> p.Expr:
     """Any of the print family."""
-    from stapy.elaborate.lower.stats import histogram_stat
-
     if node.name == "print_char":
         return _char(low, node)
     base = node.name[1:] if node.name.startswith("s") else node.name
@@ -129,7 +128,7 @@ def print_(low: Lowerer, node: n.Print) -> p.Expr:
     return p.PrintOp(node.span, kind, pieces, args)
 
 
-def _char(low: Lowerer, node: n.Print) -> p.Expr:
+def _char(low: Context, node: n.Print) -> p.Expr:
     """``print_char``: the byte with that number."""
     args = [low.expr(arg) for arg in node.args]
     if len(args) != 1:
@@ -137,7 +136,7 @@ def _char(low: Lowerer, node: n.Print) -> p.Expr:
     return p.PrintOp(node.span, p.VOID, [p.FormatPiece("c")], args)
 
 
-def _formatted(low: Lowerer, node: n.Print, args: list[p.Expr], kind: str) -> p.Expr:
+def _formatted(low: Context, node: n.Print, args: list[p.Expr], kind: str) -> p.Expr:
     format_ = node.format
     if format_ is None:
         return low.error("E0258", f"{node.name} needs a format string", node.span)
@@ -157,7 +156,7 @@ def _formatted(low: Lowerer, node: n.Print, args: list[p.Expr], kind: str) -> p.
     return p.PrintOp(node.span, kind, pieces, args)
 
 
-def _wrong_count(low: Lowerer, span: Span, wanted: int, given: int) -> p.Expr:
+def _wrong_count(low: Context, span: Span, wanted: int, given: int) -> p.Expr:
     return low.error(
         "E0258",
         "Wrong number of args to formatted print operator",

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 from stapy.debuginfo import ctypes
 from stapy.diagnostics import Label
 from stapy.elaborate.lower import permission
-from stapy.elaborate.lower.lowered import FunctionBody, Lowered, LoweredProbe, RuledOut
-from stapy.elaborate.lower.lowerer import Body, EntrySlots, Lowerer
+from stapy.elaborate.lower.body import Body, EntrySlots, FunctionBody
+from stapy.elaborate.lower.context import Context
+from stapy.elaborate.lower.lowered import Lowered, LoweredProbe
+from stapy.elaborate.lower.lowerer import Lowerer
 from stapy.elaborate.lower.pending import warn_of
+from stapy.elaborate.lower.ruledout import RuledOut
 from stapy.elaborate.lower.value_types import ValueTypes, common
 from stapy.elaborate.names import privilege, syntax
 from stapy.elaborate.names.points import ConditionPiece, Derived, Points
@@ -57,7 +60,7 @@ class Resolver:
         self._made: dict[Any, p.Function] = {}
         self._bodies: dict[str, FunctionBody] = {}
         self._traits: dict[int, Traits] = {}
-        self.ruled_out: RuledOut = []
+        self.ruled_out: list[tuple[n.Stmt | n.Expr, Body]] = []
         self.unreachable: set[int] = set()  # overloads that were warned of, by id(decl)
         # Before 1.8 embedded C had the arguments under the names that the script gives them.
         self._plain_names = not services.at_least("1.8")
@@ -84,8 +87,7 @@ class Resolver:
             self.values,
             self.points.tree,
             self.unreachable,
-            list(self.ruled_out),
-            self,
+            RuledOut(self.ruled_out, self.functions, self),
         )
 
     def _uncalled(self) -> None:
@@ -216,7 +218,7 @@ class Resolver:
 
     # --- functions ----------------------------------------------------------
 
-    def request(self, low: Lowerer, node: n.Call, args: list[p.Expr]) -> p.Function | None:
+    def request(self, low: Context, node: n.Call, args: list[p.Expr]) -> p.Function | None:
         """The function that a call means; None (reported) when there is none."""
         sources = self.names.find_functions(node.name, low.body.file)
         if not sources:
@@ -230,7 +232,7 @@ class Resolver:
         return self._chain(fitting, low.body, args, node.span)
 
     def library_call(
-        self, low: Lowerer, name: str, args: list[p.Expr], span: Span
+        self, low: Context, name: str, args: list[p.Expr], span: Span
     ) -> p.Expr | None:
         """A call of a library function by name; None when the library does not have it."""
         sources = self.names.find_functions(name, low.body.file)
@@ -366,7 +368,7 @@ class Resolver:
                 result.autocast = result.autocast or below.autocast
         return result
 
-    def _unknown_function(self, low: Lowerer, node: n.Call) -> None:
+    def _unknown_function(self, low: Context, node: n.Call) -> None:
         from stapy.diagnostics.habits import function_hint
         from stapy.diagnostics.suggest import nearest
 

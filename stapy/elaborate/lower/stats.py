@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from stapy.elaborate.lower.elements import element
 from stapy.elaborate.lower.fold import constant
 from stapy.ir import program as p
 from stapy.parse import nodes as n
 
 if TYPE_CHECKING:
-    from stapy.elaborate.lower.lowerer import Lowerer
+    from stapy.elaborate.lower.context import Context
 
 MAX_BUCKETS = 128  # with those of what is below and above
 POSSIBLE_BUCKETS = 4090  # the kernel has 32 KiB for a per-CPU variable
@@ -17,7 +18,7 @@ EDGES = 3  # buckets below and above, and that of the upper bound
 MAX_SHIFT = 62
 
 
-def stat_place(low: Lowerer, node: n.Expr, arity_hint: str) -> p.Expr | None:
+def stat_place(low: Context, node: n.Expr, arity_hint: str) -> p.Expr | None:
     """The global or element that an aggregate operator works on; None when refused."""
     if isinstance(node, n.Name):
         var = low.global_(node.name)
@@ -34,8 +35,6 @@ def stat_place(low: Lowerer, node: n.Expr, arity_hint: str) -> p.Expr | None:
             return None
         return p.GlobalRef(node.span, var.type, var)
     if isinstance(node, n.Index) and isinstance(node.base, n.Name):
-        from stapy.elaborate.lower.expressions import element
-
         place = element(low, node, wild=True)
         return place if isinstance(place, p.ElementRef) else None
     value = low.expr(node)
@@ -48,20 +47,18 @@ def stat_place(low: Lowerer, node: n.Expr, arity_hint: str) -> p.Expr | None:
     return None
 
 
-def shown(low: Lowerer, value: p.Expr) -> str:
+def shown(low: Context, value: p.Expr) -> str:
     """The type of a value as far as it is known."""
     kind = low.types.find(value.type)
     return "unknown" if kind.startswith("?") else kind
 
 
-def insert(low: Lowerer, node: n.Assign) -> p.Expr:
+def insert(low: Context, node: n.Assign) -> p.Expr:
     """``stat <<< value``."""
     target = node.target
     value = low.expr(node.value)
     place: p.Expr | None
     if isinstance(target, n.Index) and isinstance(target.base, n.Name):
-        from stapy.elaborate.lower.expressions import element
-
         place = element(low, target)
         place = place if isinstance(place, p.ElementRef) else None
     elif isinstance(target, n.Name):
@@ -74,7 +71,7 @@ def insert(low: Lowerer, node: n.Assign) -> p.Expr:
     return p.AssignOp(node.span, p.LONG, "<<<", place, value)
 
 
-def stat_read(low: Lowerer, node: n.StatOp) -> p.Expr:
+def stat_read(low: Context, node: n.StatOp) -> p.Expr:
     """``@count(x)`` …"""
     place = stat_place(low, node.stat, f"@{node.op}")
     shift = 0
@@ -100,7 +97,7 @@ def stat_read(low: Lowerer, node: n.StatOp) -> p.Expr:
     return p.StatRead(node.span, p.LONG, node.op, place, shift)
 
 
-def _shape(low: Lowerer, node: n.Histogram) -> p.HistogramShape | None:
+def _shape(low: Context, node: n.Histogram) -> p.HistogramShape | None:
     if node.kind == "log":
         return p.HistogramShape("log")
     numbers = [constant(low.expr(item)) for item in node.params]
@@ -117,7 +114,7 @@ def _shape(low: Lowerer, node: n.Histogram) -> p.HistogramShape | None:
     return p.HistogramShape("linear", low_, high, step)
 
 
-def _wrong_shape(low: Lowerer, start: int, end: int, step: int) -> tuple[str, str] | None:
+def _wrong_shape(low: Context, start: int, end: int, step: int) -> tuple[str, str] | None:
     """What keeps a linear histogram from being kept, and what helps."""
     if step < 1:
         return f"histogram: interval must be positive, not {step}", ""
@@ -137,7 +134,7 @@ def _wrong_shape(low: Lowerer, start: int, end: int, step: int) -> tuple[str, st
     return f"{what}, not {buckets - EDGES}", hint
 
 
-def _allowed_buckets(low: Lowerer) -> int | None:
+def _allowed_buckets(low: Context) -> int | None:
     """``-D STP_MAX_BUCKETS``; None when that is no number."""
     given = dict(low.services.options.defines).get("STP_MAX_BUCKETS")
     if given is None:
@@ -148,7 +145,7 @@ def _allowed_buckets(low: Lowerer) -> int | None:
         return None
 
 
-def histogram_stat(low: Lowerer, node: n.Histogram) -> p.Expr | None:
+def histogram_stat(low: Context, node: n.Histogram) -> p.Expr | None:
     """The statistic of a histogram, its shape noted in the global."""
     shape = _shape(low, node)
     place = stat_place(low, node.stat, f"@hist_{node.kind}")
@@ -176,7 +173,7 @@ def histogram_stat(low: Lowerer, node: n.Histogram) -> p.Expr | None:
     return place
 
 
-def histogram_value(low: Lowerer, node: n.Histogram) -> p.Expr:
+def histogram_value(low: Context, node: n.Histogram) -> p.Expr:
     """A histogram where a value is wanted: only print takes one."""
     histogram_stat(low, node)
     return low.error(

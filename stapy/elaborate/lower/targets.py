@@ -8,25 +8,29 @@ from stapy.debuginfo import ctypes
 from stapy.diagnostics import Diagnostic
 from stapy.elaborate.lower import casts
 from stapy.elaborate.lower.casts import current_scope
-from stapy.elaborate.lower.chains import Place, finish, follow, place_of
+from stapy.elaborate.lower.chains import Place, follow, place_of, rvalue
+from stapy.elaborate.lower.entries import saved
+from stapy.elaborate.lower.globalvars import local_of, of_unit, var_place
+from stapy.elaborate.lower.groups import group
 from stapy.elaborate.lower.pending import Pending
+from stapy.elaborate.lower.values import finish
 from stapy.elaborate.names import syntax
 from stapy.ir import program as p
 from stapy.ir.scope import TargetScope, TargetVariable
-from stapy.ir.walk import fingerprint, walk
+from stapy.ir.walk import walk
 from stapy.parse import nodes as n
 from stapy.parse.print_expr import print_expr
 
 if TYPE_CHECKING:
     from stapy.diagnostics import Span
-    from stapy.elaborate.lower.lowerer import Lowerer
+    from stapy.elaborate.lower.context import Context
 
 GROUPS = ("$$vars", "$$parms", "$$locals", "$$return")
 
 __all__ = ["TargetScope", "TargetVariable"]
 
 
-def target(low: Lowerer, node: n.Target) -> p.Expr:
+def target(low: Context, node: n.Target) -> p.Expr:
     """``$name`` with its chain, and the ``$$`` texts."""
     scope = current_scope(low)
     if scope is None:
@@ -40,8 +44,6 @@ def target(low: Lowerer, node: n.Target) -> p.Expr:
     if node.name in scope.texts:
         return p.Text(node.span, p.STRING, scope.texts[node.name])
     if node.name in GROUPS:
-        from stapy.elaborate.lower.groups import group
-
         return group(low, node, scope)
     variable = scope.variables.get(node.name)
     if variable is not None:
@@ -65,15 +67,13 @@ def target(low: Lowerer, node: n.Target) -> p.Expr:
         return p.Const(node.span, p.LONG, value)
     whole = (scope.entry or scope).whole()
     if node.name not in whole.unavailable:
-        from stapy.elaborate.lower.globalvars import of_unit
-
         place = of_unit(whole, node.name[1:])
         if place is not None:
             return finish(low, place, node.chain, node.span, node.address_of)
     return _unknown(low, node, scope, whole)
 
 
-def _doubt(low: Lowerer, node: n.Target, scope: TargetScope) -> None:
+def _doubt(low: Context, node: n.Target, scope: TargetScope) -> None:
     """Tell that a parameter may be that of another function of the same name."""
     if scope.doubt and not low.body.file.script.library:
         low.services.diagnostics.warning(
@@ -85,14 +85,14 @@ def _doubt(low: Lowerer, node: n.Target, scope: TargetScope) -> None:
         )
 
 
-def _variable(low: Lowerer, node: n.Target, variable: TargetVariable) -> p.Expr:
+def _variable(low: Context, node: n.Target, variable: TargetVariable) -> p.Expr:
     if variable.string:
         assert variable.value is not None
         return variable.value
     return finish(low, place_of(variable), node.chain, node.span, node.address_of)
 
 
-def _unknown(low: Lowerer, node: n.Target, scope: TargetScope, whole: TargetScope) -> p.Expr:
+def _unknown(low: Context, node: n.Target, scope: TargetScope, whole: TargetScope) -> p.Expr:
     """``whole`` is what the deepest rung knows, at the function's entry for a return probe."""
     from stapy.diagnostics.suggest import nearest
 
@@ -129,63 +129,10 @@ def _unknown(low: Lowerer, node: n.Target, scope: TargetScope, whole: TargetScop
     )
 
 
-# --- values of function entry ------------------------------------------------
-
-
-def save(low: Lowerer, value: p.Expr, span: Span) -> p.Expr:
-    """Let the entry side compute ``value``; the result reads the slot."""
-    if isinstance(value, Pending):
-        return value
-    slots = low.body.entry
-    assert slots is not None
-    key = fingerprint(value)
-    number = slots.keys.get(key)
-    if number is None:
-        number = len(slots.values)
-        slots.keys[key] = number
-        slots.values.append(value)
-        slots.types.append(value.type)
-    result = p.SavedEntry(span, slots.types[number], number)
-    low.values.remember(result, low.values.ctype(value))
-    return result
-
-
-def saved(low: Lowerer, operand: n.Expr, span: Span) -> p.Expr:
-    """The value that an expression had when the function was entered."""
-    body = low.body
-    if body.entry is None:
-        return low.error(
-            "E0247", "@entry is only valid in .return probes", span, where="no function entry here"
-        )
-    mine, body.locals = body.locals, body.entry.locals
-    body.at_entry = True
-    try:
-        value = low.expr(operand)
-    finally:
-        body.at_entry = False
-        body.locals = mine
-    return save(low, value, span)
-
-
-def entry(low: Lowerer, node: n.Entry) -> p.Expr:
-    """``@entry(expr)``."""
-    scope = low.body.scope
-    if low.body.entry is None or (scope is not None and not scope.is_return):
-        return low.pending(
-            "E0247",
-            "@entry is only valid in .return probes",
-            node.span,
-            where="no function entry here",
-        )
-    if low.body.at_entry:
-        return low.error("E0247", "@entry cannot be nested", node.span)
-    return saved(low, node.operand, node.span)
-
-
 # --- questions ----------------------------------------------------------------
 
 
-def defined(low: Lowerer, node: n.Defined) -> p.Expr:
+def defined(low: Context, node: n.Defined) -> p.Expr:
     """``@defined(expr)``: 1 when everything in it resolves."""
     slots = low.body.entry
     before = len(slots.values) if slots is not None else 0
@@ -202,7 +149,7 @@ def defined(low: Lowerer, node: n.Defined) -> p.Expr:
     return p.Const(node.span, p.LONG, int(not bad))
 
 
-def probe_write(low: Lowerer, node: n.ProbeWrite) -> p.Expr:
+def probe_write(low: Context, node: n.ProbeWrite) -> p.Expr:
     """``@probewrite(variable)``: 1 when the probe that uses the alias writes it.
 
     What the alias itself writes does not count, nor do functions.
@@ -214,7 +161,7 @@ def probe_write(low: Lowerer, node: n.ProbeWrite) -> p.Expr:
     return p.Const(node.span, p.LONG, int(print_expr(node.operand) in syntax.written(own)))
 
 
-def perf(low: Lowerer, node: n.Perf) -> p.Expr:
+def perf(low: Context, node: n.Perf) -> p.Expr:
     """``@perf("name")``."""
     return low.pending(
         "E0249",
@@ -227,12 +174,10 @@ def perf(low: Lowerer, node: n.Perf) -> p.Expr:
 # --- writing -------------------------------------------------------------------
 
 
-def _target_place(low: Lowerer, node: n.Expr) -> Place | p.Expr:
+def _target_place(low: Context, node: n.Expr) -> Place | p.Expr:
     """The place behind a target expression, without reading it."""
     start: Place | p.Expr
     if isinstance(node, n.AtVar):
-        from stapy.elaborate.lower.globalvars import local_of
-
         node = local_of(low, node) or node
     if isinstance(node, n.Target):
         scope = current_scope(low)
@@ -243,8 +188,6 @@ def _target_place(low: Lowerer, node: n.Expr) -> Place | p.Expr:
     elif isinstance(node, n.Cast):
         start = casts.cast_place(low, node)
     elif isinstance(node, n.AtVar):
-        from stapy.elaborate.lower.globalvars import var_place
-
         start = var_place(low, node)
     elif isinstance(node, n.AutoCast):
         value = low.expr(node.value)
@@ -260,7 +203,7 @@ def _target_place(low: Lowerer, node: n.Expr) -> Place | p.Expr:
     return follow(low, start, chain, node.span)
 
 
-def _not_writable(low: Lowerer, found: Place | p.Expr, span: Span) -> None:
+def _not_writable(low: Context, found: Place | p.Expr, span: Span) -> None:
     """A write that would reach a copy at most, or nothing at all."""
     value, type = (
         (found.value, found.type) if isinstance(found, Place) else (found, low.values.ctype(found))
@@ -283,10 +226,8 @@ def _not_writable(low: Lowerer, found: Place | p.Expr, span: Span) -> None:
     )
 
 
-def write_place(low: Lowerer, node: n.Expr) -> p.Expr | None:
+def write_place(low: Context, node: n.Expr) -> p.Expr | None:
     """A target expression that is to be changed (with -g)."""
-    from stapy.elaborate.lower.chains import rvalue
-
     if not low.services.options.guru and not low.body.file.script.library:
         low.error(
             "E0216",
@@ -316,3 +257,16 @@ def write_place(low: Lowerer, node: n.Expr) -> p.Expr | None:
         return value
     _not_writable(low, value, node.span)
     return None
+
+
+def at_var(low: Context, node: n.AtVar) -> p.Expr:
+    """``@var("name")``: one of the probe, or of the kernel where debug information has it."""
+    local = local_of(low, node)
+    if local is not None:
+        return target(low, local)
+    if low.body.entry is not None and not low.body.at_entry and not low.services.at_least("4.1"):
+        return saved(low, node, node.span)  # up to 4.0 of the language as if in @entry
+    place = var_place(low, node)
+    if not isinstance(place, Place):
+        return place
+    return finish(low, place, node.chain, node.span, node.address_of)

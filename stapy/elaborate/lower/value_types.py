@@ -10,7 +10,7 @@ from stapy.ir import program as p
 
 if TYPE_CHECKING:
     from stapy.debuginfo.ctypes import CType
-    from stapy.elaborate.lower.lowerer import Body
+    from stapy.elaborate.lower.body import Body
 
 
 MIXED: CType = ctypes.Unknown("values of two types")  # of a local that has had both
