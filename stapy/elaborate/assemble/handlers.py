@@ -122,10 +122,13 @@ class _Assembly:
     def _handler(
         self, probe: TypedProbe, body: p.Stmt, locals_: list[p.Variable], tail: str
     ) -> p.Handler:
-        """The handler of a body; an equal one that is there already is used again."""
+        """The handler of a body; an equal one that is there already is used again.
+
+        Not that of a text that only reads alike: messages of errors tell where they come from.
+        """
         whole = self._graph.whole(body)
         again = not tail and self._conditions.share(probe.condition, whole)
-        key = (fingerprint(body), fingerprint(locals_), again)
+        key = (body.span, fingerprint(body), fingerprint(locals_), again)
         found = self._handlers.get(key)
         if found is None:
             name = self._typed.symbols.unique("h_", _hint(probe) + tail)
