@@ -15,6 +15,8 @@ MAX_NESTING = 10
 PRAGMA_READ = "pragma:read:"
 PRAGMA_WRITE = "pragma:write:"
 PURE = {"pure", "stable"}
+MEMORY = "memory"  # what MemoryRead reads and a write through a pointer changes
+PROBED = "context"  # what ContextValue reads: registers and the like
 
 
 class Access(Record):
@@ -271,3 +273,39 @@ def locks_of(found: Access, constant: set[str]) -> list[p.Lock]:
             old = rows.get(name)
             rows[name] = p.Lock(var, exclusive or (old is not None and old.write))
     return [rows[name] for name in sorted(rows)]
+
+
+def state_of(target: p.Expr) -> str:
+    """The name under which pass 3 knows what a target stores."""
+    if isinstance(target, p.LocalRef):
+        return "l." + target.name
+    if isinstance(target, (p.GlobalRef, p.ElementRef)):
+        return "g." + target.var.c_name
+    return PROBED if isinstance(target, p.ContextValue) else MEMORY
+
+
+class Effects(Record):
+    """``writes``: state that changes; ``ordered``: it does something that time can see."""
+
+    writes: frozenset[str]
+    ordered: bool
+
+
+def effects(expr: Any) -> Effects:
+    """What evaluating an expression changes, calls followed: needed to keep the script's order."""
+    writes: set[str] = set()
+    ordered = False
+    for node in walk(expr):
+        if isinstance(node, (p.AssignOp, p.IncrementOp)):
+            writes.add(state_of(node.target))
+        elif isinstance(node, p.CallOp):
+            ordered = True
+            writes |= {"g." + name for name in node.function.writes}
+            if not node.function.markers & PURE:
+                writes.add(MEMORY)
+        elif isinstance(node, p.EmbeddedValue):
+            ordered = True
+            writes |= {"g." + var.c_name for var in node.writes}
+        elif isinstance(node, (p.PrintOp, p.PrettyPrint, p.RegexMatch)):
+            ordered = True
+    return Effects(frozenset(writes), ordered)

@@ -136,7 +136,7 @@ class Unit:
     def regex(self, pattern: str, span: Span) -> str:
         """Name of the tables of a pattern; a bad pattern is reported."""
         if pattern not in self.regexes:
-            from stapy.regexsyntax import RegexError
+            from stapy.ir.regex import RegexError
             from stapy.translate.tables.regex import build
 
             name = f"regex_{len(self.regexes) + 1}"

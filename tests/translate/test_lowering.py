@@ -94,6 +94,13 @@ def test_statements(body: str, pieces: list[str]) -> None:
         at = found + len(piece)
 
 
+def test_what_embedded_c_writes_is_read_before_it() -> None:
+    value = "%{ /* pragma:write:g */ (STAP_SET_GLOBAL_g(5), 3) %}"
+    text = flat(handler_of(f"global g = 1 probe begin {{ println(g + {value}) }}", "-g"))
+    before, _, after = text.partition("STAP_SET_GLOBAL_g(5)")
+    assert "g_2 = g_g;" in before and "g_2 + embedded" in after, text
+
+
 def test_a_bounded_handler_is_not_charged() -> None:
     body = "a = 1 if (a) b = 2 println(a, b)"
     assert "stapy_act" not in handler_of(f"probe begin {{ {body} }}")

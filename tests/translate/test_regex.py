@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from stapy.regexsyntax import RegexError
+from stapy.ir.regex import RegexError
 from stapy.translate.tables.regex import Automaton, build, search
 
 # pattern, text, borders of the match and of each group (None: no match)

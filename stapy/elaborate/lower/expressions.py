@@ -93,7 +93,7 @@ def logical(low: Context, node: n.Logical) -> p.Expr:
 
 def regex(low: Context, node: n.Regex) -> p.Expr:
     """``=~`` and ``!~``."""
-    from stapy.regexsyntax import RegexError, parse
+    from stapy.ir.regex import RegexError, parse
 
     left = low.expr(node.left)
     try:

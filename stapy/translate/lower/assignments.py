@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from stapy.diagnostics import Bug
 from stapy.ir import program as p
+from stapy.ir.effects import state_of
 from stapy.translate.c import values as v
 from stapy.translate.c.operations import FAILING, SHIFTS
 from stapy.translate.c.values import Value, const
 from stapy.translate.lower import arrays, memory
 from stapy.translate.lower.body import Body
 from stapy.translate.lower.dispatch import hint_for, lower, lower_many, lowers
-from stapy.translate.lower.effects import state_of
 from stapy.translate.lower.expressions import binary, lower_string_into
 
 

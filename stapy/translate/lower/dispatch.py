@@ -11,9 +11,9 @@ from typing import Any
 
 from stapy.diagnostics import Bug
 from stapy.ir import program as p
+from stapy.ir.effects import effects
 from stapy.translate.c.values import Value
 from stapy.translate.lower.body import Body
-from stapy.translate.lower.effects import effects
 from stapy.translate.tables.places import hint_of
 
 Lowering = Callable[[Body, Any], Value]

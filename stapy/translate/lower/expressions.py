@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from stapy.ir import program as p
+from stapy.ir.effects import effects, state_of
 from stapy.ir.walk import walk
 from stapy.translate.c import values as v
 from stapy.translate.c.operations import BINARY, FAILING, SHIFTS, TRUNCATING
@@ -12,7 +13,6 @@ from stapy.translate.c.text import as_s64
 from stapy.translate.c.values import Value, const, literal, merged
 from stapy.translate.lower.body import Body
 from stapy.translate.lower.dispatch import lower, lower_into, lower_many, lowers
-from stapy.translate.lower.effects import effects, state_of
 
 # --- constants and variables ---------------------------------------------
 

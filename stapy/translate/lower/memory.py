@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from stapy.diagnostics import Bug
 from stapy.ir import program as p
+from stapy.ir.effects import MEMORY, PROBED
 from stapy.translate.c import values as v
 from stapy.translate.c.operations import CONTEXT, INTEGERS
 from stapy.translate.c.text import string_literal
 from stapy.translate.c.values import Value
 from stapy.translate.lower.body import Body
 from stapy.translate.lower.dispatch import hint_for, lower, lowers
-from stapy.translate.lower.effects import MEMORY, PROBED
 
 WORD = 8
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stapy.ir import program as p
+from stapy.ir.effects import effects
 from stapy.record import Record
 from stapy.translate.c.text import string_literal
 from stapy.translate.c.values import NOTHING, Value, merged
 from stapy.translate.lower import arrays
 from stapy.translate.lower.body import Body
 from stapy.translate.lower.dispatch import lower, lower_many, lowers, lowers_into
-from stapy.translate.lower.effects import effects
 
 FLAGS = {
     "-": "STAPY_F_LEFT",

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from stapy import regexsyntax as rx
+from stapy.ir import regex as rx
 from stapy.record import Record, new
 
 MAX_STATES = 4000
@@ -98,23 +98,57 @@ def _array(kind: str, name: str, values: list[int]) -> str:
 # --- the pattern as a graph -----------------------------------------------------
 
 
+class _Read(Record):
+    """One byte of a set, then the node ``after``."""
+
+    members: frozenset[int]
+    after: int
+
+
+class _Split(Record):
+    """Ways to go on, the preferred one first."""
+
+    ways: list[int] = new(list)
+
+
+class _Tag(Record):
+    """Remember this place in the text under a number."""
+
+    number: int
+    after: int
+
+
+class _Edge(Record):
+    """Go on at the beginning (``^``) or the end (``$``) of the text only."""
+
+    kind: str
+    after: int
+
+
+class _Accept(Record):
+    """The whole pattern has matched."""
+
+
+_GraphNode = _Read | _Split | _Tag | _Edge | _Accept
+
+
 class _Graph:
-    """Nodes: (char, set, next), (split, nexts), (tag, number, next), (^ or $, next), (match,)."""
+    """The pattern's nodes by number; ``loop`` begins it at any place of the text."""
 
     def __init__(self, parsed: rx.Parsed, tagged: bool) -> None:
-        self.nodes: list[tuple[object, ...]] = []
+        self.nodes: list[_GraphNode] = []
         self.tagged = tagged
-        end = self._add("match")
+        end = self._add(_Accept())
         if tagged:
-            end = self._add("tag", 1, end)
+            end = self._add(_Tag(1, end))
         start = self._node(parsed.root, end)
         if tagged:
-            start = self._add("tag", 0, start)
-        self.loop = self._add("split", ())
-        any_char = self._add("char", rx.EVERYTHING, self.loop)
-        self.nodes[self.loop] = ("split", (start, any_char))
+            start = self._add(_Tag(0, start))
+        everywhere = _Split()
+        self.loop = self._add(everywhere)
+        everywhere.ways = [start, self._add(_Read(rx.EVERYTHING, self.loop))]
 
-    def _add(self, *node: object) -> int:
+    def _add(self, node: _GraphNode) -> int:
         self.nodes.append(node)
         if len(self.nodes) > 20 * MAX_STATES:
             raise rx.RegexError("too large", 0)
@@ -122,28 +156,29 @@ class _Graph:
 
     def _node(self, node: rx.Node, after: int) -> int:
         if isinstance(node, rx.Chars):
-            return self._add("char", node.members, after)
+            return self._add(_Read(node.members, after))
         if isinstance(node, rx.Anchor):
-            return self._add(node.kind, after)
+            return self._add(_Edge(node.kind, after))
         if isinstance(node, rx.Sequence):
             for part in reversed(node.parts):
                 after = self._node(part, after)
             return after
         if isinstance(node, rx.Choice):
-            return self._add("split", tuple(self._node(one, after) for one in node.options))
+            return self._add(_Split([self._node(one, after) for one in node.options]))
         if isinstance(node, rx.Group):
             if not self.tagged or node.number > MAX_GROUPS:
                 return self._node(node.inner, after)
-            closing = self._add("tag", 2 * node.number + 1, after)
-            return self._add("tag", 2 * node.number, self._node(node.inner, closing))
+            closing = self._add(_Tag(2 * node.number + 1, after))
+            return self._add(_Tag(2 * node.number, self._node(node.inner, closing)))
         assert isinstance(node, rx.Repeat)
         if node.high is None:
-            loop = self._add("split", ())
-            self.nodes[loop] = ("split", (self._node(node.inner, loop), after))
+            again = _Split()
+            loop = self._add(again)
+            again.ways = [self._node(node.inner, loop), after]
             after = loop
         else:
             for _ in range(node.high - node.low):
-                after = self._add("split", (self._node(node.inner, after), after))
+                after = self._add(_Split([self._node(node.inner, after), after]))
         for _ in range(node.low):
             after = self._node(node.inner, after)
         return after
@@ -159,32 +194,27 @@ class _Graph:
                 continue
             seen.add(item.node)
             node = self.nodes[item.node]
-            kind = node[0]
-            if kind == "split":
-                targets: tuple[int, ...] = node[1]  # type: ignore[assignment]
-                stack += [Item(target, item.registers) for target in reversed(targets)]
-            elif kind == "tag":
-                number, target = int(node[1]), int(node[2])  # type: ignore[call-overload]
-                registers = (*item.registers[:number], HERE, *item.registers[number + 1 :])
-                stack.append(Item(target, registers))
-            elif kind == "^":
-                if begin:
-                    stack.append(Item(int(node[1]), item.registers))  # type: ignore[call-overload]
-            elif kind == "$" and end:
-                stack.append(Item(int(node[1]), item.registers))  # type: ignore[call-overload]
-            else:
+            if isinstance(node, _Split):
+                stack += [Item(target, item.registers) for target in reversed(node.ways)]
+            elif isinstance(node, _Tag):
+                at = node.number
+                registers = (*item.registers[:at], HERE, *item.registers[at + 1 :])
+                stack.append(Item(node.after, registers))
+            elif isinstance(node, _Edge) and (begin if node.kind == "^" else end):
+                stack.append(Item(node.after, item.registers))
+            elif not isinstance(node, _Edge) or node.kind == "$":  # "$" waits for the end
                 done.append(item)
         return done
 
 
 def _classes(graph: _Graph) -> tuple[list[int], list[int]]:
     """Class of each byte, and one byte of each class; bytes in one class never differ."""
-    sets = {node[1] for node in graph.nodes if node[0] == "char"}
+    sets = {node.members for node in graph.nodes if isinstance(node, _Read)}
     numbers: dict[tuple[bool, ...], int] = {}
     table: list[int] = []
     samples: list[int] = []
     for byte in range(256):
-        key = tuple(byte in one for one in sets)  # type: ignore[operator]
+        key = tuple(byte in one for one in sets)
         if key not in numbers:
             numbers[key] = len(numbers)
             samples.append(byte)
@@ -243,12 +273,13 @@ class _Builder:
         seeds = []
         for item in items:
             node = self.graph.nodes[item.node]
-            if node[0] == "char" and byte in node[1]:  # type: ignore[operator]
-                seeds.append(Item(int(node[2]), item.registers))  # type: ignore[call-overload]
+            if isinstance(node, _Read) and byte in node.members:
+                seeds.append(Item(node.after, item.registers))
         return seeds
 
     def _match(self, items: tuple[Item, ...] | list[Item]) -> Item | None:
-        return next((one for one in items if self.graph.nodes[one.node][0] == "match"), None)
+        nodes = self.graph.nodes
+        return next((one for one in items if isinstance(nodes[one.node], _Accept)), None)
 
     def _target(self, items: list[Item]) -> tuple[int, int]:
         """Number of the state of some items, and the moves that bring registers there."""
