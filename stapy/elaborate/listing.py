@@ -113,6 +113,8 @@ def _targets(scope: TargetScope) -> str:
     if scope.entry is not None:
         shown.update(scope.entry.variables)
     for name, variable in shown.items():
+        if name.startswith("$$"):  # a second name, for texts of groups
+            continue
         kind = "string" if variable.string else _spelled(variable.type)
         text += f" {name}:{kind}"
     return text

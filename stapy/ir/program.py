@@ -301,6 +301,7 @@ class ContextValue(Expr):
     ``register``         register by DWARF number ``index``, in a probe that surely has registers
     ``kernel_register``  the same in any probe: an error at run time where there are none
     ``user_register``    the same of the user context
+    ``program_register`` the same in a probe of a program's place, which surely has one
     ``return``           the return value register
     ``trace_arg``        argument ``index`` of a tracepoint
     ``word``             word ``index`` of what the family keeps for a hit (netfilter)

@@ -295,7 +295,8 @@ class _Sites:
         for at, probe in enumerate(self._unit.program.probes):
             made = registry[probe.family].rows(probe, first.get(probe.family, 0))
             first[probe.family] = first.get(probe.family, 0) + len(made)
-            rows = by_family.setdefault(probe.family, [])
+            family = registry[probe.family]
+            rows = by_family.setdefault(getattr(family, "table", family.name), [])
             rows += [self._row(at, probe, row) for row in made]
         by_family["kprobe"] = self._entrances() + by_family.get("kprobe", [])
         entries = []

@@ -331,7 +331,7 @@ def ask_user(data: bytes) -> None:
             lambda: (file.build_id, file.dynamic, file.is_library, file.code),
             lambda: places.extend(sdt.marks(file)),
             lambda: [sdt.operands(row.arguments) for row in places],
-            lambda: sdt.addresses(file, {"value"}),
+            lambda: user_symbols.addresses(file, None, {"value"}),
             lambda: [(table.at(row.address + 3), table.aliases(row.address)) for row in rows],
         )
     )

@@ -110,6 +110,16 @@ class Programs:
             self._marks[file.path] = found
         return found
 
+    def addresses(self, file: UserFile, names: set[str]) -> dict[str, int]:
+        """Look up symbols of a file, also of data; those that are there just once."""
+        from stapy.debuginfo.user.symbols import addresses
+
+        try:
+            return addresses(file, self.debug_file(file), names)
+        except DebuginfoError as error:
+            self.warn(str(error))
+            return {}
+
     def missing_hint(self, file: UserFile) -> str:
         """Say what to install for the debug information of a file; "" when nothing is known."""
         from stapy.debuginfo.user.packages import debug_command

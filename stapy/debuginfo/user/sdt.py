@@ -13,7 +13,6 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from stapy.debuginfo.elf import SHT_NOBITS
-from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.glob import matcher
 from stapy.debuginfo.user.file import UserFile
 from stapy.record import Record
@@ -247,16 +246,3 @@ def _sum(text: str) -> tuple[int, tuple[tuple[int, str], ...]] | None:
             symbols.append((sign, term[2]))
         at = term.end()
     return (number, tuple(symbols)) if text.strip() else None
-
-
-def addresses(file: UserFile, names: set[str]) -> dict[str, int]:
-    """Link-time addresses of symbols that operands name."""
-    found: dict[str, int] = {}
-    for table in (".dynsym", ".symtab"):
-        try:
-            for row in file.elf.symbols(table):
-                if row.section and row.name.partition("@")[0] in names:
-                    found[row.name.partition("@")[0]] = row.value
-        except DebuginfoError:
-            continue
-    return found

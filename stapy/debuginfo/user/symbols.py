@@ -320,6 +320,22 @@ def _moved(file: UserFile, elf: ElfFile) -> int:
     return mine[0] - other[0] if mine and len(mine) == len(other) else 0
 
 
+def addresses(file: UserFile, debug: Path | None, names: set[str]) -> dict[str, int]:
+    """Link-time addresses of symbols by name; without names that several of them have."""
+    files = [(file.elf, 0)]
+    if debug is not None:
+        elf = ElfFile.open(debug)
+        files.append((elf, _moved(file, elf)))
+    found: dict[str, set[int]] = {}
+    for elf, moved in files:
+        for table in (".dynsym", ".symtab"):
+            for row in elf.symbols(table):
+                name = row.name.partition("@")[0]
+                if row.section and name in names:
+                    found.setdefault(name, set()).add(row.value + moved)
+    return {name: min(values) for name, values in found.items() if len(values) == 1}
+
+
 def debug_file(
     file: UserFile, warn: Callable[[str], None], *, download: bool = False
 ) -> Path | None:

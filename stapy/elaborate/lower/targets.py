@@ -116,7 +116,8 @@ def _unknown(low: Context, node: n.Target, scope: TargetScope, whole: TargetScop
             where="nothing has been returned yet",
             hint="$return is known in .return probes",
         )
-    names = list(dict.fromkeys([*scope.variables, *whole.variables]))
+    every = dict.fromkeys([*scope.variables, *whole.variables])
+    names = [name for name in every if not name.startswith("$$")]  # those are for groups
     near = nearest(node.name, names, 3)
     shown = near or names[:8]
     text = f"unable to find local '{node.name[1:]}'"

@@ -280,7 +280,7 @@ class Points:
 # What SystemTap's users may write, and must not take for their own mistake.
 NOT_YET = {"procfs", "java", "python2", "python3", "input", "nfs", "nfsd"}
 NOT_YET_OF_PROCESSES = {
-    *("plt", "mark", "provider", "data", "insn", "label", "callee", "callees"),
+    *("plt", "data", "insn", "label", "callee", "callees"),
 }
 
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 _NAMES = (
     *("begin_end", "timer", "kprobe", "tracepoint", "watchpoint", "perf"),
-    *("netfilter", "bpf", "process", "uprobe"),
+    *("netfilter", "bpf", "process", "uprobe", "usdt"),
 )
 _CACHE: list[Family] = []
 

@@ -94,6 +94,7 @@ CONTEXT: dict[str, ContextRow] = {
     "register": ContextRow("c->regs->{register}", DWARF_REGISTERS),
     "kernel_register": ContextRow("stapy_kernel_register", DWARF_REGISTERS, fetch=True),
     "user_register": ContextRow("stapy_user_register", DWARF_REGISTERS, fetch=True),
+    "program_register": ContextRow("c->user_regs->{register}", DWARF_REGISTERS),
     "return": ContextRow("c->regs->ax"),
     "trace_arg": ContextRow("c->args[{index}]"),
     "word": ContextRow("((unsigned long *)c->data)[{index}]"),

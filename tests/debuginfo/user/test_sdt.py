@@ -95,7 +95,7 @@ def test_places_and_semaphores_are_those_of_the_file(
     assert sdt.matching(found, "two-*", "o*s") == [two]
     assert sdt.matching(found, "[t-u]wo__*") == [two]
     assert not sdt.matching(found, "one", "theirs")
-    assert sdt.addresses(file, {"value"}) == {"value": symbols["value"]}
+    assert programs.addresses(file, {"value"}) == {"value": symbols["value"]}
 
 
 def test_prelinked_files_have_their_marks_moved(programs: Programs, tmp_path: Path) -> None:

@@ -1,0 +1,182 @@
+"""``process….mark("NAME")``, ``.provider("NAME").mark("NAME")``: places that programs name.
+
+A mark is an instruction that does nothing, with a note in the file that says where it is
+and where its arguments are. Those that have a counter of listeners are told to the kernel
+with it, which keeps it above 0 in every process where the mark is armed.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from stapy.ir.literals import quote
+from stapy.probes import programs
+from stapy.probes.family import Form, Match, PointError, forms, text_of
+from stapy.record import Record
+
+if TYPE_CHECKING:
+    from stapy.debuginfo.user.file import UserFile
+    from stapy.debuginfo.user.sdt import Mark
+    from stapy.ir.program import DerivedProbe
+    from stapy.ir.scope import TargetScope
+    from stapy.parse.nodes import ProbePoint
+    from stapy.probes.programs import Head
+    from stapy.services import Services
+
+_SCOPES = ("process", "process(string)", "process(number)")
+_MARKS = ("mark(string)", "provider(string).mark(string)")
+
+
+class MarkSite(Record):
+    """One place of a mark; ``program`` and ``pid`` say whose processes (see `Head`)."""
+
+    file: UserFile
+    program: str | None
+    pid: int
+    mark: Mark
+    optional: bool
+
+    @property
+    def user_files(self) -> dict[str, str]:
+        """Paths of the files that the consumer must open, with what they are told by."""
+        own = {str(self.file.path): programs.identity(self.file)}
+        return {self.program: "", **own} if self.program else own
+
+
+class Usdt:
+    """The family of marks in user programs."""
+
+    name = "usdt"
+    table = "uprobe"  # its rows are armed as those of functions are
+    unprivileged = True  # the runtime shows unprivileged users their own processes only
+    forms: list[Form] = forms(
+        *(f"{scope}.{mark}" for scope in _SCOPES for mark in _MARKS),
+        *(f"{scope}.library(string).{mark}" for scope in _SCOPES for mark in _MARKS),
+    )
+
+    def resolve(self, point: ProbePoint, services: Services) -> list[Match]:
+        """Every place of every mark that the point means."""
+        found = {component.name: component for component in point.components}
+        name = text_of(found["mark"])
+        provider = text_of(found["provider"]) if "provider" in found else None
+        heads = programs.heads(point, services)
+        matches: list[Match] = []
+        for head in heads:
+            for mark in _matching(head, name, provider, services):
+                site = MarkSite(
+                    head.file, head.program, head.pid, mark, point.optional or point.sufficient
+                )
+                shown = f".provider({quote(mark.provider)})" if provider is not None else ""
+                matches.append(Match(f"{head.shown}{shown}.mark({quote(mark.name)})", site))
+        if not matches:
+            raise _no_match(found["mark"].span, heads, name, provider, services)
+        return matches
+
+    def scope(self, site: MarkSite, services: Services) -> TargetScope:
+        """``$arg1`` … with ``$$vars`` and ``$$parms``, ``$$name`` and ``$$provider``."""
+        from stapy.debuginfo import ctypes
+        from stapy.debuginfo.user import sdt
+        from stapy.ir.scope import TargetScope, TargetVariable
+        from stapy.probes.values.numbers import Unavailable
+        from stapy.probes.values.operands import value
+
+        mark = site.mark
+        operands = sdt.operands(mark.arguments)
+        asked = {name for operand in operands for _, name in operand.symbols}
+        symbols = services.debuginfo.programs.addresses(site.file, asked) if asked else {}
+        word: ctypes.CType = ctypes.Int("long", 8, True, "signed")
+        variables: dict[str, TargetVariable] = {}
+        unavailable: dict[str, Any] = {}
+        names = [f"$arg{number}" for number in range(1, len(operands) + 1)]
+        for name, operand in zip(names, operands):
+            try:
+                found = TargetVariable(name, word, value(operand, mark.address, symbols))
+            except Unavailable as error:
+                unavailable[name] = partial(str, error)
+                continue
+            variables[name] = found
+            # $$parms keeps the dollar, as SystemTap prints it.
+            variables["$" + name] = found
+        groups = ["$" + name for name in names]
+        # Places with equal operands have equal values; addresses are each place's own.
+        own = f":{site.file.path}:{mark.address:#x}" if asked else ""
+        return TargetScope(
+            "kernel",
+            variables,
+            {"$$parms": groups, "$$vars": groups, "$$locals": []},
+            texts={"$$name": mark.name, "$$provider": mark.provider},
+            missing=_count(mark, len(operands)),
+            key=f"mark:{mark.provider}:{mark.name}:{mark.arguments}{own}",
+            unavailable=unavailable,
+        )
+
+    def rows(self, probe: DerivedProbe, first_site: int) -> list[dict[str, Any]]:
+        """Rows of ``struct stapy_uprobe_row``."""
+        return [
+            {
+                "point": point,
+                "file": str(site.file.path),
+                "program": site.program,
+                "pid": site.pid,
+                "offset": site.mark.offset,
+                "counter": site.mark.semaphore,
+                "is_return": False,
+                "optional": site.optional,
+                "slot_bytes": 0,
+            }
+            for site, point in zip(probe.sites, probe.points, strict=True)
+        ]
+
+
+def _matching(head: Head, name: str, provider: str | None, services: Services) -> list[Mark]:
+    from stapy.debuginfo.user import sdt
+
+    return sdt.matching(services.debuginfo.programs.marks(head.file), name, provider)
+
+
+def _count(mark: Mark, count: int) -> str:
+    if not count:
+        return f"mark '{mark.name}' has no arguments"
+    if count == 1:
+        return f"mark '{mark.name}' has one argument: $arg1"
+    return f"mark '{mark.name}' has {count} arguments: $arg1 to $arg{count}"
+
+
+def _no_match(
+    span: Any, heads: list[Head], name: str, provider: str | None, services: Services
+) -> PointError:
+    known = [mark for head in heads for mark in services.debuginfo.programs.marks(head.file)]
+    shown = str(heads[0].file.path) if len(heads) == 1 else f"{len(heads)} programs"
+    if not known:
+        return PointError(
+            "E0231",
+            "no match",
+            span,
+            notes=[f"'{shown}' has no marks" if len(heads) == 1 else f"{shown} have no marks"],
+            hint="marks come into a program by <sys/sdt.h>; functions need none",
+        )
+
+    def similar(error: PointError) -> None:
+        from stapy.diagnostics.suggest import listed, nearest
+
+        wanted = name.replace("-", "__")
+        names = sorted({mark.name for mark in known})
+        near = nearest(wanted, names, 3)
+        if wanted in names:
+            providers = sorted({mark.provider for mark in known if mark.name == wanted})
+            error.notes.append(f"'{wanted}' is of provider {listed(providers)}")
+        elif near:
+            error.message = f"no match (similar marks: {', '.join(near)})"
+            error.hint = f"did you mean {listed(near[:2])}?"
+        else:
+            more = ", …" if len(names) > 8 else ""
+            error.notes.append(f"its marks are {', '.join(names[:8])}{more}")
+
+    what = f"mark '{name}'" + (f" of provider '{provider}'" if provider is not None else "")
+    return PointError(
+        "E0231", "no match", span, notes=[f"'{shown}' has no {what}"], explain=similar
+    )
+
+
+FAMILY = Usdt()
