@@ -10,6 +10,7 @@ one that has changed since makes it worthless.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,23 +53,35 @@ def key(options: Options, texts: list[tuple[str, str]], kernel: Kernel) -> str:
         *(_identity(path) for path in (kernel.image, kernel.build_dir) if path is not None),
         *extra,
         *(repr(row) for folder in folders for row in files_below(folder)),
-        *_programs(texts),
+        *_programs(texts, options),
         os.environ.get("STAPY_BUILD", ""),
         os.environ.get("STAPY_CONTAINER", ""),
     )
 
 
-def _programs(texts: list[tuple[str, str]]) -> Iterator[str]:
-    """What the names of programs in texts mean now: links and ``$PATH`` change."""
-    if not any("process(" in text for _, text in texts):
+_PROCESS = re.compile(r'\bprocess\s*(?:\.|\(\s*("[^"]*"|\w+))')
+
+
+def _programs(texts: list[tuple[str, str]], options: Options) -> Iterator[str]:
+    """What the names of programs in texts mean now: links, ``$PATH``, processes and -c change."""
+    names = sorted({name for _, text in texts for name in _PROCESS.findall(text)})
+    if not names:
         return
     from stapy.debuginfo.user import search
 
     yield os.environ.get("PATH", "")
-    for _, text in texts:
-        for rest in text.split("process(")[1:]:
-            name = rest.lstrip().removeprefix('"').partition('"')[0]
-            yield search.program(name) or ""
+    yield os.environ.get("LD_LIBRARY_PATH", "")
+    for name in names:
+        if name.startswith('"') and search.is_pattern(name):
+            yield from search.programs(name.strip('"'))
+        elif name.startswith('"'):
+            yield search.program(name.strip('"')) or ""
+        elif name:
+            yield search.of_process(int(name)) or "" if name.isdigit() else name
+        elif options.command is not None:
+            yield search.of_command(options.command) or ""
+        elif options.target:
+            yield search.of_process(options.target) or ""
 
 
 def _identity(path: Path) -> str:

@@ -111,7 +111,7 @@ def test_patterns(folder: Path) -> None:
 
 
 def test_whose_program(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """``$PATH``, the command of -c, a process, what runs a script."""
+    """In ``$PATH``, by ``-c CMD``, of a process, behind the ``#!`` of a script."""
     path = folder / "program"
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
     expected = [f'process("{path}").function("work")']
@@ -241,5 +241,26 @@ def test_addresses_of_a_process(folder: Path) -> None:
     assert (row["file"], row["pid"]) == (str(path), pid)
     assert row["offset"] == address
     assert row["point"] == f"process({pid}).statement({loaded + address:#x}).absolute"
+    result = probe(f"process({pid}).statement({loaded + address}).absolute.return", guru=True)
+    assert points(result) == [f"process({pid}).statement({loaded + address:#x}).absolute.return"]
+    inside = next(  # where an instruction begins, but no function
+        at
+        for at in range(address + 1, address + 16)
+        if probe(f"process({pid}).statement({loaded + at}).absolute", guru=True).program
+    )
+    result = probe(f"process({pid}).statement({loaded + inside}).absolute.return", guru=True)
+    assert "is not where a function begins" in result.diagnostics.items[0].notes[0]
     result = probe(f"process({pid}).statement(4096).absolute", guru=True)
     assert "no code of a file at 0x1000" in result.diagnostics.items[0].notes[0]
+
+
+def test_returns_of_go_programs(folder: Path, tmp_path: Path) -> None:
+    """Their stacks move, which the kernel's return probes do not survive; entries are harmless."""
+    path = tmp_path / "go"
+    command(
+        "objcopy", "--add-section", f".gopclntab={folder}/lib.c", f"{folder}/program", str(path)
+    )
+    result = probe(f'process("{path}").function("work").return')
+    assert result.codes == ["E0231"]
+    assert "stacks move" in result.diagnostics.items[0].notes[0]
+    assert points(probe(f'process("{path}").function("work")'))

@@ -77,6 +77,7 @@ class Uprobe:
         *(f"{scope}.{tail}" for scope in _SCOPES for tail in _FUNCTION),
         *(f"{scope}.library(string).{tail}" for scope in _SCOPES for tail in _FUNCTION),
         "process(number).statement(number).absolute",
+        "process(number).statement(number).absolute.return",
     )
 
     def resolve(self, point: ProbePoint, services: Services) -> list[Match]:
@@ -128,10 +129,29 @@ class Uprobe:
         ]
 
 
+_GO = (".gopclntab", ".note.go.buildid")
+
+
+def _check_return(found: dict[str, PointComponent], head: Head) -> None:
+    """Refuse returns of programs whose stacks move: the kernel changes what is on the stack."""
+    if "return" in found and any(head.file.elf.section(name) is not None for name in _GO):
+        raise PointError(
+            "E0231",
+            "no match",
+            found["return"].span,
+            notes=[
+                "return probes break Go programs, whose stacks move: "
+                f"'{head.file.path}' was made by Go"
+            ],
+            hint="probe the function without .return",
+        )
+
+
 def _places(
     point: ProbePoint, found: dict[str, PointComponent], head: Head, services: Services
 ) -> list[Match]:
     target = found.get("statement") or found["function"]
+    _check_return(found, head)
     table = services.debuginfo.programs.functions(head.file)
     asking = next((found[name] for name in _DEBUG_ONLY if name in found), None)
     if asking is None and (target.name == "statement" or "@" in text_of(target)):
@@ -199,6 +219,12 @@ def _statement(
         hint = "a breakpoint inside of an instruction would change what the program does"
         raise PointError("E0231", "no match", target.span, notes=[str(error)], hint=hint) from None
     around = table.at(address)
+    if any(c.name == "return" for c in point.components) and (
+        around is None or around.address != address
+    ):
+        # What is on the stack elsewhere is no return address: the process would jump to it.
+        notes = [f"{address:#x} of '{head.file.path}' is not where a function begins"]
+        raise PointError("E0231", "no match", target.span, notes=notes)
     offset = head.file.code_offset(address)
     assert offset is not None
     name = around.name if around is not None else ""
