@@ -155,9 +155,28 @@ def test_refused(point: str, code: str, message: str, folder: Path) -> None:
     assert message in "\n".join(result.shown())
 
 
-def test_a_command_that_only_a_shell_knows(folder: Path) -> None:
-    result = probe('process.function("x")', command="true; false")
-    assert any("only a shell" in note for note in result.diagnostics.items[0].notes)
+@pytest.mark.parametrize(
+    ("line", "known"),
+    [
+        ("program 1 2", True),
+        ("program 'a;b' \"c | d\" e\\;f $HOME", True),
+        ("program 1; false", False),
+        ("program | cat", False),
+        ("$HOME/program", False),
+        ("A=1 program", False),
+        ("program 'x", False),
+    ],
+)
+def test_the_program_of_a_command(
+    line: str, known: bool, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What only a shell understands is refused."""
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    result = probe('process.function("work")', command=line)
+    if known:
+        assert points(result) == [f'process("{folder}/program").function("work")']
+    else:
+        assert any("only a shell" in note for note in result.diagnostics.items[0].notes)
 
 
 def test_a_function_that_is_chosen_warns(folder: Path) -> None:

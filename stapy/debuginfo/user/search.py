@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import stat
 from collections.abc import Iterator
@@ -10,7 +11,8 @@ from glob import glob
 from pathlib import Path
 
 _WILDCARDS = "*?["
-_SHELL = set("|&;<>(){}$`\n")  # what only a shell can do with a command
+_SHELL = set("|&;<>(){}\n")  # what only a shell can do with a command
+_QUOTED = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"")
 _FIRST_LINE = 256  # bytes of a script that the kernel looks at for its interpreter
 _HOPS = 4  # scripts may be run by scripts
 
@@ -69,13 +71,13 @@ def _first_line(path: str) -> str | None:
 
 def of_command(command: str) -> str | None:
     """The program that a command line begins with; None where only a shell knows."""
-    if _SHELL & set(command):
+    if _SHELL & set(_QUOTED.sub("", command)):
         return None
     try:
         words = shlex.split(command)
     except ValueError:
         return None
-    return program(words[0]) if words else None
+    return program(words[0]) if words and not set("$`*?[~=") & set(words[0]) else None
 
 
 def of_process(pid: int) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -180,3 +181,60 @@ def test_files_that_change(guest: Machine, release: str, tmp_path: Path) -> None
         result.stderr,
     )
     assert any("is not the program that the script was translated for" in line for line in lines)
+
+
+VFORK = r"""
+import os, subprocess, sys, time
+while not os.path.exists("go"):
+    time.sleep(0.05)
+for turn in range(5):
+    subprocess.call(["/bin/true"])  # by vfork(), and closes what is open before it execs
+for turn in range(100):
+    os.close(os.dup(0))
+if os.fork() == 0:
+    for turn in range(100):
+        os.close(os.dup(0))
+    os._exit(0)
+os.wait()
+open("gone", "w").close()
+time.sleep(60)
+"""
+
+
+def test_children_of_one_process(guest: Machine, release: str, tmp_path: Path) -> None:
+    """They are not meant: those that run in its address space leave its breakpoints where they are.
+
+    The process of the guest gets the number that one has here, whose program is the same.
+    """
+    here = subprocess.Popen(["/usr/bin/python3", "-c", "input()"], stdin=subprocess.PIPE)
+    try:
+        script = f"""
+        global closes, others
+        probe process({here.pid}).library("libc.so.6").function("close") {{
+            pid() == {here.pid} ? closes++ : others++
+        }}
+        probe end {{ printf("closes=%d\\nothers=%d\\n", closes, others) }}
+        """
+        modules = make(release, tmp_path, one=script)
+    finally:
+        here.communicate(b"\n")
+    text = f"""
+    cat >vfork.py <<'END'
+{VFORK}
+END
+    echo 4194304 >/proc/sys/kernel/pid_max
+    for try in $(seq 20); do
+        echo $(({here.pid} - 1)) >/proc/sys/kernel/ns_last_pid
+        /usr/bin/python3 vfork.py & one=$!
+        [ $one = {here.pid} ] && break; kill $one
+    done
+    echo same=$((one == {here.pid}))
+    $run $one_module >out 2>err & consumer=$!; wait_for '[ "$(state one)" = running ]' >&2
+    touch go; wait_for '[ -e gone ]' >&2
+    kill -INT $consumer; wait $consumer; cat out; kill $one
+    """
+    lines, result = shell(guest, {"one_module": modules["one"]}, text, 120)
+    found = figures(lines)
+    assert found["same"] == 1, (lines, result.stderr)
+    assert found["others"] == 0, (lines, result.stderr)
+    assert found["closes"] >= 100, (lines, result.stderr)
