@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 WIDTH = 100
 TAB = 8
@@ -11,11 +12,40 @@ TAB = 8
 _CLOSERS = {"(": ")", "[": "]", "{": "}"}
 
 
+class Jump(str):
+    """A statement that leaves the straight run, and the label it goes to ("": C's own words)."""
+
+    label: str
+
+    def __new__(cls, text: str, label: str = "") -> Jump:
+        """Make one of its text."""
+        made = super().__new__(cls, text)
+        made.label = label
+        return made
+
+
+class Line(NamedTuple):
+    """A logical line and what it is, where that is asked for later.
+
+    ``jump`` is the label that the line, a jump and nothing else, goes to; ``call`` the call
+    that a test looks at, "" when it was made before; ``result`` what is given to ``ret``.
+    """
+
+    depth: int
+    text: str
+    jump: str | None = None
+    call: str | None = None
+    result: str | None = None
+
+
+BREAK, CONTINUE = Jump("break;"), Jump("continue;")
+
+
 class CWriter:
     """Lines of C with their depth; text is wrapped and indented only when it is printed."""
 
     def __init__(self) -> None:
-        self._lines: list[tuple[int, str]] = []
+        self._lines: list[Line] = []
         self._depth = 0
 
     def __len__(self) -> int:
@@ -24,24 +54,29 @@ class CWriter:
     def line(self, text: str) -> None:
         """Add one logical line at the present depth; tabs in front make it deeper."""
         bare = text.lstrip("\t")
-        self._lines.append((self._depth + len(text) - len(bare), bare))
+        jump = text.label if isinstance(text, Jump) else None
+        self._lines.append(Line(self._depth + len(text) - len(bare), bare, jump))
+
+    def result(self, value: str) -> None:
+        """Give the function its result; more may come before it returns."""
+        self._lines.append(Line(self._depth, f"ret = {value};", result=value))
 
     def label(self, name: str) -> None:
         """Add a label; it stands one level to the left of its statements."""
-        self._lines.append((-1, f"{name}:"))
+        self._lines.append(Line(-1, f"{name}:"))
 
     def unused_label(self, name: str) -> None:
         """Add a label that verbatim code may or may not jump to."""
-        self._lines.append((-1, f"{name}: __maybe_unused;"))
+        self._lines.append(Line(-1, f"{name}: __maybe_unused;"))
 
     def raw(self, text: str) -> None:
         """Add text that keeps its own white space: embedded C, preprocessor lines."""
-        self._lines += [(-2, part) for part in text.split("\n")]
+        self._lines += [Line(-2, part) for part in text.split("\n")]
 
     def blank(self) -> None:
         """Add an empty line, never two in a row nor one at the start of a block."""
-        if self._lines and self._lines[-1][1] and not self._lines[-1][1].endswith("{"):
-            self._lines.append((0, ""))
+        if self._lines and self._lines[-1].text and not self._lines[-1].text.endswith("{"):
+            self._lines.append(Line(0, ""))
 
     def open(self, text: str) -> None:
         """Begin a block: ``text {``."""
@@ -66,8 +101,8 @@ class CWriter:
         yield
         self._depth -= 1
         inside = self._lines[start + 1 :]
-        if text and len(inside) == 1 and inside[0][1].endswith(";") and inside[0][0] >= 0:
-            self._lines[start] = (self._lines[start][0], text)
+        if text and len(inside) == 1 and inside[0].text.endswith(";") and inside[0].depth >= 0:
+            self._lines[start] = self._lines[start]._replace(text=text)
         else:
             self.line("}")
 
@@ -77,46 +112,57 @@ class CWriter:
             for statement in statements:
                 self.line(statement)
 
+    def check(self, call: str, *statements: str) -> None:
+        """Make a call that is true when it went well, with statements for when it did not."""
+        start = len(self._lines)
+        self.guard(f"!{call}", *statements)
+        self._lines[start] = self._lines[start]._replace(call=call)
+
+    def check_error(self, *statements: str) -> None:
+        """Look whether what was called before has set the error."""
+        start = len(self._lines)
+        self.guard("unlikely(c->error)", *statements)
+        self._lines[start] = self._lines[start]._replace(call="")
+
     @property
-    def last(self) -> str:
-        """Text of the last line when it stands at the present depth, else ""."""
-        if not self._lines or self._lines[-1][0] != self._depth:
-            return ""
-        return self._lines[-1][1]
+    def last(self) -> Line | None:
+        """The last line when it stands at the present depth."""
+        return self._lines[-1] if self._lines and self._lines[-1].depth == self._depth else None
+
+    @property
+    def leaves(self) -> bool:
+        """True when nothing comes to what would be written next."""
+        return self.last is not None and self.last.jump is not None
 
     def fall_into(self, label: str) -> int:
         """Drop what only jumps to the label that comes next; how many jumps went.
 
         A call whose failure jumps there stays as a plain call.
         """
-        jump = f"goto {label};"
-        if self.last == jump:
+        if self.last is not None and self.last.jump == label:
             self._lines.pop()
             return 1
-        if self._lines[-2:] == [(self._depth + 1, jump), (self._depth, "}")]:
-            return self._note_only()
-        if len(self._lines) < 2 or self._lines[-1] != (self._depth + 1, jump):
+        if len(self._lines) < 2:
             return 0
-        depth, test = self._lines[-2]
-        call = _tested_call(test)
-        if depth != self._depth or call is None:
+        before, last = self._lines[-2:]
+        if before.jump == label and before.depth == self._depth + 1 and last.text == "}":
+            return self._note_only()
+        if last.jump != label or before.call is None or before.depth != self._depth:
             return 0
         del self._lines[-2:]
-        if call:
-            self.line(f"{call};")
+        if before.call:
+            self.line(f"{before.call};")
         return 1
 
     def _note_only(self) -> int:
         """Drop the jump at the end of a block that does one thing before it, and the braces."""
         if len(self._lines) < 4:
             return 0
-        (depth, test), (inner, note) = self._lines[-4:-2]
-        if depth != self._depth or inner != depth + 1 or not test.endswith(" {"):
-            return 0
-        if not note.endswith(";") or not test.startswith("if ("):
+        test, note = self._lines[-4:-2]
+        if test.depth != self._depth or note.depth != test.depth + 1 or test.call is None:
             return 0
         del self._lines[-4:]
-        self._lines += [(depth, test[: -len(" {")]), (inner, note)]
+        self._lines += [test._replace(text=test.text.removesuffix(" {"), call=None), note]
         return 1
 
     def leave_at(self, label: str, jumps: int) -> int:
@@ -124,15 +170,17 @@ class CWriter:
 
         They stay when verbatim code jumps there, too.
         """
-        jump = f"goto {label};"
-        if sum(text == jump for _, text in self._lines) != jumps:
+        if sum(line.jump == label for line in self._lines) != jumps:
             return jumps
-        self._lines = [(depth, "return;" if text == jump else text) for depth, text in self._lines]
+        self._lines = [
+            Line(line.depth, "return;") if line.jump == label else line for line in self._lines
+        ]
         return 0
 
-    def mentions(self, text: str) -> bool:
-        """True when a line begins with a text."""
-        return any(line.startswith(text) for _, line in self._lines)
+    @property
+    def sets_result(self) -> bool:
+        """True when a line gives the function its result."""
+        return any(line.result is not None for line in self._lines)
 
     def drop_last(self) -> None:
         """Take back the last line."""
@@ -141,23 +189,25 @@ class CWriter:
     def splice(self, other: CWriter) -> None:
         """Add all lines of another writer, deeper by the present depth."""
         self._lines += [
-            (depth if depth < 0 else depth + self._depth, text) for depth, text in other._lines
+            line if line.depth < 0 else line._replace(depth=line.depth + self._depth)
+            for line in other._lines
         ]
 
     def single(self) -> str | None:
         """The only line when it is one simple statement, without its semicolon."""
-        if len(self._lines) == 1 and self._lines[0][0] >= 0 and self._lines[0][1].endswith(";"):
-            return self._lines[0][1][:-1]
-        return None
+        if len(self._lines) != 1:
+            return None
+        line = self._lines[0]
+        return line.text[:-1] if line.depth >= 0 and line.text.endswith(";") else None
 
     def text(self) -> str:
         """Everything as C source, ending in a newline."""
         out: list[str] = []
-        for at, (depth, text) in enumerate(self._lines):
+        for at, (depth, text, *_) in enumerate(self._lines):
             if depth == -2:
                 out.append(text)
             elif depth == -1:
-                ends = at + 1 < len(self._lines) and self._lines[at + 1][1].startswith("}")
+                ends = at + 1 < len(self._lines) and self._lines[at + 1].text.startswith("}")
                 out.append(
                     text + " ;" if ends and not text.endswith(";") else text
                 )  # C wants a statement there
@@ -166,22 +216,6 @@ class CWriter:
             else:
                 out += wrap(text, depth)
         return "\n".join(out) + "\n" if out else ""
-
-
-def _tested_call(test: str) -> str | None:
-    """The call in ``if (!call(...))``; "" for a look at what an earlier call left; else None."""
-    if test == "if (unlikely(c->error))":
-        return ""
-    if not (test.startswith("if (!") and test.endswith("))")):
-        return None
-    call = test[len("if (!") : -1]
-    name, _, arguments = call.partition("(")
-    depth = 1
-    for at, char in enumerate(arguments):
-        depth += (char == "(") - (char == ")")
-        if not depth:
-            return call if name.isidentifier() and at == len(arguments) - 1 else None
-    return None
 
 
 def wrap(text: str, depth: int) -> list[str]:

@@ -11,7 +11,7 @@ from stapy.record import Record
 from stapy.translate.c.names import Names
 from stapy.translate.c.text import comment
 from stapy.translate.c.values import Value
-from stapy.translate.c.writer import CWriter
+from stapy.translate.c.writer import CWriter, Jump
 from stapy.translate.state import Unit
 
 MAX_C_LOCALS = 24  # more variables of a type than this live in the frame, not on the stack
@@ -68,6 +68,7 @@ class Body:
         self.returns = p.VOID
         self.slots: str = ""  # C type of the saved entry values
         self.next_call = ""  # what `next` does in a function
+        self.next_returns = False  # the value of that is the function's result
         self.in_condition = False
         # Keys of the statistic merged last, and where in which text that was.
         self.last_stat: tuple[tuple[str, ...], CWriter, int, str] | None = None
@@ -193,23 +194,23 @@ class Body:
         self._labels_made += 1
         return f"{word}_{self._labels_made}"
 
-    def goto(self, label: str) -> str:
+    def goto(self, label: str) -> Jump:
         """A jump to a label, which is noted as used."""
         self.labels[label] = self.labels.get(label, 0) + 1
-        return f"goto {label};"
+        return Jump(f"goto {label};", label)
 
-    def fail(self) -> str:
+    def fail(self) -> Jump:
         """The jump that an error takes."""
         return self.goto(self.fail_label)
 
     def check(self, call: str, *before: str) -> None:
         """A call that returns false after it has set the error."""
-        self.out.guard(f"!{call}", *before, self.fail())
+        self.out.check(call, *before, self.fail())
 
     def check_error(self, span: Span, noting: str = "stapy_called_from") -> None:
         """Leave when what was called at a place has set the error; the place goes with it."""
         place = self.unit.places.of(span)
-        self.out.guard("unlikely(c->error)", f"{noting}(c, {place});", self.fail())
+        self.out.check_error(f"{noting}(c, {place});", self.fail())
 
     @contextmanager
     def capture(self) -> Iterator[CWriter]:

@@ -98,6 +98,7 @@ def function_text(unit: Unit, function: p.Function) -> str:
     body.declare(function.locals)
     if any(isinstance(node, p.Next) for node in walk(function.body)):
         body.next_call = _next_call(unit, function, names)
+        body.next_returns = function.next is not None and function.next.type == p.LONG
     nested = function.recursive or unit.nesting_is_watched
     if nested:
         before += ["if (!stapy_nest(c, stapy_at_call))", f"\t{body.goto('out')}"]
@@ -130,8 +131,7 @@ def _next_call(unit: Unit, function: p.Function, names: list[str]) -> str:
     if following is None:
         return exhausted()
     args = ["c", *(["ret"] if following.type == p.STRING else []), *names[: len(following.params)]]
-    call = f"{unit.function_name(following)}({', '.join(args)});"
-    return f"ret = {call}" if following.type == p.LONG else call
+    return f"{unit.function_name(following)}({', '.join(args)});"
 
 
 def condition_function(unit: Unit, name: str, condition: p.Expr) -> str:
@@ -155,10 +155,11 @@ def _assemble(out: CWriter, body: Body, before: list[str], after: list[str], res
     jumps = body.labels.get("out", 0) - body.out.fall_into("out")
     if not after and not result:
         jumps = body.out.leave_at("out", jumps)
-    if result == "ret" and not jumps and not after and body.out.last.startswith("ret = "):
-        result = body.out.last[len("ret = ") : -1]
+    last = body.out.last
+    if result == "ret" and not jumps and not after and last is not None and last.result:
+        result = last.result
         body.out.drop_last()
-        if body.out.mentions("ret = "):
+        if body.out.sets_result:
             body.declarations.append(("s64", "ret = 0"))
     _declarations(out, body, result)
     starts = [

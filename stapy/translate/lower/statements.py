@@ -8,7 +8,7 @@ from typing import Any
 from stapy.diagnostics import Bug
 from stapy.ir import program as p
 from stapy.translate.c.values import Value
-from stapy.translate.c.writer import CWriter
+from stapy.translate.c.writer import BREAK, CONTINUE, CWriter
 from stapy.translate.lower import arrays
 from stapy.translate.lower.assignments import evaluate
 from stapy.translate.lower.body import Body, Loop
@@ -56,7 +56,7 @@ def _locked(body: Body, stmt: p.Locked) -> None:
     out = body.out
     table = body.unit.lock_table(stmt.locks, body.name)
     out.blank()
-    out.guard(f"!stapy_lock(c, {table}, ARRAY_SIZE({table}))", body.goto("out"))
+    out.check(f"stapy_lock(c, {table}, ARRAY_SIZE({table}))", body.goto("out"))
     label = body.new_label("unlock")
     outer = body.fail_label, body.leave_label
     body.fail_label = body.leave_label = label
@@ -164,7 +164,7 @@ def _loop(body: Body, stmt: p.Loop) -> None:
         out.open(f"while ({head})" if head else "for (;;)")
     if len(test) and cond is not None:
         out.splice(test)
-        out.guard(f"!{cond.at(14)}", "break;")
+        out.guard(f"!{cond.at(14)}", BREAK)
     loop = Loop(body.new_label("step") if simple is None and len(step) else "", body.charged)
     body.loops.append(loop)
     write_inside(body, stmt.body, extra=1)
@@ -270,7 +270,7 @@ def _foreach_bucket(body: Body, stmt: p.ForeachBucket) -> None:
 def _break(body: Body, stmt: p.Break) -> None:
     if not body.loops:
         raise Bug("break outside a loop in pass 3")
-    body.out.line("break;")
+    body.out.line(BREAK)
 
 
 @rule(p.Continue)
@@ -279,7 +279,7 @@ def _continue(body: Body, stmt: p.Continue) -> None:
         raise Bug("continue outside a loop in pass 3")
     loop = body.loops[-1]
     loop.used = True
-    body.out.line(body.goto(loop.step_label) if loop.step_label else "continue;")
+    body.out.line(body.goto(loop.step_label) if loop.step_label else CONTINUE)
 
 
 # --- leaving ------------------------------------------------------------------
@@ -287,7 +287,9 @@ def _continue(body: Body, stmt: p.Continue) -> None:
 
 @rule(p.Next)
 def _next(body: Body, stmt: p.Next) -> None:
-    if body.next_call:
+    if body.next_returns:
+        body.out.result(body.next_call.removesuffix(";"))
+    elif body.next_call:
         body.out.line(body.next_call)
     body.out.line(body.goto(body.leave_label))
 
@@ -299,7 +301,7 @@ def _return(body: Body, stmt: p.Return) -> None:
     elif stmt.value is not None:
         value = lower(body, stmt.value)
         if body.returns == p.LONG:
-            body.out.line(f"ret = {value.text};")
+            body.out.result(value.text)
     body.out.line(body.goto(body.leave_label))
 
 
@@ -319,7 +321,7 @@ def _try(body: Body, stmt: p.Try) -> None:
     if caught not in body.labels:
         return  # nothing in there can fail
     done = body.new_label("done")
-    if not out.last.startswith(("goto ", "break;", "continue;")):
+    if not out.leaves:
         out.line(body.goto(done))
     out.label(caught)
     out.guard("unlikely(stapy_is_fatal(c))", body.fail())
