@@ -3,14 +3,14 @@
 The key names everything that the module depends on: texts, options, kernel,
 tapset files, and stapy's own files.  Files are named by path, size and time of
 change, which costs about a millisecond for the whole library.  Kernel modules
-that were asked about are known afterwards only: they stand in what is kept, and
-one that has changed since makes it worthless.
+that were asked about, and which files the names of programs meant, are known
+afterwards only: they stand in what is kept, and one that has changed since makes
+it worthless.
 """
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +22,9 @@ from stapy.paths import data_dir, package_dir
 if TYPE_CHECKING:
     from stapy.kernel import Kernel
     from stapy.options import Options
+
+
+_BYTES = "utf-8", "surrogateescape"  # a path is any bytes
 
 
 def text_key(options: Options, texts: list[tuple[str, str]]) -> str:
@@ -53,35 +56,26 @@ def key(options: Options, texts: list[tuple[str, str]], kernel: Kernel) -> str:
         *(_identity(path) for path in (kernel.image, kernel.build_dir) if path is not None),
         *extra,
         *(repr(row) for folder in folders for row in files_below(folder)),
-        *_programs(texts, options),
+        *_target(texts, options),
         os.environ.get("STAPY_BUILD", ""),
         os.environ.get("STAPY_CONTAINER", ""),
     )
 
 
-_PROCESS = re.compile(r'\bprocess\s*(?:\.|\(\s*("[^"]*"|\w+))')
+def _target(texts: list[tuple[str, str]], options: Options) -> Iterator[str]:
+    """Which program ``process`` alone means: neither -c nor -x are options of a module else.
 
-
-def _programs(texts: list[tuple[str, str]], options: Options) -> Iterator[str]:
-    """What the names of programs in texts mean now: links, ``$PATH``, processes and -c change."""
-    names = sorted({name for _, text in texts for name in _PROCESS.findall(text)})
-    if not names:
+    An alias of the user's library may say so as well.
+    """
+    if not options.tapset_dirs and not any("process" in text for _, text in texts):
         return
     from stapy.debuginfo.user import search
 
-    yield os.environ.get("PATH", "")
     yield os.environ.get("LD_LIBRARY_PATH", "")
-    for name in names:
-        if name.startswith('"') and search.is_pattern(name):
-            yield from search.programs(name.strip('"'))
-        elif name.startswith('"'):
-            yield search.program(name.strip('"')) or ""
-        elif name:
-            yield search.of_process(int(name)) or "" if name.isdigit() else name
-        elif options.command is not None:
-            yield search.of_command(options.command) or ""
-        elif options.target:
-            yield search.of_process(options.target) or ""
+    if options.command is not None:
+        yield search.of_command(options.command) or ""
+    elif options.target:
+        yield search.of_process(options.target) or ""
 
 
 def _identity(path: Path) -> str:
@@ -127,18 +121,30 @@ def store_list(cache: Cache, key: str, text: str, files: Iterable[Path]) -> None
 
 
 def _sealed(text: str, files: Iterable[Path]) -> bytes:
-    lines = [f"{_identity(path)}\t{path}\n" for path in sorted(set(files))]
-    return f"{len(lines)}\n{''.join(lines)}{text}".encode("utf-8", "surrogateescape")
+    from stapy.debuginfo.user import search
+
+    # repr() has no tab
+    lines = [f"{_identity(path)}\tfile {path}\n" for path in sorted(set(files))]
+    lines += [f"{found}\task {question}\n" for question, found in search.asked()]
+    return f"{len(lines)}\n{''.join(lines)}{text}".encode(*_BYTES)
 
 
 def _opened(data: bytes | None) -> str | None:
-    """The text, None when a file that it depends on is another one now."""
+    """The text, None when a file or a program's name that it depends on is another one now."""
     if data is None:
         return None
-    count, _, text = data.decode("utf-8", "surrogateescape").partition("\n")
+    count, _, text = data.decode(*_BYTES).partition("\n")
     for _ in range(int(count)):
         line, _, text = text.partition("\n")
-        identity, _, path = line.partition("\t")  # repr() has no tab
-        if _identity(Path(path)) != identity:
+        before, _, asked = line.partition("\t")
+        kind, _, rest = asked.partition(" ")
+        if before != (_identity(Path(rest)) if kind == "file" else _answer(rest)):
             return None
     return text
+
+
+def _answer(question: str) -> str:
+    """What is told of programs now: links, ``$PATH`` and processes change."""
+    from stapy.debuginfo.user import search
+
+    return search.answer(question)

@@ -18,10 +18,14 @@ _PT_NOTE = 4
 _MOST = 1 << 20  # bytes of notes that are read
 
 
+# What we lack ourselves, whatever the program is.
+_OURS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+
+
 def hand_over(channel: Channel, manifest: Dict[str, Any]) -> None:
     """Open each program of a module's manifest and let the module hold it.
 
-    One that is missing and that only optional points name is left out.
+    One that cannot be had and that only optional points name is left out.
     Raises `RunError` for another, and for a program that is not the one that
     places were found in: a breakpoint could end up inside of an instruction.
     """
@@ -29,7 +33,7 @@ def hand_over(channel: Channel, manifest: Dict[str, Any]) -> None:
         try:
             fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         except OSError as error:
-            if row.get("optional") and error.errno in (errno.ENOENT, errno.ENOTDIR):
+            if row.get("optional") and error.errno not in _OURS:
                 continue
             raise RunError(
                 f"Couldn't resolve target program file path '{path}': {error.strerror}"
@@ -38,6 +42,8 @@ def hand_over(channel: Channel, manifest: Dict[str, Any]) -> None:
             _compare(path, fd, row.get("identity") or "")
             channel.hold(os.fsencode(path), fd)
         except OSError as error:
+            if row.get("optional") and error.errno == errno.EINVAL:
+                continue
             why = "it is not a file" if error.errno == errno.EINVAL else error.strerror
             raise RunError(f"Couldn't probe the program '{path}': {why}") from None
         finally:

@@ -308,8 +308,10 @@ class Session(Messages):
     def services(self, kernel: Kernel) -> Services:
         """What passes 2 and 3 may ask."""
         from stapy.debuginfo.facade import Debuginfo
+        from stapy.debuginfo.user import search
         from stapy.services import Services
 
+        search.forget()
         self.debuginfo: Debuginfo = Debuginfo(kernel, self.cache, self.diagnostics)
         self.debuginfo.headers = lambda spec: self.compile_headers(spec, kernel)
         return Services(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from stapy.cache import Cache, results
+from stapy.debuginfo.user import search
 from stapy.options import Options
 
 
@@ -46,22 +48,73 @@ def test_a_kernel_module_that_changed(cache: Cache, module: Path, change: str) -
     assert results.find(cache, "k") is None
 
 
-def test_what_the_names_of_programs_mean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A module is another one when its program is: by -c, $PATH, a pattern, a process."""
+@pytest.fixture
+def asked() -> Iterator[None]:
+    """Nothing was looked for before, and nothing is known of it afterwards."""
+    search.forget()
+    yield
+    search.forget()
+
+
+@pytest.mark.usefixtures("asked")
+@pytest.mark.parametrize("change", ["link", "PATH", "added"])
+def test_a_program_that_is_another_one(
+    cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    """However the script has spelt the name: what the search was asked counts."""
+    for name in ("old", "new"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "tool").write_text("")
+        (tmp_path / name / "tool").chmod(0o755)
+    (tmp_path / "link\n").symlink_to("old/tool")
+    monkeypatch.setenv("PATH", str(tmp_path / "old"))
+    assert search.program("tool") == str(tmp_path / "old/tool")
+    assert search.program(str(tmp_path / "link\n")) == str(tmp_path / "old/tool")
+    assert search.program("other") is None
+    results.store_list(cache, "k", "list", [])
+    assert results.find_list(cache, "k") == "list"
+    if change == "link":
+        (tmp_path / "link\n").unlink()
+        (tmp_path / "link\n").symlink_to("new/tool")
+    elif change == "PATH":
+        monkeypatch.setenv("PATH", str(tmp_path / "new"))
+    else:
+        (tmp_path / "old/other").symlink_to("tool")
+    assert results.find_list(cache, "k") is None
+
+
+@pytest.mark.usefixtures("asked")
+def test_what_asks_for_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that a search was asked can be asked again: patterns, processes, first lines."""
     for name in ("one", "two"):
         (tmp_path / name).write_bytes(b"\x7fELF")
         (tmp_path / name).chmod(0o755)
+    (tmp_path / "script").write_text("#!one\n")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    search.programs(f"{tmp_path}/*")
+    search.of_process(os.getpid())
+    search.interpreter(str(tmp_path / "script"))
+    search.mapped_at(os.getpid(), 4096)
+    questions = search.asked()
+    assert len(questions) == 5  # with "one"
+    assert [search.answer(question) for question, _ in questions] == [told for _, told in questions]
+    (tmp_path / "script").write_text("#!two\n")
+    (tmp_path / "one").unlink()
+    changed = [question for question, told in questions if search.answer(question) != told]
+    assert [question.split()[0] for question in changed] == ["interpreter", "program", "programs"]
+
+
+def test_the_program_of_the_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module is another one when -c starts another program, if ``process`` may mean that."""
+    for name in ("one", "two"):
+        (tmp_path / name).write_bytes(b"")
+        (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
 
-    def key(text: str, command: str | None = None) -> list[str]:
-        texts = [("<input>", f"probe {text} {{ next }}")]
-        return list(results._programs(texts, Options(command=command)))
+    def target(text: str, command: str) -> list[str]:
+        return list(results._target([("<input>", text)], Options(command=command)))
 
-    inside = 'process.function("x")'
-    assert key(inside, "one 1") != key(inside, "two 1")
-    assert key(inside, "one 1") == key(inside, "one 2")
-    assert str(tmp_path / "one") in key('process("one").function("x")', "two")
-    assert str(tmp_path / "two") in key(f'process ("{tmp_path}/t*").begin')
-    own = os.path.realpath(f"/proc/{os.getpid()}/exe")
-    assert own in key(f"process({os.getpid()}).end")
-    assert key("begin", "one") == []
+    inside = '@define p %( process %) probe @p.function("x") { next }'
+    assert target(inside, "one 1") != target(inside, "two 1")
+    assert target(inside, "one 1") == target(inside, "one 2")
+    assert target("probe begin { }", "one") == []

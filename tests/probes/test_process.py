@@ -101,8 +101,21 @@ def test_parameters_keep_their_dollar() -> None:
 
 def test_the_commands_of_a_path(programs: Path) -> None:
     assert search.commands() == ["link", "notes", "tool"]
-    assert search.program("tool", "") is None
+    assert search.find("tool", "") is None
     assert search.program("/nowhere/at/all") == "/nowhere/at/all"
+
+
+def test_links_in_proc_are_no_names(tmp_path: Path) -> None:
+    """What /proc shows of another root, or of a file that is gone, is not what its text says."""
+    tool = tmp_path / "tool"
+    tool.write_bytes(b"")
+    with tool.open() as file:
+        link = f"/proc/{os.getpid()}/fd/{file.fileno()}"
+        assert search.program(link) == str(tool)
+        tool.rename(tmp_path / "old")
+        tool.write_bytes(b"")
+        (tmp_path / "old").unlink()
+        assert search.program(link) == link
 
 
 def test_files_of_a_manifest() -> None:

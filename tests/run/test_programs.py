@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -23,6 +24,13 @@ class Recorder(Channel):
         self.held.append((path, os.read(fd, 100)))
 
 
+class Refuser(Recorder):
+    """The runtime, which takes nothing but files."""
+
+    def hold(self, path: bytes, fd: int) -> None:
+        raise OSError(errno.EINVAL, "no file")
+
+
 def test_programs_are_handed_over_once(tmp_path: Path) -> None:
     (tmp_path / "one").write_text("first")
     channel = Recorder()
@@ -34,6 +42,19 @@ def test_programs_are_handed_over_once(tmp_path: Path) -> None:
 def test_what_is_missing_is_told(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="Couldn't resolve target program file path '/nowhere/x'"):
         hand_over(Recorder(), {"files": {"/nowhere/x": {"optional": False}}})
+
+
+@pytest.mark.parametrize("why", ["loop", "long", "folder"])
+def test_an_optional_one_that_cannot_be_had(tmp_path: Path, why: str) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    path = "/" + "x" * 300 if why == "long" else str(tmp_path / why)
+    channel = Refuser() if why == "folder" else Recorder()
+    if why == "folder":
+        path = str(tmp_path)
+    hand_over(channel, {"files": {path: {"optional": True}}})
+    assert channel.held == []
+    with pytest.raises(RunError):
+        hand_over(channel, {"files": {path: {"optional": False}}})
 
 
 def test_a_manifest_without_programs() -> None:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import stat
-from collections.abc import Iterator
-from glob import glob
+from collections.abc import Callable, Iterator
 from pathlib import Path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ParamSpec, TypeVar
+
+    P = ParamSpec("P")
+    R = TypeVar("R")
 
 _WILDCARDS = "*?["
 _SHELL = set("|&;<>(){}\n")  # what only a shell can do with a command
@@ -17,14 +22,65 @@ _FIRST_LINE = 256  # bytes of a script that the kernel looks at for its interpre
 _HOPS = 4  # scripts may be run by scripts
 
 
+# What was asked since `forget`, with the answers: who keeps what was made of them asks again.
+_asked: dict[tuple[str, tuple[object, ...]], str] = {}
+_questions: dict[str, Callable[..., object]] = {}
+
+
+def asked() -> list[tuple[str, str]]:
+    """Questions that were asked since `forget`, as text for `answer`, and what they were told."""
+    return sorted(
+        (" ".join([question, *map(_word, arguments)]), found)
+        for (question, arguments), found in _asked.items()
+    )
+
+
+def answer(question: str) -> str:
+    """What a question that was asked is answered now."""
+    name, *words = question.split(" ")
+    return repr(_questions[name](*(map(_argument, words))))
+
+
+def forget() -> None:
+    """Begin a new command: nothing has been asked."""
+    _asked.clear()
+
+
+_BYTES = "utf-8", "surrogateescape"  # a script may name anything
+
+
+def _word(argument: object) -> str:
+    return argument.encode(*_BYTES).hex() + "." if isinstance(argument, str) else str(argument)
+
+
+def _argument(word: str) -> object:
+    return bytes.fromhex(word[:-1]).decode(*_BYTES) if word.endswith(".") else int(word)
+
+
+def _kept(function: Callable[P, R]) -> Callable[P, R]:
+    """Keep what a function of texts and numbers is asked, for `asked`."""
+
+    def ask(*arguments: P.args, **named: P.kwargs) -> R:
+        found = function(*arguments, **named)
+        _asked[function.__name__, arguments] = repr(found)
+        return found
+
+    _questions[function.__name__] = function
+    ask.__doc__ = function.__doc__
+    return ask
+
+
 def is_pattern(name: str) -> bool:
     """True for a name with wildcards."""
     return any(char in name for char in _WILDCARDS)
 
 
+@_kept
 def programs(pattern: str) -> list[str]:
     """Files that a pattern of paths matches, without links, each file once; ELF files only."""
     found: dict[tuple[int, int], str] = {}
+    from glob import glob
+
     names = glob(pattern, recursive=True)  # noqa: PTH207 - the pattern may be relative
     for path in sorted(Path(name).resolve() for name in names):
         try:
@@ -39,6 +95,7 @@ def programs(pattern: str) -> list[str]:
     return list(found.values())
 
 
+@_kept
 def interpreter(path: str) -> str | None:
     """The program that runs a script by its first line, None for what is no script."""
     seen = path
@@ -73,6 +130,8 @@ def of_command(command: str) -> str | None:
     """The program that a command line begins with; None where only a shell knows."""
     if _SHELL & set(_QUOTED.sub("", command)):
         return None
+    import shlex
+
     try:
         words = shlex.split(command)
     except ValueError:
@@ -80,6 +139,7 @@ def of_command(command: str) -> str | None:
     return program(words[0]) if words and not set("$`*?[~=") & set(words[0]) else None
 
 
+@_kept
 def of_process(pid: int) -> str | None:
     """The file that a process runs: by its own path, if that still is the file; None without it."""
     own = Path(f"/proc/{pid}/exe")
@@ -94,6 +154,7 @@ def of_process(pid: int) -> str | None:
     return str(own)
 
 
+@_kept
 def mapped_at(pid: int, address: int) -> tuple[str, int] | None:
     """The file whose code a process has at an address, and the place in it; None for others."""
     try:
@@ -117,7 +178,13 @@ def mapped_at(pid: int, address: int) -> tuple[str, int] | None:
     return None
 
 
-def program(name: str, path: str | None = None) -> str | None:
+@_kept
+def program(name: str) -> str | None:
+    """`find`, in the folders of ``$PATH``."""
+    return find(name)
+
+
+def find(name: str, path: str | None = None) -> str | None:
     """Find the file that a name means, as a path without links; None when there is none.
 
     A name with a slash is a path; another one is looked for like a command, in the
@@ -127,12 +194,26 @@ def program(name: str, path: str | None = None) -> str | None:
     if not name:
         return None
     if "/" in name:
-        return os.path.realpath(name)
+        return _real(name)
     for folder in _folders(path):
         candidate = Path(folder, name)
         if candidate.is_file() and os.access(candidate, os.X_OK):
-            return os.path.realpath(candidate)
+            return _real(str(candidate))
     return None
+
+
+def _real(path: str) -> str:
+    """The path without links, unless that leads elsewhere: links in /proc are no names."""
+    real = os.path.realpath(path)
+    try:
+        meant = os.stat(path)  # noqa: PTH116 - a Path would lose what "..", behind a link, means
+    except OSError:
+        return real  # a module may run on another machine
+    try:
+        same = os.path.samestat(meant, os.stat(real))  # noqa: PTH116
+    except OSError:
+        same = False
+    return real if same else os.path.join(os.getcwd(), path)  # noqa: PTH109, PTH118
 
 
 def commands(path: str | None = None) -> list[str]:
