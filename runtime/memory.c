@@ -14,9 +14,13 @@ static __always_inline bool forbidden_kernel(void)
 	return unlikely(stapy_session.limits.unprivileged);
 }
 
+/*
+ * Without memory of its own, a kernel thread or a process at its end has another's before it,
+ * which not all machines tell from its own.
+ */
 static __always_inline bool forbidden_user(void)
 {
-	return unlikely(stapy_session.limits.unprivileged) && !stapy_is_myproc();
+	return !current->mm || (unlikely(stapy_session.limits.unprivileged) && !stapy_is_myproc());
 }
 
 bool stapy_assert_myproc(struct stapy_context *c, const char *place)

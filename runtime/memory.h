@@ -21,10 +21,28 @@ int stapy_peek_user(void *to, unsigned long address, size_t size);
 /* Of the kernel, or of a user where the address is one. */
 int stapy_peek_any(void *to, unsigned long address, size_t size);
 
-/* True when the current task belongs to the user who runs the session. */
+/* A task that is nobody else's by any of its user ids. The caller holds RCU, or it is the current one. */
+static inline bool stapy_owns(struct task_struct *task)
+{
+	const struct cred *cred = __task_cred(task);
+
+	return uid_eq(cred->uid, stapy_session.owner) && uid_eq(cred->euid, stapy_session.owner) &&
+	       uid_eq(cred->suid, stapy_session.owner);
+}
+
+/*
+ * True when the current task belongs to the user who runs the session: one whose memory that user
+ * could look at by a debugger as well. Programs that take on a user's id for a while (a file
+ * server), or had another one before, have secrets.
+ */
 static inline bool stapy_is_myproc(void)
 {
-	return uid_eq(current_euid(), stapy_session.owner);
+	bool owned;
+
+	rcu_read_lock();
+	owned = stapy_owns(current);
+	rcu_read_unlock();
+	return owned && (!current->mm || get_dumpable(current->mm) == SUID_DUMP_USER);
 }
 
 /* False, with an error set, when it does not: for functions that are marked myproc-unprivileged. */
