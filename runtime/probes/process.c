@@ -3,6 +3,9 @@
  * process.*: exec and exit are seen by the process itself. A child is seen by its parent, and
  * a process that was there before by us: those two are asked to run their begin probes
  * themselves, before they go on in user mode.
+ *
+ * What is still to be told of whom are bits: whoever clears one tells it, in the process itself.
+ * So nothing is told twice, no end comes before the begin, and no begin behind the end.
  */
 #include <linux/task_work.h>
 #include <linux/static_call.h>
@@ -14,26 +17,34 @@
 #include "../user/files.h"
 #include "../user/targets.h"
 
-#define ERRANDS 1024			/* begin probes on their way at a time */
+#define FORKS 1024			/* children on their way to their begin probes at a time */
+#define LAST_MOMENT (HZ / 10)		/* what is being run when a session ends is waited for so long */
 #define ALL_PROCESSES (BITS_TO_LONGS(PID_MAX_LIMIT) * sizeof(long))
 
-/* A task that is asked to run begin probes. */
+/* A task that is asked to run its begin probes. */
 struct errand {
 	struct callback_head work;
 	struct task_struct *task;
-	enum stapy_process_event event;
-	u32 scopes;
+	atomic_t taken;
 };
 
 static struct stapy_process_row *all_rows;
 static unsigned int nr_rows;
 static u32 watched[STAPY_PROCESS_EVENTS];	/* scopes that rows of an event have */
 
-static struct errand *errands;
-static DECLARE_BITMAP(errands_taken, ERRANDS);
+static struct errand *fork_errands;	/* FORKS places, taken by one child after the other */
+static struct errand *first_errands;	/* one for each that was there before, taken once */
+static unsigned int nr_first_errands;
+static atomic_t fork_turn = ATOMIC_INIT(0);
+static atomic_t outstanding = ATOMIC_INIT(0);	/* errands that are taken, and one for the session */
 static atomic_long_t errands_missed;
 static bool errands_ran;
-static unsigned long *begun;		/* thread groups whose begin probes ran, or will */
+
+/* By number of the thread group, or of the thread; NULL where no row asks. */
+static unsigned long *untold;		/* groups whose begin is to be told */
+static unsigned long *untold_threads;	/* other threads whose begin is */
+static unsigned long *alive;		/* groups whose end is to be told */
+static unsigned long *leaderless;	/* groups whose leader has left before the others */
 
 static struct {
 	const char *name;
@@ -74,6 +85,53 @@ static void fire(enum stapy_process_event event, u32 scopes, const unsigned long
 	}
 }
 
+/* --- what is to be told --- */
+
+static bool take(unsigned long *bits, pid_t number)
+{
+	return bits && test_bit(number, bits) && test_and_clear_bit(number, bits);
+}
+
+static void put(unsigned long *bits, pid_t number, bool value)
+{
+	if (!bits)
+		return;
+	if (value)
+		set_bit(number, bits);
+	else
+		clear_bit(number, bits);
+}
+
+/* Threads of the kernel's that belong to a process, but never are in user mode. */
+static bool is_worker(const struct task_struct *task)
+{
+	unsigned int workers = PF_KTHREAD | PF_IO_WORKER;
+
+#ifdef PF_USER_WORKER
+	workers |= PF_USER_WORKER;
+#endif
+	return task->flags & workers;
+}
+
+/* The begin of the current process, or thread: before all else that is told of it. */
+static void tell_begins(void)
+{
+	if (stapy_state() != STAPY_RUNNING)
+		return;
+	if (take(untold, current->tgid))
+		fire(STAPY_PROCESS_BEGIN, stapy_targets_of(current), NULL);
+	if (!thread_group_leader(current) && take(untold_threads, current->pid))
+		fire(STAPY_THREAD_BEGIN, stapy_targets_of(current), NULL);
+}
+
+/* What never began by a script's probes does not end by them. */
+static u32 ends_of(u32 scopes, enum stapy_process_event begin, bool never_began)
+{
+	return never_began ? scopes & ~watched[begin] : scopes;
+}
+
+/* --- system calls --- */
+
 /* Of the rows of system calls, only the scope of each is asked. */
 static u32 scopes_of_call(enum stapy_process_event event)
 {
@@ -96,6 +154,7 @@ static void STAPY_CALLBACK on_call(void *unused, struct pt_regs *regs, long numb
 
 	if (!scopes)
 		return;
+	tell_begins();
 	args[0] = number;
 	syscall_get_arguments(current, regs, args + 1);
 	fire(STAPY_PROCESS_SYSCALL, scopes, args);
@@ -108,6 +167,8 @@ static void STAPY_CALLBACK on_return(void *unused, struct pt_regs *regs, long re
 
 	if (!scopes)
 		return;
+	/* A child comes from its fork before it runs its errand. */
+	tell_begins();
 	args[0] = syscall_get_nr(current, regs);
 	args[1] = result;
 	fire(STAPY_PROCESS_SYSCALL_RETURN, scopes, args);
@@ -115,22 +176,34 @@ static void STAPY_CALLBACK on_return(void *unused, struct pt_regs *regs, long re
 
 /* --- errands --- */
 
-static struct errand *take_errand(void)
+static bool take_place(struct errand *errand)
 {
-	unsigned int i;
+	if (atomic_read(&errand->taken) || atomic_cmpxchg(&errand->taken, 0, 1))
+		return false;
+	atomic_inc(&outstanding);
+	return true;
+}
 
-	for (i = find_first_zero_bit(errands_taken, ERRANDS); i < ERRANDS;
-	     i = find_next_zero_bit(errands_taken, ERRANDS, i))
-		if (!test_and_set_bit(i, errands_taken))
-			return &errands[i];
+static struct errand *take_fork_errand(void)
+{
+	unsigned int turn = atomic_inc_return(&fork_turn), i;
+
+	for (i = 0; i < FORKS; i++) {
+		struct errand *errand = &fork_errands[(turn + i) % FORKS];
+
+		if (take_place(errand))
+			return errand;
+	}
 	return NULL;
 }
 
+/* When the session is over already, the last one lets the module go. */
 static void give_back(struct errand *errand)
 {
 	put_task_struct(errand->task);
-	smp_mb__before_atomic();
-	clear_bit(errand - errands, errands_taken);
+	atomic_set_release(&errand->taken, 0);
+	if (atomic_dec_and_test(&outstanding))
+		module_put(THIS_MODULE);
 }
 
 /* In the task itself, on its way to user mode, or to its end. */
@@ -139,25 +212,24 @@ static void run_errand(struct callback_head *work)
 	struct errand *errand = container_of(work, struct errand, work);
 
 	WRITE_ONCE(errands_ran, true);
-	fire(errand->event, errand->scopes, NULL);
+	/* Who was killed before has told its end, and has no memory any more. */
+	if (!(current->flags & PF_EXITING)) {
+		rcu_read_lock();
+		tell_begins();
+		rcu_read_unlock();
+	}
 	give_back(errand);
 }
 
-static bool send(struct task_struct *task, enum stapy_process_event event, u32 scopes,
-		 enum task_work_notify_mode notify)
+/* One that ends has nothing to begin: then false, and the place is free again. */
+static bool send(struct errand *errand, struct task_struct *task, enum task_work_notify_mode notify)
 {
-	struct errand *errand = take_errand();
-
-	if (!errand)
-		return false;
 	errand->task = get_task_struct(task);
-	errand->event = event;
-	errand->scopes = scopes;
 	init_task_work(&errand->work, run_errand);
-	/* One that ends has nothing to begin. */
-	if (task_work_add(task, &errand->work, notify))
-		give_back(errand);
-	return true;
+	if (!task_work_add(task, &errand->work, notify))
+		return true;
+	give_back(errand);
+	return false;
 }
 
 static bool is_errand(struct callback_head *work, void *wanted)
@@ -165,57 +237,112 @@ static bool is_errand(struct callback_head *work, void *wanted)
 	return work == wanted;
 }
 
-/* A stopped process would not run its errand before it goes on: it is taken away from it. */
-static void call_back(void)
+static void call_back_from(struct errand *errands, unsigned int count)
 {
 	unsigned int i;
 
-	for_each_set_bit(i, errands_taken, ERRANDS)
-		if (stapy_task_work_cancel(errands[i].task, is_errand, &errands[i].work))
-			give_back(&errands[i]);
-	/* The others are being run. */
-	while (!bitmap_empty(errands_taken, ERRANDS))
+	for (i = 0; i < count; i++) {
+		struct errand *errand = &errands[i];
+		bool cancelled;
+
+		/*
+		 * A task that gives its errand back meanwhile is not freed before we leave here:
+		 * while it ran it was not reaped yet, and then it is freed a grace period later.
+		 */
+		rcu_read_lock();
+		cancelled = atomic_read_acquire(&errand->taken) &&
+			    stapy_task_work_cancel(errand->task, is_errand, &errand->work);
+		rcu_read_unlock();
+		if (cancelled)
+			give_back(errand);
+	}
+}
+
+/*
+ * A stopped process would not run its errand before it goes on: it is taken away from it. What
+ * is left is being run, or waits in a task behind other work, which may be the closing of
+ * control that has brought us here: that cannot be waited for, so the module is held until the
+ * last errand is back. Without a hold we are in rmmod, behind which no errand waits.
+ */
+static void call_back(void)
+{
+	bool held = try_module_get(THIS_MODULE);
+	unsigned int tries;
+
+	if (fork_errands)
+		call_back_from(fork_errands, FORKS);
+	call_back_from(first_errands, nr_first_errands);
+	for (tries = 0; atomic_read(&outstanding) > 1 && (!held || tries < LAST_MOMENT); tries++)
 		schedule_timeout_uninterruptible(1);
-	/* Nobody is between the end of one and the end of our code. */
-	if (errands_ran)
-		stapy_synchronize_tasks();
+	if (atomic_dec_and_test(&outstanding) && held)
+		module_put(THIS_MODULE);
 }
 
 /* --- lives --- */
 
 static void program_changed(u32 before, u32 now)
 {
+	pid_t group = current->tgid;
+	bool lived = take(alive, group);
+
+	put(alive, group, true);
+	put(leaderless, group, false);
+	/* One that comes earlier is told when the session runs. */
 	if (stapy_state() != STAPY_RUNNING)
 		return;
-	fire(STAPY_PROCESS_END, before, NULL);
-	if (begun)
-		set_bit(current->tgid, begun);
+	before = ends_of(before, STAPY_PROCESS_BEGIN, take(untold, group));
+	if (lived)
+		fire(STAPY_PROCESS_END, before, NULL);
 	fire(STAPY_PROCESS_BEGIN, now, NULL);
 }
 
 static void task_began(struct task_struct *child, u32 scopes)
 {
-	enum stapy_process_event event = thread_group_leader(child) ? STAPY_PROCESS_BEGIN :
-								      STAPY_THREAD_BEGIN;
+	bool leader = thread_group_leader(child);
+	enum stapy_process_event event = leader ? STAPY_PROCESS_BEGIN : STAPY_THREAD_BEGIN;
+	unsigned long *bits = leader ? untold : untold_threads;
+	/* A user mode helper is no process of anybody's before its exec: it has no code to go to. */
+	bool lives = !is_worker(child) && instruction_pointer(task_pt_regs(child));
+	struct errand *errand;
 
-	/* Those that come earlier are found when the session runs. */
-	if (!(watched[event] & scopes) || stapy_state() != STAPY_RUNNING)
+	put(bits, child->pid, lives);
+	if (leader) {
+		put(alive, child->pid, lives);
+		put(leaderless, child->pid, false);
+	}
+	/* Who comes before the session runs is found then: that looks at the bits behind the state. */
+	smp_mb();
+	if (!lives || !(watched[event] & scopes) || stapy_state() != STAPY_RUNNING)
 		return;
-	if (event == STAPY_PROCESS_BEGIN)
-		set_bit(child->tgid, begun);
-	if (!send(child, event, scopes, TWA_RESUME))
+	if (unlikely(stapy_session.limits.unprivileged) && !stapy_is_myproc())
+		return;
+	errand = take_fork_errand();
+	if (errand)
+		send(errand, child, TWA_RESUME);
+	else if (take(bits, child->pid))
 		atomic_long_inc(&errands_missed);
 }
 
+/*
+ * The end of a process is its leader's, which may have left before the others: then it is that
+ * of the first who sees that all are leaving. A thread that execs ends its leader in that way.
+ */
 static void task_ended(struct task_struct *task, u32 scopes)
 {
 	bool leader = thread_group_leader(task);
+	pid_t group = task->tgid;
 
-	/* A thread that execs ends its leader, and goes on in its place. */
-	if (!leader || !task->signal->group_exec_task)
-		fire(leader ? STAPY_PROCESS_END : STAPY_THREAD_END, scopes, NULL);
-	if (begun && !atomic_read(&task->signal->live))
-		clear_bit(task->tgid, begun);
+	if (leader)
+		put(leaderless, group, true);
+	else if (!is_worker(task))
+		fire(STAPY_THREAD_END, ends_of(scopes, STAPY_THREAD_BEGIN, take(untold_threads, task->pid)),
+		     NULL);
+	/* A leader that sees others alive has left its mark before they look. */
+	smp_mb();
+	if (!alive || atomic_read(&task->signal->live))
+		return;
+	if ((leader || test_bit(group, leaderless)) && take(alive, group))
+		fire(STAPY_PROCESS_END, ends_of(scopes, STAPY_PROCESS_BEGIN, take(untold, group)), NULL);
 }
 
 static const struct stapy_target_events events = {
@@ -224,47 +351,59 @@ static const struct stapy_target_events events = {
 	.exit = task_ended,
 };
 
-/* The next process behind a number, with a reference; NULL at the end. */
-static struct task_struct *next_process(pid_t *number)
+/* Any thread runs the errand of a process whose leader has left. */
+static void ask_group(struct task_struct *leader, struct errand *errand)
 {
-	struct task_struct *task = NULL, *leader;
+	struct task_struct *thread;
 
 	rcu_read_lock();
-	for_each_process(leader)
-		if (leader->pid > *number && (!task || leader->pid < task->pid))
-			task = leader;
-	if (task) {
-		*number = task->pid;
-		get_task_struct(task);
-	}
+	for_each_thread(leader, thread)
+		if (!(thread->flags & PF_EXITING) && !is_worker(thread) && take_place(errand) &&
+		    send(errand, thread, TWA_SIGNAL))
+			break;
 	rcu_read_unlock();
-	return task;
 }
 
-/* Processes that were there before: those asleep are woken for it. */
+static void ask(struct task_struct *task, struct errand *errand)
+{
+	bool leader = thread_group_leader(task);
+	enum stapy_process_event event = leader ? STAPY_PROCESS_BEGIN : STAPY_THREAD_BEGIN;
+
+	if (!(watched[event] & stapy_targets_of(task)))
+		return;
+	/* Nobody's system calls are interrupted but those of who runs the session. */
+	if (unlikely(stapy_session.limits.unprivileged) && !stapy_owns(task))
+		return;
+	if (leader) {
+		if (test_bit(task->pid, untold))
+			ask_group(task, errand);
+	} else if (!is_worker(task) && test_bit(task->pid, untold_threads) && take_place(errand)) {
+		send(errand, task, TWA_SIGNAL);
+	}
+}
+
+/* Processes and threads that were there before: those asleep are woken for it. */
 static void run(void *rows, unsigned int count)
 {
-	struct task_struct *task;
-	unsigned int tries;
-	pid_t number = 0;
+	struct task_struct **tasks;
+	unsigned int i, n;
 
-	if (!begun)
+	if (!untold && !untold_threads)
 		return;
-	while (stapy_state() == STAPY_RUNNING && (task = next_process(&number))) {
-		u32 scopes = stapy_targets_of(task) & watched[STAPY_PROCESS_BEGIN];
-
-		if (scopes && !test_and_set_bit(task->tgid, begun)) {
-			for (tries = 0; tries < 100; tries++) {
-				if (send(task, STAPY_PROCESS_BEGIN, scopes, TWA_SIGNAL))
-					break;
-				schedule_timeout_uninterruptible(1);
-			}
-			if (tries == 100)
-				atomic_long_inc(&errands_missed);
-		}
-		put_task_struct(task);
+	tasks = stapy_tasks_take(untold_threads, &n);
+	first_errands = tasks ? stapy_alloc(n, sizeof(*first_errands)) : NULL;
+	if (!first_errands)
+		stapy_warn("no memory for the begin probes of processes that are there already");
+	else
+		nr_first_errands = n;
+	for (i = 0; i < nr_first_errands; i++) {
+		if (stapy_state() != STAPY_RUNNING || fatal_signal_pending(current))
+			break;
+		ask(tasks[i], &first_errands[i]);
 		cond_resched();
 	}
+	if (tasks)
+		stapy_tasks_release(tasks, n);
 }
 
 /* --- the family --- */
@@ -289,6 +428,55 @@ static int arm_call(unsigned int i)
 	return r;
 }
 
+static void free_bits(void)
+{
+	unsigned long **bits[] = { &untold, &untold_threads, &alive, &leaderless };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(bits); i++) {
+		kvfree(*bits[i]);
+		*bits[i] = NULL;
+	}
+}
+
+/* Whoever is there before us is taken for alive, its begin for untold. */
+static int make_bits(unsigned long **bits, bool wanted)
+{
+	if (!wanted)
+		return 0;
+	*bits = stapy_alloc(1, ALL_PROCESSES);
+	if (!*bits)
+		return -ENOMEM;
+	bitmap_fill(*bits, PID_MAX_LIMIT);
+	return 0;
+}
+
+static int make_all_bits(void)
+{
+	int r = make_bits(&untold, watched[STAPY_PROCESS_BEGIN]);
+
+	r = r ?: make_bits(&untold_threads, watched[STAPY_THREAD_BEGIN]);
+	r = r ?: make_bits(&alive, watched[STAPY_PROCESS_END]);
+	r = r ?: make_bits(&leaderless, watched[STAPY_PROCESS_END]);
+	if (leaderless)
+		bitmap_zero(leaderless, PID_MAX_LIMIT);
+	return r;
+}
+
+/* Leaders that left before we looked; one that is leaving may mark itself once more. */
+static void find_leaderless(void)
+{
+	struct task_struct *leader;
+
+	if (!leaderless)
+		return;
+	rcu_read_lock();
+	for_each_process(leader)
+		if (leader->flags & PF_EXITING)
+			set_bit(leader->pid, leaderless);
+	rcu_read_unlock();
+}
+
 static void stop(void *rows, unsigned int count)
 {
 	unsigned int i;
@@ -299,12 +487,11 @@ static void stop(void *rows, unsigned int count)
 		calls[i].armed = false;
 	}
 	stapy_targets_stop(&events);
-	if (errands)
+	if (atomic_read(&outstanding))
 		call_back();
-	kvfree(errands);
-	errands = NULL;
-	kvfree(begun);
-	begun = NULL;
+	/* An errand that is run now sees the state, one that has looked at it is waited for. */
+	synchronize_rcu();
+	free_bits();
 	stapy_user_files_release();
 }
 
@@ -322,7 +509,7 @@ static int find_scopes(void)
 			watched[row->event] |= BIT(row->scope);
 		else if (row->scope == -ENOMEM)
 			return -ENOMEM;
-		else if (!row->optional)
+		else if (!row->optional || (row->scope != -ENOENT && row->scope != -ESRCH))
 			stapy_warn("probe %s registration error (rc %d)", row->site.point, row->scope);
 	}
 	return 0;
@@ -351,12 +538,15 @@ static int start(void *rows, unsigned int count)
 			stapy_control("error", "begin probes of processes need %s, which this kernel does not have", missing);
 			r = -EOPNOTSUPP;
 		}
-		errands = stapy_alloc(ERRANDS, sizeof(*errands));
-		begun = stapy_alloc(1, ALL_PROCESSES);
-		if (!errands || !begun)
+		fork_errands = stapy_alloc(FORKS, sizeof(*fork_errands));
+		if (!fork_errands)
 			r = r ?: -ENOMEM;
+		atomic_set(&outstanding, 1);
 	}
+	r = r ?: make_all_bits();
 	r = r ?: stapy_targets_start(&events);
+	if (!r)
+		find_leaderless();
 	for_each_kernel_tracepoint(find_call, NULL);
 	if (!r && watched[STAPY_PROCESS_SYSCALL])
 		r = arm_call(0);
@@ -377,9 +567,20 @@ static int open_file(int fd, const char *name)
 	return stapy_user_file_add(fd, name);
 }
 
+/* The module cannot go while an errand is out: then this is not the last time that we are called. */
 static void release(void *rows, unsigned int count)
 {
 	stapy_user_files_release();
+	if (atomic_read(&outstanding))
+		return;
+	/* Nobody is between the end of an errand and the end of our code. */
+	if (errands_ran)
+		stapy_synchronize_tasks();
+	kvfree(fork_errands);
+	fork_errands = NULL;
+	kvfree(first_errands);
+	first_errands = NULL;
+	nr_first_errands = 0;
 }
 
 const struct stapy_family stapy_process = {

@@ -32,6 +32,8 @@ int stapy_user_file_add(int fd, const char *name)
 	path_get(&added->path);
 	added->inode = file_inode(file);
 	added->real = d_real_inode(added->path.dentry);
+	added->folder = dget_parent(added->path.dentry);
+	take_dentry_name_snapshot(&added->own, added->path.dentry);
 	added->next = files;
 	files = added;
 	fput(file);
@@ -48,11 +50,27 @@ const struct stapy_user_file *stapy_user_file_find(const char *name)
 	return NULL;
 }
 
+/*
+ * A new file at the old one's place, which an upgrade leaves there. The name may change while it
+ * is read: it always ends, and goes away a grace period later. What was removed is no such file.
+ */
+static bool took_its_place(const struct stapy_user_file *file, const struct dentry *other)
+{
+	bool same;
+
+	rcu_read_lock();
+	same = READ_ONCE(other->d_parent) == file->folder && !d_unhashed(other) &&
+	       !strcmp(READ_ONCE(other->d_name.name), file->own.name.name);
+	rcu_read_unlock();
+	return same;
+}
+
 bool stapy_user_file_is(const struct stapy_user_file *file, struct file *other)
 {
 	struct inode *inode = file_inode(other);
 
 	return inode == file->inode || inode == file->real ||
+	       took_its_place(file, other->f_path.dentry) ||
 	       d_real_inode(other->f_path.dentry) == file->real;
 }
 
@@ -69,6 +87,8 @@ void stapy_user_files_release(void)
 		return;
 	while ((file = files)) {
 		files = file->next;
+		release_dentry_name_snapshot(&file->own);
+		dput(file->folder);
 		path_put(&file->path);
 		kfree(file);
 	}

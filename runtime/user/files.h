@@ -7,6 +7,9 @@
 #ifndef STAPY_USER_FILES_H
 #define STAPY_USER_FILES_H
 
+#include <linux/dcache.h>
+#include <linux/path.h>
+
 struct file;
 struct inode;
 
@@ -15,6 +18,8 @@ struct stapy_user_file {
 	struct path path;
 	struct inode *inode;		/* as the file was opened */
 	struct inode *real;		/* below overlays; often the same */
+	struct dentry *folder;		/* where it was found: a file that replaces it is meant, too */
+	struct name_snapshot own;
 	char name[];			/* as the point has it */
 };
 
@@ -22,7 +27,10 @@ struct stapy_user_file {
 int stapy_user_file_add(int fd, const char *name);
 /* NULL when the consumer could not open it. */
 const struct stapy_user_file *stapy_user_file_find(const char *name);
-/* Is that the file, or another name or overlay of it? The caller holds a reference. */
+/*
+ * Is that the file, another name or overlay of it, or what has taken its place since? The caller
+ * holds a reference. May sleep below some overlays, unless the file's content has been looked at.
+ */
 bool stapy_user_file_is(const struct stapy_user_file *file, struct file *other);
 /* Let go of all, when the last family that keeps them does; at once when none does. */
 void stapy_user_files_keep(void);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Who belongs to which scope. A process is judged by the file that it runs when it execs, a
- * child is what its parent is; so a hit only looks at a bit. When a thread group has ended,
- * its bits are cleared before its number can be used again.
+ * child is what its parent is; so a hit only looks at a bit. The bits of a thread group that has
+ * ended stay, for its threads come to their ends in any order: a fork writes those of the new
+ * group before anybody runs under the number.
  */
 #include <linux/binfmts.h>
 #include <linux/file.h>
@@ -92,10 +93,9 @@ bool stapy_target_has(unsigned int number, struct mm_struct *mm)
 	return is;
 }
 
-/* A bit for each scope of files that an address space runs the file of. */
-static u32 judge(struct mm_struct *mm)
+/* A bit for each scope of a file, whose reference is given back; NULL is none. */
+static u32 judge(struct file *file)
 {
-	struct file *file = stapy_exe_file(mm);
 	u32 found = 0;
 	unsigned int i;
 
@@ -127,15 +127,15 @@ static void STAPY_CALLBACK on_fork(void *unused, struct task_struct *parent,
 				   struct task_struct *child)
 {
 	const struct stapy_target_events *events;
+	/* What a kernel thread starts, such as a user mode helper, is nobody's child. */
+	bool heir = is_of_user(child) && is_of_user(parent);
 	unsigned int i;
 
-	if (!is_of_user(child))
-		return;
 	if (child->tgid != parent->tgid) {
-		set_member(hierarchy, child->tgid, in_hierarchy(parent->tgid));
+		set_member(hierarchy, child->tgid, heir && in_hierarchy(parent->tgid));
 		for (i = 0; i < nr_scopes; i++)
 			set_member(scopes[i].members, child->tgid,
-				   scopes[i].file && is_member(&scopes[i], parent->tgid));
+				   heir && scopes[i].file && is_member(&scopes[i], parent->tgid));
 	}
 	FOR_EACH_USER(events)
 		if (events->fork)
@@ -148,7 +148,8 @@ static void STAPY_CALLBACK on_exec(void *unused, struct task_struct *task, pid_t
 	const struct stapy_target_events *events;
 	u32 before = stapy_targets_of(task);
 
-	set_files(task->tgid, judge(task->mm));
+	/* Nothing sleeps in here: what is below an overlay's file was found when it was opened. */
+	set_files(task->tgid, judge(stapy_exe_file(task->mm)));
 	FOR_EACH_USER(events)
 		if (events->exec)
 			events->exec(before, stapy_targets_of(task));
@@ -157,19 +158,12 @@ static void STAPY_CALLBACK on_exec(void *unused, struct task_struct *task, pid_t
 static void STAPY_CALLBACK on_exit(void *unused, struct task_struct *task)
 {
 	const struct stapy_target_events *events;
-	unsigned int i;
 
 	if (!is_of_user(task))
 		return;
 	FOR_EACH_USER(events)
 		if (events->exit)
 			events->exit(task, stapy_targets_of(task));
-	/* The last one: nobody else can have the number before this thread is reaped. */
-	if (atomic_read(&task->signal->live))
-		return;
-	set_member(hierarchy, task->tgid, false);
-	for (i = 0; i < nr_scopes; i++)
-		set_member(scopes[i].members, task->tgid, false);
 }
 
 static struct {
@@ -194,24 +188,62 @@ static void find_hook(struct tracepoint *tp, void *unused)
 
 /* --- those that are there --- */
 
-/* A bit for each scope of files; any thread knows, and the leader may have ended. */
-static u32 judge_process(struct task_struct *leader)
+struct task_struct **stapy_tasks_take(bool threads, unsigned int *found)
 {
+	struct task_struct **tasks, *leader, *thread;
+	unsigned int room, turn, n;
+
+	for (turn = 0, n = 0; turn < 8; turn++) {
+		room = n + n / 8 + 64;
+		tasks = stapy_alloc(room, sizeof(*tasks));
+		if (!tasks)
+			return NULL;
+		n = 0;
+		rcu_read_lock();
+		for_each_process_thread(leader, thread) {
+			if (!is_of_user(thread) || (!threads && thread != leader))
+				continue;
+			if (n < room)
+				tasks[n] = get_task_struct(thread);
+			n++;
+		}
+		rcu_read_unlock();
+		*found = min(n, room);
+		if (n <= room)
+			break;
+		/* More came: once more, but what goes on like this is not waited for. */
+		if (turn < 7)
+			stapy_tasks_release(tasks, *found);
+	}
+	return tasks;
+}
+
+void stapy_tasks_release(struct task_struct **tasks, unsigned int count)
+{
+	while (count)
+		put_task_struct(tasks[--count]);
+	kvfree(tasks);
+}
+
+/* The file that a process runs, with a reference: any thread knows, and the leader may have ended. */
+static struct file *file_of(struct task_struct *leader)
+{
+	struct file *file = NULL;
 	struct task_struct *thread;
-	u32 found = 0;
+	bool known = false;
 
+	rcu_read_lock();
 	for_each_thread(leader, thread) {
-		bool known;
-
 		task_lock(thread);
 		known = thread->mm;
 		if (known)
-			found = judge(thread->mm);
+			file = stapy_exe_file(thread->mm);
 		task_unlock(thread);
 		if (known)
 			break;
 	}
-	return found;
+	rcu_read_unlock();
+	return file;
 }
 
 /*
@@ -220,41 +252,46 @@ static u32 judge_process(struct task_struct *leader)
  */
 static void take_in(struct task_struct *leader)
 {
-	u32 found = judge_process(leader), before;
+	u32 found = judge(file_of(leader)), before;
 	unsigned int turns = 0;
 
 	do {
 		before = found;
 		set_files(leader->tgid, found);
-		found = judge_process(leader);
+		found = judge(file_of(leader));
 	} while (found != before && turns++ < 8);
 }
 
 static bool descends_from(struct task_struct *task, pid_t target)
 {
 	unsigned int depth;
-
-	for (depth = 0; task && task->pid > 1 && depth < 1000; depth++) {
-		if (task->tgid == target)
-			return true;
-		task = rcu_dereference(task->real_parent);
-	}
-	return false;
-}
-
-static void take_in_all(pid_t target)
-{
-	struct task_struct *leader;
+	bool found = false;
 
 	rcu_read_lock();
-	for_each_process(leader) {
-		if (!is_of_user(leader))
-			continue;
-		if (hierarchy && descends_from(leader, target))
-			set_bit(leader->tgid, hierarchy);
-		take_in(leader);
+	/* The first process has a parent of the number 0, which is its own. */
+	for (depth = 0; task->pid && depth < 1000 && !found; depth++) {
+		found = task->tgid == target;
+		task = rcu_dereference(task->real_parent);
 	}
 	rcu_read_unlock();
+	return found;
+}
+
+static int take_in_all(pid_t target)
+{
+	unsigned int i, n;
+	struct task_struct **leaders = stapy_tasks_take(false, &n);
+
+	if (!leaders)
+		return -ENOMEM;
+	for (i = 0; i < n; i++) {
+		if (hierarchy && descends_from(leaders[i], target))
+			set_bit(leaders[i]->tgid, hierarchy);
+		take_in(leaders[i]);
+		cond_resched();
+	}
+	stapy_tasks_release(leaders, n);
+	return 0;
 }
 
 /* --- life --- */
@@ -366,13 +403,11 @@ int stapy_targets_start(const struct stapy_target_events *events)
 				  -ENOENT;
 		hooks[i].armed = !r;
 	}
-	if (r) {
-		stapy_targets_stop(events);
-		return r;
-	}
+	r = r ?: take_in_all(target);
 	/* Twice: the parent of a child that came in the first turn is known in the second. */
-	take_in_all(target);
-	if (hierarchy)
-		take_in_all(target);
-	return 0;
+	if (!r && hierarchy)
+		r = take_in_all(target);
+	if (r)
+		stapy_targets_stop(events);
+	return r;
 }

@@ -19,9 +19,9 @@ enum stapy_scope_kind {
 struct stapy_target_events {
 	/* A new image: scopes that the process was in, and those that it is in now. */
 	void (*exec)(u32 before, u32 now);
-	/* In the parent, before the child runs. */
+	/* In the parent, before the child runs, be it a thread or the kernel's: then without scopes. */
 	void (*fork)(struct task_struct *child, u32 scopes);
-	/* Each thread, the leader last unless it left before the others. */
+	/* Each thread, in any order; the scopes are those of its process until the last is gone. */
 	void (*exit)(struct task_struct *task, u32 scopes);
 };
 
@@ -39,5 +39,9 @@ u32 stapy_targets_of(const struct task_struct *task);
 bool stapy_target_is(unsigned int scope);
 /* The process of an address space is in the scope, or is about to be: it may be execing. */
 bool stapy_target_has(unsigned int scope, struct mm_struct *mm);
+
+/* All user processes, or threads, that there are, with references; NULL without memory. May sleep. */
+struct task_struct **stapy_tasks_take(bool threads, unsigned int *found);
+void stapy_tasks_release(struct task_struct **tasks, unsigned int count);
 
 #endif

@@ -113,3 +113,189 @@ def test_programs_that_are_missing(guest: Machine, release: str, tmp_path: Path)
     assert told.startswith(
         "ERROR: Couldn't resolve target program file path '/nowhere/tool': No such file"
     )
+
+
+# An end follows a begin, each once; of a program's threads, too.
+EVERY = """
+global phase, bad, seen
+probe process.begin {
+    if (phase[pid()] == 1) { bad++; log("twice: " . execname()) }
+    phase[pid()] = 1
+}
+probe process.end {
+    if (phase[pid()] != 1) { bad++; log("never began: " . execname()) }
+    phase[pid()] = 2
+    seen[execname()]++
+}
+probe end { printf("bad=%d\\nhelpers=%d\\nkilled=%d\\n", bad, seen["true"], seen["tail"]) }
+"""
+PYTHON = """
+global phase, alive, bad, begun, ended, threads, thread_ends, late, written
+probe process("/usr/bin/python3").begin {
+    if (phase[pid()] == 1) bad++
+    phase[pid()] = 1
+    begun++
+}
+probe process("/usr/bin/python3").end {
+    if (phase[pid()] != 1) bad++
+    phase[pid()] = 2
+    ended++
+}
+probe process("/usr/bin/python3").thread.begin { if (alive[tid()]++) bad++; threads++ }
+probe process("/usr/bin/python3").thread.end { if (!alive[tid()]--) bad++; thread_ends++ }
+probe process("/usr/bin/python3").syscall {
+    if ($syscall == 1 && $arg3 == 543) { written++; if (phase[pid()] != 1) late++ }
+}
+probe end {
+    printf("bad=%d\\nbegun=%d\\nended=%d\\nthreads=%d\\nthread_ends=%d\\nlate=%d\\nwritten=%d\\n",
+           bad, begun, ended, threads, thread_ends, late, written)
+}
+"""
+# The main thread leaves; the other one works on.
+LONELY = """
+import ctypes, os, threading, time
+null = os.open("/dev/null", os.O_WRONLY)
+def work():
+    while open("/proc/self/stat").read().split()[2] != "Z" or not os.path.exists("go"):
+        time.sleep(0.02)
+    for turn in range(10):
+        os.write(null, b"x" * 543)
+    os._exit(0)
+threading.Thread(target=work).start()
+ctypes.CDLL(None).syscall(60, 0)
+"""
+# Processes whose threads all end at the same time.
+CROWD = """
+import os, threading, time
+for turn in range(10):
+    if not os.fork():
+        for thread in range(4):
+            threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
+        os._exit(0)
+for turn in range(10):
+    os.wait()
+"""
+
+
+def test_ends_of_many_threads(pair: Machine, release: str, tmp_path: Path) -> None:
+    """Each process ends once, with its last thread, whoever that is; none is lost."""
+    modules = make(release, tmp_path, python=PYTHON)
+    text = f"""
+    printf '%s' '{LONELY}' >lonely.py; printf '%s' '{CROWD}' >crowd.py
+    /usr/bin/python3 lonely.py & first=$!
+    wait_for 'grep -q "^State:.*zombie" /proc/$first/status' >&2
+    $run $python >out & consumer=$!
+    wait_for '[ "$(state python)" = running ]' >&2
+    touch go; wait $first
+    /usr/bin/python3 lonely.py; /usr/bin/python3 crowd.py
+    kill -INT $consumer; wait $consumer; cat out
+    """
+    lines, result = shell(pair, modules, text, 120)
+    found = figures(lines)
+    expected = {"bad": 0, "begun": 13, "ended": 13, "threads": 42, "thread_ends": 42}
+    assert found == expected | {"late": 0, "written": 20}, (lines, result.stderr)
+
+
+def test_begin_and_end_are_pairs(pair: Machine, release: str, tmp_path: Path) -> None:
+    """Of a process that is killed before it could begin, and of a helper of the kernel's."""
+    modules = make(release, tmp_path, every=EVERY)
+    text = """
+    tail -f /dev/null & victim=$!
+    wait_for '[ $(cat /proc/$victim/comm) = tail ]' >&2; kill -STOP $victim
+    wait_for 'grep -q "^State:.*stopped" /proc/$victim/status' >&2
+    $run $every >out & consumer=$!
+    wait_for '[ "$(state every)" = running ]' >&2
+    kill -9 $victim; wait $victim
+    echo "|/bin/true" >/proc/sys/kernel/core_pattern
+    for i in 1 2 3; do sh -c 'kill -SEGV $$'; done
+    kill -INT $consumer; wait $consumer; cat out
+    """
+    lines, result = shell(pair, modules, text)
+    assert figures(lines) == {"bad": 0, "helpers": 3, "killed": 0}, (lines, result.stderr)
+
+
+def test_a_killed_process_ends_the_session(guest: Machine, modules: dict[str, Path]) -> None:
+    """It has control open, and an errand behind the closing of it: it cannot wait for itself."""
+    text = """
+    insmod $lives
+    (exec 3>/proc/stapy_lives/control
+     exec 4</bin/true; echo "file 4 /usr/bin/true" >&3
+     exec 4</bin/sh; echo "file 4 $(readlink -f /bin/sh)" >&3; exec 4<&-
+     sleep 1000 & echo $! >victim; kill -STOP $!
+     wait_for 'grep -q "^State:.*stopped" /proc/$!/status' >&2
+     echo "start 0" >&3)
+    kill -9 $(cat victim)
+    wait_for '[ $(loaded lives) = 0 ]' && echo gone
+    """
+    lines, result = shell(guest, modules, text)
+    assert lines == ["gone"], (lines, result.stderr)
+
+
+def test_stopped_processes_are_in_nobodys_way(guest: Machine, release: str, tmp_path: Path) -> None:
+    """However many there are: the session starts, and the begins of others are seen."""
+    script = """global begun
+    probe process.begin { if (execname() == "sh") begun++ }
+    probe end { printf("begun=%d\\n", begun) }"""
+    modules = make(release, tmp_path, stopped=script)
+    text = """
+    mkfifo never; exec 5<>never
+    for i in $(seq 1100); do (read x <&5) & all="$all $!"; done; kill -STOP $all
+    $run -c 'sh -c "(:); (:); (:)"' $stopped
+    kill -9 $all; wait 2>/dev/null
+    """
+    lines, result = shell(guest, modules, text, 120)
+    assert figures(lines)["begun"] >= 3, (lines, result.stderr)
+
+
+def test_other_users_are_left_alone(guest: Machine, release: str, tmp_path: Path) -> None:
+    """A session for an unprivileged user interrupts nobody's system calls but that user's."""
+    script = (
+        "probe process.begin { own = pid() == target() } probe timer.ms(500) { exit() } global own"
+    )
+    modules = make(release, tmp_path, own=("--privilege=stapusr", "-e", script))
+    text = """
+    cat >waits.py <<'END'
+import ctypes, select
+epoll = select.epoll(); epoll.register(0, select.EPOLLIN)
+events = (ctypes.c_char * 12)()
+print("waits", flush=True)
+print(ctypes.CDLL(None).epoll_wait(epoll.fileno(), events, 1, -1))
+END
+    chmod 755 .; mkfifo pipe; exec 5<>pipe; unset PYTHONPATH
+    setpriv --reuid=65534 --clear-groups /usr/bin/python3 waits.py <pipe >waited & waiter=$!
+    wait_for 'grep -q waits waited' >&2; sleep 0.5
+    PYTHONPATH=/run/stapy/lib $run $own >&2
+    echo >pipe; wait $waiter; cat waited
+    """
+    lines, result = shell(guest, modules, text)
+    assert lines == ["waits", "1"], (lines, result.stderr)
+
+
+def test_a_program_that_is_replaced(guest: Machine, release: str, tmp_path: Path) -> None:
+    """An upgrade leaves another file at the program's place, which is the program from then on."""
+    script = """global begun
+    probe process("/run/replaced/tool").begin { begun++ }
+    probe end { printf("begun=%d\\n", begun) }"""
+    modules = make(release, tmp_path, replaced=script)
+    text = """
+    mkdir /run/replaced; mount -t tmpfs none /run/replaced; home=$PWD; cd /run/replaced
+    cp /bin/true tool; cp /bin/true new; cp /bin/true other
+    $run $replaced >$home/out & consumer=$!
+    wait_for '[ "$(state replaced)" = running ]' >&2
+    ./tool; ./new; mv new tool; ./tool; rm tool; cp other tool; ./tool; ./other
+    kill -INT $consumer; wait $consumer; cat $home/out; cd /
+    umount /run/replaced && echo free
+    """
+    lines, result = shell(guest, modules, text)
+    assert lines == ["begun=3", "free"], (lines, result.stderr)
+
+
+def test_more_programs_than_there_is_room_for(guest: Machine, release: str, tmp_path: Path) -> None:
+    """That one is not there says an optional point nothing; that it is not watched, it does."""
+    files = {path.resolve() for path in Path("/usr/bin").iterdir() if path.is_file()}
+    names = sorted(str(path) for path in files if '"' not in str(path))[:33]
+    points = " ".join(f'probe process("{name}").begin ? {{ println(1) }}' for name in names)
+    modules = make(release, tmp_path, many=points + " probe timer.ms(1) { exit() }")
+    lines, result = shell(guest, modules, "$run $many >&2; echo status $?")
+    assert lines == ["status 0"], (lines, result.stderr)
+    assert result.stderr.count(b"registration error (rc -7)") == 1, result.stderr
