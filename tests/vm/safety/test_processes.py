@@ -115,6 +115,8 @@ def test_programs_that_are_missing(guest: Machine, release: str, tmp_path: Path)
     )
 
 
+# Timers run when all is armed, and "state" is "running" before that.
+ARMED = 'global armed probe timer.ms(20) { if (!armed++) println("armed") }'
 # An end follows a begin, each once; of a program's threads, too.
 EVERY = """
 global phase, bad, seen
@@ -179,13 +181,13 @@ for turn in range(10):
 
 def test_ends_of_many_threads(pair: Machine, release: str, tmp_path: Path) -> None:
     """Each process ends once, with its last thread, whoever that is; none is lost."""
-    modules = make(release, tmp_path, python=PYTHON)
+    modules = make(release, tmp_path, python=PYTHON + ARMED)
     text = f"""
     printf '%s' '{LONELY}' >lonely.py; printf '%s' '{CROWD}' >crowd.py
     /usr/bin/python3 lonely.py & first=$!
     wait_for 'grep -q "^State:.*zombie" /proc/$first/status' >&2
     $run $python >out & consumer=$!
-    wait_for '[ "$(state python)" = running ]' >&2
+    wait_for 'grep -q armed out' >&2
     touch go; wait $first
     /usr/bin/python3 lonely.py; /usr/bin/python3 crowd.py
     kill -INT $consumer; wait $consumer; cat out
@@ -198,13 +200,13 @@ def test_ends_of_many_threads(pair: Machine, release: str, tmp_path: Path) -> No
 
 def test_begin_and_end_are_pairs(pair: Machine, release: str, tmp_path: Path) -> None:
     """Of a process that is killed before it could begin, and of a helper of the kernel's."""
-    modules = make(release, tmp_path, every=EVERY)
+    modules = make(release, tmp_path, every=EVERY + ARMED)
     text = """
     tail -f /dev/null & victim=$!
     wait_for '[ $(cat /proc/$victim/comm) = tail ]' >&2; kill -STOP $victim
     wait_for 'grep -q "^State:.*stopped" /proc/$victim/status' >&2
     $run $every >out & consumer=$!
-    wait_for '[ "$(state every)" = running ]' >&2
+    wait_for 'grep -q armed out' >&2
     kill -9 $victim; wait $victim
     echo "|/bin/true" >/proc/sys/kernel/core_pattern
     for i in 1 2 3; do sh -c 'kill -SEGV $$'; done
@@ -234,17 +236,19 @@ def test_a_killed_process_ends_the_session(guest: Machine, modules: dict[str, Pa
 def test_stopped_processes_are_in_nobodys_way(guest: Machine, release: str, tmp_path: Path) -> None:
     """However many there are: the session starts, and the begins of others are seen."""
     script = """global begun
-    probe process.begin { if (execname() == "sh") begun++ }
+    probe process.begin { if (execname() == "bash") begun++ }
     probe end { printf("begun=%d\\n", begun) }"""
-    modules = make(release, tmp_path, stopped=script)
+    modules = make(release, tmp_path, stopped=script + ARMED)
     text = """
     mkfifo never; exec 5<>never
     for i in $(seq 1100); do (read x <&5) & all="$all $!"; done; kill -STOP $all
-    $run -c 'sh -c "(:); (:); (:)"' $stopped
-    kill -9 $all; wait 2>/dev/null
+    $run $stopped >out & consumer=$!
+    wait_for 'grep -q armed out' >&2
+    bash -c '(:); (:); (:); :'
+    kill -INT $consumer; wait $consumer; kill -9 $all; wait 2>/dev/null; cat out
     """
     lines, result = shell(guest, modules, text, 120)
-    assert figures(lines)["begun"] >= 3, (lines, result.stderr)
+    assert figures(lines) == {"begun": 4}, (lines, result.stderr)
 
 
 def test_other_users_are_left_alone(guest: Machine, release: str, tmp_path: Path) -> None:
@@ -276,18 +280,18 @@ def test_a_program_that_is_replaced(guest: Machine, release: str, tmp_path: Path
     script = """global begun
     probe process("/run/replaced/tool").begin { begun++ }
     probe end { printf("begun=%d\\n", begun) }"""
-    modules = make(release, tmp_path, replaced=script)
+    modules = make(release, tmp_path, replaced=script + ARMED)
     text = """
     mkdir /run/replaced; mount -t tmpfs none /run/replaced; home=$PWD; cd /run/replaced
     cp /bin/true tool; cp /bin/true new; cp /bin/true other
     $run $replaced >$home/out & consumer=$!
-    wait_for '[ "$(state replaced)" = running ]' >&2
+    wait_for 'grep -q armed $home/out' >&2
     ./tool; ./new; mv new tool; ./tool; rm tool; cp other tool; ./tool; ./other
     kill -INT $consumer; wait $consumer; cat $home/out; cd /
     umount /run/replaced && echo free
     """
     lines, result = shell(guest, modules, text)
-    assert lines == ["begun=3", "free"], (lines, result.stderr)
+    assert lines == ["armed", "begun=3", "free"], (lines, result.stderr)
 
 
 def test_more_programs_than_there_is_room_for(guest: Machine, release: str, tmp_path: Path) -> None:
