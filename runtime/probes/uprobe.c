@@ -364,13 +364,17 @@ static int find_files(struct stapy_uprobe_row *rows, unsigned int count)
 	return 0;
 }
 
-static size_t most_slots(const struct stapy_uprobe_row *rows, unsigned int count)
+/* With -D STP_ALIBI there is nothing to keep. */
+static size_t most_slots(struct stapy_uprobe_row *rows, unsigned int count)
 {
 	size_t most = 0;
 	unsigned int i;
 
-	for (i = 0; i < count; i++)
+	for (i = 0; i < count; i++) {
+		if (!rows[i].site.probe->entry)
+			rows[i].slot_bytes = 0;
 		most = max(most, rows[i].slot_bytes);
+	}
 	return most;
 }
 
