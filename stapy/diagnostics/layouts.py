@@ -26,7 +26,14 @@ _NAMES = re.compile(r"'([^']+)'")
 _POINT = re.compile(r"[\w*?$@\[\]{}]+(?:\([^()]*\))?(?:\.[\w*?\[\]{}]*(?:\([^()]*\))?)*\Z")
 # Mistakes of the lexer, which SystemTap tells with no word that was seen.
 _LEXICAL = frozenset({"E0101", "E0102", "E0103", "E0106", "E0107"})
+# What the preprocessor finds is "at" a word, what the parser finds was "seen".
+_PREPROCESSED = frozenset(f"E01{number}" for number in (*range(10, 17), *range(25, 29)))
 _MISMATCH = frozenset({"E0230"})
+_SUFFIX = frozenset({"E0236"})
+_ASSIGNED = frozenset({"E0254", "W0602"})  # SystemTap points to the operator
+_SETS = re.compile(r"(?![=!<>]=)(?:[^\s\w]{0,3}=|<<<|\+\+|--)(?![=~])")
+_DEFINED = " is defined here"
+_UNRESOLVED = "unresolved type:"  # SystemTap has a blank before the colon
 _NO_MATCH = frozenset({"E0231", "E0232", "E0233", "E0234"})
 
 
@@ -120,7 +127,8 @@ class SystemTap:
     """SystemTap's layout, which wrappers and test suites look for.
 
     A file is named where it is not the one of the message before.  Similar names
-    stand in the message, other hints on a line of their own; notes, which SystemTap
+    stand in the message, other hints on a line of their own; who gets more errors of a kind
+    than one is told how many (`session/messages.py`); notes, which SystemTap
     has not, are shown under ``-v``, and for messages that are about no place in a script.
     """
 
@@ -138,9 +146,9 @@ class SystemTap:
             text = self._kind(item) + f" {harmless(item.message)}{self._similar(item)}\n"
             return text + self._more(item, bool(item.severity == item.ERROR))
         if item.severity == Diagnostic.WARNING:
-            return self._block(item, harmless(item.message), item.span, " ") + self._more(
-                item, False
-            )
+            span = self._operator(item) or item.span
+            text = self._block(item, harmless(item.message), span, " ")
+            return text + self._more(item, False)
         if item.kind == "parse error":
             return self._parse_error(item) + self._more(item, False) + "\n"
         return self._semantic_error(item) + self._more(item, False)
@@ -150,7 +158,7 @@ class SystemTap:
     def _semantic_error(self, item: Diagnostic) -> str:
         text = ""
         message = harmless(item.message) + self._similar(item)
-        if item.code in _MISMATCH or item.code in _NO_MATCH:
+        if item.code in _MISMATCH | _NO_MATCH | _SUFFIX:
             start = self._point_start(item.span)
             resolving = "while resolving probe point"
             text = self._block(item, resolving, start, " " * 8) + "\n"
@@ -158,7 +166,14 @@ class SystemTap:
             return text + self._kind(item) + f" {message}\n\n"
         if item.code in _MISMATCH:
             message = "probe point mismatch" + self._similar(item)
-        text += self._block(item, message, item.span, " " * 8) + "\n"
+        operator = self._operator(item)
+        text += self._block(item, message, operator or item.span, " " * 8)
+        if operator:
+            text += self._second(item.span)
+        for label in item.labels:
+            if label.text.endswith(_DEFINED) and self._sources.position(label.span)[0]:
+                text += self._second(label.span)
+        text += "\n"
         for label in item.labels:
             if " first inferred here" in label.text and self._sources.position(label.span)[0]:
                 text += self._block(item, one_line(label.text), label.span, " " * 8) + "\n"
@@ -169,19 +184,21 @@ class SystemTap:
         name = one_line(name)
         text = self._kind(item) + f" {harmless(item.message)}\n"
         if item.code in _LEXICAL:
-            text += f"         at: junk '' at {name}:{line}:{column}\n"
+            text += f"         at: junk '{self._junk(item)}' at {name}:{line}:{column}\n"
         elif not self._token(item.span):
             return text + f"        saw: {name} EOF\n"
         else:
             where = self._paint("source", f"{name}:{line}:{column}")
-            text += f"        saw: {self._token(item.span)} at {where}\n"
+            seen = " at" if item.code in _PREPROCESSED else "saw"
+            text += f"        {seen}: {self._token(item.span)} at {where}\n"
         text += self._source(item.span, " " * 5)
         return text + self._expansions(item, " " * 5)
 
     def _block(self, item: Diagnostic, message: str, span: Span, indent: str) -> str:
         token = self._token(span) or "keyword"
         # Some messages end with the word itself, which is named once.
-        message = message.removesuffix(f" {token}").removesuffix(":")
+        message = message.removesuffix(f" {token}")
+        message = message[:-1] + " " * (message == _UNRESOLVED) if message[-1:] == ":" else message
         text = f"{self._kind(item)} {message}: {token} at "
         text += self._where(span) + "\n" + self._source(span, indent)
         return text + (self._expansions(item, indent) if span is item.span else "")
@@ -195,7 +212,37 @@ class SystemTap:
             text += self._source(span, indent)
         return text
 
+    def _second(self, span: Span) -> str:
+        """Another word of the same message."""
+        text = f"{self._token(span) or 'keyword'} at {self._where(span)}\n"
+        return text + self._source(span, " " * 8)
+
     # --- pieces
+
+    def _junk(self, item: Diagnostic) -> str:
+        """What the lexer could make nothing of: the rest of the line behind an open quote."""
+        source = self._sources.source(item.span)
+        if item.code != "E0101" or source is None:
+            return ""
+        return harmless(source.text[item.span.start :].partition("\n")[0])
+
+    def _operator(self, item: Diagnostic) -> Span | None:
+        """The operator of the assignment that a message is about."""
+        source = self._sources.source(item.span)
+        if item.code not in _ASSIGNED or source is None:
+            return None
+        depth, at = 0, item.span.start
+        while (word := _WORD.search(source.text, at, item.span.start + 400)) is not None:
+            at, text = word.end(), word[0]
+            if text in "([":
+                depth += 1
+            elif text in ")]":
+                depth -= 1
+            elif text in ";{}" or depth < 0:
+                return None
+            elif not depth and _SETS.fullmatch(text):
+                return Span(item.span.source, word.start(), at)
+        return None
 
     def _kind(self, item: Diagnostic) -> str:
         kind = "warning" if item.severity == Diagnostic.WARNING else "error"
@@ -270,6 +317,7 @@ class SystemTap:
             for label in item.labels
             if (every or item.kind == "semantic error")
             and " first inferred here" not in label.text
+            and not label.text.endswith(_DEFINED)
             and self._place_of(label.span)
         ]
         return "".join(f"        {line}\n" for line in harmless("\n".join(lines)).splitlines())

@@ -26,6 +26,8 @@ class Messages:
         self.shown = 0
         self.said: list[str] = []
         self.form: Form | None = None
+        self.told: set[str] = set()  # codes of errors, in SystemTap's layout
+        self.similar = 0
         self.at_pass = 0
 
     def refuse(self, code: str, message: str, *, kind: str = "error", hint: str = "") -> NoReturn:
@@ -51,12 +53,25 @@ class Messages:
         for item in fresh:
             if item.severity == item.WARNING and self.options.suppress_warnings:
                 continue
+            if self._similar(item):
+                continue
             text = self.drawn(item)
             text += "" if text.endswith("\n") else "\n"
             if item.severity == item.WARNING:
                 self.said.append(text)
             sys.stderr.write(text)
         sys.stderr.flush()
+
+    def _similar(self, item: Diagnostic) -> bool:
+        """Whether a message is only counted: SystemTap shows one of a kind without -v."""
+        if self.options.message_format != "systemtap" or max(self.options.verbose) > 0:
+            return False
+        if item.severity != item.ERROR or item.kind != "semantic error":
+            return False
+        known = item.code in self.told
+        self.told.add(item.code)
+        self.similar += known
+        return known
 
     def drawn(self, item: Diagnostic) -> str:
         """A message in the form that was asked for."""
@@ -103,6 +118,10 @@ class Messages:
         if self.options.message_format != "json":
             text += f"  [man error::pass{self.at_pass}]"
         self.note(text, "error")
+        if self.similar:
+            self.note(f"Number of similar error messages suppressed: {self.similar}.")
+            self.note("Rerun with -v to see them.")
+            self.similar = 0
 
     def verbose(self, text: str) -> None:
         """One line per pass under -v."""

@@ -18,7 +18,7 @@ from stapy.diagnostics.render import render
 ROOT = Path(__file__).resolve().parents[2]
 MACRO = "@define m(a) %( @a + foo() %)\nprobe begin { x = @m(1) println(x)\n}"
 
-# A script and all that SystemTap 4.8 said about it; "…" stands for what need not agree.
+# A script and all that SystemTap 5.6 said about it; "…" stands for what need not agree.
 SYSTEMTAP = {
     "probe begin { foo() }": """\
 semantic error: unresolved function foo…: identifier 'foo' at <input>:1:15
@@ -59,7 +59,7 @@ Pass 2: analysis failed.  [man error::pass2]
 """,
     'probe begin { "abc': """\
 parse error: Could not find matching closing quote
-         at: junk '' at <input>:1:15
+         at: junk '"abc' at <input>:1:15
      source: probe begin { "abc
                            ^
 
@@ -88,10 +88,59 @@ semantic error: unresolved function bar…: identifier 'bar' at <input>:2:10
 Pass 2: analysis failed.  [man error::pass2]
 """,
     "global unused probe begin { println(1) z = q }": """\
-WARNING: …: identifier 'z' at <input>:1:40
+WARNING: Eliding assignment to 'z': operator '=' at <input>:1:42
  source: global unused probe begin { println(1) z = q }
-                                                ^
+                                                  ^
 …""",
+    "probe begin { a.b = 1 }": """\
+semantic error: Expecting lvalue for assignment: operator '=' at <input>:1:19
+        source: probe begin { a.b = 1 }
+                                  ^
+identifier 'a' at :1:15
+        source: probe begin { a.b = 1 }
+                              ^
+
+Pass 2: analysis failed.  [man error::pass2]
+""",
+    "function f(x) { return x . 1 } probe begin { println(f(1, f(2))) }": """\
+semantic error: arity mismatch found (function 'f' takes 1 args): identifier 'f' at <input>:1:54
+        source: function f(x) { return x . 1 } probe begin { println(f(1, f(2))) }
+                                                                     ^
+identifier 'f' at :1:10
+        source: function f(x) { return x . 1 } probe begin { println(f(1, f(2))) }
+                         ^
+
+Pass 2: analysis failed.  [man error::pass2]
+""",
+    "probe begin.nosuch { println(1) }": """\
+semantic error: while resolving probe point: identifier 'begin' at <input>:1:7
+        source: probe begin.nosuch { println(1) }
+                      ^
+
+semantic error: invalid suffix for probe: identifier 'nosuch' at :1:13
+        source: probe begin.nosuch { println(1) }
+                            ^
+
+Pass 2: analysis failed.  [man error::pass2]
+""",
+    "@define m(a) %( @a %) probe begin { println(@m) }": """\
+parse error: expected '(' in invocation of macro '@m' taking 1 parameter
+         at: operator ')' at <input>:1:47
+     source: @define m(a) %( @a %) probe begin { println(@m) }
+                                                           ^
+
+1 parse error.
+Pass 1: parse failed.  [man error::pass1]
+""",
+    "probe begin { x = nosuch(1); y = nosuch(2); println(x, y) }": """\
+semantic error: unresolved function nosuch…: identifier 'nosuch' at <input>:1:19
+        source: probe begin { x = nosuch(1); y = nosuch(2); println(x, y) }
+                                  ^
+
+Pass 2: analysis failed.  [man error::pass2]
+Number of similar error messages suppressed: 1.
+Rerun with -v to see them.
+""",
 }
 
 
@@ -113,7 +162,7 @@ def test_the_layout_of_systemtap(script: str, capsys: pytest.CaptureFixture[str]
     ("script", "said"),
     [
         ("probe begin { print(hello) }", """\
-semantic error: unresolved type: identifier 'hello' at <input>:1:21
+semantic error: unresolved type : identifier 'hello' at <input>:1:21
         source: probe begin { print(hello) }
                                     ^
 
