@@ -74,6 +74,8 @@ QUESTIONS: tuple[Question, ...] = (
     # timers
     _q("HRTIMER_SETUP", EXPORT, "hrtimer_setup", (6, 13)),
     _q("TIMER_DELETE_SYNC", EXPORT, "timer_delete_sync", (6, 2)),
+    # files
+    _q("GET_FILE_RCU", EXPORT, "get_file_rcu", (6, 7)),
     # memory
     _q("COPY_TO_KERNEL_NOFAULT", EXPORT, "copy_to_kernel_nofault", (99, 0)),
     _q("STRNCPY_FROM_KERNEL_NOFAULT", EXPORT, "strncpy_from_kernel_nofault", (99, 0)),

@@ -9,6 +9,12 @@ from typing import NamedTuple
 
 import pytest
 
+from stapy.cache import Cache
+from stapy.debuginfo.facade import Debuginfo
+from stapy.debuginfo.facts import kernel_facts
+from stapy.diagnostics import Diagnostics, SourceMap
+from stapy.kernel import find_kernel
+from stapy.options import Options
 from stapy.vm.machine import Machine, VmResult, consumer_command
 
 HERE = Path(__file__).resolve().parent
@@ -43,7 +49,12 @@ class Bench(NamedTuple):
 
 
 def build(release: str, folder: Path) -> Path:
-    """All test modules for one kernel."""
+    """All test modules for one kernel, with the facts that a build kit has."""
+    kernel = find_kernel(release, Diagnostics(SourceMap()))
+    data = Debuginfo(kernel, Cache.of(Options()), Diagnostics(SourceMap()))
+    facts = folder / "runtime" / "kernel_facts.h"
+    facts.parent.mkdir(parents=True)
+    facts.write_text(kernel_facts(kernel, data.btf, kernel.exports))
     command = [str(HERE / "build.sh"), release, str(folder), *SCRIPTS]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-4000:]

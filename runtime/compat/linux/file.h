@@ -12,7 +12,7 @@ static inline struct file *stapy_exe_file(struct mm_struct *mm)
 	struct file *file;
 
 	rcu_read_lock();
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
+#if STAPY_HAVE_GET_FILE_RCU
 	file = get_file_rcu(&mm->exe_file);
 #else
 	file = rcu_dereference(mm->exe_file);
