@@ -13,6 +13,8 @@ from tests.vm.safety.support import LONG, figures, make, shell
 
 pytestmark = [pytest.mark.build, pytest.mark.vm]
 
+# Timers run when all is armed, and "state" is "running" before that.
+ARMED = 'global armed probe timer.ms(20) { if (!armed++) println("armed") }'
 ROUNDS = 200 if LONG else 12
 LIBC = 'process("/lib/x86_64-linux-gnu/libc.so.6")'
 BASH = 'process("/bin/bash")'
@@ -125,15 +127,15 @@ def test_calls_that_return_after_the_session(guest: Machine, release: str, tmp_p
     probe {waits}.return {{ println("returned") }}
     probe timer.ms(100) {{ if (begun) exit() }}
     """
-    modules = make(release, tmp_path, waits=script)
+    modules = make(release, tmp_path, waits=script + ARMED)
     text = """
     /usr/bin/sleep 6 & before=$!
-    (wait_for '[ "$(state waits)" = running ]' >&2; exec /usr/bin/sleep 8) & during=$!
-    $run $waits; echo status $?; loaded waits
+    (wait_for 'grep -q armed out' >&2; exec /usr/bin/sleep 8) & during=$!
+    $run $waits >out; echo status $?; cat out; loaded waits
     wait $before; echo before $?; wait $during; echo during $?
     """
     lines, result = shell(guest, modules, text, 120)
-    assert lines == ["status 0", "0", "before 0", "during 0"], (lines, result.stderr)
+    assert lines == ["status 0", "armed", "0", "before 0", "during 0"], (lines, result.stderr)
 
 
 PROGRAM = r"""
@@ -161,21 +163,21 @@ def test_files_that_change(guest: Machine, release: str, tmp_path: Path) -> None
     probe timer.ms(100) {{ if (hits["old"] > 5 && hits["last"] == 5) exit() }}
     probe end {{ foreach (name+ in hits) if (name != "old") printf("%s %d\\n", name, hits[name]) }}
     """
-    modules = make(release, tmp_path, changes=script)
+    modules = make(release, tmp_path, changes=script + ARMED)
     text = f"""
     cp {program} kept; mount -t tmpfs none {tmp_path}; cp kept {program}; cd {tmp_path}
     ln prog link; ln prog old; ln prog last; cp prog copy
-    $run $changes & wait_for '[ "$(state changes)" = running ]' >&2
+    $run $changes >/run/changes.out & consumer=$!; wait_for 'grep -q armed /run/changes.out' >&2
     ./prog 2; ./link 3; ./copy 4; ln -s link soft; ./soft 1
-    ./old 1000000 slowly & old=$!; rm old link
+    ./old 1000000 slowly & old=$!; wait_for '[ $(cat /proc/$old/comm) = old ]' >&2; rm old link
     cp copy fresh; mv fresh prog; ./prog 6
     cd /; kill -STOP $old; umount {tmp_path} 2>/dev/null || echo busy
     kill -CONT $old; {tmp_path}/last 5
-    wait_for '[ $(loaded changes) = 0 ]' >&2; kill $old; wait 2>/dev/null
+    wait $consumer; cat /run/changes.out; kill $old; wait 2>/dev/null
     cp /bin/true {program}; $run $changes 2>&1; echo status $?; umount {tmp_path} && echo free
     """
     lines, result = shell(guest, modules, text)
-    expected = ["busy", "last 5", "link 3", "prog 2", "soft 1", "status 1", "free"]
+    expected = ["busy", "armed", "last 5", "link 3", "prog 2", "soft 1", "status 1", "free"]
     assert [line for line in lines if not line.startswith("ERROR")] == expected, (
         lines,
         result.stderr,
@@ -215,7 +217,7 @@ def test_children_of_one_process(guest: Machine, release: str, tmp_path: Path) -
         }}
         probe end {{ printf("closes=%d\\nothers=%d\\n", closes, others) }}
         """
-        modules = make(release, tmp_path, one=script)
+        modules = make(release, tmp_path, one=script + ARMED)
     finally:
         here.communicate(b"\n")
     text = f"""
@@ -229,7 +231,7 @@ END
         [ $one = {here.pid} ] && break; kill $one
     done
     echo same=$((one == {here.pid}))
-    $run $one_module >out 2>err & consumer=$!; wait_for '[ "$(state one)" = running ]' >&2
+    $run $one_module >out 2>err & consumer=$!; wait_for 'grep -q armed out' >&2
     touch go; wait_for '[ -e gone ]' >&2
     kill -INT $consumer; wait $consumer; cat out; kill $one
     """
