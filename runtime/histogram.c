@@ -6,17 +6,15 @@
 #define HIST_MARGIN 2			/* empty rows around the data */
 #define HIST_TITLE 5			/* "value" */
 
-enum { HIST_NONE, HIST_LOG, HIST_LINEAR };
-
 /* Linear: one for values below low, one for each step up to high, one for values above. */
 void stapy_stat_shape_buckets(struct stapy_stat_shape *shape)
 {
 	u64 range, n;
 
 	shape->buckets = 0;
-	if (shape->histogram == HIST_LOG) {
+	if (shape->histogram == STAPY_HIST_LOG) {
 		shape->buckets = STAPY_LOG_BUCKETS;
-	} else if (shape->histogram == HIST_LINEAR) {
+	} else if (shape->histogram == STAPY_HIST_LINEAR) {
 		if (shape->step < 1)
 			shape->step = 1;
 		range = shape->high > shape->low ? (u64)shape->high - (u64)shape->low : 0;
@@ -29,7 +27,7 @@ unsigned int stapy_stat_bucket_of(const struct stapy_stat_shape *shape, s64 valu
 {
 	u64 n;
 
-	if (shape->histogram == HIST_LOG)
+	if (shape->histogram == STAPY_HIST_LOG)
 		return value >= 0 ? STAPY_LOG_ZERO + fls64(value) :
 				    STAPY_LOG_ZERO - fls64(-(u64)value);
 	if (value < shape->low)
@@ -40,7 +38,7 @@ unsigned int stapy_stat_bucket_of(const struct stapy_stat_shape *shape, s64 valu
 
 static s64 lower_bound(const struct stapy_stat_shape *shape, int number)
 {
-	if (shape->histogram == HIST_LOG) {
+	if (shape->histogram == STAPY_HIST_LOG) {
 		if (number > STAPY_LOG_ZERO)
 			return 1ULL << (number - STAPY_LOG_ZERO - 1);
 		if (number < STAPY_LOG_ZERO)
@@ -126,12 +124,12 @@ static void choose_rows(struct drawing *d)
 	for (i = 0; i < HIST_MARGIN; i++) {
 		/* No negative rows for data that has none. */
 		if (d->first > 0 &&
-		    (d->shape->histogram == HIST_LINEAR || d->first != STAPY_LOG_ZERO))
+		    (d->shape->histogram == STAPY_HIST_LINEAR || d->first != STAPY_LOG_ZERO))
 			d->first--;
 		if (d->last < end)
 			d->last++;
 	}
-	if (d->shape->histogram == HIST_LINEAR) {
+	if (d->shape->histogram == STAPY_HIST_LINEAR) {
 		if (d->first == 0 && !h[0])
 			d->first++;
 		if (d->last == end && !h[end])
@@ -143,7 +141,7 @@ static void choose_widths(struct drawing *d)
 {
 	const struct stapy_limits *limits = &stapy_session.limits;
 	const struct stapy_stat_shape *shape = d->shape;
-	bool linear = shape->histogram == HIST_LINEAR;
+	bool linear = shape->histogram == STAPY_HIST_LINEAR;
 	/* Of a linear one as SystemTap reckons it: from the bound, to the end of the last row. */
 	s64 low = linear ? shape->low : lower_bound(shape, d->first);
 	s64 high = linear ? (s64)(shape->low + (u64)shape->step * d->last) : lower_bound(shape, d->last);
@@ -164,7 +162,7 @@ static void draw_row(struct stapy_out *o, const struct drawing *d, int row)
 	s64 value = lower_bound(d->shape, row), count = d->stat->histogram[row];
 	int bar = div64_u64(count, d->scale), width = d->value_width;
 
-	if (d->shape->histogram == HIST_LINEAR && (row == 0 || row == d->shape->buckets - 1)) {
+	if (d->shape->histogram == STAPY_HIST_LINEAR && (row == 0 || row == d->shape->buckets - 1)) {
 		fill(o, ' ', width - digits(value) - 1);
 		fill(o, row ? '>' : '<', 1);
 		width = 0;

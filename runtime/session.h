@@ -92,11 +92,13 @@ struct stapy_build {
 
 enum stapy_kind { STAPY_LONG, STAPY_STRING, STAPY_STAT };
 
+enum stapy_histogram_kind { STAPY_HIST_NONE, STAPY_HIST_LOG, STAPY_HIST_LINEAR };
+
 /* What the statistics of one global must keep. */
 struct stapy_stat_shape {
 	u8 variance;
 	u8 shift;
-	u8 histogram;				/* 0 none, 1 log, 2 linear */
+	u8 histogram;				/* enum stapy_histogram_kind */
 	u16 buckets;				/* computed by the runtime at start */
 	s64 low, high, step;
 };

@@ -13,7 +13,7 @@ from stapy.translate.state import Unit
 from stapy.translate.tables.registers import Registers
 
 KINDS = {p.LONG: "STAPY_LONG", p.STRING: "STAPY_STRING", p.STATS: "STAPY_STAT"}
-HISTOGRAMS = {"log": 1, "linear": 2}
+HISTOGRAMS = {"log": "STAPY_HIST_LOG", "linear": "STAPY_HIST_LINEAR"}
 
 
 # From here on the compiler's time counts for more than a few instructions of each hit.
@@ -173,7 +173,7 @@ def _shape_fields(var: p.Global) -> list[tuple[str, str]]:
             fields.append(("shape.shift", str(var.shift)))
     histogram = var.histogram
     if histogram is not None:
-        fields.append(("shape.histogram", str(HISTOGRAMS[histogram.kind])))
+        fields.append(("shape.histogram", HISTOGRAMS[histogram.kind]))
         if histogram.kind == "linear":
             fields += [
                 ("shape.low", number(histogram.low)),

@@ -57,23 +57,13 @@ static const char at_13_29[] = "operator '@max' at latency.stp:13:29";
 
 /* --- functions --- */
 
-static s64 f_gettimeofday_us(struct stapy_context *c);
+static inline s64 f_gettimeofday_us(struct stapy_context *c);
 static void f_execname(struct stapy_context *c, char *ret);
 
 /* function gettimeofday_us at library.stp:22:10 */
-static s64 f_gettimeofday_us(struct stapy_context *c)
+static inline s64 f_gettimeofday_us(struct stapy_context *c)
 {
-	s64 ret = 0;
-
-#define STAP_RETVALUE ret
-	{
-#line 22 "library.stp"
- /* pure */
-	STAP_RETVALUE = div_s64(stapy_real_ns(), NSEC_PER_USEC);
-#line 74 "latency.c"
-	}
-#undef STAP_RETVALUE
-	return ret;
+	return div_s64(stapy_real_ns(), NSEC_PER_USEC);
 }
 
 /* function execname at library.stp:10:10 */
@@ -85,7 +75,7 @@ static void f_execname(struct stapy_context *c, char *ret)
 #line 10 "library.stp"
  /* pure */ /* stable */
 	stapy_copy(STAP_RETVALUE, current->comm, MAXSTRINGLEN);
-#line 89 "latency.c"
+#line 79 "latency.c"
 	}
 #undef STAP_RETVALUE
 }

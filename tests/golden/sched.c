@@ -39,7 +39,7 @@ static struct stapy_storage storage[] = {
 		.name = "waits",
 		.stat = &g_waits,
 		.value = STAPY_STAT,
-		.shape.histogram = 1,
+		.shape.histogram = STAPY_HIST_LOG,
 	},
 };
 
@@ -59,22 +59,12 @@ static const char at_17_9[] = "operator '@hist_log' at sched.stp:17:9";
 
 /* --- functions --- */
 
-static s64 f_gettimeofday_us(struct stapy_context *c);
+static inline s64 f_gettimeofday_us(struct stapy_context *c);
 
 /* function gettimeofday_us at library.stp:22:10 */
-static s64 f_gettimeofday_us(struct stapy_context *c)
+static inline s64 f_gettimeofday_us(struct stapy_context *c)
 {
-	s64 ret = 0;
-
-#define STAP_RETVALUE ret
-	{
-#line 22 "library.stp"
- /* pure */
-	STAP_RETVALUE = div_s64(stapy_real_ns(), NSEC_PER_USEC);
-#line 75 "sched.c"
-	}
-#undef STAP_RETVALUE
-	return ret;
+	return div_s64(stapy_real_ns(), NSEC_PER_USEC);
 }
 
 /* --- handlers --- */

@@ -34,7 +34,7 @@ static struct stapy_storage storage[] = {
 		.value = STAPY_STAT,
 		.shape.variance = 1,
 		.shape.shift = 4,
-		.shape.histogram = 2,
+		.shape.histogram = STAPY_HIST_LINEAR,
 		.shape.low = 0,
 		.shape.high = 1000,
 		.shape.step = 100,
@@ -45,7 +45,7 @@ static struct stapy_storage storage[] = {
 		.value = STAPY_STAT,
 		.nkeys = 1,
 		.keys = { STAPY_LONG },
-		.shape.histogram = 1,
+		.shape.histogram = STAPY_HIST_LOG,
 	},
 };
 
@@ -76,40 +76,17 @@ static const char at_16_50[] = "identifier 'println' at statistics.stp:16:50";
 
 /* --- functions --- */
 
-static s64 f_gettimeofday_us(struct stapy_context *c);
-static s64 f_pid(struct stapy_context *c);
+static inline s64 f_gettimeofday_us(struct stapy_context *c);
+static inline s64 f_pid(struct stapy_context *c);
 
 /* function gettimeofday_us at library.stp:22:10 */
-static s64 f_gettimeofday_us(struct stapy_context *c)
+static inline s64 f_gettimeofday_us(struct stapy_context *c)
 {
-	s64 ret = 0;
-
-#define STAP_RETVALUE ret
-	{
-#line 22 "library.stp"
- /* pure */
-	STAP_RETVALUE = div_s64(stapy_real_ns(), NSEC_PER_USEC);
-#line 93 "statistics.c"
-	}
-#undef STAP_RETVALUE
-	return ret;
+	return div_s64(stapy_real_ns(), NSEC_PER_USEC);
 }
 
 /* function pid at library.stp:14:10 */
-static s64 f_pid(struct stapy_context *c)
-{
-	s64 ret = 0;
-
-#define STAP_RETVALUE ret
-	{
-#line 14 "library.stp"
- /* pure */ /* stable */
-	STAP_RETVALUE = current->tgid;
-#line 109 "statistics.c"
-	}
-#undef STAP_RETVALUE
-	return ret;
-}
+static inline s64 f_pid(struct stapy_context *c) { return current->tgid; }
 
 /* --- handlers --- */
 

@@ -60,7 +60,7 @@ static const char at_11_2[] = "keyword at top_readers.stp:11:2";
 /* --- functions --- */
 
 static void f_execname(struct stapy_context *c, char *ret);
-static s64 f_pid(struct stapy_context *c);
+static inline s64 f_pid(struct stapy_context *c);
 
 /* function execname at library.stp:10:10 */
 static void f_execname(struct stapy_context *c, char *ret)
@@ -77,20 +77,7 @@ static void f_execname(struct stapy_context *c, char *ret)
 }
 
 /* function pid at library.stp:14:10 */
-static s64 f_pid(struct stapy_context *c)
-{
-	s64 ret = 0;
-
-#define STAP_RETVALUE ret
-	{
-#line 14 "library.stp"
- /* pure */ /* stable */
-	STAP_RETVALUE = current->tgid;
-#line 90 "top_readers.c"
-	}
-#undef STAP_RETVALUE
-	return ret;
-}
+static inline s64 f_pid(struct stapy_context *c) { return current->tgid; }
 
 /* --- handlers --- */
 

@@ -48,23 +48,10 @@ static const char at_9_3[] = "identifier 'println' at wildcard.stp:9:3";
 
 /* --- functions --- */
 
-static s64 f_pid(struct stapy_context *c);
+static inline s64 f_pid(struct stapy_context *c);
 
 /* function pid at library.stp:14:10 */
-static s64 f_pid(struct stapy_context *c)
-{
-	s64 ret = 0;
-
-#define STAP_RETVALUE ret
-	{
-#line 14 "library.stp"
- /* pure */ /* stable */
-	STAP_RETVALUE = current->tgid;
-#line 64 "wildcard.c"
-	}
-#undef STAP_RETVALUE
-	return ret;
-}
+static inline s64 f_pid(struct stapy_context *c) { return current->tgid; }
 
 /* --- handlers --- */
 

@@ -60,23 +60,10 @@ static const char at_6_2[] = "identifier 'table' at written_only.stp:6:2";
 
 /* --- functions --- */
 
-static s64 f_pid(struct stapy_context *c);
+static inline s64 f_pid(struct stapy_context *c);
 
 /* function pid at library.stp:14:10 */
-static s64 f_pid(struct stapy_context *c)
-{
-	s64 ret = 0;
-
-#define STAP_RETVALUE ret
-	{
-#line 14 "library.stp"
- /* pure */ /* stable */
-	STAP_RETVALUE = current->tgid;
-#line 76 "written_only.c"
-	}
-#undef STAP_RETVALUE
-	return ret;
-}
+static inline s64 f_pid(struct stapy_context *c) { return current->tgid; }
 
 /* --- handlers --- */
 

@@ -106,6 +106,17 @@ class CWriter:
         else:
             self.line("}")
 
+    def brief(self, text: str, statement: str) -> None:
+        """Write a function of one statement, on one line where that fits."""
+        line = f"{text} {{ {statement} }}"
+        if len(line) <= WIDTH:
+            self.line(line)
+            return
+        self.line(text)
+        self.open("")
+        self.line(statement)
+        self.close()
+
     def guard(self, condition: str, *statements: str) -> None:
         """``if (condition)`` with one or more simple statements."""
         with self.block(f"if ({condition})"):

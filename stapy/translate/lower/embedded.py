@@ -9,7 +9,7 @@ from stapy.ir import program as p
 from stapy.translate.c.text import comment, verbatim
 from stapy.translate.c.words import hides, may_jump, words_in
 from stapy.translate.c.writer import CWriter
-from stapy.translate.lower.signatures import parameter_names, signature
+from stapy.translate.lower.signatures import one_line, parameter_names, signature
 from stapy.translate.state import Unit
 
 # Members of SystemTap's context, and what they are here.
@@ -35,6 +35,11 @@ def embedded_function(unit: Unit, function: p.Function) -> str:
     hidden = unit.failures.macros
     jumps = may_jump(code, hidden)
     out.line(comment(f"function {function.name} at {unit.places.where(function.span)}"))
+    value = one_line(unit, function)
+    if value:
+        unit.frames[unit.function_name(function)] = 0
+        out.brief(signature(unit, function), f"return {value};")
+        return out.text()
     out.line(signature(unit, function))
     out.open("")
     copies = _copied_arguments(unit, function)

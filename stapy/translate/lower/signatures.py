@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from stapy.ir import program as p
+from stapy.ir.effects import PURE
 from stapy.ir.walk import walk
 from stapy.translate.c.names import Names
-from stapy.translate.c.words import words_in
+from stapy.translate.c.words import may_jump, words_in
 from stapy.translate.state import Unit
 
+# Nothing but marks and ``STAP_RETVALUE = …;``.
+_ONE_LINE = re.compile(r"(?:\s|/\*[^*]*\*/)*STAP_RETVALUE = ([^;{}#\"'\\\n/]+);\s*")
 C_TYPES = {p.LONG: "s64 ", p.STRING: "const char *"}
 
 
@@ -19,7 +24,24 @@ def signature(unit: Unit, function: p.Function) -> str:
     names = parameter_names(unit, function)
     params += [C_TYPES[param.type] + name for param, name in zip(function.params, names)]
     result = "s64" if function.type == p.LONG else "void"
-    return f"static {result} {unit.function_name(function)}({', '.join(params)})"
+    inline = "inline " if one_line(unit, function) else ""
+    return f"static {inline}{result} {unit.function_name(function)}({', '.join(params)})"
+
+
+def one_line(unit: Unit, function: p.Function) -> str:
+    """The C expression that a library function of one assignment gives; "" for all others."""
+    source = unit.sources.source(function.span)
+    found = _ONE_LINE.fullmatch(function.code or "")
+    if found is None or source is None or not source.library or function.type != p.LONG:
+        return ""
+    if not PURE & function.markers or function.markers & {p.ASSERTS, "unmangled"}:
+        return ""
+    value, hidden = found[1], unit.failures.macros
+    if unit.may_fail(function) or may_jump(value, hidden) or ("->" in value and "CONTEXT" in value):
+        return ""
+    for param, name in zip(function.params, parameter_names(unit, function)):
+        value = re.sub(rf"\bSTAP_ARG_{re.escape(param.name)}\b", name, value)
+    return "" if re.search(r"\b(STAP_|THIS\b|CONTEXT\b)", value) else value
 
 
 def parameter_names(unit: Unit, function: p.Function) -> list[str]:
