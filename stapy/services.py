@@ -190,7 +190,7 @@ class Services(Record):
     kernel: Kernel | None
     debuginfo: DebuginfoLike
     library: LibraryLike
-    momentary: bool = False  # what was listed is not to be remembered: it changes
+    listing_expires: bool = False  # what was listed is not to be remembered: it changes
 
     @contextmanager
     def quiet(self) -> Iterator[Diagnostics]:

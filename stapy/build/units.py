@@ -65,7 +65,7 @@ class Unit(Record):
         return path
 
     def apart(self) -> list[Unit]:
-        """The same members, each on its own."""
+        """Take the unit apart: one for each member."""
         return [alone(member) for member in self.members]
 
 

@@ -89,7 +89,7 @@ class Cache:
         return cache
 
     def filled(self) -> Cache:
-        """The same cache, answering even if this one is poisoned: for what was just stored."""
+        """Open this cache once more, to be asked for what was just stored though it is poisoned."""
         return Cache(self.root, self.enabled)
 
     def path(self, kind: str, key: str) -> Path:

@@ -272,7 +272,7 @@ def variable_hint(name: str) -> str:
 
 
 def function_hint(name: str) -> str:
-    """The same for a function."""
+    """What a function of another tracer is called here, as a hint; "" for other names."""
     return FUNCTIONS.get(name, "")
 
 

@@ -239,7 +239,7 @@ def harmless(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """The same without line breaks: a file's name must not look like a message of ours."""
+    """Make text harmless and one line: a file's name must not look like a message of ours."""
     return text if text.isprintable() else harmless(text.replace("\n", "\ufffd"))
 
 

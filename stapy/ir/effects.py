@@ -121,7 +121,7 @@ def _own_effect(node: Any) -> bool:
 
 
 def acts(item: Any) -> bool:
-    """The same for a node alone, without what is below it."""
+    """True when a node, whatever is below it, does more than compute a value or set a local."""
     if isinstance(item, (p.AssignOp, p.IncrementOp)):
         return not isinstance(item.target, p.LocalRef)
     if isinstance(item, p.PrintOp):

@@ -532,11 +532,11 @@ class Lock(Record):
 class Condition(Record):
     """An arming condition; equal ones of several probes are one.
 
-    ``lasting``: no handler changes what it reads, so it is judged once.
+    ``judged_once``: no handler changes what it reads, so it is judged once.
     """
 
     test: Expr
-    lasting: bool
+    judged_once: bool
 
 
 class Handler(Record):

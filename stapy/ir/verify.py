@@ -289,7 +289,7 @@ class _Look:
                 if isinstance(node, (p.AssignOp, p.IncrementOp, p.CallOp, p.LocalRef)):
                     yield f"{where}: has a {type(node).__name__}"
             changing = access(condition.test).reads.keys() & self._written
-            if condition.lasting and changing:
+            if condition.judged_once and changing:
                 yield f"{where}: judged once, but {', '.join(sorted(changing))} changes"
 
 

@@ -331,7 +331,7 @@ class Session(Messages):
         self.end_pass()
         text = "".join(line + "\n" for line in lines)
         self.write(text)
-        keep = not (options.dump or self.diagnostics.items or services.momentary)
+        keep = not (options.dump or self.diagnostics.items or services.listing_expires)
         if lines and keep:
             from stapy.cache import results
 

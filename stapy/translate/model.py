@@ -255,7 +255,9 @@ def _tests(unit: Unit) -> list[tuple[str, p.Condition]]:
 def _is_rearmed(program: p.Program) -> bool:
     """True when there are probes that can be disarmed, and armed again, while the script runs."""
     return any(
-        probe.family != "begin_end" and probe.condition is not None and not probe.condition.lasting
+        probe.family != "begin_end"
+        and probe.condition is not None
+        and not probe.condition.judged_once
         for probe in program.probes
     )
 

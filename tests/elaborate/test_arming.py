@@ -105,5 +105,5 @@ def test_what_nobody_changes_is_judged_once(written: str, lasting: bool) -> None
     made = program(
         f"global a, b = 2 probe begin {{ {written} = 1; println(b) }} {TIMER} (a) {{ println(1) }}"
     )
-    assert [one.lasting for one in made.conditions] == [lasting]
+    assert [one.judged_once for one in made.conditions] == [lasting]
     assert any(handler.conditions for handler in made.handlers) is not lasting

@@ -148,7 +148,7 @@ def set_on(item: Callable[[Program], Any], field: str, value: Any) -> Callable[[
 
 
 def lasting(program: Program) -> None:
-    program.conditions[0].lasting = True
+    program.conditions[0].judged_once = True
 
 
 def changing_condition(program: Program) -> None:

@@ -144,7 +144,7 @@ class UserFile:
         return None if row is None else address - row.address + row.offset
 
     def code_offset(self, address: int) -> int | None:
-        """The same of an address of code; None when it is not in an executable segment."""
+        """Where an address of code is in the file; None when no executable segment has it."""
         row = self._load(address)
         if row is None or not row.flags & PF_X:
             return None

@@ -24,9 +24,9 @@ def leave_out(
     kept: list[LoweredProbe] = []
     dropped: list[LoweredProbe] = []
     for raw in probes:
-        spare = all(getattr(match.site, "spare", False) for match in raw.matches)
-        values = raw.slots.values if spare and raw.slots is not None else []
-        trees = [raw.body, *values] if spare else []
+        clones = all(getattr(match.site, "unasked_clone", False) for match in raw.matches)
+        values = raw.slots.values if clones and raw.slots is not None else []
+        trees = [raw.body, *values] if clones else []
         useless = any(isinstance(item, Pending) for tree in trees for item in walk(tree))
         (dropped if useless else kept).append(raw)
     if not kept:

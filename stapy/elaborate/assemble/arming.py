@@ -43,7 +43,7 @@ class Conditions:
     def share(self, test: p.Expr | None, found: Access) -> bool:
         """True when ``found`` has a global of a test that may change."""
         condition = self.of(test)
-        if condition is None or condition.lasting:
+        if condition is None or condition.judged_once:
             return False
         reads = next(reads for one, reads in self._reads if one is condition)
         used = found.reads.keys() | found.writes.keys() | found.inserts.keys()

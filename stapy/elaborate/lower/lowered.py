@@ -26,7 +26,7 @@ class LoweredProbe(Record):
     locals: dict[str, p.Variable]
     slots: EntrySlots | None = None
     condition: p.Expr | None = None
-    anywhere: bool = False  # the body means the same wherever it runs
+    means_the_same_everywhere: bool = False  # its body does
 
 
 class Dropped(Record):

@@ -121,7 +121,7 @@ class Resolver:
             groups.setdefault(key, (scope, []))[1].append(match)
         for scope, matches in groups.values():
             raw = self._handler(derived, scope, matches)
-            raw.anywhere = not context and not derived.conditions
+            raw.means_the_same_everywhere = not context and not derived.conditions
             self.probes.append(raw)
 
     def _repeats(self, derived: Derived) -> bool:
@@ -129,7 +129,7 @@ class Resolver:
 
         An alias for a system call stands for two or three functions.
         """
-        if not self.probes or not self.probes[-1].anywhere or derived.conditions:
+        if not self.probes or not self.probes[-1].means_the_same_everywhere or derived.conditions:
             return False
         last = self.probes[-1].derived
         return (

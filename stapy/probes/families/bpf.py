@@ -205,7 +205,7 @@ def _running(site: BpfSite, component: PointComponent, services: Services) -> li
 
     from stapy.kernel import bpf
 
-    services.momentary = True
+    services.listing_expires = True
     try:
         if services.kernel is None:
             raise bpf.Unknown("which kernel is meant is not known")

@@ -258,7 +258,7 @@ def _absolute(
     if file is not head.file:
         head = Head(head.shown, file, None, head.pid)
         table = services.debuginfo.programs.functions(file)
-    services.momentary = True  # where things are in a process is of this one
+    services.listing_expires = True  # where things are in a process is of this one
     return _statement(point, target, address, table, head)
 
 

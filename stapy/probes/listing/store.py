@@ -51,7 +51,7 @@ class Opened:
 
 
 class Stored:
-    """The same for modules whose catalogues were stored together."""
+    """Modules whose catalogues were stored together: answers what `Opened` does, and opens none."""
 
     def __init__(self, data: Buffer) -> None:
         parts = pack.decode(data)
@@ -73,22 +73,22 @@ class Stored:
         self._starts = starts
 
     def names(self) -> Iterable[str | None]:
-        """See `Opened`."""
+        """List the modules."""
         return self._places
 
     def _content(self, number: int) -> memoryview:
         return self._contents[self._starts[number] : self._starts[number + 1]]
 
     def functions(self, unit: str | None) -> Names | None:
-        """See `Opened`."""
+        """Give what BTF and symbols told of a module."""
         return catalogue.Names(self._content(self._places[unit or ""]))
 
     def has_dwarf(self, unit: str | None, download: bool) -> bool:
-        """See `Opened`."""
+        """Tell whether there was DWARF of a module."""
         return len(self._content(self._places[unit or ""] + 1)) > 0
 
     def lines(self, unit: str | None, download: bool) -> Lines | None:
-        """See `Opened`."""
+        """Give what DWARF told of a module."""
         return catalogue.Lines(self._content(self._places[unit or ""] + 1))
 
 

@@ -35,7 +35,7 @@ class Value(Record):
         return self.text if self.level >= level else f"({self.text})"
 
     def as_wide(self) -> Value:
-        """The same with the C type s64."""
+        """Convert to the C type s64, where the value is narrower."""
         if self.wide:
             return self
         return Value(f"(s64){self.at(UNARY)}", UNARY, self.reads, self.fleeting, True)

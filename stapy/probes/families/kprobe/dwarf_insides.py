@@ -90,13 +90,13 @@ class _Matches:
         self.refused = ""
 
     def add(self, place: CodePlace, texts: dict[str, str], callers: Frames) -> None:
-        """One place; ``texts`` are printed for the components of those names."""
+        """Add a place; ``texts`` are printed for the components of those names."""
         if place.module is not None:
             texts.setdefault("module", f"module({quote(place.module)})")
         self.add_site(self.services.debuginfo.site_at(place), texts, callers)
 
     def add_site(self, site: FunctionSite, texts: dict[str, str], callers: Frames) -> None:
-        """The same of a site, which may be one that DWARF does not know."""
+        """Add a site, known to DWARF or not; ``texts`` are printed for its components."""
         text = ".".join(texts.get(c.name) or print_component(c) for c in self.point.components)
         where = (site.name, site.module) if site.place is None else site.place.address
         key = where, text, str(callers)

@@ -150,7 +150,7 @@ def _matches(
 
 
 def _behind_prologue(site: FunctionSite, services: Services) -> FunctionSite:
-    """The same function, probed where its frame is set up (-P)."""
+    """Move the site of a function to where its frame is set up (-P)."""
     from stapy.debuginfo.dwarf.query.labels import behind_prologue
 
     info, place = services.debuginfo, site.place

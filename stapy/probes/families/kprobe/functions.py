@@ -148,7 +148,7 @@ class Kprobe:
                 item.name, item.module, 0, 0, is_return, maxactive, item.type, item.source
             )
             site.doubt = "" if wild else item.ambiguity
-            site.spare = wild and item.type is None and "." in item.name
+            site.unasked_clone = wild and item.type is None and "." in item.name
             shown = item.name
             if by_dwarf:
                 shown = places.declared(item.name, item.module, services)
@@ -252,11 +252,11 @@ class Kprobe:
             groups: dict[str, list[str]] = {"$$parms": [], "$$vars": [], "$$locals": []}
             return TargetScope(
                 where,
-                groups=groups | {"$$return": ["$return"]} if site.spare else {},
+                groups=groups | {"$$return": ["$return"]} if site.unasked_clone else {},
                 is_return=site.is_return,
                 missing=f"nothing is known about the parameters of {what}",
                 hint=services.debuginfo.missing_hint("locals") if site.symbol else "",
-                key="spare" if site.spare else "untyped",
+                key="spare" if site.unasked_clone else "untyped",
             )
         params = {v.name: v for v in abi.parameters(type)}
         names = list(params)

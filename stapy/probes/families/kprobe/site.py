@@ -23,7 +23,7 @@ class KprobeSite(Record):
     ``place`` is set when DWARF told the address.  ``callers`` are the return
     addresses that must be on the stack, the innermost frame's first: each counts
     from the place itself (""), or from a symbol of another module ("module:symbol").
-    ``spare`` is a copy made by the compiler that a wildcard matched: of no use to a
+    ``unasked_clone`` is a copy made by the compiler that a wildcard matched: of no use to a
     script that wants its variables.  ``doubt`` says why ``type`` may be another function's.
     """
 
@@ -37,7 +37,7 @@ class KprobeSite(Record):
     source: str = ""
     place: CodePlace | None = None
     callers: Frames = new(list)
-    spare: bool = False
+    unasked_clone: bool = False
     doubt: str = ""
 
 
