@@ -50,11 +50,11 @@ class Debuginfo(KernelUnits):
         super().__init__(kernel, cache, diagnostics)
         # Compiles what a cast names as headers; set by who can do that.
         self.headers: Callable[[str], Path | None] | None = None
+        self.programs = Programs(cache, self.warn)
         self._functions = Functions(self)
         self._files = DebugFiles(self)
-        self._types = TypeLookup(self, self._files, self._compiled)
+        self._types = TypeLookup(self, self._files, self._compiled, self.programs.dwarf_at)
         self._tracepoints = Tracepoints(self)
-        self.programs = Programs(cache, self.warn)
 
     def _compiled(self, headers: str) -> Path | None:
         """Compile headers for their types."""

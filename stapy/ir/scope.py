@@ -34,6 +34,7 @@ class TargetVariable(Record):
     gaps: list[tuple[int, int]] = new(list)
     behind: Callable[[], TargetVariable | str] | None = None
     behind_offset: int = 0
+    user: bool = False  # in the memory of the program, and so is what a pointer points to
 
 
 class TargetScope(Record):
@@ -44,6 +45,8 @@ class TargetScope(Record):
     scope at function entry for a return probe.  ``missing`` says why other
     variables cannot be had ("…needs debuginfo") and ``hint`` what to do; ``doubt``
     why those that there are may be another function's.
+
+    ``user`` says that all of it is in a program's memory.
 
     ``deeper`` gives the scope of the same place by a rung that costs more;
     ``outside``, which only the deepest has, gives type and address of a variable
@@ -64,6 +67,9 @@ class TargetScope(Record):
     key: str = ""  # sites with one key have equal variables
     deeper: Callable[[], TargetScope | None] | None = None
     outside: Callable[[str], tuple[CType, Expr] | None] | None = None
+    user: bool = False  # a place of a user program: ``module`` is its file
+    # Of a user program: the same for all of its variables, ``name`` or ``name@file``.
+    everywhere: Callable[[str], tuple[CType, Expr] | None] | None = None
 
     def whole(self) -> TargetScope:
         """What the deepest rung knows of this place, this scope itself when it is that."""

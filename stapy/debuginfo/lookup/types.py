@@ -25,15 +25,21 @@ _STANDARD: dict[str, c.CType] = {
 class TypeLookup:
     """Answers for `Debuginfo`, whose methods of the same names say what is asked.
 
-    ``modules`` may name headers to be compiled, too: ``kernel<linux/fs.h>``.
+    ``modules`` may name headers to be compiled, too: ``kernel<linux/fs.h>``, and programs by
+    their paths.
     """
 
     def __init__(
-        self, units: KernelUnits, files: DebugFiles, compiled: Callable[[str], Path | None]
+        self,
+        units: KernelUnits,
+        files: DebugFiles,
+        compiled: Callable[[str], Path | None],
+        programs: Callable[[str], DwarfFile | None],
     ) -> None:
         self._units = units
         self._files = files
         self._compiled = compiled
+        self._programs = programs
         self._header_types: dict[str, DwarfFile | None] = {}
 
     def _btfs(self, modules: list[str]) -> Iterator[Btf]:
@@ -51,6 +57,12 @@ class TypeLookup:
         found = self._type_of_headers(name, users) if users else None
         if found is not None:
             return found
+        for path in modules:
+            program = self._programs(path) if path.startswith("/") else None
+            found = self._units.safe(None, program.type, name) if program is not None else None
+            if found is not None:
+                return found
+        modules = [module for module in modules if not module.startswith("/")]
         declared: c.CType | None = None
         for btf in self._btfs(modules):
             found = self._units.safe(None, btf.type, name)
@@ -90,9 +102,16 @@ class TypeLookup:
         It has all, anonymous ones too.  DWARF is asked about modules that were built
         without it, as out of tree; it is no index, and too slow for a whole kernel.
         """
+        value: int | None = None
+        for path in modules:
+            program = self._programs(path) if path.startswith("/") else None
+            if program is not None:
+                value = self._units.safe(None, program.enumerator, name)
+            if value is not None:
+                return value
+        modules = [module for module in modules if not module.startswith("/")]
         for unit in dict.fromkeys((*modules, None)):
             loaded = self._units.module(unit) if unit is not None else self._units.loaded
-            value: int | None = None
             if loaded is not None and loaded.btf is not None:
                 value = self._units.safe(None, loaded.btf.enumerator, name)
             elif unit is not None:

@@ -11,6 +11,7 @@ would have said is left out.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.user.file import UserFile, UserFileError
 
 if TYPE_CHECKING:
+    from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
     from stapy.debuginfo.user.sdt import Mark
     from stapy.debuginfo.user.symbols import FunctionTable
 
@@ -35,6 +37,7 @@ class Programs:
         self._debug_files: dict[Path, Path | None] = {}
         self._asked_servers: set[Path] = set()
         self._functions: dict[tuple[Path, Path | None], FunctionTable] = {}
+        self._dwarf: dict[tuple[Path, Path | None], DwarfFile | None] = {}
         self._marks: dict[Path, list[Mark]] = {}
 
     def warn(self, text: str) -> None:
@@ -95,6 +98,28 @@ class Programs:
                 found = symbols.nothing(file)
             self._functions[file.path, debug] = found
         return found
+
+    def dwarf(self, file: UserFile, *, download: bool = True) -> DwarfFile | None:
+        """Open the debug information of a file; None when there is none."""
+        debug = self.debug_file(file, download=download)
+        if (file.path, debug) not in self._dwarf:
+            from stapy.debuginfo.dwarf.query.opener import open_first
+            from stapy.terminal import progress
+
+            paths = [path for path in (debug, file.path) if path is not None]
+            found, problems = open_first(paths, file.build_id, None, self._cache, progress.tell)
+            for problem in problems:
+                self.warn(problem)
+            self._dwarf[file.path, debug] = found
+        return self._dwarf[file.path, debug]
+
+    def dwarf_at(self, path: str) -> DwarfFile | None:
+        """Open that of a path, for questions about types; None also for what is no program."""
+        try:
+            return self.dwarf(self.open(os.path.realpath(path)))
+        except UserFileError as error:
+            self.warn(str(error))
+            return None
 
     def marks(self, file: UserFile) -> list[Mark]:
         """List the marks of a file."""

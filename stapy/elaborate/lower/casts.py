@@ -82,8 +82,8 @@ def cast_place(low: Context, node: n.Cast) -> Place | p.Expr:
     type = _named_type(low, node.type, node.module)
     if type is None:
         return _missing_type(low, node.type, node.module, node.span)
-    user = _user_value(low, value)
     modules = modules_of(low, node.module)
+    user = _user_value(low, value) or _is_of_program(low, node.type, modules)
     if isinstance(ctypes.strip(type), (ctypes.Pointer, ctypes.Array)) and not node.type.endswith(
         "*"
     ):
@@ -93,6 +93,17 @@ def cast_place(low: Context, node: n.Cast) -> Place | p.Expr:
     if node.type.rstrip().endswith("*"):
         return Place(type, value, user=user, writable=True, modules=modules)
     return Place(ctypes.Pointer(type, user=user), value, user=user, writable=True, modules=modules)
+
+
+def _is_of_program(low: Context, name: str, modules: list[str]) -> bool:
+    """True for a type that a user program's file gives: its values are in that memory."""
+    bare = name.strip().rstrip("* ")
+    info = low.services.debuginfo
+    for path in modules:
+        dwarf = info.programs.dwarf_at(path) if path.startswith("/") else None
+        if dwarf is not None and info.safe(None, dwarf.type, bare) is not None:
+            return True
+    return False
 
 
 def _user_value(low: Context, value: p.Expr) -> bool:

@@ -56,6 +56,7 @@ def place_of(variable: TargetVariable) -> Place:
         variable.value,
         variable.address,
         variable.parts,
+        user=variable.user,
         writable=variable.writable or variable.address is not None,
         gaps=variable.gaps,
         behind=variable.behind,
@@ -133,7 +134,7 @@ def rvalue(low: Context, place: Place, span: Span) -> p.Expr:
         return _not_here(low, span, note, hint)
     if place.value is not None:
         result = _located(place.value, span)
-        low.values.remember(result, place.type)
+        low.values.remember(result, _seen(place))
         return result
     if place.parts:
         if _in_gap(place):
@@ -142,8 +143,16 @@ def rvalue(low: Context, place: Place, span: Span) -> p.Expr:
     else:
         assert place.address is not None
         result = _located(_load(place, type, span), span)
-    low.values.remember(result, place.type)
+    low.values.remember(result, _seen(place))
     return result
+
+
+def _seen(place: Place) -> ctypes.CType:
+    """The type of a value: a pointer that a program has points to its memory."""
+    type = ctypes.strip(place.type)
+    if place.user and isinstance(type, ctypes.Pointer) and not is_user(place.type):
+        return ctypes.Pointer(type.target, user=True)
+    return place.type
 
 
 def _located(value: p.Expr, span: Span) -> p.Expr:

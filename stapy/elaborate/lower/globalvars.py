@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from stapy.diagnostics.suggest import listed
@@ -30,7 +31,9 @@ def local_of(low: Context, node: n.AtVar) -> n.Target | None:
 def of_unit(scope: TargetScope, name: str) -> Place | None:
     """A global or static variable that the source of the probed function sees."""
     found = scope.outside(name) if scope.outside is not None else None
-    return None if found is None else Place(found[0], None, found[1], writable=True)
+    if found is None:
+        return None
+    return Place(found[0], None, found[1], user=scope.user, writable=True)
 
 
 def var_place(low: Context, node: n.AtVar) -> Place | p.Expr:
@@ -46,11 +49,26 @@ def var_place(low: Context, node: n.AtVar) -> Place | p.Expr:
         if place is not None:
             return place
     for module in modules:
+        if module is not None and module.startswith("/"):
+            place = _of_program(scope, node.name, module)
+            if place is not None:
+                return place
+            continue
         found = global_variable(node.name, module, low.services)
         if found is not None:
             home = [module] if module is not None else []
             return Place(found[0], None, found[1], writable=True, modules=home)
     return _missing(low, node, [m for m in modules if info.dwarf_of(m) is None], modules)
+
+
+def _of_program(scope: TargetScope | None, name: str, path: str) -> Place | None:
+    """A variable of the program's file that the probe is in: there it is known where that lies."""
+    if scope is None or scope.everywhere is None or scope.module != os.path.realpath(path):
+        return None
+    found = scope.everywhere(name)
+    if found is None:
+        return None
+    return Place(found[0], None, found[1], user=True, writable=True, modules=[scope.module])
 
 
 def _missing(

@@ -96,9 +96,13 @@ class Uprobe:
         return matches
 
     def scope(self, site: UprobeSite, services: Services) -> TargetScope:
-        """No variables: tables of symbols have none."""
+        """Variables by debug information; tables of symbols have none."""
         from stapy.ir.scope import TargetScope
+        from stapy.probes.values import programs as variables
 
+        known = variables.scope(site.file, site.address, site.is_return, services)
+        if known is not None:
+            return known
         groups: dict[str, list[str]] = {"$$parms": [], "$$vars": [], "$$locals": []}
         if site.is_return:
             groups["$$return"] = []

@@ -121,6 +121,10 @@ class Caller(Here):
         super().__init__(place, inner.dwarf)
         self._inner = inner
 
+    def address_of(self, address: int) -> Expr:
+        """An address of the debug file."""
+        return self._inner.address_of(address)
+
     def register(self, number: int) -> Expr:
         """A register by its DWARF number; those that calls may change are gone."""
         if number == _STACK_POINTER:

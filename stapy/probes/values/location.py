@@ -33,12 +33,17 @@ if TYPE_CHECKING:
 _MAX_BYTES = 4096  # of a value that is nowhere in memory
 
 
-def describe(variable: Variable, place: CodePlace, dwarf: DwarfFile) -> TargetVariable:
-    """A variable at a place; `Unavailable` when it cannot be had there."""
+def describe(
+    variable: Variable, place: CodePlace, dwarf: DwarfFile, here: Here | None = None
+) -> TargetVariable:
+    """A variable at a place; `Unavailable` when it cannot be had there.
+
+    ``here`` is the call that the place is in, if it is not one of the kernel.
+    """
     name, type, ops = "$" + variable.name, variable.type, variable.ops
     if not ops:
         raise Unavailable
-    machine = Machine(Here(place, dwarf))
+    machine = Machine(here or Here(place, dwarf))
     if any(op.name == "piece" for op in ops):
         return _in_pieces(name, type, ops, machine)
     scalar = not isinstance(ctypes.strip(type), (ctypes.Struct, ctypes.Array))
@@ -55,7 +60,7 @@ def describe(variable: Variable, place: CodePlace, dwarf: DwarfFile) -> TargetVa
     if len(ops) == 1 and ops[0].name == "bytes":
         return _in_pieces(name, type, ops, machine)
     if len(ops) == 1 and ops[0].name == "implicit_pointer":
-        return _pointing(name, type, ops[0], place, dwarf)
+        return _pointing(name, type, ops[0], place, dwarf, here)
     result, is_value = machine.run(ops)
     if not is_value:
         return TargetVariable(name, type, None, result)
@@ -67,14 +72,19 @@ def describe(variable: Variable, place: CodePlace, dwarf: DwarfFile) -> TargetVa
 
 
 def _pointing(
-    name: str, type: ctypes.CType, op: Op, place: CodePlace, dwarf: DwarfFile
+    name: str,
+    type: ctypes.CType,
+    op: Op,
+    place: CodePlace,
+    dwarf: DwarfFile,
+    here: Here | None,
 ) -> TargetVariable:
     """A pointer that the compiler has replaced by what it points to."""
 
     def behind() -> TargetVariable | str:
         try:
             variable = dwarf.pointed_to(op.first, place)
-            return describe(variable, place, dwarf)
+            return describe(variable, place, dwarf, here)
         except (Unavailable, DebuginfoError) as error:
             return str(error) or "the compiler has optimised out what it points to"
 

@@ -1,0 +1,205 @@
+"""Variables at places of user programs, by the debug information of their files.
+
+They are described as those of the kernel are; what makes them a program's is that registers
+are those of the hit, memory is the process's, and addresses are moved as far as it was.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from stapy.debuginfo import ctypes
+from stapy.debuginfo.errors import DebuginfoError
+from stapy.debuginfo.symbols.clones import is_clone
+from stapy.diagnostics import NOWHERE
+from stapy.ir.program import LONG, ContextValue, Expr, MemoryRead
+from stapy.ir.scope import TargetScope, TargetVariable
+from stapy.ir.walk import walk
+from stapy.probes import abi
+from stapy.probes.values.frames import Here
+from stapy.probes.values.location import describe
+from stapy.probes.values.numbers import Unavailable, add
+from stapy.probes.values.operands import moved, of_program
+from stapy.record import replace
+
+if TYPE_CHECKING:
+    from stapy.debuginfo.dwarf.query.answers import CodePlace
+    from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
+    from stapy.debuginfo.user.file import UserFile
+    from stapy.services import Services
+
+_ARGUMENTS = (5, 4, 1, 2, 8, 9)  # DWARF numbers of the registers that take arguments
+_RESULT, _STACK = 0, 7
+_WORD = 8
+
+
+class _InProgram(Here):
+    """The call that a probe of a program is in."""
+
+    def __init__(self, place: CodePlace, dwarf: DwarfFile, address: int) -> None:
+        super().__init__(place, dwarf)
+        self._probe = address
+
+    def address_of(self, address: int) -> Expr:
+        """An address of the debug file."""
+        return moved(address, self._probe)
+
+    def at_entry(self, number: int) -> Expr:
+        """What a register had when the function was entered."""
+        if not self.place.exact:
+            raise Unavailable("the register that it came in has another value by now")
+        return self.register(number)
+
+
+def scope(file: UserFile, address: int, is_return: bool, services: Services) -> TargetScope | None:
+    """What ``$name`` means at a place of a file; None without debug information of that place."""
+    dwarf = services.debuginfo.programs.dwarf(file)
+    if dwarf is None:
+        return None
+    place: CodePlace | None = services.debuginfo.safe(None, place_at, dwarf, address)
+    if place is None:
+        return None
+    found = _entry_scope(file, place, dwarf, address, services)
+    return _return_scope(found, place, dwarf, services) if is_return else found
+
+
+def place_at(dwarf: DwarfFile, address: int) -> CodePlace | None:
+    """What DWARF knows of an address."""
+    from stapy.debuginfo.dwarf.query.addresses import statement_at
+
+    row = dwarf.index.function_at(address)
+    for site in row.sites if row is not None else ():
+        if row is not None and site.pc == address and not site.inlined:
+            return dwarf.place(row, site, address, row.line)
+    found = statement_at(dwarf, address)
+    if found is None:
+        return None
+    place: CodePlace = replace(found.place, address=address, exact=False)
+    return place
+
+
+def _entry_scope(
+    file: UserFile, place: CodePlace, dwarf: DwarfFile, address: int, services: Services
+) -> TargetScope:
+    here = _InProgram(place, dwarf, address)
+    variables: dict[str, TargetVariable] = {}
+    unavailable: dict[str, Any] = {}
+    parameters: list[str] = []
+    locals_: list[str] = []
+    missing = f"these are the variables of '{place.function}'"
+    try:
+        passed = _passed(place, dwarf)
+        for variable in dwarf.variables(place):
+            name = "$" + variable.name
+            (parameters if variable.parameter else locals_).append(name)
+            if variable.parameter and name in passed:
+                variables[name] = in_program(passed[name])
+                continue
+            try:
+                variables[name] = in_program(describe(variable, place, dwarf, here))
+            except Unavailable as error:
+                text = str(error) or "the compiler has optimised it out"
+                unavailable[name] = lambda text=text: text
+    except DebuginfoError as error:  # what was read before the damage is good
+        missing = str(error)
+
+    def outside(name: str) -> tuple[ctypes.CType, Expr] | None:
+        return _moved(services.debuginfo.safe(None, dwarf.unit_variable, place.entry, name))
+
+    def everywhere(name: str) -> tuple[ctypes.CType, Expr] | None:
+        plain, _, where = name.partition("@")
+        return _moved(services.debuginfo.safe(None, dwarf.global_variable, plain, where))
+
+    def _moved(found: tuple[ctypes.CType, int] | None) -> tuple[ctypes.CType, Expr] | None:
+        return None if found is None else (found[0], moved(found[1], address))
+
+    return TargetScope(
+        str(file.path),
+        variables,
+        {"$$parms": parameters, "$$locals": locals_, "$$vars": parameters + locals_},
+        missing=missing,
+        key=f"user:{file.path}:{address:#x}",
+        unavailable=unavailable,
+        outside=outside,
+        user=True,
+        everywhere=everywhere,
+    )
+
+
+def _passed(place: CodePlace, dwarf: DwarfFile) -> dict[str, TargetVariable]:
+    """Parameters where callers put them.
+
+    Debug information tells of a function's entry what holds behind it: without optimisation,
+    places on the stack where nothing was stored yet; with it, values that were changed
+    without an instruction.  Of a copy that the compiler made only it knows the parameters.
+    """
+    if not place.exact or is_clone(place.symbol):
+        return {}
+    return {row.name: row for row in abi.parameters(dwarf.prototype(place))}
+
+
+def _return_scope(
+    entry: TargetScope, place: CodePlace, dwarf: DwarfFile, services: Services
+) -> TargetScope:
+    prototype = services.debuginfo.safe(None, dwarf.prototype, place)
+    result = abi.result(prototype) if prototype is not None else None
+    own = {"$return": in_program(result)} if result is not None else {}
+    names = entry.groups["$$parms"]
+    return TargetScope(
+        entry.module,
+        own,
+        {"$$return": list(own), "$$vars": [*names, *own], "$$parms": names, "$$locals": []},
+        entry=entry,
+        is_return=True,
+        missing=entry.missing,
+        key=f"{entry.key}:return",
+        unavailable=entry.unavailable,
+        user=True,
+        everywhere=entry.everywhere,
+    )
+
+
+# --- from the kernel's terms to the program's --------------------------------
+
+
+def in_program(variable: TargetVariable) -> TargetVariable:
+    """A variable with the registers and the memory of the program."""
+    behind = variable.behind
+    if behind is not None:
+        inner = behind
+
+        def behind() -> TargetVariable | str:
+            found = inner()
+            return found if isinstance(found, str) else in_program(found)
+
+    result: TargetVariable = replace(
+        variable,
+        value=_expression(variable.value),
+        address=_expression(variable.address),
+        parts=[part for part in map(_expression, variable.parts) if part is not None],
+        behind=behind,
+        user=True,
+    )
+    return result
+
+
+def _expression(value: Expr | None) -> Expr | None:
+    if isinstance(value, ContextValue) and value.name == "stack_arg":
+        address = add(of_program(_STACK), _WORD * (value.index + 1))
+        return MemoryRead(NOWHERE, LONG, address, value.size, value.signed, True)
+    for node in walk(value) if value is not None else ():
+        if isinstance(node, MemoryRead):
+            node.user = True
+        elif isinstance(node, ContextValue):
+            _register(node)
+    return value
+
+
+def _register(node: ContextValue) -> None:
+    if node.name == "arg":
+        node.index = _ARGUMENTS[node.index]
+    elif node.name == "return":
+        node.index = _RESULT
+    elif node.name != "register":
+        return
+    node.name = "program_register"
