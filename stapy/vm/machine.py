@@ -93,6 +93,11 @@ class Machine:
             self._processes.close()
             self._processes = None
 
+    def nmi(self) -> None:
+        """Send an NMI to the guest, which must not take it for a reason to panic."""
+        if self._processes:
+            self._processes.nmi()
+
     @property
     def share(self) -> Path:
         """A folder of the host that the guest sees as `SHARE` and may write to."""

@@ -217,10 +217,14 @@ class Processes:
         """True while the emulator runs."""
         return self.qemu.poll() is None
 
+    def nmi(self) -> None:
+        """Send an NMI to the first processor."""
+        self.monitor.sendall(b"nmi\n")
+
     def interrupt(self) -> None:
         """Send an NMI, at which the guest panics and prints what each CPU was doing."""
         try:
-            self.monitor.sendall(b"nmi\n")
+            self.nmi()
             self.qemu.wait(8)
         except (OSError, subprocess.TimeoutExpired):
             pass

@@ -1,11 +1,12 @@
 """Probes on what a handler itself runs: refused, or skipped and counted, never a hang.
 
-Not tested, for an emulated machine has none: NMIs in the middle of a handler.
+NMIs come from the emulator's monitor, many of them in the middle of a handler.
 """
 
 from __future__ import annotations
 
 import re
+import threading
 from pathlib import Path
 
 import pytest
@@ -163,3 +164,46 @@ def test_the_consumer_is_traced(pair: Machine, tmp_path: Path) -> None:
     lines, _ = shell(pair, {"chase": built.module}, "$run $chase >out; tail -n 1 out; wc -l <out")
     assert lines[0] == "end"
     assert 10 < int(lines[1]) < 200_000
+
+
+NMI = (
+    HANDLER.replace("hits=%d", "hits=%d nmis=%d").replace("hits) }", "hits, nmis) }")
+    + """
+global nmis, by_nmi[50]
+probe timer.ms(20) { for (i = 0; i < 5; i++) work() }
+probe kernel.trace("nmi_handler") { nmis++; by_nmi[nmis % 40] <<< nmis; work() }
+"""
+)
+
+
+def test_nmis_in_the_middle_of_handlers(release: str, tmp_path: Path) -> None:
+    """Their own probes are skipped while a handler runs, and run when none does."""
+    script = tmp_path / "nmi.stp"
+    script.write_text(NMI)
+    words = [str(script), *OPTIONS]
+    built = build(release, words, tmp_path)
+    assert built.module is not None, built.stderr
+    over = threading.Event()
+    with Machine(release) as guest:
+        quiet = guest.run(["/bin/sh", "-c", "echo 0 > /proc/sys/kernel/unknown_nmi_panic"])
+        assert quiet.status == 0
+
+        def send() -> None:
+            while not over.wait(0.03):
+                guest.nmi()
+
+        sender = threading.Thread(target=send)
+        sender.start()
+        try:
+            result = run_built(guest, built, words, 120.0)
+        finally:
+            over.set()
+            sender.join()
+    found = re.search(r"^hits=(\d+) nmis=(\d+)$", result.stdout, re.MULTILINE)
+    told = (result.kind, result.stderr[-500:], result.stdout[-500:], result.dmesg[-500:])
+    assert found and result.kind == "exited", told
+    assert int(found[1]) > 100 and int(found[2]) > 10, found[0]
+    skipped = re.search(r"Skipped due to reentrancy: (\d+)", result.stderr)
+    assert skipped and int(skipped[1]) > 0, result.stderr
+    said = re.sub(r".*(Uhhuh\. NMI received|Dazed and confused).*\n?", "", result.dmesg)
+    assert not re.search(r"WARNING|BUG|Oops|INFO:|perf: interrupt", said), said[-3000:]
