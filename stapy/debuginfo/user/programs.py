@@ -60,9 +60,17 @@ class Programs:
         return found
 
     def files(self) -> list[Path]:
-        """List what answers depend on: the files asked about and their debug files."""
+        """List what answers depend on: the files asked about and their debug files.
+
+        Also where a debug file would be, were it installed: answers change when it comes.
+        """
+        from stapy.debuginfo.dwarf.files.paths import by_build_id, folders
+
         found = [Path(path) for path in self._files]
-        return found + [path for path in self._debug_files.values() if path is not None]
+        found += [path for path in self._debug_files.values() if path is not None]
+        ids = [row.build_id for row in self._files.values() if isinstance(row, UserFile)]
+        found += [path for folder in folders() for row in ids for path in by_build_id(folder, row)]
+        return list(dict.fromkeys(found))
 
     def debug_file(self, file: UserFile, *, download: bool = False) -> Path | None:
         """Find the separate debug file, on a server only with ``download``."""

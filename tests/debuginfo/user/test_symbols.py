@@ -109,6 +109,17 @@ def test_the_separate_debug_file_names_what_was_stripped(
     assert not warnings
 
 
+def test_answers_depend_on_a_debug_file_that_may_come(
+    programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SYSTEMTAP_DEBUGINFO_PATH", str(tmp_path / "debug"))
+    path = compiled(tmp_path, LIBRARY, "-shared", "-fPIC", "-Wl,--build-id", "-s")
+    file = programs.open(str(path))
+    programs.functions(file)
+    below = f"{file.build_id[:2]}/{file.build_id[2:]}.debug"
+    assert programs.files() == [path, tmp_path / "debug/.build-id" / below]
+
+
 def test_a_debug_file_of_another_build_is_left_out(
     programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, warnings: list[str]
 ) -> None:
