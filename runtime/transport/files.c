@@ -351,7 +351,7 @@ int stapy_files_create(void)
 	snprintf(name, sizeof(name), "stapy_%s", stapy_session.name);
 	directory = proc_mkdir(name, NULL);
 	if (!directory)
-		return -EEXIST;
+		return -ENOMEM;
 	if (!proc_create("control", 0600, directory, &control_ops) ||
 	    !proc_create("output", 0600, directory, &output_ops))
 		return -ENOMEM;
