@@ -5,19 +5,33 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from stapy.kernel.config import Config
 from stapy.kernel.release import is_line, newest_of
 from stapy.kernel.roots import OWN, inside, roots
 from stapy.paths import exists, is_dir, is_file
 from stapy.record import Record
 from stapy.vm.errors import VmError
 
+# What a kernel does besides its work when it watches itself, each memory access or each lock.
+_WATCHES = ("CONFIG_KASAN", "CONFIG_KCSAN", "CONFIG_PROVE_LOCKING")
+_SLOWER = 6  # by so much such a kernel is slower than those of distributions, at most
+
 
 class GuestKernel(Record):
-    """A bootable kernel: its release, image and folder of modules."""
+    """A bootable kernel: its release, image, folder of modules and configuration."""
 
     release: str
     image: Path
     modules: Path
+    config: Config
+
+    def watches(self) -> bool:
+        """Does it look for faults all the time? Such kernels are for whoever looks for some."""
+        return any(self.config.enabled(name) for name in _WATCHES)
+
+    def patience(self) -> int:
+        """By what the seconds are multiplied that others would get."""
+        return _SLOWER if self.watches() else 1
 
 
 def find(release: str, sysroot: str | None = None) -> GuestKernel:
@@ -37,7 +51,9 @@ def find(release: str, sysroot: str | None = None) -> GuestKernel:
             if not is_file(image):
                 continue
             if is_file(modules / "modules.dep"):
-                return GuestKernel(release, image, modules)
+                configs = [f"/boot/config-{release}", f"/lib/modules/{release}/config"]
+                config = Config([inside(root, place) for place in configs])
+                return GuestKernel(release, image, modules, config)
             hint = f"depmod -b {root} {release}"
     raise VmError(f"no kernel image for {release}, or no list of its modules", hint=hint)
 

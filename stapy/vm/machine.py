@@ -29,7 +29,7 @@ TIMEOUT = "timeout"
 COMPLAINED = "complained"
 
 BOOTS = 2  # tries: an emulated kernel crashes once in some hundred starts by itself
-BOOT_SECONDS = 90.0  # on a loaded machine; four on a quiet one
+BOOT_SECONDS = 90.0  # on a loaded machine; four on a quiet one; more if the kernel is slow
 DEAF_SECONDS = 30.0  # until a guest that does not even hear signals is given up
 SHARE = "/run/stapy/share"  # where the guest sees `Machine.share`
 _BLOCK = 1 << 16
@@ -135,7 +135,7 @@ class Machine:
         processes = self.start()
         if self._up:
             return processes
-        deadline = time.monotonic() + BOOT_SECONDS
+        deadline = time.monotonic() + BOOT_SECONDS * self.kernel.patience()
         try:
             for left in reversed(range(BOOTS)):
                 if self._hello(processes, deadline):
@@ -265,7 +265,8 @@ class Machine:
         port = processes.port
         port.setblocking(False)
         while True:
-            end = min(deadline, self._unheard + DEAF_SECONDS) if self._unheard else deadline
+            deaf = self._unheard + DEAF_SECONDS * self.kernel.patience()
+            end = min(deadline, deaf) if self._unheard else deadline
             left = end - time.monotonic()
             if left <= 0 or self._interrupts > 2:
                 return

@@ -95,7 +95,9 @@ def run_case(machine: Machine, case: Case, folder: Path, tally: Tally, debug: bo
         tally.differences.append(Difference(str(case.path), f"stapy refuses it\n{ours.stderr}"))
     else:
         texts = [
-            compared(guest.run_built(machine, theirs, words, case.timeout * harness.PATIENCE)),
+            compared(
+                guest.run_built(machine, theirs, words, case.timeout * harness.patience(machine))
+            ),
             compared(harness.run_built(machine, ours, words, case.timeout)),
         ]
         if texts[0] == texts[1]:

@@ -13,7 +13,7 @@ import pytest
 
 from stapy.run.options import RunOptions
 from stapy.vm.machine import EXITED, Machine, VmResult, consumer_command
-from tests.vm.harness import CONSUMER, PATIENCE, ROOT, build, run_script, tools
+from tests.vm.harness import CONSUMER, ROOT, build, patience, run_script, tools
 
 pytestmark = [pytest.mark.build, pytest.mark.vm]
 
@@ -52,7 +52,7 @@ def shell(guest: Machine, modules: dict[str, Path], text: str, **more: float) ->
     result = guest.run(
         ["sh", "-c", tools(guest) + RUN + places + text],
         cwd="/tmp",
-        timeout=more.get("t", 60) * PATIENCE,
+        timeout=more.get("t", 60) * patience(guest),
     )
     assert result.kind == EXITED, (result.kind, result.dmesg[-3000:], result.stderr)
     return result

@@ -127,6 +127,10 @@ def test_kernels_of_another_tree(tmp_path: Path) -> None:
     assert kernels.default_release(str(tmp_path)) == "6.1.0-56-x"
     found = kernels.find("6.12.1-x", str(tmp_path))
     assert found.modules == tmp_path / "lib/modules/6.12.1-x"
+    assert not found.watches() and found.patience() == 1
+    (tmp_path / "boot/config-6.12.1-x").write_text("CONFIG_KALLSYMS=y\nCONFIG_KASAN=y\n")
+    found = kernels.find("6.12.1-x", str(tmp_path))
+    assert found.watches() and found.patience() > 1
     (found.modules / "modules.dep").unlink()
     with pytest.raises(VmError, match="no list of its modules") as error:
         kernels.find("6.12.1-x", str(tmp_path))

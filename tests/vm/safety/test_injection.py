@@ -35,6 +35,7 @@ FAMILIES = {
     "perf": f"probe perf.sw.context_switches.sample(900000), timer.profile {COUNT}",
     "watchpoint": f'probe kernel.data("jiffies_64").write {COUNT}',
     "netfilter": f"probe netfilter.ip.local_out, netfilter.ip.local_in {COUNT}",
+    "processes": f"probe process.begin, process.end, process.thread.end, process.syscall {COUNT}",
     "conditions": f'global on probe timer.s(900) {{ on = !on }} '
     f'probe kernel.trace("sched_switch") if (on), kernel.function("vfs_read") if (on) {COUNT}',
 }  # fmt: skip
@@ -71,7 +72,9 @@ def test_memory_that_is_denied(
         modules |= make(release, tmp_path_factory.mktemp("modules"), **{family: words})
     program = Path(__file__).with_name("inject.py")
     text = f"{interpreter()} -IS {program} {phase} ${family} {ROUNDS}; echo probes=$(probes)"
-    lines, result = shell(pair, {family: modules[family]}, text, SECONDS)
+    # The kernel tells of memory that somebody wanted and did not get.
+    told = frozenset({"memory"})
+    lines, result = shell(pair, {family: modules[family]}, text, SECONDS, told)
     found = figures(lines)
     print(f"\n{found}, {result.seconds:.0f} s")
     assert len(lines) == len(found) == 5, (lines, result.stderr)
