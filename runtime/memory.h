@@ -21,13 +21,18 @@ int stapy_peek_user(void *to, unsigned long address, size_t size);
 /* Of the kernel, or of a user where the address is one. */
 int stapy_peek_any(void *to, unsigned long address, size_t size);
 
-/* A task that is nobody else's by any of its user ids. The caller holds RCU, or it is the current one. */
+/* A task that is nobody else's by any of its user ids. */
 static inline bool stapy_owns(struct task_struct *task)
 {
-	const struct cred *cred = __task_cred(task);
+	const struct cred *cred;
+	bool owned;
 
-	return uid_eq(cred->uid, stapy_session.owner) && uid_eq(cred->euid, stapy_session.owner) &&
-	       uid_eq(cred->suid, stapy_session.owner);
+	rcu_read_lock();
+	cred = __task_cred(task);
+	owned = uid_eq(cred->uid, stapy_session.owner) && uid_eq(cred->euid, stapy_session.owner) &&
+		uid_eq(cred->suid, stapy_session.owner);
+	rcu_read_unlock();
+	return owned;
 }
 
 /*
@@ -37,12 +42,8 @@ static inline bool stapy_owns(struct task_struct *task)
  */
 static inline bool stapy_is_myproc(void)
 {
-	bool owned;
-
-	rcu_read_lock();
-	owned = stapy_owns(current);
-	rcu_read_unlock();
-	return owned && (!current->mm || get_dumpable(current->mm) == SUID_DUMP_USER);
+	return stapy_owns(current) &&
+	       (!current->mm || get_dumpable(current->mm) == SUID_DUMP_USER);
 }
 
 /* False, with an error set, when it does not: for functions that are marked myproc-unprivileged. */
