@@ -8,14 +8,6 @@
 #define STAPY_COMPAT_UPROBES_H
 
 #include <linux/uprobes.h>
-#include <linux/version.h>
-
-#ifndef STAPY_HAVE_UPROBE_REGISTER_INODE	/* tests of the runtime know no facts of the kernel */
-#define STAPY_HAVE_UPROBE_REGISTER_INODE (LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0))
-#define STAPY_HAVE_UPROBE_FILTER_CONTEXT (LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0))
-#define STAPY_HAVE_UPROBE_UNREGISTER_NOSYNC (LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0))
-#define STAPY_HAVE_UPROBE_HANDLER_DATA (LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0))
-#endif
 
 /* A place that is armed for one consumer. */
 struct stapy_uprobe {
