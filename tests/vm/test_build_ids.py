@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from stapy.debuginfo.elf import ElfFile
-from stapy.translate.manifest import SECTION, decode, encode
+from stapy.run.elf import ModuleFile
+from stapy.translate.manifest import SECTION, encode
 from stapy.vm.machine import Machine
 from tests.vm.harness import build
 
@@ -78,9 +79,7 @@ def test_another_module_that_is_loaded(
 
 
 def test_another_kernel(guest: Machine, probing: Path, tmp_path: Path) -> None:
-    elf = ElfFile.open(probing)
-    manifest = decode(elf.read(SECTION) or b"")
-    assert manifest is not None
+    manifest = ModuleFile(str(probing)).manifest()
     known = manifest["build_ids"]["kernel"]
     assert len(known) == 40
     manifest["build_ids"]["kernel"] = "12" * 20
