@@ -27,6 +27,8 @@ struct scope {
 static struct scope scopes[STAPY_SCOPES];
 static unsigned int nr_scopes;
 static unsigned long *hierarchy;	/* the target of -c or -x and what it forked; NULL without */
+static pid_t root;			/* that target */
+static bool joining;			/* processes that are there are being judged */
 static const struct stapy_target_events *users[STAPY_TARGET_USERS];	/* families; NULL: none */
 
 /* --- membership --- */
@@ -123,6 +125,30 @@ static void set_files(pid_t group, u32 found)
 	for (unsigned int user_ = 0; user_ < ARRAY_SIZE(users); user_++) \
 		if ((events = READ_ONCE(users[user_])))
 
+static bool descends_from(struct task_struct *task, pid_t target)
+{
+	unsigned int depth;
+	bool found = false;
+
+	rcu_read_lock();
+	/* The first process has a parent of the number 0, which is its own. */
+	for (depth = 0; task->pid && depth < 1000 && !found; depth++) {
+		found = task->tgid == target;
+		task = rcu_dereference(task->real_parent);
+	}
+	rcu_read_unlock();
+	return found;
+}
+
+/* A child that came too late to be among those that are there; its parent may not be judged yet. */
+static void join_child(struct task_struct *parent, struct task_struct *child)
+{
+	if (hierarchy && descends_from(parent, root))
+		set_bit(child->tgid, hierarchy);
+	if (child->mm)
+		set_files(child->tgid, judge(stapy_exe_file(child->mm)));
+}
+
 static void STAPY_CALLBACK on_fork(void *unused, struct task_struct *parent,
 				   struct task_struct *child)
 {
@@ -136,6 +162,8 @@ static void STAPY_CALLBACK on_fork(void *unused, struct task_struct *parent,
 		for (i = 0; i < nr_scopes; i++)
 			set_member(scopes[i].members, child->tgid,
 				   heir && scopes[i].file && is_member(&scopes[i], parent->tgid));
+		if (unlikely(smp_load_acquire(&joining)) && heir)
+			join_child(parent, child);
 	}
 	FOR_EACH_USER(events)
 		if (events->fork)
@@ -262,22 +290,7 @@ static void take_in(struct task_struct *leader)
 	} while (found != before && turns++ < 8);
 }
 
-static bool descends_from(struct task_struct *task, pid_t target)
-{
-	unsigned int depth;
-	bool found = false;
-
-	rcu_read_lock();
-	/* The first process has a parent of the number 0, which is its own. */
-	for (depth = 0; task->pid && depth < 1000 && !found; depth++) {
-		found = task->tgid == target;
-		task = rcu_dereference(task->real_parent);
-	}
-	rcu_read_unlock();
-	return found;
-}
-
-static int take_in_all(pid_t target)
+static int take_in_all(void)
 {
 	unsigned int i, n;
 	struct task_struct **leaders = stapy_tasks_take(false, &n);
@@ -285,7 +298,7 @@ static int take_in_all(pid_t target)
 	if (!leaders)
 		return -ENOMEM;
 	for (i = 0; i < n; i++) {
-		if (hierarchy && descends_from(leaders[i], target))
+		if (hierarchy && descends_from(leaders[i], root))
 			set_bit(leaders[i]->tgid, hierarchy);
 		take_in(leaders[i]);
 		cond_resched();
@@ -384,10 +397,10 @@ static pid_t target_group(void)
 
 int stapy_targets_start(const struct stapy_target_events *events)
 {
-	pid_t target = stapy_session.target ? target_group() : 0;
 	unsigned int i;
 	int r = 0;
 
+	root = stapy_session.target ? target_group() : 0;
 	for (i = 0; users[i]; i++)
 		;
 	WRITE_ONCE(users[i], events);
@@ -395,6 +408,11 @@ int stapy_targets_start(const struct stapy_target_events *events)
 		hierarchy = stapy_alloc(1, MEMBER_BYTES);
 		r = hierarchy ? 0 : -ENOMEM;
 	}
+	/*
+	 * A child that is forked meanwhile takes over what its parent is known to be, which may be
+	 * nothing yet: until all are judged, each is judged by itself. Who misses this is listed.
+	 */
+	smp_store_mb(joining, true);
 	for_each_kernel_tracepoint(find_hook, NULL);
 	for (i = 0; i < ARRAY_SIZE(hooks) && !r; i++) {
 		if (hooks[i].armed)
@@ -403,10 +421,8 @@ int stapy_targets_start(const struct stapy_target_events *events)
 				  -ENOENT;
 		hooks[i].armed = !r;
 	}
-	r = r ?: take_in_all(target);
-	/* Twice: the parent of a child that came in the first turn is known in the second. */
-	if (!r && hierarchy)
-		r = take_in_all(target);
+	r = r ?: take_in_all();
+	smp_store_release(&joining, false);
 	if (r)
 		stapy_targets_stop(events);
 	return r;
