@@ -95,13 +95,22 @@ static unsigned int nr_started;
 int stapy_session_file(int fd, const char *name)
 {
 	unsigned int i;
-	int r = -EINVAL;
+	bool wanted = false;
+	int r = 0;
 
 	mutex_lock(&session_mutex);
-	for (i = 0; i < stapy_session.nr_families && r == -EINVAL; i++)
-		if (stapy_session.families[i].family->file)
-			r = stapy_state() == STAPY_LOADED ?
-				    stapy_session.families[i].family->file(fd, name) : -EBUSY;
+	if (stapy_state() != STAPY_LOADED)
+		r = -EBUSY;
+	for (i = 0; i < stapy_session.nr_families && !r; i++) {
+		const struct stapy_family_rows *f = &stapy_session.families[i];
+
+		if (!f->family->file)
+			continue;
+		wanted = true;
+		r = f->family->file(f->rows, f->count, fd, name);
+	}
+	if (!r && !wanted)
+		r = -EINVAL;
 	mutex_unlock(&session_mutex);
 	return r;
 }

@@ -30,11 +30,11 @@ struct stapy_family {
 	/* All families have started and the session runs; in the consumer's hands. May be NULL. */
 	void (*run)(void *rows, unsigned int count);
 	/*
-	 * The consumer has opened a file that points of this family name; before start. What is
-	 * held of it is let go by stop, or by release when the session never began. NULL: no
-	 * point names files.
+	 * The consumer has opened a file that points name, of this family or another; before start.
+	 * What is held of it is let go by stop, or by release when the session never began. NULL:
+	 * no point names files.
 	 */
-	int (*file)(int fd, const char *name);
+	int (*file)(void *rows, unsigned int count, int fd, const char *name);
 	void (*release)(void *rows, unsigned int count);
 };
 

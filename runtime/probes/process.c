@@ -562,9 +562,9 @@ static u64 missed(void *rows, unsigned int count)
 	return atomic_long_read(&errands_missed);
 }
 
-static int open_file(int fd, const char *name)
+static int open_file(void *rows, unsigned int count, int fd, const char *name)
 {
-	return stapy_user_file_add(fd, name);
+	return stapy_user_file_add(fd, name, false);
 }
 
 /* The module cannot go while an errand is out: then this is not the last time that we are called. */

@@ -22,6 +22,7 @@ struct place {
 	struct stapy_uprobe uprobe;
 	struct stapy_uprobe_row *entries, *returns;
 	bool everybody;			/* a row is meant for whoever comes */
+	u64 counter;			/* of a mark among them; or 0 */
 	int error;
 };
 
@@ -36,13 +37,18 @@ static __always_inline bool is_meant(const struct stapy_uprobe_row *row)
 	return row->scope < 0 || stapy_target_is(row->scope);
 }
 
+/* Unprivileged users see their own processes only. */
+static __always_inline bool is_shown(void)
+{
+	return likely(!stapy_session.limits.unprivileged) || stapy_is_myproc();
+}
+
 static __always_inline struct stapy_context *enter(const struct stapy_uprobe_row *row,
 						   struct pt_regs *regs, unsigned long address)
 {
 	struct stapy_context *c;
 
-	/* Unprivileged users see their own processes only. */
-	if (unlikely(stapy_session.limits.unprivileged) && !stapy_is_myproc())
+	if (!is_shown())
 		return NULL;
 	if (!stapy_hit_enter(&row->site, row->site.probe, STAPY_RUNNING, &c))
 		return NULL;
@@ -58,8 +64,10 @@ static void keep(const struct stapy_uprobe_row *row, struct pt_regs *regs)
 	struct stapy_context *c;
 
 	c = enter(row, regs, instruction_pointer(regs));
-	if (!c)
+	if (!c) {
+		stapy_kept_drop(row, user_stack_pointer(regs));
 		return;
+	}
 	kept = stapy_keep_entry(row, user_stack_pointer(regs));
 	if (kept) {
 		c->slots = kept->values;
@@ -100,21 +108,25 @@ STAPY_ON_UPROBE(on_entry, consumer, regs)
 		if (row->slot_bytes)
 			keep(row, regs);
 	}
-	return likely(meant) ? 0 : refuse(place);
+	return likely(meant) && is_shown() ? 0 : refuse(place);
 }
 
 static __always_inline void hit_return(const struct stapy_uprobe_row *row, unsigned long function,
 				       struct pt_regs *regs)
 {
+	/* The return address, which the call has popped, was at the entry's stack pointer. */
+	unsigned long frame = user_stack_pointer(regs) - sizeof(long);
 	struct stapy_kept *kept = NULL;
 	struct stapy_context *c;
 
 	c = enter(row, regs, function);
-	if (!c)
+	if (!c) {
+		if (row->slot_bytes)
+			stapy_kept_drop(row, frame);
 		return;
-	/* The return address, which the call has popped, was at the entry's stack pointer. */
+	}
 	if (row->slot_bytes)
-		kept = stapy_kept_entry(row, user_stack_pointer(regs) - sizeof(long));
+		kept = stapy_kept_entry(row, frame);
 	if (kept || !row->slot_bytes) {
 		c->is_return = true;
 		if (kept)
@@ -149,8 +161,34 @@ static bool has_some(const struct stapy_uprobe_row *row, struct mm_struct *mm)
 	return false;
 }
 
+/* Without an owner it is the one of whoever maps the file at this moment, or nobody's. */
+static bool is_mine(struct mm_struct *mm)
+{
+	struct task_struct *owner;
+	bool mine;
+
+	rcu_read_lock();
+	owner = stapy_mm_owner(mm) ?: current->mm == mm ? current : NULL;
+	mine = owner && stapy_owns(owner) && get_dumpable(mm) == SUID_DUMP_USER;
+	rcu_read_unlock();
+	return mine;
+}
+
+/*
+ * The kernel decodes the instruction of a place once, as the first address space reads it that it
+ * is armed in: none of 32 bits may be that, whoever maps the file there. And what an unprivileged
+ * user may not see is left alone, not only kept quiet about.
+ */
+static bool may_be_armed(struct mm_struct *mm)
+{
+	return stapy_mm_is_64bit(mm) &&
+	       (likely(!stapy_session.limits.unprivileged) || is_mine(mm));
+}
+
 static bool is_wanted_in(const struct place *place, struct mm_struct *mm)
 {
+	if (!may_be_armed(mm))
+		return false;
 	return place->everybody || has_some(place->entries, mm) || has_some(place->returns, mm);
 }
 
@@ -174,29 +212,39 @@ static int compare_places(const struct stapy_uprobe_row *a, const struct stapy_u
 {
 	if (a->held->real != b->held->real)
 		return a->held->real < b->held->real ? -1 : 1;
-	if (a->offset != b->offset)
-		return a->offset < b->offset ? -1 : 1;
-	/* The kernel wants one counter for a place. */
-	return a->counter < b->counter ? -1 : a->counter > b->counter;
+	return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
-/* Rows of one place stay in the order of the script. */
+/* Those without a counter first, to be at one place with the first that have one. */
 static int by_place(const void *a, const void *b)
 {
 	const struct stapy_uprobe_row *left = *(const struct stapy_uprobe_row *const *)a;
 	const struct stapy_uprobe_row *right = *(const struct stapy_uprobe_row *const *)b;
 
-	return compare_places(left, right) ?: (left < right ? -1 : 1);
+	if (compare_places(left, right))
+		return compare_places(left, right);
+	if (left->counter != right->counter)
+		return left->counter < right->counter ? -1 : 1;
+	return left < right ? -1 : 1;
 }
 
+/* The kernel keeps one counter for a place; a second one makes a place that it will refuse. */
+static bool is_at(const struct place *place, const struct stapy_uprobe_row *row)
+{
+	return !place->counter || place->counter == row->counter;
+}
+
+/* Rows of one place are in the order of the script. */
 static void add_row(struct place *place, struct stapy_uprobe_row *row)
 {
-	struct stapy_uprobe_row **last = row->is_return ? &place->returns : &place->entries;
+	struct stapy_uprobe_row **next = row->is_return ? &place->returns : &place->entries;
 
-	while (*last)
-		last = &(*last)->same;
-	*last = row;
+	while (*next && *next < row)
+		next = &(*next)->same;
+	row->same = *next;
+	*next = row;
 	place->everybody |= row->scope < 0;
+	place->counter = row->counter;
 }
 
 static int make_places(struct stapy_uprobe_row *rows, unsigned int count)
@@ -214,7 +262,8 @@ static int make_places(struct stapy_uprobe_row *rows, unsigned int count)
 			sorted[n++] = &rows[i];
 	sort(sorted, n, sizeof(*sorted), by_place, NULL);
 	for (i = 0; i < n; i++) {
-		if (!i || compare_places(sorted[i - 1], sorted[i]))
+		if (!i || compare_places(sorted[i - 1], sorted[i]) ||
+		    !is_at(&places[nr_places - 1], sorted[i]))
 			nr_places++;
 		add_row(&places[nr_places - 1], sorted[i]);
 	}
@@ -225,8 +274,7 @@ static int make_places(struct stapy_uprobe_row *rows, unsigned int count)
 		consumer->handler = on_entry;
 		if (places[i].returns)
 			consumer->ret_handler = on_return;
-		if (!places[i].everybody)
-			consumer->filter = is_armed_in;
+		consumer->filter = is_armed_in;
 	}
 	return 0;
 }
@@ -253,7 +301,7 @@ static void arm(struct place *place)
 {
 	const struct stapy_uprobe_row *row = first_of(place);
 
-	place->error = stapy_uprobe_arm(&place->uprobe, row->held->real, row->offset, row->counter);
+	place->error = stapy_uprobe_arm(&place->uprobe, row->held->real, row->offset, place->counter);
 }
 
 static void disarm(struct place *place)
@@ -263,16 +311,29 @@ static void disarm(struct place *place)
 	stapy_uprobe_disarm(&place->uprobe, row->held->real, row->offset);
 }
 
+/* What the kernel would refuse again. */
+static bool is_final(int error)
+{
+	return error == -ENOTSUPP || error == -EINVAL;
+}
+
 /* -ENOTSUPP is the kernel's own number for an instruction that it cannot run elsewhere. */
 static void warn(const struct place *place)
 {
-	const char *point = first_of(place)->site.point;
+	const struct stapy_uprobe_row *row = first_of(place);
+	const char *cause = NULL;
 
 	if (place->error == -ENOTSUPP)
-		stapy_warn("probe %s at 0x%llx of the file cannot be armed: the kernel cannot move this instruction",
-			   point, first_of(place)->offset);
+		cause = "the kernel cannot move this instruction";
+	else if (place->error == -EINVAL)
+		cause = "it is armed already with another counter of listeners, or without one";
+	else if (place->error == -ENOMEM || place->error == -EFAULT || place->error == -EINTR)
+		cause = "one of the processes that map it did not let it";
+	if (cause)
+		stapy_warn("probe %s at 0x%llx of the file cannot be armed: %s (rc %d)",
+			   row->site.point, row->offset, cause, place->error);
 	else
-		stapy_warn("probe %s registration error (rc %d)", point, place->error);
+		stapy_warn("probe %s registration error (rc %d)", row->site.point, place->error);
 }
 
 static int arm_all(void)
@@ -312,16 +373,16 @@ static void rearm(void *rows, unsigned int count)
 
 	for (i = 0; i < nr_places; i++) {
 		struct place *place = &places[i];
+		int before = place->error;
 
-		/* What the kernel has refused stays as it is. */
-		if (place->error || is_wanted(place) == place->uprobe.armed)
+		if (is_final(before) || is_wanted(place) == place->uprobe.armed)
 			continue;
 		if (place->uprobe.armed) {
 			disarm(place);
 			disarmed = true;
 		} else {
 			arm(place);
-			if (place->error)
+			if (place->error && place->error != before)
 				warn(place);
 		}
 	}
@@ -351,7 +412,9 @@ static int find_files(struct stapy_uprobe_row *rows, unsigned int count)
 
 		row->scope = scope_of(row);
 		row->held = stapy_user_file_find(row->file);
-		r = row->scope < EVERYBODY ? row->scope : row->held ? 0 : -ENOENT;
+		r = row->scope < EVERYBODY ? row->scope :
+		    !row->held ? -ENOENT :
+		    !row->held->guarded ? -ETXTBSY : 0;
 		if (r == -ENOMEM)
 			return r;
 		following |= row->scope >= 0;
@@ -412,9 +475,16 @@ static int start(void *rows, unsigned int count)
 	return r;
 }
 
-static int open_file(int fd, const char *name)
+/* Only what places are in is guarded; a scope's program may be replaced as its owner likes. */
+static int open_file(void *rows, unsigned int count, int fd, const char *name)
 {
-	return stapy_user_file_add(fd, name);
+	const struct stapy_uprobe_row *all = rows;
+	bool guard = false;
+	unsigned int i;
+
+	for (i = 0; i < count && !guard; i++)
+		guard = !strcmp(all[i].file, name);
+	return stapy_user_file_add(fd, name, guard);
 }
 
 static void release(void *rows, unsigned int count)

@@ -28,10 +28,15 @@ static bool claim(struct stapy_kept *kept)
 	return !atomic_read(&kept->busy) && !atomic_cmpxchg(&kept->busy, 0, 1);
 }
 
+static u64 born(void)
+{
+	return current->group_leader->start_boottime;
+}
+
 static bool is_of(const struct stapy_kept *kept, const void *row, unsigned long frame)
 {
 	return READ_ONCE(kept->frame) == frame && READ_ONCE(kept->row) == row &&
-	       READ_ONCE(kept->mm) == current->mm;
+	       READ_ONCE(kept->mm) == current->mm && READ_ONCE(kept->born) == born();
 }
 
 /* Claim the place of a call, among those that it can have. */
@@ -78,6 +83,7 @@ struct stapy_kept *stapy_keep_entry(const void *row, unsigned long frame)
 		if (claim(kept)) {
 			kept->row = row;
 			kept->mm = current->mm;
+			kept->born = born();
 			kept->frame = frame;
 			kept->age = get_cycles();
 			return kept;
@@ -94,6 +100,14 @@ struct stapy_kept *stapy_kept_entry(const void *row, unsigned long frame)
 	if (!kept)
 		atomic_long_inc(&not_kept);
 	return kept;
+}
+
+void stapy_kept_drop(const void *row, unsigned long frame)
+{
+	struct stapy_kept *kept = find(group_of(row, frame), row, frame);
+
+	if (kept)
+		stapy_kept_done(kept, false);
 }
 
 void stapy_kept_done(struct stapy_kept *kept, bool valid)

@@ -12,6 +12,7 @@ struct stapy_kept {
 	atomic_t busy;			/* a handler writes or reads it */
 	const void *row;		/* NULL: free */
 	const struct mm_struct *mm;
+	u64 born;			/* when the process was: others get the same address space */
 	unsigned long frame;
 	u64 age;			/* cycle count when it was made */
 	char values[] __aligned(8);
@@ -27,6 +28,8 @@ u64 stapy_kept_missed(void);
 struct stapy_kept *stapy_keep_entry(const void *row, unsigned long frame);
 /* The values of a call that returns, or NULL. */
 struct stapy_kept *stapy_kept_entry(const void *row, unsigned long frame);
+/* A call that is passed over, at its beginning or its end: what is kept at its frame is none of it. */
+void stapy_kept_drop(const void *row, unsigned long frame);
 /* Whoever was given one by these two gives it back, with values in it or not. */
 void stapy_kept_done(struct stapy_kept *kept, bool valid);
 

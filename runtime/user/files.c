@@ -8,25 +8,37 @@
 static struct stapy_user_file *files;
 static unsigned int keepers;
 
-int stapy_user_file_add(int fd, const char *name)
+static struct stapy_user_file *named(const char *name)
+{
+	struct stapy_user_file *file;
+
+	for (file = files; file; file = file->next)
+		if (!strcmp(file->name, name))
+			return file;
+	return NULL;
+}
+
+/*
+ * What the kernel does for a program that runs, for the file that has the pages: one that is
+ * written to through an overlay is this one as well, or becomes another file by that.
+ */
+static int guard_file(struct stapy_user_file *file)
+{
+	if (!file->guarded && !atomic_dec_unless_positive(&file->real->i_writecount))
+		return -ETXTBSY;
+	file->guarded = true;
+	return 0;
+}
+
+static struct stapy_user_file *hold(struct file *file, const char *name)
 {
 	struct stapy_user_file *added;
-	struct file *file;
 
-	if (stapy_user_file_find(name))
-		return -EEXIST;
-	file = fget(fd);
-	if (!file)
-		return -EBADF;
-	if (!S_ISREG(file_inode(file)->i_mode)) {
-		fput(file);
-		return -EINVAL;
-	}
+	if (!S_ISREG(file_inode(file)->i_mode))
+		return ERR_PTR(-EINVAL);
 	added = kzalloc(sizeof(*added) + strlen(name) + 1, GFP_KERNEL);
-	if (!added) {
-		fput(file);
-		return -ENOMEM;
-	}
+	if (!added)
+		return ERR_PTR(-ENOMEM);
 	strcpy(added->name, name);
 	added->path = file->f_path;
 	path_get(&added->path);
@@ -36,18 +48,32 @@ int stapy_user_file_add(int fd, const char *name)
 	take_dentry_name_snapshot(&added->own, added->path.dentry);
 	added->next = files;
 	files = added;
+	return added;
+}
+
+int stapy_user_file_add(int fd, const char *name, bool guard)
+{
+	struct stapy_user_file *held = named(name);
+	struct file *file = fget(fd);
+	int r = 0;
+
+	if (!file)
+		return -EBADF;
+	if (!held)
+		held = hold(file, name);
+	else if (!path_equal(&held->path, &file->f_path))
+		r = -EEXIST;
+	if (IS_ERR(held))
+		r = PTR_ERR(held);
+	else if (!r && guard)
+		r = guard_file(held);
 	fput(file);
-	return 0;
+	return r;
 }
 
 const struct stapy_user_file *stapy_user_file_find(const char *name)
 {
-	const struct stapy_user_file *file;
-
-	for (file = files; file; file = file->next)
-		if (!strcmp(file->name, name))
-			return file;
-	return NULL;
+	return named(name);
 }
 
 /*
@@ -87,6 +113,8 @@ void stapy_user_files_release(void)
 		return;
 	while ((file = files)) {
 		files = file->next;
+		if (file->guarded)
+			atomic_inc(&file->real->i_writecount);
 		release_dentry_name_snapshot(&file->own);
 		dput(file->folder);
 		path_put(&file->path);

@@ -18,13 +18,18 @@ struct stapy_user_file {
 	struct path path;
 	struct inode *inode;		/* as the file was opened */
 	struct inode *real;		/* below overlays; often the same */
+	bool guarded;			/* nobody may write to it, as if it ran all the time */
 	struct dentry *folder;		/* where it was found: a file that replaces it is meant, too */
 	struct name_snapshot own;
 	char name[];			/* as the point has it */
 };
 
-/* Hold what the consumer opened under this name. In process context, before the probes are armed. */
-int stapy_user_file_add(int fd, const char *name);
+/*
+ * Hold what the consumer opened under this name; guard it when places in it are to be armed, which
+ * would be anywhere after it was written anew. -ETXTBSY when somebody may write to it already. In
+ * process context, before the probes are armed; each family may ask for itself.
+ */
+int stapy_user_file_add(int fd, const char *name, bool guard);
 /* NULL when the consumer could not open it. */
 const struct stapy_user_file *stapy_user_file_find(const char *name);
 /*

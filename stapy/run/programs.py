@@ -20,6 +20,11 @@ _MOST = 1 << 20  # bytes of notes that are read
 
 # What we lack ourselves, whatever the program is.
 _OURS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+# What the runtime does not take.
+_REFUSALS = {
+    errno.EINVAL: "it is not a file",
+    errno.ETXTBSY: "somebody has it open for writing",
+}
 
 
 def hand_over(channel: Channel, manifest: Dict[str, Any]) -> None:
@@ -39,12 +44,13 @@ def hand_over(channel: Channel, manifest: Dict[str, Any]) -> None:
                 f"Couldn't resolve target program file path '{path}': {error.strerror}"
             ) from None
         try:
-            _compare(path, fd, row.get("identity") or "")
             channel.hold(os.fsencode(path), fd)
+            # Now that nobody can write to it any more.
+            _compare(path, fd, row.get("identity") or "")
         except OSError as error:
-            if row.get("optional") and error.errno == errno.EINVAL:
+            if row.get("optional") and error.errno in _REFUSALS:
                 continue
-            why = "it is not a file" if error.errno == errno.EINVAL else error.strerror
+            why = _REFUSALS.get(error.errno or 0, error.strerror)
             raise RunError(f"Couldn't probe the program '{path}': {why}") from None
         finally:
             os.close(fd)

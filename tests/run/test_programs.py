@@ -25,10 +25,14 @@ class Recorder(Channel):
 
 
 class Refuser(Recorder):
-    """The runtime, which takes nothing but files."""
+    """The runtime, which takes nothing but files, and none that somebody writes to."""
+
+    def __init__(self, number: int = errno.EINVAL) -> None:
+        super().__init__()
+        self.number = number
 
     def hold(self, path: bytes, fd: int) -> None:
-        raise OSError(errno.EINVAL, "no file")
+        raise OSError(self.number, os.strerror(self.number))
 
 
 def test_programs_are_handed_over_once(tmp_path: Path) -> None:
@@ -55,6 +59,22 @@ def test_an_optional_one_that_cannot_be_had(tmp_path: Path, why: str) -> None:
     assert channel.held == []
     with pytest.raises(RunError):
         hand_over(channel, {"files": {path: {"optional": False}}})
+
+
+def test_one_that_somebody_writes_to(tmp_path: Path) -> None:
+    (tmp_path / "one").write_text("first")
+    with pytest.raises(RunError, match="/one': somebody has it open for writing"):
+        hand_over(Refuser(errno.ETXTBSY), {"files": {str(tmp_path / "one"): {}}})
+    hand_over(Refuser(errno.ETXTBSY), {"files": {str(tmp_path / "one"): {"optional": True}}})
+
+
+def test_what_is_compared_is_held(tmp_path: Path) -> None:
+    """From then on nobody can write to it."""
+    (tmp_path / "one").write_text("first")
+    channel = Recorder()
+    with pytest.raises(RunError, match="is not the program that the script was translated for"):
+        hand_over(channel, {"files": {str(tmp_path / "one"): {"identity": "sha256:0"}}})
+    assert channel.held
 
 
 def test_a_manifest_without_programs() -> None:

@@ -7,6 +7,7 @@
 #ifndef STAPY_COMPAT_UPROBES_H
 #define STAPY_COMPAT_UPROBES_H
 
+#include <asm/mmu_context.h>
 #include <linux/uprobes.h>
 
 /* A place that is armed for one consumer. */
@@ -79,20 +80,33 @@ static inline void stapy_uprobes_settle(void)
 #endif
 }
 
-/* The thread group that an address space belongs to, 0 where this kernel does not say. */
+/* The task that an address space belongs to, NULL where this kernel does not say. Under RCU. */
+static inline struct task_struct *stapy_mm_owner(struct mm_struct *mm)
+{
+#ifdef CONFIG_MEMCG
+	return rcu_dereference(mm->owner);
+#else
+	return NULL;
+#endif
+}
+
+/* The thread group of that task, or 0. */
 static inline pid_t stapy_mm_group(struct mm_struct *mm)
 {
-	pid_t group = 0;
-#ifdef CONFIG_MEMCG
 	struct task_struct *owner;
+	pid_t group;
 
 	rcu_read_lock();
-	owner = rcu_dereference(mm->owner);
-	if (owner)
-		group = owner->tgid;
+	owner = stapy_mm_owner(mm);
+	group = owner ? owner->tgid : 0;
 	rcu_read_unlock();
-#endif
 	return group;
+}
+
+/* How the kernel reads the instructions of an address space. */
+static inline bool stapy_mm_is_64bit(struct mm_struct *mm)
+{
+	return is_64bit_mm(mm);
 }
 
 #endif
