@@ -24,7 +24,7 @@ EM_NAMES = {62: "x86_64", 183: "arm64", 243: "riscv", 21: "powerpc", 22: "s390",
 
 ET_REL = 1
 SHT_RELA, SHT_NOTE, SHT_NOBITS, SHT_REL = 4, 7, 8, 9
-SHF_COMPRESSED = 0x800
+SHF_EXECINSTR, SHF_COMPRESSED = 4, 0x800
 STT_FUNC = 2
 _MAX_INFLATED = 4 << 30  # no section of a real file inflates beyond this
 _NT_GNU_BUILD_ID = 3

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from stapy.debuginfo.elf import SHF_EXECINSTR
 from stapy.debuginfo.user import x86
 from stapy.debuginfo.user.file import UserFile
 from stapy.debuginfo.user.symbols import FunctionTable
@@ -27,18 +28,18 @@ def check(
 ) -> None:
     """Raise `NoBoundary` unless an instruction begins at ``address``.
 
-    It is decoded from the nearest place that is known to begin one: a function, or what
+    It is decoded from the nearest place that is known to begin one: the function it is in, or what
     ``row_before`` gives (the last row of the line table at or before an address).
     """
     if file.code_offset(address) is None:
         what = "is not in its code" if file.offset_of(address) is not None else "is not in it"
         raise NoBoundary(f"{address:#x} {what}: '{file.path}'")
-    starts = [functions.last_start(address), row_before(address)]
+    starts = [_function_before(file, functions, address), row_before(address)]
     known = [start for start in starts if start is not None and start <= address]
     if not known or address - max(known) > _MOST:
         raise NoBoundary(
             f"{address:#x} cannot be shown to begin an instruction of '{file.path}': "
-            "no function is known before it"
+            "it is in no function that is known"
         )
     before = start_of(file, max(known), address)
     if before is None:
@@ -47,6 +48,25 @@ def check(
         raise NoBoundary(
             f"{address:#x} is not the beginning of an instruction of '{file.path}' ({before:#x} is)"
         )
+
+
+def _function_before(file: UserFile, functions: FunctionTable, address: int) -> int | None:
+    """The last place before an address, or there, that begins a function which it is in.
+
+    What is behind the end of a function may be data, which can be decoded like anything else.
+    A function of unknown size goes up to the next one in its section.
+    """
+    start = functions.last_start(address)
+    if start is None or start == address or functions.at(address) is not None:
+        return start
+    around = functions.at(start)
+    if around is not None and around.address == start and around.size:
+        return None
+    for section in file.elf.sections:
+        inside = section.address <= start <= address < section.address + section.size
+        if inside and section.flags & SHF_EXECINSTR:
+            return start
+    return None
 
 
 def start_of(file: UserFile, known: int, address: int) -> int | None:

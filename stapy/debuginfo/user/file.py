@@ -114,6 +114,12 @@ class UserFile:
         return self.elf.type == ET_EXEC
 
     @cached_property
+    def entry(self) -> int:
+        """The address that the file is entered by when it is run, 0 for what is not run."""
+        (address,) = struct.unpack_from("<Q", self.elf.data, 24)
+        return int(address)
+
+    @cached_property
     def is_library(self) -> bool:
         """True for what processes map besides their program: what has a name for that.
 

@@ -14,6 +14,7 @@ from functools import lru_cache
 
 from stapy.debuginfo.elf import SHT_NOBITS
 from stapy.debuginfo.glob import matcher
+from stapy.debuginfo.user import x86
 from stapy.debuginfo.user.file import UserFile
 from stapy.record import Record
 
@@ -115,6 +116,10 @@ def _mark(file: UserFile, data: bytes, base: int | None) -> Mark | str:
     offset = file.code_offset(address)
     if offset is None:
         return f"'{name}' at {address:#x} is not in the program's code"
+    # A breakpoint anywhere else would be a damaged note's.
+    instruction = x86.decode(file.read(address, x86.LONGEST))
+    if instruction is None or not instruction.is_nop:
+        return f"'{name}' at {address:#x} is not on an instruction that does nothing (nop)"
     counter = 0
     if semaphore:
         place = file.offset_of(semaphore + moved)

@@ -78,10 +78,37 @@ class Instruction(NamedTuple):
 
     @property
     def is_refused(self) -> bool:
-        """True for what the kernel puts no breakpoint on: prefixes that it does not move, traps."""
+        """True for what the kernel puts no breakpoint on.
+
+        That is what it cannot execute elsewhere: prefixes, traps, ports. Vector instructions
+        are compared by their last byte of opcode with what that means without a vector prefix.
+        """
         if any(row in (0x26, 0x2E, 0x36, 0x3E, LOCK) for row in self.prefixes):
-            return not self.vector
-        return self.map == ONE_BYTE and self.opcode in _REFUSED
+            return True
+        if 0x66 in self.prefixes and _is_branch(self.map, self.opcode) and not self.vector:
+            return self.map == MAP_0F or not 0xE0 <= self.opcode <= 0xE3
+        if self.map != ONE_BYTE and not self.vector:
+            return False
+        # What holds up traps for the next instruction: mov to ss.
+        return self.opcode in _REFUSED or (self.opcode == 0x8E and self.modrm >> 3 & 7 == 2)
+
+    @property
+    def is_mistaken(self) -> bool:
+        """True for what the kernel takes for another instruction and does wrongly.
+
+        It looks at a vector instruction's opcode as if there were no vector prefix, and so
+        emulates a jump, a call or nothing at all; and it knows no XOP.
+        """
+        return self.vector and (self.opcode in _EMULATED or self.map >= 8)
+
+    @property
+    def is_nop(self) -> bool:
+        """True for what does nothing, of any length."""
+        if self.vector or any(row != 0x66 for row in self.prefixes):
+            return False
+        if self.map == MAP_0F:
+            return self.opcode == 0x1F and self.modrm >> 3 & 7 == 0
+        return self.map == ONE_BYTE and self.opcode == 0x90 and not self.rex & 1
 
     @property
     def is_indirect_jump(self) -> bool:
@@ -99,8 +126,12 @@ class Instruction(NamedTuple):
         )
 
 
-# Traps, ports, and what only the kernel may do.
-_REFUSED = _opcodes("6c-6f cc-cf e4-e7 ec-ef f1 f4 fa-fb")
+# Traps, ports, what only the kernel may do, and what is none without a vector prefix.
+_REFUSED = _opcodes(
+    "06-07 0e 16-17 1e-1f 27 2f 37 3f 60-62 6c-6f 82 9a cc-cf d4-d6 e4-e7 ea ec-ef f1 f4 fa-fb"
+)
+# Short conditional jumps, nop, call and jmp.
+_EMULATED = _opcodes("70-7f 90 e8-e9 eb")
 
 
 def decode(code: bytes, at: int = 0) -> Instruction | None:

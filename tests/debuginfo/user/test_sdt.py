@@ -57,7 +57,9 @@ value:	.8byte 42
 	.type main, @function
 main:	nop
 first:	nop
-second:	ret
+second:	nopw 0x0(%rax,%rax,1)
+	ret
+third:	ret
 	.size main, .-main
 	.section .note.GNU-stack,"",@progbits
 """ + "".join(notes)
@@ -118,12 +120,15 @@ def test_damaged_notes_cost_only_themselves(
     notes = [
         note("outside", "", "0x10"),
         note("counter", "", "first", "0x10"),
+        note("wrong", "", "third"),
         note("whole", "", "first"),
     ]
     path = assembled(tmp_path, program(*notes), "-no-pie")
     assert [row.name for row in programs.marks(programs.open(str(path)))] == ["whole"]
-    assert len(warnings) == 2
+    assert len(warnings) == 3
     assert "not in the program's code" in warnings[0]
+    assert "'wrong' at" in warnings[2]
+    assert "is not on an instruction that does nothing" in warnings[2]
 
 
 def test_a_file_without_marks_has_none(programs: Programs, tmp_path: Path) -> None:

@@ -124,7 +124,21 @@ def test_what_is_cut_off_or_no_instruction_is_none() -> None:
         ("41 57", True, False),
         ("48 55", False, False),
         ("e8 00 00 00 00", True, False),
-        ("66 e8 00 00 00 00", False, False),
+        ("66 e8 00 00 00 00", False, True),
+        ("66 0f 84 00 00 00 00", False, True),
+        ("66 90", False, False),
+        ("3e ff e0", False, True),
+        ("f2 ff e0", False, False),
+        ("64 48 8b 04 25 28 00 00 00", False, False),
+        ("36 8b 00", False, True),
+        ("8e d0", False, True),
+        ("8e d8", False, False),
+        ("0f 05", False, False),
+        ("0f 38 f0 00", False, False),
+        ("c5 f9 6e c6", False, True),  # vmovd
+        ("c5 f9 ef c0", False, True),  # vpxor
+        ("c5 f8 10 00", False, False),  # vmovups
+        ("62 f1 7d 48 6f 00", False, True),  # vmovdqa32
         ("eb 00", True, False),
         ("0f 84 00 00 00 00", True, False),
         ("74 00", True, False),
@@ -142,6 +156,50 @@ def test_what_a_breakpoint_costs_is_known(code: str, emulated: bool, refused: bo
     found = x86.decode(bytes.fromhex(code))
     assert found is not None
     assert (found.is_emulated, found.is_refused) == (emulated, refused)
+
+
+@pytest.mark.parametrize(
+    ("code", "mistaken"),
+    [
+        ("c5 f8 77", True),  # vzeroupper: ja
+        ("c5 f9 70 c0 10", True),  # vpshufd: jo, by 16 bytes
+        ("c5 f9 eb c0", True),  # vpor: jmp
+        ("c5 f9 e8 c0", True),  # vpsubsb: call
+        ("c5 f8 90 c8", True),  # kmovw: nop
+        ("62 e2 7d 20 7a c6", True),  # vpbroadcastb: jp
+        ("8f e8 78 c0 c1 03", True),  # vprotb, which the kernel does not know
+        ("c5 f8 10 00", False),
+        ("c5 f9 ef c0", False),
+        ("0f 77", False),
+        ("0f 70 c0 10", False),
+        ("e8 00 00 00 00", False),
+    ],
+)
+def test_vectors_that_the_kernel_takes_for_others_are_known(code: str, mistaken: bool) -> None:
+    found = x86.decode(bytes.fromhex(code))
+    assert found is not None
+    assert found.is_mistaken == mistaken
+
+
+@pytest.mark.parametrize(
+    ("code", "nothing"),
+    [
+        ("90", True),
+        ("66 90", True),
+        ("0f 1f 44 00 00", True),
+        ("66 0f 1f 84 00 00 00 00 00", True),
+        ("41 90", False),  # xchg %eax, %r8d
+        ("f3 90", False),
+        ("2e 66 0f 1f 84 00 00 00 00 00", False),
+        ("f3 0f 1e fa", False),
+        ("c3", False),
+        ("c5 f8 90 c8", False),
+    ],
+)
+def test_what_does_nothing_is_known(code: str, nothing: bool) -> None:
+    found = x86.decode(bytes.fromhex(code))
+    assert found is not None
+    assert found.is_nop == nothing
 
 
 def test_only_beginnings_of_instructions_may_be_armed(tmp_path: Path) -> None:
@@ -162,6 +220,49 @@ def test_only_beginnings_of_instructions_may_be_armed(tmp_path: Path) -> None:
         boundaries.check(file, table, 1 << 40)
     with pytest.raises(boundaries.NoBoundary, match="is not in its code"):
         boundaries.check(file, table, _data(path))
+
+
+# Code and data that have no names of their own, behind functions of known and unknown size.
+NAMELESS = r"""
+	.text
+	.globl main, sized, unsized
+	.type main, @function
+main:	ret
+	.size main, .-main
+	.type sized, @function
+sized:	nop
+	ret
+	.size sized, .-sized
+	.quad 0x9090909090909090
+	.type unsized, @function
+unsized: nop
+	nop
+	ret
+	.section .other, "ax", @progbits
+	nop
+	nop
+	.section .note.GNU-stack,"",@progbits
+"""
+
+
+def test_nothing_is_taken_for_code_behind_the_end_of_a_function(tmp_path: Path) -> None:
+    text = tmp_path / "nameless.s"
+    text.write_text(NAMELESS)
+    path = tmp_path / "nameless"
+    # Without the start files, whose functions would be the next ones.
+    run("gcc", "-nostartfiles", "-static", "-Wl,-e,main", str(text), "-o", str(path))
+    programs = Programs(Cache(tmp_path / "cache"), pytest.fail)
+    file = programs.open(str(path))
+    table = programs.functions(file)
+    (sized,), (unsized,) = table.named("sized"), table.named("unsized")
+    assert unsized.size == 0
+    for address in (sized.address + 1, unsized.address + 2):
+        boundaries.check(file, table, address)
+    other = file.elf.section(".other")
+    assert other is not None
+    for address in (sized.address + 2, sized.address + 6, other.address, other.address + 1):
+        with pytest.raises(boundaries.NoBoundary, match="in no function that is known"):
+            boundaries.check(file, table, address)
 
 
 def _data(path: Path) -> int:
