@@ -283,3 +283,119 @@ def test_returns_of_go_programs(folder: Path, tmp_path: Path) -> None:
     assert result.codes == ["E0231"]
     assert "stacks move" in result.diagnostics.items[0].notes[0]
     assert points(probe(f'process("{path}").function("work")'))
+
+
+NOT_CALLED = r"""
+#define F(name) __attribute__((noinline)) int name(int n) { return n + counted++; }
+volatile int counted;
+F(_setjmp) F(getcontext) F(_dl_runtime_resolve_xsave) F(plain_setjmp) F(dlsym)
+__attribute__((noinline)) int work(int n) { return n + counted++; }
+int alias_of_setjmp(int n) __attribute__((alias("_setjmp")));
+__asm__(".text\n.globl work.cold\n.type work.cold, @function\nwork.cold: ret\n"
+	".size work.cold, .-work.cold\n");
+F(entered)
+int main(int n) { return work(n); }
+"""
+
+
+@pytest.fixture(scope="module")
+def uncalled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program with functions that keep, ask for or have no return address."""
+    folder = tmp_path_factory.mktemp("uncalled")
+    words = ("-fno-builtin", "-nostdlib", "-static", "-w", "-Wl,-e,entered")
+    return compiled(folder, NOT_CALLED, *words)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("_setjmp", "it keeps its return address"),
+        ("alias_of_setjmp", "it keeps its return address"),  # by its other name
+        ("getcontext", "it keeps its return address"),
+        ("dlsym", "who has called it"),
+        ("_dl_runtime_resolve_xsave", "it is not called"),
+        ("work.cold", "it is not called"),
+        ("entered", "it is not called"),  # by the header of the file
+    ],
+)
+def test_returns_of_what_is_not_called(name: str, reason: str, uncalled: Path) -> None:
+    """Refused by name and by address, for the kernel would overwrite what is on the stack."""
+    for target in (f'function("{name}")', f"function({symbol(uncalled, name)})"):
+        result = probe(f'process("{uncalled}").{target}.return')
+        assert result.codes == ["E0231"]
+        assert reason in result.diagnostics.items[0].notes[0]
+    assert points(probe(f'process("{uncalled}").function("{name}")'))
+
+
+def test_patterns_of_returns_leave_out_what_is_not_called(uncalled: Path) -> None:
+    head = f'process("{uncalled}").function'
+    found = points(probe(f'process("{uncalled}").function("*").return'))
+    assert found == [f'{head}("{name}").return' for name in ("main", "work")]
+    assert probe(f'process("{uncalled}").function("*setjmp").return').codes == ["E0231"]
+    assert len(points(probe(f'process("{uncalled}").function("*")'))) > 6
+
+
+INSTRUCTIONS = r"""
+	.text
+	.macro function name:req, instruction:vararg
+	.globl \name
+	.type \name, @function
+\name:	\instruction
+	ret
+	.size \name, .-\name
+	.endm
+	function locked, lock incl (%rdi)
+	function tracked, notrack jmp *%rax
+	function vector, vpxor %xmm0, %xmm0, %xmm0
+	function shuffled, vpshufd $16, %xmm0, %xmm0
+	function good, incl (%rdi)
+	function main, nop
+	.section .note.GNU-stack,"",@progbits
+"""
+
+
+def test_instructions_that_the_kernel_refuses(tmp_path: Path) -> None:
+    """Told in the translation: the kernel does so only when a process maps the file."""
+    (tmp_path / "code.s").write_text(INSTRUCTIONS)
+    path = built(tmp_path / "code", str(tmp_path / "code.s"))
+    head = f'process("{path}").function'
+    for name in ("locked", "tracked", "vector"):
+        for target in (f'function("{name}")', f"statement({symbol(path, name)})"):
+            result = probe(f'process("{path}").{target}')
+            assert result.codes == ["W0691"]
+            assert len(points(result)) == 1
+    # What the kernel would do wrongly is never armed.
+    for target in ('function("shuffled")', f"statement({symbol(path, 'shuffled')})"):
+        result = probe(f'process("{path}").{target}')
+        assert result.codes == ["E0231"]
+        assert "the kernel takes the vector instruction" in result.diagnostics.items[0].notes[0]
+    assert probe(f'process("{path}").function("good")').codes == []
+    result = probe(f'process("{path}").function("[gltsv]o*[ed]")')
+    assert result.codes == ["W0691"]
+    assert points(result) == [f'{head}("good")']
+    assert result.diagnostics.items[0].where == "1 left out"
+    result = probe(f'process("{path}").function("[glstv]*[edr]")')
+    assert points(result) == [f'{head}("good")']
+    assert result.diagnostics.items[0].where == "4 left out"
+    assert probe(f'process("{path}").function("[ltv]*ed")').codes == ["E0231"]
+
+
+def test_returns_of_programs_with_exceptions_warn(folder: Path, tmp_path: Path) -> None:
+    """An exception ends at a return that is probed; C that is compiled like that has none."""
+    table = f".gcc_except_table={folder}/lib.c"
+    command("objcopy", "--add-section", table, f"{folder}/program", str(tmp_path / "c"))
+    (tmp_path / "comment").write_bytes(b"rustc version 1.63.0\0")
+    add = ("--remove-section", ".comment", "--add-section", f".comment={tmp_path}/comment")
+    command("objcopy", *add, str(tmp_path / "c"), str(tmp_path / "rust"))
+    words = ("-shared", "-fPIC", str(folder / "lib.c"), "-Wl,-soname,libstdc++.so.6")
+    built(tmp_path / "libstdc++", *words)
+    built(
+        tmp_path / "plain",
+        str(folder / "program.c"),
+        "-Wl,--no-as-needed",
+        str(tmp_path / "libstdc++"),
+    )
+    command("objcopy", "--add-section", table, str(tmp_path / "plain"), str(tmp_path / "cxx"))
+    for name, codes in (("c", []), ("plain", []), ("cxx", ["W0692"]), ("rust", ["W0692"])):
+        assert probe(f'process("{tmp_path}/{name}").function("work").return').codes == codes
+        assert probe(f'process("{tmp_path}/{name}").function("work")').codes == []

@@ -139,6 +139,14 @@ The C library has several versions of functions such as memcpy() and strlen(), a
 that suits the processor. The symbol of that name is the code that chooses: it runs once for each
 program that uses the function, and so does the probe. The versions have names of their own, such
 as `__memmove_avx_unaligned_erms`, which the file of debug information knows.""",
+    "W0691": """The kernel puts no breakpoint on an instruction
+It must be able to execute the instruction elsewhere, and refuses some: those with "lock", "notrack"
+and other prefixes of segments, some vector instructions, traps and ports. Others, of vectors, it
+takes for what they are not. Functions that begin with one are left out of patterns.""",
+    "W0692": """Exceptions that pass a return probe end the program
+A return probe replaces the return address on the stack. What throws a C++ exception, or panics in
+Rust, finds its way by these addresses: at the probed function it ends, and the program with it.
+Functions that no exception leaves, and entries, are safe.""",
     "W0680": """Debug information was left out
 A file could not be used, so types or functions that only it knows are missing.""",
 }

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from stapy.debuginfo.user import search
 from stapy.ir.literals import quote
-from stapy.probes import programs
+from stapy.probes import armable, programs
 from stapy.probes.family import (
     Form,
     Match,
@@ -133,29 +133,12 @@ class Uprobe:
         ]
 
 
-_GO = (".gopclntab", ".note.go.buildid")
-
-
-def _check_return(found: dict[str, PointComponent], head: Head) -> None:
-    """Refuse returns of programs whose stacks move: the kernel changes what is on the stack."""
-    if "return" in found and any(head.file.elf.section(name) is not None for name in _GO):
-        raise PointError(
-            "E0231",
-            "no match",
-            found["return"].span,
-            notes=[
-                "return probes break Go programs, whose stacks move: "
-                f"'{head.file.path}' was made by Go"
-            ],
-            hint="probe the function without .return",
-        )
-
-
 def _places(
     point: ProbePoint, found: dict[str, PointComponent], head: Head, services: Services
 ) -> list[Match]:
     target = found.get("statement") or found["function"]
-    _check_return(found, head)
+    if "return" in found:
+        armable.check_returns(found["return"], head.file, services)
     table = services.debuginfo.programs.functions(head.file)
     asking = next((found[name] for name in _DEBUG_ONLY if name in found), None)
     if asking is None and (target.name == "statement" or "@" in text_of(target)):
@@ -165,7 +148,7 @@ def _places(
     if "absolute" in found:
         return [_absolute(point, target, table, head, services)]
     if target.name == "statement":
-        return [_statement(point, target, _address(target), table, head)]
+        return [_statement(point, target, _address(target), table, head, services)]
     if number_of(target) is not None:
         functions = [_at(target, table, head)]
     else:
@@ -174,7 +157,14 @@ def _places(
         functions = [function for function in functions if function.is_exported]
     if not functions:
         raise _no_match(target, table, head, services)
-    _warn_of_choosers(target, functions, services)
+    is_pattern = number_of(target) is None and any(char in text_of(target) for char in WILDCARDS)
+    if "return" in found:
+        functions = armable.returnable(functions, table, head.file, found["return"])
+    places = [(function.name, function.address) for function in functions]
+    taken = armable.accepted(places, head.file, target, services, is_pattern=is_pattern)
+    functions = [function for function in functions if function.address in taken]
+    if not is_pattern:
+        _warn_of_choosers(target, functions, services)
     return [_match(point, target, function, head) for function in functions]
 
 
@@ -212,7 +202,12 @@ def _address(target: PointComponent) -> int:
 
 
 def _statement(
-    point: ProbePoint, target: PointComponent, address: int, table: FunctionTable, head: Head
+    point: ProbePoint,
+    target: PointComponent,
+    address: int,
+    table: FunctionTable,
+    head: Head,
+    services: Services,
 ) -> Match:
     """An instruction by the address that the file was linked with, when one begins there."""
     from stapy.debuginfo.user import boundaries
@@ -223,12 +218,13 @@ def _statement(
         hint = "a breakpoint inside of an instruction would change what the program does"
         raise PointError("E0231", "no match", target.span, notes=[str(error)], hint=hint) from None
     around = table.at(address)
-    if any(c.name == "return" for c in point.components) and (
-        around is None or around.address != address
-    ):
-        # What is on the stack elsewhere is no return address: the process would jump to it.
-        notes = [f"{address:#x} of '{head.file.path}' is not where a function begins"]
-        raise PointError("E0231", "no match", target.span, notes=notes)
+    if any(c.name == "return" for c in point.components):
+        if around is None or around.address != address:
+            # What is on the stack elsewhere is no return address: the process would jump to it.
+            notes = [f"{address:#x} of '{head.file.path}' is not where a function begins"]
+            raise PointError("E0231", "no match", target.span, notes=notes)
+        armable.returnable([around], table, head.file, target)
+    armable.accepted([(f"{address:#x}", address)], head.file, target, services, is_pattern=False)
     offset = head.file.code_offset(address)
     assert offset is not None
     name = around.name if around is not None else ""
@@ -263,7 +259,7 @@ def _absolute(
         head = Head(head.shown, file, None, head.pid)
         table = services.debuginfo.programs.functions(file)
     services.listing_expires = True  # where things are in a process is of this one
-    return _statement(point, target, address, table, head)
+    return _statement(point, target, address, table, head, services)
 
 
 def _site(point: ProbePoint, head: Head, name: str, address: int, offset: int) -> UprobeSite:
@@ -323,8 +319,6 @@ def _warn_of_choosers(
     target: PointComponent, functions: list[UserFunction], services: Services
 ) -> None:
     """Functions that are chosen at load time: what has the name is who chooses."""
-    if number_of(target) is None and any(char in text_of(target) for char in WILDCARDS):
-        return
     for function in functions:
         if function.is_indirect:
             services.diagnostics.warning(
