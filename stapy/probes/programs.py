@@ -93,9 +93,14 @@ def heads(point: ProbePoint, services: Services) -> list[Head]:
     library = found.get("library")
     if library is None:
         return tops
-    below = [head for top in tops for head in _libraries(top, library, services)]
+    # What a process has loaded, and from where, is only known by looking at it.
+    pid = tops[0].pid
+    options = services.options
+    if first.arg is None and options.command is None and not options.vm:
+        pid = options.target or 0
+    below = [head for top in tops for head in _libraries(top, pid, library, services)]
     if not below:
-        raise _no_library(tops, library, services)
+        raise _no_library(tops, pid, library, services)
     return below
 
 
@@ -155,10 +160,17 @@ def _of_target(component: PointComponent, services: Services) -> str:
     return path
 
 
-def _libraries(top: Head, component: PointComponent, services: Services) -> list[Head]:
+def _libraries(top: Head, pid: int, component: PointComponent, services: Services) -> list[Head]:
+    """Libraries of a program; ``pid`` is a process that runs it, 0 when none is known."""
     from stapy.debuginfo.user import libraries
 
-    paths = libraries.matching(services.debuginfo.programs, top.file, text_of(component))
+    known, name = services.debuginfo.programs, text_of(component)
+    paths: list[str] = []
+    if pid:
+        services.listing_expires = True  # what is loaded is of this moment
+        paths = libraries.matching_in(known, pid, name)
+    if not paths and (not pid or search.sees_our_files(pid)):
+        paths = libraries.matching(known, top.file, name)
     return [
         Head(
             f"{top.shown}.library({quote(path)})",
@@ -170,13 +182,18 @@ def _libraries(top: Head, component: PointComponent, services: Services) -> list
     ]
 
 
-def _no_library(tops: list[Head], component: PointComponent, services: Services) -> PointError:
+def _no_library(
+    tops: list[Head], pid: int, component: PointComponent, services: Services
+) -> PointError:
     def similar(error: PointError) -> None:
         from stapy.debuginfo.user import libraries
         from stapy.diagnostics.suggest import nearest
 
         programs = services.debuginfo.programs
-        paths = {path for top in tops for path in libraries.loaded_with(programs, top.file)}
+        if pid:
+            paths = {name for name, _ in search.libraries_of(pid)}
+        else:
+            paths = {path for top in tops for path in libraries.loaded_with(programs, top.file)}
         names = sorted({path.rpartition("/")[2] for path in paths})
         shown = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
         error.notes.append(f"it is loaded with {shown}" if names else "it is loaded with none")

@@ -168,14 +168,55 @@ def mapped_at(pid: int, address: int) -> tuple[str, int] | None:
             continue
         if len(words) < 6 or "x" not in words[1] or not words[5].startswith("/"):
             return None
-        inside = Path(f"/proc/{pid}/map_files/{words[0]}")
-        path = Path(words[5])
-        try:
-            known = path.samefile(inside)
-        except OSError:
-            known = False
-        return str(path if known else inside), address - int(start, 16) + int(words[2], 16)
+        path = _mapped_file(pid, words[0], int(words[4]), words[5])
+        return path, address - int(start, 16) + int(words[2], 16)
     return None
+
+
+def _mapped_file(pid: int, addresses: str, inode: int, name: str) -> str:
+    """The path of a file that a process maps, as we see it; its own root may be another one."""
+    inside = Path(f"/proc/{pid}/map_files/{addresses}")
+    for path in (Path(name), Path(f"/proc/{pid}/root{name}")):
+        try:
+            if path.samefile(inside):
+                return str(path)
+        except PermissionError:  # who is not root may not ask for the file itself
+            try:
+                if path.stat().st_ino == inode:
+                    return str(path)
+            except OSError:
+                continue
+        except OSError:
+            continue
+    return str(inside)
+
+
+@_kept
+def libraries_of(pid: int) -> list[tuple[str, str]]:
+    """Files whose code a process has, besides its program: as it names them, and our paths."""
+    try:
+        lines = Path(f"/proc/{pid}/maps").read_text(errors="surrogateescape").splitlines()
+    except OSError:
+        return []
+    own = of_process(pid)
+    found: dict[str, str] = {}
+    for line in lines:
+        words = line.split(None, 5)
+        if len(words) == 6 and "x" in words[1] and words[5].startswith("/"):
+            path = _mapped_file(pid, words[0], int(words[4]), words[5])
+            if path != own and words[5] not in found:
+                found[words[5]] = path
+    return list(found.items())
+
+
+@_kept
+def sees_our_files(pid: int) -> bool:
+    """True for a process for which paths mean what they mean for us."""
+    own = Path("/proc/self/ns/mnt")
+    try:
+        return Path(f"/proc/{pid}/root").samefile("/") and own.samefile(f"/proc/{pid}/ns/mnt")
+    except OSError:
+        return False
 
 
 @_kept
