@@ -13,6 +13,14 @@ from stapy.debuginfo.user import search
 from stapy.options import Options
 
 
+@pytest.fixture(autouse=True)
+def asked() -> Iterator[None]:
+    """Nothing was looked for before, and nothing is known of it afterwards."""
+    search.forget()
+    yield
+    search.forget()
+
+
 @pytest.fixture
 def cache(tmp_path: Path) -> Cache:
     return Cache(tmp_path / "cache")
@@ -48,15 +56,6 @@ def test_a_kernel_module_that_changed(cache: Cache, module: Path, change: str) -
     assert results.find(cache, "k") is None
 
 
-@pytest.fixture
-def asked() -> Iterator[None]:
-    """Nothing was looked for before, and nothing is known of it afterwards."""
-    search.forget()
-    yield
-    search.forget()
-
-
-@pytest.mark.usefixtures("asked")
 @pytest.mark.parametrize("change", ["link", "PATH", "added"])
 def test_a_program_that_is_another_one(
     cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
@@ -83,7 +82,6 @@ def test_a_program_that_is_another_one(
     assert results.find_list(cache, "k") is None
 
 
-@pytest.mark.usefixtures("asked")
 def test_what_asks_for_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All that a search was asked can be asked again: patterns, processes, first lines."""
     for name in ("one", "two"):
