@@ -132,7 +132,9 @@ def _files(component: PointComponent, services: Services) -> list[UserFile]:
             notes = [f"no program matches '{name}'"]
             raise PointError("E0231", "no match", component.span, notes=notes)
         return found
-    path = path_of(component)
+    # A library may stand for a program: its functions are probed wherever it is mapped.
+    library = None if search.program(name) else search.library(name)
+    path = library or path_of(component)
     script = search.interpreter(path)
     if script is not None:
         path = script

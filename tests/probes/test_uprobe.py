@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from stapy.debuginfo.user import libraries
+from stapy.debuginfo.user import linker_cache
 from stapy.probes.families import by_name
 from stapy.translate.module import make_source
 from tests.debuginfo.user.sources import LIBRARY, PROGRAM, built, compiled
@@ -166,15 +166,35 @@ def test_libraries_for_other_processors(folder: Path, tmp_path: Path) -> None:
         (["x86-64-v2"], "x86-64-v2"),
         (["x86-64-v2", "x86-64-v3"], "x86-64-v3"),
     ):
-        found = libraries.cached(made, levels)
+        found = linker_cache.cached(made, levels)
         assert found["libthing.so.1"] == f"{places[expected]}/libthing.so.1"
     text = "processor\t: 0\nflags\t\t: fpu cx16 lahf_lm popcnt pni sse4_1 sse4_2 ssse3 avx avx2\n"
     (tmp_path / "cpuinfo").write_text(text)
-    assert libraries.levels_of(tmp_path / "cpuinfo") == ["x86-64-v2"]
+    assert linker_cache.levels_of(tmp_path / "cpuinfo") == ["x86-64-v2"]
     (tmp_path / "cpuinfo").write_text(
         text.replace("avx2", "avx2 bmi1 bmi2 f16c fma abm movbe xsave")
     )
-    assert libraries.levels_of(tmp_path / "cpuinfo") == ["x86-64-v2", "x86-64-v3"]
+    assert linker_cache.levels_of(tmp_path / "cpuinfo") == ["x86-64-v2", "x86-64-v3"]
+
+
+def test_a_library_in_place_of_a_program(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Like a program's own search; a command of that name comes first; all that map it count."""
+    (row,) = rows('probe process("libc.so.6").function("malloc") { println(1) }', "uprobe")
+    assert row["file"] == os.path.realpath("/lib/x86_64-linux-gnu/libc.so.6")
+    assert not row.get("program")
+    monkeypatch.setenv("LD_LIBRARY_PATH", f"{tmp_path}:{folder}")
+    text = 'probe process("libthing.so.1").function("outside") { println(1) }'
+    (row,) = rows(text, "uprobe")
+    assert row["file"] == str(folder / "libthing.so.1")
+    command = tmp_path / "libthing.so.1"
+    command.write_bytes((folder / "libthing.so.1").read_bytes())
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(folder))
+    (row,) = rows(text, "uprobe")
+    assert row["file"] == str(command)
 
 
 def test_patterns(folder: Path) -> None:
@@ -224,6 +244,7 @@ def test_whose_program(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ('process("{0}/nothing").function("x")', "E0231", "No such file"),
         ('process("{0}/n*").function("x")', "E0231", "no match"),
         ('process("nosuchprogram").function("x")', "E0231", "cannot find executable"),
+        ('process("libnothing.so.6").function("x")', "E0231", "cannot find executable"),
         ('process.function("x")', "E0231", "process needs a program here"),
         ('process(4194304).function("x")', "E0231", "cannot probe pid 4194304"),
         ("process({2}).statement(1).absolute", "E0214", "need stap -g"),

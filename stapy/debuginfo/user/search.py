@@ -8,6 +8,8 @@ import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from stapy.debuginfo.user.linker_cache import by_name
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ParamSpec, TypeVar
@@ -223,6 +225,12 @@ def sees_our_files(pid: int) -> bool:
 def program(name: str) -> str | None:
     """`find`, in the folders of ``$PATH``."""
     return find(name)
+
+
+@_kept
+def library(name: str) -> str | None:
+    """Find the library that a name like ``libc.so.6`` means for all programs, if there is one."""
+    return by_name(name)
 
 
 def find(name: str, path: str | None = None) -> str | None:
