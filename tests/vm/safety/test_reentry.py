@@ -174,6 +174,7 @@ probe timer.ms(20) { for (i = 0; i < 5; i++) work() }
 probe kernel.trace("nmi_handler") { nmis++; by_nmi[nmis % 40] <<< nmis; work() }
 """
 )
+ROUNDS_OF_NMIS = 20
 
 
 def test_nmis_in_the_middle_of_handlers(release: str, tmp_path: Path) -> None:
@@ -195,15 +196,24 @@ def test_nmis_in_the_middle_of_handlers(release: str, tmp_path: Path) -> None:
         sender = threading.Thread(target=send)
         sender.start()
         try:
-            result = run_built(guest, built, words, 120.0)
+            # That one comes while a handler runs is chance, so it is tried again.
+            for _ in range(ROUNDS_OF_NMIS):
+                result = run_built(guest, built, words, 120.0)
+                found = re.search(r"^hits=(\d+) nmis=(\d+)$", result.stdout, re.MULTILINE)
+                told = (
+                    result.kind,
+                    result.stderr[-500:],
+                    result.stdout[-500:],
+                    result.dmesg[-500:],
+                )
+                assert found and result.kind == "exited", told
+                assert int(found[1]) > 100 and int(found[2]) > 10, found[0]
+                skipped = re.search(r"Skipped due to reentrancy: ([1-9]\d*)", result.stderr)
+                if skipped:
+                    break
         finally:
             over.set()
             sender.join()
-    found = re.search(r"^hits=(\d+) nmis=(\d+)$", result.stdout, re.MULTILINE)
-    told = (result.kind, result.stderr[-500:], result.stdout[-500:], result.dmesg[-500:])
-    assert found and result.kind == "exited", told
-    assert int(found[1]) > 100 and int(found[2]) > 10, found[0]
-    skipped = re.search(r"Skipped due to reentrancy: (\d+)", result.stderr)
-    assert skipped and int(skipped[1]) > 0, result.stderr
+    assert skipped, result.stderr
     said = re.sub(r".*(Uhhuh\. NMI received|Dazed and confused).*\n?", "", result.dmesg)
     assert not re.search(r"WARNING|BUG|Oops|INFO:|perf: interrupt", said), said[-3000:]
