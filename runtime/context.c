@@ -21,7 +21,8 @@ int stapy_contexts_alloc(void)
 	stapy_cpus = alloc_percpu(struct stapy_cpu);
 	if (!stapy_cpus)
 		return -ENOMEM;
-	stapy_stack_space = clamp_t(long, stapy_session.limits.minstackspace, 0, THREAD_SIZE);
+	stapy_stack_space = clamp_t(long, max(stapy_session.limits.minstackspace, stapy_session.stack_bytes),
+				    0, THREAD_SIZE);
 	stapy_masked = !stapy_session.limits.interruptible;
 	stapy_stack_frames = max(stapy_session.limits.maxbacktrace ?: MAX_FRAMES, 0);
 	for_each_possible_cpu(cpu) {

@@ -230,6 +230,13 @@ const char *stapy_map_get_string(struct stapy_map *m, const union stapy_key *key
 	return e ? stapy_entry_value(m, e) : "";
 }
 
+void *stapy_map_find(struct stapy_map *m, const union stapy_key *keys)
+{
+	struct stapy_entry *e = find_whole(m, keys);
+
+	return e ? stapy_entry_value(m, e) : NULL;
+}
+
 static noinline bool parts_have(struct stapy_map *m, const union stapy_key *keys)
 {
 	struct sought s UNSET;
@@ -294,6 +301,11 @@ void stapy_map_delete(struct stapy_map *m, const union stapy_key *keys)
 		delete_parts(m, keys);
 	else
 		delete_in(m, &m->whole, find_whole(m, keys));
+}
+
+void stapy_map_delete_found(struct stapy_map *m, const void *value)
+{
+	delete_in(m, &m->whole, (void *)value - m->value_offset);
 }
 
 static void clear_table(struct stapy_map *m, struct stapy_table *t)

@@ -15,6 +15,11 @@ struct stapy_stat;
 s64 stapy_map_get_long(struct stapy_map *m, const union stapy_key *keys);
 const char *stapy_map_get_string(struct stapy_map *m, const union stapy_key *keys);
 bool stapy_map_has(struct stapy_map *m, const union stapy_key *keys);
+/*
+ * The value of an element of numbers or strings where it lies, NULL when it is not there. It stays there
+ * until the element is taken out; an element that is added to a wrapping array may take its place.
+ */
+void *stapy_map_find(struct stapy_map *m, const union stapy_key *keys);
 
 /* The element's value, made (0) when it is not there; NULL with the overflow error set when the array is full. */
 s64 *stapy_map_slot(struct stapy_context *c, struct stapy_map *m, const union stapy_key *keys, const char *place);
@@ -27,6 +32,7 @@ bool stapy_map_add(struct stapy_context *c, struct stapy_map *m, const union sta
 const struct stapy_stat *stapy_map_stat(struct stapy_map *m, const union stapy_key *keys);
 
 void stapy_map_delete(struct stapy_map *m, const union stapy_key *keys);
+void stapy_map_delete_found(struct stapy_map *m, const void *value);	/* what stapy_map_find() gave */
 void stapy_map_clear(struct stapy_map *m);
 
 /* Slices: keys with any[i] set match everything. */

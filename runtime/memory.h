@@ -53,6 +53,11 @@ bool stapy_assert_myproc(struct stapy_context *c, const char *place);
 bool stapy_kernel_register(struct stapy_context *c, s64 *to, unsigned int offset, const char *place);
 bool stapy_user_register(struct stapy_context *c, s64 *to, unsigned int offset, const char *place);
 
+/* The lowest 8 bytes of a vector register (xmm0 to xmm15) of the program that runs now. */
+s64 stapy_user_vector(unsigned int number);
+/* Where this thread of the program has its own variables: the base of fs. */
+s64 stapy_user_thread_base(void);
+
 /* Copy a string of at most bytes - 1 characters and its NUL. Length, or -EFAULT. */
 long stapy_peek_kernel_string(char *to, unsigned long address, size_t bytes);
 long stapy_peek_user_string(char *to, unsigned long address, size_t bytes);

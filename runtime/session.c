@@ -115,6 +115,38 @@ int stapy_session_file(int fd, const char *name)
 	return r;
 }
 
+int stapy_session_object(const char __user *from, size_t bytes)
+{
+	unsigned int i;
+
+	for (i = 0; i < stapy_session.nr_families; i++) {
+		const struct stapy_family_rows *f = &stapy_session.families[i];
+
+		if (f->family->object)
+			return f->family->object(f->rows, f->count, from, bytes);
+	}
+	return -EINVAL;
+}
+
+int stapy_session_fetch(unsigned int number)
+{
+	unsigned int i;
+
+	for (i = 0; i < stapy_session.nr_families; i++)
+		if (stapy_session.families[i].family->fetch)
+			return stapy_session.families[i].family->fetch(number);
+	return -EINVAL;
+}
+
+void stapy_session_left(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < stapy_session.nr_families; i++)
+		if (stapy_session.families[i].family->left)
+			stapy_session.families[i].family->left();
+}
+
 int stapy_session_start(int target)
 {
 	int r;

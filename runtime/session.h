@@ -23,6 +23,7 @@ struct stapy_limits {
 	int maxnesting;			/* c->nesting at the start of a hit */
 	int maxmapentries;
 	int maxbacktrace;		/* frames of a backtrace; 0: 20 */
+	int object_memory;		/* MiB of tables for user stacks; 0: 64 */
 	int maxentryframes;		/* calls whose entry registers are remembered; 0: 4096 */
 	int no_overload;		/* true: the overload rule is off */
 	int interruptible;
@@ -35,7 +36,7 @@ struct stapy_limits {
 	u64 overload_threshold;		/* cycles */
 	u64 overload_interval;		/* cycles */
 	u64 on_the_fly_interval;	/* ns that a condition is false before its probes are disarmed; 0: 100 ms */
-	size_t buffer_bytes;		/* output ring of one CPU */
+	size_t buffer_bytes;		/* output ring of one CPU; 0: 2 MiB */
 	int unprivileged;		/* --privilege=stapusr: no memory but that of the owner's processes */
 	bool hist_given;		/* the next two count */
 	int hist_width;			/* characters that a histogram's bars are scaled to */
@@ -135,6 +136,7 @@ struct stapy_session {
 	const struct stapy_line_table *lines;	/* for scripts that ask for source lines */
 	unsigned int nr_lines;
 	size_t frame_bytes;			/* deepest chain of handler and function frames */
+	int stack_bytes;			/* of the kernel's stack, where it takes more than limits.minstackspace */
 	int (*start)(void);			/* STAP_MODULE_INIT_HOOK: before the begin probes, or NULL */
 	void (*finish)(void);			/* STAP_MODULE_EXIT_HOOK: when all is over, or NULL */
 	int (*init)(void);			/* embedded C and scalar globals; may be NULL */

@@ -36,6 +36,15 @@ struct stapy_family {
 	 */
 	int (*file)(void *rows, unsigned int count, int fd, const char *name);
 	void (*release)(void *rows, unsigned int count);
+	/*
+	 * The consumer's command "object", whole, while the module is loaded; begin probes may be
+	 * running. NULL: for others.
+	 */
+	int (*object)(void *rows, unsigned int count, const char __user *from, size_t bytes);
+	/* What a message "object NUMBER" asks the consumer for, as a descriptor of the caller's. */
+	int (*fetch)(unsigned int number);
+	/* Nobody has control open any more; perhaps somebody will. */
+	void (*left)(void);
 };
 
 #include "begin_end.h"

@@ -10,6 +10,7 @@
 #include "../hit.h"
 #include "../transport/control.h"
 #include "../compat/linux/uprobes.h"
+#include "../user/callers.h"
 #include "../user/entries.h"
 #include "../user/files.h"
 #include "../user/targets.h"
@@ -43,6 +44,13 @@ static __always_inline bool is_shown(void)
 	return likely(!stapy_session.limits.unprivileged) || stapy_is_myproc();
 }
 
+static __always_inline bool is_called(const struct stapy_uprobe_row *row, struct pt_regs *regs,
+				      unsigned long address, bool is_return)
+{
+	return likely(!row->callers) ||
+	       stapy_user_called_by(row->callers, address, regs, is_return);
+}
+
 static __always_inline struct stapy_context *enter(const struct stapy_uprobe_row *row,
 						   struct pt_regs *regs, unsigned long address)
 {
@@ -63,7 +71,8 @@ static void keep(const struct stapy_uprobe_row *row, struct pt_regs *regs)
 	struct stapy_kept *kept;
 	struct stapy_context *c;
 
-	c = enter(row, regs, instruction_pointer(regs));
+	c = is_called(row, regs, instruction_pointer(regs), false) ?
+	    enter(row, regs, instruction_pointer(regs)) : NULL;
 	if (!c) {
 		stapy_kept_drop(row, user_stack_pointer(regs));
 		return;
@@ -93,6 +102,8 @@ STAPY_ON_UPROBE(on_entry, consumer, regs)
 		if (!is_meant(row))
 			continue;
 		meant = true;
+		if (!is_called(row, regs, instruction_pointer(regs), false))
+			continue;
 		c = enter(row, regs, instruction_pointer(regs));
 		if (!c)
 			continue;
@@ -119,7 +130,7 @@ static __always_inline void hit_return(const struct stapy_uprobe_row *row, unsig
 	struct stapy_kept *kept = NULL;
 	struct stapy_context *c;
 
-	c = enter(row, regs, function);
+	c = is_called(row, regs, function, true) ? enter(row, regs, function) : NULL;
 	if (!c) {
 		if (row->slot_bytes)
 			stapy_kept_drop(row, frame);

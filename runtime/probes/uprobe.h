@@ -12,6 +12,7 @@ struct stapy_uprobe_row {
 	int pid;			/* only this process; 0: all */
 	u64 offset;			/* of the breakpoint, in the file */
 	u64 counter;			/* of a mark, in the file: the kernel keeps it above 0; or 0 */
+	const int *callers;		/* who must have called, see user/callers.h; NULL: anybody */
 	bool is_return;
 	bool optional;
 	size_t slot_bytes;		/* values saved at entry; the entry side is site.probe->entry */

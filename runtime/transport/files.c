@@ -12,6 +12,7 @@
 #define TRICKLE_MS 100
 #define COMMAND_BYTES 64
 #define CLAIM_SECONDS 30
+#define FETCH 0x5354			/* stapy/run/control.py has the same */
 
 static struct proc_dir_entry *directory;
 static DECLARE_WAIT_QUEUE_HEAD(readers);
@@ -183,6 +184,11 @@ static const struct proc_ops output_ops = {
 	.proc_lseek = noop_llseek,
 };
 
+bool stapy_files_attended(void)
+{
+	return atomic_read(&control_users);
+}
+
 static int control_open(struct inode *inode, struct file *file)
 {
 	int r;
@@ -212,6 +218,7 @@ static int control_release(struct inode *inode, struct file *file)
 			expect_claim();
 	}
 	atomic_set(&control_users, 0);
+	stapy_session_left();
 	leave();
 	return 0;
 }
@@ -238,15 +245,17 @@ static ssize_t take_file(const char __user *from, size_t bytes)
 
 static ssize_t control_write(struct file *file, const char __user *from, size_t bytes, loff_t *unused)
 {
-	static const char file_command[] = "file ";
+	static const char file_command[] = "file ", object_command[] = "object";
 	char command[COMMAND_BYTES];
 	int target;
 
-	if (bytes > strlen(file_command)) {
-		if (copy_from_user(command, from, strlen(file_command)))
+	if (bytes > strlen(object_command)) {
+		if (copy_from_user(command, from, strlen(object_command)))
 			return -EFAULT;
 		if (!memcmp(command, file_command, strlen(file_command)))
 			return take_file(from, bytes);
+		if (!memcmp(command, object_command, strlen(object_command)))
+			return stapy_session_object(from, bytes) ?: bytes;
 	}
 	if (bytes >= sizeof(command))
 		return -EINVAL;
@@ -332,12 +341,19 @@ static __poll_t control_poll(struct file *file, poll_table *table)
 	return over() ? EPOLLIN | EPOLLRDNORM | EPOLLHUP : 0;
 }
 
+/* Opened in the consumer, whose descriptors are those of the caller. */
+static long control_ioctl(struct file *file, unsigned int command, unsigned long number)
+{
+	return command == FETCH ? stapy_session_fetch(number) : -ENOTTY;
+}
+
 static const struct proc_ops control_ops = {
 	.proc_open = control_open,
 	.proc_release = control_release,
 	.proc_read = control_read,
 	.proc_write = control_write,
 	.proc_poll = control_poll,
+	.proc_ioctl = control_ioctl,
 	.proc_lseek = noop_llseek,
 };
 

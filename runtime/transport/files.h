@@ -12,6 +12,14 @@ void stapy_files_wake(void);
 int stapy_session_start(int target);
 /* A program that probe points name, opened by the consumer; before the session starts. */
 int stapy_session_file(int fd, const char *name);
+/* The consumer's command "object", with a table behind its line. */
+int stapy_session_object(const char __user *from, size_t bytes);
+/* The consumer's ioctl: the file that a message "object NUMBER" is about. */
+int stapy_session_fetch(unsigned int number);
+/* Nobody has control open any more. */
+void stapy_session_left(void);
+/* Has anybody? */
+bool stapy_files_attended(void);
 void stapy_session_stop(void);
 /* Free what a session that has ended needs no more: arrays, output, frames. */
 void stapy_session_free(void);

@@ -59,7 +59,8 @@ module_param(stapy_buffer_mb, uint, 0);
 
 void stapy_rings_size(void)
 {
-	size_t asked = stapy_buffer_mb ? (size_t)stapy_buffer_mb << 20 : stapy_session.limits.buffer_bytes;
+	size_t built_for = stapy_session.limits.buffer_bytes ?: 2 << 20;
+	size_t asked = stapy_buffer_mb ? (size_t)stapy_buffer_mb << 20 : built_for;
 	size_t least = max_t(size_t, asked, 4 * STAPY_RECORD_PIECE);
 
 	ring_bytes = roundup_pow_of_two(PAGE_ALIGN(least));

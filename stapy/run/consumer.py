@@ -12,7 +12,7 @@ import select
 import signal
 import time
 
-from . import beforehand, kernel, loading, programs, refusals
+from . import beforehand, kernel, loading, objects, programs, refusals
 from .control import Channel, folder_of
 from .daemon import in_background
 from .elf import ModuleFile
@@ -26,7 +26,7 @@ from .target import Target, run_detached
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Callable, Dict, List, Optional
+    from typing import Any, Callable, Dict, List, Optional
 
 BLOCK = 1 << 16
 SYSTEM_GRACE = 0.5  # seconds that commands of system() get to end after the session
@@ -51,6 +51,7 @@ class Session:
         self.detached = False
         self.failed = False
         self.armed: Optional[Callable[[], None]] = None  # called when the probes are armed
+        self.supplier: Optional[objects.Supplier] = None  # of tables for user stacks
         self._sinks = dict(zip(channel.outputs, sinks))
         self._buffers: Dict[int, bytearray] = {fd: bytearray(BLOCK) for fd in channel.outputs}
         self._reading = list(channel.outputs)
@@ -226,6 +227,9 @@ class Session:
             self._system.append(run_detached(text))
         elif kind == "switch_file":
             self._rotate()
+        elif kind == "object":
+            if self.supplier:
+                self.supplier.answer(text)
         elif kind == "exit":
             self.stop()
         elif kind == "started":
@@ -390,8 +394,12 @@ def _converse(
         session.target = target
         session.armed = armed
         if fresh:
-            programs.hand_over(channel, fresh.manifest())
+            manifest = fresh.manifest()
+            programs.hand_over(channel, manifest)
+            session.supplier = _supply(channel, manifest, options, messages)
             session.start(target.pid if target else options.target)
+        else:
+            session.supplier = objects.Supplier(channel, {"names": True}, messages.warning)
         session.loop()
     finally:
         with Turn():
@@ -408,6 +416,18 @@ def _converse(
             f'\nDisconnecting from systemtap module.\nTo reconnect, type "stapy-run -A {name}"'
         )
     return session.detached
+
+
+def _supply(
+    channel: Channel, manifest: Dict[str, Any], options: RunOptions, messages: Messages
+) -> Optional[objects.Supplier]:
+    """Send the tables that user stacks of the first hits need; None for scripts without."""
+    wanted = manifest.get("objects")
+    if not wanted:
+        return None
+    supplier = objects.Supplier(channel, wanted, messages.warning)
+    supplier.begin(sorted(manifest.get("files") or {}), options.command or "", options.target)
+    return supplier
 
 
 def _status(messages: Messages, target: Optional[Target]) -> int:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import List, Tuple
 
 BLOCK = 1 << 16
+_FETCH = 0x5354  # runtime/transport/files.c
 
 
 def folder_of(name: str, proc: str = "/proc") -> str:
@@ -59,6 +60,16 @@ class Channel:
     def hold(self, path: bytes, fd: int) -> None:
         """Hand over an open file that probe points name by this path."""
         os.write(self.control, b"file %d %s" % (fd, path))
+
+    def write(self, data: bytes) -> None:
+        """Write a command with data behind its line, as one."""
+        os.write(self.control, data)
+
+    def fetch(self, number: int) -> int:
+        """Open a file that a message asks for; the descriptor."""
+        import fcntl
+
+        return int(fcntl.ioctl(self.control, _FETCH, number))
 
     def dismiss(self) -> None:
         """Say that we shall remove the module: else, after our end, it has that done."""

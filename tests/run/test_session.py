@@ -116,6 +116,7 @@ def test_more_than_any_buffer(play):
 def test_commands_come_from_the_main_thread_while_output_is_moved(play, monkeypatch):
     """As in the kernel, where the write returns when the begin or end probes have run."""
     done, senders, send = threading.Semaphore(0), [], Channel.send
+    cancelled = threading.Event()
 
     def send_and_wait(channel, text):
         in_main = threading.current_thread() is threading.main_thread()
@@ -124,13 +125,18 @@ def test_commands_come_from_the_main_thread_while_output_is_moved(play, monkeypa
         senders.append((text, in_main and deaf))
         send(channel, text)
         # That one is for a module that is busy with another one.
-        assert text == "exit" or done.acquire(timeout=60)
+        if text == "exit":
+            cancelled.set()
+        else:
+            assert done.acquire(timeout=60)
 
     monkeypatch.setattr(Channel, "send", send_and_wait)
     data, released = b"x" * 300_000, ("call", done.release)
     interrupt = ("call", lambda: os.kill(os.getpid(), signal.SIGINT))
+    # Once the probes are armed it would be too late for it.
+    heard = ("call", lambda: cancelled.wait(60))
     output, *_ = play(
-        [("output", data), interrupt, ("output", data), ARMED, released],
+        [("output", data), interrupt, heard, ("output", data), ARMED, released],
         at_stop=[("output", data), released],
     )
     assert output == 3 * data

@@ -16,6 +16,7 @@ from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.kernel import find_kernel
 from stapy.options import Options
 from stapy.vm.machine import Machine, VmResult, consumer_command
+from tests.vm.harness import PATIENCE
 
 HERE = Path(__file__).resolve().parent
 PROJECT = HERE.parent.parent
@@ -37,7 +38,7 @@ class Bench(NamedTuple):
     def module(self, script: str) -> Path:
         return self.folder / f"stapy_test_{script}.ko"
 
-    def shell(self, text: str, timeout: float = 90) -> VmResult:
+    def shell(self, text: str, timeout: float = 90 * PATIENCE) -> VmResult:
         return self.machine.run(["sh", "-c", text], cwd=str(PROJECT), timeout=timeout)
 
     def play(self, script: str, load: str = "", reader: str = "") -> VmResult:

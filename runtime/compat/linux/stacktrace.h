@@ -9,12 +9,15 @@
 #ifdef CONFIG_X86_64
 #include <asm/unwind.h>
 
-/* The kernel looks each address up again among its code, which the unwinder did already. */
+/*
+ * The kernel looks each address up again among its code, which the unwinder did already. Behind
+ * the way into the kernel it gives the place in the process, which is none of this stack: 0.
+ */
 static inline unsigned long stapy_unwound(struct unwind_state *state)
 {
 #ifdef CONFIG_UNWINDER_ORC
 	if (likely(!state->error))
-		return state->ip;
+		return (long)state->ip < 0 ? state->ip : 0;
 #endif
 	return unwind_get_return_address(state);
 }

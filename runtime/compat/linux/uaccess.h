@@ -28,6 +28,25 @@ static inline bool stapy_kernel_address(unsigned long address, size_t size)
 }
 #endif
 
+/* A word of the current process, with page faults disabled; false when it is not there. */
+static __always_inline bool stapy_user_word(unsigned long address, unsigned long *to)
+{
+#ifdef CONFIG_X86_64
+	const unsigned long __user *from = (const unsigned long __user *)address;
+
+	if (!user_access_begin(from, sizeof(*from)))
+		return false;
+	unsafe_get_user(*to, from, fault);
+	user_access_end();
+	return true;
+fault:
+	user_access_end();
+	return false;
+#else
+	return !copy_from_user_nofault(to, (const void __user *)address, sizeof(*to));
+#endif
+}
+
 #define STAPY_STORE(type, to, from, fault)					\
 	do {									\
 		type _value;							\
