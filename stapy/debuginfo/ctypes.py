@@ -64,7 +64,10 @@ class Member(Record):
 
 
 class Struct(CType):
-    """Struct, union or class; ``kind`` is "struct" or "union"."""
+    """Struct, union or class; ``kind`` is "struct" or "union".
+
+    ``by_address`` tells of a class of C++ that functions pass by the address of a copy.
+    """
 
     kind: str
     name: str
@@ -72,6 +75,7 @@ class Struct(CType):
     load: Callable[[], list[Member]]
     cached: list[Member] | None = None
     declaration: bool = False
+    by_address: Callable[[], bool] | None = None
 
     def members(self) -> list[Member]:
         """All members, read from the debug information on first use."""
@@ -122,11 +126,12 @@ class Parameter(Record):
 
 
 class Function(CType):
-    """Function prototype."""
+    """Function prototype; one of ``own_convention`` is called as only its callers know."""
 
     result: CType
     params: list[Parameter]
     variadic: bool = False
+    own_convention: bool = False
 
 
 class Unknown(CType):

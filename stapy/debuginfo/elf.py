@@ -6,8 +6,10 @@ ends in a `DebuginfoError` and not in a wrong answer or a huge allocation.
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
+import stat
 import struct
 import sys
 from collections.abc import Iterator
@@ -236,7 +238,7 @@ def _string(table: bytes, offset: int) -> str:
 def map_file(path: Path) -> Buffer:
     """A file's bytes without copying them; inflated when it is compressed."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             head = file.read(6)
             for magic, kind in COMPRESSED_MAGIC.items():
                 if head.startswith(magic):
@@ -249,6 +251,19 @@ def map_file(path: Path) -> Buffer:
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise DebuginfoError(f"{path}: {why}") from None
+
+
+def open_regular(path: Path | str) -> BinaryIO:
+    """Open a file to be read, and nothing else: a pipe would make us wait, a device may act."""
+    mode = os.stat(path).st_mode  # noqa: PTH116 - a Path would lose what ".." means
+    if stat.S_ISREG(mode):
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):  # it may be another one by now
+            return os.fdopen(descriptor, "rb")
+        os.close(descriptor)
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    raise OSError(errno.EINVAL, "is no regular file")
 
 
 def mapped(file: BinaryIO) -> Buffer:

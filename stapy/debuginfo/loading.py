@@ -11,7 +11,7 @@ import os
 from array import array
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from stapy.cache import Cache, file_identity, key_of
 from stapy.debuginfo import pack
@@ -199,13 +199,13 @@ def _from_pack(data: Buffer, name: str, base: Btf | None, cache: Cache, key: str
     btf: Btf | None = None
     start, end = parts.get("btf", (0, 0))
     if end > start:
-        positions = _numbers("I", part("positions"))
+        positions = pack.numbers("I", part("positions"))
         names = SortedLines(data, *parts.get("names", (0, 0)))
         index = BtfIndex(positions, names)
         btf = Btf(data, name, base, index, (start, end), cache.path(KIND, key))
     symbols: Symbols | None = None
     if "layout" in parts:
-        numbers = _numbers("q", part("layout"))
+        numbers = pack.numbers("q", part("layout"))
         if len(numbers) != len(Layout.fields):
             raise DebuginfoError("damaged index")
         tables = Kallsyms(part("symbols"), Layout(*numbers))
@@ -216,15 +216,6 @@ def _from_pack(data: Buffer, name: str, base: Btf | None, cache: Cache, key: str
             symbols = LineSymbols(SortedLines(data, low, high))
     build_id, has_dwarf = part("build_id").decode("latin-1"), bool(part("has_dwarf"))
     return Loaded(btf, symbols, build_id, name, [], has_dwarf, key)
-
-
-def _numbers(code: Literal["I", "q"], data: bytes) -> array[int]:
-    numbers: array[int] = array(code)
-    try:
-        numbers.frombytes(data)
-    except ValueError:
-        raise DebuginfoError("damaged index") from None
-    return numbers
 
 
 def _expanded(tables: Kallsyms, cache: Cache, image_key: str) -> SortedLines:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import struct
+from array import array
+from typing import Literal
 
 from stapy.debuginfo.elf import Buffer
 from stapy.debuginfo.errors import DebuginfoError
@@ -38,3 +40,13 @@ def decode(data: Buffer) -> dict[str, tuple[int, int]]:
             raise DebuginfoError("damaged index")
         parts[name.rstrip(b"\0").decode("latin-1")] = (start, start + size)
     return parts
+
+
+def numbers(code: Literal["I", "Q", "q"], part: bytes) -> array[int]:
+    """The numbers of a part, ``code`` as `array` has it."""
+    found: array[int] = array(code)
+    try:
+        found.frombytes(part)
+    except ValueError:
+        raise DebuginfoError("damaged index") from None
+    return found

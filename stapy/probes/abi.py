@@ -1,16 +1,28 @@
-"""Where a function's arguments and result are: the System V calling convention of x86-64."""
+"""Where a function's arguments and result are: the System V calling convention of x86-64.
+
+The kernel uses no vector registers; programs pass floating point numbers in them, alone or in
+structs, of which each eight bytes are in a register of one kind or the other.
+"""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from stapy.debuginfo import ctypes
 from stapy.diagnostics import NOWHERE
 from stapy.ir.program import LONG, BinaryOp, Const, ContextValue, Expr
 from stapy.ir.scope import TargetVariable
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 INTEGER_REGISTERS = 6
 STACK_POINTER = 7  # DWARF number of rsp
 SECOND_RESULT = 1  # DWARF number of rdx
 WORD = 8
+_OWN_CONVENTION = (
+    "the compiler calls this function in a way of its own, and does not tell where its result is"
+)
 
 
 def _context(name: str, index: int, size: int = WORD, signed: bool = False) -> ContextValue:
@@ -39,25 +51,101 @@ def is_aggregate(type: ctypes.CType) -> bool:
     return isinstance(ctypes.strip(type), ctypes.Struct)
 
 
-def parameters(function: ctypes.Function) -> list[TargetVariable]:
+VECTOR_REGISTERS = 8
+
+
+def _is_float(type: ctypes.CType, word: int, at: int = 0, depth: int = 0) -> bool | None:
+    """Whether all that lies in one word of a type is floating point; None for no members there.
+
+    ``at`` is where the type begins.
+    """
+    type = ctypes.strip(type)
+    size = ctypes.size_of(type)
+    if depth > 8 or at >= WORD * (word + 1) or at + max(size, 1) <= WORD * word:
+        return None
+    if isinstance(type, ctypes.Struct):
+        found = [
+            _is_float(member.type, word, at + member.bit_offset // 8, depth + 1)
+            for member in type.members()
+        ]
+    elif isinstance(type, ctypes.Array):
+        step = ctypes.size_of(type.element)
+        count = size // step if step else 0
+        found = [
+            _is_float(type.element, word, at + step * i, depth + 1) for i in range(min(count, 16))
+        ]
+    else:
+        return isinstance(type, ctypes.Float) and size <= WORD
+    known = [one for one in found if one is not None]
+    return all(known) if known else None
+
+
+def _by_address(type: ctypes.CType) -> bool:
+    type = ctypes.strip(type)
+    tell = type.by_address if isinstance(type, ctypes.Struct) else None
+    return tell is not None and tell()
+
+
+def _is_complex(type: ctypes.CType) -> bool:
+    return "complex" in getattr(ctypes.strip(type), "name", "").lower()
+
+
+def _has_long_double(type: ctypes.CType, depth: int = 0) -> bool:
+    type = ctypes.strip(type)
+    if isinstance(type, ctypes.Struct):
+        return depth <= 8 and any(_has_long_double(m.type, depth + 1) for m in type.members())
+    if isinstance(type, ctypes.Array):
+        return _has_long_double(type.element, depth + 1)
+    return isinstance(type, ctypes.Float) and ctypes.size_of(type) > WORD
+
+
+def parameters(function: ctypes.Function, *, vectors: bool = False) -> list[TargetVariable]:
     """Variables for all parameters at the first instruction of the function.
 
-    Floating point parameters are left out (kernel code has none).
+    Floating point parameters are left out but for programs, which have ``vectors``.
+    Of a function that is called in a way of its own none is known.
     """
+    if function.own_convention:
+        return []
     result = ctypes.strip(function.result)
     register = 0
-    if isinstance(result, ctypes.Struct) and ctypes.size_of(result) > 2 * WORD:
+    if isinstance(result, ctypes.Struct) and (
+        ctypes.size_of(result) > 2 * WORD or (vectors and _by_address(result))
+    ):
         register = 1  # hidden address of the result
-    stack = 0
+    stack = used = 0
     found: list[TargetVariable] = []
     for parameter in function.params:
         type = parameter.type
         size = ctypes.size_of(type)
-        if isinstance(ctypes.strip(type), ctypes.Float):
+        if isinstance(ctypes.strip(type), ctypes.Float) and not vectors:
             continue
         words = max(1, (size + WORD - 1) // WORD)
         name = "$" + parameter.name
-        if words <= 2 and register + words <= INTEGER_REGISTERS:
+        if vectors and _by_address(type):
+            if register < INTEGER_REGISTERS:
+                found.append(TargetVariable(name, type, None, _context("arg", register)))
+                register += 1
+            else:
+                address = _context("stack_arg", stack // WORD)
+                found.append(TargetVariable(name, type, None, address))
+                stack += WORD
+            continue
+        if isinstance(ctypes.strip(type), ctypes.Float) and _is_complex(type):
+            used += words
+            continue
+        floats = [vectors and bool(_is_float(type, word)) for word in range(min(words, 2))]
+        count = floats.count(True)
+        if (
+            words <= 2
+            and register + words - count <= INTEGER_REGISTERS
+            and used + count <= VECTOR_REGISTERS
+            and not (vectors and _has_long_double(type))
+        ):
+            if count:
+                found.append(_in_words(name, type, _words(floats, "arg", register, used)))
+                register, used = register + words - count, used + count
+                continue
             parts: list[Expr] = [_context("arg", register + i) for i in range(words)]
             if is_aggregate(type) or words > 1:
                 found.append(TargetVariable(name, type, None, None, parts))
@@ -77,12 +165,55 @@ def parameters(function: ctypes.Function) -> list[TargetVariable]:
     return [variable for variable in found if variable.name != "$"]
 
 
-def result(function: ctypes.Function) -> TargetVariable | None:
-    """``$return``; None for void and floating point results."""
+def _words(floats: list[bool], name: str, register: int, used: int) -> list[ContextValue]:
+    """The words of a value of which some are in vector registers."""
+    parts: list[ContextValue] = []
+    for is_float in floats:
+        if is_float:
+            parts.append(_context("vector", used))
+            used += 1
+        else:
+            parts.append(_context(name, register))
+            register += 1
+    return parts
+
+
+def _in_words(name: str, type: ctypes.CType, parts: list[ContextValue]) -> TargetVariable:
+    if is_aggregate(type) or len(parts) > 1:
+        return TargetVariable(name, type, None, None, list[Expr](parts))
+    parts[0].size = min(WORD, ctypes.size_of(type))
+    return TargetVariable(name, type, parts[0])
+
+
+def unknown_result(function: ctypes.Function | None) -> dict[str, Callable[[], str]]:
+    """Say why ``$return`` is not there, for functions that are called in a way of their own."""
+    if function is None or not function.own_convention:
+        return {}
+    if isinstance(ctypes.strip(function.result), ctypes.Void):
+        return {}
+    return {"$return": lambda: _OWN_CONVENTION}
+
+
+def result(function: ctypes.Function, *, vectors: bool = False) -> TargetVariable | None:
+    """``$return``; None for void, and but for programs for floating point results.
+
+    Also for functions that are called in a way of their own.
+    """
+    if function.own_convention:
+        return None
     type = ctypes.strip(function.result)
-    if isinstance(type, (ctypes.Void, ctypes.Float)):
+    if isinstance(type, ctypes.Void) or (isinstance(type, ctypes.Float) and not vectors):
         return None
     size = ctypes.size_of(type)
+    if vectors and _by_address(type):
+        return TargetVariable("$return", function.result, None, _context("return", 0))
+    if vectors and size <= 2 * WORD:
+        if _has_long_double(type) or _is_complex(type):
+            return None
+        floats = [bool(_is_float(type, word)) for word in range((size + WORD - 1) // WORD)]
+        if any(floats):
+            words = _words(floats, "register", 0, 0)
+            return _in_words("$return", function.result, words)
     if isinstance(type, ctypes.Struct):
         if size > 2 * WORD:
             return TargetVariable("$return", function.result, None, _context("return", 0))

@@ -8,6 +8,7 @@ from stapy.probes.family import PointError
 
 if TYPE_CHECKING:
     from stapy.debuginfo.user.file import UserFile
+    from stapy.debuginfo.user.plt import Stub
     from stapy.debuginfo.user.symbols import FunctionTable, UserFunction
     from stapy.parse.nodes import PointComponent
     from stapy.services import Services
@@ -71,6 +72,40 @@ def returnable(
     return found
 
 
+def returnable_stubs(stubs: list[Stub], file: UserFile, asking: PointComponent) -> list[Stub]:
+    """Stubs whose return may be probed, by what they call; `PointError` for none of them."""
+    from stapy.debuginfo.user.returns import why_not
+
+    found = [stub for stub in stubs if why_not([stub.name]) is None]
+    if stubs and not found:
+        reason = why_not([stubs[0].name])
+        notes = [f"the return of '{stubs[0].name}' cannot be probed: {reason}"]
+        hint = "probe the call without .return"
+        raise PointError("E0231", "no match", asking.span, notes=notes, hint=hint)
+    return found
+
+
+def unreturnable(address: int, table: FunctionTable, file: UserFile) -> str:
+    """Why the return of the function at an address must not be probed, "" when it may."""
+    from stapy.debuginfo.user.returns import why_not
+
+    names = table.aliases(address)
+    reason = why_not(names, is_entry=address == file.entry)
+    return f"its return cannot be probed: {reason}" if reason else ""
+
+
+def instruction(file: UserFile, address: int) -> tuple[str, bool]:
+    """Why an instruction cannot be probed, "" when it can; and whether the program would suffer."""
+    from stapy.debuginfo.user import x86
+
+    found = x86.decode(file.read(address, x86.LONGEST))
+    if found is not None and found.is_mistaken:
+        return "the kernel takes this vector instruction for another one", True
+    if found is not None and found.is_refused:
+        return "the kernel puts no breakpoint on this instruction", False
+    return "", False
+
+
 def accepted(
     places: list[tuple[str, int]],
     file: UserFile,
@@ -84,18 +119,16 @@ def accepted(
     What it refuses is a warning, as when it is armed: a single one stays, of a pattern it is left
     out. What it would do wrongly is left out always; `PointError` when nothing remains.
     """
-    from stapy.debuginfo.user import x86
-
-    found, refused, mistaken = set(), [], []
+    refused: list[str] = []
+    mistaken: list[str] = []
+    found: set[int] = set()
     for name, address in places:
-        instruction = x86.decode(file.read(address, x86.LONGEST))
-        if instruction is not None and instruction.is_mistaken:
+        why, harmful = instruction(file, address)
+        if harmful:
             mistaken.append(name)
-        elif instruction is not None and instruction.is_refused:
+        elif why:
             refused.append(name)
-            if not is_pattern:
-                found.add(address)
-        else:
+        if not why or not (harmful or is_pattern):
             found.add(address)
     if places and not found:
         why = (
@@ -107,14 +140,27 @@ def accepted(
         raise PointError("E0231", "no match", asking.span, notes=[why])
     out = mistaken + refused
     if out:
-        shown = ", ".join(out[:4]) + (", …" if len(out) > 4 else "")
-        services.diagnostics.warning(
-            "W0691",
-            "the kernel puts no breakpoint on this instruction"
-            if refused and not is_pattern
-            else "the kernel puts no breakpoint on some instructions",
-            asking.span,
-            where="this is not hit" if not is_pattern else f"{len(out)} left out",
-            notes=[f"'{file.path}': {shown}"],
-        )
+        single = not is_pattern and bool(refused)
+        warn_of(out, file, asking, services, is_pattern=not single)
     return found
+
+
+def warn_of(
+    names: list[str],
+    file: UserFile,
+    asking: PointComponent,
+    services: Services,
+    *,
+    is_pattern: bool,
+) -> None:
+    """Tell of places whose instructions the kernel refuses; of a pattern they are left out."""
+    shown = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
+    services.diagnostics.warning(
+        "W0691",
+        "the kernel puts no breakpoint on some instructions"
+        if is_pattern
+        else "the kernel puts no breakpoint on this instruction",
+        asking.span,
+        where=f"{len(names)} left out" if is_pattern else "this is not hit",
+        notes=[f"'{file.path}': {shown}"],
+    )

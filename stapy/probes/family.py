@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from stapy.diagnostics import NOWHERE, Span
-from stapy.ir.literals import quote
+from stapy.ir.literals import of_files, quote
 from stapy.record import Record, new
 
 if TYPE_CHECKING:
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from stapy.ir.scope import TargetScope
     from stapy.parse.nodes import PointComponent, ProbePoint
     from stapy.services import Services
+
+
+# A row of a family's table: members of its struct, and `point` and `priority` for the order.
+Row = dict[str, "int | str | list[int | str] | None"]
 
 
 class Form(Record):
@@ -106,7 +110,7 @@ class Family(Protocol):
     def scope(self, site: Any, services: Services) -> TargetScope | None:
         """The context variables at a site; None when the family has none."""
 
-    def rows(self, probe: DerivedProbe, first_site: int) -> list[dict[str, Any]]:
+    def rows(self, probe: DerivedProbe, first_site: int) -> list[Row]:
         """Rows of the family's table for ``templates/rows.c.j2``, one per site.
 
         The keys are the C names of the row's fields without ``site``; the key
@@ -143,9 +147,9 @@ def listed(family: Family, point: ProbePoint, services: Services) -> list[Match]
 
 
 def text_of(component: PointComponent) -> str:
-    """The string argument of a component, "" when there is none."""
+    """The string argument of a component as a name of files or symbols, "" when there is none."""
     value = getattr(component.arg, "value", "")
-    return value if isinstance(value, str) else ""
+    return of_files(value) if isinstance(value, str) else ""
 
 
 def number_of(component: PointComponent) -> int | None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import re
+import stat
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stapy.debuginfo.elf import SHT_NOBITS
 from stapy.debuginfo.user import search
-from stapy.ir.literals import quote
+from stapy.ir.literals import quote_name
+from stapy.paths import exists
 from stapy.probes.family import PointError, number_of, text_of
 from stapy.record import Record
 
@@ -16,6 +20,15 @@ if TYPE_CHECKING:
     from stapy.debuginfo.user.programs import Programs
     from stapy.parse.nodes import PointComponent, ProbePoint
     from stapy.services import Services
+
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+_BUILD_ID = re.compile(r"[0-9a-f]{40}")
 
 
 class Head(Record):
@@ -36,7 +49,7 @@ def living(number: int, component: PointComponent, services: Services) -> int:
     """The number of a process that lives; a guest's are not known here."""
     if number <= 0:
         raise PointError("E0212", f"cannot probe pid {number}: Invalid pid", component.span)
-    if not services.options.vm and not Path(f"/proc/{number}").exists():
+    if not services.options.vm and not exists(f"/proc/{number}"):
         raise PointError("E0231", f"cannot probe pid {number}: No such process", component.span)
     return number
 
@@ -48,13 +61,20 @@ def path_of(component: PointComponent) -> str:
         raise PointError(
             "E0212", "empty module", component.span, hint="name a program, or leave the ('') out"
         )
+    if _BUILD_ID.fullmatch(name):
+        return _built_as(name, component)
     path = search.program(name)
     if path is None:
+        is_library = ".so" in name and "/" not in name
+        notes = ["no folder of $PATH has a program of this name"]
+        if is_library:
+            notes.append(f"no library of this name is in {search.library_places()}")
 
         def similar(error: PointError) -> None:
             from stapy.diagnostics.suggest import nearest
 
-            near = nearest(name, search.commands(), 3)
+            known = search.library_names() if is_library else search.commands()
+            near = nearest(name, known, 3)
             if near:
                 error.hint = "did you mean " + " or ".join(f"'{word}'" for word in near) + "?"
 
@@ -62,11 +82,36 @@ def path_of(component: PointComponent) -> str:
             "E0231",
             f"cannot find executable '{name}'",
             component.span,
-            notes=["no folder of $PATH has a program of this name"],
+            notes=notes,
             explain=similar,
         )
-    if Path(path).is_dir():
-        raise PointError("E0231", f"cannot probe '{path}': it is a folder", component.span)
+    kind = _no_file(path)
+    if kind:
+        raise PointError("E0231", f"cannot probe '{path}': it is {kind}", component.span)
+    return path
+
+
+def _no_file(path: str) -> str:
+    """What is at a path in place of a file; "" for a file, and for what we cannot see."""
+    try:
+        mode = os.stat(path).st_mode  # noqa: PTH116 - a Path would lose what ".." means
+    except OSError:
+        return ""
+    if stat.S_ISREG(mode):
+        return ""
+    return _KINDS.get(stat.S_IFMT(mode), "no regular file")
+
+
+def _built_as(build_id: str, component: PointComponent) -> str:
+    path = search.with_build_id(build_id)
+    if path is None:
+        raise PointError(
+            "E0231",
+            f"cannot find a program with build-id {build_id}",
+            component.span,
+            notes=["no process runs or has loaded one, and no folder of $PATH has it"],
+            hint="name it by its path",
+        )
     return path
 
 
@@ -87,7 +132,7 @@ def heads(point: ProbePoint, services: Services) -> list[Head]:
         tops = [Head(f"process({pid})", opened(path, first, services), None, pid)]
     else:
         tops = [
-            Head(f"process({quote(str(file.path))})", file, None, 0)
+            Head(f"process({quote_name(str(file.path))})", file, None, 0)
             for file in _files(first, services)
         ]
     library = found.get("library")
@@ -109,11 +154,20 @@ def opened(path: str, component: PointComponent, services: Services) -> UserFile
     from stapy.debuginfo.user.file import UserFileError
 
     try:
-        return services.debuginfo.programs.open(path)
+        file = services.debuginfo.programs.open(path)
     except UserFileError as error:
         raise PointError(
             "E0231", f"cannot probe: {error}", component.span, hint=error.hint
         ) from None
+    code = file.elf.section(".text")
+    if code is not None and code.type == SHT_NOBITS:
+        raise PointError(
+            "E0231",
+            f"cannot probe: '{path}' is a debug file, which has no code",
+            component.span,
+            hint="name the program that it belongs to: its debug file is found by build-id",
+        )
+    return file
 
 
 def _files(component: PointComponent, services: Services) -> list[UserFile]:
@@ -121,7 +175,7 @@ def _files(component: PointComponent, services: Services) -> list[UserFile]:
     if component.arg is None:
         return [opened(_of_target(component, services), component, services)]
     name = text_of(component)
-    if search.is_pattern(name) and not Path(name).exists():
+    if search.is_pattern(name) and not exists(name):
         found = []
         for path in search.programs(name):
             try:
@@ -132,12 +186,10 @@ def _files(component: PointComponent, services: Services) -> list[UserFile]:
             notes = [f"no program matches '{name}'"]
             raise PointError("E0231", "no match", component.span, notes=notes)
         return found
-    # A library may stand for a program: its functions are probed wherever it is mapped.
-    library = None if search.program(name) else search.library(name)
-    path = library or path_of(component)
-    script = search.interpreter(path)
-    if script is not None:
-        path = script
+    path = search.code_of(name) or path_of(component)
+    kind = _no_file(path)
+    if kind:
+        raise PointError("E0231", f"cannot probe '{path}': it is {kind}", component.span)
     return [opened(path, component, services)]
 
 
@@ -149,6 +201,10 @@ def _of_target(component: PointComponent, services: Services) -> str:
         why = "-c has what only a shell understands"
     elif options.target:
         path, why = search.of_process(options.target), f"there is no process {options.target}"
+        if path is None and exists(f"/proc/{options.target}"):
+            why = f"which program process {options.target} runs cannot be read"
+            if os.geteuid():
+                why += ": it belongs to another user"
     else:
         path, why = None, "neither -c nor -x says whose program is meant"
     if path is None:
@@ -175,7 +231,7 @@ def _libraries(top: Head, pid: int, component: PointComponent, services: Service
         paths = libraries.matching(known, top.file, name)
     return [
         Head(
-            f"{top.shown}.library({quote(path)})",
+            f"{top.shown}.library({quote_name(path)})",
             opened(path, component, services),
             None if top.pid else str(top.file.path),
             top.pid,
@@ -222,3 +278,12 @@ def identity(file: UserFile) -> str:
 def missing_hint(programs: Programs, file: UserFile) -> str:
     """Which package has the debug information of a file; asking takes a while."""
     return programs.missing_hint(file)
+
+
+def opened_files(file: UserFile, program: str | None) -> dict[str, str]:
+    """Paths that the consumer opens for a place in a file, with what they are told by.
+
+    ``program`` is the path of the program that processes must run, which may be of any build.
+    """
+    own = {str(file.path): identity(file)}
+    return {program: "", **own} if program else own

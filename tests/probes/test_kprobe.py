@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from stapy.debuginfo import ctypes as c
 from stapy.ir.program import BinaryOp, Const, ContextValue, Expr
 from stapy.probes import abi, blocklist
 from tests.elaborate import support as s
@@ -169,3 +170,18 @@ def test_results(type: s.c.CType, place: str | None) -> None:
 def test_floating_point_parameters_are_left_out() -> None:
     made = s.function(s.INT, ("f", s.c.Float("double", 8)), ("n", s.INT))
     assert [v.name for v in abi.parameters(made)] == ["$n"]
+
+
+def test_functions_that_are_called_in_a_way_of_their_own() -> None:
+    """DW_CC_nocall: nothing is where the calling convention would have it."""
+    type = s.function(s.INT, ("n", s.LONG))
+    assert [row.name for row in abi.parameters(type)] == ["$n"]
+    assert abi.result(type) is not None
+    assert abi.unknown_result(type) == {}
+    type.own_convention = True
+    assert abi.parameters(type) == []
+    assert abi.result(type) is None
+    assert list(abi.unknown_result(type)) == ["$return"]
+    nothing = s.function(c.Void(), ("n", s.LONG))
+    nothing.own_convention = True
+    assert abi.unknown_result(nothing) == {}

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from stapy.debuginfo.elf import map_file
+from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.user import search
 from stapy.probes.families import by_name
 from stapy.translate import manifest
@@ -124,3 +126,47 @@ def test_files_of_a_manifest() -> None:
         limits={}, files={"/bin/x": {"optional": True}},
     )  # fmt: skip
     assert made["files"] == {"/bin/x": {"optional": True}}
+
+
+@pytest.mark.parametrize("tail", ["begin", 'function("x*")', 'mark("*")', 'library("libc*").plt'])
+def test_only_files_are_opened(tail: str, programs: Path) -> None:
+    """A pipe that nobody writes to would make us wait for ever."""
+    os.mkfifo(programs / "pipe", 0o755)
+    result = run(f'probe process("{programs}/pipe").{tail} {{ println(1) }}')
+    assert result.codes == ["E0231"]
+    assert "it is a pipe" in result.shown()[0]
+    with pytest.raises(DebuginfoError, match="no regular file"):
+        map_file(programs / "pipe")
+    assert search.interpreter(str(programs / "pipe")) is None
+    target = run(f"probe process.{tail} {{ println(1) }}", command=str(programs / "pipe"))
+    assert tail == "begin" or "no regular file" in target.shown()[0]
+
+
+def test_folders_that_we_may_not_enter(programs: Path) -> None:
+    """They are told of as the system does: nothing in them is asked for by what raises errors."""
+    locked = programs / "locked"
+    locked.mkdir(0o700)
+    (locked / "tool").write_text("")
+    texts = [
+        f'probe process("{locked}/tool").function("x") {{ println(1) }}',
+        f'probe process("{programs}/tool").library("{locked}/tool").function("x") {{ println(1) }}',
+        f'probe process("{locked}/t*").function("x") {{ println(1) }}',
+        f'probe process.begin {{ println(@var("x@tool.c", "{locked}/tool")) }}',
+    ]
+    for text in texts:
+        run(text)  # what is loaded late is loaded now
+    root = os.geteuid() == 0  # who may enter all folders
+    locked.chmod(0)
+    if root:
+        os.seteuid(65534)
+    try:
+        results = [run(text) for text in texts]
+        begin = run(f'probe process("{locked}/tool").begin {{ println(1) }}')
+    finally:
+        if root:
+            os.seteuid(0)
+        locked.chmod(0o700)
+    assert [result.codes for result in results] == [["E0231"], ["E0231"], ["E0231"], ["E0241"]]
+    assert "Permission denied" in results[0].shown()[0]
+    assert begin.codes == []  # the module may run elsewhere
+    assert run('probe process("./a\\0b").begin { println(1) }').codes == ["E0231"]

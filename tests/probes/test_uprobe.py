@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from stapy.debuginfo.user import linker_cache
+from stapy.debuginfo.user import linker_cache, search
+from stapy.debuginfo.user.file import UserFile
 from stapy.probes.families import by_name
 from stapy.translate.module import make_source
 from tests.debuginfo.user.sources import LIBRARY, PROGRAM, built, compiled
@@ -69,6 +70,7 @@ def test_rows(folder: Path) -> None:
         "is_return": False,
         "optional": False,
         "slot_bytes": 0,
+        "callers": None,
     }
     text = f'probe process("{path}").function("helper") {{ println(1) }}'
     assert rows(text, "uprobe") == [expected]
@@ -197,6 +199,51 @@ def test_a_library_in_place_of_a_program(
     assert row["file"] == str(command)
 
 
+def test_patterns_of_names(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a folder: of files here, else of commands, or of libraries."""
+
+    def found(pattern: str) -> list[str]:
+        return [Path(row["file"]).name for row in rows(text.format(pattern), "uprobe")]
+
+    text = 'probe process("{}").function("outside") {{ println(1) }}'
+    monkeypatch.setenv("PATH", str(folder))
+    monkeypatch.setenv("LD_LIBRARY_PATH", f"/nowhere:{folder}")
+    assert found("libthi*.so*") == ["libthing.so.1"]
+    text = 'probe process("{}").function("helper") {{ println(1) }}'
+    assert found("p[lr]*") == ["plain", "program"]
+    (tmp_path / "prog").write_bytes((folder / "program").read_bytes())
+    monkeypatch.chdir(tmp_path)
+    assert found("p[lr]*") == ["prog"]
+
+
+def test_build_ids(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A link in a folder of debug files, what a process has loaded, a command."""
+
+    def found(path: Path | str, function: str = "work") -> str:
+        build_id = UserFile.open(Path(path)).build_id
+        assert len(build_id) == 40
+        text = f'probe process("{build_id}").function("{function}") {{ println(1) }}'
+        return str(rows(text, "uprobe")[0]["file"])
+
+    libc = os.path.realpath("/lib/x86_64-linux-gnu/libc.so.6")
+    assert found(libc, "malloc") == libc
+    result = probe('process("' + "0" * 40 + '").function("work")')
+    assert result.codes == ["E0231"]
+    assert "cannot find a program with build-id 000" in result.diagnostics.items[0].message
+    program = Path(shutil.copy(folder / "program", tmp_path / "somewhere"))
+    build_id = UserFile.open(program).build_id
+    link = tmp_path / ".build-id" / build_id[:2] / build_id[2:]
+    link.parent.mkdir(parents=True)
+    link.symlink_to(program)
+    monkeypatch.setenv("SYSTEMTAP_DEBUGINFO_PATH", str(tmp_path))
+    assert found(program) == str(program)
+    (row,) = rows(f'probe process("{build_id}").begin {{ println(1) }}', "process")
+    assert str(program) in row.values()
+    monkeypatch.setenv("SYSTEMTAP_DEBUGINFO_PATH", "/nowhere")
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    assert found(program) == str(folder / "program")
+
+
 def test_patterns(folder: Path) -> None:
     """Each place once, by its best name; exported ones; several programs."""
     path, library = folder / "program", folder / "libthing.so.1"
@@ -248,7 +295,7 @@ def test_whose_program(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ('process.function("x")', "E0231", "process needs a program here"),
         ('process(4194304).function("x")', "E0231", "cannot probe pid 4194304"),
         ("process({2}).statement(1).absolute", "E0214", "need stap -g"),
-        ('process("{0}/program").plt("x")', "E0230", "no probe point matches"),
+        ('process("{0}/program").plt("x")', "E0231", "no match"),
     ],
 )
 def test_refused(point: str, code: str, message: str, folder: Path) -> None:
@@ -302,6 +349,32 @@ def test_variables(tail: str, body: str, codes: list[str], folder: Path) -> None
     assert run(text).codes == codes
 
 
+def test_a_debug_file_is_no_program(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "v.debug"
+    command("objcopy", "--only-keep-debug", str(folder / "program"), str(path))
+    result = probe(f'process("{path}").function("work")')
+    assert result.codes == ["E0231"]
+    assert f"'{path}' is a debug file" in "\n".join(result.shown())
+
+
+def test_where_libraries_were_looked_for() -> None:
+    result = probe('process("libnothing.so.6").function("x")')
+    assert "$LD_LIBRARY_PATH, the linker's cache" in result.diagnostics.items[0].notes[-1]
+    result = probe('process("nosuchprogram").function("x")')
+    assert "library" not in "".join(result.diagnostics.items[0].notes)
+
+
+def test_a_process_that_cannot_be_read_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "of_process", lambda pid: None)
+    monkeypatch.setattr(os, "geteuid", lambda: 65534)
+    for pid, words in (
+        (os.getpid(), "cannot be read: it belongs to another user"),
+        (4194304, "there is no process 4194304"),
+    ):
+        result = run('probe process.function("x") { println(1) }', target=pid)
+        assert result.diagnostics.items[0].notes[0].endswith(words)
+
+
 def test_files_of_the_manifest(folder: Path) -> None:
     """The consumer compares builds: by build-id, else by content; of a scope nothing."""
     text = (
@@ -329,6 +402,8 @@ def test_hard_links_are_one_program(folder: Path, tmp_path: Path) -> None:
 
 def test_what_is_for_unprivileged_users() -> None:
     assert by_name("uprobe").unprivileged is True  # type: ignore[attr-defined]
+    result = run('probe kernel.function("vfs_read") { println(1) }', privilege="stapusr")
+    assert "their own processes" in result.diagnostics.items[0].notes[0]
 
 
 def test_statements_by_address(folder: Path) -> None:

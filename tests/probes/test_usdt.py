@@ -38,7 +38,10 @@ int main(int count, char **words)
 	return 0;
 }
 """
-ALL = "8@%rbx -4@%ecx 1@%ah -4@-4(%rdx,%rsi,4) 8@(%rsp) -4@$-1 8f@%xmm0 4@array+4(%rip) 8@nobody"
+ALL = (
+    "8@%rbx -4@%ecx 1@%ah -4@-4(%rdx,%rsi,4) 8@(%rsp) -4@$-1 8f@%xmm0 4@array+4(%rip) 8@nobody "
+    "8@%xmm16"
+)
 
 
 def program(folder: Path, arguments: str = ALL, name: str = "marked") -> Path:
@@ -122,9 +125,10 @@ def test_arguments_are_where_the_note_says(path: Path) -> None:
         "$arg4": "@user_s32(((@program_register(1):u64) + -4) + ((@program_register(4):u64) * 4))",
         "$arg5": "@user_u64(@program_register(7):u64)",
         "$arg6": "-1",
+        "$arg7": "@vector(0):u64",
         "$arg8": f"@user_u32((@address(0):u64) + {array + 4 - address})",
     }
-    assert set(scope.unavailable) == {"$arg7", "$arg9"}
+    assert set(scope.unavailable) == {"$arg9", "$arg10"}
     assert "no symbol 'nobody'" in scope.unavailable["$arg9"]()
     assert scope.texts == {"$$name": "told", "$$provider": "ours"}
 
@@ -155,9 +159,9 @@ def test_the_program_is_told_by_its_build(path: Path) -> None:
         ('mark("nothing like it")', "1", ["its marks are plain, plain__er, told"]),
         ('provider("theirs").mark("told")', "1", ["'told' is of provider 'ours'"]),
         ('mark("plain-er")', "$arg1", ["unable to find local 'arg1'", "has no arguments"]),
-        ('mark("told")', "$arg10", ["mark 'told' has 9 arguments: $arg1 to $arg9"]),
+        ('mark("told")', "$arg11", ["mark 'told' has 10 arguments: $arg1 to $arg10"]),
         ('mark("told")', "$arg9", ["'arg9' is not accessible", "no symbol 'nobody'"]),
-        ('mark("told")', "$arg7", ["'arg7' is not accessible", "vector register"]),
+        ('mark("told")', "$arg10", ["'arg10' is not accessible", "vector register of AVX-512"]),
         ('mark("told").return', "1", ["invalid suffix for probe"]),
     ],
 )
@@ -165,6 +169,12 @@ def test_what_is_wrong_is_said(path: Path, tail: str, body: str, words: list[str
     shown = said(probe(path, tail, f"println({body})"))
     for word in words:
         assert word in shown
+
+
+def test_a_number_too_high_is_not_taken_for_another(path: Path) -> None:
+    shown = said(probe(path, 'mark("told")', "println($arg11)"))
+    assert "has 10 arguments" in shown
+    assert "did you mean" not in shown
 
 
 def test_a_program_without_marks(tmp_path: Path) -> None:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from stapy.debuginfo import ctypes as c
 from stapy.ir import program as p
 from stapy.ir.dump import expression
 from stapy.ir.scope import TargetScope
 from stapy.ir.walk import walk
 from stapy.probes.families import by_name
+from stapy.translate.module import make_source
 from tests.debuginfo.user.sources import compiled
 from tests.debuginfo.user.sources import run as command
-from tests.elaborate.support import Result, run
+from tests.elaborate.support import FakeDebuginfo, Result, run
 from tests.vm.test_user_variables import PROGRAM
 
 pytestmark = pytest.mark.slow
@@ -100,7 +103,11 @@ def test_results_and_what_was_passed(path: Path) -> None:
     assert text(scope.entry.variables["$n"].value) == "@program_register(5):s64"
     byte = scope_of(path, 'function("byte").return')
     assert text(byte.variables["$return"].value) == "@program_register(0):u8"
-    assert "$return" not in scope_of(path, 'function("half").return').variables
+    half = scope_of(path, 'function("half").return')
+    assert text(half.variables["$return"].value) == "@vector(0):u64"
+    assert half.entry is not None
+    assert text(half.entry.variables["$d"].value) == "@vector(0):u64"
+    assert text(half.entry.variables["$n"].value) == "@program_register(5):s32"
 
 
 def test_without_debug_information_it_is_said(tmp_path: Path) -> None:
@@ -116,3 +123,85 @@ def test_wrong_names_get_the_nearest(path: Path) -> None:
     assert "alternatives: $depth" in item.message
     result = probe(path, 'function("walk")', "println($n->valu)")
     assert "unable to find member 'valu' for struct node" in result.diagnostics.items[0].message
+
+
+class _Types(FakeDebuginfo):
+    """Types of programs."""
+
+    def type(self, name: str, modules: Sequence[str] = ()) -> c.CType | None:
+        for path in modules:
+            dwarf = self.programs.dwarf_at(path) if path.startswith("/") else None
+            if dwarf is not None:
+                return dwarf.type(name)
+        return None
+
+
+@pytest.mark.parametrize("name", ["./shöp", "shöp", "./link", "{}/../{}/link", "./\\xff"])
+def test_paths_are_meant_as_in_the_probe_point(
+    name: str, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Relative, of a command in $PATH, by a link; strings of scripts are bytes, names are text."""
+    (tmp_path / "shöp").write_bytes(path.read_bytes())
+    (tmp_path / "shöp").chmod(0o755)
+    (tmp_path / "link").symlink_to("shöp")
+    (tmp_path / "\udcff").symlink_to("shöp")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    name = name.format(tmp_path, tmp_path.name)
+    body = f'println(@cast($n, "struct node", "{name}")->value, '
+    body += f'@var("root@program.c", "{name}")->value)'
+    result = run(f'probe process("{name}").function("walk") {{ {body} }}', debuginfo=_Types())
+    assert result.codes == [], result.shown()
+    assert result.program is not None
+    (point,) = result.program.probes[0].points
+    assert point.startswith(f'process("{tmp_path}/sh\\303\\266p")')
+    reads = [
+        node
+        for node in walk(result.program.probes[0].handler.body)
+        if isinstance(node, p.MemoryRead)
+    ]
+    assert reads
+    assert all(node.user for node in reads)
+    source = make_source(result.program, result.services.options, result.diagnostics, "m")
+    assert f'.file = "{tmp_path}/sh\\303\\266p"' in source.text()
+    assert list(source.manifest["files"]) == [f"{tmp_path}/shöp"]
+
+
+NO_CALL = """typedef long T; volatile T sink;
+__attribute__((noipa))
+T ignoring(T n, T w) { sink = n; sink = 0; asm volatile("" ::: "rdi"); return n * 7; }
+int main(void) { return ignoring(sink, 2); }
+"""
+
+
+def test_functions_that_are_called_in_a_way_of_their_own(tmp_path: Path) -> None:
+    """DW_CC_nocall: LLVM drops parameters and results, and says so only by that.
+
+    Here the column of the function's name (3) becomes its calling convention, and the places of
+    parameters, for those that have just one, an attribute that nobody knows.
+    """
+    (tmp_path / "program.c").write_text(NO_CALL)
+    assembler = tmp_path / "program.s"
+    command("gcc", "-O2", "-g", "-S", "-o", str(assembler), str(tmp_path / "program.c"))
+    code, mark, abbreviations = assembler.read_text().partition(".Ldebug_abbrev0:")
+    entries = abbreviations.split("\t.byte\t0\n\t.byte\t0\n")
+    for at, entry in enumerate(entries):
+        tag = entry.strip().split("\n")[1:2]
+        if tag == ["\t.uleb128 0x2e"]:
+            entries[at] = entry.replace("\t.uleb128 0x39\n", "\t.uleb128 0x36\n")
+        elif tag == ["\t.uleb128 0x5"]:
+            one = "\t.uleb128 0x2\n\t.uleb128 0x18\n"
+            entries[at] = entry.replace(one, one.replace("0x2\n", "0x2fff\n"))
+    assembler.write_text(code + mark + "\t.byte\t0\n\t.byte\t0\n".join(entries))
+    command("gcc", "-o", str(tmp_path / "program"), str(assembler))
+    path = tmp_path / "program"
+    scope = scope_of(path, 'function("ignoring")')
+    assert list(scope.variables) == ["$n"]
+    assert list(scope.unavailable) == ["$w"]
+    returned = scope_of(path, 'function("ignoring").return')
+    assert "$return" not in returned.variables
+    assert returned.groups["$$return"] == ["$return"]
+    result = probe(path, 'function("ignoring").return', "println($return)")
+    assert result.codes == ["E0241"], result.shown()
+    (item,) = result.diagnostics.items
+    assert "in a way of its own" in item.notes[0]

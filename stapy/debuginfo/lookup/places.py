@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container
 
 from stapy.debuginfo import ctypes as c
-from stapy.debuginfo.dwarf.query.answers import Answer, CodePlace
+from stapy.debuginfo.dwarf.query.answers import Answer, CodePlace, distinct
 from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
 from stapy.debuginfo.dwarf.query.spec import Spec, parse
 from stapy.debuginfo.lookup.debug_files import DebugFiles
@@ -51,22 +51,13 @@ class PlaceLookup:
         return result
 
     def _add(self, result: Places, found: Answer, known: Known, functions: bool) -> None:
-        """Take an answer, each place once.
-
-        An instance of an inlined function is a place of its own even where the
-        function around it, or another instance, begins at the same instruction;
-        so is a statement for each of its lines and each function that holds it.
-        """
+        """Take an answer, each place once."""
         result.near_lines += [line for line in found.near_lines if line not in result.near_lines]
         result.functions += found.functions
-        seen: set[tuple[int, str, int]] = set()
         sections: dict[str, str] = {}  # the places of one answer share many symbols
-        for place in found.places:
-            apart = place.inlined or not functions
-            key = (place.address, place.function, place.line) if apart else (place.address, "", 0)
-            if key in seen or (place.exact and (place.symbol, place.module) in known):
+        for place in distinct(found.places, functions):
+            if place.exact and (place.symbol, place.module) in known:
                 continue
-            seen.add(key)
             if place.symbol not in sections:
                 sections[place.symbol] = self._section(place)
             result.sites.append(self._site(place, sections[place.symbol]))

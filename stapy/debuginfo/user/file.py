@@ -11,7 +11,7 @@ from bisect import bisect_right
 from functools import cached_property
 from pathlib import Path
 
-from stapy.debuginfo.elf import EM_NAMES, ElfFile, build_id_of, mapped, parse_notes
+from stapy.debuginfo.elf import EM_NAMES, ElfFile, build_id_of, mapped, open_regular, parse_notes
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.record import Record
 
@@ -77,7 +77,7 @@ class UserFile:
     def open(cls, path: Path) -> UserFile:
         """Open a file; raises `UserFileError` for what is no program or library of ours."""
         try:
-            with path.open("rb") as file:
+            with open_regular(path) as file:
                 _check(path, file.read(64))
                 file.seek(0)
                 elf = ElfFile(mapped(file), str(path))
@@ -206,7 +206,7 @@ def _check(path: Path, head: bytes) -> None:
 
 
 def _first_line(path: Path) -> str:
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         line = file.readline(256)
     return repr(line[2:].decode("utf-8", "replace").strip())
 

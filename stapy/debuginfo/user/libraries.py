@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.user import search
 from stapy.debuginfo.user.linker_cache import FOLDERS, cached
+from stapy.paths import is_file
 
 if TYPE_CHECKING:
     from stapy.debuginfo.user.file import UserFile
@@ -77,7 +78,7 @@ def _folders(text: str, file: UserFile) -> Iterator[str]:
 def matching(programs: Programs, file: UserFile, pattern: str) -> list[str]:
     """Libraries of a program by pattern of their names; one by full path need not be needed."""
     if "/" in pattern and not any(char in pattern for char in "*?["):
-        return [os.path.realpath(pattern)] if Path(pattern).is_file() else []
+        return [os.path.realpath(pattern)] if is_file(pattern) else []
     needed = loaded_with(programs, file)
     names = {path: {path, path.rpartition("/")[2], _soname(programs, path)} for path in needed}
     return [path for path in needed if any(fnmatchcase(name, pattern) for name in names[path])]
@@ -95,8 +96,8 @@ def matching_in(programs: Programs, pid: int, pattern: str) -> list[str]:
         if found:
             return found[:1]
         if search.sees_our_files(pid):
-            return [os.path.realpath(pattern)] if Path(pattern).is_file() else []
-        return [inside] if Path(inside).is_file() else []
+            return [os.path.realpath(pattern)] if is_file(pattern) else []
+        return [inside] if is_file(inside) else []
     chosen = []
     for name, path in loaded:
         try:

@@ -9,6 +9,8 @@ import os
 import struct
 from pathlib import Path
 
+from stapy.paths import is_file
+
 CACHE = Path("/etc/ld.so.cache")
 CPUINFO = Path("/proc/cpuinfo")
 FOLDERS = ("/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64",
@@ -105,8 +107,17 @@ def by_name(name: str) -> str | None:
     """
     if ".so" not in name or "/" in name:
         return None
-    folders = [folder for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":") if folder]
-    places = [f"{folder}/{name}" for folder in folders]
+    places = [f"{folder}/{name}" for folder in _told_folders()]
     places += [path for path in (cached().get(name),) if path]
     places += [f"{folder}/{name}" for folder in FOLDERS]
-    return next((os.path.realpath(path) for path in places if Path(path).is_file()), None)
+    return next((os.path.realpath(path) for path in places if is_file(path)), None)
+
+
+def library_folders() -> list[str]:
+    """Folders where the linker may find libraries, in its order, each once."""
+    known = [os.path.dirname(path) for path in cached().values()]  # noqa: PTH120 - of thousands
+    return list(dict.fromkeys([*_told_folders(), *known, *FOLDERS]))
+
+
+def _told_folders() -> list[str]:
+    return [folder for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":") if folder]

@@ -11,17 +11,19 @@ would have said is left out.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stapy.cache import Cache
 from stapy.debuginfo.errors import DebuginfoError
+from stapy.debuginfo.sites import DWARF, FunctionSite, Places
+from stapy.debuginfo.user import search
 from stapy.debuginfo.user.file import UserFile, UserFileError
 
 if TYPE_CHECKING:
     from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
+    from stapy.debuginfo.user.plt import Stub
     from stapy.debuginfo.user.sdt import Mark
     from stapy.debuginfo.user.symbols import FunctionTable
 
@@ -39,6 +41,7 @@ class Programs:
         self._functions: dict[tuple[Path, Path | None], FunctionTable] = {}
         self._dwarf: dict[tuple[Path, Path | None], DwarfFile | None] = {}
         self._marks: dict[Path, list[Mark]] = {}
+        self._stubs: dict[Path, list[Stub]] = {}
 
     def warn(self, text: str) -> None:
         """Tell of a file that is left out, once."""
@@ -118,13 +121,46 @@ class Programs:
             found, problems = open_first(paths, file.build_id, None, self._cache, progress.tell)
             for problem in problems:
                 self.warn(problem)
+            if found is not None:
+                found.moves = False
+                found.program = file.elf
             self._dwarf[file.path, debug] = found
         return self._dwarf[file.path, debug]
+
+    def places(
+        self,
+        file: UserFile,
+        text: str,
+        *,
+        nearest: bool = False,
+        entries: bool = False,
+        download: bool = True,
+    ) -> Places:
+        """Ask DWARF about ``name[@file[:line|:first-last|:*|+offset]]``; see `Debuginfo.places`."""
+        from stapy.debuginfo.dwarf.query.answers import distinct
+        from stapy.debuginfo.dwarf.query.spec import parse
+
+        spec, dwarf = parse(text), self.dwarf(file, download=download)
+        result = Places([], dwarf is not None, spec is not None)
+        if spec is None or dwarf is None:
+            return result
+        try:
+            found = dwarf.find(spec, nearest=nearest, entries=entries)
+        except DebuginfoError as error:
+            self.warn(str(error))
+            return result
+        result.near_lines = list(dict.fromkeys(found.near_lines))
+        result.functions = found.functions
+        result.sites = [
+            FunctionSite(place.function, None, None, DWARF, place=place)
+            for place in distinct(found.places, spec.lines is None)
+        ]
+        return result
 
     def dwarf_at(self, path: str) -> DwarfFile | None:
         """Open that of a path, for questions about types; None also for what is no program."""
         try:
-            return self.dwarf(self.open(os.path.realpath(path)))
+            return self.dwarf(self.open(search.find(path) or path))
         except UserFileError as error:
             self.warn(str(error))
             return None
@@ -141,6 +177,20 @@ class Programs:
                 self.warn(str(error))
                 found = []
             self._marks[file.path] = found
+        return found
+
+    def stubs(self, file: UserFile) -> list[Stub]:
+        """List the stubs by which a file calls functions of others."""
+        from stapy.debuginfo.user.plt import stubs
+
+        found = self._stubs.get(file.path)
+        if found is None:
+            try:
+                found = stubs(file)
+            except DebuginfoError as error:
+                self.warn(str(error))
+                found = []
+            self._stubs[file.path] = found
         return found
 
     def addresses(self, file: UserFile, names: set[str]) -> dict[str, int]:

@@ -8,7 +8,8 @@ import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from stapy.debuginfo.user.linker_cache import by_name
+from stapy.debuginfo.user.linker_cache import FOLDERS, by_name, cached, library_folders
+from stapy.paths import exists, is_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,17 +80,30 @@ def is_pattern(name: str) -> bool:
 
 @_kept
 def programs(pattern: str) -> list[str]:
-    """Files that a pattern of paths matches, without links, each file once; ELF files only."""
+    """Files that a pattern of paths matches, without links, each file once; ELF files only.
+
+    A pattern without a folder that matches nothing here is one of names: of commands in
+    ``$PATH``, and of libraries if it says that it means such (``libruby*.so*``).
+    """
     found: dict[tuple[int, int], str] = {}
-    from glob import glob
+    from glob import escape, glob
+
+    from stapy.debuginfo.elf import open_regular
 
     names = glob(pattern, recursive=True)  # noqa: PTH207 - the pattern may be relative
-    for path in sorted(Path(name).resolve() for name in names):
+    if not names and "/" not in pattern:
+        folders = library_folders() if ".so" in pattern else list(_folders(None))
+        names = [
+            name
+            for folder in folders
+            for name in glob(f"{escape(folder)}/{pattern}")  # noqa: PTH207 - as above
+        ]
+    for path in sorted(Path(os.path.realpath(name)) for name in names):
         try:
             status = path.stat()
             if (status.st_dev, status.st_ino) in found or not stat.S_ISREG(status.st_mode):
                 continue
-            with path.open("rb") as file:
+            with open_regular(path) as file:
                 if file.read(4) == b"\x7fELF":
                     found[status.st_dev, status.st_ino] = str(path)
         except OSError:
@@ -118,14 +132,16 @@ def interpreter(path: str) -> str | None:
 
 
 def _first_line(path: str) -> str | None:
+    from stapy.debuginfo.elf import open_regular
+
     try:
-        with Path(path).open("rb") as file:
+        with open_regular(path) as file:
             head = file.read(_FIRST_LINE)
     except OSError:
         return None
     if head[:2] != b"#!":
         return None
-    return head[2:].partition(b"\n")[0].decode("utf-8", "replace")
+    return head[2:].partition(b"\n")[0].decode(*_BYTES)
 
 
 def of_command(command: str) -> str | None:
@@ -150,7 +166,7 @@ def of_process(pid: int) -> str | None:
         if path.samefile(own):
             return str(path.resolve())
     except FileNotFoundError:
-        return str(own) if own.exists() else None
+        return str(own) if exists(own) else None
     except OSError:
         return None
     return str(own)
@@ -233,6 +249,86 @@ def library(name: str) -> str | None:
     return by_name(name)
 
 
+def code_of(name: str) -> str | None:
+    """Find the file whose code a name of a program means; None for none.
+
+    A library may stand for a program, and a script for what runs it.
+    """
+    path = program(name) or library(name)
+    return None if path is None else interpreter(path) or path
+
+
+def library_names() -> list[str]:
+    """File names of the libraries that the linker's cache knows."""
+    return list(cached())
+
+
+def library_places() -> str:
+    """Where `library` looks, as words for a message."""
+    return f"$LD_LIBRARY_PATH, the linker's cache and the usual folders ({', '.join(FOLDERS)})"
+
+
+_HEAD = 4096  # bytes of a file, in which linkers put its build-id
+
+
+@_kept
+def with_build_id(build_id: str) -> str | None:
+    """Find the program or library with a build-id; a path without links, None for none here.
+
+    Among what links in folders of debug files lead to, what processes run and have loaded,
+    and the commands of ``$PATH``.
+    """
+    from stapy.debuginfo.dwarf.files.paths import folders
+    from stapy.debuginfo.elf import ElfFile, open_regular
+    from stapy.debuginfo.errors import DebuginfoError
+
+    wanted = bytes.fromhex(build_id)
+    seen: set[str] = set()
+    below = f".build-id/{build_id[:2]}/{build_id[2:]}"
+    linked = [str(folder / below) for folder in [*folders(), Path("/usr/lib")]]
+    for path in _chained(linked, _mapped_code, _command_paths):
+        real = os.path.realpath(path)
+        if real in seen:
+            continue
+        seen.add(real)
+        try:
+            with open_regular(real) as file:
+                if wanted not in file.read(_HEAD):
+                    continue
+            if ElfFile.open(Path(real)).build_id() == build_id:
+                return real
+        except (OSError, DebuginfoError):
+            continue
+    return None
+
+
+def _chained(first: list[str], *others: Callable[[], Iterator[str]]) -> Iterator[str]:
+    yield from first
+    for other in others:
+        yield from other()
+
+
+def _mapped_code() -> Iterator[str]:
+    """Files whose code processes have, as we see them."""
+    for maps in Path("/proc").glob("[0-9]*/maps"):
+        try:
+            lines = maps.read_text(errors="surrogateescape").splitlines()
+        except OSError:
+            continue
+        for line in lines:
+            words = line.split(None, 5)
+            if len(words) == 6 and "x" in words[1] and words[5].startswith("/"):
+                yield words[5]
+
+
+def _command_paths() -> Iterator[str]:
+    for folder in _folders(None):
+        try:
+            yield from (entry.path for entry in os.scandir(folder) if entry.is_file())
+        except OSError:
+            continue
+
+
 def find(name: str, path: str | None = None) -> str | None:
     """Find the file that a name means, as a path without links; None when there is none.
 
@@ -240,13 +336,13 @@ def find(name: str, path: str | None = None) -> str | None:
     folders of ``path`` (default: ``$PATH``).  The file of a path need not be there,
     since a module may run on another machine.
     """
-    if not name:
+    if not name or "\0" in name:
         return None
     if "/" in name:
         return _real(name)
     for folder in _folders(path):
         candidate = Path(folder, name)
-        if candidate.is_file() and os.access(candidate, os.X_OK):
+        if is_file(candidate) and os.access(candidate, os.X_OK):
             return _real(str(candidate))
     return None
 

@@ -86,10 +86,10 @@ class FunctionTable:
 
         text = part("names").decode("utf-8", "surrogateescape")
         self._names = text.split("\n") if text else []
-        self._addresses = _numbers("Q", part("addresses"))
-        self._sizes = _numbers("Q", part("sizes"))
+        self._addresses = pack.numbers("Q", part("addresses"))
+        self._sizes = pack.numbers("Q", part("sizes"))
         self._flags = part("flags")
-        self._order = _numbers("I", part("order"))
+        self._order = pack.numbers("I", part("order"))
         self.source = part("source").decode("utf-8", "surrogateescape")
         self.complete = part("complete") == b"1"
         self._file = file
@@ -363,12 +363,3 @@ def debug_file(
     for problem in problems:
         warn(problem)
     return found
-
-
-def _numbers(code: str, data: bytes) -> array[int]:
-    numbers: array[int] = array(code)
-    try:
-        numbers.frombytes(data)
-    except ValueError:
-        raise DebuginfoError("damaged index") from None
-    return numbers

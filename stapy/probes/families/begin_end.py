@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from stapy.probes.family import Form, Match, forms, number_of, print_point
+from stapy.probes.family import Form, Match, Row, forms, number_of, print_point
 from stapy.record import Record
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class BeginEnd:
         """No context variables."""
         return None
 
-    def rows(self, probe: DerivedProbe, first_site: int) -> list[dict[str, Any]]:
+    def rows(self, probe: DerivedProbe, first_site: int) -> list[Row]:
         """Rows of ``struct stapy_begin_end_row``, with the priority to sort by."""
         return [
             {

@@ -6,13 +6,14 @@ site and the runtime finds the places.  Only `-l` asks the running kernel.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from stapy.ir.literals import quote
+from stapy.ir.literals import quote_name
 from stapy.probes.family import (
     Form,
     Match,
     PointError,
+    Row,
     forms,
     number_of,
     print_point,
@@ -162,7 +163,7 @@ class Bpf:
             key=f"{site.kind}:{site.function is None}:{site.is_return}",
         )
 
-    def rows(self, probe: DerivedProbe, first_site: int) -> list[dict[str, Any]]:
+    def rows(self, probe: DerivedProbe, first_site: int) -> list[Row]:
         """Rows of ``struct stapy_bpf_row``."""
         return [
             {
@@ -223,13 +224,13 @@ def _running(site: BpfSite, component: PointComponent, services: Services) -> li
         if not fits or (site.kind and site.kind != program.kind):
             continue
         by_name = site.program is not None and program.name
-        text = f"bpf.program({quote(program.name) if by_name else program.id})"
+        text = f"bpf.program({quote_name(program.name) if by_name else program.id})"
         text += f'.type("{site.kind}")' if site.kind else ""
         names = [""]
         if site.function is not None:
             names = [f for f in program.functions if fnmatchcase(f, site.function)]
         for name in names:
-            inside = f".function({quote(name)})" if site.function is not None else ""
+            inside = f".function({quote_name(name)})" if site.function is not None else ""
             matches.append(Match(text + inside + (".return" if site.is_return else ""), site))
     if not matches:
         number = len(programs)

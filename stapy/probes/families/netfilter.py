@@ -8,10 +8,10 @@ there, and so in no BTF, from the tables below: both never change.
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from stapy.ir.literals import quote
-from stapy.probes.family import Form, Match, PointError, forms, text_of
+from stapy.ir.literals import quote_name
+from stapy.probes.family import Form, Match, PointError, Row, forms, text_of
 from stapy.record import Record, new
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class Netfilter:
             for hook, number in hooks.items():
                 words = {"pf": pf, "hook": hook}
                 parts = [
-                    f"{part.name}({quote(words.get(part.name, text_of(part)))})"
+                    f"{part.name}({quote_name(words.get(part.name, text_of(part)))})"
                     for part in point.components[1:]
                 ]
                 site = HookSite(protocol.value, number, priority)
@@ -317,7 +317,7 @@ class Netfilter:
             key="netfilter",
         )
 
-    def rows(self, probe: DerivedProbe, first_site: int) -> list[dict[str, Any]]:
+    def rows(self, probe: DerivedProbe, first_site: int) -> list[Row]:
         """Rows of ``struct stapy_netfilter_row``."""
         return [
             {"point": point, "pf": site.pf, "hook": site.hook, "priority": site.priority}

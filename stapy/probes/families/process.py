@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stapy.ir.literals import quote
+from stapy.ir.literals import quote_name
 from stapy.probes import programs
-from stapy.probes.family import Form, Match, forms, number_of
+from stapy.probes.family import Form, Match, Row, forms, number_of
 from stapy.record import Record
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Process:
             head = f"process({pid})"
         else:
             file = programs.path_of(first)
-            head = f"process({quote(file)})"
+            head = f"process({quote_name(file)})"
         optional = point.optional or point.sufficient
         return [Match(f"{head}.{event}", ProcessSite(event, file, pid, optional))]
 
@@ -106,7 +106,7 @@ class Process:
             key=site.event,
         )
 
-    def rows(self, probe: Any, first_site: int) -> list[dict[str, Any]]:
+    def rows(self, probe: Any, first_site: int) -> list[Row]:
         """Rows of ``struct stapy_process_row``."""
         return [
             {

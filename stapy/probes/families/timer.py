@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from stapy.probes.family import Form, Match, PointError, forms, number_of, print_point
+from stapy.probes.family import Form, Match, PointError, Row, forms, number_of, print_point
 from stapy.record import Record
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class Timer:
         """No context variables."""
         return None
 
-    def rows(self, probe: DerivedProbe, first_site: int) -> list[dict[str, Any]]:
+    def rows(self, probe: DerivedProbe, first_site: int) -> list[Row]:
         """Rows of ``struct stapy_timer_row``."""
         return [
             {

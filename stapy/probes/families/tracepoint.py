@@ -5,11 +5,11 @@ Names and typed parameters come from BTF; no kernel header is compiled.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stapy.diagnostics.habits import system_call
-from stapy.ir.literals import quote
-from stapy.probes.family import Form, Match, PointError, forms, text_of
+from stapy.ir.literals import quote_name
+from stapy.probes.family import Form, Match, PointError, Row, forms, text_of
 from stapy.record import Record, replace
 
 if TYPE_CHECKING:
@@ -54,9 +54,9 @@ class Tracepoint:
             name = item.name
             if item.system and not numbered and services.at_least("2.7"):
                 name = f"{item.system}:{name}"
-            first = f"module({quote(item.module)})" if module and item.module else "kernel"
+            first = f"module({quote_name(item.module)})" if module and item.module else "kernel"
             site = TraceSite(item.name, item.system, item.module, list(item.params), numbered)
-            matches.append(Match(f"{first}.{last.name}({quote(name)})", site))
+            matches.append(Match(f"{first}.{last.name}({quote_name(name)})", site))
         if not matches:
             raise self._no_match(point, pattern, services)
         return matches
@@ -99,7 +99,7 @@ class Tracepoint:
             key=f"{site.module}:{site.system}:{site.name}",
         )
 
-    def rows(self, probe: DerivedProbe, first_site: int) -> list[dict[str, Any]]:
+    def rows(self, probe: DerivedProbe, first_site: int) -> list[Row]:
         """Rows of ``struct stapy_tracepoint_row``."""
         from stapy.probes import abi
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from stapy.ir.literals import quote
+from stapy.ir.literals import quote_name
 from stapy.probes import programs
-from stapy.probes.family import Form, Match, PointError, forms, text_of
+from stapy.probes.family import Form, Match, PointError, Row, forms, text_of
 from stapy.record import Record
 
 if TYPE_CHECKING:
@@ -40,8 +40,7 @@ class MarkSite(Record):
     @property
     def user_files(self) -> dict[str, str]:
         """Paths of the files that the consumer must open, with what they are told by."""
-        own = {str(self.file.path): programs.identity(self.file)}
-        return {self.program: "", **own} if self.program else own
+        return programs.opened_files(self.file, self.program)
 
 
 class Usdt:
@@ -67,8 +66,8 @@ class Usdt:
                 site = MarkSite(
                     head.file, head.program, head.pid, mark, point.optional or point.sufficient
                 )
-                shown = f".provider({quote(mark.provider)})" if provider is not None else ""
-                matches.append(Match(f"{head.shown}{shown}.mark({quote(mark.name)})", site))
+                shown = f".provider({quote_name(mark.provider)})" if provider is not None else ""
+                matches.append(Match(f"{head.shown}{shown}.mark({quote_name(mark.name)})", site))
         if not matches:
             raise _no_match(found["mark"].span, heads, name, provider, services)
         return matches
@@ -111,7 +110,7 @@ class Usdt:
             unavailable=unavailable,
         )
 
-    def rows(self, probe: DerivedProbe, first_site: int) -> list[dict[str, Any]]:
+    def rows(self, probe: DerivedProbe, first_site: int) -> list[Row]:
         """Rows of ``struct stapy_uprobe_row``."""
         return [
             {

@@ -8,10 +8,10 @@ parameters are where the caller has put them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stapy.diagnostics import Label
-from stapy.ir.literals import quote
+from stapy.ir.literals import quote_name
 from stapy.probes import blocklist
 from stapy.probes.families.kprobe import functions, places
 from stapy.probes.families.kprobe.site import KprobeSite
@@ -20,6 +20,7 @@ from stapy.probes.family import (
     Match,
     PointError,
     Reviewed,
+    Row,
     forms,
     number_of,
     print_point,
@@ -149,7 +150,7 @@ class Watchpoint:
                     f"{item.namesakes} functions are called '{symbol}'",
                     component.span,
                     notes=["a debug register watches one address"],
-                    hint=f"kernel.function({quote(symbol)}) probes all, an address means one",
+                    hint=f"kernel.function({quote_name(symbol)}) probes all, an address means one",
                 )
             site.type, site.source = item.type, item.source
             return
@@ -162,7 +163,7 @@ class Watchpoint:
                 f"'{symbol}' is no function",
                 component.span,
                 notes=["nothing is executed in the kernel's data"],
-                hint=f"kernel.data({quote(symbol)}).rw tells who uses it",
+                hint=f"kernel.data({quote_name(symbol)}).rw tells who uses it",
             )
         raise _no_match("function", symbol, component, info.similar_functions)
 
@@ -187,7 +188,7 @@ class Watchpoint:
         """The parameters of the function that is about to run; of an access nothing is known."""
         return functions.FAMILY.scope(site.function, services) if site.function else None
 
-    def rows(self, probe: DerivedProbe, first_site: int) -> list[dict[str, Any]]:
+    def rows(self, probe: DerivedProbe, first_site: int) -> list[Row]:
         """Rows of ``struct stapy_watchpoint_row``."""
         return [
             {

@@ -16,7 +16,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from stapy.cache import file_identity, key_of
 from stapy.debuginfo import pack
@@ -25,11 +25,13 @@ from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.lookup.same_name import common_prototype
 from stapy.debuginfo.lookup.wildcards import wanted
 from stapy.debuginfo.symbols.table import is_function, section_of, shared
-from stapy.ir.literals import quote
+from stapy.ir.literals import quote_name
 from stapy.paths import package_dir
 from stapy.probes import blocklist
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
     from stapy.debuginfo.loading import Loaded
     from stapy.services import DebuginfoLike
@@ -69,7 +71,7 @@ class _Table:
         text = str(self._part(name), "utf-8")
         return text.split("\n") if text else []
 
-    def _numbers(self, name: str, code: Any = "I") -> list[int]:
+    def _numbers(self, name: str, code: Literal["B", "H", "I", "Q"] = "I") -> list[int]:
         part = self._part(name)
         if len(part) % array(code).itemsize:
             raise DebuginfoError(f"damaged catalogue: {name}")
@@ -245,7 +247,7 @@ def _second(
     ]
 
 
-def _joined(texts: Any) -> bytes:
+def _joined(texts: Iterable[str]) -> bytes:
     return "\n".join(texts).encode("utf-8", "replace")
 
 
@@ -308,7 +310,7 @@ def _made_lines(loaded: Loaded, dwarf: DwarfFile) -> bytes:
             row = rows[scope, file, line] = len(texts)
             function = f"{scope}::{name}" if scope else name
             path = paths[file] if file < len(paths) else ""
-            texts.append(quote(f"{function}@{path}:{line}" if path else function)[1:-1])
+            texts.append(quote_name(f"{function}@{path}:{line}" if path else function)[1:-1])
             files.append(file)
             bits.append(0)
             by_name = judge.name(function)

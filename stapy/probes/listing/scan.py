@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from stapy.debuginfo.dwarf.query.spec import Spec, parse
 from stapy.debuginfo.glob import has_wildcard, matcher
-from stapy.ir.literals import quote
+from stapy.ir.literals import quote_name
 from stapy.probes.family import print_component, text_of
 from stapy.probes.listing import catalogue as c
 from stapy.probes.listing.store import units
@@ -74,7 +74,7 @@ def lines(point: ProbePoint, services: Services) -> list[str] | None:
             shown, known[unit], more = _names(asked, unit, table)
             declared = _declared(asked, unit)
             result += _printed(
-                asked, unit, (declared.get(name) or quote(name)[1:-1] for name in shown)
+                asked, unit, (declared.get(name) or quote_name(name)[1:-1] for name in shown)
             )
             refused = refused or more
     if asked.by_dwarf or result or not refused:
@@ -91,7 +91,7 @@ def _printed(asked: _Question, unit: str | None, names: Iterable[str]) -> list[s
     parts = []
     for component in asked.point.components:
         if component.name == "module":
-            parts.append(f"module({quote(unit or '')})")
+            parts.append(f"module({quote_name(unit or '')})")
         else:
             here = component.name == "function"
             parts.append('function("\n")' if here else print_component(component))

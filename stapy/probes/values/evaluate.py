@@ -47,6 +47,9 @@ class Frame(Protocol):
     def address_of(self, address: int) -> Expr:
         """An address of the debug file."""
 
+    def in_thread(self, offset: Expr) -> Expr:
+        """An address in what the thread has for itself."""
+
     def at_entry(self, number: int) -> Expr:
         """What a register had when the function was entered."""
 
@@ -109,6 +112,8 @@ class Machine:
         elif op.name == "~":
             value = _pop(stack)
             stack.append(_compute("^", value, _Value(const(-1))))
+        elif op.name == "thread":
+            stack.append(_Value(self._frame.in_thread(_pop(stack).expr)))
         elif op.name == "add":
             value = _pop(stack)
             stack.append(_typed(add(value.expr, op.first), value))

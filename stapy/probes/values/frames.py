@@ -71,6 +71,14 @@ class Here:
         """An address of the debug file."""
         return address_of(address, self.dwarf)
 
+    def held(self, number: int, size: int = WORD, signed: bool = False) -> Expr:
+        """A register that a variable is in."""
+        return register(number, size, signed)
+
+    def in_thread(self, offset: Expr) -> Expr:
+        """An address in what the thread has for itself; the kernel has no such thing."""
+        raise Unavailable("it is thread-local")
+
     def at_entry(self, number: int) -> Expr:
         """What a register had when the function was entered."""
         if self.place.exact:

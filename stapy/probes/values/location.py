@@ -13,6 +13,7 @@ from stapy.probes.values.evaluate import Machine
 from stapy.probes.values.frames import Here
 from stapy.probes.values.numbers import (
     BITS,
+    VECTORS,
     WORD,
     Unavailable,
     add,
@@ -43,7 +44,8 @@ def describe(
     name, type, ops = "$" + variable.name, variable.type, variable.ops
     if not ops:
         raise Unavailable
-    machine = Machine(here or Here(place, dwarf))
+    frame = here or Here(place, dwarf)
+    machine = Machine(frame)
     if any(op.name == "piece" for op in ops):
         return _in_pieces(name, type, ops, machine)
     scalar = not isinstance(ctypes.strip(type), (ctypes.Struct, ctypes.Array))
@@ -53,10 +55,10 @@ def describe(
         if not scalar:
             if size > WORD:
                 raise Unavailable
-            return TargetVariable(name, type, None, None, [register(number)])
+            return TargetVariable(name, type, None, None, [frame.held(number)])
         width = size if size in (1, 2, 4, 8) else WORD
-        value = register(number, width, ctypes.is_signed(type))
-        return TargetVariable(name, type, value, writable=True)
+        value = frame.held(number, width, ctypes.is_signed(type))
+        return TargetVariable(name, type, value, writable=number < VECTORS)
     if len(ops) == 1 and ops[0].name == "bytes":
         return _in_pieces(name, type, ops, machine)
     if len(ops) == 1 and ops[0].name == "implicit_pointer":

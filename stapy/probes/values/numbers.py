@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 WORD = 8
 BITS = 8 * WORD
+VECTORS = 17  # the first of 16 that programs have
 _REGISTERS = 17  # of the DWARF numbers of x86-64 those that pt_regs has
 # Always there, and the runtime is linked with it: other addresses are told from it.
 _BASE = "register_kprobe"
@@ -45,6 +46,13 @@ def register(number: int, size: int = WORD, signed: bool = False) -> ContextValu
     if number >= _REGISTERS:
         raise Unavailable
     return ContextValue(NOWHERE, LONG, "register", number, size, signed)
+
+
+def vector(number: int, size: int = WORD) -> ContextValue:
+    """The lowest bytes of a vector register of a program, by its number among those."""
+    if not 0 <= number < 16 or size > WORD:
+        raise Unavailable("it is in a wide vector register, which stapy does not read")
+    return ContextValue(NOWHERE, LONG, "vector", number, size, False)
 
 
 def binary(operator: str, left: Expr, right: Expr) -> Expr:

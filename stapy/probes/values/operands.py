@@ -17,6 +17,8 @@ from stapy.probes.values.numbers import (
     widen,
 )
 
+_VECTORS = 16  # the kernel keeps those behind them elsewhere
+
 
 def value(operand: sdt.Operand, link_address: int, symbols: dict[str, int]) -> Expr:
     """The value of an argument as 64 bits; raises `Unavailable` for what is nowhere.
@@ -35,7 +37,13 @@ def value(operand: sdt.Operand, link_address: int, symbols: dict[str, int]) -> E
         address = _address(operand, link_address, symbols)
         return MemoryRead(NOWHERE, LONG, address, operand.size, operand.is_signed, True)
     if operand.kind == sdt.VECTOR:
-        raise Unavailable(f"'{operand.text}' is a vector register, which stapy does not read yet")
+        if operand.offset >= _VECTORS:
+            raise Unavailable(
+                f"'{operand.text}' is a vector register of AVX-512, which stapy does not read"
+            )
+        return ContextValue(
+            NOWHERE, LONG, "vector", operand.offset, operand.size, operand.is_signed
+        )
     raise Unavailable(f"stapy does not understand where it is: '{operand.text}'")
 
 

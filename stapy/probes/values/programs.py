@@ -6,11 +6,13 @@ are those of the hit, memory is the process's, and addresses are moved as far as
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from stapy.debuginfo import ctypes
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.symbols.clones import is_clone
+from stapy.debuginfo.user import tls
 from stapy.diagnostics import NOWHERE
 from stapy.ir.program import LONG, ContextValue, Expr, MemoryRead
 from stapy.ir.scope import TargetScope, TargetVariable
@@ -18,14 +20,16 @@ from stapy.ir.walk import walk
 from stapy.probes import abi
 from stapy.probes.values.frames import Here
 from stapy.probes.values.location import describe
-from stapy.probes.values.numbers import Unavailable, add
+from stapy.probes.values.numbers import VECTORS, Unavailable, add, binary, const, vector
 from stapy.probes.values.operands import moved, of_program
+from stapy.probes.values.variables import where_else
 from stapy.record import replace
 
 if TYPE_CHECKING:
     from stapy.debuginfo.dwarf.query.answers import CodePlace
     from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
     from stapy.debuginfo.user.file import UserFile
+    from stapy.debuginfo.user.tls import Block
     from stapy.services import Services
 
 _ARGUMENTS = (5, 4, 1, 2, 8, 9)  # DWARF numbers of the registers that take arguments
@@ -36,13 +40,28 @@ _WORD = 8
 class _InProgram(Here):
     """The call that a probe of a program is in."""
 
-    def __init__(self, place: CodePlace, dwarf: DwarfFile, address: int) -> None:
+    def __init__(
+        self, place: CodePlace, dwarf: DwarfFile, address: int, block: Block | None
+    ) -> None:
         super().__init__(place, dwarf)
         self._probe = address
+        self._block = block
 
     def address_of(self, address: int) -> Expr:
         """An address of the debug file."""
         return moved(address, self._probe)
+
+    def held(self, number: int, size: int = _WORD, signed: bool = False) -> Expr:
+        """A register that a variable is in; of vectors they have bits of numbers."""
+        return (
+            vector(number - VECTORS, size)
+            if number >= VECTORS
+            else super().held(number, size, signed)
+        )
+
+    def in_thread(self, offset: Expr) -> Expr:
+        """An address in the thread's block of the file."""
+        return in_thread(self._block, self._probe, offset)
 
     def at_entry(self, number: int) -> Expr:
         """What a register had when the function was entered."""
@@ -51,16 +70,42 @@ class _InProgram(Here):
         return self.register(number)
 
 
-def scope(file: UserFile, address: int, is_return: bool, services: Services) -> TargetScope | None:
-    """What ``$name`` means at a place of a file; None without debug information of that place."""
+def scope(
+    file: UserFile,
+    address: int,
+    is_return: bool,
+    services: Services,
+    place: CodePlace | None = None,
+) -> TargetScope | None:
+    """What ``$name`` means at a place of a file; None without debug information of that place.
+
+    ``place`` is what DWARF knows of the address, where it was found by that: several
+    functions that are inlined into each other may share it.
+    """
     dwarf = services.debuginfo.programs.dwarf(file)
     if dwarf is None:
         return None
-    place: CodePlace | None = services.debuginfo.safe(None, place_at, dwarf, address)
+    if place is None:
+        place = services.debuginfo.safe(None, place_at, dwarf, address)
     if place is None:
         return None
     found = _entry_scope(file, place, dwarf, address, services)
     return _return_scope(found, place, dwarf, services) if is_return else found
+
+
+def in_thread(block: Block | None, probe: int, offset: Expr) -> Expr:
+    """An address in this thread's block of a file; ``probe`` is the link address of the place."""
+    if block is None:
+        raise Unavailable("it is thread-local, and the file does not tell where threads have it")
+    base: Expr = ContextValue(NOWHERE, LONG, "thread_base", 0, _WORD, False)
+    if block.how == tls.BASE:
+        return add(binary("+", base, offset), block.distance)
+    slot = MemoryRead(NOWHERE, LONG, moved(block.slot, probe), _WORD, True, True)
+    if block.how == tls.DISTANCE:
+        return add(binary("+", binary("+", base, slot), offset), block.distance)
+    table = MemoryRead(NOWHERE, LONG, add(base, _WORD), _WORD, True, True)
+    row = binary("+", table, binary("*", slot, const(2 * _WORD)))
+    return binary("+", MemoryRead(NOWHERE, LONG, row, _WORD, True, True), offset)
 
 
 def place_at(dwarf: DwarfFile, address: int) -> CodePlace | None:
@@ -81,7 +126,8 @@ def place_at(dwarf: DwarfFile, address: int) -> CodePlace | None:
 def _entry_scope(
     file: UserFile, place: CodePlace, dwarf: DwarfFile, address: int, services: Services
 ) -> TargetScope:
-    here = _InProgram(place, dwarf, address)
+    block: Block | None = services.debuginfo.safe(None, tls.block_of, file)
+    here = _InProgram(place, dwarf, address, block)
     variables: dict[str, TargetVariable] = {}
     unavailable: dict[str, Any] = {}
     parameters: list[str] = []
@@ -98,17 +144,28 @@ def _entry_scope(
             try:
                 variables[name] = in_program(describe(variable, place, dwarf, here))
             except Unavailable as error:
-                text = str(error) or "the compiler has optimised it out"
-                unavailable[name] = lambda text=text: text
+                unavailable[name] = partial(where_else, variable, place, dwarf, str(error))
     except DebuginfoError as error:  # what was read before the damage is good
         missing = str(error)
 
     def outside(name: str) -> tuple[ctypes.CType, Expr] | None:
-        return _moved(services.debuginfo.safe(None, dwarf.unit_variable, place.entry, name))
+        safe = services.debuginfo.safe
+        found = _moved(safe(None, dwarf.unit_variable, place.entry, name))
+        return found or _of_thread(safe(None, dwarf.thread_variable, name, "", place.entry))
 
     def everywhere(name: str) -> tuple[ctypes.CType, Expr] | None:
         plain, _, where = name.partition("@")
-        return _moved(services.debuginfo.safe(None, dwarf.global_variable, plain, where))
+        safe = services.debuginfo.safe
+        found = _moved(safe(None, dwarf.global_variable, plain, where))
+        return found or _of_thread(safe(None, dwarf.thread_variable, plain, where))
+
+    def _of_thread(found: tuple[ctypes.CType, int] | None) -> tuple[ctypes.CType, Expr] | None:
+        if found is None:
+            return None
+        try:
+            return found[0], in_thread(block, address, const(found[1]))
+        except Unavailable:
+            return None
 
     def _moved(found: tuple[ctypes.CType, int] | None) -> tuple[ctypes.CType, Expr] | None:
         return None if found is None else (found[0], moved(found[1], address))
@@ -118,7 +175,7 @@ def _entry_scope(
         variables,
         {"$$parms": parameters, "$$locals": locals_, "$$vars": parameters + locals_},
         missing=missing,
-        key=f"user:{file.path}:{address:#x}",
+        key=f"user:{file.path}:{address:#x}:{place.entry:#x}",
         unavailable=unavailable,
         outside=outside,
         user=True,
@@ -135,25 +192,27 @@ def _passed(place: CodePlace, dwarf: DwarfFile) -> dict[str, TargetVariable]:
     """
     if not place.exact or is_clone(place.symbol):
         return {}
-    return {row.name: row for row in abi.parameters(dwarf.prototype(place))}
+    return {row.name: row for row in abi.parameters(dwarf.prototype(place), vectors=True)}
 
 
 def _return_scope(
     entry: TargetScope, place: CodePlace, dwarf: DwarfFile, services: Services
 ) -> TargetScope:
     prototype = services.debuginfo.safe(None, dwarf.prototype, place)
-    result = abi.result(prototype) if prototype is not None else None
+    result = abi.result(prototype, vectors=True) if prototype is not None else None
     own = {"$return": in_program(result)} if result is not None else {}
+    unknown = abi.unknown_result(prototype)
+    shown = [*own, *unknown]
     names = entry.groups["$$parms"]
     return TargetScope(
         entry.module,
         own,
-        {"$$return": list(own), "$$vars": [*names, *own], "$$parms": names, "$$locals": []},
+        {"$$return": shown, "$$vars": [*names, *shown], "$$parms": names, "$$locals": []},
         entry=entry,
         is_return=True,
         missing=entry.missing,
         key=f"{entry.key}:return",
-        unavailable=entry.unavailable,
+        unavailable={**entry.unavailable, **unknown},
         user=True,
         everywhere=entry.everywhere,
     )

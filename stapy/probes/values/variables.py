@@ -39,7 +39,7 @@ def scope(site: Any, services: Services) -> TargetScope:
             try:
                 found[name] = describe(variable, place, dwarf)
             except Unavailable as error:
-                unavailable[name] = partial(_where_else, variable, place, dwarf, str(error))
+                unavailable[name] = partial(where_else, variable, place, dwarf, str(error))
             (parameters if variable.parameter else locals_).append(name)
     except DebuginfoError as error:  # what was read before the damage is good
         missing = str(error)
@@ -87,8 +87,10 @@ def return_scope(site: Any, entry: TargetScope, services: Services) -> TargetSco
     result = abi.result(prototype) if prototype is not None else None
     if result is not None:
         own["$return"] = result
+    unknown = abi.unknown_result(prototype)
+    shown = [*own, *unknown]
     names = entry.groups["$$parms"]
-    groups = {"$$return": list(own), "$$vars": [*names, *own], "$$parms": names, "$$locals": []}
+    groups = {"$$return": shown, "$$vars": [*names, *shown], "$$parms": names, "$$locals": []}
     return TargetScope(
         entry.module,
         own,
@@ -97,11 +99,11 @@ def return_scope(site: Any, entry: TargetScope, services: Services) -> TargetSco
         is_return=True,
         missing=entry.missing,
         key=f"{entry.key}:return",
-        unavailable=entry.unavailable,
+        unavailable={**entry.unavailable, **unknown},
     )
 
 
-def _where_else(variable: Variable, place: CodePlace, dwarf: DwarfFile, why: str) -> str:
+def where_else(variable: Variable, place: CodePlace, dwarf: DwarfFile, why: str) -> str:
     """Why a variable is not there, and the nearest lines of its function where it is."""
     runs = dwarf.lines_with(place, variable) if variable.ranges else []
     if not runs:

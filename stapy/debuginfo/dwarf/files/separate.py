@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from stapy.debuginfo.dwarf.files.paths import by_build_id, existing, folders
 from stapy.debuginfo.dwarf.numbers import text
-from stapy.debuginfo.elf import ElfFile
+from stapy.debuginfo.elf import ElfFile, open_regular
 from stapy.debuginfo.errors import DebuginfoError
 
 _PIECE = 1 << 20
@@ -64,7 +64,7 @@ def _check_sum(path: Path) -> int:
 
     total = 0
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             while piece := file.read(_PIECE):
                 total = crc32(piece, total)
     except OSError:

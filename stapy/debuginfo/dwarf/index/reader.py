@@ -257,7 +257,12 @@ class DwarfIndex:
     def files(self, pattern: str) -> set[int]:
         """Numbers of the files that a pattern means: a whole path, or its last parts."""
         test = file_matcher(pattern)
-        return {number for number, path in enumerate(self.paths()) if test(path)}
+        found = {number for number, path in enumerate(self.paths()) if test(path)}
+        if not found and pattern.startswith("/"):
+            # Most paths count from where the unit was compiled, which only its entries tell.
+            ends = enumerate(self.paths())
+            found = {number for number, path in ends if pattern.endswith("/" + path)}
+        return found
 
     def files_like(self, pattern: str) -> list[str]:
         """Files whose last part is like a pattern's, only those in its folder if there are any."""

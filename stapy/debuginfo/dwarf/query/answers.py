@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from stapy.debuginfo.dwarf.read.expressions import Op
 from stapy.record import Record, new
 
@@ -35,6 +37,22 @@ class Answer(Record):
     places: list[CodePlace] = new(list)
     near_lines: list[int] = new(list)
     functions: int = 0
+
+
+def distinct(places: list[CodePlace], functions: bool) -> Iterator[CodePlace]:
+    """Each place once; ``functions`` tells of places that were not asked for by their lines.
+
+    An instance of an inlined function is a place of its own even where the
+    function around it, or another instance, begins at the same instruction;
+    so is a statement for each of its lines and each function that holds it.
+    """
+    seen: set[tuple[int, str, int]] = set()
+    for place in places:
+        apart = place.inlined or not functions
+        key = (place.address, place.function, place.line) if apart else (place.address, "", 0)
+        if key not in seen:
+            seen.add(key)
+            yield place
 
 
 class Passing(Record):

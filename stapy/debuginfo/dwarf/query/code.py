@@ -30,10 +30,15 @@ class DwarfCode:
         module: str | None = None,
         code: Path | None = None,
     ) -> None:
-        """``code`` is the file of a module that is loaded, if it is known."""
+        """``code`` is the file of a module that is loaded, if it is known.
+
+        ``moves`` can be cleared when addresses are good for themselves, as those of
+        programs are: then a place needs no symbol.
+        """
         self.path = path
         self.index = index
         self.module = module
+        self.moves = True
         self._code = code
         self._elf = elf
         self._info: Info | None = None
@@ -75,9 +80,16 @@ class DwarfCode:
         at = bisect_right(known, row.line)
         return known[at] if at < len(known) else 1 << 32
 
+    def folder_of(self, entry: int) -> str:
+        """The folder that the unit of an entry was compiled in."""
+        root = self.info.unit(self.info.number_of(entry)).root
+        return str(root.values.get(k.AT_COMP_DIR, ""))
+
     def place(self, row: FunctionRow, site: Site, address: int, line: int) -> CodePlace | None:
         """An address in one site of a function; None when no symbol is below it."""
         anchor = self.index.anchor(address)
+        if anchor is None and not self.moves:
+            anchor = "", 0
         if anchor is None:
             return None
         symbol, offset = anchor

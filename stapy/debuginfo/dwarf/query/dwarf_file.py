@@ -33,6 +33,7 @@ from stapy.debuginfo.dwarf.read.variables import (
     global_address,
     in_scope,
     not_passed,
+    thread_offset,
     variable_at,
 )
 from stapy.debuginfo.elf import ET_REL, ElfFile
@@ -54,6 +55,7 @@ class DwarfFile(DwarfCode):
         code: Path | None = None,
     ) -> None:
         super().__init__(path, index, elf, module, code)
+        self.program: ElfFile | None = None  # the file of a program, which is unwound by that
         self._frames: Frames | None = None
         self._types = Types()
         self._symbols = SymbolTable(elf)
@@ -163,7 +165,7 @@ class DwarfFile(DwarfCode):
         if place.exact:
             return _AT_ENTRY
         if self._frames is None:
-            self._frames = Frames(self.info.sections)
+            self._frames = Frames(self.info.sections, self.program)
         return self._frames.row(place.address)
 
     def operations(self, expression: bytes, place: CodePlace) -> list[Op]:
@@ -210,6 +212,10 @@ class DwarfFile(DwarfCode):
     def frame_base(self, place: CodePlace) -> list[Op]:
         """What offsets of the frame count from; empty when that is not known."""
         return frame_base(self._subprogram(place), place.address) or []
+
+    def entrance_address(self, place: CodePlace) -> int | None:
+        """Where the function out of line begins that a place is in."""
+        return entry_address(self._subprogram(place)) or None
 
     def entrance(self, place: CodePlace) -> tuple[str, int, int] | None:
         """``(symbol, offset, address)`` of the entry of the function out of line around a place."""
@@ -293,6 +299,20 @@ class DwarfFile(DwarfCode):
                 # An alias may be of another type, and a declaration without a size.
                 own = self._types.of(entry)
                 return (own if c.size_of(own) else found[0]), found[1]
+        return None
+
+    def thread_variable(
+        self, name: str, file: str = "", place: int | None = None
+    ) -> tuple[c.CType, int] | None:
+        """``(type, offset in a thread's block)``, perhaps of a file or an entry's unit."""
+        test = file_matcher(file) if file else None
+        for offset in self.index.things("v", name):
+            entry = self.info.entry(offset)
+            found = thread_offset(entry)
+            if found is None or (test is not None and not any(map(test, self._homes(entry)))):
+                continue
+            if place is None or self.info.number_of(offset) == self.info.number_of(place):
+                return self._types.of(entry), found
         return None
 
     def _homes(self, entry: Die) -> list[str]:

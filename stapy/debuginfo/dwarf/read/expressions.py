@@ -25,7 +25,8 @@ class Op(NamedTuple):
     ``entry_register n`` is what register n had when the function was entered;
     ``convert size signed`` makes the top a number of that type, of size 0 a plain
     one; ``implicit_pointer entry offset`` points into a variable that has no
-    address; ``parameter entry`` is what the caller would have passed for a parameter
+    address; ``thread`` makes an offset of the top the address in this thread's block;
+    ``parameter entry`` is what the caller would have passed for a parameter
     that the function does without; ``unknown code`` is what stapy does not evaluate.
     """
 
@@ -38,7 +39,8 @@ _PLAIN = {
     0x12: "dup", 0x13: "drop", 0x14: "over", 0x16: "swap", 0x17: "rotate", 0x1A: "&",
     0x1B: "/", 0x1C: "-", 0x1D: "%", 0x1E: "*", 0x1F: "neg", 0x20: "~", 0x21: "|", 0x22: "+",
     0x24: "<<", 0x25: ">>>", 0x26: ">>", 0x27: "^", 0x29: "==", 0x2A: ">=", 0x2B: ">",
-    0x2C: "<=", 0x2D: "<", 0x2E: "!=", 0x9C: "cfa", 0x9F: "value",
+    0x2C: "<=", 0x2D: "<", 0x2E: "!=", 0x9B: "thread",
+    0x9C: "cfa", 0x9F: "value", 0xE0: "thread",
 }  # fmt: skip
 _FIXED = {
     0x08: (1, False), 0x09: (1, True), 0x0A: (2, False), 0x0B: (2, True), 0x0C: (4, False),

@@ -1,16 +1,22 @@
-"""Frames of functions at each instruction, from ``.debug_frame``: DWARF 5, section 6.4."""
+"""Frames of functions at each instruction: DWARF 5, section 6.4.
+
+From ``.debug_frame``, which kernels have, and from ``.eh_frame``, by which programs unwind.
+"""
 
 from __future__ import annotations
 
 import struct
 from bisect import bisect_right
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from stapy.debuginfo.dwarf.numbers import sleb, uleb
 from stapy.debuginfo.dwarf.read.sections import Sections
+from stapy.debuginfo.elf import SHT_NOBITS, ElfFile
 from stapy.record import Record
 
 _CIE = 0xFFFFFFFF
+_FORMS = {0x00: "<Q", 0x03: "<I", 0x04: "<Q", 0x0B: "<i", 0x0C: "<q"}
 Address = tuple[int, int] | bytes
 """A register (by its DWARF number) plus an offset, or an expression."""
 
@@ -40,26 +46,73 @@ class Row(NamedTuple):
 
 
 class _Common(Record):
-    """What several functions share."""
+    """What several functions share; ``encoding`` says how ``.eh_frame`` writes addresses."""
 
     code_align: int
     data_align: int
     program: bytes
     valid: bool
+    encoding: int = 0
+    augmented: bool = False
+
+
+class _Function(NamedTuple):
+    """Where the description of a function is."""
+
+    start: int
+    end: int
+    table: _Table
+    common: int
+    first: int
+    last: int
 
 
 class Frames:
-    """All frame descriptions of one file; listed once, on first use."""
+    """All frame descriptions of one file; listed once, on first use.
 
-    def __init__(self, sections: Sections) -> None:
-        self._data = bytes(sections.section("frame"))
+    ``unwind`` is the program's own file: its debug file has no ``.eh_frame``.
+    """
+
+    def __init__(self, sections: Sections, unwind: ElfFile | None = None) -> None:
+        rows = list(_Table(bytes(sections.section("frame"))).functions())
+        section = unwind.section(".eh_frame") if unwind is not None else None
+        if unwind is not None and section is not None and section.type != SHT_NOBITS:
+            table = _Unwinding(bytes(unwind.content(section)), section.address)
+            known = {row.start for row in rows}
+            rows += [row for row in table.functions() if row.start not in known]
+        rows.sort(key=lambda row: row.start)
+        self._rows = rows
+        self._starts = [row.start for row in rows]
+
+    def row(self, address: int) -> Row | None:
+        """What holds at an address; None where nothing is described."""
+        at = bisect_right(self._starts, address) - 1
+        if at < 0 or address >= self._rows[at].end:
+            return None
+        found = self._rows[at]
+        try:
+            common = found.table.common(found.common)
+            if not common.valid:
+                return None
+            program = _Program(common, found.start, address)
+            program.run(common.program, 0, len(common.program))
+            program.begin()
+            program.run(found.table.data, found.first, found.last)
+        except (IndexError, struct.error, _Unknown):
+            return None
+        return None if program.rule is None else Row(program.rule, program.saved)
+
+
+class _Table:
+    """The bytes of ``.debug_frame``."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
         self._commons: dict[int, _Common] = {}
-        self._starts: list[int] = []
-        self._rows: list[tuple[int, int, int, int, int]] = []
-        self._list()
 
-    def _list(self) -> None:
-        data, at, rows = self._data, 0, []
+    def functions(self) -> Iterator[_Function]:
+        """All functions that are described."""
+        data, at = self.data, 0
         head, body = struct.Struct("<II").unpack_from, struct.Struct("<QQ").unpack_from
         while at + 24 <= len(data):
             length, common = head(data, at)
@@ -68,44 +121,98 @@ class Frames:
                 break
             if common != _CIE:
                 start, size = body(data, at + 8)
-                rows.append((start, start + size, common, at + 24, end))
+                yield _Function(start, start + size, self, common, at + 24, end)
             at = end
-        rows.sort()
-        self._rows = rows
-        self._starts = [row[0] for row in rows]
 
-    def row(self, address: int) -> Row | None:
-        """What holds at an address; None where nothing is described."""
-        at = bisect_right(self._starts, address) - 1
-        if at < 0 or address >= self._rows[at][1]:
-            return None
-        start, _, common_at, first, end = self._rows[at]
-        try:
-            common = self._common(common_at)
-            if not common.valid:
-                return None
-            program = _Program(common, start, address)
-            program.run(common.program, 0, len(common.program))
-            program.begin()
-            program.run(self._data, first, end)
-        except (IndexError, struct.error, _Unknown):
-            return None
-        return None if program.rule is None else Row(program.rule, program.saved)
-
-    def _common(self, at: int) -> _Common:
+    def common(self, at: int) -> _Common:
+        """What several functions share."""
         found = self._commons.get(at)
         if found is None:
-            data = self._data
-            (length,) = struct.unpack_from("<I", data, at)
-            end, version = at + 4 + length, data[at + 8]
-            # Augmented rules are of .eh_frame, which the kernel does not keep.
-            valid = data[at + 9] == 0 and version in (1, 3, 4)
-            where = at + 10 + (2 if version == 4 else 0)
-            code, where = uleb(data, where)
-            align, where = sleb(data, where)
-            _, where = uleb(data, where) if version > 1 else (0, where + 1)
-            found = self._commons[at] = _Common(code, align, data[where:end], valid)
+            found = self._commons[at] = self._read_common(at)
         return found
+
+    def _read_common(self, at: int) -> _Common:
+        data = self.data
+        (length,) = struct.unpack_from("<I", data, at)
+        end, version = at + 4 + length, data[at + 8]
+        valid = data[at + 9] == 0 and version in (1, 3, 4)
+        where = at + 10 + (2 if version == 4 else 0)
+        code, where = uleb(data, where)
+        align, where = sleb(data, where)
+        _, where = uleb(data, where) if version > 1 else (0, where + 1)
+        return _Common(code, align, data[where:end], valid)
+
+
+class _Unwinding(_Table):
+    """The bytes of ``.eh_frame``, which lies at an address: what counts from there is moved."""
+
+    def __init__(self, data: bytes, address: int) -> None:
+        super().__init__(data)
+        self._address = address
+
+    def functions(self) -> Iterator[_Function]:
+        """All functions that are described, up to the first that cannot be read."""
+        data, at = self.data, 0
+        while at + 8 <= len(data):
+            length, back = struct.unpack_from("<II", data, at)
+            end = at + 4 + length
+            if length < 4 or length >= 0xFFFFFFF0 or end > len(data):
+                break
+            if back:
+                try:
+                    found = self._function(at, at + 4 - back, end)
+                except (IndexError, struct.error, _Unknown):
+                    break
+                if found is not None:
+                    yield found
+            at = end
+
+    def _function(self, at: int, common: int, end: int) -> _Function | None:
+        if common < 0:
+            raise _Unknown
+        shared = self.common(common)
+        if not shared.valid:
+            return None
+        start, where = self._pointer(at + 8, shared.encoding)
+        size, where = self._pointer(where, shared.encoding & 0x0F)
+        if shared.augmented:
+            length, where = uleb(self.data, where)
+            where += length
+        return _Function(start, start + size, self, common, where, end)
+
+    def _pointer(self, at: int, encoding: int) -> tuple[int, int]:
+        form = _FORMS.get(encoding & 0x0F)
+        if form is None or encoding & 0x70 not in (0, 0x10):
+            raise _Unknown(encoding)
+        (value,) = struct.unpack_from(form, self.data, at)
+        if encoding & 0x10:
+            value += self._address + at
+        return value & (1 << 64) - 1, at + struct.calcsize(form)
+
+    def _read_common(self, at: int) -> _Common:
+        data = self.data
+        length, mark = struct.unpack_from("<II", data, at)
+        end, version = at + 4 + length, data[at + 8]
+        letters_end = data.index(b"\0", at + 9)
+        letters = data[at + 9 : letters_end].decode("latin-1")
+        code, where = uleb(data, letters_end + 1)
+        align, where = sleb(data, where)
+        _, where = uleb(data, where) if version > 1 else (0, where + 1)
+        augmented = letters.startswith("z")
+        encoding, first = 0, where
+        if augmented:
+            size, where = uleb(data, where)
+            first = where + size
+            for letter in letters[1:]:
+                if letter == "R":
+                    encoding = data[where]
+                    where += 1
+                elif letter == "P":
+                    _, where = self._pointer(where + 1, data[where] & 0x0F)
+                elif letter == "L":
+                    where += 1
+        valid = mark == 0 and version in (1, 3) and (augmented or not letters)
+        return _Common(code, align, data[first:end], valid, encoding, augmented)
 
 
 class _Unknown(Exception):

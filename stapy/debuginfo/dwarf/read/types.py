@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.dwarf import constants as k
 from stapy.debuginfo.dwarf.read.expressions import decode
@@ -10,6 +12,7 @@ from stapy.debuginfo.errors import DebuginfoError
 
 _QUALIFIERS = {k.CONST_TYPE: "const", k.VOLATILE_TYPE: "volatile", k.RESTRICT_TYPE: "restrict"}
 _POINTERS = (k.POINTER_TYPE, k.REFERENCE_TYPE, k.RVALUE_REFERENCE_TYPE)
+_REFERENCES = (k.REFERENCE_TYPE, 0x42)
 _MAX_DEPTH = 64
 _FAR = 1 << 40  # bits; no struct is so large
 CHOOSER = "__variant"  # the member that tells which variant of an enumeration there is
@@ -63,7 +66,8 @@ class Types:
         if tag in (k.STRUCTURE_TYPE, k.CLASS_TYPE, k.UNION_TYPE):
             kind = "union" if tag == k.UNION_TYPE else "struct"
             declared = bool(entry.number(k.AT_DECLARATION))
-            return c.Struct(kind, name, size, lambda: self._members(entry), None, declared)
+            members, by_address = partial(self._members, entry), partial(passed_by_address, entry)
+            return c.Struct(kind, name, size, members, None, declared, by_address)
         if tag == k.ARRAY_TYPE:
             return self._array(entry, depth)
         if tag == k.ENUMERATION_TYPE:
@@ -90,7 +94,9 @@ class Types:
         description has them all.
         """
         origin = entry.origin() if k.AT_ABSTRACT_ORIGIN in entry.values else None
-        return self._function(origin or entry, 0)
+        found = self._function(origin or entry, 0)
+        found.own_convention = entry.inherited(k.AT_CALLING_CONVENTION) == _NO_CALL
+        return found
 
     def _function(self, entry: Die, depth: int) -> c.Function:
         params = [
@@ -197,3 +203,60 @@ def _enumeration(entry: Die, name: str, size: int) -> c.CType:
         if child.tag == k.ENUMERATOR
     ]
     return c.Enum(name, size or 4, any(item.value < 0 for item in values), values)
+
+
+# --- classes ------------------------------------------------------------------
+
+_NO_CALL, _BY_ADDRESS, _BY_VALUE = 3, 4, 5
+
+
+def passed_by_address(entry: Die, depth: int = 0) -> bool:
+    """True for a class of C++ whose objects are copied or destroyed by functions of theirs.
+
+    Calls pass the address of a copy then.  What GCC does not say by an attribute follows
+    from the functions, and from what the class is made of.
+    """
+    convention = entry.number(k.AT_CALLING_CONVENTION)
+    if convention in (_BY_ADDRESS, _BY_VALUE) or depth > _MAX_DEPTH:
+        return convention == _BY_ADDRESS
+    for child in entry.children():
+        if child.tag == k.SUBPROGRAM:
+            if child.number(k.AT_VIRTUALITY) or _copies_or_destroys(child, entry):
+                return True
+        elif child.tag in (k.MEMBER, k.INHERITANCE) and k.AT_DECLARATION not in child.values:
+            part = _class_of(child)
+            if child.number(k.AT_VIRTUALITY) or (part and passed_by_address(part, depth + 1)):
+                return True
+    return False
+
+
+def _copies_or_destroys(function: Die, entry: Die) -> bool:
+    if k.AT_ARTIFICIAL in function.values or k.AT_DEFAULTED in function.values:
+        return False
+    name = function.name()
+    if name.startswith("~"):
+        return True
+    if name != entry.name().partition("<")[0]:
+        return False
+    given = [
+        child
+        for child in function.children()
+        if child.tag == k.FORMAL_PARAMETER and k.AT_ARTIFICIAL not in child.values
+    ]
+    target = given[0].refer(k.AT_TYPE) if len(given) == 1 else None
+    if target is None or target.tag not in _REFERENCES:
+        return False
+    copied = _class_of(target)
+    return copied is not None and copied.offset == entry.offset
+
+
+def _class_of(entry: Die) -> Die | None:
+    """The class that a type is, or an array is of, without its other names."""
+    for _ in range(_MAX_DEPTH):
+        target = entry.refer(k.AT_TYPE)
+        if target is None or target.tag in (k.STRUCTURE_TYPE, k.CLASS_TYPE, k.UNION_TYPE):
+            return target
+        if target.tag not in _QUALIFIERS and target.tag not in (k.TYPEDEF, k.ARRAY_TYPE):
+            return None
+        entry = target
+    return None

@@ -94,6 +94,15 @@ def global_address(entry: Die) -> int | None:
     return ops[0].first if len(ops) == 1 and ops[0].name == "address" else None
 
 
+def thread_offset(entry: Die) -> int | None:
+    """Where a thread-local variable is in the block that each thread has; None for any other."""
+    value = entry.values.get(k.AT_LOCATION)
+    if not isinstance(value, bytes):
+        return None
+    ops = decode(value, entry.unit)
+    return ops[0].first if [op.name for op in ops] == ["const", "thread"] else None
+
+
 def frame_base(entry: Die, address: int) -> list[Op] | None:
     """The frame base of a function out of line."""
     return location(entry, k.AT_FRAME_BASE, address)[0]

@@ -1,6 +1,6 @@
 """Kernel functions, statements and addresses: the family ``kprobe``, from point to row.
 
-``site`` < ``places`` < ``dwarf_insides`` < ``dwarf_points`` < ``functions``, which has the family.
+``site`` < ``places`` < ``ground`` < ``dwarf_points`` < ``functions``, which has the family.
 """
 
 from stapy.probes.families.kprobe.functions import FAMILY

@@ -6,18 +6,21 @@ types of parameters come from BTF where it knows the function.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stapy.debuginfo.ctypes import c_name
 from stapy.diagnostics.habits import old_function
-from stapy.ir.literals import quote
+from stapy.ir.literals import quote_name
 from stapy.probes import blocklist, signatures
+from stapy.probes.code import points
 from stapy.probes.families.kprobe import dwarf_points, places
+from stapy.probes.families.kprobe.ground import KernelGround
 from stapy.probes.families.kprobe.site import KprobeSite, maxactive_of
 from stapy.probes.family import (
     Form,
     Match,
     PointError,
+    Row,
     forms,
     number_of,
     print_component,
@@ -82,14 +85,14 @@ class Kprobe:
         module = text_of(found["module"]) if "module" in found else None
         if "absolute" in found:
             return [self._absolute(point, services)]
-        asking = dwarf_points.needs_dwarf(point)
+        asking = points.needs_dwarf(point)
         if asking is not None:
-            return dwarf_points.resolve(point, asking, services)
+            return points.resolve(asking, KernelGround(point, services))
         function = found["function"]
         is_return = "return" in found
         maxactive = maxactive_of(found.get("maxactive"))
         if number_of(function) is not None:
-            return dwarf_points.by_address(point, found, services)
+            return dwarf_points.by_address(point, services)
         pattern = text_of(function)
         return self._functions(point, pattern, module, is_return, maxactive, services)
 
@@ -176,9 +179,9 @@ class Kprobe:
         parts = []
         for component in point.components:
             if component.name == "function":
-                parts.append(f"function({quote(name)})")
+                parts.append(f"function({quote_name(name)})")
             elif component.name == "module":
-                parts.append(f"module({quote(module or text_of(component))})")
+                parts.append(f"module({quote_name(module or text_of(component))})")
             else:
                 parts.append(print_component(component))
         return ".".join(parts)
@@ -288,7 +291,7 @@ class Kprobe:
             doubt=site.doubt,
         )
 
-    def rows(self, probe: DerivedProbe, first_site: int) -> list[dict[str, Any]]:
+    def rows(self, probe: DerivedProbe, first_site: int) -> list[Row]:
         """Rows of ``struct stapy_kprobe_row``."""
         return [
             {

@@ -8,22 +8,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stapy.probes import blocklist
+from stapy.probes.code.ground import address_of, place_text
 from stapy.probes.families.kprobe.site import KprobeSite, maxactive_of
-from stapy.probes.family import PointError, number_of, text_of
+from stapy.probes.family import PointError, text_of
 
 if TYPE_CHECKING:
     from stapy.debuginfo.dwarf.index.reader import FunctionRow
-    from stapy.debuginfo.dwarf.query.answers import CodePlace
     from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
     from stapy.debuginfo.sites import FunctionSite
     from stapy.diagnostics import Span
     from stapy.parse.nodes import PointComponent
     from stapy.services import Services
-
-
-def address_of(component: PointComponent) -> int:
-    """The number in a component as an address."""
-    return (number_of(component) or 0) & (2**64 - 1)
 
 
 def not_exported(component: PointComponent, name: str) -> PointError:
@@ -141,9 +136,3 @@ def declared(name: str, module: str | None, services: Services) -> str:
         if row.name == name and any(not site.inlined for site in row.sites)
     }
     return texts.pop() if len(texts) == 1 else name
-
-
-def place_text(place: CodePlace | FunctionRow) -> str:
-    """``name@file:line`` of a place, or of a function of the index."""
-    function = getattr(place, "function", "") or getattr(place, "name", "")
-    return f"{function}@{place.file}:{place.line}" if place.file else str(function)

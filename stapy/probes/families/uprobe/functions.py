@@ -6,25 +6,19 @@ begin an instruction are armed: a breakpoint inside of one would change what the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stapy.debuginfo.user import search
-from stapy.ir.literals import quote
+from stapy.ir.literals import quote_name
 from stapy.probes import armable, programs
-from stapy.probes.family import (
-    Form,
-    Match,
-    PointError,
-    forms,
-    number_of,
-    print_component,
-    text_of,
-)
+from stapy.probes.code import points
+from stapy.probes.families.uprobe import stubs
+from stapy.probes.families.uprobe.ground import ProgramGround
+from stapy.probes.families.uprobe.site import UprobeSite, site_at, text_of_point
+from stapy.probes.family import Form, Match, PointError, Row, forms, number_of, text_of
 from stapy.probes.programs import Head
-from stapy.record import Record
 
 if TYPE_CHECKING:
-    from stapy.debuginfo.user.file import UserFile
     from stapy.debuginfo.user.symbols import FunctionTable, UserFunction
     from stapy.ir.program import DerivedProbe
     from stapy.ir.scope import TargetScope
@@ -36,36 +30,15 @@ _SCOPES = ("process", "process(string)", "process(number)")
 _FUNCTION = (
     *("function(string)", "function(string).call", "function(string).return"),
     *("function(string).exported", "function(string).inline"),
+    *("function(string).label(string)", "function(string).callee(string)"),
+    *("function(string).callee(string).call", "function(string).callee(string).return"),
+    *("function(string).callees", "function(string).callees(number)"),
     *("function(number)", "function(number).call", "function(number).return"),
     *("function(number).exported", "function(number).inline"),
     *("statement(string)", "statement(string).nearest"),
     *("statement(number)", "statement(number).nearest"),
+    *("plt", "plt(string)", "plt.return", "plt(string).return"),
 )
-# What only debug information can place.
-_DEBUG_ONLY = ("inline", "nearest")
-
-
-class UprobeSite(Record):
-    """One place of a program: ``address`` as it was linked, ``offset`` in the file.
-
-    ``program`` and ``pid`` say whose processes (see `Head`).  ``function`` is the name
-    of the function that the place is in.
-    """
-
-    file: UserFile
-    program: str | None
-    pid: int
-    function: str
-    address: int
-    offset: int
-    is_return: bool
-    optional: bool
-
-    @property
-    def user_files(self) -> dict[str, str]:
-        """Paths of the files that the consumer must open, with what they are told by."""
-        own = {str(self.file.path): programs.identity(self.file)}
-        return {self.program: "", **own} if self.program else own
 
 
 class Uprobe:
@@ -100,10 +73,20 @@ class Uprobe:
         from stapy.ir.scope import TargetScope
         from stapy.probes.values import programs as variables
 
-        known = variables.scope(site.file, site.address, site.is_return, services)
+        groups: dict[str, list[str]] = {"$$parms": [], "$$vars": [], "$$locals": []}
+        if site.stub:
+            return TargetScope(
+                "kernel",
+                groups=groups | ({"$$return": []} if site.is_return else {}),
+                texts={"$$name": site.stub},
+                is_return=site.is_return,
+                missing="a stub has no variables; pointer_arg(1), int_arg(2), returnval() are "
+                "those of the function that it calls",
+                key=f"{site.file.path}:{site.stub}:{site.is_return}",
+            )
+        known = variables.scope(site.file, site.address, site.is_return, services, site.place)
         if known is not None:
             return known
-        groups: dict[str, list[str]] = {"$$parms": [], "$$vars": [], "$$locals": []}
         if site.is_return:
             groups["$$return"] = []
         return TargetScope(
@@ -115,7 +98,7 @@ class Uprobe:
             key=f"{site.file.path}:{site.is_return}",
         )
 
-    def rows(self, probe: DerivedProbe, first_site: int) -> list[dict[str, Any]]:
+    def rows(self, probe: DerivedProbe, first_site: int) -> list[Row]:
         """Rows of ``struct stapy_uprobe_row``."""
         return [
             {
@@ -128,6 +111,7 @@ class Uprobe:
                 "is_return": site.is_return,
                 "optional": site.optional,
                 "slot_bytes": 0,
+                "callers": site.callers or None,
             }
             for site, point in zip(probe.sites, probe.points, strict=True)
         ]
@@ -136,23 +120,73 @@ class Uprobe:
 def _places(
     point: ProbePoint, found: dict[str, PointComponent], head: Head, services: Services
 ) -> list[Match]:
-    target = found.get("statement") or found["function"]
     if "return" in found:
         armable.check_returns(found["return"], head.file, services)
+    if "plt" in found:
+        return stubs.resolve(point, found, head, services)
+    target = found.get("statement") or found["function"]
     table = services.debuginfo.programs.functions(head.file)
-    asking = next((found[name] for name in _DEBUG_ONLY if name in found), None)
-    if asking is None and (target.name == "statement" or "@" in text_of(target)):
-        asking = target if number_of(target) is None else None
-    if asking is not None:
-        raise _needs_debuginfo(asking, head, services)
     if "absolute" in found:
         return [_absolute(point, target, table, head, services)]
-    if target.name == "statement":
+    if target.name == "statement" and number_of(target) is not None and "nearest" not in found:
         return [_statement(point, target, _address(target), table, head, services)]
+    asking = points.needs_dwarf(point)
+    if asking is not None:
+        ground = ProgramGround(point, head, services)
+        matches = points.resolve(asking, ground)
+        ground.warn()
+        return matches
+    by_dwarf, why = _by_dwarf(point, head, services)
+    known = {match.site.address for match in by_dwarf if not match.site.place.inlined}
+    if by_dwarf and not any(char in text_of(target) for char in WILDCARDS):
+        return by_dwarf
+    try:
+        return by_dwarf + _by_symbols(point, found, target, table, head, services, known)
+    except PointError as error:
+        if not by_dwarf:
+            raise why or error from None
+        return by_dwarf
+
+
+def _by_dwarf(
+    point: ProbePoint, head: Head, services: Services
+) -> tuple[list[Match], PointError | None]:
+    """Functions by a name or a pattern, also where they are inlined, and why none of them is meant.
+
+    None at all without DWARF.
+    """
+    ground = ProgramGround(point, head, services, download=False)
+    if number_of(ground.target) is not None:
+        return [], None
+    text = text_of(ground.target)
+    answer = ground.places(text)
+    if not answer.sites:
+        return [], None
+    try:
+        matches = points.matches(text, answer, ground)
+    except PointError as error:  # perhaps tables of symbols have one
+        return [], error
+    ground.warn()
+    return matches, None
+
+
+def _by_symbols(
+    point: ProbePoint,
+    found: dict[str, PointComponent],
+    target: PointComponent,
+    table: FunctionTable,
+    head: Head,
+    services: Services,
+    known: set[int],
+) -> list[Match]:
+    """Functions by the tables of symbols, but for those that are ``known`` already."""
     if number_of(target) is not None:
         functions = [_at(target, table, head)]
     else:
         functions = _named(text_of(target), table)
+    functions = [function for function in functions if function.address not in known]
+    if known and not functions:
+        return []
     if "exported" in found:
         functions = [function for function in functions if function.is_exported]
     if not functions:
@@ -225,11 +259,9 @@ def _statement(
             raise PointError("E0231", "no match", target.span, notes=notes)
         armable.returnable([around], table, head.file, target)
     armable.accepted([(f"{address:#x}", address)], head.file, target, services, is_pattern=False)
-    offset = head.file.code_offset(address)
-    assert offset is not None
     name = around.name if around is not None else ""
-    site = _site(point, head, name, address, offset)
-    return Match(_print(point, head, f"statement({_address(target):#x})"), site)
+    texts = {"statement": f"statement({_address(target):#x})"}
+    return Match(text_of_point(point, head, texts), site_at(point, head, name, address))
 
 
 def _absolute(
@@ -262,38 +294,12 @@ def _absolute(
     return _statement(point, target, address, table, head, services)
 
 
-def _site(point: ProbePoint, head: Head, name: str, address: int, offset: int) -> UprobeSite:
-    is_return = any(component.name == "return" for component in point.components)
-    optional = point.optional or point.sufficient
-    return UprobeSite(head.file, head.program, head.pid, name, address, offset, is_return, optional)
-
-
-def _print(point: ProbePoint, head: Head, target: str) -> str:
-    below = [
-        target if component.name in ("function", "statement") else print_component(component)
-        for component in point.components[1:]
-        if component.name != "library"
-    ]
-    return ".".join([head.shown, *below])
-
-
 def _match(point: ProbePoint, target: PointComponent, function: UserFunction, head: Head) -> Match:
-    site = _site(point, head, function.name, function.address, function.offset)
     by_number = number_of(target) is not None
-    shown = f"{function.address:#x}" if by_number else quote(function.name)
-    return Match(_print(point, head, f"function({shown})"), site)
-
-
-def _needs_debuginfo(asking: PointComponent, head: Head, services: Services) -> PointError:
-    what = {"function": "a pattern with '@file'", "statement": "a statement probe"}.get(
-        asking.name, f".{asking.name}"
-    )
-
-    def tell(error: PointError) -> None:
-        error.hint = programs.missing_hint(services.debuginfo.programs, head.file)
-
-    notes = [f"{what} needs debug information of '{head.file.path}', which stapy does not read yet"]
-    return PointError("E0233", "no match", asking.span, notes=notes, explain=tell)
+    shown = f"{function.address:#x}" if by_number else quote_name(function.name)
+    texts = {"function": f"function({shown})"}
+    site = site_at(point, head, function.name, function.address)
+    return Match(text_of_point(point, head, texts), site)
 
 
 def _no_match(
@@ -305,7 +311,7 @@ def _no_match(
         notes.append(f"the file is stripped: only exported names are known ({table.source})")
 
     def similar(error: PointError) -> None:
-        near = table.nearest(pattern, 3)
+        near = table.nearest(pattern, 3) or _described(pattern, head, services)
         if near:
             error.message = f"no match (similar functions: {', '.join(near)})"
             error.hint = "did you mean " + " or ".join(f"'{name}'" for name in near[:2]) + "?"
@@ -313,6 +319,21 @@ def _no_match(
             error.hint = programs.missing_hint(services.debuginfo.programs, head.file)
 
     return PointError("E0231", "no match", target.span, notes=notes, explain=similar)
+
+
+def _described(pattern: str, head: Head, services: Services) -> list[str]:
+    """Names like one that DWARF has, of C++ and Rust with what they are in."""
+    from stapy.diagnostics.suggest import nearest
+
+    dwarf = services.debuginfo.programs.dwarf(head.file, download=False)
+    if dwarf is None:
+        return []
+    outside, _, last = pattern.rpartition("::")
+    found: list[str] = []
+    for name in nearest(last, dwarf.index.similar(last), 3):
+        found += [row.qualified for row in dwarf.index.functions(name)]
+    inside = [name for name in found if outside and "::" in name]
+    return list(dict.fromkeys(inside or found))[:3]
 
 
 def _warn_of_choosers(

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from stapy.debuginfo.dwarf.query import addresses, callees, labels
 from stapy.debuginfo.dwarf.query.spec import Spec, parse
 from stapy.debuginfo.errors import DebuginfoError
-from stapy.ir.literals import quote
-from stapy.probes import blocklist
-from stapy.probes.families.kprobe import places
-from stapy.probes.family import Match, PointError, number_of, print_component, text_of
+from stapy.ir.literals import quote_name
+from stapy.probes.code.ground import address_of
+from stapy.probes.family import Match, PointError, number_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -18,22 +17,17 @@ if TYPE_CHECKING:
     from stapy.debuginfo.dwarf.query.answers import CodePlace
     from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
     from stapy.debuginfo.sites import FunctionSite
-    from stapy.parse.nodes import PointComponent, ProbePoint
-    from stapy.probes.families.kprobe.site import Frames
-    from stapy.services import Services
+    from stapy.parse.nodes import PointComponent
+    from stapy.probes.code.ground import Ground
 
 MAX_DEPTH = 32  # frames that the runtime looks at
-_INT = 1 << 31  # callers are told by 32-bit distances
 _MATCH_ALL = "STAP_CALLEE_MATCHALL"
 _SHOWN = 8  # names in a message
-Found = dict[str, "PointComponent"]
 
 
-def resolve(
-    point: ProbePoint, found: Found, files: list[DwarfFile], services: Services
-) -> list[Match]:
+def resolve(ground: Ground, files: list[DwarfFile]) -> list[Match]:
     """The places of ``.label``, ``.callee``, ``.callees`` and of addresses."""
-    result = _Matches(point, found, services)
+    result, found = _Matches(ground), ground.found
     try:
         if "statement" in found:
             failure = _statement(result, found["statement"], files)
@@ -45,7 +39,7 @@ def resolve(
             failure = how(result, spec, files)
     except DebuginfoError as error:
         notes = [str(error)]
-        raise PointError("E0231", "no match", point.span, notes=notes) from None
+        raise PointError("E0231", "no match", ground.point.span, notes=notes) from None
     return result.checked(failure)
 
 
@@ -60,9 +54,12 @@ def _spec(component: PointComponent) -> Spec:
 
 
 def _nothing(
-    component: PointComponent, note: str, names: Callable[[], Iterable[str]]
+    component: PointComponent, note: str, names: Callable[[], Iterable[str]], untold: str = ""
 ) -> PointError:
-    """No match; which names there are is only looked up when the message is shown."""
+    """No match; which names there are is only looked up when the message is shown.
+
+    ``untold`` says why there may be none.
+    """
 
     def explain(error: PointError) -> None:
         from stapy.diagnostics.suggest import nearest
@@ -74,6 +71,8 @@ def _nothing(
         elif known:
             more = " …" if len(known) > _SHOWN else ""
             error.notes = [*error.notes, f"there are {', '.join(known[:_SHOWN])}{more}"]
+        elif untold:
+            error.notes = [*error.notes, untold]
 
     return PointError("E0231", "no match", component.span, notes=[note], explain=explain)
 
@@ -81,42 +80,37 @@ def _nothing(
 class _Matches:
     """Collects places that may be probed."""
 
-    def __init__(self, point: ProbePoint, found: Found, services: Services) -> None:
-        self.point = point
-        self.found = found
-        self.services = services
+    def __init__(self, ground: Ground) -> None:
+        self.ground = ground
+        self.found = ground.found
         self._seen: set[tuple[object, str, str]] = set()
         self.matches: list[Match] = []
         self.refused = ""
 
-    def add(self, place: CodePlace, texts: dict[str, str], callers: Frames) -> None:
+    def add(self, place: CodePlace, texts: dict[str, str], callers: Any = None) -> None:
         """Add a place; ``texts`` are printed for the components of those names."""
-        if place.module is not None:
-            texts.setdefault("module", f"module({quote(place.module)})")
-        self.add_site(self.services.debuginfo.site_at(place), texts, callers)
+        self.add_site(self.ground.site_at(place), texts, callers)
 
-    def add_site(self, site: FunctionSite, texts: dict[str, str], callers: Frames) -> None:
+    def add_site(self, site: FunctionSite, texts: dict[str, str], callers: Any = None) -> None:
         """Add a site, known to DWARF or not; ``texts`` are printed for its components."""
-        text = ".".join(texts.get(c.name) or print_component(c) for c in self.point.components)
+        made = self.ground.match(site, texts, callers)
         where = (site.name, site.module) if site.place is None else site.place.address
-        key = where, text, str(callers)
+        key = where, made.point, str(callers or [])
         if key in self._seen:
             return
         self._seen.add(key)
-        why = places.refusal(site, "return" in self.found, self.services)
+        why = self.ground.refusal(site)
         if why:
             self.refused = f"'{site.name}' must not be probed: {why}"
             return
-        made = places.kprobe_site(site, self.found)
-        made.callers = callers
-        self.matches.append(Match(text, made))
+        self.matches.append(made)
 
     def checked(self, otherwise: PointError) -> list[Match]:
         """All of them; the error when there are none."""
         if not self.matches:
             if self.refused:
                 otherwise.notes = [self.refused]
-                otherwise.hint = blocklist.hint(self.refused)
+                otherwise.hint = self.ground.refusal_hint(self.refused)
                 otherwise.explain = None
             raise otherwise
         return self.matches
@@ -130,7 +124,7 @@ def _no_function(result: _Matches, spec: Spec, files: list[DwarfFile]) -> PointE
     component = result.found["function"]
 
     def explain(error: PointError) -> None:
-        near = result.services.debuginfo.similar_functions(spec.function, 2, files[0].module)
+        near = result.ground.similar(spec.function)
         if near:
             error.hint = "did you mean " + " or ".join(f"'{name}'" for name in near) + "?"
 
@@ -147,10 +141,10 @@ def _labels(result: _Matches, spec: Spec, files: list[DwarfFile]) -> PointError:
     for file in files:
         for label in labels.labels(file, spec, pattern):
             texts = {
-                "function": f"function({quote(places.place_text(label.place))})",
-                "label": f"label({quote(label.name)})",
+                "function": f"function({quote_name(result.ground.written(label.place))})",
+                "label": f"label({quote_name(label.name)})",
             }
-            result.add(label.place, texts, [])
+            result.add(label.place, texts)
 
     def names() -> Iterable[str]:
         return (label.name for file in files for label in labels.labels(file, spec, "*"))
@@ -167,27 +161,26 @@ def _callees(result: _Matches, spec: Spec, files: list[DwarfFile]) -> PointError
     component = found.get("callee") or found["callees"]
     depth = _depth(component)
     wanted = _spec(component) if "callee" in found else Spec("*")
-    everything = _MATCH_ALL in result.services.options.defines
+    everything = _MATCH_ALL in result.ground.services.options.defines
     only_calls = any(name in found for name in ("call", "return"))
     for file in files:
         for call in _calls(result, file, spec, wanted, depth, everything, component):
             place = call.place
             if place is not None and place.inlined and only_calls:
                 continue
-            target = quote(places.place_text(place) if place is not None else call.name)
-            function = f"function({quote(places.place_text(call.caller))})"
+            target = quote_name(result.ground.written(place) if place is not None else call.name)
+            function = f"function({quote_name(result.ground.written(call.caller))})"
             callee = f"callee({target})"
             texts = {"function": function, "callee": callee, "callees": callee}
             if file.module is not None:
-                texts["module"] = f"module({quote(file.module)})"
-            frames = [] if everything else _frames(call)
+                texts["module"] = f"module({quote_name(file.module)})"
+            frames = [] if everything else result.ground.frames(call)
             if frames is None:
                 continue
             if place is not None:
                 result.add(place, texts, frames)
                 continue
-            assert call.outside is not None
-            site = result.services.debuginfo.function(call.name, call.outside.module)
+            site = result.ground.outside(call)
             if site is not None:
                 result.add_site(site, texts, frames)
 
@@ -199,7 +192,8 @@ def _callees(result: _Matches, spec: Spec, files: list[DwarfFile]) -> PointError
     note = f"'{spec.function}' has no call of '{wanted.function}' that comes back to it"
     if only_calls:
         note += " and is not inlined"
-    return _no_function(result, spec, files) or _nothing(component, note, names)
+    untold = "no call in it is known: compilers write calls down with -O1 and more"
+    return _no_function(result, spec, files) or _nothing(component, note, names, untold)
 
 
 def _calls(
@@ -211,15 +205,7 @@ def _calls(
     everything: bool,
     component: PointComponent,
 ) -> list[callees.Callee]:
-    info = result.services.debuginfo
-
-    def elsewhere(name: str) -> callees.Elsewhere | None:
-        module = info.exporter(name)
-        if module is None:
-            return None
-        dwarf = info.dwarf_of(module, download=False)
-        return callees.Elsewhere(name, None if module == "kernel" else module, dwarf)
-
+    elsewhere = result.ground.elsewhere
     try:
         return callees.callees(file, spec, wanted, depth, tails=everything, elsewhere=elsewhere)
     except callees.TooManyCallees as error:
@@ -237,35 +223,11 @@ def _depth(component: PointComponent) -> int:
     return depth
 
 
-def _frames(call: callees.Callee) -> Frames | None:
-    """Return addresses as a site has them; None when one of them cannot be told."""
-    frames: Frames = []
-    for frame in call.frames:
-        rows: list[tuple[str, int]] = []
-        for dwarf, address in frame:
-            told = _told(call, dwarf, address)
-            if told is None or not -_INT <= told[1] < _INT:
-                return None
-            rows.append(told)
-        frames.append(rows)
-    return frames
-
-
-def _told(call: callees.Callee, dwarf: DwarfFile, address: int) -> tuple[str, int] | None:
-    """A return address from the place itself, or from a symbol of the module that has it."""
-    if call.place is not None and dwarf.module == call.place.module:
-        return "", address - call.place.address
-    anchor = dwarf.index.anchor(address)
-    if dwarf.module is None or anchor is None:
-        return None
-    return f"{dwarf.module}:{anchor[0]}", anchor[1]
-
-
 # --- addresses ----------------------------------------------------------------
 
 
 def _statement(result: _Matches, component: PointComponent, files: list[DwarfFile]) -> PointError:
-    address = places.address_of(component)
+    address = address_of(component)
     nearest = "nearest" in result.found
     failure: PointError | None = None
     for file in files:
@@ -274,9 +236,9 @@ def _statement(result: _Matches, component: PointComponent, files: list[DwarfFil
             continue
         start = statement.start - file.code_start
         if start == address or nearest:
-            result.add(statement.place, {}, [])
+            result.add(statement.place, {})
             continue
-        where = places.place_text(statement.place)
+        where = result.ground.written(statement.place)
         message = f"address {address:#x} does not match the beginning of a statement"
         failure = PointError(
             "E0231",
@@ -285,20 +247,21 @@ def _statement(result: _Matches, component: PointComponent, files: list[DwarfFil
             notes=[f"{start:#x} is where '{where}' begins"],
             hint="write that address, or add .nearest",
         )
-    return failure or places.no_code(component, "module" in result.found)
+    return failure or result.ground.no_code(component)
 
 
 def _function_at(result: _Matches, component: PointComponent, files: list[DwarfFile]) -> PointError:
-    address = places.address_of(component)
+    address = address_of(component)
     outside = any(name in result.found for name in ("call", "return", "exported"))
     failure: PointError | None = None
     for file in files:
         place = addresses.function_at(file, address + file.code_start, inlined=not outside)
         if place is None:
             continue
-        if "exported" in result.found and not result.services.debuginfo.exported(place.function):
-            failure = places.not_exported(component, place.function)
+        site = result.ground.site_at(place)
+        if "exported" in result.found and not result.ground.exports(site):
+            failure = result.ground.not_exported(component, place.function)
             continue
         entry = f"function({place.address - file.code_start:#x})"
-        result.add(place, {"function": entry}, [])
-    return failure or places.no_code(component, "module" in result.found)
+        result.add(place, {"function": entry})
+    return failure or result.ground.no_code(component)

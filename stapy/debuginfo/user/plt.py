@@ -1,0 +1,80 @@
+"""The stubs by which a file calls functions of others: its procedure linkage table.
+
+A stub jumps to what a slot holds; the relocation of the slot has the name.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+from stapy.debuginfo.elf import SHT_NOBITS, ElfFile
+from stapy.debuginfo.errors import DebuginfoError
+from stapy.debuginfo.user.file import UserFile
+
+# With indirect branch tracking the stubs that are called are in a section of their own.
+_SECTIONS = (".plt.sec", ".plt", ".plt.got")
+_GLOB_DAT, _JUMP_SLOT = 6, 7
+_RELOCATION, _SYMBOL = struct.Struct("<QQq"), struct.Struct("<IBBHQQ")
+_STUB, _SMALL_STUB = 16, 8
+_ENDBR, _BND, _JUMP = b"\xf3\x0f\x1e\xfa", b"\xf2", b"\xff\x25"
+_JUMP_BYTES = 6
+
+
+class Stub(NamedTuple):
+    """One stub: what it calls, and its address in the file as it was linked."""
+
+    name: str
+    address: int
+
+
+def stubs(file: UserFile) -> list[Stub]:
+    """All stubs whose names are known, by address; raises `DebuginfoError` for a damaged file."""
+    names = _slots(file.elf)
+    found: dict[str, Stub] = {}
+    for section in _SECTIONS if names else ():
+        row = file.elf.section(section)
+        if row is None or row.type == SHT_NOBITS:
+            continue
+        code = file.elf.content(row)
+        step = (row.entry_size or _SMALL_STUB) if section == ".plt.got" else _STUB
+        for at in range(0, len(code) - _JUMP_BYTES + 1, max(step, _SMALL_STUB)):
+            slot = _slot_of(code[at : at + step], row.address + at)
+            name = names.get(slot) if slot is not None else None
+            if name and file.code_offset(row.address + at) is not None:
+                found.setdefault(name, Stub(name, row.address + at))
+    return sorted(found.values(), key=lambda stub: stub.address)
+
+
+def _slot_of(code: bytes, address: int) -> int | None:
+    """The slot that a stub jumps by, None when it is no stub."""
+    at = len(_ENDBR) if code.startswith(_ENDBR) else 0
+    at += len(_BND) if code.startswith(_BND, at) else 0
+    if not code.startswith(_JUMP, at) or len(code) < at + _JUMP_BYTES:
+        return None
+    (distance,) = struct.unpack_from("<i", code, at + len(_JUMP))
+    return int(address + at + _JUMP_BYTES + distance)
+
+
+def _slots(elf: ElfFile) -> dict[int, str]:
+    """Names of functions by the addresses of the slots that will hold them."""
+    names: dict[int, str] = {}
+    for section in (".rela.dyn", ".rela.plt"):
+        row = elf.section(section)
+        if row is None or row.type == SHT_NOBITS or not 0 < row.link < len(elf.sections):
+            continue
+        table = elf.sections[row.link]
+        if table.link >= len(elf.sections):
+            raise DebuginfoError(f"{elf.name}: damaged relocations of {section}")
+        symbols, strings = elf.content(table), elf.content(elf.sections[table.link])
+        data = elf.content(row)
+        whole = len(data) - len(data) % _RELOCATION.size
+        for slot, what, _ in _RELOCATION.iter_unpack(data[:whole]):
+            at = (what >> 32) * _SYMBOL.size
+            if what & 0xFFFFFFFF not in (_GLOB_DAT, _JUMP_SLOT) or at + 24 > len(symbols):
+                continue
+            (start,) = struct.unpack_from("<I", symbols, at)
+            end = strings.find(b"\0", start)
+            if end > start:
+                names[slot] = strings[start:end].decode("utf-8", "surrogateescape")
+    return names

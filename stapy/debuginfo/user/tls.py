@@ -1,0 +1,59 @@
+"""Where a file's thread-local variables are: below the thread's base, or wherever the loader says.
+
+A program's own block lies right below the base, at a distance that the linker knew.  A library's is
+found by what the loader has written into a slot of the library: the number of its block in the
+thread's table, or how far a variable of it is from the base.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+from stapy.debuginfo.elf import SHT_NOBITS
+from stapy.debuginfo.user.file import PT_TLS, UserFile
+
+BASE, NUMBER, DISTANCE = "base", "number", "distance"
+_DTPMOD, _TPOFF = 16, 18
+_RELOCATION, _SYMBOL = struct.Struct("<QQq"), struct.Struct("<IBBHQQ")
+
+
+class Block(NamedTuple):
+    """How to come to the first byte of a file's thread-local variables.
+
+    ``base``: ``distance`` from the thread's base.  ``number``: the word at the address
+    ``slot`` is the block's number in the thread's table.  ``distance``: that word is a
+    distance from the base, to which ``distance`` is added.
+    """
+
+    how: str
+    slot: int = 0
+    distance: int = 0
+
+
+def block_of(file: UserFile) -> Block | None:
+    """Where the thread-local variables of a file begin; None when nothing tells."""
+    segment = next((row for row in file.segments if row.type == PT_TLS), None)
+    if segment is None:
+        return None
+    if not file.is_library:
+        step = max(segment.alignment, 1)
+        return Block(BASE, 0, -((segment.memory_size + step - 1) // step * step))
+    row = file.elf.section(".rela.dyn")
+    if row is None or row.type == SHT_NOBITS or not 0 < row.link < len(file.elf.sections):
+        return None
+    symbols, data = file.elf.content(file.elf.sections[row.link]), file.elf.content(row)
+    whole = len(data) - len(data) % _RELOCATION.size
+    found: Block | None = None
+    for slot, what, addend in _RELOCATION.iter_unpack(data[:whole]):
+        kind, number = what & 0xFFFFFFFF, what >> 32
+        at = number * _SYMBOL.size
+        if kind not in (_DTPMOD, _TPOFF) or at + _SYMBOL.size > len(symbols):
+            continue
+        _, _, _, section, value, _ = _SYMBOL.unpack_from(symbols, at)
+        if number and not section:
+            continue  # of another file
+        if kind == _DTPMOD:
+            return Block(NUMBER, slot)
+        found = Block(DISTANCE, slot, -(value + addend if number else addend))
+    return found

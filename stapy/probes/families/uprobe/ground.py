@@ -1,0 +1,224 @@
+"""One file of a program as the ground of points that DWARF places.
+
+Addresses are those of linking. Where an instruction begins is proven for each of them, whatever
+the debug information says.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from stapy.debuginfo.dwarf.index.reader import file_matcher
+from stapy.debuginfo.sites import DWARF, FunctionSite
+from stapy.probes import armable, programs
+from stapy.probes.code.ground import address_of, place_text
+from stapy.probes.families.uprobe.site import site_at, text_of_point
+from stapy.probes.family import Match, PointError, number_of, text_of
+from stapy.record import replace
+
+if TYPE_CHECKING:
+    from stapy.debuginfo.dwarf.index.reader import FunctionRow
+    from stapy.debuginfo.dwarf.query.answers import CodePlace
+    from stapy.debuginfo.dwarf.query.callees import Callee, Elsewhere
+    from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
+    from stapy.debuginfo.sites import Places
+    from stapy.debuginfo.user.symbols import FunctionTable
+    from stapy.diagnostics import Span
+    from stapy.parse.nodes import PointComponent, ProbePoint
+    from stapy.probes.programs import Head
+    from stapy.services import Services
+
+_WILDCARDS = "*?["
+
+
+class ProgramGround:
+    """A file that a point means."""
+
+    def __init__(
+        self, point: ProbePoint, head: Head, services: Services, *, download: bool = True
+    ) -> None:
+        self.point = point
+        self.services = services
+        self.found = {component.name: component for component in point.components}
+        self._head = head
+        self._download = download
+        self._refused: list[str] = []  # by the kernel, and harmless
+
+    @cached_property
+    def _dwarf(self) -> DwarfFile | None:
+        known = self.services.debuginfo.programs
+        return known.dwarf(self._head.file, download=self._download)
+
+    @cached_property
+    def table(self) -> FunctionTable:
+        """The functions of the file by its tables of symbols."""
+        return self.services.debuginfo.programs.functions(self._head.file)
+
+    @property
+    def target(self) -> PointComponent:
+        """The component that says which places."""
+        return self.found.get("statement") or self.found["function"]
+
+    @property
+    def files(self) -> list[DwarfFile]:
+        """The debug file, if there is one."""
+        return [self._dwarf] if self._dwarf is not None else []
+
+    def places(self, text: str, *, nearest: bool = False, entries: bool = False) -> Places:
+        """All places that a pattern means."""
+        known, file = self.services.debuginfo.programs, self._head.file
+        found = known.places(file, text, nearest=nearest, entries=entries, download=self._download)
+        path = text.partition("@")[2]
+        if path.startswith("/"):  # of files that the index knows by the ends of their paths
+            fits = file_matcher(path.partition(":")[0].partition("+")[0])
+            found.sites = [
+                site
+                for site in found.sites
+                if site.place is not None and fits(self._path_of(site.place))
+            ]
+        return found
+
+    def file_of(self, place: CodePlace) -> DwarfFile | None:
+        """The debug file that told of a place."""
+        return self._dwarf
+
+    def site_at(self, place: CodePlace) -> FunctionSite:
+        """A place; DWARF is all that tells of it."""
+        return FunctionSite(place.function, None, None, DWARF, place=place)
+
+    def refusal(self, site: FunctionSite) -> str:
+        """Why a place must not be probed, "" when it may."""
+        from stapy.debuginfo.user import boundaries
+
+        place, file = site.place, self._head.file
+        assert place is not None
+        try:
+            boundaries.check(file, self.table, place.address, lambda _: self._start_of(place))
+        except boundaries.NoBoundary as error:
+            return str(error)
+        if "return" in self.found:
+            reason = armable.unreturnable(place.address, self.table, file)
+            if reason:
+                return reason
+        why, harmful = armable.instruction(file, place.address)
+        if why and not harmful:
+            self._refused.append(site.name)
+            return why if self.is_pattern else ""
+        return why
+
+    def _start_of(self, place: CodePlace) -> int | None:
+        """Where the function out of line begins that a place is in."""
+        if place.exact or self._dwarf is None:
+            return place.address if place.exact else None
+        found = self.services.debuginfo.safe(None, self._dwarf.entrance_address, place)
+        return found if found is not None and found <= place.address else None
+
+    @property
+    def is_pattern(self) -> bool:
+        """True for a point that may mean several functions."""
+        names = [self.target, *(self.found[n] for n in ("label", "callee") if n in self.found)]
+        wild = any(char in text_of(row) for row in names for char in _WILDCARDS)
+        return wild or "callees" in self.found
+
+    def warn(self) -> None:
+        """Tell of instructions that the kernel refuses."""
+        if self._refused:
+            names = list(dict.fromkeys(self._refused))
+            pattern = self.is_pattern
+            armable.warn_of(names, self._head.file, self.target, self.services, is_pattern=pattern)
+
+    def refusal_hint(self, refusal: str) -> str:
+        """What can be done about that."""
+        return "probe the function without .return" if "return" in self.found else ""
+
+    def exports(self, site: FunctionSite) -> bool:
+        """True for a function that other files can link to."""
+        place = site.place
+        if place is None or not place.exact:
+            return False
+        names = self.table.aliases(place.address)
+        rows = [row for name in names for row in self.table.named(name)]
+        return any(row.is_exported and row.address == place.address for row in rows)
+
+    def written(self, place: CodePlace | FunctionRow) -> str:
+        """``name@file:line`` with the whole path of the file, as SystemTap prints it."""
+        path = self._path_of(place)
+        return place_text(replace(place, file=path) if path else place)
+
+    def _path_of(self, place: CodePlace | FunctionRow) -> str:
+        if not place.file or self._dwarf is None:
+            return place.file
+        folder = self.services.debuginfo.safe("", self._dwarf.folder_of, place.entry)
+        return str(PurePath(folder, place.file))
+
+    def match(
+        self, site: FunctionSite, texts: dict[str, str], callers: list[int] | None = None
+    ) -> Match:
+        """A place as the family has it."""
+        place = site.place
+        assert place is not None
+        text = text_of_point(self.point, self._head, texts)
+        if self._head.file.code_offset(place.address) is None:
+            return Match(text, None)  # `refusal` says why
+        made = site_at(self.point, self._head, place.function, place.address)
+        return Match(text, replace(made, place=place, callers=callers or []))
+
+    def elsewhere(self, name: str) -> Elsewhere | None:
+        """Functions of other files are found by the loader, when they are called."""
+        return None
+
+    def outside(self, call: Callee) -> FunctionSite | None:
+        """Nothing: see `elsewhere`."""
+        return None
+
+    def frames(self, call: Callee) -> list[int] | None:
+        """The calls that must be on the stack; None when that cannot be told."""
+        from stapy.probes.families.uprobe.callers import frames
+
+        return self.services.debuginfo.safe(None, frames, call)
+
+    def missing(self, what: str, span: Span) -> PointError:
+        """The error without debug information."""
+
+        def tell(error: PointError) -> None:
+            known = self.services.debuginfo.programs
+            error.hint = programs.missing_hint(known, self._head.file)
+
+        notes = [f"{what} needs debug information of '{self._head.file.path}'"]
+        return PointError("E0233", "no match", span, notes=notes, explain=tell)
+
+    def no_code(self, component: PointComponent) -> PointError:
+        """The error for an address of no function."""
+        notes = [
+            f"{address_of(component):#x} lies in no function of '{self._head.file.path}' that is "
+            "known"
+        ]
+        if not self.table.complete:
+            notes.append(f"only names from {self.table.source} are known")
+        hint = "addresses are those that the file was linked with, as nm and objdump print them"
+        return PointError("E0231", "no match", component.span, notes=notes, hint=hint)
+
+    def not_exported(self, component: PointComponent, name: str) -> PointError:
+        """The error for an address whose function other files cannot link to."""
+        notes = [f"{number_of(component):#x} lies in '{name}', which is not exported"]
+        return PointError("E0231", "no match", component.span, notes=notes)
+
+    def other_names(self, name: str) -> list[str]:
+        """Names that debug information has at the address of a symbol, such as an alias."""
+        if self._dwarf is None:
+            return []
+        found = dict.fromkeys(
+            other for row in self.table.named(name) for other in self.table.aliases(row.address)
+        )
+        known = self._dwarf.index
+        return [other for other in found if other != name and any(known.functions(other))]
+
+    def similar(self, name: str) -> list[str]:
+        """The nearest names of functions."""
+        from stapy.diagnostics.suggest import nearest
+
+        if self._dwarf is None:
+            return self.table.nearest(name, 2)
+        return nearest(name, self._dwarf.index.similar(name), 2) or self.table.nearest(name, 2)

@@ -1,0 +1,59 @@
+"""``.plt``: calls of functions that other files define, at the stubs of the calling file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stapy.debuginfo.glob import matcher
+from stapy.ir.literals import quote_name
+from stapy.probes import armable
+from stapy.probes.families.uprobe.site import site_at, text_of_point
+from stapy.probes.family import Match, PointError, text_of
+from stapy.record import replace
+
+if TYPE_CHECKING:
+    from stapy.debuginfo.user.plt import Stub
+    from stapy.parse.nodes import PointComponent, ProbePoint
+    from stapy.probes.programs import Head
+    from stapy.services import Services
+
+
+def resolve(
+    point: ProbePoint, found: dict[str, PointComponent], head: Head, services: Services
+) -> list[Match]:
+    """The stubs that a point means; `PointError` when there is none."""
+    component = found["plt"]
+    pattern = text_of(component) if component.arg is not None else "*"
+    known = services.debuginfo.programs.stubs(head.file)
+    fits = matcher(pattern)
+    stubs = [stub for stub in known if fits(stub.name)]
+    if not stubs:
+        raise _no_match(component, known, head)
+    if "return" in found:
+        stubs = armable.returnable_stubs(stubs, head.file, found["return"])
+    is_pattern = component.arg is None or any(char in pattern for char in "*?[")
+    places = [(stub.name, stub.address) for stub in stubs]
+    taken = armable.accepted(places, head.file, component, services, is_pattern=is_pattern)
+    matches = []
+    for stub in stubs:
+        if stub.address in taken:
+            text = text_of_point(point, head, {"plt": f"plt({quote_name(stub.name)})"})
+            site = site_at(point, head, stub.name, stub.address)
+            matches.append(Match(text, replace(site, stub=stub.name)))
+    return matches
+
+
+def _no_match(component: PointComponent, known: list[Stub], head: Head) -> PointError:
+    pattern, path = text_of(component), head.file.path
+    notes = [f"'{path}' calls no function of another file that matches '{pattern}'"]
+    if not known:
+        notes = [f"'{path}' has no table of calls to other files (.plt)"]
+
+    def similar(error: PointError) -> None:
+        from stapy.diagnostics.suggest import nearest
+
+        near = nearest(pattern, [stub.name for stub in known], 2)
+        if near:
+            error.hint = "did you mean " + " or ".join(f"'{name}'" for name in near) + "?"
+
+    return PointError("E0231", "no match", component.span, notes=notes, explain=similar)
