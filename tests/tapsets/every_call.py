@@ -5,10 +5,10 @@ The calls stand in `every_call.table`, one line each:
     6.12 NUMBER name ARGUMENTS ; FLAG => what the aliases should show
 
 The kernel line may be missing: it is the first that has the call. In the arguments, Z is a page of
-zeros, BAD an address where nothing is, M32 a number of 32 bits set; the functions below put things
-into memory and give their addresses. FLAG says that the call makes a CHILD, EXITS or CRASHES its
-process, or is to be made by NOBODY. In what is shown, {n} is argument n as an address, {PID} our
-own number.
+zeros, BAD an address where nothing is, EDGE one behind whose three bytes nothing is, M32 a number
+of 32 bits set; the functions below put things into memory and give their addresses. FLAG says that
+the call makes a CHILD, EXITS or CRASHES its process, or is to be made by NOBODY. In what is shown,
+{n} is argument n as an address, {PID} our own number.
 
 Each is made by a few instructions of our own, so that nothing else is called between the two
 marks (writes to descriptors that cannot be) which tell the script what it should see and when.
@@ -52,6 +52,9 @@ def place(at: int, size: int, prot: int) -> None:
 
 place(ARENA, SIZE, 3)
 place(ARENA - SIZE, SIZE, 7)
+place(ARENA + 0x1000000, 0x1000, 3)
+EDGE = ARENA + 0x1000FFD
+ctypes.memmove(EDGE, b"edg", 3)
 top = ARENA
 
 

@@ -131,7 +131,7 @@ def work() -> None:
 
 def put_away() -> None:
     """Unload what was loaded; what was used last can go a little later."""
-    for _ in range(20):
+    for _ in range(600):
         loaded = Path("/proc/modules").read_text()
         left = [name for name in MODULES if f"{name} " in loaded]
         if not left:

@@ -15,8 +15,11 @@ from stapy.paths import data_dir
 
 ROOT = data_dir("tapsets")
 FILES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.stp"))
+LANGUAGES = Path(__file__).parents[1] / "vm" / "languages"
 SCRIPTS = "\n".join(
-    path.read_text(encoding="utf-8") for path in sorted(Path(__file__).parent.glob("*.stp"))
+    path.read_text(encoding="utf-8")
+    for folder in (Path(__file__).parent, LANGUAGES)
+    for path in sorted(folder.glob("*.stp"))
 )
 USED = set(re.findall(r"\w+", SCRIPTS))
 
