@@ -79,8 +79,8 @@ def _make_init(name: str, fields: tuple[str, ...], defaults: dict[str, Any]) -> 
     return init
 
 
-# Fields that say where something stands: trees that differ in them alone are equal.
-PLACES = frozenset(("span", "operator_span", "operator_at"))
+# Fields for readers, such as where something stands: trees that differ in them alone are equal.
+PLACES = frozenset(("span", "operator_span", "operator_at", "member_name"))
 
 
 class Record(metaclass=RecordMeta):

@@ -32,7 +32,7 @@ KIND = "unit"
 _OUTSIDE = re.compile(r"^(?!(?:static|typedef|extern)\b)[A-Za-z_].*", re.MULTILINE)
 _ENTRY = re.compile(r"^module_init\(", re.MULTILINE)
 # The tag of a structure says nothing about who needs what.
-_NAME = re.compile(r"\b(?<!struct )(?<!enum )stapy_\w+")
+_NAME = re.compile(r"\b(?<!struct )(?<!enum )(?:stapy|_stp)_\w+")
 _MISTAKE = re.compile(r"^[^\s:]+:\d+:(\d+:)? (fatal )?error:", re.MULTILINE)
 _REFUSED = b"refused\n"
 

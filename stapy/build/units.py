@@ -44,8 +44,9 @@ _TOGETHER = {
     ),
     "bpf": ("probes/bpf.c", "probes/bpflink.c", "probes/bpfnames.c"),
     "processes": ("probes/process.c",),
-    "uprobes": ("probes/uprobe.c", "user/entries.c"),
+    "uprobes": ("probes/uprobe.c", "user/entries.c", "user/callers.c", "user/vectors.c"),
     "users": ("user/targets.c", "user/files.c"),
+    "user_stacks": ("user/unwind.c", "user/objects.c"),
     "texts": ("text.c", "names.c", "symbols.c", "stack.c", "regex.c"),
 }
 

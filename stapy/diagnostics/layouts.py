@@ -9,10 +9,10 @@ import json
 import os
 import re
 from collections.abc import Callable, Collection
-from typing import Any
 
 from stapy.diagnostics.model import Diagnostic, Source, SourceMap, Span
 from stapy.diagnostics.render import colors_from, harmless, one_line, render
+from stapy.record import replace
 
 Form = Callable[[Diagnostic, int, bool], str]
 
@@ -27,13 +27,21 @@ _POINT = re.compile(r"[\w*?$@\[\]{}]+(?:\([^()]*\))?(?:\.[\w*?\[\]{}]*(?:\([^()]
 # Mistakes of the lexer, which SystemTap tells with no word that was seen.
 _LEXICAL = frozenset({"E0101", "E0102", "E0103", "E0106", "E0107"})
 # What the preprocessor finds is "at" a word, what the parser finds was "seen".
-_PREPROCESSED = frozenset(f"E01{number}" for number in (*range(10, 17), *range(25, 29)))
+_PREPROCESSED = frozenset(f"E01{number}" for number in (*range(10, 17), *range(20, 29)))
+# Mistakes of the parser that SystemTap places itself: "at" a word as well.
+_PLACED = frozenset({"E0142", "E0151", "E0163"})
 _MISMATCH = frozenset({"E0230"})
 _SUFFIX = frozenset({"E0236"})
 _ASSIGNED = frozenset({"E0254", "W0602"})  # SystemTap points to the operator
 _SETS = re.compile(r"(?![=!<>]=)(?:[^\s\w]{0,3}=|<<<|\+\+|--)(?![=~])")
 _DEFINED = " is defined here"
-_UNRESOLVED = "unresolved type:"  # SystemTap has a blank before the colon
+_UNRESOLVED = "unresolved type:"  # SystemTap has a blank before the colon, and no reason
+_MISTYPED = re.compile(r"type mismatch: expected (\w+) but found (\w+)\Z")
+_INFERRED = " first inferred here"
+# What stands before the value of an assignment: a variable or an element of an array.
+_GLOBAL = re.compile(r"(?:^|\W)global\s[^;{}]*\Z")
+_TYPED = re.compile(r"\w+\s*:\s*(?:long|string)\b")
+_ASSIGNED_TO = re.compile(r"([A-Za-z_]\w*)\s*(?:\[[^\[\]\n]*\]\s*)?=\s*\Z")
 _NO_MATCH = frozenset({"E0231", "E0232", "E0233", "E0234"})
 
 
@@ -70,14 +78,14 @@ def short(item: Diagnostic, sources: SourceMap) -> str:
 # --- JSON ---------------------------------------------------------------------
 
 
-def json_line(fields: dict[str, Any]) -> str:
+def json_line(fields: dict[str, object]) -> str:
     """One object on one line; what is no UTF-8 is escaped."""
     return json.dumps(fields, ensure_ascii=True)
 
 
-def as_json(item: Diagnostic, sources: SourceMap, at_pass: int) -> dict[str, Any]:
+def as_json(item: Diagnostic, sources: SourceMap, at_pass: int) -> dict[str, object]:
     """All that is known of a message; ``docs/diagnostics.md`` describes the fields."""
-    fields: dict[str, Any] = {
+    fields: dict[str, object] = {
         "severity": item.severity,
         "kind": item.kind,
         "code": item.code,
@@ -95,7 +103,7 @@ def as_json(item: Diagnostic, sources: SourceMap, at_pass: int) -> dict[str, Any
     return fields
 
 
-def _place(span: Span, sources: SourceMap) -> dict[str, Any]:
+def _place(span: Span, sources: SourceMap) -> dict[str, object]:
     name, line, column = sources.position(span)
     if not name:
         return {}
@@ -157,6 +165,9 @@ class SystemTap:
 
     def _semantic_error(self, item: Diagnostic) -> str:
         text = ""
+        if item.code == "E0304" and item.message.startswith(_UNRESOLVED):
+            item = replace(item, message=_UNRESOLVED)
+        item = self._mistyped(item)
         message = harmless(item.message) + self._similar(item)
         if item.code in _MISMATCH | _NO_MATCH | _SUFFIX:
             start = self._point_start(item.span)
@@ -175,9 +186,46 @@ class SystemTap:
                 text += self._second(label.span)
         text += "\n"
         for label in item.labels:
-            if " first inferred here" in label.text and self._sources.position(label.span)[0]:
-                text += self._block(item, one_line(label.text), label.span, " " * 8) + "\n"
+            if _INFERRED in label.text and self._sources.position(label.span)[0]:
+                place = self._variable(label.span) or label.span
+                text += self._block(item, one_line(label.text), place, " " * 8) + "\n"
         return text
+
+    def _mistyped(self, item: Diagnostic) -> Diagnostic:
+        """A type that does not fit, told of the variable where one has it: what it should be."""
+        found = _MISTYPED.match(item.message)
+        origins = [label.span for label in item.labels if _INFERRED in label.text]
+        if not found or not origins:
+            return item
+        changed: Diagnostic = item
+        declared = self._declared(origins[0])
+        if self._token(item.span).startswith("identifier"):
+            if not declared:
+                changed = replace(item, message=f"type mismatch ({found[1]})")
+        elif variable := self._variable(item.span):
+            both = f"type mismatch: expected {found[2]} but found {found[1]}"
+            message = both if declared else f"type mismatch ({found[2]})"
+            changed = replace(item, message=message, span=variable)
+        return changed
+
+    def _declared(self, span: Span) -> bool:
+        """Whether a type was not inferred, but given: by ``:long``, or to a global."""
+        source = self._sources.source(span)
+        before = source.text[max(0, span.start - 200) : span.start] if source else ""
+        after = source.text[span.start : span.start + 200] if source else ""
+        return bool(_GLOBAL.search(before) or _TYPED.match(after))
+
+    def _variable(self, span: Span) -> Span | None:
+        """The variable that a literal is assigned to."""
+        source = self._sources.source(span)
+        if source is None or not self._token(span).startswith(("string", "number")):
+            return None
+        before = source.text[max(0, span.start - 200) : span.start]
+        found = _ASSIGNED_TO.search(before)
+        if not found:
+            return None
+        start = span.start - len(before) + found.start()
+        return Span(span.source, start, start + len(found[1]))
 
     def _parse_error(self, item: Diagnostic) -> str:
         name, line, column = self._sources.position(item.span)
@@ -189,7 +237,7 @@ class SystemTap:
             return text + f"        saw: {name} EOF\n"
         else:
             where = self._paint("source", f"{name}:{line}:{column}")
-            seen = " at" if item.code in _PREPROCESSED else "saw"
+            seen = " at" if item.code in _PREPROCESSED | _PLACED else "saw"
             text += f"        {seen}: {self._token(item.span)} at {where}\n"
         text += self._source(item.span, " " * 5)
         return text + self._expansions(item, " " * 5)
@@ -316,7 +364,7 @@ class SystemTap:
             f"note: {label.text}: {self._place_of(label.span)}"
             for label in item.labels
             if (every or item.kind == "semantic error")
-            and " first inferred here" not in label.text
+            and _INFERRED not in label.text
             and not label.text.endswith(_DEFINED)
             and self._place_of(label.span)
         ]

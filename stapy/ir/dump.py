@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stapy.ir import program as p
 from stapy.ir.literals import quote
@@ -160,7 +160,7 @@ def _return(node: p.Return, indent: str) -> list[str]:
     return [f"{indent}return{value}"]
 
 
-_STATEMENTS: dict[type, Callable[[Any, str], list[str]]] = {
+_STATEMENTS: dict[type, Callable[..., list[str]]] = {
     p.Block: _block,
     p.Evaluate: lambda node, indent: [indent + expression(node.expr)],
     p.If: _if,
@@ -244,7 +244,7 @@ def _stat(node: p.StatRead) -> str:
     return f"@{node.op}({expression(node.stat)}{shift})"
 
 
-_EXPRESSIONS: dict[type, Callable[[Any], str]] = {
+_EXPRESSIONS: dict[type, Callable[..., str]] = {
     p.Const: lambda n: str(n.value),
     p.Text: lambda n: quote(n.value),
     p.LocalRef: lambda n: str(n.name),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stapy.ir import program as p
 from stapy.ir.walk import walk
@@ -40,11 +40,11 @@ class Access(Record):
         return sum(map(len, (self.reads, self.writes, self.inserts, self.sorts)))
 
 
-def _var(node: Any) -> p.Global | None:
+def _var(node: p.Node) -> p.Global | None:
     return node.var if isinstance(node, (p.GlobalRef, p.ElementRef)) else None
 
 
-def access(node: Any) -> Access:
+def access(node: p.Node) -> Access:
     """What a tree itself does to globals; calls are not followed."""
     result = Access()
     targets: set[int] = set()
@@ -79,7 +79,7 @@ def access(node: Any) -> Access:
     return result
 
 
-def values_read(node: Any) -> set[str]:
+def values_read(node: p.Node) -> set[str]:
     """Globals whose value a tree uses: ``x++`` and ``x += 1`` as statements do not count.
 
     ``delete`` does, as in SystemTap: a script that takes elements away looks after them itself.
@@ -103,7 +103,7 @@ def values_read(node: Any) -> set[str]:
     return found
 
 
-def calls(node: Any) -> dict[str, p.Function]:
+def calls(node: p.Node) -> dict[str, p.Function]:
     """Functions that a tree calls, with the overloads they fall through to."""
     found: dict[str, p.Function] = {}
     for item in walk(node):
@@ -115,12 +115,12 @@ def calls(node: Any) -> dict[str, p.Function]:
     return found
 
 
-def _own_effect(node: Any) -> bool:
+def _own_effect(node: p.Node) -> bool:
     """True when a tree does something besides computing a value and setting its locals."""
     return any(acts(item) for item in walk(node))
 
 
-def acts(item: Any) -> bool:
+def acts(item: p.Node) -> bool:
     """True when a node, whatever is below it, does more than compute a value or set a local."""
     if isinstance(item, (p.AssignOp, p.IncrementOp)):
         return not isinstance(item.target, p.LocalRef)
@@ -139,7 +139,7 @@ def function_effects(functions: Iterable[p.Function]) -> set[str]:
         if function.code is not None:
             if not function.markers & PURE:
                 impure.add(function.c_name)
-        elif _own_effect(function.body):
+        elif function.body is not None and _own_effect(function.body):
             impure.add(function.c_name)
         edges[function.c_name] = set(calls(function.body)) if function.body is not None else set()
         if function.next is not None:
@@ -154,7 +154,7 @@ def function_effects(functions: Iterable[p.Function]) -> set[str]:
     return impure
 
 
-def has_effect(node: Any, impure: set[str]) -> bool:
+def has_effect(node: p.Node, impure: set[str]) -> bool:
     """True when dropping an expression would change what the script does."""
     for item in walk(node):
         if isinstance(item, (p.AssignOp, p.IncrementOp, p.SaveEntry)):
@@ -247,7 +247,7 @@ class CallGraph:
 
         return max((of(name) for name in roots), default=0)
 
-    def whole(self, node: Any) -> Access:
+    def whole(self, node: p.Node) -> Access:
         """What a tree does to globals, callees included."""
         result = access(node)
         for name in calls(node):
@@ -291,7 +291,7 @@ class Effects(Record):
     ordered: bool
 
 
-def effects(expr: Any) -> Effects:
+def effects(expr: p.Node) -> Effects:
     """What evaluating an expression changes, calls followed: needed to keep the script's order."""
     writes: set[str] = set()
     ordered = False

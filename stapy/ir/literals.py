@@ -17,3 +17,20 @@ def quote(text: str) -> str:
         else:
             out.append(f"\\{ord(char):03o}")
     return '"' + "".join(out) + '"'
+
+
+def of_files(text: str) -> str:
+    """What a string of a script, a character for each byte, is as a name of files or symbols."""
+    if text.isascii():
+        return text
+    try:
+        return text.encode("latin-1").decode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text  # it came from there
+
+
+def quote_name(name: str) -> str:
+    """A string literal of the language for a name of files or symbols."""
+    if name.isascii():
+        return quote(name)
+    return quote(name.encode("utf-8", "surrogateescape").decode("latin-1"))

@@ -109,9 +109,10 @@ class Expr(Record):
 
 
 class Const(Expr):
-    """Integer."""
+    """Integer; ``member_name`` tells of which member it is the offset."""
 
     value: int
+    member_name: str = ""
 
 
 class Text(Expr):
@@ -302,6 +303,8 @@ class ContextValue(Expr):
     ``kernel_register``  the same in any probe: an error at run time where there are none
     ``user_register``    the same of the user context
     ``program_register`` the same in a probe of a program's place, which surely has one
+    ``vector``           the lowest 8 bytes of vector register ``index``, there as well
+    ``thread_base``      where the program's thread has what is its own, there as well
     ``return``           the return value register
     ``trace_arg``        argument ``index`` of a tracepoint
     ``word``             word ``index`` of what the family keeps for a hit (netfilter)
@@ -519,6 +522,10 @@ class SaveEntry(Stmt):
     value: Expr
 
 
+# A node of a body; trees are walked without a look at which it is.
+Node = Expr | Stmt
+
+
 # --- probes --------------------------------------------------------------
 
 
@@ -580,6 +587,11 @@ class DerivedProbe(Record):
     entry: Handler | None = None
     slots: list[str] = new(list)
     span: Span = NOWHERE
+
+
+# Pieces of the runtime: /* pragma:user_stacks */ in embedded C.
+USER_STACKS = "user_stacks"  # frames of user programs
+USER_NAMES = "user_names"  # and names of their functions
 
 
 class Program(Record):

@@ -6,7 +6,7 @@ does not compile, or that does and is wrong.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stapy.diagnostics import Bug
 from stapy.ir import program as p
@@ -166,7 +166,7 @@ class _Look:
             if not isinstance(node.target, _PLACES):
                 yield f"{type(node.target).__name__} is given a value"
         elif isinstance(node, (p.LogicalOp, p.UnaryOp)):
-            if any(item.type != p.LONG for item in below(node)):
+            if any(isinstance(item, p.Expr) and item.type != p.LONG for item in below(node)):
                 yield f"'{node.op}' of what is no number"
         elif isinstance(node, p.Conditional) and (
             node.cond.type != p.LONG or node.yes.type != node.no.type
@@ -184,7 +184,7 @@ class _Look:
 
     # --- locks -------------------------------------------------------------------
 
-    def _whole(self, tree: Any) -> Access:
+    def _whole(self, tree: p.Node) -> Access:
         """What a tree does to globals, callees included."""
         result = access(tree)
         for name, function in self._reached(tree).items():
@@ -198,7 +198,7 @@ class _Look:
         return result
 
     @staticmethod
-    def _reached(tree: Any) -> dict[str, p.Function]:
+    def _reached(tree: p.Node) -> dict[str, p.Function]:
         """Functions that running a tree may get to."""
         found: dict[str, p.Function] = {}
         stack = [tree]
@@ -229,7 +229,7 @@ class _Look:
         return used & self._written
 
     def _held(
-        self, where: str, tree: Any, locks: list[p.Lock], conditions: list[p.Condition]
+        self, where: str, tree: p.Node, locks: list[p.Lock], conditions: list[p.Condition]
     ) -> Iterator[str]:
         """The locks of a region are in the program's order and enough for all that it does."""
         names = [lock.var.c_name for lock in locks]
@@ -305,7 +305,7 @@ def _outside(node: p.Stmt) -> p.Stmt:
     return node
 
 
-def _jumps(where: str, node: Any, in_loop: bool) -> Iterator[str]:
+def _jumps(where: str, node: p.Node, in_loop: bool) -> Iterator[str]:
     """``break`` and ``continue`` are in loops."""
     for item in below(node):
         if isinstance(item, p.Stmt):

@@ -8,13 +8,13 @@ from stapy.ir import program as p
 from stapy.record import PLACES, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable
 
 _LEAVES = (p.Global, p.Function, p.Handler, p.Variable, p.FormatPiece)
 _FIELDS: dict[type, tuple[str, ...]] = {}
 
 
-def _tree_fields(kind: Any) -> tuple[str, ...]:
+def _tree_fields(kind: type[p.Node]) -> tuple[str, ...]:
     """Fields of a node that can hold expressions or statements, by their annotations."""
     notes: dict[str, str] = {}
     for base in reversed(kind.__mro__):
@@ -26,12 +26,12 @@ def _tree_fields(kind: Any) -> tuple[str, ...]:
     return fields
 
 
-def walk(node: Any) -> list[Any]:
+def walk(node: p.Node | None) -> list[p.Node]:
     """A node and everything below it, parents first, in the order of the text.
 
     A list and not a generator: pass 2 spends most of its time here.
     """
-    found: list[Any] = []
+    found: list[p.Node] = []
     stack = [node]
     fields_of = _FIELDS
     while stack:
@@ -52,9 +52,9 @@ def walk(node: Any) -> list[Any]:
     return found
 
 
-def below(node: Any) -> list[Any]:
+def below(node: p.Node) -> list[p.Node]:
     """The expressions and statements directly below a node."""
-    found: list[Any] = []
+    found: list[p.Node] = []
     for field in _FIELDS.get(type(node)) or _tree_fields(type(node)):
         value = getattr(node, field)
         if type(value) is list:
@@ -64,7 +64,7 @@ def below(node: Any) -> list[Any]:
     return found
 
 
-def transform(node: Any, change: Callable[[Any], Any]) -> Any:
+def transform(node: p.Node, change: Callable[[Any], Any]) -> Any:
     """Replace expressions and statements bottom-up, in place; the new root is returned."""
     fields = _FIELDS.get(type(node))
     if fields is None:
@@ -80,7 +80,7 @@ def transform(node: Any, change: Callable[[Any], Any]) -> Any:
     return change(node)
 
 
-def fingerprint(node: Any) -> Any:
+def fingerprint(node: object) -> Hashable:
     """A hashable value that is equal for equal trees; places do not count."""
     if isinstance(node, (p.Global, p.Function, p.Handler)):
         return ("@", node.c_name)
@@ -99,7 +99,7 @@ def fingerprint(node: Any) -> Any:
     return node
 
 
-def copy_tree(node: Any) -> Any:
+def copy_tree(node: p.Node) -> Any:
     """A copy of a tree; globals, functions, handlers and variables stay shared."""
     if isinstance(node, _LEAVES):
         return node

@@ -39,6 +39,7 @@ class Options(Record):
     sysroot: str | None = None  # --sysroot: where the kernel of -r and its debug files are
     module_name: str | None = None  # -m
     debug_modules: list[str] = new(list)  # -d: modules, and paths of programs
+    ldd: bool = False  # --ldd: also the libraries of those programs
     all_modules: bool = False  # --all-modules
     output: str | None = None  # -o
     command: str | None = None  # -c

@@ -106,8 +106,6 @@ TABLE = [
     _refused("--interactive", "", "give the script with -e or in a file"),
     _refused("-q", "", "no coverage of tapsets is recorded"),
     _row("-a", "ARCH", _arch),
-    _warned("--ldd", "", "symbols of libraries are for probes in programs, which stapy does not "
-            "have yet"),
     _row("--runtime", "MODE", _runtime),
     _refused("--dyninst", "", _RUNTIME),
     _refused("--bpf", "", _RUNTIME),

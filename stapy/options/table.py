@@ -253,9 +253,10 @@ TABLE = [
            _sysroot),
     Option("m", "", "NAME", "name of the module; NAME.ko is left in the current directory",
            _module_name),
-    Option("d", "", "MODULE", "make source lines of this module known to the script",
-           _append("debug_modules")),
-    Option("", "all-modules", "", "the same for all modules that are loaded",
+    Option("d", "", "MODULE", "make source lines of this module known to the script, or frames "
+           "and names of this program or library", _append("debug_modules")),
+    Option("", "ldd", "", "also those of the libraries of the programs of -d", _flag("ldd")),
+    Option("", "all-modules", "", "source lines of all modules that are loaded",
            _flag("all_modules")),
     Option("o", "", "FILE", "write the output to FILE", _text("output"), run="output"),
     Option("c", "", "CMD", "start the probes, run CMD, stop when it ends", _text("command"),

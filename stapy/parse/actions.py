@@ -13,6 +13,9 @@ from stapy.parse.numbers import parse_number, wrap
 from stapy.parse.points import PointActions
 from stapy.parse.tokens import Token
 
+# What -> and [ may follow.
+Chained = n.Target | n.AtVar | n.Cast | n.AutoCast
+
 _NEEDS_GURU = "add option -g (guru mode), which allows code that can harm the system"
 
 # One conversion of a printf format, or a percent sign that begins none.
@@ -133,7 +136,7 @@ class GrammarActions(PointActions):
             )
         return n.AutoCast(value.span.to(links[-1].span), value, list(links))
 
-    def extend(self, base: Any, links: list[n.Component]) -> n.Expr:
+    def extend(self, base: Chained, links: list[n.Component]) -> n.Expr:
         """One more step of a chain."""
         if base.chain and isinstance(base.chain[-1], n.Pretty):
             self.error(
@@ -143,10 +146,10 @@ class GrammarActions(PointActions):
                 "nothing can follow the '$' that asks for pretty printing",
                 labels=[Label(base.chain[-1].span, "pretty printing asked for here")],
             )
-            return base  # type: ignore[no-any-return]
+            return base
         base.chain.extend(links)
         base.span = base.span.to(links[-1].span)
-        return base  # type: ignore[no-any-return]
+        return base
 
     def statistic(self, token: Token, span: Span, stat: n.Expr, params: list[n.Expr]) -> n.Expr:
         """``@count(x)`` and its kin; only ``@variance`` takes a shift."""

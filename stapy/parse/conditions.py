@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from stapy import LANGUAGE_VERSION
 from stapy.diagnostics import Diagnostics
@@ -206,8 +207,11 @@ class ConditionReader:
         return value
 
 
-def _sign(a: int | str, b: int | str) -> int:
-    return (a > b) - (a < b)  # type: ignore[operator]
+Literal = TypeVar("Literal", int, str)
+
+
+def _sign(a: Literal, b: Literal) -> int:
+    return (a > b) - (a < b)
 
 
 def _is_number(text: str) -> bool:

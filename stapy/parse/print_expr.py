@@ -211,11 +211,11 @@ def _enum_name(e: n.AtEnumName) -> tuple[str, int]:
     return f"@enumname({', '.join(parts)})", _PRIMARY
 
 
-def _function(name: str) -> Callable[[Any], tuple[str, int]]:
+def _function(name: str) -> Callable[..., tuple[str, int]]:
     return lambda e: (f"@{name}({print_expr(e.operand)})", _PRIMARY)
 
 
-_FORMS: dict[type, Callable[[Any], tuple[str, int]]] = {
+_FORMS: dict[type, Callable[..., tuple[str, int]]] = {
     n.Number: _number,
     n.String: lambda e: (quote(e.value), _PRIMARY),
     n.Name: lambda e: (e.name, _PRIMARY),

@@ -14,18 +14,22 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stapy.parse.rules import declarations, expressions, operators, statements
 from stapy.parse.tokens import GRAMMAR_TOKENS
 from stapy.paths import cache_dir
 
+if TYPE_CHECKING:
+    from stapy.parse.production import Production
+
+Action = Callable[["Production"], None]
 _MODULES = (declarations, statements, expressions, operators)
 
 
-def rules() -> dict[str, Callable[[Any], None]]:
+def rules() -> dict[str, Action]:
     """All actions by name."""
-    found: dict[str, Callable[[Any], None]] = {}
+    found: dict[str, Action] = {}
     for module in _MODULES:
         for name, value in vars(module).items():
             if name.startswith("p_"):
@@ -64,7 +68,7 @@ class _Rule:
 
     __slots__ = ("callable", "len", "name")
 
-    def __init__(self, name: str, length: int, action: Callable[[Any], None] | None) -> None:
+    def __init__(self, name: str, length: int, action: Action | None) -> None:
         self.name = name
         self.len = length
         self.callable = action
@@ -78,7 +82,7 @@ class _Tables:
         action: dict[int, dict[str, int]],
         goto: dict[int, dict[str, int]],
         productions: list[tuple[str, int, str]],
-        functions: dict[str, Callable[[Any], None]],
+        functions: dict[str, Action],
     ) -> None:
         self.lr_action = action
         self.lr_goto = goto
@@ -91,12 +95,13 @@ def grammar_module() -> ModuleType:
     """One module with everything that PLY reads: rules, tokens, precedence."""
     module = ModuleType("stapy_grammar")
     module.__file__ = __file__
-    for name, rule in rules().items():
-        setattr(module, name, rule)
-    module.tokens = GRAMMAR_TOKENS  # type: ignore[attr-defined]
-    module.precedence = expressions.precedence  # type: ignore[attr-defined]
-    module.start = "script"  # type: ignore[attr-defined]
-    module.p_error = lambda token: None  # type: ignore[attr-defined]
+    vars(module).update(rules())
+    vars(module).update(
+        tokens=GRAMMAR_TOKENS,
+        precedence=expressions.precedence,
+        start="script",
+        p_error=lambda token: None,
+    )
     return module
 
 

@@ -48,8 +48,9 @@ WITHOUT_EFFECT = {
     "STP_TIME_SYNC_INTERVAL_CPUFREQ": "the clock is the kernel's own",
     "STP_TIME_SYNC_INTERVAL_NOCPUFREQ": "the clock is the kernel's own",
     "STAP_OVERRIDE_STUCK_CONTEXT": "a module is not unloaded while a handler runs",
-    "STP_USE_DWARF_UNWINDER": "the kernel's own unwinder is used",
-    "MAX_CFI": "the kernel's own unwinder is used",
+    "STP_USE_DWARF_UNWINDER": "kernel stacks are the kernel's own unwinder's, and user stacks "
+    "always use the tables of their programs",
+    "MAX_CFI": "tables of frames have no such limit; -D STAPY_OBJECT_MEMORY is their size in MiB",
     "STAP_SPIN_TRYLOCK_MAX_COUNT": "MAXTRYLOCK counts for all locks",
     "STP_EXECTRACE": "statements are not traced",
     "STP_STDOUT_NOT_ATTY": "standard output is looked at when it is written to",

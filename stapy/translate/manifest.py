@@ -15,6 +15,9 @@ SECTION = ".stapy.manifest"
 FORMAT = 1
 _LONG = 4096  # bytes of JSON from which on it is deflated; a short one can be read by eye
 
+# What a module tells of itself, as JSON has it: texts, numbers, flags, lists and objects.
+Manifest = dict[str, Any]
+
 
 def make_manifest(
     *,
@@ -23,25 +26,29 @@ def make_manifest(
     script_text: str,
     release: str,
     arch: str,
-    probes: list[dict[str, Any]],
+    probes: list[Manifest],
     limits: dict[str, int],
     build_ids: dict[str, str] | None = None,
     globals: dict[str, str] | None = None,
-    files: dict[str, dict[str, Any]] | None = None,
+    files: dict[str, Manifest] | None = None,
+    objects: Manifest | None = None,
     any_release: bool = False,
-) -> dict[str, Any]:
+) -> Manifest:
     """The manifest of one module.
 
     ``probes`` has a row per derived probe (``written``, ``points``, ``place``);
     ``build_ids`` maps "kernel", a module's name or a file's path to its build-id
     in hexadecimal; ``globals`` maps what ``NAME=VALUE`` can set at load time to
     its type ("long" or "string").  ``files`` maps the paths of programs that points
-    name to what the consumer must know to open them (``optional``).  ``any_release``
+    name to what the consumer must know to open them (``optional``).  ``objects`` says
+    which tables user stacks need.  ``any_release``
     leaves it to the kernel itself whether the module fits.
     """
-    more: dict[str, Any] = {"any_release": True} if any_release else {}
+    more: Manifest = {"any_release": True} if any_release else {}
     if files:
         more["files"] = files
+    if objects:
+        more["objects"] = objects
     return {
         **more,
         "format": FORMAT,
@@ -57,7 +64,7 @@ def make_manifest(
     }
 
 
-def encode(manifest: dict[str, Any]) -> bytes:
+def encode(manifest: Manifest) -> bytes:
     """The bytes that go into the section; equal manifests give equal bytes."""
     data = json.dumps(manifest, sort_keys=True, separators=(",", ":")).encode("ascii")
     if len(data) < _LONG:

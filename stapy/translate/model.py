@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from stapy import __version__
 from stapy.ir import program as p
-from stapy.translate.c.text import comment, number, string_literal
+from stapy.translate.c.text import comment, name_literal, number, string_literal
 from stapy.translate.lower import embedded, functions
 from stapy.translate.lower.signatures import signature
 from stapy.translate.state import Unit
 from stapy.translate.tables.registers import Registers
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from stapy.translate.templating import Model
+
+# A value in a row of a family.
+Cell = int | str | list[int | str] | None
 KINDS = {p.LONG: "STAPY_LONG", p.STRING: "STAPY_STRING", p.STATS: "STAPY_STAT"}
 HISTOGRAMS = {"log": "STAPY_HIST_LOG", "linear": "STAPY_HIST_LINEAR"}
 
@@ -23,9 +30,7 @@ MANY_HANDLERS = 48
 HELPER_BYTES = 512
 
 
-def build(
-    unit: Unit, name: str, script: str, build_ids: dict[str, str] | None = None
-) -> dict[str, Any]:
+def build(unit: Unit, name: str, script: str, build_ids: dict[str, str] | None = None) -> Model:
     """The model of one module; handlers come first, since they fill the unit's tables.
 
     ``build_ids`` are those of the manifest: modules that come later are compared with them.
@@ -42,16 +47,17 @@ def build(
     conditions = _conditions(unit)
     families = sites.families()
     probes = _probe_rows(unit)
-    model: dict[str, Any] = {
+    model: Model = {
         "name": string_literal(name),
-        "script": string_literal(script),
+        "script": name_literal(script),
         "title": comment(f"{script}, translated by stapy {__version__}"),
         "macros": unit.limits.macros(),
         "others": unit.limits.others(),
         "versions": unit.limits.version_macros(
             [*program.embedded, *(function.code or "" for function in program.functions)]
         ),
-        "limits": unit.limits.fields(stack_bytes(unit)),
+        "limits": unit.limits.fields(),
+        "stack_bytes": stack_bytes(unit),
         "embedded": [embedded.top_level(unit, code) for code in program.embedded if not late(code)],
         "suffixes": [embedded.top_level(unit, code) for code in program.embedded if late(code)],
         "scalars": _scalars(unit),
@@ -62,7 +68,7 @@ def build(
         "slots": _slots(unit),
         "any_tables": _any_tables(unit),
         "places": [
-            {"name": row["name"], "text": string_literal(row["text"])} for row in unit.places.rows()
+            {"name": row["name"], "text": name_literal(row["text"])} for row in unit.places.rows()
         ],
         "module_symbols": [{"name": string_literal(name)} for name in unit.module_symbols],
         "regexes": [automaton.c_text(c_name) for c_name, automaton in unit.regexes.values()],
@@ -81,13 +87,19 @@ def build(
             if module != "kernel"  # the consumer has compared that
         ],
     }
+    more = stack_bytes(unit) > unit.limits.number("MINSTACKSPACE")
+    model["needs_more_stack"] = more
+    model["has_given"] = bool(model["macros"] or model["versions"] or model["others"])
+    model["has_user_stacks"] = p.USER_STACKS in program.features
     model["has_hooks"] = any("STAP_MODULE_" in code for code in program.embedded)
     for key in (
         *("embedded", "suffixes", "scalars", "parameters", "locks", "pointers", "storage", "slots"),
         *("any_tables", "module_symbols", "places", "regexes", "prototypes", "functions"),
-        *("conditions", "handlers", "probes", "families", "builds"),
+        *("conditions", "handlers", "probes", "families", "builds", "limits"),
     ):
         model["has_" + key] = bool(model[key])
+    # Each probe has a family, but the stacks are one by themselves.
+    model["has_families"] |= model["has_user_stacks"]
     return model
 
 
@@ -116,7 +128,7 @@ def _scalars(unit: Unit) -> list[dict[str, str]]:
     return rows
 
 
-def _parameters(unit: Unit) -> list[dict[str, Any]]:
+def _parameters(unit: Unit) -> list[Model]:
     return [
         {
             "name": var.name,
@@ -143,7 +155,7 @@ def _pointers(unit: Unit) -> list[dict[str, str]]:
     ]
 
 
-def _storage(unit: Unit) -> list[dict[str, Any]]:
+def _storage(unit: Unit) -> list[Model]:
     rows = []
     for var in unit.storage:
         fields = [("name", string_literal(var.name))]
@@ -183,12 +195,12 @@ def _shape_fields(var: p.Global) -> list[tuple[str, str]]:
     return fields
 
 
-def _row(fields: list[tuple[str, str]]) -> dict[str, Any]:
+def _row(fields: list[tuple[str, str]]) -> Model:
     """A designated initialiser for a template: one member per line."""
     return {"fields": [{"name": name, "value": value} for name, value in fields]}
 
 
-def _slots(unit: Unit) -> list[dict[str, Any]]:
+def _slots(unit: Unit) -> list[Model]:
     return [
         {
             "name": name,
@@ -221,7 +233,7 @@ def all_handlers(program: p.Program) -> list[p.Handler]:
     return list(known.values())
 
 
-def _handlers(unit: Unit) -> list[dict[str, Any]]:
+def _handlers(unit: Unit) -> list[Model]:
     """The C of every handler and of the tables of locks that it needs."""
     points: dict[int, list[str]] = {}
     slots: dict[int, str] = {}
@@ -262,7 +274,7 @@ def _is_rearmed(program: p.Program) -> bool:
     )
 
 
-def _probe_rows(unit: Unit) -> list[dict[str, Any]]:
+def _probe_rows(unit: Unit) -> list[Model]:
     rows = []
     for at, probe in enumerate(unit.program.probes):
         fields = [("handler", unit.handler_name(probe.handler))]
@@ -273,7 +285,7 @@ def _probe_rows(unit: Unit) -> list[dict[str, Any]]:
         fields += [
             ("written", string_literal(probe.written)),
             ("alias", string_literal(probe.alias)),
-            ("place", string_literal(unit.places.where(probe.span))),
+            ("place", name_literal(unit.places.where(probe.span))),
         ]
         rows.append(_row(fields) | {"number": str(at)})
     return rows
@@ -286,13 +298,13 @@ class _Sites:
         self._unit = unit
         self._registers = Registers(unit.failures.macros)
 
-    def families(self) -> list[dict[str, Any]]:
+    def families(self) -> list[Model]:
         """One entry per family that the program uses."""
         from stapy.probes.families import families
 
         registry = {item.name: item for item in families()}
 
-        by_family: dict[str, list[dict[str, Any]]] = {}
+        by_family: dict[str, list[Model]] = {}
         first: dict[str, int] = {}
         for at, probe in enumerate(self._unit.program.probes):
             made = registry[probe.family].rows(probe, first.get(probe.family, 0))
@@ -309,14 +321,14 @@ class _Sites:
                 entries.append({"name": name, "rows": rows})
         return entries
 
-    def _entrances(self) -> list[dict[str, Any]]:
+    def _entrances(self) -> list[Model]:
         """Rows for entries of functions whose registers other handlers want.
 
         They come first, so that as few calls as possible are met in their middle.
         """
         rows = []
         for (symbol, module, offset), which in self._unit.entrances.items():
-            fields = [("symbol", string_literal(symbol))]
+            fields = [("symbol", name_literal(symbol))]
             fields += [("module", string_literal(module))] if module else []
             fields += [("offset", str(offset))] if offset else []
             fields.append(("few_registers", "true"))
@@ -326,7 +338,7 @@ class _Sites:
             rows.append({**_row([site, *fields]), "point": comment(point), "sort": 0})
         return rows
 
-    def _row(self, at: int, probe: p.DerivedProbe, row: dict[str, Any]) -> dict[str, Any]:
+    def _row(self, at: int, probe: p.DerivedProbe, row: Mapping[str, Cell]) -> Model:
         point = str(row.get("point", ""))
         fields = [("site", f"{{ &probes[{at}], {string_literal(point)} }}")]
         for name, value in row.items():
@@ -358,7 +370,7 @@ class _Sites:
         return f"(const int []){{ {', '.join(texts)} }}"
 
 
-def c_value(value: Any) -> str:
+def c_value(value: object) -> str:
     """A field of a family's row as C; words that begin with STAPY_ are enumerators."""
     if value is None:
         return "NULL"
@@ -368,7 +380,7 @@ def c_value(value: Any) -> str:
         return number(value) if value < 1 << 63 else f"{value:#x}ULL"
     if isinstance(value, str) and value.startswith("STAPY_"):
         return value
-    return string_literal(str(value))
+    return name_literal(str(value))
 
 
 # --- frames -------------------------------------------------------------------

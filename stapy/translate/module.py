@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from stapy.diagnostics import Diagnostics, SourceMap, Stop
 from stapy.ir import program as p
 from stapy.options import Options
 from stapy.translate.c.text import string_literal
-from stapy.translate.manifest import make_manifest
+from stapy.translate.manifest import Manifest, make_manifest
 from stapy.translate.model import build
 from stapy.translate.source import ModuleSource
 from stapy.translate.state import Unit, number_lines
@@ -71,6 +72,7 @@ def make_source(
         any_release="STP_NO_VERREL_CHECK" in options.defines,
         build_ids=program.build_ids,
         files=_files(program),
+        objects=_objects(program, options),
         globals={
             var.name: var.type
             for var in program.globals
@@ -87,9 +89,9 @@ def make_source(
     )
 
 
-def _files(program: p.Program) -> dict[str, dict[str, Any]]:
+def _files(program: p.Program) -> dict[str, Manifest]:
     """Collect the programs that points name: may one be missing, and what tells its build."""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, Manifest] = {}
     for probe in program.probes:
         for site in probe.sites:
             for path, identity in getattr(site, "user_files", {}).items():
@@ -98,6 +100,17 @@ def _files(program: p.Program) -> dict[str, dict[str, Any]]:
                 if identity:
                     row["identity"] = identity
     return found
+
+
+def _objects(program: p.Program, options: Options) -> dict[str, Any] | None:
+    """Tell the consumer which tables the script's user stacks need; None when it asks for none."""
+    if p.USER_STACKS not in program.features:
+        return None
+    return {
+        "names": p.USER_NAMES in program.features,
+        "files": [str(Path(name).absolute()) for name in options.debug_modules if "/" in name],
+        "closure": options.ldd,
+    }
 
 
 def script_source(sources: SourceMap) -> tuple[str, str] | None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stapy.diagnostics import Diagnostics, Span
 from stapy.ir import program as p
 from stapy.ir.walk import walk
-from stapy.translate.c.text import string_literal, verbatim
+from stapy.translate.c.text import name_literal, string_literal, verbatim
 from stapy.translate.c.words import words_of
 from stapy.translate.tables.costs import Costs
 from stapy.translate.tables.failures import Failures
@@ -18,6 +18,7 @@ from stapy.translate.tables.places import Places
 if TYPE_CHECKING:
     from stapy.options import Options
     from stapy.translate.tables.regex import Automaton
+    from stapy.translate.templating import Model
 
 # Replaced, when the file is complete, by a directive with the real line and file.
 HERE = "#line @here@"
@@ -45,7 +46,7 @@ class Unit:
         self.frames: dict[str, int] = {}
         self.stacks: dict[str, int] = {}
         self._lock_tables: dict[tuple[str, ...], str] = {}
-        self._new_tables: list[dict[str, Any]] = []
+        self._new_tables: list[Model] = []
         self.any_tables: dict[tuple[bool, ...], str] = {}
         self.module_symbols: dict[str, int] = {}
         self.entrances: dict[tuple[str, str | None, int], int] = {}
@@ -197,7 +198,7 @@ class Unit:
             self._new_tables.append({"name": name, "rows": rows})
         return self._lock_tables[key]
 
-    def new_lock_tables(self) -> list[dict[str, Any]]:
+    def new_lock_tables(self) -> list[Model]:
         """Tables that were made since the last call."""
         made, self._new_tables = self._new_tables, []
         return made
@@ -241,7 +242,7 @@ class Unit:
         if start < 0:
             start = span.start
         file, line, _ = self.sources.place(Span(span.source, start, start + 1))
-        return f"#line {line} {string_literal(file)}"
+        return f"#line {line} {name_literal(file)}"
 
 
 def _prefixed(prefix: str, name: str) -> str:
@@ -253,5 +254,5 @@ def number_lines(text: str, file: str) -> str:
     lines = text.split("\n")
     for at, line in enumerate(lines):
         if line == HERE:
-            lines[at] = f"#line {at + 2} {string_literal(file)}"
+            lines[at] = f"#line {at + 2} {name_literal(file)}"
     return "\n".join(lines)

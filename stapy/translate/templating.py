@@ -13,12 +13,19 @@ import marshal
 import sys
 from pathlib import Path
 from types import CodeType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stapy.diagnostics import Bug
 from stapy.paths import data_dir
 
+if TYPE_CHECKING:
+    from jinja2 import Environment, nodes
+
 FORMAT = 1
+
+
+# What a template prints: texts, numbers, flags, and rows of these.
+Model = dict[str, Any]
 
 
 class Templates:
@@ -29,7 +36,7 @@ class Templates:
         self._cache = cache
         self._functions: dict[str, Any] | None = None
 
-    def render(self, name: str, model: dict[str, Any]) -> str:
+    def render(self, name: str, model: Model) -> str:
         """The text that a template makes of a model; an unknown name in it is a `Bug`."""
         if self._functions is None:
             space: dict[str, Any] = {}
@@ -65,7 +72,7 @@ class Templates:
         return code
 
 
-def environment() -> Any:
+def environment() -> Environment:
     """The Jinja environment whose syntax and white space rules the templates follow."""
     from jinja2 import Environment, StrictUndefined
 
@@ -100,8 +107,8 @@ class _Writer:
         self.name = name
         self.lines: list[str] = []
 
-    def body(self, nodes: list[Any], depth: int, names: frozenset[str]) -> None:
-        for node in nodes:
+    def body(self, body: list[nodes.Node], depth: int, names: frozenset[str]) -> None:
+        for node in body:
             rule = getattr(self, "_" + type(node).__name__.lower(), None)
             if rule is None:
                 raise self._refuse(node)
@@ -110,7 +117,7 @@ class _Writer:
     def _line(self, depth: int, text: str) -> None:
         self.lines.append(" " * depth + text)
 
-    def _refuse(self, node: Any) -> Bug:
+    def _refuse(self, node: nodes.Node) -> Bug:
         kind = type(node).__name__
         return Bug(f"template {self.name}:{node.lineno}: {kind} is not for templates")
 
@@ -129,7 +136,7 @@ class _Writer:
         self.body(node.body, depth + 1, names | {name})
         self._line(depth + 1, "pass")
 
-    def _if(self, node: Any, depth: int, names: frozenset[str]) -> None:
+    def _if(self, node: nodes.If, depth: int, names: frozenset[str]) -> None:
         if node.elif_:
             raise self._refuse(node)
         self._line(depth, f"if {self._value(node.test, names)}:")

@@ -30,7 +30,12 @@ from stapy.vm.frames import (
     pack,
 )
 
+TYPE_CHECKING = False  # without the import of typing
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 BLOCK = 1 << 16
+PIPE = 1 << 16  # bytes that a pipe holds
 PENDING = 1 << 20  # bytes for the host above which the command has to wait
 GRACE = 0.3  # seconds for what is still in the pipes of a dead command's children
 
@@ -80,6 +85,20 @@ class RunningCommand:
             self.close("stdin")
 
 
+def held(fd: int) -> Iterator[bytes]:
+    """Yield what a pipe holds, without waiting for more than that.
+
+    The seconds of `GRACE` may pass in one moment on a host that has no time for us.
+    """
+    for _ in range(PIPE // BLOCK + 1):  # what still writes shall not keep us
+        if fd < 0 or not select.select([fd], [], [], 0)[0]:
+            return
+        data = os.read(fd, BLOCK)
+        if not data:
+            return
+        yield data
+
+
 def become(command: Command, stdin: int, stdout: int, stderr: int) -> None:
     """In the child: turn into the command; never returns."""
     status = 127
@@ -113,6 +132,19 @@ def become(command: Command, stdin: int, stdout: int, stderr: int) -> None:
 def is_consumer(argv: list[str]) -> bool:
     """True for ``python3 -m stapy.run …`` with the interpreter that runs us."""
     return argv[0] == sys.executable and argv[1:3] == ["-m", "stapy.run"]
+
+
+def preload() -> None:
+    """Import here, once, what each consumer needs: one that is forked has it then.
+
+    Its own modules import some of it only where it is used, for a consumer that never gets there.
+    """
+    import ctypes  # noqa: F401
+    import encodings.ascii  # noqa: F401
+    import fcntl  # noqa: F401
+    import json  # noqa: F401
+
+    import stapy.run.cli  # noqa: F401
 
 
 def run_consumer(command: Command) -> None:
@@ -210,7 +242,7 @@ class Agent:
             self.read_kmsg()  # what came before is not this command's
             command = Command.decode(payload)
             if is_consumer(command.argv):
-                import stapy.run.cli  # noqa: F401 - here, so that each fork has it
+                preload()
             self.job = RunningCommand(command)
         elif kind == STDIN and job:
             job.unsent += payload
@@ -268,6 +300,9 @@ class Agent:
         open_pipes = job.stdout >= 0 or job.stderr >= 0
         if open_pipes and time.monotonic() < job.dead_at + GRACE:
             return
+        for name, kind in (("stdout", STDOUT), ("stderr", STDERR)):
+            for data in held(getattr(job, name)):
+                self.send(kind, data)
         for name in ("stdin", "stdout", "stderr"):
             job.close(name)
         self.job = None

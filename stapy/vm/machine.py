@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 from stapy.paths import cache_dir
 from stapy.record import Record, new
@@ -37,7 +36,7 @@ _OWN = "stapy-vm: "  # begins what the guest's first program says
 _LOGS_KEPT = 20
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR2)
 
-Sink = Callable[[bytes], Any]
+Sink = Callable[[bytes], object]
 
 
 class VmResult(Record):
@@ -175,7 +174,7 @@ class Machine:
         cwd: str | None = None,
         timeout: float | None = None,
         forward_signals: bool = False,
-        tick: Callable[[], Any] | None = None,
+        tick: Callable[[], object] | None = None,
     ) -> VmResult:
         """Run a command; streams go live to the sinks, or into the result without them.
 
@@ -259,7 +258,7 @@ class Machine:
         processes: Processes,
         deadline: float,
         source: int | None = None,
-        tick: Callable[[], Any] | None = None,
+        tick: Callable[[], object] | None = None,
     ) -> Iterator[tuple[bytes, bytes]]:
         """What the guest sends, until it dies or time is up; sends what waits meanwhile."""
         port = processes.port

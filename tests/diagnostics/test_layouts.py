@@ -66,6 +66,44 @@ parse error: Could not find matching closing quote
 1 parse error.
 Pass 1: parse failed.  [man error::pass1]
 """,
+    'probe begin { x = 1 x = "s" println(x) }': """\
+semantic error: type mismatch (string): identifier 'x' at <input>:1:21
+        source: probe begin { x = 1 x = "s" println(x) }
+                                    ^
+
+semantic error: type was first inferred here (long): identifier 'x' at :1:15
+        source: probe begin { x = 1 x = "s" println(x) }
+                              ^
+
+Pass 2: analysis failed.  [man error::pass2]
+""",
+    'probe begin { n = "x"; println(n + 1) }': """\
+semantic error: type mismatch (long): identifier 'n' at <input>:1:32
+        source: probe begin { n = "x"; println(n + 1) }
+                                               ^
+
+semantic error: type was first inferred here (string): identifier 'n' at :1:15
+        source: probe begin { n = "x"; println(n + 1) }
+                              ^
+
+Pass 2: analysis failed.  [man error::pass2]
+""",
+    "probe a? = begin { d }": """\
+parse error: probe point alias name cannot be optional nor sufficient
+         at: identifier 'a' at <input>:1:7
+     source: probe a? = begin { d }
+                   ^
+
+1 parse error.
+Pass 1: parse failed.  [man error::pass1]
+""",
+    "function f() { return f() } probe begin { println(f()) }": """\
+semantic error: unresolved type : identifier 'f' at <input>:1:51
+        source: function f() { return f() } probe begin { println(f()) }
+                                                                  ^
+
+Pass 2: analysis failed.  [man error::pass2]
+""",
     "probe begin { x = 08 y = 09 }": """\
 parse error: number invalid or out of range
         saw: number '08' at <input>:1:19

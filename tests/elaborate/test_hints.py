@@ -275,3 +275,19 @@ def test_a_type_is_kept_from_the_entry_to_the_return() -> None:
         println(f->f_flags, f->f_path->dentry->d_name->len, d->d_name->len, (f->table)[1])
     }"""
     assert s.run(text).codes == []
+
+
+def test_why_an_alias_of_optional_places_matches_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What was said of each place, once."""
+    monkeypatch.setenv("PATH", "/nowhere")
+    text = """probe mine = process("nosuch*").mark("x") ?, process("nosuch*").mark("y") ?,
+        process("nothing*").mark("x") ? { }
+    probe mine { println(1) }"""
+    result = s.run(text)
+    assert result.codes == ["E0231"]
+    assert result.diagnostics.items[0].notes == [
+        "no program matches 'nosuch*'",
+        "no program matches 'nothing*'",
+    ]

@@ -228,10 +228,12 @@ CASES = [
 ]
 
 
-@pytest.fixture
-def tapset(tmp_path: Path) -> Path:
-    (tmp_path / "x.stp").write_text(TAPSET)
-    return tmp_path
+@pytest.fixture(scope="module")
+def tapset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of tapsets: one for all, for the library is indexed anew for each."""
+    folder = tmp_path_factory.mktemp("tapset")
+    (folder / "x.stp").write_text(TAPSET)
+    return folder
 
 
 @pytest.mark.parametrize(("body", "stapusr", "plain"), CASES)

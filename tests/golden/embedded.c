@@ -1,26 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* embedded.stp, translated by stapy 0.1.0 */
 #include "stapy.h"
+#include "defaults.h"
 
 /* A text is no number: what embedded C mixes up must not become an address. */
 #pragma GCC diagnostic error "-Wint-conversion"
-
-/* --- limits --- */
-
-#define MAXSTRINGLEN 512
-#define MAXACTION 1000
-#define MAXACTION_INTERRUPTIBLE (MAXACTION * 10)
-#define MAXERRORS 0
-#define MAXSKIPPED 100
-#define MAXTRYLOCK 100
-#define TRYLOCKDELAY 10
-#define MINSTACKSPACE 1024
-#define MAXMAPENTRIES 2048
-#define MAXBACKTRACE 20
-#define INTERRUPTIBLE 1
-#define STP_OVERLOAD_THRESHOLD 500000000
-#define STP_OVERLOAD_INTERVAL 1000000000
-#define MAXNESTING 1
 
 /* --- embedded C --- */
 
@@ -31,7 +15,7 @@ static int twice(int x)
 	return 2 * x;
 }
 
-#line 35 "embedded.c"
+#line 19 "embedded.c"
 
 /* --- globals --- */
 
@@ -82,7 +66,7 @@ static void f_count(struct stapy_context *c)
 #line 21 "embedded.stp"
  /* pragma:read:calls */ /* pragma:write:calls */
 	STAP_GLOBAL_SET_calls(STAP_GLOBAL_GET_calls() + 1);
-#line 86 "embedded.c"
+#line 70 "embedded.c"
 	}
 #undef STAP_GLOBAL_GET_calls
 #undef STAP_GLOBAL_SET_calls
@@ -103,7 +87,7 @@ static s64 f_two(struct stapy_context *c, s64 x)
 #line 11 "embedded.stp"
  /* pure */
 	STAP_RETVALUE = twice(STAP_ARG_x);
-#line 107 "embedded.c"
+#line 91 "embedded.c"
 	}
 #undef STAP_ARG_x
 #undef STAP_RETVALUE
@@ -131,7 +115,7 @@ static void f_join(struct stapy_context *c, char *ret, const char *a, const char
 	if (!STAP_ARG_a[0])
 		STAP_ERROR("nothing to join");
 	snprintf(STAP_RETVALUE, MAXSTRINGLEN, "%s/%s", STAP_ARG_a, STAP_ARG_b);
-#line 135 "embedded.c"
+#line 119 "embedded.c"
 	}
 #undef STAP_ARG_a
 #undef STAP_ARG_b
@@ -156,7 +140,7 @@ static s64 f_old(struct stapy_context *c, s64 v_2)
 #line 25 "embedded.stp"
  /* unmangled */
 	THIS->__retvalue = THIS->v + 1;
-#line 160 "embedded.c"
+#line 144 "embedded.c"
 	}
 	return THIS->__retvalue;
 }
@@ -212,7 +196,7 @@ static void h_begin(struct stapy_context *c)
 	{
 #line 32 "embedded.stp"
 embedded = (jiffies);
-#line 216 "embedded.c"
+#line 200 "embedded.c"
 	}
 	j = embedded;
 
@@ -222,7 +206,7 @@ embedded = (jiffies);
 
 	STAP_PRINTF("from C\n");
 ;
-#line 226 "embedded.c"
+#line 210 "embedded.c"
 	}
 
 	/* embedded.stp:36: names[j] = "x" */
@@ -312,22 +296,7 @@ static const struct stapy_family_rows families[] = {
 struct stapy_session stapy_session = {
 	.name = "embedded",
 	.script = "embedded.stp",
-	.limits = {
-		.maxstringlen = MAXSTRINGLEN,
-		.maxaction = MAXACTION,
-		.maxaction_interruptible = MAXACTION_INTERRUPTIBLE,
-		.maxerrors = MAXERRORS,
-		.maxskipped = MAXSKIPPED,
-		.maxtrylock = MAXTRYLOCK,
-		.trylockdelay = TRYLOCKDELAY,
-		.minstackspace = MINSTACKSPACE,
-		.maxmapentries = MAXMAPENTRIES,
-		.interruptible = INTERRUPTIBLE,
-		.overload_threshold = STP_OVERLOAD_THRESHOLD,
-		.overload_interval = STP_OVERLOAD_INTERVAL,
-		.maxnesting = MAXNESTING,
-		.buffer_bytes = 2097152,
-	},
+	.limits = { STAPY_LIMITS },
 	.probes = probes,
 	.nr_probes = ARRAY_SIZE(probes),
 	.families = families,

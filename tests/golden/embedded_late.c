@@ -1,26 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* embedded_late.stp, translated by stapy 0.1.0 */
 #include "stapy.h"
+#include "defaults.h"
 
 /* A text is no number: what embedded C mixes up must not become an address. */
 #pragma GCC diagnostic error "-Wint-conversion"
-
-/* --- limits --- */
-
-#define MAXSTRINGLEN 512
-#define MAXACTION 1000
-#define MAXACTION_INTERRUPTIBLE (MAXACTION * 10)
-#define MAXERRORS 0
-#define MAXSKIPPED 100
-#define MAXTRYLOCK 100
-#define TRYLOCKDELAY 10
-#define MINSTACKSPACE 1024
-#define MAXMAPENTRIES 2048
-#define MAXBACKTRACE 20
-#define INTERRUPTIBLE 1
-#define STP_OVERLOAD_THRESHOLD 500000000
-#define STP_OVERLOAD_INTERVAL 1000000000
-#define MAXNESTING 1
 
 /* --- embedded C --- */
 
@@ -28,7 +12,7 @@
 
 static int sooner;
 
-#line 32 "embedded_late.c"
+#line 16 "embedded_late.c"
 
 /* --- embedded C behind the globals --- */
 
@@ -36,7 +20,7 @@ static int sooner;
  /* pragma:suffix */
 static int later(void) { return sizeof(stapy_session); }
 
-#line 40 "embedded_late.c"
+#line 24 "embedded_late.c"
 
 /* --- functions --- */
 
@@ -51,7 +35,7 @@ static s64 f_f(struct stapy_context *c)
 	{
 #line 8 "embedded_late.stp"
  STAP_RETVALUE = later() + sooner;
-#line 55 "embedded_late.c"
+#line 39 "embedded_late.c"
 	}
 #undef STAP_RETVALUE
 	return ret;
@@ -104,22 +88,7 @@ static const struct stapy_family_rows families[] = {
 struct stapy_session stapy_session = {
 	.name = "embedded_late",
 	.script = "embedded_late.stp",
-	.limits = {
-		.maxstringlen = MAXSTRINGLEN,
-		.maxaction = MAXACTION,
-		.maxaction_interruptible = MAXACTION_INTERRUPTIBLE,
-		.maxerrors = MAXERRORS,
-		.maxskipped = MAXSKIPPED,
-		.maxtrylock = MAXTRYLOCK,
-		.trylockdelay = TRYLOCKDELAY,
-		.minstackspace = MINSTACKSPACE,
-		.maxmapentries = MAXMAPENTRIES,
-		.interruptible = INTERRUPTIBLE,
-		.overload_threshold = STP_OVERLOAD_THRESHOLD,
-		.overload_interval = STP_OVERLOAD_INTERVAL,
-		.maxnesting = MAXNESTING,
-		.buffer_bytes = 2097152,
-	},
+	.limits = { STAPY_LIMITS },
 	.probes = probes,
 	.nr_probes = ARRAY_SIZE(probes),
 	.families = families,

@@ -1,26 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* file_names.stp, translated by stapy 0.1.0 */
 #include "stapy.h"
+#include "defaults.h"
 
 /* A text is no number: what embedded C mixes up must not become an address. */
 #pragma GCC diagnostic error "-Wint-conversion"
-
-/* --- limits --- */
-
-#define MAXSTRINGLEN 512
-#define MAXACTION 1000
-#define MAXACTION_INTERRUPTIBLE (MAXACTION * 10)
-#define MAXERRORS 0
-#define MAXSKIPPED 100
-#define MAXTRYLOCK 100
-#define TRYLOCKDELAY 10
-#define MINSTACKSPACE 1024
-#define MAXMAPENTRIES 2048
-#define MAXBACKTRACE 20
-#define INTERRUPTIBLE 1
-#define STP_OVERLOAD_THRESHOLD 500000000
-#define STP_OVERLOAD_INTERVAL 1000000000
-#define MAXNESTING 1
 
 /* --- places of errors --- */
 
@@ -47,7 +31,7 @@ static void f_kernel_string(struct stapy_context *c, char *ret, s64 addr)
  /* pure */
 	if (stapy_peek_kernel_string(STAP_RETVALUE, STAP_ARG_addr, MAXSTRINGLEN) < 0)
 		STAP_ERROR("kernel string copy fault at 0x%p", (void *)(long)STAP_ARG_addr);
-#line 51 "file_names.c"
+#line 35 "file_names.c"
 	}
 #undef STAP_ARG_addr
 #undef STAP_RETVALUE
@@ -66,7 +50,7 @@ static void f_execname(struct stapy_context *c, char *ret)
 #line 10 "library.stp"
  /* pure */ /* stable */
 	stapy_copy(STAP_RETVALUE, current->comm, MAXSTRINGLEN);
-#line 70 "file_names.c"
+#line 54 "file_names.c"
 	}
 #undef STAP_RETVALUE
 }
@@ -91,9 +75,11 @@ static void h_vfs_read(struct stapy_context *c)
 	l->name[0] = '\0';
 
 	/* file_names.stp:2: name = kernel_string($file->f_path->dentry->d_name->name) */
-	if (!stapy_read_kernel(c, &d_name, (s64)c->regs->di + 24, sizeof(d_name), at_2_44))
+	if (!stapy_read_kernel(c, &d_name, (s64)c->regs->di + 24 /* file.f_path.dentry */,
+			sizeof(d_name), at_2_44))
 		return;
-	if (!stapy_read_kernel(c, &name_2, d_name + 40, sizeof(name_2), at_2_23))
+	if (!stapy_read_kernel(c, &name_2, d_name + 40 /* dentry.d_name.name */, sizeof(name_2),
+			at_2_23))
 		return;
 	f_kernel_string(c, l->name, name_2);
 	if (unlikely(c->error)) {
@@ -168,22 +154,7 @@ static const struct stapy_family_rows families[] = {
 struct stapy_session stapy_session = {
 	.name = "file_names",
 	.script = "file_names.stp",
-	.limits = {
-		.maxstringlen = MAXSTRINGLEN,
-		.maxaction = MAXACTION,
-		.maxaction_interruptible = MAXACTION_INTERRUPTIBLE,
-		.maxerrors = MAXERRORS,
-		.maxskipped = MAXSKIPPED,
-		.maxtrylock = MAXTRYLOCK,
-		.trylockdelay = TRYLOCKDELAY,
-		.minstackspace = MINSTACKSPACE,
-		.maxmapentries = MAXMAPENTRIES,
-		.interruptible = INTERRUPTIBLE,
-		.overload_threshold = STP_OVERLOAD_THRESHOLD,
-		.overload_interval = STP_OVERLOAD_INTERVAL,
-		.maxnesting = MAXNESTING,
-		.buffer_bytes = 2097152,
-	},
+	.limits = { STAPY_LIMITS },
 	.probes = probes,
 	.nr_probes = ARRAY_SIZE(probes),
 	.families = families,

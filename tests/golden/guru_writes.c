@@ -1,26 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* guru_writes.stp, translated by stapy 0.1.0 */
 #include "stapy.h"
+#include "defaults.h"
 
 /* A text is no number: what embedded C mixes up must not become an address. */
 #pragma GCC diagnostic error "-Wint-conversion"
-
-/* --- limits --- */
-
-#define MAXSTRINGLEN 512
-#define MAXACTION 1000
-#define MAXACTION_INTERRUPTIBLE (MAXACTION * 10)
-#define MAXERRORS 0
-#define MAXSKIPPED 100
-#define MAXTRYLOCK 100
-#define TRYLOCKDELAY 10
-#define MINSTACKSPACE 1024
-#define MAXMAPENTRIES 2048
-#define MAXBACKTRACE 20
-#define INTERRUPTIBLE 1
-#define STP_OVERLOAD_THRESHOLD 500000000
-#define STP_OVERLOAD_INTERVAL 1000000000
-#define MAXNESTING 1
 
 /* --- places of errors --- */
 
@@ -43,7 +27,7 @@ static void h_vfs_read(struct stapy_context *c)
 	c->regs->dx = (s64)10;
 
 	/* guru_writes.stp:4: $file->f_flags |= 64 */
-	address = (s64)c->regs->di + 64;
+	address = (s64)c->regs->di + 64 /* file.f_flags */;
 	if (!stapy_read_kernel(c, &f_flags_, address, sizeof(f_flags_), at_4_2))
 		return;
 	new = (s64)f_flags_ | 64;
@@ -51,7 +35,7 @@ static void h_vfs_read(struct stapy_context *c)
 		return;
 
 	/* guru_writes.stp:5: $file->high = -3 */
-	address = (s64)c->regs->di + 80;
+	address = (s64)c->regs->di + 80 /* file.high */;
 	if (!stapy_read_kernel(c, &new, address, sizeof(new), at_5_2))
 		return;
 	new = (new & ~0xf8ULL) | (((u64)-3 << 3) & 0xf8ULL);
@@ -59,7 +43,7 @@ static void h_vfs_read(struct stapy_context *c)
 		return;
 
 	/* guru_writes.stp:6: $file->f_pos++ */
-	address = (s64)c->regs->di + 72;
+	address = (s64)c->regs->di + 72 /* file.f_pos */;
 	if (!stapy_read_kernel(c, &f_pos_, address, sizeof(f_pos_), at_6_2))
 		return;
 	new_2 = f_pos_ + 1;
@@ -95,22 +79,7 @@ static const struct stapy_family_rows families[] = {
 struct stapy_session stapy_session = {
 	.name = "guru_writes",
 	.script = "guru_writes.stp",
-	.limits = {
-		.maxstringlen = MAXSTRINGLEN,
-		.maxaction = MAXACTION,
-		.maxaction_interruptible = MAXACTION_INTERRUPTIBLE,
-		.maxerrors = MAXERRORS,
-		.maxskipped = MAXSKIPPED,
-		.maxtrylock = MAXTRYLOCK,
-		.trylockdelay = TRYLOCKDELAY,
-		.minstackspace = MINSTACKSPACE,
-		.maxmapentries = MAXMAPENTRIES,
-		.interruptible = INTERRUPTIBLE,
-		.overload_threshold = STP_OVERLOAD_THRESHOLD,
-		.overload_interval = STP_OVERLOAD_INTERVAL,
-		.maxnesting = MAXNESTING,
-		.buffer_bytes = 2097152,
-	},
+	.limits = { STAPY_LIMITS },
 	.probes = probes,
 	.nr_probes = ARRAY_SIZE(probes),
 	.families = families,

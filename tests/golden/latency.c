@@ -1,26 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* latency.stp, translated by stapy 0.1.0 */
 #include "stapy.h"
+#include "defaults.h"
 
 /* A text is no number: what embedded C mixes up must not become an address. */
 #pragma GCC diagnostic error "-Wint-conversion"
-
-/* --- limits --- */
-
-#define MAXSTRINGLEN 512
-#define MAXACTION 1000
-#define MAXACTION_INTERRUPTIBLE (MAXACTION * 10)
-#define MAXERRORS 0
-#define MAXSKIPPED 100
-#define MAXTRYLOCK 100
-#define TRYLOCKDELAY 10
-#define MINSTACKSPACE 1024
-#define MAXMAPENTRIES 2048
-#define MAXBACKTRACE 20
-#define INTERRUPTIBLE 1
-#define STP_OVERLOAD_THRESHOLD 500000000
-#define STP_OVERLOAD_INTERVAL 1000000000
-#define MAXNESTING 1
 
 /* --- types --- */
 
@@ -75,7 +59,7 @@ static void f_execname(struct stapy_context *c, char *ret)
 #line 10 "library.stp"
  /* pure */ /* stable */
 	stapy_copy(STAP_RETVALUE, current->comm, MAXSTRINGLEN);
-#line 79 "latency.c"
+#line 63 "latency.c"
 	}
 #undef STAP_RETVALUE
 }
@@ -228,22 +212,7 @@ static const struct stapy_family_rows families[] = {
 struct stapy_session stapy_session = {
 	.name = "latency",
 	.script = "latency.stp",
-	.limits = {
-		.maxstringlen = MAXSTRINGLEN,
-		.maxaction = MAXACTION,
-		.maxaction_interruptible = MAXACTION_INTERRUPTIBLE,
-		.maxerrors = MAXERRORS,
-		.maxskipped = MAXSKIPPED,
-		.maxtrylock = MAXTRYLOCK,
-		.trylockdelay = TRYLOCKDELAY,
-		.minstackspace = MINSTACKSPACE,
-		.maxmapentries = MAXMAPENTRIES,
-		.interruptible = INTERRUPTIBLE,
-		.overload_threshold = STP_OVERLOAD_THRESHOLD,
-		.overload_interval = STP_OVERLOAD_INTERVAL,
-		.maxnesting = MAXNESTING,
-		.buffer_bytes = 2097152,
-	},
+	.limits = { STAPY_LIMITS },
 	.probes = probes,
 	.nr_probes = ARRAY_SIZE(probes),
 	.families = families,

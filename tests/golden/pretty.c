@@ -1,26 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pretty.stp, translated by stapy 0.1.0 */
 #include "stapy.h"
+#include "defaults.h"
 
 /* A text is no number: what embedded C mixes up must not become an address. */
 #pragma GCC diagnostic error "-Wint-conversion"
-
-/* --- limits --- */
-
-#define MAXSTRINGLEN 512
-#define MAXACTION 1000
-#define MAXACTION_INTERRUPTIBLE (MAXACTION * 10)
-#define MAXERRORS 0
-#define MAXSKIPPED 100
-#define MAXTRYLOCK 100
-#define TRYLOCKDELAY 10
-#define MINSTACKSPACE 1024
-#define MAXMAPENTRIES 2048
-#define MAXBACKTRACE 20
-#define INTERRUPTIBLE 1
-#define STP_OVERLOAD_THRESHOLD 500000000
-#define STP_OVERLOAD_INTERVAL 1000000000
-#define MAXNESTING 1
 
 /* --- places of errors --- */
 
@@ -45,7 +29,8 @@ static void h_vfs_read(struct stapy_context *c)
 	/* pretty.stp:2: println($file$) */
 	stapy_out_to(&sink, l->text, sizeof(l->text));
 	stapy_out_text(&sink, "{.f_flags=", 10);
-	if (!stapy_read_kernel(c, &file, (s64)c->regs->di + 64, sizeof(file), at_2_10))
+	if (!stapy_read_kernel(c, &file, (s64)c->regs->di + 64 /* file.f_flags */, sizeof(file),
+			at_2_10))
 		goto unreadable_1;
 	stapy_out_long(&sink, file, 'd', 0, 0, -1);
 	goto shown_2;
@@ -54,7 +39,8 @@ unreadable_1:
 	stapy_out_text(&sink, "?", 1);
 shown_2:
 	stapy_out_text(&sink, ", .f_path={...}, {.f_one=", 25);
-	if (!stapy_read_kernel(c, &file_2, (s64)c->regs->di + 8, sizeof(file_2), at_2_10))
+	if (!stapy_read_kernel(c, &file_2, (s64)c->regs->di + 8 /* file.f_one */, sizeof(file_2),
+			at_2_10))
 		goto unreadable_3;
 	stapy_out_long(&sink, file_2, 'd', 0, 0, -1);
 	goto shown_4;
@@ -63,7 +49,8 @@ unreadable_3:
 	stapy_out_text(&sink, "?", 1);
 shown_4:
 	stapy_out_text(&sink, ", .f_two=", 9);
-	if (!stapy_read_kernel(c, &file_3, (s64)c->regs->di + 8, sizeof(file_3), at_2_10))
+	if (!stapy_read_kernel(c, &file_3, (s64)c->regs->di + 8 /* file.f_two */, sizeof(file_3),
+			at_2_10))
 		goto unreadable_5;
 	stapy_out_long(&sink, file_3, 'd', 0, 0, -1);
 	goto shown_6;
@@ -72,7 +59,8 @@ unreadable_5:
 	stapy_out_text(&sink, "?", 1);
 shown_6:
 	stapy_out_text(&sink, "}, .f_pos=", 10);
-	if (!stapy_read_kernel(c, &file_3, (s64)c->regs->di + 72, sizeof(file_3), at_2_10))
+	if (!stapy_read_kernel(c, &file_3, (s64)c->regs->di + 72 /* file.f_pos */, sizeof(file_3),
+			at_2_10))
 		goto unreadable_7;
 	stapy_out_long(&sink, file_3, 'd', 0, 0, -1);
 	goto shown_8;
@@ -81,7 +69,8 @@ unreadable_7:
 	stapy_out_text(&sink, "?", 1);
 shown_8:
 	stapy_out_text(&sink, ", .low=", 7);
-	if (!stapy_read_kernel(c, &file, (s64)c->regs->di + 80, sizeof(file), at_2_10))
+	if (!stapy_read_kernel(c, &file, (s64)c->regs->di + 80 /* file.low */, sizeof(file),
+			at_2_10))
 		goto unreadable_9;
 	stapy_out_long(&sink, (u64)file & 0x7, 'd', 0, 0, -1);
 	goto shown_10;
@@ -90,7 +79,8 @@ unreadable_9:
 	stapy_out_text(&sink, "?", 1);
 shown_10:
 	stapy_out_text(&sink, ", .high=", 8);
-	if (!stapy_read_kernel(c, &file, (s64)c->regs->di + 80, sizeof(file), at_2_10))
+	if (!stapy_read_kernel(c, &file, (s64)c->regs->di + 80 /* file.high */, sizeof(file),
+			at_2_10))
 		goto unreadable_11;
 	stapy_out_long(&sink, (s64)((u64)file << 56) >> 59, 'd', 0, 0, -1);
 	goto shown_12;
@@ -99,7 +89,8 @@ unreadable_11:
 	stapy_out_text(&sink, "?", 1);
 shown_12:
 	stapy_out_text(&sink, ", .table=[", 10);
-	if (!stapy_read_kernel(c, &file_2, (s64)c->regs->di + 96, sizeof(file_2), at_2_10))
+	if (!stapy_read_kernel(c, &file_2, (s64)c->regs->di + 96 /* file.table */, sizeof(file_2),
+			at_2_10))
 		goto unreadable_13;
 	stapy_out_long(&sink, file_2, 'd', 0, 0, -1);
 	goto shown_14;
@@ -108,7 +99,8 @@ unreadable_13:
 	stapy_out_text(&sink, "?", 1);
 shown_14:
 	stapy_out_text(&sink, ", ", 2);
-	if (!stapy_read_kernel(c, &file_2, (s64)c->regs->di + 100, sizeof(file_2), at_2_10))
+	if (!stapy_read_kernel(c, &file_2, (s64)c->regs->di + 100 /* file.table */, sizeof(file_2),
+			at_2_10))
 		goto unreadable_15;
 	stapy_out_long(&sink, file_2, 'd', 0, 0, -1);
 	goto shown_16;
@@ -117,7 +109,8 @@ unreadable_15:
 	stapy_out_text(&sink, "?", 1);
 shown_16:
 	stapy_out_text(&sink, ", ", 2);
-	if (!stapy_read_kernel(c, &file_2, (s64)c->regs->di + 104, sizeof(file_2), at_2_10))
+	if (!stapy_read_kernel(c, &file_2, (s64)c->regs->di + 104 /* file.table */, sizeof(file_2),
+			at_2_10))
 		goto unreadable_17;
 	stapy_out_long(&sink, file_2, 'd', 0, 0, -1);
 	goto shown_18;
@@ -126,7 +119,8 @@ unreadable_17:
 	stapy_out_text(&sink, "?", 1);
 shown_18:
 	stapy_out_text(&sink, ", ", 2);
-	if (!stapy_read_kernel(c, &file_2, (s64)c->regs->di + 108, sizeof(file_2), at_2_10))
+	if (!stapy_read_kernel(c, &file_2, (s64)c->regs->di + 108 /* file.table */, sizeof(file_2),
+			at_2_10))
 		goto unreadable_19;
 	stapy_out_long(&sink, file_2, 'd', 0, 0, -1);
 	goto shown_20;
@@ -135,7 +129,8 @@ unreadable_19:
 	stapy_out_text(&sink, "?", 1);
 shown_20:
 	stapy_out_text(&sink, "], .mode=", 9);
-	if (!stapy_read_kernel(c, &file, (s64)c->regs->di + 112, sizeof(file), at_2_10))
+	if (!stapy_read_kernel(c, &file, (s64)c->regs->di + 112 /* file.mode */, sizeof(file),
+			at_2_10))
 		goto unreadable_21;
 	stapy_out_long(&sink, file, 'd', 0, 0, -1);
 	goto shown_22;
@@ -194,22 +189,7 @@ static const struct stapy_family_rows families[] = {
 struct stapy_session stapy_session = {
 	.name = "pretty",
 	.script = "pretty.stp",
-	.limits = {
-		.maxstringlen = MAXSTRINGLEN,
-		.maxaction = MAXACTION,
-		.maxaction_interruptible = MAXACTION_INTERRUPTIBLE,
-		.maxerrors = MAXERRORS,
-		.maxskipped = MAXSKIPPED,
-		.maxtrylock = MAXTRYLOCK,
-		.trylockdelay = TRYLOCKDELAY,
-		.minstackspace = MINSTACKSPACE,
-		.maxmapentries = MAXMAPENTRIES,
-		.interruptible = INTERRUPTIBLE,
-		.overload_threshold = STP_OVERLOAD_THRESHOLD,
-		.overload_interval = STP_OVERLOAD_INTERVAL,
-		.maxnesting = MAXNESTING,
-		.buffer_bytes = 2097152,
-	},
+	.limits = { STAPY_LIMITS },
 	.probes = probes,
 	.nr_probes = ARRAY_SIZE(probes),
 	.families = families,

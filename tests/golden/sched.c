@@ -1,26 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sched.stp, translated by stapy 0.1.0 */
 #include "stapy.h"
+#include "defaults.h"
 
 /* A text is no number: what embedded C mixes up must not become an address. */
 #pragma GCC diagnostic error "-Wint-conversion"
-
-/* --- limits --- */
-
-#define MAXSTRINGLEN 512
-#define MAXACTION 1000
-#define MAXACTION_INTERRUPTIBLE (MAXACTION * 10)
-#define MAXERRORS 0
-#define MAXSKIPPED 100
-#define MAXTRYLOCK 100
-#define TRYLOCKDELAY 10
-#define MINSTACKSPACE 1024
-#define MAXMAPENTRIES 2048
-#define MAXBACKTRACE 20
-#define INTERRUPTIBLE 1
-#define STP_OVERLOAD_THRESHOLD 500000000
-#define STP_OVERLOAD_INTERVAL 1000000000
-#define MAXNESTING 1
 
 /* --- arrays and statistics --- */
 
@@ -88,7 +72,8 @@ static void h_sched_wakeup(struct stapy_context *c)
 		return;
 
 	/* sched.stp:4: start[$p->pid] = gettimeofday_us() */
-	if (!stapy_read_kernel(c, &pid, (s64)c->args[0] + 16, sizeof(pid), at_4_8))
+	if (!stapy_read_kernel(c, &pid, (s64)c->args[0] + 16 /* task_struct.pid */, sizeof(pid),
+			at_4_8))
 		goto out;
 	keys[0].n = pid;
 	slot = stapy_map_slot(c, g_start, keys, at_4_2);
@@ -119,7 +104,8 @@ static void h_sched_sched_switch(struct stapy_context *c)
 		return;
 
 	/* sched.stp:8: then = start[$next->pid] */
-	if (!stapy_read_kernel(c, &pid, (s64)c->args[2] + 16, sizeof(pid), at_8_15))
+	if (!stapy_read_kernel(c, &pid, (s64)c->args[2] + 16 /* task_struct.pid */, sizeof(pid),
+			at_8_15))
 		goto out;
 	keys[0].n = pid;
 	start = stapy_map_get_long(g_start, keys);
@@ -131,7 +117,8 @@ static void h_sched_sched_switch(struct stapy_context *c)
 		stapy_stat_add(g_waits, f_gettimeofday_us(c) - then);
 
 		/* sched.stp:11: delete start[$next->pid] */
-		if (!stapy_read_kernel(c, &pid, (s64)c->args[2] + 16, sizeof(pid), at_11_16))
+		if (!stapy_read_kernel(c, &pid, (s64)c->args[2] + 16 /* task_struct.pid */,
+				sizeof(pid), at_11_16))
 			goto out;
 		keys[0].n = pid;
 		stapy_map_delete(g_start, keys);
@@ -231,22 +218,7 @@ static const struct stapy_family_rows families[] = {
 struct stapy_session stapy_session = {
 	.name = "sched",
 	.script = "sched.stp",
-	.limits = {
-		.maxstringlen = MAXSTRINGLEN,
-		.maxaction = MAXACTION,
-		.maxaction_interruptible = MAXACTION_INTERRUPTIBLE,
-		.maxerrors = MAXERRORS,
-		.maxskipped = MAXSKIPPED,
-		.maxtrylock = MAXTRYLOCK,
-		.trylockdelay = TRYLOCKDELAY,
-		.minstackspace = MINSTACKSPACE,
-		.maxmapentries = MAXMAPENTRIES,
-		.interruptible = INTERRUPTIBLE,
-		.overload_threshold = STP_OVERLOAD_THRESHOLD,
-		.overload_interval = STP_OVERLOAD_INTERVAL,
-		.maxnesting = MAXNESTING,
-		.buffer_bytes = 2097152,
-	},
+	.limits = { STAPY_LIMITS },
 	.probes = probes,
 	.nr_probes = ARRAY_SIZE(probes),
 	.families = families,

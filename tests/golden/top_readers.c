@@ -1,26 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* top_readers.stp, translated by stapy 0.1.0 */
 #include "stapy.h"
+#include "defaults.h"
 
 /* A text is no number: what embedded C mixes up must not become an address. */
 #pragma GCC diagnostic error "-Wint-conversion"
-
-/* --- limits --- */
-
-#define MAXSTRINGLEN 512
-#define MAXACTION 1000
-#define MAXACTION_INTERRUPTIBLE (MAXACTION * 10)
-#define MAXERRORS 0
-#define MAXSKIPPED 100
-#define MAXTRYLOCK 100
-#define TRYLOCKDELAY 10
-#define MINSTACKSPACE 1024
-#define MAXMAPENTRIES 2048
-#define MAXBACKTRACE 20
-#define INTERRUPTIBLE 1
-#define STP_OVERLOAD_THRESHOLD 500000000
-#define STP_OVERLOAD_INTERVAL 1000000000
-#define MAXNESTING 1
 
 /* --- arrays and statistics --- */
 
@@ -71,7 +55,7 @@ static void f_execname(struct stapy_context *c, char *ret)
 #line 10 "library.stp"
  /* pure */ /* stable */
 	stapy_copy(STAP_RETVALUE, current->comm, MAXSTRINGLEN);
-#line 75 "top_readers.c"
+#line 59 "top_readers.c"
 	}
 #undef STAP_RETVALUE
 }
@@ -94,27 +78,27 @@ static const struct stapy_lock_row locks_vfs_read[] = {
 static void h_vfs_read(struct stapy_context *c)
 {
 	struct {
-		char text[MAXSTRINGLEN];
+		char execname[MAXSTRINGLEN];
 	} *l = stapy_frame(c, sizeof(*l));
 	union stapy_key keys[2];
-	s64 *slot;
+	s64 pid, *slot;
 
 	if (!stapy_lock(c, locks_vfs_read, ARRAY_SIZE(locks_vfs_read)))
 		return;
 
 	/* top_readers.stp:4: reads[execname(), pid()]++ */
-	f_execname(c, l->text);
-	keys[0].s = l->text;
-	keys[1].n = f_pid(c);
+	f_execname(c, l->execname);
+	pid = f_pid(c);
+	keys[0].s = l->execname;
+	keys[1].n = pid;
 	slot = stapy_map_slot(c, g_reads, keys, at_4_2);
 	if (!slot)
 		goto out;
 	(*slot)++;
 
 	/* top_readers.stp:5: bytes[execname(), pid()] += $count */
-	f_execname(c, l->text);
-	keys[0].s = l->text;
-	keys[1].n = f_pid(c);
+	keys[0].s = l->execname;
+	keys[1].n = pid;
 	slot = stapy_map_slot(c, g_bytes, keys, at_5_2);
 	if (!slot)
 		goto out;
@@ -226,22 +210,7 @@ static const struct stapy_family_rows families[] = {
 struct stapy_session stapy_session = {
 	.name = "top_readers",
 	.script = "top_readers.stp",
-	.limits = {
-		.maxstringlen = MAXSTRINGLEN,
-		.maxaction = MAXACTION,
-		.maxaction_interruptible = MAXACTION_INTERRUPTIBLE,
-		.maxerrors = MAXERRORS,
-		.maxskipped = MAXSKIPPED,
-		.maxtrylock = MAXTRYLOCK,
-		.trylockdelay = TRYLOCKDELAY,
-		.minstackspace = MINSTACKSPACE,
-		.maxmapentries = MAXMAPENTRIES,
-		.interruptible = INTERRUPTIBLE,
-		.overload_threshold = STP_OVERLOAD_THRESHOLD,
-		.overload_interval = STP_OVERLOAD_INTERVAL,
-		.maxnesting = MAXNESTING,
-		.buffer_bytes = 2097152,
-	},
+	.limits = { STAPY_LIMITS },
 	.probes = probes,
 	.nr_probes = ARRAY_SIZE(probes),
 	.families = families,

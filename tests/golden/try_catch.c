@@ -1,25 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* try_catch.stp, translated by stapy 0.1.0 */
 #include "stapy.h"
+#include "defaults.h"
 
 /* A text is no number: what embedded C mixes up must not become an address. */
 #pragma GCC diagnostic error "-Wint-conversion"
 
 /* --- limits --- */
 
-#define MAXSTRINGLEN 512
-#define MAXACTION 1000
-#define MAXACTION_INTERRUPTIBLE (MAXACTION * 10)
-#define MAXERRORS 0
-#define MAXSKIPPED 100
-#define MAXTRYLOCK 100
-#define TRYLOCKDELAY 10
-#define MINSTACKSPACE 1024
-#define MAXMAPENTRIES 2048
-#define MAXBACKTRACE 20
-#define INTERRUPTIBLE 1
-#define STP_OVERLOAD_THRESHOLD 500000000
-#define STP_OVERLOAD_INTERVAL 1000000000
+#undef MAXNESTING
 #define MAXNESTING 2
 
 /* --- globals --- */
@@ -84,7 +73,7 @@ static void f_error(struct stapy_context *c, const char *msg)
 #line 6 "library.stp"
  /* unprivileged */
 	STAP_ERROR("%s", STAP_ARG_msg);
-#line 88 "try_catch.c"
+#line 77 "try_catch.c"
 	}
 #undef STAP_ARG_msg
 deref_fault: __maybe_unused;
@@ -252,22 +241,7 @@ static const struct stapy_family_rows families[] = {
 struct stapy_session stapy_session = {
 	.name = "try_catch",
 	.script = "try_catch.stp",
-	.limits = {
-		.maxstringlen = MAXSTRINGLEN,
-		.maxaction = MAXACTION,
-		.maxaction_interruptible = MAXACTION_INTERRUPTIBLE,
-		.maxerrors = MAXERRORS,
-		.maxskipped = MAXSKIPPED,
-		.maxtrylock = MAXTRYLOCK,
-		.trylockdelay = TRYLOCKDELAY,
-		.minstackspace = MINSTACKSPACE,
-		.maxmapentries = MAXMAPENTRIES,
-		.interruptible = INTERRUPTIBLE,
-		.overload_threshold = STP_OVERLOAD_THRESHOLD,
-		.overload_interval = STP_OVERLOAD_INTERVAL,
-		.maxnesting = MAXNESTING,
-		.buffer_bytes = 2097152,
-	},
+	.limits = { STAPY_LIMITS },
 	.probes = probes,
 	.nr_probes = ARRAY_SIZE(probes),
 	.families = families,

@@ -32,6 +32,7 @@ ROOT = Path(__file__).resolve().parents[2]
         (["-G", "a=b=c", "x.stp"], "globals", {"a": "b=c"}),
         (["-d", "ext4", "x.stp"], "debug_modules", ["ext4"]),
         (["--all-modules", "x.stp"], "all_modules", True),
+        (["--ldd", "x.stp"], "ldd", True),
         (["-m", "my_trace.ko", "x.stp"], "module_name", "my_trace"),
         (["-x", "12", "x.stp"], "target", 12),
         (["-c", "ls -l", "x.stp"], "command", "ls -l"),

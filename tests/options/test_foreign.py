@@ -88,6 +88,7 @@ ELSEWHERE = {
     "-P": "tests/options/test_cli.py: -P",
     "-B": "tests/build/test_driver.py: kbuild_flags",
     "--all-modules": "tests/translate/test_lines.py: all",
+    "--ldd": "tests/vm/test_user_stacks.py: --ldd",
     "-o": "tests/vm/test_consumer.py: -o",
     "-c": "tests/vm/test_consumer.py: -c",
     "-x": "tests/vm/test_consumer.py: target",
@@ -113,7 +114,7 @@ REFUSED = [
     "--build-as=me", "--semantic-keep-going", "--benchmark-sdt", "--debug",
 ]  # fmt: skip
 WARNED = [
-    "--ldd", "--save-uprobes", "--remote-prefix", "--download-debuginfo", "--download-debuginfo=30",
+    "--save-uprobes", "--remote-prefix", "--download-debuginfo", "--download-debuginfo=30",
     "-D MAXUPROBES=5", "-D STP_BULKMODE",
 ]  # fmt: skip
 

@@ -13,6 +13,7 @@ from stapy.debuginfo.user import sdt
 from stapy.debuginfo.user.file import UserFile
 from stapy.paths import data_dir
 from stapy.tools import dtrace
+from tests import debugpackage
 from tests.debuginfo.user.sources import run
 
 PROVIDERS = """
@@ -92,6 +93,34 @@ int main(int argc, char **)
 	tell(argc, &argc);
 	thing.act(argc);
 	STAP_PROBE1(ours, answered, yes);
+	return 0;
+}
+"""
+
+# Values of every kind, at places of every kind.
+KINDS = r"""
+#define SDT_USE_VARIADIC
+#define _SDT_HAS_SEMAPHORES 1
+#include <sys/sdt.h>
+#define COUNTER(name) unsigned short p_##name##_semaphore __attribute__((section(".probes")))
+COUNTER(zero); COUNTER(two); COUNTER(twelve); COUNTER(kinds); COUNTER(seven); COUNTER(real);
+int table[4];
+const char text[] = "text";
+struct all { char a; short b; int c; long d; unsigned char e; unsigned short f; unsigned g; };
+__attribute__((noipa)) void tell(struct all *p, double real, float less, _Bool yes, const char *s)
+{
+	DTRACE_PROBE(p, zero);
+	DTRACE_PROBE2(p, two, p->a, p);
+	STAP_PROBE12(p, twelve, 1, -2, 3l, 4ul, 'x', (char) -6, p->b, p->c, p->d, p->e, p->f, p->g);
+	STAP_PROBEV(p, kinds, yes, s, table, text, &table[2], (short) 3, 1ull << 40);
+	STAP_PROBE7(p, seven, p->a, p->b, p->c, p->d, p->e, p->f, p->g);
+	STAP_PROBE2(p, real, real, less);
+}
+int main(void)
+{
+	struct all all = { 0 };
+
+	tell(&all, 1, 2, 1, "s");
 	return 0;
 }
 """
@@ -253,3 +282,31 @@ def test_the_folder_of_the_header_is_told(capsys: pytest.CaptureFixture[str]) ->
     assert cli.main(["dtrace", "--include"]) == 0
     folder = Path(capsys.readouterr().out.strip())
     assert (folder / "sys/sdt.h").is_file()
+
+
+@pytest.mark.parametrize("options", [["-O0"], ["-O2"], ["-O2", "-no-pie"]], ids=" ".join)
+def test_notes_are_those_of_the_header_of_systemtap(tmp_path: Path, options: list[str]) -> None:
+    """Marks, counters, and the arguments' sizes; where values are is for the compiler to say."""
+    try:
+        theirs = debugpackage.program_root("systemtap-sdt-dev") / "usr/include"
+    except debugpackage.NoPackage as error:
+        pytest.skip(str(error))
+    (header,) = theirs.rglob("sdt.h")
+    source = tmp_path / "kinds.c"
+    source.write_text(KINDS)
+    told = []
+    for name, folder in (("ours", data_dir("include")), ("theirs", header.parents[1])):
+        path = tmp_path / name
+        run("gcc", "-w", *options, "-isystem", str(folder), str(source), "-o", str(path))
+        file = UserFile.open(path)
+        told.append(
+            [
+                (row.provider, row.name, bool(row.semaphore), [
+                    (one.kind != sdt.UNKNOWN, -one.size if one.is_signed else one.size)
+                    for one in sdt.operands(row.arguments)
+                ])
+                for row in sdt.marks(file)
+            ]
+        )  # fmt: skip
+    assert len(told[0]) == 6
+    assert told[0] == told[1]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from stapy.diagnostics import Stop
 from stapy.options import Options
-from stapy.translate.tables.limits import Limits, evaluate
+from stapy.translate.tables.limits import LIMITS, NESTING, Limits, evaluate
 from tests.translate.support import c_of, options_of, program_of
 
+RUNTIME = Path(__file__).parents[2] / "runtime"
 EXPRESSIONS = [
     ("100", 100),
     ("0x10", 16),
@@ -37,7 +41,27 @@ def test_defaults() -> None:
     assert limits.nesting == 3
     assert limits.action_limit == 1000
     assert limits.numbers()["MAXACTION_INTERRUPTIBLE"] == 10000
-    assert {"name": "maxmapentries", "value": "MAXMAPENTRIES"} in limits.fields(0)
+    assert ("MAXMAPENTRIES", "maxmapentries", "2048") in LIMITS
+    assert limits.numbers()["MAXMAPENTRIES"] == 2048
+    assert limits.fields() == []
+    assert limits.macros() == [{"name": "MAXNESTING", "value": "3"}]
+
+
+def test_the_runtime_has_the_same_defaults() -> None:
+    text = (RUNTIME / "defaults.h").read_text()
+    known = dict(re.findall(r"^#define (\w+) (.+?)$", text, re.M))
+    listed = dict(re.findall(r"\.(\w+) = (\w+)", text))
+    assert known == {row.name: row.default for row in (*LIMITS, NESTING)}
+    assert listed == {row.field: row.name for row in (*LIMITS, NESTING)}
+
+
+def test_a_module_says_only_what_differs() -> None:
+    assert "--- limits ---" not in c_of("probe begin { println(1) }")
+    text = c_of("probe begin { println(1) }", "-DMAXSKIPPED=7 -DMAXERRORS=0 -DSTP_NO_OVERLOAD")
+    limits = text[text.index("/* --- limits --- */") : text.index("/* --- handlers --- */")]
+    assert limits.split("\n")[2:4] == ["#undef MAXSKIPPED", "#define MAXSKIPPED 7"]
+    assert "MAXERRORS" not in limits and "MAXACTION" not in text
+    assert ".limits = {\n\t\tSTAPY_LIMITS,\n\t\t.no_overload = 1,\n\t}," in text
 
 
 def test_switches_and_own_macros() -> None:

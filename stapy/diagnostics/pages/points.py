@@ -38,15 +38,18 @@ Everything else shows what the kernel or other users do. stapsys and stapdev all
 No kind of probe and no alias begins like this, or it does not go on like this. Try
 `stapy -l 'first.part.*'` to see what exists.""",
     "E0231": """No probe point matches
-The form exists, but nothing in this kernel fits the name or pattern. The hint lists similar
-names. Add `?` behind the point when the script should run without it.""",
+The form exists, but nothing in this kernel, or in the program that `process(…)` names, fits the
+name or pattern. The hint lists similar names. A stripped program has few names left: the message
+says which package has the others. Add `?` behind the point when the script should run without
+it.""",
     "E0232": """No such tracepoint
 The kernel has no tracepoint of this name. `stapy -l 'kernel.trace("*")'` lists those it has;
 those of modules are found when the module's types are installed.""",
     "E0233": """This probe point needs debug information
 Source lines, statements, labels and inlined functions are known to DWARF only. Install the
-kernel's debug package (the hint names it), or probe a whole function instead. It is looked
-for in `/usr/lib/debug`, or in the folders that `SYSTEMTAP_DEBUGINFO_PATH` lists instead.""",
+debug package of the kernel or program (the hint names it), build a program of your own with `-g`,
+or probe a whole function instead. Debug files are looked for in `/usr/lib/debug`, or in the
+folders that `SYSTEMTAP_DEBUGINFO_PATH` lists instead.""",
     "E0234": """A place that cannot be watched
 A debug register watches 1, 2, 4 or 8 bytes, which lie at a multiple of their number, or, with
 `.execute`, the instruction that begins at an address; always at one address on all CPUs. For a
@@ -64,7 +67,9 @@ Every point was optional and matched nothing, or nothing is left after unused co
 The message's notes say where was looked.""",
     "E0241": """No such target variable
 The probed place has no parameter or variable of this name. `stapy -L 'the.point'` lists those
-that exist. Without debug information only parameters and the return value are known.""",
+that exist. Without debug information only parameters and the return value of a kernel function
+are known. In programs variables need `-g` or the debug package; without, `pointer_arg(1)`,
+`int_arg(2)`, … and `returnval()` are what callers pass and get. Marks have `$arg1`, `$arg2`, ….""",
     "E0242": """No such member
 The structure has no member of this name. The hint lists similar ones.""",
     "E0243": """Wrong step

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stapy.elaborate.lower.pending import Pending
 from stapy.ir import program as p
@@ -10,6 +10,8 @@ from stapy.ir.effects import access
 from stapy.ir.walk import walk
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from stapy.diagnostics import Diagnostics, Span
     from stapy.ir.effects import CallGraph
 
@@ -60,7 +62,7 @@ def _is_number(text: str) -> bool:
     return value <= 1 << 63
 
 
-def pending(bodies: list[Any], diagnostics: Diagnostics) -> None:
+def pending(bodies: Iterable[p.Node], diagnostics: Diagnostics) -> None:
     """Report what could not be resolved and is still used, once for each place in the script."""
     found: dict[tuple[str, Span], list[Pending]] = {}
     for node in bodies:
@@ -78,7 +80,7 @@ def pending(bodies: list[Any], diagnostics: Diagnostics) -> None:
         diagnostics.add(first)
 
 
-def loops(node: Any, graph: CallGraph, diagnostics: Diagnostics) -> None:
+def loops(node: p.Node, graph: CallGraph, diagnostics: Diagnostics) -> None:
     """An array must not change while a loop goes over it."""
     for item in walk(node):
         if isinstance(item, p.Foreach):
@@ -112,7 +114,7 @@ def _loop(loop: p.Foreach, graph: CallGraph, diagnostics: Diagnostics) -> None:
                 )
 
 
-def slices(node: Any, diagnostics: Diagnostics) -> None:
+def slices(node: p.Node, diagnostics: Diagnostics) -> None:
     """``a[*]`` as a value is only there for statistics."""
     inside_delete: set[int] = set()
     for item in walk(node):
@@ -125,11 +127,11 @@ def slices(node: Any, diagnostics: Diagnostics) -> None:
             and id(item) not in inside_delete
         ):
             diagnostics.error(
-                "semantic error", "E0255", "unexpected wildcard in array index", item.span
+                "semantic error", "E0255", "wildcard not allowed in array index", item.span
             )
 
 
-def unassigned(body: Any, names: set[str]) -> list[p.LocalRef]:
+def unassigned(body: p.Node, names: set[str]) -> list[p.LocalRef]:
     """First uses of the locals that a body reads and never sets."""
     first: dict[str, p.LocalRef] = {}
     assigned: set[str] = set()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stapy.elaborate.lower.fold import constant, fold, literal
 from stapy.elaborate.lower.lowered import Dropped
@@ -12,6 +12,8 @@ from stapy.ir.walk import transform, walk
 from stapy.record import replace
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from stapy.diagnostics import Span
     from stapy.elaborate.lower.body import FunctionBody
     from stapy.elaborate.lower.lowered import Lowered, LoweredProbe
@@ -58,13 +60,13 @@ class Optimiser:
         if not self._quiet and not self.services.diagnostics.errors and self._user(span):
             self.services.diagnostics.warning(code, text, span, hint=hint)
 
-    def _drop(self, node: Any, lenient: bool = False) -> None:
+    def _drop(self, node: p.Node | None, lenient: bool = False) -> None:
         """Note a piece that is left out, so that its types can be checked all the same."""
         if node is not None and self._user(node.span):
             acts_ = not lenient and self._acts(node)
             self.dropped.append(Dropped(node, self._function, acts_))
 
-    def _acts(self, node: Any) -> bool:
+    def _acts(self, node: p.Node) -> bool:
         """True for code that only never runs: SystemTap checks it like all other code."""
         return any(
             acts(item) or (isinstance(item, p.CallOp) and has_effect(item, self.impure))
@@ -102,7 +104,7 @@ class Optimiser:
 
     def _prune_functions(self) -> None:
         reached: set[str] = set()
-        stack: list[Any] = [raw.body for raw in self.probes]
+        stack: list[p.Node] = [raw.body for raw in self.probes]
         for raw in self.probes:
             if raw.slots is not None:
                 stack += raw.slots.values
@@ -173,7 +175,7 @@ class Optimiser:
                 locals_.pop(name, None)
         return body
 
-    def _unassign(self, node: Any, unread: set[str]) -> Any:
+    def _unassign(self, node: p.Node, unread: set[str]) -> p.Node:
         """An assignment to a variable that nobody reads is only its value."""
         if isinstance(node, p.AssignOp) and node.op == "=":
             target = node.target
@@ -185,7 +187,7 @@ class Optimiser:
                 return node.value
         return node
 
-    def _change(self, node: Any) -> Any:
+    def _change(self, node: p.Node) -> p.Node:
         if isinstance(node, p.Expr):
             folded = self._decided(node, fold(node))
             if isinstance(node, p.LogicalOp) and isinstance(folded, p.Const):
@@ -310,17 +312,17 @@ class Optimiser:
 
 _LEAST, _GREATEST = -(1 << 63), (1 << 63) - 1
 # What an operator gives for a number on its left or on its right, whatever the other side is.
-_LEFT_DECIDES = {
+_LEFT_DECIDES: dict[tuple[str, int | str | None], int] = {
     **{("*", 0): 0, ("&", 0): 0, ("|", -1): -1, ("<<", 0): 0, (">>", 0): 0, (">>", -1): -1},
     **{(">", _LEAST): 0, ("<=", _LEAST): 1, ("<", _GREATEST): 0, (">=", _GREATEST): 1},
 }
-_RIGHT_DECIDES = {
+_RIGHT_DECIDES: dict[tuple[str, int | str | None], int] = {
     **{("*", 0): 0, ("&", 0): 0, ("|", -1): -1, ("%", 1): 0, ("%", -1): 0, ("&&", 0): 0},
     **{("<", _LEAST): 0, (">=", _LEAST): 1, (">", _GREATEST): 0, ("<=", _GREATEST): 1},
 }
 
 
-def _decided_by(op: str, left: Any, right: Any) -> int | None:
+def _decided_by(op: str, left: int | str | None, right: int | str | None) -> int | None:
     """What an operator gives whatever the side is that is not known, else None."""
     if op == "||" and isinstance(right, int) and right:
         return 1
@@ -328,7 +330,7 @@ def _decided_by(op: str, left: Any, right: Any) -> int | None:
     return _RIGHT_DECIDES.get((op, right)) if value is None else value
 
 
-def _fold_expr(node: Any) -> Any:
+def _fold_expr(node: p.Node) -> p.Node:
     return fold(node) if isinstance(node, p.Expr) else node
 
 
@@ -365,7 +367,7 @@ def _mentioned(body: p.Stmt) -> set[str]:
     return found
 
 
-_STATEMENTS: dict[type, Any] = {
+_STATEMENTS: dict[type, Callable[..., p.Stmt]] = {
     p.Evaluate: Optimiser.evaluate,
     p.EmbeddedC: Optimiser.embedded,
     p.Block: Optimiser.block,

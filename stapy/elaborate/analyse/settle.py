@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stapy.diagnostics import Diagnostics
 from stapy.elaborate.analyse import check, entryvars, unresolved, unused
+from stapy.elaborate.analyse.delay import Delay
 from stapy.elaborate.analyse.typed import Typed, TypedProbe
 from stapy.elaborate.analyse.types import Inference
 from stapy.elaborate.lower.fold import fold
@@ -54,6 +55,7 @@ class _Settling:
         for body, _ in self._bodies():
             check.loops(body, graph, self._diagnostics)
             check.slices(body, self._diagnostics)
+        self._delay(functions, graph)
         return Typed(
             [self._probe(raw) for raw in self._probes],
             functions,
@@ -64,8 +66,8 @@ class _Settling:
             lowered.points,
         )
 
-    def _bodies(self) -> list[tuple[Any, p.Function | None]]:
-        found: list[tuple[Any, p.Function | None]] = []
+    def _bodies(self) -> list[tuple[p.Node, p.Function | None]]:
+        found: list[tuple[p.Node, p.Function | None]] = []
         for raw in self._probes:
             found.append((raw.body, None))
             if raw.condition is not None:
@@ -163,6 +165,16 @@ class _Settling:
             if item.function.body is not None:
                 item.function.body = transform(item.function.body, _fold)
 
+    def _delay(self, functions: list[p.Function], graph: CallGraph) -> None:
+        """Let aliases compute where the script first asks."""
+        services = self._services
+        if services.options.unoptimized or not services.at_least("4.4"):
+            return
+        bodies = [body for body, _ in self._bodies()]
+        delay = Delay(functions, bodies, graph, services.sources)
+        for raw in self._probes:
+            raw.body = delay.body(raw.body, raw.derived.own.span)
+
     # --- the typed records -----------------------------------------------------
 
     def _probe(self, raw: LoweredProbe) -> TypedProbe:
@@ -220,5 +232,5 @@ class _Settling:
         ]
 
 
-def _fold(node: Any) -> Any:
+def _fold(node: p.Node) -> p.Node:
     return fold(node) if isinstance(node, p.Expr) else node

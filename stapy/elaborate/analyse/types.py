@@ -6,7 +6,7 @@ is reported where it was found, with the place that settled the other type.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stapy.diagnostics import NOWHERE, Diagnostics, Label, Span
 from stapy.elaborate.lower.printing import AUTO, wants
@@ -141,7 +141,7 @@ class Inference:
 
     # --- a body ---------------------------------------------------------------
 
-    def body(self, node: Any, function: p.Function | None = None) -> None:
+    def body(self, node: p.Node | None, function: p.Function | None = None) -> None:
         """Apply the rules to a tree."""
         self.function = function
         for item in walk(node):
@@ -156,7 +156,7 @@ class Inference:
 
     # --- results ----------------------------------------------------------------
 
-    def settle(self, node: Any) -> None:
+    def settle(self, node: p.Node) -> None:
         """Write the types into a tree and give plain prints their directive.
 
         What nothing settles is a number, as variables are; a call without a value is void.
@@ -179,7 +179,7 @@ class Inference:
 
     def unresolved(
         self,
-        node: Any,
+        node: p.Node,
         library: set[str],
         entry: Callable[[str], EntryVariable | None] | None = None,
     ) -> None:
@@ -204,7 +204,9 @@ class Inference:
                     self._report_unresolved(item, entry)
 
     def _report_unresolved(
-        self, item: Any, entry: Callable[[str], EntryVariable | None] | None
+        self,
+        item: p.LocalRef | p.GlobalRef | p.ElementRef | p.CallOp,
+        entry: Callable[[str], EntryVariable | None] | None,
     ) -> None:
         if isinstance(item, p.CallOp):
             self._void(item)
@@ -317,7 +319,7 @@ def _call(inf: Inference, node: p.CallOp) -> None:
             inf.expect(arg, param.type)
 
 
-def _print(inf: Inference, node: Any) -> None:
+def _print(inf: Inference, node: p.PrintOp | p.PrettyPrint) -> None:
     wanted = [kind for piece in node.pieces for kind in wants(piece)]
     for kind, arg in zip(wanted, node.args):
         if kind == AUTO:
@@ -326,11 +328,11 @@ def _print(inf: Inference, node: Any) -> None:
             inf.expect(arg, kind)
 
 
-def _stat(inf: Inference, node: Any) -> None:
+def _stat(inf: Inference, node: p.StatRead | p.HistogramRef) -> None:
     inf.expect(node.stat, p.STATS)
 
 
-def _bucket(inf: Inference, node: Any) -> None:
+def _bucket(inf: Inference, node: p.BucketRead | p.BucketIn) -> None:
     inf.expect(node.stat, p.STATS)
     inf.expect(node.bucket, p.LONG)
 
@@ -347,7 +349,7 @@ def _entry_register(inf: Inference, node: p.EntryRegister) -> None:
     inf.expect(node.frame, p.LONG)
 
 
-def _condition(inf: Inference, node: Any) -> None:
+def _condition(inf: Inference, node: p.If | p.Loop) -> None:
     if node.cond is not None:
         inf.expect(node.cond, p.LONG)
 
@@ -406,7 +408,7 @@ def _save(inf: Inference, node: p.SaveEntry) -> None:
     inf.scalar(node.value)
 
 
-_RULES: dict[type, Callable[[Inference, Any], None]] = {
+_RULES: dict[type, Callable[..., None]] = {
     p.BinaryOp: _binary,
     p.UnaryOp: _unary,
     p.LogicalOp: _logical,

@@ -26,7 +26,7 @@ def leave_out(
     for raw in probes:
         clones = all(getattr(match.site, "unasked_clone", False) for match in raw.matches)
         values = raw.slots.values if clones and raw.slots is not None else []
-        trees = [raw.body, *values] if clones else []
+        trees: list[p.Node] = [raw.body, *values] if clones else []
         useless = any(isinstance(item, Pending) for tree in trees for item in walk(tree))
         (dropped if useless else kept).append(raw)
     if not kept:
@@ -41,7 +41,7 @@ def leave_out(
 def skip(tree: Any, diagnostics: Diagnostics) -> Any:
     """``--skip-badvars``: what is missing is 0, and is not written; warnings tell."""
 
-    def change(node: Any) -> Any:
+    def change(node: p.Node) -> p.Node:
         if isinstance(node, Pending) and node.diagnostic.code.startswith("E024"):
             item = node.diagnostic
             hint = "the value is taken as 0"

@@ -8,21 +8,21 @@ the probe then looks at the verdict and needs no lock for it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stapy.ir import program as p
 from stapy.ir.effects import Access, access
 from stapy.ir.walk import fingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Hashable, Iterable
 
 
 class Conditions:
     """All conditions of a program; ``constant`` are the globals that nobody writes."""
 
     def __init__(self, tests: Iterable[p.Expr], constant: set[str]) -> None:
-        self._known: dict[Any, p.Condition] = {}
+        self._known: dict[Hashable, p.Condition] = {}
         self._reads: list[tuple[p.Condition, Access]] = []
         for test in tests:
             key = fingerprint(test)

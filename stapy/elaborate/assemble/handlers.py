@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stapy.diagnostics import NOWHERE
 from stapy.elaborate.analyse import check, unused
@@ -25,6 +25,8 @@ from stapy.probes.families import begin_end, by_name
 from stapy.probes.family import review
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from stapy.services import Services
 
 FEATURE_PRAGMAS = "pragma:"
@@ -71,11 +73,11 @@ class _Assembly:
         if services.at_least("4.4"):
             impure = function_effects(typed.functions)
             self._pushdown = Pushdown(self._graph, self._conditions, self._constant, impure)
-        self._handlers: dict[Any, p.Handler] = {}
+        self._handlers: dict[Hashable, p.Handler] = {}
 
     def _look(self) -> None:
         """Note the globals that the probes use and change."""
-        trees: list[Any] = [x.body for x in self._probes]
+        trees: list[p.Node] = [x.body for x in self._probes]
         trees += [x.condition for x in self._probes if x.condition is not None]
         trees += [x.entry for x in self._probes if x.entry is not None]
         for found in map(self._graph.whole, trees):
@@ -186,7 +188,7 @@ class _Assembly:
         probes, functions = self._typed.probes, self._typed.functions
         read: set[str] = set()
         written: set[str] = set()
-        trees: list[Any] = [x.body for x in probes]
+        trees: list[p.Node] = [x.body for x in probes]
         trees += [x.condition for x in probes if x.condition is not None]
         trees += [x.entry for x in probes if x.entry is not None]
         trees += [f.body for f in functions if f.body is not None]
@@ -246,7 +248,7 @@ def _features(program: p.Program) -> set[str]:
         found.add("stats")
     if any(var.keys for var in program.globals):
         found.add("maps")
-    trees: list[Any] = [h.body for h in program.handlers]
+    trees: list[p.Node] = [h.body for h in program.handlers]
     trees += [f.body for f in program.functions if f.body is not None]
     matches = [i for t in trees for i in walk(t) if isinstance(i, p.RegexMatch)]
     if matches:

@@ -16,7 +16,7 @@ touches a locked global or has any effect that can be seen, so that
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stapy.ir import program as p
 from stapy.ir.effects import acts, calls, locks_of
@@ -49,7 +49,7 @@ class Pushdown:
         result = self._narrow(body)
         return body if isinstance(result, p.Locked) else result
 
-    def _look(self, node: Any) -> None:
+    def _look(self, node: p.Node) -> None:
         locked, starts = self._alone(node)
         for child in below(node):
             self._look(child)
@@ -58,7 +58,7 @@ class Pushdown:
         self._locked[id(node)] = locked
         self._starts[id(node)] = locked or starts
 
-    def _alone(self, node: Any) -> tuple[bool, bool]:
+    def _alone(self, node: p.Node) -> tuple[bool, bool]:
         if isinstance(node, (p.GlobalRef, p.ElementRef, p.InArray, p.Foreach)):
             return node.var.c_name not in self._constant, False
         if isinstance(node, (p.EmbeddedValue, p.EmbeddedC)):

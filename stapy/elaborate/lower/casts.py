@@ -11,6 +11,7 @@ from stapy.elaborate.lower.chains import Place, is_user
 from stapy.elaborate.lower.pending import Pending
 from stapy.elaborate.lower.values import finish
 from stapy.ir import program as p
+from stapy.ir.literals import of_files
 from stapy.parse import nodes as n
 
 if TYPE_CHECKING:
@@ -38,11 +39,22 @@ def enumerator(low: Context, name: str) -> int | None:
 def modules_of(low: Context, module: str) -> list[str]:
     """Where to look for a type: the modules named, else the probed one and the kernel."""
     if module:
-        return [part for part in module.split(":") if part]
+        return [_unit(low, part) for part in of_files(module).split(":") if part]
     scope = low.body.scope
     probed = scope is not None and low.services.at_least("4.3")  # until then always the kernel
     first = [scope.module] if scope is not None and probed and scope.module != "kernel" else []
     return [*first, "kernel"]
+
+
+def _unit(low: Context, name: str) -> str:
+    """A module, a header, or the path of a program as the probe point with this name has it."""
+    if name in ("kernel", "vmlinux") or "<" in name or '"' in name:
+        return name
+    if "/" not in name and low.services.debuginfo.module_names(name):
+        return name
+    from stapy.debuginfo.user import search
+
+    return search.code_of(name) or name
 
 
 def _named_type(low: Context, name: str, module: str) -> ctypes.CType | None:

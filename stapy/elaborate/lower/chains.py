@@ -32,7 +32,8 @@ class Place(Record):
     address; ``bit_size`` is 0 when it is no bit field.  The bits of ``parts``
     in ``gaps`` (start, end) are nowhere.  A pointer with ``behind`` has no
     value, see `TargetVariable`.  ``modules`` are those that the script named
-    for the type.
+    for the type.  ``member_name`` is the member that begins at ``bit_offset``, with
+    the struct that begins at the address.
     """
 
     type: ctypes.CType
@@ -47,6 +48,7 @@ class Place(Record):
     behind: Callable[[], TargetVariable | str] | None = None
     behind_offset: int = 0
     modules: list[str] = new(list)
+    member_name: str = ""
 
 
 def place_of(variable: TargetVariable) -> Place:
@@ -64,11 +66,11 @@ def place_of(variable: TargetVariable) -> Place:
     )
 
 
-def add(address: p.Expr, offset: int) -> p.Expr:
-    """``address + offset``, simplified."""
+def add(address: p.Expr, offset: int, member_name: str = "") -> p.Expr:
+    """``address + offset``, simplified; the offset may be that of a member."""
     if not offset:
         return address
-    step = p.Const(address.span, p.LONG, offset)
+    step = p.Const(address.span, p.LONG, offset, member_name)
     return fold(p.BinaryOp(address.span, p.LONG, "+", address, step))
 
 
@@ -100,7 +102,7 @@ def address_of(low: Context, place: Place, span: Span) -> p.Expr:
             span,
             where="it has no place in memory",
         )
-    return add(place.address, place.bit_offset // 8)
+    return add(place.address, place.bit_offset // 8, place.member_name)
 
 
 def rvalue(low: Context, place: Place, span: Span) -> p.Expr:
@@ -110,7 +112,7 @@ def rvalue(low: Context, place: Place, span: Span) -> p.Expr:
     if isinstance(type, ctypes.Array):
         if place.address is None:
             return low.pending("E0245", "cannot read an array that is in registers", span)
-        result = add(place.address, place.bit_offset // 8)
+        result = add(place.address, place.bit_offset // 8, place.member_name)
         if result is place.address:
             result = copy_tree(result)  # what it was has a type of its own
         pointer = ctypes.Pointer(type.element, user=place.user)
@@ -188,9 +190,9 @@ def _load(place: Place, type: ctypes.CType, span: Span) -> p.Expr:
     signed = ctypes.is_signed(type)
     if place.bit_size:
         byte, size, shift = _unit(place, size)
-        address = add(place.address, byte)
+        address = add(place.address, byte, place.member_name)
         return p.MemoryRead(span, p.LONG, address, size, signed, place.user, place.bit_size, shift)
-    address = add(place.address, place.bit_offset // 8)
+    address = add(place.address, place.bit_offset // 8, place.member_name)
     return p.MemoryRead(span, p.LONG, address, size, signed, place.user)
 
 
@@ -290,6 +292,7 @@ def member(low: Context, place: Place, step: n.Member) -> Place | Pending:
         place.writable,
         place.gaps,
         modules=place.modules,
+        member_name=f"{place.member_name or type.name or type.kind}.{step.name}",
     )
 
 

@@ -21,7 +21,7 @@ def element(low: Context, node: n.Index, wild: bool = False) -> p.Expr:
         if key is None and not wild:
             return low.error(
                 "E0255",
-                "unexpected wildcard in array index",
+                "wildcard not allowed in array index",
                 node.span,
                 hint="'*' stands for any key only in 'in', 'delete', 'foreach' and aggregates",
             )

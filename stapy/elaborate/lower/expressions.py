@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stapy.diagnostics import NOWHERE, Span
 from stapy.elaborate.lower import casts, entries, stats, targets
@@ -276,7 +276,7 @@ def deref(low: Context, node: n.AtDeref) -> p.Expr:
     return p.MemoryRead(node.span, p.LONG, address, int(size), False, node.user)
 
 
-_EXPRESSIONS: dict[type, Callable[[Context, Any], p.Expr]] = {
+_EXPRESSIONS: dict[type, Callable[..., p.Expr]] = {
     n.Number: number,
     n.String: string,
     n.Name: name,

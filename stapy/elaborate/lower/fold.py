@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TypeVar
 
 from stapy.ir import program as p
 
+Literal = TypeVar("Literal", int, str)
 ValueOf = Callable[[p.Expr], "int | str | None"]
 
 
@@ -43,7 +44,7 @@ def _arithmetic(op: str, a: int, b: int) -> int | None:
     return wrap(table[op]) if op in table else None
 
 
-def _compare(op: str, a: Any, b: Any) -> int | None:
+def _compare(op: str, a: Literal, b: Literal) -> int | None:
     table = {
         "<": a < b,
         ">": a > b,
@@ -152,6 +153,8 @@ def _identity(node: p.BinaryOp) -> p.Expr:
     ):
         base = literal(inner.right)
         if isinstance(base, int):
-            total = p.Const(node.span, p.LONG, wrap(base + right))
+            assert isinstance(inner.right, p.Const) and isinstance(node.right, p.Const)
+            name = node.right.member_name or inner.right.member_name
+            total = p.Const(node.span, p.LONG, wrap(base + right), name)
             return p.BinaryOp(node.span, p.LONG, "+", inner.left, total)
     return node

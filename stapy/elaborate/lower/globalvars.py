@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from stapy.diagnostics.suggest import listed
 from stapy.elaborate.lower import casts
 from stapy.elaborate.lower.chains import Place
 from stapy.ir import program as p
+from stapy.ir.literals import of_files
 from stapy.parse import nodes as n
 
 if TYPE_CHECKING:
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 def local_of(low: Context, node: n.AtVar) -> n.Target | None:
     """``@var("x")`` that names no unit is ``$x`` where the probe has one."""
     scope = casts.current_scope(low)
-    if scope is None or "@" in node.name or node.module not in ("", scope.module):
+    if scope is None or "@" in node.name:
+        return None
+    if node.module and casts.modules_of(low, node.module) != [scope.module]:
         return None
     name = "$" + node.name
     if name in scope.variables or (scope.entry is not None and name in scope.entry.variables):
@@ -50,11 +52,11 @@ def var_place(low: Context, node: n.AtVar) -> Place | p.Expr:
             return place
     for module in modules:
         if module is not None and module.startswith("/"):
-            place = _of_program(scope, node.name, module)
+            place = _of_program(scope, of_files(node.name), module)
             if place is not None:
                 return place
             continue
-        found = global_variable(node.name, module, low.services)
+        found = global_variable(of_files(node.name), module, low.services)
         if found is not None:
             home = [module] if module is not None else []
             return Place(found[0], None, found[1], writable=True, modules=home)
@@ -63,7 +65,7 @@ def var_place(low: Context, node: n.AtVar) -> Place | p.Expr:
 
 def _of_program(scope: TargetScope | None, name: str, path: str) -> Place | None:
     """A variable of the program's file that the probe is in: there it is known where that lies."""
-    if scope is None or scope.everywhere is None or scope.module != os.path.realpath(path):
+    if scope is None or scope.everywhere is None or scope.module != path:
         return None
     found = scope.everywhere(name)
     if found is None:

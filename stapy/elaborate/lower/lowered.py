@@ -35,7 +35,7 @@ class Dropped(Record):
     ``acts`` tells code that would do something, but never runs, from code without effect.
     """
 
-    node: Any
+    node: p.Node
     function: p.Function | None
     acts: bool
 

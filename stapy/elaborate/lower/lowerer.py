@@ -6,7 +6,7 @@ the unused code is gone.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stapy.elaborate.lower.context import Context
 from stapy.elaborate.lower.elements import element
@@ -308,7 +308,7 @@ class Lowerer(Context):
         return p.EmbeddedC(node.span, node.code, marks, reads, writes, arguments)
 
 
-_STATEMENTS: dict[type, Any] = {
+_STATEMENTS: dict[type, Callable[..., p.Stmt]] = {
     n.Block: Lowerer.block,
     n.EmptyStmt: Lowerer.empty,
     n.ExprStmt: Lowerer.expression,

@@ -109,6 +109,7 @@ class _Writer:
         self.around.pop()
 
     def members(self, place: Place, type: ctypes.Struct, depth: int, first: bool) -> bool:
+        around = place.member_name or type.name or type.kind
         for item in type.members():
             if not first:
                 self.text(", ")
@@ -125,6 +126,7 @@ class _Writer:
                 item.bit_size,
                 place.user,
                 gaps=place.gaps,
+                member_name=f"{around}.{item.name}" if item.name else around,
             )
             if item.name:
                 self.text(f".{item.name}=")
@@ -135,7 +137,7 @@ class _Writer:
         if place.address is None:
             self.text("?")
             return
-        base = add(place.address, place.bit_offset // 8)
+        base = add(place.address, place.bit_offset // 8, place.member_name)
         if _is_char(ctypes.strip(type.element)):
             self.string(base, place.user)
             return

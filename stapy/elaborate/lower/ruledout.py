@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stapy.elaborate.lower.lowerer import Lowerer
 from stapy.elaborate.lower.pending import Pending
@@ -35,7 +35,7 @@ class RuledOut:
     def __bool__(self) -> bool:
         return bool(self._branches)
 
-    def lowered(self) -> Iterator[tuple[Any, p.Function | None]]:
+    def lowered(self) -> Iterator[tuple[p.Node | None, p.Function | None]]:
         """Lower the branches, and what only they call: trees, and whose they are."""
         before = len(self._functions)
         for node, body in list(self._branches):
@@ -44,7 +44,7 @@ class RuledOut:
             yield item.function.body, item.function
 
 
-def _lower(worklist: Worklist, node: n.Stmt | n.Expr, body: Body) -> Any:
+def _lower(worklist: Worklist, node: n.Stmt | n.Expr, body: Body) -> p.Node:
     params = body.function.params if body.function is not None else []
     known = {variable.name: variable for variable in params} | body.locals
     low = Lowerer(worklist, replace(body, locals=known, entry=None, loops=1))

@@ -64,7 +64,7 @@ def insert(low: Context, node: n.Assign) -> p.Expr:
     elif isinstance(target, n.Name):
         place = stat_place(low, target, "'<<<'")
     else:
-        low.error("E0254", "Expecting lvalue for '<<<'", node.span)
+        low.error("E0254", "Expecting lvalue for assignment", node.span)
         place = None
     if place is None:
         return p.Const(node.span, p.LONG, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from stapy.debuginfo import ctypes
@@ -96,10 +97,12 @@ def _unknown(low: Context, node: n.Target, scope: TargetScope, whole: TargetScop
     """``whole`` is what the deepest rung knows, at the function's entry for a return probe."""
     from stapy.diagnostics.suggest import nearest
 
-    if node.name in whole.unavailable:
+    # What a function returns is not known at its entry.
+    unavailable = (scope if node.name == "$return" else whole).unavailable
+    if node.name in unavailable:
 
         def explain(item: Diagnostic) -> None:
-            item.notes.insert(0, whole.unavailable[node.name]())
+            item.notes.insert(0, unavailable[node.name]())
 
         return low.pending(
             "E0241",
@@ -118,7 +121,9 @@ def _unknown(low: Context, node: n.Target, scope: TargetScope, whole: TargetScop
         )
     every = dict.fromkeys([*scope.variables, *whole.variables])
     names = [name for name in every if not name.startswith("$$")]  # those are for groups
-    near = nearest(node.name, names, 3)
+    # Another number is no slip of the pen: how many there are is what helps.
+    numbered = re.fullmatch(r"\$arg[0-9]+", node.name) and node.name[:4] + "1" in names
+    near = [] if numbered else nearest(node.name, names, 3)
     shown = near or names[:8]
     text = f"unable to find local '{node.name[1:]}'"
     if shown:

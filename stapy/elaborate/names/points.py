@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from stapy.services import Services
 
 MAX_DEPTH = 64
+_REASONS = 3  # of an alias that matches nothing, which may have many places
 
 
 class Piece(Record):
@@ -94,6 +95,7 @@ class Points:
         self.names = names
         self.services = services
         self._tree: PointTree | None = None
+        self._passed_over: list[str] = []  # what was said of optional places of an alias
 
     @property
     def tree(self) -> PointTree:
@@ -128,10 +130,13 @@ class Points:
         for point in points:
             if suffix:
                 point = replace(point, components=point.components + suffix)
+            if report:
+                self._passed_over = []
             try:
                 found = self._point(point, file, way, middle)
             except PointError as error:
                 if point.optional or point.sufficient or way.optional:
+                    self._passed_over += error.notes
                     forbidden = error if error.code == FORBIDDEN else forbidden
                     continue
                 if report:
@@ -140,7 +145,8 @@ class Points:
                     first = error
                 continue
             if report and not found and not (point.optional or point.sufficient):
-                self.report(PointError("E0231", "no match", point.span))
+                notes = list(dict.fromkeys(self._passed_over))[:_REASONS]
+                self.report(PointError("E0231", "no match", point.span, notes=notes))
             result += found
             if point.sufficient and found:
                 break
@@ -279,9 +285,7 @@ class Points:
 
 # What SystemTap's users may write, and must not take for their own mistake.
 NOT_YET = {"procfs", "java", "python2", "python3", "input", "nfs", "nfsd"}
-NOT_YET_OF_PROCESSES = {
-    *("plt", "data", "insn", "label", "callee", "callees"),
-}
+NOT_YET_OF_PROCESSES = {"data", "insn"}
 
 
 def _explain(error: PointError, mismatch: Mismatch, above: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,10 @@ if TYPE_CHECKING:
 
     from stapy.elaborate.names.select import AliasSource, SymbolTable
     from stapy.probes.family import Family
+
+
+def _alone(source: AliasSource) -> list[AliasSource]:
+    return [source]
 
 
 class PointNode(Record):
@@ -112,12 +117,10 @@ class PointTree:
     def refresh(self) -> None:
         """Enter the aliases of user files that came since the last call."""
         for source in self._names.aliases[self._user_aliases :]:
-            components = tuple(c.name for c in source.decl.name)
             node = self.root
             for component in source.decl.name:
                 node = node.child(component.name, kind_of(component))
-            del components
-            node.aliases.append(lambda source=source: [source])  # type: ignore[misc]
+            node.aliases.append(functools.partial(_alone, source))
         self._user_aliases = len(self._names.aliases)
 
     def _at(self, components: tuple[str, ...]) -> PointNode:

@@ -59,5 +59,8 @@ def check_point(services: Services, family: Family, point: n.ProbePoint) -> None
             FORBIDDEN,
             f"probe point is not allowed for --privilege={STAPUSR}",
             last.span,
-            notes=["unprivileged users may probe their session (begin, end, error) and time"],
+            notes=[
+                "unprivileged users may probe their session (begin, end, error), time, and "
+                "their own processes (process)"
+            ],
         )

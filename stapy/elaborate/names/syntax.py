@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stapy.parse import nodes as n
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 _CONTEXT = (n.Target, n.AtVar, n.Entry, n.Perf)
 
 
-def walk(node: Any) -> Iterator[n.Node]:
+def walk(node: n.Node | None) -> Iterator[n.Node]:
     """A syntax node and everything below it, parents first, in the order of the text."""
-    stack = [node]
+    stack: list[object] = [node]
     while stack:
         item = stack.pop()
         if isinstance(item, list):
@@ -28,12 +28,12 @@ def walk(node: Any) -> Iterator[n.Node]:
                         stack.append(value)
 
 
-def uses_context(node: Any) -> bool:
+def uses_context(node: n.Node) -> bool:
     """True when a tree itself reads variables of the probed code."""
     return any(isinstance(item, _CONTEXT) for item in walk(node))
 
 
-def called(node: Any) -> set[str]:
+def called(node: n.Node) -> set[str]:
     """Names of the functions that a tree calls."""
     return {item.name for item in walk(node) if isinstance(item, n.Call)}
 

@@ -95,6 +95,8 @@ CONTEXT: dict[str, ContextRow] = {
     "kernel_register": ContextRow("stapy_kernel_register", DWARF_REGISTERS, fetch=True),
     "user_register": ContextRow("stapy_user_register", DWARF_REGISTERS, fetch=True),
     "program_register": ContextRow("c->user_regs->{register}", DWARF_REGISTERS),
+    "thread_base": ContextRow("stapy_user_thread_base()"),
+    "vector": ContextRow("stapy_user_vector({index})"),
     "return": ContextRow("c->regs->ax"),
     "trace_arg": ContextRow("c->args[{index}]"),
     "word": ContextRow("((unsigned long *)c->data)[{index}]"),

@@ -26,6 +26,13 @@ def string_literal(text: str) -> str:
     return '"' + _SPECIAL.sub(escape, text) + '"'
 
 
+def name_literal(name: str) -> str:
+    """A C string literal for a name of files or symbols, which is no text of bytes yet."""
+    if not name.isascii():
+        name = name.encode("utf-8", "surrogateescape").decode("latin-1")
+    return string_literal(name)
+
+
 def number(value: int) -> str:
     """An integer constant of C with the same value as an s64."""
     if value == S64_MIN:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from stapy.ir import program as p
 from stapy.translate.c.operations import STAT_NEVER_FAILS, STAT_OPS
-from stapy.translate.c.values import Value
+from stapy.translate.c.values import UNARY, Value
 from stapy.translate.lower.body import Body, Keys
 from stapy.translate.lower.dispatch import lower, lower_many, lowers
 
@@ -60,9 +60,19 @@ def state_of_var(var: p.Global) -> frozenset[str]:
 
 @lowers(p.ElementRef)
 def _element(body: Body, expr: p.ElementRef) -> Value:
+    known = known_slot(body, expr)
+    if known:
+        if expr.var.type == p.STRING:
+            return Value(known, reads=state_of_var(expr.var))
+        return Value(f"*{known}", UNARY, state_of_var(expr.var))
     keys, _ = lower_keys(body, expr.var, expr.keys)
     array = fill(body, keys)
     return fetch(body, expr.var, array)
+
+
+def known_slot(body: Body, expr: p.ElementRef) -> str:
+    """Pointer to an element's value where it was looked for and is there; "" elsewhere."""
+    return body.known.text(expr) if body.known is not None else ""
 
 
 def fetch(body: Body, var: p.Global, array: str) -> Value:
@@ -82,6 +92,12 @@ def _in_array(body: Body, expr: p.InArray) -> Value:
     keys, _ = lower_keys(body, expr.var, expr.keys)
     array = fill(body, keys)
     name = body.unit.global_name(expr.var)
+    found = body.known.finds(expr) if body.known is not None else None
+    if found is not None:  # what it finds is wanted as well
+        kind = "const char *" if expr.var.type == p.STRING else "s64 *"
+        found.text = body.lasting(kind, "found")
+        body.out.line(f"{found.text} = stapy_map_find({name}, {array});")
+        return Value(found.text)
     result = body.temp("s64", "found")
     if keys.slice:
         call = f"stapy_map_has_slice({name}, {array}, {any_of(body, keys)})"
@@ -114,8 +130,12 @@ def set_string(body: Body, var: p.Global, array: str, value: Value, expr: p.Expr
 def delete(body: Body, target: p.Expr) -> None:
     """``delete`` of an element, a slice, an array or a scalar."""
     if isinstance(target, p.ElementRef):
-        keys, _ = lower_keys(body, target.var, target.keys)
         name = body.unit.global_name(target.var)
+        known = known_slot(body, target)
+        if known:
+            body.out.line(f"stapy_map_delete_found({name}, {known});")
+            return
+        keys, _ = lower_keys(body, target.var, target.keys)
         array = fill(body, keys)
         if keys.slice:
             body.out.line(f"stapy_map_delete_slice({name}, {array}, {any_of(body, keys)});")

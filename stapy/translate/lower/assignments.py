@@ -103,6 +103,9 @@ def combine(body: Body, expr: p.AssignOp, old: Value, value: Value) -> Value:
 
 def _assign_element(body: Body, expr: p.AssignOp, target: p.ElementRef) -> Value:
     var = target.var
+    known = arrays.known_slot(body, target) if var.type == p.LONG else ""
+    if known:
+        return _assign_known(body, expr, f"*{known}", arrays.state_of_var(var))
     keys, (value,) = arrays.lower_keys(body, var, target.keys, expr.value)
     if var.type == p.STRING:
         (value,) = arrays.keep_from_map(body, keys, value)
@@ -127,6 +130,16 @@ def _assign_element(body: Body, expr: p.AssignOp, target: p.ElementRef) -> Value
         return value
     update(body, expr, slot, value)
     return Value(slot, v.UNARY, arrays.state_of_var(var))
+
+
+def _assign_known(body: Body, expr: p.AssignOp, slot: str, reads: frozenset[str]) -> Value:
+    """``a[x] op value`` for a number that is surely there."""
+    value = lower(body, expr.value)
+    if expr.op == "=":
+        body.out.line(f"{slot} = {value.text};")
+        return value
+    update(body, expr, slot, value)
+    return Value(slot, v.UNARY, reads)
 
 
 def _assign_memory(body: Body, expr: p.AssignOp, target: p.MemoryRead | p.ContextValue) -> Value:
@@ -163,7 +176,10 @@ def increment(body: Body, expr: p.IncrementOp, used: bool) -> Value:
     target = expr.target
     if isinstance(target, (p.MemoryRead, p.ContextValue)):
         return _increment_memory(body, expr, target)
-    if isinstance(target, p.ElementRef):
+    if isinstance(target, p.ElementRef) and arrays.known_slot(body, target):
+        text = f"*{arrays.known_slot(body, target)}"
+        reads = arrays.state_of_var(target.var)
+    elif isinstance(target, p.ElementRef):
         keys, _ = arrays.lower_keys(body, target.var, target.keys)
         arrays.keep_from_map(body, keys)
         array = arrays.fill(body, keys)

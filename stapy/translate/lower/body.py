@@ -12,6 +12,7 @@ from stapy.translate.c.names import Names
 from stapy.translate.c.text import comment
 from stapy.translate.c.values import Value
 from stapy.translate.c.writer import CWriter, Jump
+from stapy.translate.lower.known import Known
 from stapy.translate.state import Unit
 
 MAX_C_LOCALS = 24  # more variables of a type than this live in the frame, not on the stack
@@ -75,6 +76,7 @@ class Body:
         self.args_change = False  # an argument of the present print changes something
         self.histograms: dict[int, Keys] = {}  # of print arguments, by the argument's id
         self.in_try = False
+        self.known: Known | None = None
         self.key_count = 0
         self.frame: list[tuple[str, int]] = []
         self.declarations: list[tuple[str, str]] = []  # C type, declarator
@@ -139,6 +141,13 @@ class Body:
             name = self._new_temp(kind, hint, total)
             self._kind_of[name] = kind
         self._scopes[-1].append((name, 0))
+        return name
+
+    def lasting(self, kind: str, hint: str) -> str:
+        """A C variable of a type that stays for the whole function."""
+        total = sum(1 for known in self._kind_of.values() if known == kind)
+        name = self._new_temp(kind, hint, total)
+        self._kind_of[name] = kind
         return name
 
     def _new_temp(self, kind: str, hint: str, before: int) -> str:

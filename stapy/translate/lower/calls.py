@@ -9,6 +9,7 @@ from stapy.translate.c.words import may_jump
 from stapy.translate.lower.body import Body
 from stapy.translate.lower.dispatch import lower_many, lowers, lowers_into
 from stapy.translate.lower.embedded import global_macros
+from stapy.translate.lower.known import Found
 
 
 def _arguments(body: Body, expr: p.CallOp) -> list[Value]:
@@ -37,6 +38,8 @@ def call_into(body: Body, expr: p.CallOp, dest: str) -> None:
 
 @lowers_into(p.CallOp)
 def _call_into_variable(body: Body, expr: p.CallOp, dest: str, size: str) -> bool:
+    if body.known is not None and (body.known.text(expr) or body.known.finds(expr)):
+        return False
     if size not in ("MAXSTRINGLEN", f"sizeof({dest})"):
         return False
     call_into(body, expr, dest)
@@ -46,6 +49,12 @@ def _call_into_variable(body: Body, expr: p.CallOp, dest: str, size: str) -> boo
 @lowers(p.CallOp)
 def _call(body: Body, expr: p.CallOp) -> Value:
     function = expr.function
+    known = body.known.text(expr) if body.known is not None else ""
+    if known:
+        return Value(known)
+    found = body.known.finds(expr) if body.known is not None else None
+    if found is not None:
+        return _find_out(body, expr, found)
     if function.type == p.STRING:
         dest, size = body.buffer(0)
         call_into(body, expr, dest)
@@ -66,6 +75,19 @@ def _call(body: Body, expr: p.CallOp) -> Value:
     if may_fail:
         body.check_error(expr.span)
     return Value(result)
+
+
+def _find_out(body: Body, expr: p.CallOp, found: Found) -> Value:
+    """Call a stable function whose result others use as well."""
+    function = expr.function
+    hint = function.name.strip("_")
+    if function.type == p.STRING:
+        found.text = body.member("char {}[MAXSTRINGLEN]", body.unit.string_room, hint)
+        call_into(body, expr, found.text)
+    else:
+        found.text = body.lasting("s64", hint)
+        body.out.line(f"{found.text} = {_text(body, expr, _arguments(body, expr))};")
+    return Value(found.text)
 
 
 @lowers(p.ModuleAddress)

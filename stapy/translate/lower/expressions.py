@@ -9,7 +9,7 @@ from stapy.ir.effects import effects, state_of
 from stapy.ir.walk import walk
 from stapy.translate.c import values as v
 from stapy.translate.c.operations import BINARY, FAILING, SHIFTS, TRUNCATING
-from stapy.translate.c.text import as_s64
+from stapy.translate.c.text import as_s64, comment
 from stapy.translate.c.values import Value, const, literal, merged
 from stapy.translate.lower.body import Body
 from stapy.translate.lower.dispatch import lower, lower_into, lower_many, lowers
@@ -19,7 +19,10 @@ from stapy.translate.lower.dispatch import lower, lower_into, lower_many, lowers
 
 @lowers(p.Const)
 def _const(body: Body, expr: p.Const) -> Value:
-    return const(as_s64(expr.value))
+    value = const(as_s64(expr.value))
+    if expr.member_name:
+        value.text += f" {comment(expr.member_name)}"
+    return value
 
 
 @lowers(p.Text)

@@ -12,6 +12,7 @@ from stapy.translate.lower.body import Body, Local
 from stapy.translate.lower.dispatch import lower
 from stapy.translate.lower.embedded import exhausted
 from stapy.translate.lower.expressions import truth
+from stapy.translate.lower.known import Known
 from stapy.translate.lower.signatures import copied_parameters, parameter_names, signature
 from stapy.translate.state import Unit
 
@@ -23,6 +24,7 @@ def handler_text(unit: Unit, handler: p.Handler, points: list[str], slots: str) 
     name = unit.handler_name(handler)
     body = Body(unit, charged=charged, name=name)
     body.slots = slots
+    body.known = Known(unit, handler.body)
     body.declare(handler.locals)
     matches = unit.captures and unit.uses_regex(handler.body)
     before: list[str] = []
@@ -86,6 +88,7 @@ def function_text(unit: Unit, function: p.Function) -> str:
     charged = unit.charging and unit.costs.function(function) is None
     body = Body(unit, charged=charged)
     body.returns = function.type
+    body.known = Known(unit, function.body)
     copies = copied_parameters(function)
     names = parameter_names(unit, function)
     for name in names:

@@ -7,8 +7,6 @@ with a bound is paid for by its caller.
 
 from __future__ import annotations
 
-from typing import Any
-
 from stapy.ir import program as p
 from stapy.ir.walk import walk
 
@@ -38,7 +36,7 @@ class Costs:
         self._functions[key] = own
         return own
 
-    def calls(self, node: Any) -> int | None:
+    def calls(self, node: p.Node) -> int | None:
         """The bound of all calls below an expression."""
         total = 0
         for below in walk(node):

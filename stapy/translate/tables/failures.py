@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from stapy.ir import program as p
 from stapy.ir.walk import walk
 from stapy.translate.c.operations import CONTEXT, FAILING, STAT_NEVER_FAILS
 from stapy.translate.c.words import can_fail, macros_of
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 
 class Failures:
     """Answers for one program; ``unbounded`` tells which functions watch MAXACTION."""
 
-    def __init__(self, program: p.Program, unbounded: Any) -> None:
+    def __init__(self, program: p.Program, unbounded: Callable[[p.Function], bool]) -> None:
         self.macros = macros_of(program)
         self._unbounded = unbounded
         self._known: dict[int, bool] = {}
@@ -38,7 +41,7 @@ class Failures:
             self._fails(node) or (last and isinstance(node, p.Next)) for node in walk(function.body)
         )
 
-    def _fails(self, node: Any) -> bool:
+    def _fails(self, node: p.Node) -> bool:
         """True when the operation of a node itself can fail."""
         if isinstance(node, p.CallOp):
             return self.of(node.function)

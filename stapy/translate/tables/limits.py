@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 from stapy import LANGUAGE_VERSION
 from stapy.options import Options
@@ -39,6 +40,7 @@ LIMITS = (
     Limit("STP_OVERLOAD_THRESHOLD", "overload_threshold", "500000000"),
     Limit("STP_OVERLOAD_INTERVAL", "overload_interval", "1000000000"),
 )
+NESTING = Limit("MAXNESTING", "maxnesting", "1")  # the default of a script is what it needs
 # These are the runtime's own, unless one of them is given.
 HISTOGRAM_LIMITS = (
     Limit("HIST_WIDTH", "hist_width", "50"),
@@ -47,6 +49,7 @@ HISTOGRAM_LIMITS = (
 GIVEN_LIMITS = (
     Limit("MAXENTRYFRAMES", "maxentryframes", "4096"),
     Limit("STP_ON_THE_FLY_INTERVAL", "on_the_fly_interval", "100000000"),
+    Limit("STAPY_OBJECT_MEMORY", "object_memory", "64"),
 )
 # The runtime takes its own default for 0.
 _UNSAID = {"STP_ON_THE_FLY_INTERVAL": " ?: 1"}
@@ -62,7 +65,7 @@ SWITCHES = {
     "STP_TIMING_NSECS": "timing_nsecs",
 }
 _SUFFIX = re.compile(r"\b(0[xX][0-9a-fA-F]+|\d+)[uUlL]*\b")
-_OPERATORS: dict[type, Any] = {
+_OPERATORS: dict[type, Callable[[int, int], int]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -91,7 +94,7 @@ class Limits:
             self.given.setdefault("STAP_SUPPRESS_TIME_LIMITS_ENABLE", "1")
         if options.timing or "STP_ALIBI" in self.given:
             self.given.setdefault("STP_TIMING", "1")
-        self.rows = [*LIMITS, Limit("MAXNESTING", "maxnesting", str(nesting))]
+        self.rows = [*LIMITS, NESTING._replace(default=str(nesting))]
         self._drawing = any(row.name in self.given for row in HISTOGRAM_LIMITS)
         self.rows += HISTOGRAM_LIMITS if self._drawing else ()
         self.rows += [row for row in GIVEN_LIMITS if row.name in self.given]
@@ -135,8 +138,13 @@ class Limits:
         return evaluate(self._text.get(name, "?"), self.number)
 
     def macros(self) -> list[dict[str, str]]:
-        """``name`` and ``value`` of the limits, each a macro that embedded C may use."""
-        return [{"name": row.name, "value": self._text[row.name]} for row in self.rows]
+        """``name`` and ``value`` of the limits that differ from what ``runtime/defaults.h`` has."""
+        usual = {row.name: row.default for row in (*LIMITS, NESTING)}
+        return [
+            {"name": row.name, "value": self._text[row.name]}
+            for row in self.rows
+            if self._text[row.name] != usual.get(row.name)
+        ]
 
     def others(self) -> list[dict[str, str]]:
         """``name`` and ``value`` of what else ``-D`` defines."""
@@ -147,28 +155,20 @@ class Limits:
             if name not in known
         ]
 
-    def fields(self, stack_bytes: int) -> list[dict[str, str]]:
-        """``name`` and ``value`` of the members of ``struct stapy_limits``.
-
-        A hit whose handler takes more of the stack than MINSTACKSPACE needs that much.
-        """
-        # Few scripts change this one, and the runtime knows its default.
-        rare = set() if "MAXBACKTRACE" in self.given else {"maxbacktrace"}
+    def fields(self) -> list[dict[str, str]]:
+        """``name`` and ``value`` of the members of ``struct stapy_limits`` that few scripts set."""
+        rare = [*HISTOGRAM_LIMITS, *GIVEN_LIMITS]
         rows = [
             {"name": row.field, "value": row.name + _UNSAID.get(row.name, "")}
-            for row in self.rows
-            if row.field and row.field not in rare
+            for row in rare
+            if row in self.rows
         ]
-        if stack_bytes > self.number("MINSTACKSPACE"):
-            rows = [
-                {**row, "value": str(stack_bytes)} if row["name"] == "minstackspace" else row
-                for row in rows
-            ]
         on = dict.fromkeys(field for macro, field in SWITCHES.items() if macro in self.given)
         on |= {"hist_given": None} if self._drawing else {}
         on |= {"unprivileged": None} if self._unprivileged else {}
         rows += [{"name": field, "value": "1"} for field in on]
-        rows.append({"name": "buffer_bytes", "value": str(self.buffer_bytes)})
+        if self.buffer_bytes != BUFFER_MIB * MIB:
+            rows.append({"name": "buffer_bytes", "value": str(self.buffer_bytes)})
         return rows
 
     def numbers(self) -> dict[str, int]:
@@ -208,7 +208,7 @@ def is_data(name: str, value: str) -> bool:
     return not value or evaluate(value, lambda other: 0) is not None
 
 
-def evaluate(text: str, lookup: Any) -> int | None:
+def evaluate(text: str, lookup: Callable[[str], int]) -> int | None:
     """Value of a constant expression as ``-D`` has it, None when it is none."""
     try:
         tree = ast.parse(_SUFFIX.sub(r"\1", text.strip()), mode="eval").body
@@ -217,7 +217,7 @@ def evaluate(text: str, lookup: Any) -> int | None:
         return None
 
 
-def _value(node: ast.expr, lookup: Any) -> int:
+def _value(node: ast.expr, lookup: Callable[[str], int]) -> int:
     if isinstance(node, ast.Constant) and isinstance(node.value, int):
         return int(node.value)
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from stapy.ir import program as p
 from stapy.translate.c.text import string_literal
 
+if TYPE_CHECKING:
+    from stapy.translate.templating import Model
 
-def tables(program: p.Program) -> tuple[list[dict[str, Any]], dict[str, bytes]]:
+
+def tables(program: p.Program) -> tuple[list[Model], dict[str, bytes]]:
     """Make rows for ``templates/lines.c.j2`` and the files that they name."""
-    rows: list[dict[str, Any]] = []
+    rows: list[Model] = []
     files: dict[str, bytes] = {}
     for number, table in enumerate(program.line_tables):
         name = f"lines_{number}.bin"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import PurePosixPath
-from typing import Any
 
 from stapy.diagnostics import NOWHERE, SourceMap, Span
 from stapy.ir import program as p
@@ -99,7 +98,7 @@ def token_text(text: str, start: int) -> str:
     return f"{'number' if match.lastgroup == 'number' else 'operator'} '{word}'"
 
 
-def hint_of(expr: Any, sources: SourceMap, default: str) -> str:
+def hint_of(expr: p.Expr, sources: SourceMap, default: str) -> str:
     """A word for a temporary that holds an expression: the last name in its text."""
     text = sources.text(expr.span)[:200]
     words = re.findall(r"[A-Za-z_]\w*", re.sub(r'"[^"]*"|\([^()]*\)|\[[^\[\]]*\]', "", text))

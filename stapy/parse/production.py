@@ -1,0 +1,42 @@
+"""What a rule of the grammar sees of the words and trees that it was found in: PLY's interface."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from stapy.parse.actions import GrammarActions
+    from stapy.parse.tokens import Token
+
+
+class Words(Protocol):
+    """The words of the text; `at` is the next one."""
+
+    tokens: list[Token]
+    at: int
+
+
+class Parser(Protocol):
+    """The engine while it runs; ``parse`` gives it the actions of the text."""
+
+    actions: GrammarActions
+
+
+class Production(Protocol):
+    """The right side of a rule from 1 on, and its left side at 0.
+
+    A value is a tree, a word's text or a list, as the rule itself says, which is its docstring.
+    """
+
+    slice: list[Token]  # of those on the right that are words
+    parser: Parser
+    lexer: Words
+
+    def __len__(self) -> int:
+        """One more than there are symbols on the right side."""
+
+    def __getitem__(self, at: int) -> Any:
+        """The value of a symbol."""
+
+    def __setitem__(self, at: int, value: object) -> None:
+        """Give the left side its value."""
