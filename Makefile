@@ -5,9 +5,9 @@ PYTHON = $(shell .ci/python)
 RUN_PYTHON = $(shell PACKAGES="ply jinja2 elftools" .ci/python)
 PYTEST = $(PYTHON) -m pytest
 QUICK = $(PYTEST) -q -m "not build and not vm and not slow"
-# One worker per kernel line, which has its own machines, and one for what needs none: guests wait
-# for their timers, and for modules, often enough.
-WORKERS = -n 3 --dist loadgroup
+# One worker per kernel line, which has its own machines, and one for what needs none
+# (tests/schedule.py): guests wait for their timers, and for modules, often enough.
+WORKERS = -n 3
 AS_ROOT = $(shell [ "$$(id -u)" = 0 ] || echo sudo -E)
 
 LINT_IMPORTS = from importlinter.cli import lint_imports_command as run; run()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -17,8 +17,6 @@ isolate(debugpackage.CACHE)
 # A slow input says that the machine has other work, not that the code is wrong.
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy")
-
-_RELEASE = re.compile(r"\d+\.\d+\.\d+.*-\w+")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -49,20 +47,9 @@ def systemtap_share() -> Path:
         pytest.skip(str(error))
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All tests in guests of one kernel go to one worker: they share its machines."""
-    for item in items:
-        release = _release(item) if item.get_closest_marker("vm") else ""
-        if release:
-            item.add_marker(pytest.mark.xdist_group(release))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
+    """Keep each worker with one kernel and its machines."""
+    from tests.schedule import ByKernel  # xdist, which runs without it do not have
 
-
-def _release(item: pytest.Item) -> str:
-    """The kernel that a test is for, "" when for none or all."""
-    callspec = getattr(item, "callspec", None)
-    for value in callspec.params.values() if callspec else ():
-        name = getattr(value, "release", value)
-        if isinstance(name, str) and _RELEASE.fullmatch(name):
-            return name
-    return ""
+    return ByKernel(config, log)

@@ -57,6 +57,42 @@ def systemtap_share() -> Path:
     return own
 
 
+def program_root(package: str) -> Path:
+    """The folder where a package lies with what it needs and this machine lacks.
+
+    Its programs are at their usual paths below it, their libraries in `library_path`;
+    fetched once, in the version that the package lists have.  Raises NoPackage.
+    """
+    folder = CACHE / "programs" / package
+    if folder.exists():
+        return folder
+    if not shutil.which("apt-get"):
+        raise NoPackage("only Debian's tools can fetch a package")
+    return _cached(f"programs/{package}", *sorted({package, *_lacking(package)}))
+
+
+def library_path(root: Path) -> str:
+    """Where the dynamic linker finds the libraries of a `program_root`."""
+    return str(root / "usr/lib" / f"{os.uname().machine}-linux-gnu")
+
+
+def _lacking(package: str) -> set[str]:
+    """What a package needs and this machine has not, or in an older version."""
+    kinds = ("recommends", "suggests", "conflicts", "breaks", "replaces", "enhances")
+    absent = [f"--no-{kind}" for kind in kinds]
+    needs = _output(["apt-cache", "depends", "--recurse", *absent, package])
+    needed = {line.strip() for line in needs.splitlines() if not line.startswith(" ")}
+    planned = _output(["apt-get", "-s", "--no-install-recommends", "install", package])
+    return needed & {line.split()[1] for line in planned.splitlines() if line.startswith("Inst ")}
+
+
+def _output(command: list[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    if done.returncode != 0:
+        raise NoPackage(f"{' '.join(command)}: {done.stderr.strip()[-300:]}")
+    return done.stdout
+
+
 def _cached(name: str, *packages: str) -> Path:
     """The folder of the cache where packages are extracted, all of them or none."""
     CACHE.mkdir(parents=True, exist_ok=True)
@@ -68,6 +104,7 @@ def _cached(name: str, *packages: str) -> Path:
         try:
             for package in packages:
                 _fetch(package, fresh)
+            (CACHE / name).parent.mkdir(exist_ok=True)
             fresh.rename(CACHE / name)
         finally:
             shutil.rmtree(fresh, ignore_errors=True)
@@ -77,7 +114,7 @@ def _cached(name: str, *packages: str) -> Path:
 def _fetch(package: str, folder: Path) -> None:
     """Download a package and extract it into a folder."""
     if not shutil.which("apt-get") or not shutil.which("dpkg"):
-        raise NoPackage("only Debian's tools can fetch a debug package")
+        raise NoPackage("only Debian's tools can fetch a package")
     folder.chmod(0o755)
     _run(["apt-get", "-q", "download", package], folder)
     found = list(folder.glob("*.deb"))

@@ -66,7 +66,7 @@ def run(use: Use, folder: Path) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=1200,
     )
 
 
@@ -242,7 +242,7 @@ def test_the_consumer(words: str, status: int, said: str, tmp_path: Path) -> Non
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=600,
     )
     assert done.returncode == status, done.stderr
     assert re.search(said, done.stdout + done.stderr), done.stdout + done.stderr
@@ -284,7 +284,7 @@ def test_a_module_does_not_tell_where_the_library_lies(tmp_path: Path) -> None:
             env={**os.environ, "SYSTEMTAP_TAPSET": str(library), "PYTHONPATH": str(ROOT)},
             capture_output=True,
             text=True,
-            timeout=600,
+            timeout=1200,
         )
         assert done.returncode == 0, done.stderr
         made.append((work / "same.ko").read_bytes())

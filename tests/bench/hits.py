@@ -117,6 +117,26 @@ HITS = (
         "2000",
         "9695",
     ),
+    Hit(
+        "syscall.write, printf of argstr, a filter that misses",
+        WRITE,
+        'probe syscall.write { if (pid() == 1) printf("%s\\n", argstr) }',
+        "250",
+    ),
+    Hit(
+        "entry, tid() and execname() three times",
+        GETPPID,
+        f"global a, b, c {ENTRY} {{ a[tid(), execname()] = 1 b[tid(), execname()] = 2"
+        " c[tid(), execname()] = 3 }",
+        "1000",
+    ),
+    Hit(
+        "entry, a[x] changed and deleted where x in a",
+        GETPPID,
+        f"global a {ENTRY} {{ a[tid()] = 1; if (tid() in a) {{ a[tid()] += a[tid()];"
+        " delete a[tid()] } }",
+        "500",
+    ),
     Hit("entry, disarmed", GETPPID, f"global on, n {ENTRY} {OFF}", "5", hit=False),
     Hit("return, disarmed", READ, f"global on, n {RETURN} {OFF}", "5", hit=False),
     Hit("tracepoint, disarmed", GETPPID, f"global on, n {ENTER} {OFF}", "5", hit=False),

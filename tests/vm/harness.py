@@ -30,7 +30,7 @@ from stapy.cli import parse
 from stapy.record import Record, new
 from stapy.run.options import RunOptions
 from stapy.vm import kernels
-from stapy.vm.initramfs import busybox, interpreter
+from stapy.vm.initramfs import busybox, bytecode, interpreter
 from stapy.vm.machine import EXITED, SHARE, Machine, VmResult, consumer_command
 from tests.vm import watch
 
@@ -38,6 +38,9 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = (ROOT / "tests" / "vm" / "cases", ROOT / "tests" / "tapsets")
 SECONDS = 60.0
 PATIENCE = 4  # by so much guests may be slower on a busy machine; a limit, not a wait
+BUILD_SECONDS = 1200  # for passes 1 to 4 on a busy machine; the most costly takes forty
+# The watchdogs' seconds are the host's: a busy one may let a guest stand still for half a minute.
+WATCHDOGS = f"watchdog_thresh={10 * PATIENCE} rcupdate.rcu_cpu_stall_timeout={20 * PATIENCE}"
 # The consumer as commands of a shell start it: without `site` and `runpy`, for an interpreter's
 # start takes the emulated processor more than a second. `-m stapy.run` is for `Machine.run`.
 CONSUMER = f"{interpreter()} -sS {ROOT}/tests/vm/consume.py"
@@ -158,7 +161,7 @@ def build(release: str, words: list[str], folder: Path, stdin: str | None = None
         text=True,
         errors="surrogateescape",
         check=False,
-        timeout=300,
+        timeout=BUILD_SECONDS,
     )
     names = [line for line in done.stdout.splitlines() if line.endswith(".ko")]
     module = folder / names[-1] if names and done.returncode == 0 else None
@@ -212,7 +215,7 @@ class Guests:
         if key not in self._machines:
             if any(other != release for other, _ in self._machines):
                 self.close()
-            more = os.environ.get("STAPY_TEST_COMMAND_LINE", "")
+            more = f"{WATCHDOGS} {os.environ.get('STAPY_TEST_COMMAND_LINE', '')}".strip()
             self._machines[key] = Machine(release, cpus=cpus, command_line=more)
         return self._machines[key]
 
@@ -221,6 +224,28 @@ class Guests:
         for machine in self._machines.values():
             machine.close()
         self._machines.clear()
+
+
+@functools.cache
+def _library() -> dict[str, bytes]:
+    """The bytecode of what a consumer needs of Python's library, by place."""
+    ask = (
+        "import sys, ctypes, encodings.ascii, fcntl, json, stapy.run.cli\n"
+        "for name, one in sys.modules.items():\n"
+        "    spec = getattr(one, '__spec__', None)\n"
+        "    if spec and spec.has_location and (spec.origin or '').endswith('.py'):\n"
+        "        print(name, int(spec.submodule_search_locations is not None), spec.origin)"
+    )
+    words = [interpreter(), "-sS", "-c", ask]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    told = subprocess.run(words, env=env, capture_output=True, text=True, check=True).stdout
+    found = {}
+    for line in told.splitlines():
+        name, package, place = line.split(" ", 2)
+        if not Path(place).is_relative_to(ROOT):
+            file = name.replace(".", "/") + ("/__init__" if package == "1" else "")
+            found[f"{file}.pyc"] = bytecode(Path(place))
+    return found
 
 
 def tools(guest: Machine) -> str:
@@ -232,6 +257,9 @@ def tools(guest: Machine) -> str:
         known = subprocess.run([box, "--list"], capture_output=True, text=True, check=True).stdout
         for name in set(TOOLS) & set(known.split()):
             (folder / name).symlink_to(box)
+        for file, code in _library().items():
+            (folder / "python" / file).parent.mkdir(parents=True, exist_ok=True)
+            (folder / "python" / file).write_bytes(code)
     place = "/run/stapy/tools"  # in the guest's memory: looked up without asking the host
     return f"[ -d {place} ] || cp -a {SHARE}/tools {place}; PATH={place}:$PATH\n"
 

@@ -14,7 +14,7 @@ NAMES = ("do_mkdirat", "exc_int3", "pid_max")
 def test_watched_addresses(release: str, guests: Guests) -> None:
     """The kernel lies elsewhere after each boot, so the addresses are the guest's."""
     guest = guests.get(release)
-    result = guest.run(["grep", "-E", f" ({'|'.join(NAMES)})$", "/proc/kallsyms"], timeout=60)
+    result = guest.run(["grep", "-E", f" ({'|'.join(NAMES)})$", "/proc/kallsyms"], timeout=240)
     at = {line.split()[2]: f"0x{line.split()[0]}" for line in result.stdout.decode().splitlines()}
     assert result.status == 0 and sorted(at) == sorted(NAMES), result
     script = f"""

@@ -29,7 +29,7 @@ probe end { println("end") }
 RUN = f"""
 export PYTHONPATH=/run/stapy/lib; run='{CONSUMER}'
 ticking() {{ # until a session has written to this file; a loaded host starts slowly
-	n=0; while ! grep -q tick "$1" 2>/dev/null && [ $n -lt 150 ]; do sleep 0.2; n=$((n+1)); done
+	n=0; while ! grep -q tick "$1" 2>/dev/null && [ $n -lt 1500 ]; do sleep 0.2; n=$((n+1)); done
 }}
 """
 
@@ -78,7 +78,7 @@ def test_killed_consumer_leaves_a_module_that_unloads(
 ) -> None:
     text = """
     rm -f out; $run $ticks >out & ticking out; kill -9 $!; wait $! 2>/dev/null
-    for i in $(seq 300); do grep -q '^ticks ' /proc/modules || break; sleep 0.1; done
+    for i in $(seq 3000); do grep -q '^ticks ' /proc/modules || break; sleep 0.1; done
     grep -c '^ticks ' /proc/modules; grep -q tick out && echo ticked
     """
     result = shell(guest, modules, text)

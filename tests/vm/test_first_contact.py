@@ -61,7 +61,7 @@ def test_only_what_was_asked_for_is_seen(release: str, tmp_path: Path) -> None:
         stdout=subprocess.PIPE,
         stderr=theirs,
         check=False,
-        timeout=300,
+        timeout=1200,
     )
     os.close(theirs)
     listener.join(10)

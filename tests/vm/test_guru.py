@@ -69,6 +69,6 @@ def test_panic(release: str, tmp_path: Path) -> None:
     made = build(release, ["-g", "-e", 'probe begin { panic("as was asked") }'], tmp_path)
     assert made.module, made.stderr
     with Machine(release) as machine:
-        result = machine.run([*consumer_command(), machine.push(made.module)], timeout=60)
+        result = machine.run([*consumer_command(), machine.push(made.module)], timeout=240)
     assert result.kind == PANIC
     assert "Kernel panic - not syncing: as was asked" in result.dmesg

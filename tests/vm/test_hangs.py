@@ -17,7 +17,13 @@ from tests.vm.harness import build
 pytestmark = [pytest.mark.build, pytest.mark.vm]
 
 SCRIPT = """
-function hang(deaf) %{ if (STAP_ARG_deaf) local_irq_disable(); for (;;) cpu_relax(); %}
+%{
+#include <linux/printk.h>
+%}
+function hang(deaf) %{
+	if (STAP_ARG_deaf) { pr_emerg("deaf from now on\\n"); local_irq_disable(); }
+	for (;;) cpu_relax();
+%}
 probe begin { println("in"); hang($1) }
 """
 
@@ -46,13 +52,20 @@ def test_a_signal_ends_a_machine_that_does_not_hear_it(
     lonely: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(machines, "DEAF_SECONDS", 5.0)
-    lonely.boot()
-    later = threading.Timer(25, os.kill, (os.getpid(), signal.SIGTERM))
+    processes, over = lonely.boot(), threading.Event()
+
+    def interrupt() -> None:
+        while not over.wait(0.2):
+            if "deaf from now on" in processes.console_text():
+                os.kill(os.getpid(), signal.SIGTERM)
+                return
+
+    later = threading.Thread(target=interrupt)
     later.start()
     try:
         result = play(lonely, tmp_path, 1, forward_signals=True)
     finally:
-        later.cancel()
+        over.set()
         later.join()
     assert result.kind == TIMEOUT
     assert 3 < result.seconds < 250

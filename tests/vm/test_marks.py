@@ -24,7 +24,7 @@ PROGRAM = r"""
 #define COUNTER(name) \
 	volatile unsigned short ours_##name##_semaphore __attribute__((section(".probes")))
 COUNTER(numbers); COUNTER(texts); COUNTER(parts); COUNTER(memory); COUNTER(constants);
-COUNTER(asked); COUNTER(turn);
+COUNTER(asked); COUNTER(turn); COUNTER(vectors);
 int table[4] = { 10, -20, 30, -40 };
 long whole = 0x123456789a;
 struct pair { int first, second; struct pair *next; } pair = { 3, 4, &pair };
@@ -51,6 +51,9 @@ int main(int count, char **words)
 		"-4@4(%[base]) -4@-4(%[base],%[two],8) -4@(%[base],%[two]) "
 		"-4@12+table(%%rip) 8@$table+4 8@whole 8@whole(%%rip)")
 		: : [base] "r" (table), [two] "r" (2l));
+	__asm__ volatile("movq %0, %%xmm3; movq %0, %%xmm15; movd %1, %%xmm0\n\t"
+		STAP_PROBE_ASM(ours, vectors, "8f@%%xmm3 4f@%%xmm0 -8f@%%xmm15 4@%%xmm3")
+		: : "r" (0x400921fb54442d18), "r" (0x3fc00000) : "xmm0", "xmm3", "xmm15");
 	while (turns-- > 0) {
 		STAP_PROBE1(ours, turn, turns);
 		usleep(10000);
@@ -100,6 +103,22 @@ probe process("{program}").mark("never_there") ? {{ hits = 0 }}
 global hits
 """
 
+VECTORS = """
+%{{
+#include <asm/fpu/api.h>
+%}}
+function taken() %{{ /* the kernel takes the registers, as an interrupt might, and writes to them */
+	kernel_fpu_begin();
+	asm volatile("pxor %%xmm3, %%xmm3; pxor %%xmm0, %%xmm0" : : : "memory");
+	kernel_fpu_end();
+%}}
+probe process("{program}").mark("vectors") {{
+	printf("%x %x %x %x %s\\n", $arg1, $arg2, $arg3, $arg4, fp_to_string($arg1, 4))
+	taken()
+	printf("%x %x %x %x\\n", $arg1, $arg2, $arg3, $arg4)
+}}
+"""
+
 
 def _program(folder: Path, *options: str) -> Path:
     return compiled(folder, PROGRAM, f"-I{data_dir('include')}", *options)
@@ -113,6 +132,15 @@ def test_values_of_all_kinds_of_operands(
     modules = make(release, tmp_path, values=SCRIPT.format(program=program))
     lines, result = shell(guest, modules, f"$run -c {program} $values; echo status $?")
     assert lines == [*VALUES, "status 0"], result.stderr.decode()
+
+
+def test_vector_registers_are_the_programs(guest: Machine, release: str, tmp_path: Path) -> None:
+    """Also when the kernel has taken them meanwhile for itself."""
+    program = _program(tmp_path, "-O2")
+    modules = make(release, tmp_path, vectors=("-g", "-e", VECTORS.format(program=program)))
+    lines, result = shell(guest, modules, f"$run -c {program} $vectors; echo status $?")
+    values = "400921fb54442d18 3fc00000 400921fb54442d18 54442d18"
+    assert lines == [f"{values} 3.1416", values, "status 0"], result.stderr.decode()
 
 
 def test_counters_tell_programs_of_listeners(guest: Machine, release: str, tmp_path: Path) -> None:

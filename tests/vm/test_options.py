@@ -35,7 +35,7 @@ def test_background(guest: Machine, ticks: dict[str, Path]) -> None:
     text = """
     rm -f out; pid=$($run -D -o out $ticks); echo status $? $((pid > 1))
     ticking out; kill -TERM $pid
-    n=0; while [ -d /proc/$pid ] && [ $n -lt 100 ]; do sleep 0.1; n=$((n+1)); done
+    n=0; while [ -d /proc/$pid ] && [ $n -lt 3000 ]; do sleep 0.1; n=$((n+1)); done
     sed -n '1p;$p' out; grep -c '^ticks ' /proc/modules
     $run -D -o /nosuch/out $ticks; echo status $?
     """

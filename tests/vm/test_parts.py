@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stapy.vm import classify, initramfs, kernels
+from stapy.vm import agent, classify, initramfs, kernels
 from stapy.vm.cpio import Archive
 from stapy.vm.errors import VmError
 from stapy.vm.frames import Command, Decoder, pack
@@ -102,6 +103,24 @@ def test_excerpt_begins_at_the_complaint() -> None:
     log = "\n".join(["fine"] * 50 + ["WARNING: CPU: 0 x"] + [f"row {n}" for n in range(99)])
     text = classify.excerpt(log, 3).splitlines()
     assert text == ["WARNING: CPU: 0 x", "row 0", "row 1"]
+
+
+def test_the_rest_in_a_pipe_is_taken_without_waiting() -> None:
+    """Neither for a writer that lives nor for one that never stops."""
+    read, write = os.pipe()
+    assert list(agent.held(read)) == []
+    os.write(write, b"x" * agent.PIPE)
+    assert b"".join(agent.held(read)) == b"x" * agent.PIPE
+    rounds = 0
+    os.write(write, b"more")
+    for _ in agent.held(read):
+        os.write(write, b"more")
+        rounds += 1
+    assert 0 < rounds < 10
+    os.read(read, 100)
+    os.close(write)
+    assert list(agent.held(read)) == list(agent.held(-1)) == []
+    os.close(read)
 
 
 def test_newer_kernels_sort_later() -> None:

@@ -33,7 +33,7 @@ def test_a_session_with_files(release: str, tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=400,
+        timeout=1200,
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
@@ -54,7 +54,7 @@ def test_a_session_with_a_command(release: str, tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=400,
+        timeout=1200,
     )
     assert sorted(done.stdout.splitlines()) == ["began", "ended", "ran"], done.stderr
     assert done.returncode in (1, 3), done.stderr

@@ -97,7 +97,8 @@ def test_only_root_can_hold_the_lock(guest: Machine, modules: dict[str, Path]) -
     nobody='setpriv --reuid 65534 --clear-groups'
     $run $dummy; stat -c '%a %u' /run/stapy-run.lock
     $nobody sh -c 'exec 3</run/stapy-run.lock' 2>&1 | grep -c denied
-    flock /run/stapy-run.lock sleep 60 & sleep 0.5; holder=$!
+    flock /run/stapy-run.lock sleep 600 & holder=$!
+    wait_for '! flock -n /run/stapy-run.lock true' >&2
     a=$(now); $run $dummy; b=$(now); [ $((b - a)) -ge 500 ] && echo waited; kill $holder
     """
     lines, result = shell(guest, modules, text, 300)

@@ -215,5 +215,7 @@ def test_nmis_in_the_middle_of_handlers(release: str, tmp_path: Path) -> None:
             over.set()
             sender.join()
     assert skipped, result.stderr
-    said = re.sub(r".*(Uhhuh\. NMI received|Dazed and confused).*\n?", "", result.dmesg)
+    # On a busy host the guest itself may stand still in the middle of one.
+    expected = r"Uhhuh\. NMI received|Dazed and confused|INFO: NMI handler .* took too long to run"
+    said = re.sub(rf".*({expected}).*\n?", "", result.dmesg)
     assert not re.search(r"WARNING|BUG|Oops|INFO:|perf: interrupt", said), said[-3000:]

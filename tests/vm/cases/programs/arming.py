@@ -32,7 +32,7 @@ def armed():
 
 
 def wait_for(wanted):
-    for _ in range(300):
+    for _ in range(3000):
         if armed() == wanted:
             return
         time.sleep(0.1)

@@ -1,0 +1,147 @@
+"""Programs that Debian ships with marks, from their packages: what their tapsets tell is so.
+
+A script of ``languages/`` is a case (see ``harness``) with one more line, ``# package: NAME``,
+whose files stand for installed ones, at translation and in the guest.  ``{program}`` is what
+was made of the assembler text beside it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from stapy.paths import data_dir
+from stapy.vm.machine import EXITED, Machine
+from tests import debugpackage
+from tests.debuginfo.user.sources import built
+from tests.vm.harness import Case, build, check_case, patience, read_case, run_built
+
+pytestmark = [pytest.mark.build, pytest.mark.vm]
+
+FOLDER = Path(__file__).parent / "languages"
+TAPSETS = data_dir("tapsets") / "user"
+CASES = sorted(FOLDER.glob("*.stp"))
+WITH_ALIASES = [
+    path
+    for path in CASES
+    if (TAPSETS / path.name).exists()
+    and re.search(r"^probe \S+ =$", (TAPSETS / path.name).read_text(encoding="utf-8"), re.M)
+]
+# What programs look for in /etc, wherever they lie.
+SETTINGS = """for name in {root}/etc/*; do
+    [ ! -e "$name" ] || [ -e "/etc/${{name##*/}}" ] || ln -s "$name" /etc/
+done
+"""
+# For servers that do not run as root, whose home nobody else may enter.
+SERVER = """
+mkdir -p /run/package /tmp/told && mount --bind {root} /run/package && chown 65534 /tmp/told &&
+exec setpriv --reuid=65534 sh -c 'exec /run/package/usr/lib/postgresql/*/bin/initdb \
+    -D /tmp/told/data -N -A trust --locale=C -E UTF8'
+"""
+
+
+def environment(root: Path) -> dict[str, str]:
+    """Variables by which the programs of a package and their libraries are found."""
+    java = sorted(root.glob("usr/lib/jvm/*/lib/server/libjvm.so"))
+    programs = [root / "usr/bin", *root.glob("usr/lib/postgresql/*/bin")]
+    libraries = [debugpackage.library_path(root), *(path.parent for path in java)]
+    ruby = [*root.glob("usr/lib/ruby/[0-9]*"), *root.glob("usr/lib/*/ruby/[0-9]*")]
+    programs += [path.parents[2] / "bin" for path in java]
+    found = {
+        "PATH": ":".join([*map(str, programs), os.environ["PATH"]]),
+        "LD_LIBRARY_PATH": ":".join(map(str, libraries)),
+    }
+    return {**found, "RUBYLIB": ":".join(map(str, ruby))} if ruby else found
+
+
+def _package(path: Path) -> Path:
+    """The files of the package that a script names."""
+    named = re.search(r"^# package: (.+)$", path.read_text(), re.MULTILINE)
+    assert named
+    try:
+        return debugpackage.program_root(named[1])
+    except debugpackage.NoPackage as error:
+        pytest.skip(str(error))
+
+
+def _prepared(case: Case, root: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Case:
+    """A case with the package's programs before all others."""
+    assert case.command
+    command = case.command
+    if "{program}" in command:
+        library = root / "usr/lib" / f"{os.uname().machine}-linux-gnu" / "libstdc++.so.6"
+        words = [str(case.path.with_suffix(".s")), str(library.resolve())]
+        command = command.replace("{program}", str(built(folder / "program", *words)))
+    for name, value in environment(root).items():
+        monkeypatch.setenv(name, value)
+    shown = " ".join(f"{name}={shlex.quote(value)}" for name, value in environment(root).items())
+    case.command = f"env {shown} {command}"
+    return case
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_programs_of_a_package(
+    path: Path,
+    guest: Machine,
+    release: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    root = _package(path)
+    case = _prepared(read_case(path), root, tmp_path, monkeypatch)
+    made = build(release, case.words(), tmp_path)
+    assert made.module, made.stderr
+    before = SETTINGS + (SERVER if path.stem == "postgresql" else "")
+    done = guest.run(
+        ["sh", "-c", before.format(root=root)],
+        env={**os.environ, "TZ": "UTC"},
+        timeout=90 * patience(guest),
+    )
+    assert done.kind == EXITED and done.status == 0, (done.stdout, done.stderr)
+    check_case(case, run_built(guest, made, case.words(), case.timeout))
+
+
+@pytest.mark.parametrize("path", WITH_ALIASES, ids=lambda path: path.stem)
+def test_every_variable_of_every_alias(
+    path: Path, release: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is made of arguments that its marks have, at all of their places."""
+    tapset = (TAPSETS / path.name).read_text(encoding="utf-8")
+    aliases = re.findall(r"^probe (\S+) =\n(?:.*,\n)*.*\n\{\n((?:\t.*\n)+)\}", tapset, re.M)
+    assert len(aliases) == tapset.count("\nprobe ")
+    text = ""
+    for name, body in aliases:
+        variables = re.findall(r"^\t(\w+) = ", body, re.MULTILINE)
+        text += f"probe {name} {{ println({', '.join(variables)}) }}\n"
+    root = _package(path)
+    for name, value in environment(root).items():
+        monkeypatch.setenv(name, value)
+    made = build(release, ["-p2", "-e", text], tmp_path)
+    assert made.status == 0, made.stderr
+    assert all(f"/* <- {name}" in made.stdout for name, _ in aliases)
+
+
+# Debian has one version of Python: others are those that this variable names, as paths.
+PYTHONS = [Path(word) for word in os.environ.get("STAPY_TEST_PYTHONS", "").split(":") if word]
+
+
+@pytest.mark.parametrize("python", PYTHONS, ids=lambda path: path.name)
+def test_stacks_of_other_pythons(
+    python: Path, guest: Machine, release: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From 3.9 on; before 3.11 code does not know the class that it is in."""
+    library = python.resolve().parents[1] / "lib"
+    monkeypatch.setenv("PATH", f"{python.parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(library))
+    case = read_case(FOLDER / "python_frames.stp")
+    case.command = f"env LD_LIBRARY_PATH={library} {python} -sS {FOLDER}/told_frames.py"
+    if int(python.name.partition("python3.")[2]) < 11:
+        case.expect = [re.sub(r"[\w.<>]+\.(<?\w+>?)(:|\$)", r"\1\2", row) for row in case.expect]
+        case.expect = [row.replace("Thread.", "") for row in case.expect]
+    made = build(release, case.words(), tmp_path)
+    assert made.module, made.stderr
+    check_case(case, run_built(guest, made, case.words(), case.timeout))
