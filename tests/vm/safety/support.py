@@ -20,6 +20,9 @@ wait_for() {{ # wait for a condition, two minutes at most; longer where all is s
     for try in $(seq $tries); do eval "$1" && return 0; sleep 0.2; done
     echo "never: $1"; return 1
 }}
+said() {{ # what the session complained of, but that a timer came while another probe ran
+    grep -v 'errors: 0, \\|due to reentrancy' err
+}}
 loaded() {{ grep -c "^$1" /proc/modules; }}
 state() {{
     {{ read -r state_ </sys/module/$1/parameters/stapy_state; }} 2>/dev/null && echo $state_

@@ -97,13 +97,20 @@ def test_counters_of_a_cpu_that_came_back(pair: Machine, modules: dict[str, Path
     spin() {{ while :; do :; done; }}
     more() {{ # all three counts of CPU 1 grow
         set -- $(tail -n 1 out) 0 0 0
-        first="[ \\$1 -gt $1 ]"; second="[ \\$2 -gt $2 ]"; third="[ \\$3 -gt $3 ]"
-        wait_for "set -- \\$(tail -n 1 out) 0 0 0; $first && $second && $third" && echo grows
+        wait_for "grown $1 $2 $3" && echo grows
+    }}
+    grown() {{
+        set -- $* $(tail -n 1 out) 0 0 0
+        [ $4 -gt $1 ] && [ $5 -gt $2 ] && [ $6 -gt $3 ]
+    }}
+    keep_busy() {{ # CPU 1, which may be known to be there a little after it came
+        trap exit TERM; us=$(sh -c 'echo $PPID')
+        wait_for "taskset -p 2 $us >/dev/null 2>&1"; spin
     }}
     wait_for '[ -s out ]'
-    (trap 'exit' TERM; taskset -p 2 $(sh -c 'echo $PPID') >/dev/null; spin) & spinner=$!
+    (keep_busy) & spinner=$!
     more; kill $spinner; echo 0 >$cpu; sleep 0.3; echo 1 >$cpu
-    (trap 'exit' TERM; taskset -p 2 $(sh -c 'echo $PPID') >/dev/null; spin) & spinner=$!
+    (keep_busy) & spinner=$!
     more; kill $spinner
     kill -INT $run_pid; wait $run_pid; echo status=$?; cat err
     """
