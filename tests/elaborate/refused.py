@@ -386,7 +386,7 @@ REFUSED: list[tuple[str, str, str, int, int]] = [
     ("", "global a, s, n, t\nprobe begin {\n\tforeach (k in a) println(k)\n}\n", "E0305", 3, 27),
     ("", "global a, s, n, t\nprobe begin {\n\tn = 1; n(2)\n}\n", "E0201", 3, 9),
     ("", "global a, s, n, t\nprobe begin {\n\tn = 5; n->x = 3\n}\n", "E0216", 3, 9),
-    ("", "global a, s, n, t\nprobe begin {\n\ta[1] = 1; println(a[1]->x)\n}\n", "E0249", 3, 20),
+    ("", "global a, s, n, t\nprobe begin {\n\ta[1] = 1; println(a[1]->x)\n}\n", "E0249", 3, 24),
     ("", "global a, s, n, t\nprobe begin {\n\ta[*] = 1\n}\n", "E0255", 3, 2),
     ("", "global a, s, n, t\nprobe begin {\n\tprintln(a[*])\n}\n", "E0255", 3, 10),
     ("", "global a, s, n, t\nprobe begin {\n\ta[1,*]++\n}\n", "E0255", 3, 2),

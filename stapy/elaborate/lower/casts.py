@@ -138,27 +138,32 @@ def cast(low: Context, node: n.Cast) -> p.Expr:
 
 
 def autocast(low: Context, node: n.AutoCast) -> p.Expr:
-    """``value->member``: the type is what is known of the value."""
+    """Lower ``value->member``, where the type is what is known of the value.
+
+    Mistakes and faults are told at the first ``->``, as SystemTap does: the value may be a long one.
+    """
     value = low.expr(node.value)
     if isinstance(value, Pending):
         return value
     type = low.values.ctype(value)
+    span = node.chain[0].span if node.chain else node.span
     if type is None:
         low.values.want(low.body, value)
         cause = low.body.causes.get(value.name) if isinstance(value, p.LocalRef) else None
         if cause is not None:  # one message for what follows from one mistake
             why, point, explain = cause.diagnostic, cause.point, cause.explain
-            return Pending(node.span, low.types.new(), why, point, explain, value)
+            return Pending(span, low.types.new(), why, point, explain, value)
         unknown = low.pending(
             "E0249",
-            "unresolved type for autocast: the C type of the value is not known",
-            node.span,
+            "unknown type in dereference",
+            span,
+            where="the C type of the value is not known",
             hint='write @cast(value, "struct name")->member',
         )
         unknown.of = value
         return unknown
     place = Place(type, value, writable=True)
-    return finish(low, place, node.chain, node.span, node.address_of)
+    return finish(low, place, node.chain, span, node.address_of)
 
 
 def at_const(low: Context, node: n.AtConst) -> p.Expr:
