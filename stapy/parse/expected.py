@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from stapy.diagnostics import Label
 from stapy.diagnostics.suggest import did_you_mean
-from stapy.parse.tokens import AT_WORDS, KEYWORDS, OPERATORS, PRINTERS, Token
+from stapy.parse.tokens import ASSIGNMENTS, AT_WORDS, KEYWORDS, OPERATORS, PRINTERS, Token
 
 if TYPE_CHECKING:
     from stapy.parse.actions import GrammarActions
@@ -54,19 +54,7 @@ _INFIX = frozenset(
         "MATCH",
         "NOMATCH",
         "IN",
-        "ASSIGN",
-        "STATSET",
-        "PLUSSET",
-        "MINUSSET",
-        "TIMESSET",
-        "DIVSET",
-        "MODSET",
-        "LSHIFTSET",
-        "RSHIFTSET",
-        "ANDSET",
-        "XORSET",
-        "ORSET",
-        "CATSET",
+        *ASSIGNMENTS,
         "QUESTION",
         "INCR",
         "DECR",

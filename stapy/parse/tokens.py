@@ -118,6 +118,8 @@ OPERATORS = {
     "{": "LBRACE",
     "}": "RBRACE",
 }
+# Operators that change what is left of them.
+ASSIGNMENTS = tuple(kind for kind in OPERATORS.values() if kind == "ASSIGN" or kind.endswith("SET"))
 
 # Marks of the preprocessor; none of them reaches the grammar.
 MARKS = {"%(": "PP_IF", "%?": "PP_THEN", "%:": "PP_ELSE", "%)": "PP_END"}

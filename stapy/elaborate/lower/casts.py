@@ -140,7 +140,7 @@ def cast(low: Context, node: n.Cast) -> p.Expr:
 def autocast(low: Context, node: n.AutoCast) -> p.Expr:
     """Lower ``value->member``, where the type is what is known of the value.
 
-    Mistakes and faults are told at the first ``->``, as SystemTap does: the value may be a long one.
+    Mistakes and faults are told at the first ``->``, as SystemTap does: the value may be long.
     """
     value = low.expr(node.value)
     if isinstance(value, Pending):

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stapy.parse import nodes as n
-from stapy.parse.tokens import AT_WORDS, PRINTERS
+from stapy.parse.tokens import ASSIGNMENTS, AT_WORDS, PRINTERS
 
 if TYPE_CHECKING:
     from stapy.parse.production import Production
@@ -28,22 +28,7 @@ precedence = (
         *sorted(set(PRINTERS.values())),
         *sorted(set(AT_WORDS.values()) - {"DEFINE"}),
     ),
-    (
-        "right",
-        "ASSIGN",
-        "STATSET",
-        "PLUSSET",
-        "MINUSSET",
-        "TIMESSET",
-        "DIVSET",
-        "MODSET",
-        "LSHIFTSET",
-        "RSHIFTSET",
-        "ANDSET",
-        "XORSET",
-        "ORSET",
-        "CATSET",
-    ),
+    ("right", *ASSIGNMENTS),
     ("right", "QUESTION", "TERNARY"),
     ("left", "LOR"),
     ("left", "LAND"),

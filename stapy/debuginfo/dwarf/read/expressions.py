@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from stapy.debuginfo.dwarf import constants as k
 from stapy.debuginfo.dwarf.numbers import number, sleb, uleb
+from stapy.debuginfo.dwarf.read.lists import LOCATIONS, next_range
 from stapy.debuginfo.dwarf.read.ranges import Range, low_pc
 from stapy.debuginfo.dwarf.read.units import Die, DwarfUnit
 from stapy.debuginfo.errors import DebuginfoError
@@ -272,37 +273,10 @@ def _old(unit: DwarfUnit, at: int, base: int) -> list[tuple[int, int, bytes]]:
 def _new(unit: DwarfUnit, at: int, base: int) -> list[tuple[int, int, bytes]]:
     data = unit.info.sections.section("loclists")
     rows: list[tuple[int, int, bytes]] = []
-    while True:
-        kind = data[at]
-        at += 1
-        if kind == 0:
-            return rows
-        if kind == 1:
-            index, at = uleb(data, at)
-            base = unit.indexed_address(index)
-            continue
-        if kind == 6:
-            base, at = number(data, at, 8), at + 8
-            continue
-        start, end = 0, 2**64 - 1
-        if kind in (2, 3):
-            index, at = uleb(data, at)
-            start = unit.indexed_address(index)
-            second, at = uleb(data, at)
-            end = unit.indexed_address(second) if kind == 2 else start + second
-        elif kind == 4:
-            start, at = uleb(data, at)
-            end, at = uleb(data, at)
-            start, end = base + start, base + end
-        elif kind == 7:
-            start, end = struct.unpack_from("<QQ", data, at)
-            at += 16
-        elif kind == 8:
-            start = number(data, at, 8)
-            size, at = uleb(data, at + 8)
-            end = start + size
-        elif kind != 5:
-            raise DebuginfoError(f"{unit.info.name}: unknown location entry {kind}")
+    entry = next_range(unit, data, at, base, LOCATIONS)
+    while entry is not None:
+        start, end, at, base = entry
         size, at = uleb(data, at)
         rows.append((start, end, bytes(data[at : at + size])))
-        at += size
+        entry = next_range(unit, data, at + size, base, LOCATIONS)
+    return rows

@@ -6,12 +6,12 @@ import struct
 from collections.abc import Iterator
 
 from stapy.debuginfo.dwarf import constants as k
-from stapy.debuginfo.dwarf.numbers import number, uleb
+from stapy.debuginfo.dwarf.numbers import number
+from stapy.debuginfo.dwarf.read.lists import MAX_ADDRESS, RANGES, next_range
 from stapy.debuginfo.dwarf.read.units import Die, DwarfUnit, Info
 from stapy.debuginfo.errors import DebuginfoError
 
 Range = tuple[int, int]
-_MAX_ADDRESS = 2**64 - 1
 _MAX_SCOPES = 32  # namespaces in namespaces
 _MAX_BLOCKS = 64  # blocks in blocks
 
@@ -103,7 +103,7 @@ def _old(unit: DwarfUnit, offset: int, base: int) -> list[Range]:
         offset += 16
         if not start and not end:
             return found
-        if start == _MAX_ADDRESS:
+        if start == MAX_ADDRESS:
             base = end
         elif start < end:
             found.append((base + start, base + end))
@@ -112,46 +112,13 @@ def _old(unit: DwarfUnit, offset: int, base: int) -> list[Range]:
 def _new(unit: DwarfUnit, offset: int, base: int) -> list[Range]:
     data = unit.info.sections.section("rnglists")
     found: list[Range] = []
-    at = offset
-    while True:
-        kind = data[at]
-        at += 1
-        start = end = 0
-        if kind == 0:
-            return found
-        if kind == 1:
-            index, at = uleb(data, at)
-            base = unit.indexed_address(index)
-            continue
-        if kind == 5:
-            base = number(data, at, 8)
-            at += 8
-            continue
-        if kind == 2:
-            index, at = uleb(data, at)
-            start = unit.indexed_address(index)
-            index, at = uleb(data, at)
-            end = unit.indexed_address(index)
-        elif kind == 3:
-            index, at = uleb(data, at)
-            start = unit.indexed_address(index)
-            size, at = uleb(data, at)
-            end = start + size
-        elif kind == 4:
-            start, at = uleb(data, at)
-            end, at = uleb(data, at)
-            start, end = base + start, base + end
-        elif kind == 6:
-            start, end = struct.unpack_from("<QQ", data, at)
-            at += 16
-        elif kind == 7:
-            start = number(data, at, 8)
-            size, at = uleb(data, at + 8)
-            end = start + size
-        else:
-            raise DebuginfoError(f"{unit.info.name}: unknown range entry {kind}")
+    entry = next_range(unit, data, offset, base, RANGES)
+    while entry is not None:
+        start, end, at, base = entry
         if start < end:
             found.append((start, end))
+        entry = next_range(unit, data, at, base, RANGES)
+    return found
 
 
 def arange_units(info: Info) -> list[tuple[int, int, int]]:
