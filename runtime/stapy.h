@@ -22,6 +22,7 @@
 #include "symbols.h"
 #include "lines.h"
 #include "regex.h"
+#include "user/names.h"
 #include "user/unwind.h"
 #include "embedded.h"
 #include "oldnames.h"

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A look at the address space of the current process: to walk its stack, or for a name. */
+#ifndef STAPY_USER_LOOK_H
+#define STAPY_USER_LOOK_H
+
+#include "objects.h"
+
+#define STAPY_LOOK_RANGES 8
+
+/* What a CPU keeps for the hit that it is in. */
+struct stapy_look_kept {
+	u64 hit;
+	struct mm_struct *mm;
+	unsigned int depth, wanted;
+	bool walked;
+	unsigned int nr_ranges, next_range;
+	struct stapy_user_range ranges[STAPY_LOOK_RANGES];
+	unsigned long stack[];
+};
+
+struct stapy_look {
+	struct stapy_look_kept *kept;
+	bool may_lock, locked;
+};
+
+/* Has the current task an address space of its own? */
+bool stapy_look_possible(void);
+/* What this CPU keeps for the hit; NULL: nothing may be seen. Either way the look has an end. */
+struct stapy_look_kept *stapy_look_begin(struct stapy_context *c, struct stapy_look *look);
+void stapy_look_end(struct stapy_look *look);
+/* The part that an address is in; NULL: there is none, or the lock cannot be had. */
+const struct stapy_user_range *stapy_look_range(struct stapy_look *look, unsigned long address);
+/* Count a stack that ends in a part of which nothing is known. */
+void stapy_look_unknown(const struct stapy_user_range *range);
+
+#endif

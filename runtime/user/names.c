@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Names of the current process's addresses, and the texts of its stacks. */
+#include "../internal.h"
+#include "names.h"
+#include "look.h"
+
+/* --- one address --- */
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static size_t file_text(char *to, size_t bytes, const struct stapy_user_range *range,
+			unsigned int wanted)
+{
+	const char *name = range->object ? range->object->name : range->name;
+
+	return scnprintf(to, bytes, " [%s", wanted & STAPY_SYMBOL_BASENAME ? base_name(name) : name);
+}
+
+bool stapy_user_symbol(struct stapy_context *c, char *to, size_t bytes, unsigned long address,
+		       unsigned int wanted, bool is_return)
+{
+	const unsigned int file = STAPY_SYMBOL_FILE | STAPY_SYMBOL_BASENAME;
+	const struct stapy_object_name *name = NULL;
+	const struct stapy_user_range *range = NULL;
+	const struct stapy_object *object;
+	struct stapy_look look;
+	size_t used;
+	u64 offset;
+
+	if (stapy_look_begin(c, &look) && look.may_lock)
+		range = stapy_look_range(&look, address - is_return);
+	stapy_look_end(&look);
+	if (range && !range->is_file && !range->object)
+		range = NULL;
+	object = range ? range->object : NULL;
+	offset = range ? address + range->shift : 0;
+	if (object)
+		name = stapy_object_name(object, offset - is_return);
+	if (name) {
+		used = scnprintf(to, bytes, "%s", object->texts + name->at);
+		if (wanted & STAPY_SYMBOL_OFFSET)
+			used += scnprintf(to + used, bytes - used, "+%#llx",
+					  offset - object->base - name->start);
+		if (wanted & STAPY_SYMBOL_SIZE)
+			used += scnprintf(to + used, bytes - used, "/%#x", name->size);
+	} else {
+		used = scnprintf(to, bytes, "%#lx", address);
+	}
+	if (!range || !(wanted & file))
+		return name;
+	used += file_text(to + used, bytes - used, range, wanted);
+	if (!name) {
+		used += scnprintf(to + used, bytes - used, "+%#llx",
+				  offset + (object ? object->delta : 0));
+		if (object && object->span && wanted & STAPY_SYMBOL_SIZE)
+			used += scnprintf(to + used, bytes - used, "/%#llx", object->span);
+	}
+	scnprintf(to + used, bytes - used, "]");
+	return name;
+}
+
+static const struct stapy_user_range *file_of(struct stapy_context *c, unsigned long address)
+{
+	const struct stapy_user_range *range = NULL;
+	struct stapy_look look;
+
+	if (stapy_look_begin(c, &look) && look.may_lock)
+		range = stapy_look_range(&look, address);
+	stapy_look_end(&look);
+	return range && (range->is_file || range->object) ? range : NULL;
+}
+
+bool stapy_user_file_name(struct stapy_context *c, char *to, size_t bytes, unsigned long address)
+{
+	const struct stapy_user_range *range = file_of(c, address);
+
+	if (range)
+		stapy_copy(to, range->object ? range->object->name : range->name, bytes);
+	return range;
+}
+
+bool stapy_user_linked(struct stapy_context *c, unsigned long address, unsigned long *linked)
+{
+	const struct stapy_user_range *range = file_of(c, address);
+
+	if (range)
+		*linked = address + range->shift + (range->object ? range->object->delta : 0);
+	return range;
+}
+
+/* --- stacks and lists --- */
+
+#define HEX_BYTES 19			/* 0x, sixteen digits and a blank */
+
+static char *hex(char *to, unsigned long address)
+{
+	int shift = address ? __fls(address) & ~3 : 0;
+
+	*to++ = '0';
+	*to++ = 'x';
+	for (; shift >= 0; shift -= 4)
+		*to++ = hex_asc_lo(address >> shift);
+	*to++ = ' ';
+	return to;
+}
+
+bool stapy_user_stack_text(char *to, size_t bytes, const unsigned long *stack, unsigned int n,
+			   bool blank_behind)
+{
+	char *start = to, *last = to + bytes - 1, text[HEX_BYTES];
+	size_t length;
+
+	for (; n; n--, to += length) {
+		length = hex(text, *stack++) - text;
+		if (length > last - to)
+			break;
+		memcpy(to, text, length);
+	}
+	if (to > start && !blank_behind)
+		to--;
+	*to = '\0';
+	return !n;
+}
+
+#define FULL (STAPY_SYMBOL_OFFSET | STAPY_SYMBOL_SIZE | STAPY_SYMBOL_FILE)
+
+/* Text of an address where the kernel's stack has no room for it; true when its name is known. */
+static bool in_scratch(struct stapy_context *c, char **text, unsigned long address,
+		       unsigned int wanted, bool is_return)
+{
+	struct stapy_cpu *cpu = this_cpu_ptr(stapy_cpus);
+
+	*text = cpu->scratch;
+	return stapy_user_symbol(c, *text, sizeof(cpu->scratch), address, wanted, is_return);
+}
+
+static void print_address(struct stapy_context *c, unsigned long address, bool is_return)
+{
+	char *text;
+
+	if (in_scratch(c, &text, address, FULL, is_return))
+		stapy_printf(c, " 0x%lx : %s\n", address, text);
+	else
+		stapy_printf(c, " %s\n", text);
+}
+
+void stapy_user_stack_print(struct stapy_context *c, const unsigned long *stack, unsigned int n,
+			    bool is_return)
+{
+	unsigned int i;
+
+	if (!n) {
+		stapy_printf(c, "<no user backtrace at %s>\n", c->site->point);
+		return;
+	}
+	if (is_return) {
+		stapy_printf(c, "Returning from: ");
+		print_address(c, c->address, false);
+		stapy_printf(c, "Returning to  : ");
+	}
+	for (i = 0; i < n; i++)
+		print_address(c, stack[i], i || is_return);
+}
+
+void stapy_user_stack_brief(struct stapy_context *c, const unsigned long *stack, unsigned int n,
+			    bool is_return)
+{
+	unsigned int i;
+	char *text;
+
+	if (!n)
+		stapy_printf(c, "<no user backtrace at %s>\n", c->site->point);
+	for (i = 0; i < n; i++) {
+		in_scratch(c, &text, stack[i], STAPY_SYMBOL_OFFSET, i || is_return);
+		stapy_printf(c, "%s\n", text);
+	}
+}
+
+void stapy_user_stack_symbols(struct stapy_context *c, char *to, size_t bytes,
+			      const unsigned long *stack, unsigned int n, bool is_return)
+{
+	const unsigned int wanted = STAPY_SYMBOL_OFFSET | STAPY_SYMBOL_BASENAME;
+	size_t used = 0;
+	unsigned int i;
+	char *text;
+
+	for (i = 0; i < n; i++) {
+		in_scratch(c, &text, stack[i], wanted, i || is_return);
+		used += scnprintf(to + used, bytes - used, "%s\n", text);
+	}
+	to[used] = '\0';
+}
+
+/* The next address of a list; false at the end. */
+static bool next_address(const char **at, unsigned long *address)
+{
+	const char *s = *at;
+	bool any = false;
+
+	*address = 0;
+	while (*s == ' ' || *s == '\n' || *s == '\t')
+		s++;
+	if (s[0] == '0' && (s[1] | 32) == 'x')
+		s += 2;
+	for (; hex_to_bin(*s) >= 0; s++) {
+		*address = *address << 4 | hex_to_bin(*s);
+		any = true;
+	}
+	*at = s;
+	return any;
+}
+
+void stapy_user_symbols_print(struct stapy_context *c, const char *list)
+{
+	unsigned long address;
+	bool behind = false;
+	char *text;
+
+	for (; next_address(&list, &address); behind = true) {
+		in_scratch(c, &text, address, FULL, behind);
+		stapy_printf(c, " 0x%lx : %s\n", address, text);
+	}
+}
+
+void stapy_user_symbols_text(struct stapy_context *c, char *to, size_t bytes, const char *list)
+{
+	unsigned long address;
+	bool behind = false;
+	size_t used = 0;
+	char *text;
+
+	for (; next_address(&list, &address); behind = true) {
+		in_scratch(c, &text, address, FULL, behind);
+		used += scnprintf(to + used, bytes - used, " 0x%lx : %s\n", address, text);
+	}
+	to[used] = '\0';
+}
