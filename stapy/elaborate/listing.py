@@ -97,8 +97,7 @@ def _locals(raw: LoweredProbe, types: TypeTable) -> list[tuple[str, str]]:
         if isinstance(item, p.AssignOp) and isinstance(item.target, p.LocalRef):
             name = item.target.name
             if not name.startswith("__"):
-                kind = types.find(item.target.type)
-                found.setdefault(name, "unknown" if kind.startswith("?") else kind)
+                found.setdefault(name, str(types.find(item.target.type)))
     return list(found.items())
 
 

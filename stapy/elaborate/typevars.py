@@ -1,34 +1,32 @@
-"""Type variables: names such as ``?7`` that stand for a type until inference has found it.
+"""Type variables: what inference has found out about each `OpenType`.
 
-A union-find over names.  The concrete names are those of ``ir/program.py``
-("long", "string", "stats", "void"); the first place that gave a variable its
-type is kept, so that a conflict can show both places.
+A union-find over types.  The first place that gave a variable its type is kept,
+so that a conflict can show both places.
 """
 
 from __future__ import annotations
 
 from stapy.diagnostics import NOWHERE, Span
+from stapy.ir.program import OpenType, Type
 
 
-def is_open(kind: str) -> bool:
+def is_open(kind: Type) -> bool:
     """True for a type variable."""
-    return kind.startswith("?")
+    return isinstance(kind, OpenType)
 
 
 class TypeTable:
     """All type variables of one program."""
 
     def __init__(self) -> None:
-        self._parent: dict[str, str] = {}
-        self._known: dict[str, tuple[str, Span]] = {}  # by root: type and where it came from
-        self._count = 0
+        self._parent: dict[Type, Type] = {}
+        self._known: dict[Type, tuple[Type, Span]] = {}  # by root: type and where it came from
 
-    def new(self) -> str:
+    def new(self) -> Type:
         """A fresh type variable."""
-        self._count += 1
-        return f"?{self._count}"
+        return OpenType()
 
-    def _root(self, kind: str) -> str:
+    def _root(self, kind: Type) -> Type:
         root = kind
         while root in self._parent:
             root = self._parent[root]
@@ -36,7 +34,7 @@ class TypeTable:
             self._parent[kind], kind = root, self._parent[kind]
         return root
 
-    def find(self, kind: str) -> str:
+    def find(self, kind: Type) -> Type:
         """What is known of ``kind``: a concrete type, or the variable that stands for its group."""
         if not is_open(kind):
             return kind
@@ -44,12 +42,17 @@ class TypeTable:
         known = self._known.get(root)
         return known[0] if known is not None else root
 
-    def origin(self, kind: str) -> Span:
+    def settled(self, kind: Type, otherwise: Type) -> Type:
+        """What ``kind`` was found to be, or ``otherwise`` when nothing told."""
+        found = self.find(kind)
+        return otherwise if is_open(found) else found
+
+    def origin(self, kind: Type) -> Span:
         """The place that gave the group of ``kind`` its type."""
         known = self._known.get(self._root(kind)) if is_open(kind) else None
         return known[1] if known is not None else NOWHERE
 
-    def unify(self, a: str, b: str, span: Span) -> bool:
+    def unify(self, a: Type, b: Type, span: Span) -> bool:
         """Make two types one; False when both are concrete and differ."""
         first, second = self.find(a), self.find(b)
         if first == second:
@@ -65,7 +68,7 @@ class TypeTable:
             return True
         return False
 
-    def _place(self, kind: str, span: Span) -> Span:
+    def _place(self, kind: Type, span: Span) -> Span:
         """Where a type comes from: the first place that said so, else this one."""
         origin = self.origin(kind)
         return origin if origin != NOWHERE else span

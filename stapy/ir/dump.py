@@ -33,8 +33,8 @@ def dump_program(program: p.Program, bodies: bool = False) -> str:
     return "".join(line + "\n" for line in lines)
 
 
-def _kind(kind: str) -> str:
-    return "unknown" if kind == p.VOID else kind
+def _result(kind: p.Type) -> str:
+    return "unknown" if kind == p.VOID else str(kind)
 
 
 def _global(var: p.Global, whole: bool) -> str:
@@ -45,7 +45,7 @@ def _global(var: p.Global, whole: bool) -> str:
         text += f"[{var.size}]"
     text += f":{var.type}"
     if var.keys:
-        text += f" [{', '.join(var.keys)}]"
+        text += f" [{', '.join(map(str, var.keys))}]"
     if var.init is not None and whole:
         text += f" = {quote(var.init) if isinstance(var.init, str) else var.init}"
     return text
@@ -53,7 +53,7 @@ def _global(var: p.Global, whole: bool) -> str:
 
 def _function(function: p.Function, bodies: bool) -> list[str]:
     params = ", ".join(f"{v.name}:{v.type}" for v in function.params)
-    lines = [f"{function.name}:{_kind(function.type)} ({params})"]
+    lines = [f"{function.name}:{_result(function.type)} ({params})"]
     if function.locals:
         lines.append(INDENT + "# locals")
         lines += [f"{INDENT}{v.name}:{v.type}" for v in function.locals]

@@ -1,7 +1,7 @@
 """The context variables at one probe site, as the families describe them.
 
 Plain data: a family says where each value is (an expression of
-``program.py``) and which C type it has; ``targets.py`` does the rest.
+`program`) and which C type it has; ``targets.py`` does the rest.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def _names(program: p.Program) -> Iterator[str]:
         if var.type not in (*_VALUES, p.STATS):
             yield f"{var.c_name}: a global of type {var.type}"
         if any(kind not in _VALUES for kind in var.keys):
-            yield f"{var.c_name}: keys of types {', '.join(var.keys)}"
+            yield f"{var.c_name}: keys of types {_listed(var.keys)}"
 
 
 class _Look:
@@ -118,10 +118,10 @@ class _Look:
                 yield f"{where}: {variable.name} is of type {variable.type}"
 
     def _body(
-        self, where: str, body: p.Stmt, known: dict[str, str], *, in_function: bool
+        self, where: str, body: p.Stmt, known: dict[str, p.Type], *, in_function: bool
     ) -> Iterator[str]:
         for node in walk(body):
-            if type(node).__module__ != p.__name__:
+            if not type(node).__module__.startswith(p.__name__):
                 yield f"{where}: {type(node).__name__} is no part of a typed program"
             elif isinstance(node, p.Expr):
                 yield from (f"{where}: {what}" for what in self._expression(node, known))
@@ -134,7 +134,7 @@ class _Look:
                 yield from (f"{where}: {what}" for what in self._loop(node, known))
         yield from _jumps(where, body, False)
 
-    def _loop(self, node: p.Foreach | p.ForeachBucket, known: dict[str, str]) -> Iterator[str]:
+    def _loop(self, node: p.Foreach | p.ForeachBucket, known: dict[str, p.Type]) -> Iterator[str]:
         own = node.keys if isinstance(node, p.Foreach) else [node.bucket]
         for variable in (*own, *([node.value] if node.value is not None else [])):
             if variable.name not in known:
@@ -148,7 +148,7 @@ class _Look:
         if id(var) not in self._globals:
             yield f"{var.c_name} is not among the program's globals"
 
-    def _expression(self, node: p.Expr, known: dict[str, str]) -> Iterator[str]:
+    def _expression(self, node: p.Expr, known: dict[str, p.Type]) -> Iterator[str]:
         if node.type not in _EXPRESSIONS:
             yield f"{type(node).__name__} of type {node.type}"
         if isinstance(node, p.LocalRef):
@@ -180,7 +180,7 @@ class _Look:
         given = [arg.type for arg in node.args]
         wanted = [param.type for param in function.params]
         if given != wanted:
-            yield f"{function.c_name}({', '.join(wanted)}) is called with ({', '.join(given)})"
+            yield f"{function.c_name}({_listed(wanted)}) is called with ({_listed(given)})"
 
     # --- locks -------------------------------------------------------------------
 
@@ -260,7 +260,7 @@ class _Look:
             if probe.condition is not None and id(probe.condition) not in conditions:
                 yield f"{where}: its condition is not among the program's"
             if any(kind not in _VALUES for kind in probe.slots):
-                yield f"{where}: saves {', '.join(probe.slots)}"
+                yield f"{where}: saves {_listed(probe.slots)}"
             yield from self._slots(where, probe)
 
     @staticmethod
@@ -315,17 +315,21 @@ def _jumps(where: str, node: p.Node, in_loop: bool) -> Iterator[str]:
 
 
 def _keys(var: p.Global, keys: Iterable[p.Expr | None]) -> Iterator[str]:
-    kinds = [key.type if key is not None else "*" for key in keys]
+    kinds = [key.type if key is not None else None for key in keys]
     if len(kinds) != len(var.keys) or any(
-        kind not in ("*", wanted) for kind, wanted in zip(kinds, var.keys)
+        kind not in (None, wanted) for kind, wanted in zip(kinds, var.keys)
     ):
-        yield f"{var.c_name}[{', '.join(var.keys)}] is asked for [{', '.join(kinds)}]"
+        yield f"{var.c_name}[{_listed(var.keys)}] is asked for [{_listed(kinds)}]"
+
+
+def _listed(kinds: Iterable[p.Type | None]) -> str:
+    return ", ".join("*" if kind is None else str(kind) for kind in kinds)
 
 
 def _operands(node: p.BinaryOp) -> Iterator[str]:
     """Both sides are of one type: strings to join or compare, else numbers."""
     kinds = {node.left.type, node.right.type}
-    allowed: set[str] = {p.LONG}
+    allowed = {p.LONG}
     if node.op == ".":
         allowed = {p.STRING}
     elif node.op in ("<", ">", "<=", ">=", "==", "!="):

@@ -74,7 +74,7 @@ def make_source(
         files=_files(program),
         objects=_objects(program, options),
         globals={
-            var.name: var.type
+            var.name: str(var.type)
             for var in program.globals
             if var.settable and not var.keys and var.type != p.STATS
         },

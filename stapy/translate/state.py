@@ -51,7 +51,7 @@ class Unit:
         self.module_symbols: dict[str, int] = {}
         self.entrances: dict[tuple[str, str | None, int], int] = {}
         self.regexes: dict[str, tuple[str, Automaton]] = {}
-        self.slot_types: dict[tuple[str, ...], str] = {}
+        self.slot_types: dict[tuple[p.Type, ...], str] = {}
         self.failures = Failures(program, self._watches_actions)
         # Only scripts with -g have C that was not written for this translator.
         self.words_of_c = words_of(program) if options.guru else frozenset()
@@ -126,7 +126,7 @@ class Unit:
         """The C that judges conditions again."""
         return [f"stapy_judge(c, &{self.condition(one)});" for one in conditions]
 
-    def slots(self, types: list[str]) -> str:
+    def slots(self, types: list[p.Type]) -> str:
         """Name of the struct for saved entry values of some types."""
         key = tuple(types)
         if key not in self.slot_types:

@@ -262,7 +262,7 @@ def test_entry_slots_that_nobody_reads_are_dropped() -> None:
         " { unused = @entry($file); println(@entry($count)) }"
     )
     probe = made.probes[0]
-    assert probe.slots == ["long"]
+    assert probe.slots == [p.LONG]
     assert probe.entry is not None
 
 
@@ -300,13 +300,13 @@ def test_library_code_does_not_see_the_users_globals() -> None:
     made = program("global name = 7, fd probe syscall.read { println(name); fd = 1 }")
     assert [x.name for x in made.globals] == ["name", "fd"]
     # The alias's own `name` is another variable, and as nobody reads it, it is gone.
-    assert made.globals[0].type == "long"
+    assert made.globals[0].type == p.LONG
     assert made.handlers[0].locals == []
 
 
 def test_a_user_global_may_have_the_name_of_a_library_one() -> None:
     made = program('global shared probe begin { shared = "a"; share(2); println(shared) }')
-    assert sorted((x.name, x.type) for x in made.globals) == [
+    assert sorted((x.name, str(x.type)) for x in made.globals) == [
         ("shared", "long"),
         ("shared", "string"),
     ]

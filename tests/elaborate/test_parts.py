@@ -84,13 +84,13 @@ def test_type_variables_join() -> None:
     [
         ("", [], []),
         ("plain", ["text"], []),
-        ("%d", ["d"], ["long"]),
+        ("%d", ["d"], [p.LONG]),
         ("100%%", ["text"], []),
-        ("%s: %-5d\n", ["s", "text", "d", "text"], ["string", "long"]),
-        ("%*.*s", ["s"], ["long", "long", "string"]),
-        ("%4b%b", ["b", "b"], ["long", "long"]),
-        ("%llu", ["u"], ["long"]),
-        ("%#p %m %M %c", ["p", "text", "m", "text", "M", "text", "c"], ["long"] * 4),
+        ("%s: %-5d\n", ["s", "text", "d", "text"], [p.STRING, p.LONG]),
+        ("%*.*s", ["s"], [p.LONG, p.LONG, p.STRING]),
+        ("%4b%b", ["b", "b"], [p.LONG, p.LONG]),
+        ("%llu", ["u"], [p.LONG]),
+        ("%#p %m %M %c", ["p", "text", "m", "text", "M", "text", "c"], [p.LONG] * 4),
     ],
 )
 def test_formats(text: str, kinds: list[str], arguments: list[str]) -> None:

@@ -61,7 +61,7 @@ def returning(program: Program) -> p.DerivedProbe:
     return next(probe for probe in program.probes if probe.slots)
 
 
-def set_type(kind: type, to: str) -> Callable[[Program], None]:
+def set_type(kind: type, to: p.Type) -> Callable[[Program], None]:
     def change(program: Program) -> None:
         find(program, kind).type = to
 
@@ -192,7 +192,10 @@ BROKEN: list[tuple[Callable[[Program], None], str]] = [
     (no_overload, "falls through to a function that is not in the program"),
     (other_overload, "falls through to a function of other parameters"),
     (twice_declared, "two variables of one name"),
-    (set_on(lambda x: function(x, "twice").params[0], "type", "?1"), "x is of type ?1"),
+    (
+        set_on(lambda x: function(x, "twice").params[0], "type", p.OpenType()),
+        "x is of type unknown",
+    ),
     (unused_handler, "h_more: a handler of no probe"),
     (foreign, "Pending is no part of a typed program"),
     (leave, "return in a handler"),
@@ -201,7 +204,7 @@ BROKEN: list[tuple[Callable[[Program], None], str]] = [
     (set_on(lambda x: find(x, p.Foreach), "value", p.Variable("other", p.LONG)), "the loop's"),
     (set_on(lambda x: find(x, p.Foreach), "keys", []), "a loop of 0 keys"),
     (drop("globals"), "is not among the program's globals"),
-    (set_type(p.CallOp, "?3"), "CallOp of type ?3"),
+    (set_type(p.CallOp, p.OpenType()), "CallOp of type unknown"),
     (undeclare, "x is not declared"),
     (set_on(lambda x: find(x, p.ElementRef), "keys", []), "is asked for []"),
     (string_sum, "'+' of string and"),

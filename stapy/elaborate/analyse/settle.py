@@ -140,11 +140,11 @@ class _Settling:
     def _settle(self) -> None:
         for body, _ in self._bodies():
             self._inference.settle(body)
-        find = self._lowered.types.find
+        types = self._lowered.types
         for raw in self._probes:
             self._inference.settle_variables(raw.locals.values())
             if raw.slots is not None:
-                raw.slots.types = [find(kind) for kind in raw.slots.types]
+                raw.slots.types = [types.settled(kind, p.LONG) for kind in raw.slots.types]
                 self._inference.settle_variables(raw.slots.locals.values())
         for item in self._functions:
             function = item.function
@@ -152,13 +152,11 @@ class _Settling:
             own = {v.name for v in function.params}
             function.locals = [v for v in item.locals.values() if v.name not in own]
             self._inference.settle_variables(function.locals)
-            kind = find(function.type)
-            function.type = p.VOID if kind.startswith("?") else kind
+            function.type = types.settled(function.type, p.VOID)
         for info in self._lowered.symbols.infos.values():
             var = info.var
-            kind = find(var.type)
-            var.type = p.LONG if kind.startswith("?") else kind
-            var.keys = [p.LONG if find(k).startswith("?") else find(k) for k in var.keys]
+            var.type = types.settled(var.type, p.LONG)
+            var.keys = [types.settled(kind, p.LONG) for kind in var.keys]
         for raw in self._probes:
             raw.body = transform(raw.body, _fold)
         for item in self._functions:
@@ -196,7 +194,7 @@ class _Settling:
             derived.span,
         )
 
-    def _entry(self, raw: LoweredProbe) -> tuple[p.Stmt | None, list[str], list[p.Variable]]:
+    def _entry(self, raw: LoweredProbe) -> tuple[p.Stmt | None, list[p.Type], list[p.Variable]]:
         """The entry handler that fills the slots which the body still reads."""
         if raw.slots is None or not raw.slots.values:
             return None, [], []

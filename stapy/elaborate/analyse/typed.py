@@ -29,7 +29,7 @@ class TypedProbe(Record):
     condition: p.Expr | None
     entry: p.Stmt | None
     entry_locals: list[p.Variable]
-    slots: list[str]
+    slots: list[p.Type]
     span: Span
 
 

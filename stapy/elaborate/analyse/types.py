@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stapy.diagnostics import NOWHERE, Diagnostics, Label, Span
-from stapy.elaborate.lower.printing import AUTO, wants
+from stapy.elaborate.lower.printing import wants
 from stapy.elaborate.typevars import TypeTable, is_open
 from stapy.ir import program as p
 from stapy.ir.walk import walk
@@ -32,12 +32,12 @@ class Inference:
         # The C type of an expression, where somebody knows it.
         self.ctype: Callable[[p.Expr], CType | None] = lambda value: None
         self.function: p.Function | None = None
-        self._unresolved: set[str] = set()
+        self._unresolved: set[p.Type] = set()
         self._loops: list[p.Foreach] = []
 
     # --- equalities -----------------------------------------------------------
 
-    def expect(self, value: p.Expr, kind: str) -> None:
+    def expect(self, value: p.Expr, kind: p.Type) -> None:
         """The value must have this type."""
         found = self.types.find(value.type)
         if found == p.VOID:
@@ -48,7 +48,7 @@ class Inference:
                 settled = self.types.origin(kind)
                 self._mismatch(expected, found, value.span, settled, expected, value)
             else:
-                self._mismatch(expected, found, value.span, origin, "", value)
+                self._mismatch(expected, found, value.span, origin, found, value)
 
     def same(self, a: p.Expr, b: p.Expr, span: Span) -> None:
         """Both values must have one type; the second is the one to blame."""
@@ -97,16 +97,16 @@ class Inference:
 
     def _mismatch(
         self,
-        expected: str,
-        found: str,
+        expected: p.Type,
+        found: p.Type,
         span: Span,
         origin: Span,
-        origin_kind: str = "",
+        origin_kind: p.Type,
         value: p.Expr | None = None,
     ) -> None:
         labels = []
         if origin not in (NOWHERE, span):
-            text = f"type was first inferred here ({origin_kind or found})"
+            text = f"type was first inferred here ({origin_kind})"
             labels.append(Label(origin, text))
         self.diagnostics.error(
             "semantic error",
@@ -163,10 +163,8 @@ class Inference:
         """
         for item in walk(node):
             if isinstance(item, p.Expr):
-                kind = self.types.find(item.type)
-                if is_open(kind):
-                    kind = p.VOID if isinstance(item, p.CallOp) else p.LONG
-                item.type = kind
+                otherwise = p.VOID if isinstance(item, p.CallOp) else p.LONG
+                item.type = self.types.settled(item.type, otherwise)
         for item in walk(node):
             if isinstance(item, (p.PrintOp, p.PrettyPrint)):
                 _settle_pieces(item)
@@ -174,8 +172,7 @@ class Inference:
     def settle_variables(self, variables: Iterable[p.Variable]) -> None:
         """Write the types of local variables."""
         for variable in variables:
-            kind = self.types.find(variable.type)
-            variable.type = p.LONG if is_open(kind) else kind
+            variable.type = self.types.settled(variable.type, p.LONG)
 
     def unresolved(
         self,
@@ -233,7 +230,7 @@ class Inference:
         )
 
 
-def _convert_hint(expected: str, found: str) -> str:
+def _convert_hint(expected: p.Type, found: p.Type) -> str:
     if expected == p.LONG and found == p.STRING:
         return "strtol(text, 10) makes a number of a string"
     if expected == p.STRING and found == p.LONG:
@@ -247,7 +244,7 @@ def _settle_pieces(item: p.PrintOp | p.PrettyPrint) -> None:
     at = 0
     for piece in item.pieces:
         for kind in wants(piece):
-            if kind == AUTO:
+            if kind is None:
                 piece.kind = "s" if item.args[at].type == p.STRING else "d"
             at += 1
 
@@ -322,7 +319,7 @@ def _call(inf: Inference, node: p.CallOp) -> None:
 def _print(inf: Inference, node: p.PrintOp | p.PrettyPrint) -> None:
     wanted = [kind for piece in node.pieces for kind in wants(piece)]
     for kind, arg in zip(wanted, node.args):
-        if kind == AUTO:
+        if kind is None:
             inf.scalar(arg)
         else:
             inf.expect(arg, kind)

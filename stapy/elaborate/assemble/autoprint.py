@@ -13,7 +13,7 @@ def _text(text: str) -> p.FormatPiece:
     return p.FormatPiece("text", text)
 
 
-def _value(kind: str, pointer: bool = False) -> list[p.FormatPiece]:
+def _value(kind: p.Type, pointer: bool = False) -> list[p.FormatPiece]:
     """A value as SystemTap shows it: a number, a pointer in hexadecimal, a quoted string."""
     if kind == p.STRING:
         return [_text('"'), p.FormatPiece("s"), _text('"')]

@@ -20,7 +20,7 @@ class EntrySlots(Record):
     """What the entry side of a return probe saves: values, types, and their fingerprints."""
 
     values: list[p.Expr] = new(list)
-    types: list[str] = new(list)
+    types: list[p.Type] = new(list)
     keys: dict[Any, int] = new(dict)
     locals: dict[str, p.Variable] = new(dict)
 

@@ -97,7 +97,7 @@ class Context(ABC):
         )
         return Pending(span, self.types.new(), item, self.body.point, explain)
 
-    def local(self, name: str, kind: str = "") -> p.Variable:
+    def local(self, name: str, kind: p.Type | None = None) -> p.Variable:
         """The local variable of that name, made on first use."""
         found = self.body.locals.get(name)
         if found is None:
@@ -105,7 +105,7 @@ class Context(ABC):
             self.body.locals[name] = found
         return found
 
-    def hidden(self, hint: str, kind: str = "") -> p.Variable:
+    def hidden(self, hint: str, kind: p.Type | None = None) -> p.Variable:
         """A local variable that no script can name."""
         self.body.hidden += 1
         return self.local(f"__{hint}{self.body.hidden}", kind)

@@ -73,15 +73,15 @@ def _pad_pointer(piece: p.FormatPiece) -> None:
     piece.precision = digits if "-" in piece.flags else min(digits, 16)
 
 
-def wants(piece: p.FormatPiece) -> list[str]:
-    """Types of the arguments that a piece takes, in order."""
-    types = [p.LONG for part in (piece.width, piece.precision) if part == "*"]
+def wants(piece: p.FormatPiece) -> list[p.Type | None]:
+    """Types of the arguments that a piece takes, in order; None for one that plain print finds."""
+    types: list[p.Type | None] = [p.LONG for part in (piece.width, piece.precision) if part == "*"]
     if piece.kind == "text":
         return types
     if piece.kind == "hist":
         return [*types, p.HISTOGRAM]
     if piece.kind == AUTO:
-        return [*types, AUTO]
+        return [*types, None]
     return [*types, p.STRING if piece.kind == "s" else p.LONG]
 
 
@@ -136,7 +136,7 @@ def _char(low: Context, node: n.Print) -> p.Expr:
     return p.PrintOp(node.span, p.VOID, [p.FormatPiece("c")], args)
 
 
-def _formatted(low: Context, node: n.Print, args: list[p.Expr], kind: str) -> p.Expr:
+def _formatted(low: Context, node: n.Print, args: list[p.Expr], kind: p.Type) -> p.Expr:
     format_ = node.format
     if format_ is None:
         return low.error("E0258", f"{node.name} needs a format string", node.span)

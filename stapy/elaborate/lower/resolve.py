@@ -261,7 +261,7 @@ class Resolver:
         return function
 
     def _overloads_differ(
-        self, first: p.Function, later: p.Function, mine: str, other: str
+        self, first: p.Function, later: p.Function, mine: p.Type, other: p.Type
     ) -> None:
         """One call goes from overload to overload, so all must have the same types."""
         expected, found = self.types.find(mine), self.types.find(other)
@@ -328,12 +328,12 @@ class Resolver:
         decl = source.decl
         c_name = self.names.unique("f_", decl.name)
         # Without a type in the end the function is void.
-        kind = decl.type or self.types.new()
+        kind = p.WRITTEN[decl.type] if decl.type else self.types.new()
         params = []
         for param in decl.params:
             open_kind = self.types.new()
             if param.type:
-                self.types.unify(open_kind, param.type, param.span)
+                self.types.unify(open_kind, p.WRITTEN[param.type], param.span)
             params.append(p.Variable(param.name, open_kind))
         marks = syntax.markers(decl.code) if decl.code is not None else set()
         marks |= privilege.asserted(self.services, marks)

@@ -49,8 +49,7 @@ def stat_place(low: Context, node: n.Expr, arity_hint: str) -> p.Expr | None:
 
 def shown(low: Context, value: p.Expr) -> str:
     """The type of a value as far as it is known."""
-    kind = low.types.find(value.type)
-    return "unknown" if kind.startswith("?") else kind
+    return str(low.types.find(value.type))
 
 
 def insert(low: Context, node: n.Assign) -> p.Expr:

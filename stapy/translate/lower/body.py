@@ -26,7 +26,7 @@ class Local(Record):
     """A script variable: how C names it and whether it was used."""
 
     text: str
-    type: str
+    type: p.Type
     member: bool  # of the frame
     parameter: bool = False
     used: bool = False

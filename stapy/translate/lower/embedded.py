@@ -229,11 +229,10 @@ def _array_macros(unit: Unit, var: p.Global, writes: bool) -> list[tuple[str, st
         for word, kind in zip(words, var.keys)
     )
     keys = f"(union stapy_key []){{ {fields} }}"
-    kind = "string" if var.type == p.STRING else "long"
     macros = [
         (
             f"STAP_GLOBAL_GET_{var.name}({', '.join(words)})",
-            f"stapy_map_get_{kind}({name}, {keys})",
+            f"stapy_map_get_{var.type}({name}, {keys})",
         )
     ]
     if writes:
