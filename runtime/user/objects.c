@@ -13,9 +13,7 @@
 #define BUCKETS 256
 #define MAGIC 0x4f555453		/* "STUO" */
 #define VERSION 1
-#define ASKED 64
-#define ASK_AGAIN (HZ / 5)
-#define UNANSWERED 32
+#define OWNERS 64
 
 #define MEMORY 64			/* MiB of all tables, without -D STAPY_OBJECT_MEMORY */
 
@@ -29,25 +27,27 @@ struct head {
 
 static struct stapy_object *buckets[BUCKETS];
 static struct stapy_object *vdso;
-static u64 bytes_used;
+static u64 bytes_used, others_used;
+/* By owners of files other than root; those that come late share the last place. */
+static struct {
+	u32 owner;
+	u64 bytes;
+} shares[OWNERS];
 static DEFINE_MUTEX(taking);
 
-/* Objects that the consumer was asked for, and when; held until it fetches them. */
-static struct {
-	struct file *file;
-	u64 key;
-	unsigned long when;
-} asked[ASKED];
-static atomic_t unanswered = ATOMIC_INIT(0);
-
-static u64 key_of(dev_t device, unsigned long number)
+static u64 *share_of(u32 owner)
 {
-	return ((u64)device << 40 ^ number) * STAPY_MIX;
+	unsigned int i;
+
+	for (i = 0; i < OWNERS - 1 && shares[i].bytes && shares[i].owner != owner; i++)
+		;
+	shares[i].owner = owner;
+	return &shares[i].bytes;
 }
 
 static struct stapy_object **bucket_of(dev_t device, unsigned long number)
 {
-	return &buckets[key_of(device, number) >> 56];
+	return &buckets[stapy_object_key(device, number) >> 56];
 }
 
 static const struct stapy_object *object_of(const struct inode *inode)
@@ -59,82 +59,6 @@ static const struct stapy_object *object_of(const struct inode *inode)
 		    o->generation == inode->i_generation && o->bytes == i_size_read(inode))
 			return o;
 	return NULL;
-}
-
-/*
- * The process may have ended before the consumer looks, so the file is kept for it. Another one
- * at the same place has to wait until then: it asks when it is met again.
- */
-static void ask(struct file *file)
-{
-	const struct inode *inode = file_inode(file);
-	u64 key = key_of(inode->i_sb->s_dev, inode->i_ino) | 1;
-	unsigned int at = key >> 56 & (ASKED - 1);
-
-	/* A detached session may last for long: it is not to keep file systems busy. */
-	if (!stapy_files_attended())
-		return;
-	if (READ_ONCE(asked[at].key) == key &&
-	    time_before(jiffies, READ_ONCE(asked[at].when) + ASK_AGAIN))
-		return;
-	if (READ_ONCE(asked[at].key) != key || !READ_ONCE(asked[at].file)) {
-		if (READ_ONCE(asked[at].file) || atomic_read(&unanswered) >= UNANSWERED)
-			return;
-		get_file(file);
-		if (cmpxchg(&asked[at].file, NULL, file)) {
-			/* Never the last reference: it is mapped. */
-			fput(file);
-			return;
-		}
-		atomic_inc(&unanswered);
-		WRITE_ONCE(asked[at].key, key);
-	}
-	WRITE_ONCE(asked[at].when, jiffies);
-	stapy_control("object", "%u", at);
-}
-
-/*
- * What an overlay maps is a file of its own, which is not to be anybody's descriptor: the consumer
- * gets another one. Opening it so asks for no right: a file system of a user's own that lets nobody
- * else in would be asked all the same, and need not answer.
- */
-int stapy_object_fetch(unsigned int number)
-{
-	struct file *file, *opened;
-	int fd, r;
-
-	if (number >= ASKED)
-		return -EINVAL;
-	file = xchg(&asked[number].file, NULL);
-	if (!file)
-		return -ENOENT;
-	atomic_dec(&unanswered);
-	r = file_permission(file, MAY_READ | MAY_OPEN);
-	opened = r ? ERR_PTR(r) :
-		 dentry_open(&file->f_path, O_RDONLY | O_LARGEFILE, current_cred());
-	fput(file);
-	if (IS_ERR(opened))
-		return PTR_ERR(opened);
-	fd = get_unused_fd_flags(O_CLOEXEC);
-	if (fd < 0)
-		fput(opened);
-	else
-		fd_install(fd, opened);
-	return fd;
-}
-
-void stapy_objects_forget(void)
-{
-	struct file *file;
-	unsigned int i;
-
-	for (i = 0; i < ASKED; i++) {
-		file = xchg(&asked[i].file, NULL);
-		if (file) {
-			atomic_dec(&unanswered);
-			fput(file);
-		}
-	}
 }
 
 /* --- tables --- */
@@ -203,13 +127,35 @@ static void free_object(struct stapy_object *o)
 	kfree(o);
 }
 
+/*
+ * What is left of the memory has root's files first: those of another owner get a quarter, and those
+ * of all others together a half, or anybody could end the stacks of everybody's programs.
+ */
+static int has_room(u32 owner, size_t bytes)
+{
+	u64 all = (u64)(stapy_session.limits.object_memory ?: MEMORY) << 20;
+
+	if (bytes_used + bytes > all)
+		return -ENOSPC;
+	if (owner && (*share_of(owner) + bytes > all / 4 || others_used + bytes > all / 2))
+		return -EDQUOT;
+	return 0;
+}
+
+static void account(u32 owner, size_t bytes)
+{
+	bytes_used += bytes;
+	if (owner) {
+		*share_of(owner) += bytes;
+		others_used += bytes;
+	}
+}
+
 static struct stapy_object *new_object(const char *name, const char __user *from, size_t bytes)
 {
 	struct stapy_object *o;
 	int r = -ENOMEM;
 
-	if (bytes_used + bytes > (u64)(stapy_session.limits.object_memory ?: MEMORY) << 20)
-		return ERR_PTR(-ENOSPC);
 	o = kzalloc(sizeof(*o) + strlen(name) + 1, GFP_KERNEL);
 	if (!o)
 		return ERR_PTR(-ENOMEM);
@@ -251,22 +197,29 @@ static int publish(struct stapy_object *o, const struct inode *inode)
 /* fd: of the file, -1 for what the kernel maps into every process. */
 static int add(int fd, const char *name, const char __user *from, size_t bytes)
 {
-	struct file *file = fd < 0 ? NULL : fget(fd);
+	struct file *file = fd < 0 ? NULL : fget_raw(fd);
+	const struct inode *inode;
 	struct stapy_object *o;
+	u32 owner;
 	int r;
 
 	if (fd >= 0 && !file)
 		return -EBADF;
+	/* What processes map is the file with the pages, below an overlay. */
+	inode = file ? d_real_inode(file->f_path.dentry) : NULL;
+	owner = inode ? stapy_object_owner(inode) : 0;
 	mutex_lock(&taking);
-	o = new_object(name, from, bytes);
-	r = PTR_ERR_OR_ZERO(o);
+	r = has_room(owner, bytes);
 	if (!r) {
-		/* What processes map is the file with the pages, below an overlay. */
-		r = publish(o, file ? d_real_inode(file->f_path.dentry) : NULL);
+		o = new_object(name, from, bytes);
+		r = PTR_ERR_OR_ZERO(o);
+	}
+	if (!r) {
+		r = publish(o, inode);
 		if (r)
 			free_object(o);
 		else
-			bytes_used += bytes;
+			account(owner, bytes);
 	}
 	mutex_unlock(&taking);
 	if (file)
@@ -311,7 +264,8 @@ void stapy_objects_free(void)
 	}
 	free_object(vdso);
 	vdso = NULL;
-	bytes_used = 0;
+	bytes_used = others_used = 0;
+	memset(shares, 0, sizeof(shares));
 }
 
 /* --- lookups --- */
@@ -323,6 +277,14 @@ static bool is_vdso(const struct vm_area_struct *area)
 #else
 	return false;
 #endif
+}
+
+/* A terminal would obey what anybody has named a file. */
+static void make_printable(char *name)
+{
+	for (; *name; name++)
+		if ((u8)*name < ' ' || *name == 0x7f)
+			*name = '?';
 }
 
 bool stapy_user_range_find(unsigned long address, struct stapy_user_range *range)
@@ -351,9 +313,10 @@ bool stapy_user_range_find(unsigned long address, struct stapy_user_range *range
 						     sizeof(range->name) - 1))
 				range->name[0] = '\0';
 			range->name[sizeof(range->name) - 1] = '\0';
+			make_printable(range->name);
 			/* A device takes being opened for an order. */
 			if (range->is_code && S_ISREG(inode->i_mode))
-				ask(area->vm_file);
+				stapy_object_ask(area->vm_file);
 		}
 	} else if (range->is_code && is_vdso(area)) {
 		range->object = smp_load_acquire(&vdso);

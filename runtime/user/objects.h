@@ -10,6 +10,7 @@
 
 #include <linux/types.h>
 
+struct file;
 struct inode;
 
 enum stapy_frame_kind {
@@ -74,6 +75,12 @@ struct stapy_user_range {
 	bool is_file, is_code;
 	char name[40];			/* of the file without its folder, when nothing is known of it */
 };
+
+/* A file that was met and of which nothing is known: a message "object NUMBER OWNER". */
+void stapy_object_ask(struct file *file);
+/* Whom the memory for the table of a file is charged to. */
+u32 stapy_object_owner(const struct inode *inode);
+u64 stapy_object_key(dev_t device, unsigned long number);
 
 /* A table from the consumer, behind its line "object FD NAME"; in process context. */
 int stapy_object_take(const char __user *from, size_t bytes);

@@ -46,7 +46,10 @@ _TOGETHER = {
     "processes": ("probes/process.c",),
     "uprobes": ("probes/uprobe.c", "user/entries.c", "user/callers.c", "user/vectors.c"),
     "users": ("user/targets.c", "user/files.c"),
-    "user_stacks": ("user/look.c", "user/unwind.c", "user/names.c", "user/objects.c"),
+    "user_stacks": (
+        *("user/look.c", "user/unwind.c", "user/names.c"),
+        *("user/objects.c", "user/asking.c"),
+    ),
     "texts": ("text.c", "names.c", "symbols.c", "stack.c", "regex.c"),
 }
 

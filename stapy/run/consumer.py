@@ -12,7 +12,7 @@ import select
 import signal
 import time
 
-from . import beforehand, kernel, loading, objects, programs, refusals
+from . import beforehand, kernel, loading, programs, refusals
 from .control import Channel, folder_of
 from .daemon import in_background
 from .elf import ModuleFile
@@ -22,6 +22,7 @@ from .naming import Turn
 from .options import RunOptions
 from .output import Sink, make_sinks
 from .signals import Signals
+from .supply import Supplier
 from .target import Target, run_detached
 
 TYPE_CHECKING = False
@@ -51,7 +52,7 @@ class Session:
         self.detached = False
         self.failed = False
         self.armed: Optional[Callable[[], None]] = None  # called when the probes are armed
-        self.supplier: Optional[objects.Supplier] = None  # of tables for user stacks
+        self.supplier: Optional[Supplier] = None  # of tables for user stacks
         self._sinks = dict(zip(channel.outputs, sinks))
         self._buffers: Dict[int, bytearray] = {fd: bytearray(BLOCK) for fd in channel.outputs}
         self._reading = list(channel.outputs)
@@ -89,10 +90,14 @@ class Session:
     def loop(self) -> None:
         """Run until the session is over, or detached."""
         while not self._over():
-            if self._commands:
+            if self._commands and not self._awaits_tables():
                 self._tell(self._commands.pop(0))
             else:
                 self._step()
+
+    def _awaits_tables(self) -> bool:
+        """Whether the first hits would lack tables; who wants to stop does not wait for them."""
+        return bool(self.supplier and self.supplier.preparing) and not self._stopping
 
     def _tell(self, command: str) -> None:
         """Send a command, while a thread goes on with the loop.
@@ -141,6 +146,8 @@ class Session:
         for sink in self._sinks.values():
             # Without events wanted, poll still tells that the reader is gone.
             poll.register(sink.fd, select.POLLOUT if sink.busy else 0)
+        for fd in self.supplier.fds if self.supplier else ():
+            poll.register(fd, select.POLLIN)
         for fd, event in poll.poll(self._patience()):
             if fd == self.signals.wake:
                 self.signals.drain()
@@ -154,6 +161,8 @@ class Session:
             self.messages.error(text)
             self._stopped, self._reading = True, []
         self._refused.clear()
+        if self.supplier:
+            self.supplier.serve()
         self._obey_user()
         self._reap()
         if self._deadline is not None and time.monotonic() >= self._deadline:
@@ -169,9 +178,11 @@ class Session:
         return not any(sink.busy for sink in self._sinks.values())
 
     def _patience(self) -> Optional[int]:
+        look = self.supplier.patience if self.supplier else None
         if self._deadline is None:
-            return None
-        return max(0, int((self._deadline - time.monotonic()) * 1000)) + 1
+            return look
+        left = max(0, int((self._deadline - time.monotonic()) * 1000)) + 1
+        return left if look is None else min(left, look)
 
     def _move(self, fd: int) -> None:
         """Carry one block from the module to the user."""
@@ -399,9 +410,11 @@ def _converse(
             session.supplier = _supply(channel, manifest, options, messages)
             session.start(target.pid if target else options.target)
         else:
-            session.supplier = objects.Supplier(channel, {"names": True}, messages.warning)
+            session.supplier = Supplier(channel, {"names": True}, messages.warning)
         session.loop()
     finally:
+        if session and session.supplier:
+            session.supplier.end()
         with Turn():
             if not session or not session.detached:
                 channel.dismiss()
@@ -420,12 +433,12 @@ def _converse(
 
 def _supply(
     channel: Channel, manifest: Dict[str, Any], options: RunOptions, messages: Messages
-) -> Optional[objects.Supplier]:
-    """Send the tables that user stacks of the first hits need; None for scripts without."""
+) -> Optional[Supplier]:
+    """Begin with the tables that user stacks of the first hits need; None for scripts without."""
     wanted = manifest.get("objects")
     if not wanted:
         return None
-    supplier = objects.Supplier(channel, wanted, messages.warning)
+    supplier = Supplier(channel, wanted, messages.warning)
     supplier.begin(sorted(manifest.get("files") or {}), options.command or "", options.target)
     return supplier
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from .printable import shown
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     pass
@@ -45,7 +47,7 @@ class Messages:
     def note(self, text: str) -> None:
         """Something that only -v shows."""
         if self.verbose:
-            self.log(f"stapy-run: {text}")
+            self.log(f"stapy-run: {shown(text)}")
 
     def _print(self, kind: str, word: str, text: str) -> None:
         if self.json:
@@ -56,7 +58,8 @@ class Messages:
             word = f"\033[{color}m\033[K{word}:\033[m\033[K"
         else:
             word += ":"
-        _write(f"{word} {text}\n")
+        # Names of others' files and symbols, and what a script says of them, are in it.
+        _write(f"{word} {shown(text)}\n")
 
 
 def _write_json(severity: str, kind: str, text: str) -> None:

@@ -1,23 +1,26 @@
-"""Tables of programs and libraries for user stacks: which the module needs, made, kept, sent.
+"""Tables of programs and libraries for user stacks: which the module needs, made and kept.
 
 What a process maps is an object: the frames of its code and, for scripts that name addresses,
 its functions.  Tables are made here, on the machine where the programs are, and kept by build-id.
+The files may be anybody's: all this is done in a process of its own (`maker`).
 """
 
 from __future__ import annotations
 
-import errno
 import os
+import stat
 import struct
 
 from . import frames, usersymbols
-from .control import Channel
 from .target import words_of
 from .userfile import NoUserFile, UserFile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
+
+    # Takes a table: of which file (-1: of what the kernel maps), its name, the bytes.
+    Taker = Callable[[int, str, bytes], None]
 
 # magic, version, base, what makes an address of an offset, bytes of memory; then how many of each:
 # first rows, rows, rules, names, bytes of names.  runtime/user/objects.c has the same.
@@ -28,6 +31,7 @@ _LIBRARIES = (
     *("/lib", "/usr/lib"),
 )
 _MOST_OBJECTS = 512  # that are sent before the session begins
+NOTHING = _HEAD.pack(_MAGIC, _VERSION, *(0,) * 9)  # of a file of which nothing is known
 
 
 def table(file: UserFile, with_names: bool) -> bytes:
@@ -61,7 +65,7 @@ class Store:
         self.folder = f"{folder}/stapy/objects"
 
     def _path(self, ident: str, with_names: bool) -> str:
-        return f"{self.folder}/{ident}.{_VERSION}{'n' if with_names else 'f'}"
+        return f"{self.folder}/{ident}.{_VERSION}{'names' if with_names else ''}"
 
     def get(self, ident: str, with_names: bool) -> bytes:
         """A table, b"" when there is none."""
@@ -100,25 +104,22 @@ class Store:
                 pass
 
 
-class Supplier:
-    """Sends the tables that a session needs: those it may need at first, others when asked."""
+class Tables:
+    """Makes the tables that a session needs: those it may need at first, others when asked."""
 
     def __init__(
-        self, channel: Channel, wanted: Dict[str, Any], note: "Callable[[str], None]"
+        self, wanted: "Dict[str, Any]", take: Taker, begin_file: "Callable[[str], None]"
     ) -> None:
-        self._channel = channel
         self._names = bool(wanted.get("names"))
         self._wanted = wanted
-        self._note = note
+        self._take = take
+        self._begin_file = begin_file
         self._store = Store()
-        self._sent: Set[Tuple[int, ...]] = set()
-        self._full = False
+        self._made: Set[Tuple[int, ...]] = set()
 
-    # --- what is sent first ----------------------------------------------
-
-    def begin(self, files: "List[str]", command: str, pid: int) -> None:
-        """Send what the first hits will need: the script's programs, the target, with libraries."""
-        self._send_vdso()
+    def first(self, files: "List[str]", command: str, pid: int) -> None:
+        """Make what the first hits will need: the script's programs, the target, with libraries."""
+        self._make_vdso()
         roots = [(path, True) for path in files]
         closure_too = bool(self._wanted.get("closure"))
         roots += [(path, closure_too) for path in self._wanted.get("files", ())]
@@ -127,14 +128,15 @@ class Supplier:
             if program:
                 roots.append((program, True))
         for path, whole in roots:
+            self._begin_file(path)
             for name in closure(path) if whole else [os.path.realpath(path)]:
-                self._send_path(name, name)
+                self._make_path(name, name)
         programs = {os.path.realpath(path) for path, _ in roots}
         for one in _processes():
             if one == pid or _link(f"/proc/{one}/exe") in programs:
-                self._send_maps(one)
+                self._make_maps(one)
 
-    def _send_vdso(self) -> None:
+    def _make_vdso(self) -> None:
         """Our own is that of all 64-bit processes."""
         try:
             for start, end, name, _ in _maps("self"):
@@ -142,86 +144,63 @@ class Supplier:
                     with open("/proc/self/mem", "rb") as memory:
                         memory.seek(start)
                         data = memory.read(end - start)
-                    self._write(-1, "[vdso]", table(UserFile(data), self._names))
+                    self._take(-1, "[vdso]", table(UserFile(data), self._names))
         except (OSError, ValueError):
             pass
 
-    def _send_path(self, path: str, shown: str) -> bool:
-        if not os.path.isfile(path):  # opening a device may do something
-            return False
-        try:
-            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        except OSError:
-            return False
-        try:
-            return self._send(fd, shown)
-        finally:
-            os.close(fd)
-
-    def _send_maps(self, pid: int) -> None:
+    def _make_maps(self, pid: int) -> None:
         try:
             for start, end, name, _ in _maps(str(pid)):
-                if name.startswith("/") and len(self._sent) < _MOST_OBJECTS:
-                    self._send_path(f"/proc/{pid}/map_files/{start:x}-{end:x}", name)
+                if name.startswith("/") and len(self._made) < _MOST_OBJECTS:
+                    self._make_path(f"/proc/{pid}/map_files/{start:x}-{end:x}", name)
         except OSError:
             pass  # it has ended
 
-    # --- what is asked for -----------------------------------------------
-
-    def answer(self, text: str) -> None:
-        """Send what a process maps that the module does not know; it may have ended meanwhile."""
+    def _make_path(self, path: str, shown: str) -> None:
+        self._begin_file(shown)
         try:
-            fd = self._channel.fetch(int(text))
-        except (OSError, ValueError):
-            return  # it was asked for twice
-        try:
-            self._send(fd, _link(f"/proc/self/fd/{fd}"))
+            place = os.open(path, os.O_PATH | os.O_CLOEXEC)
         except OSError:
-            pass
+            return
+        try:
+            self.make(place, shown)
+        finally:
+            os.close(place)
+
+    def make(self, place: int, shown: str) -> None:
+        """Make the table of a file; ``place`` stands for it and is not open yet."""
+        status = os.fstat(place)
+        if not stat.S_ISREG(status.st_mode):  # opening a device may do something
+            return
+        key = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+        if key in self._made:
+            return
+        self._made.add(key)
+        try:
+            fd = os.open(f"/proc/self/fd/{place}", os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        except OSError:
+            return
+        try:
+            data = self._table_of(fd, status.st_uid)
         finally:
             os.close(fd)
+        self._take(place, shown, data)
 
-    # --- sending ---------------------------------------------------------
-
-    def _send(self, fd: int, shown: str) -> bool:
-        status = os.fstat(fd)
-        key = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
-        if key in self._sent or self._full:
-            return False
-        self._sent.add(key)
+    def _table_of(self, fd: int, owner: int) -> bytes:
+        data, ident = b"", ""
         try:
             file = UserFile.open(fd)
-        except (NoUserFile, OSError, ValueError):
-            return self._write(fd, shown, _HEAD.pack(_MAGIC, _VERSION, *(0,) * 9))
-        data = b""
-        ident = file.build_id()
-        try:
+            ident = file.build_id()
             if ident:
                 ident = f"{ident[:40]}-{file.digest()[:32]}"
                 data = self._store.get(ident, self._names)
             data = data or table(file, self._names)
-        except (ValueError, IndexError, struct.error, OverflowError, MemoryError):
-            data = data or _HEAD.pack(_MAGIC, _VERSION, *(0,) * 9)
-            ident = ""
+        except (OSError, ValueError, IndexError, struct.error, OverflowError, MemoryError):
+            return NOTHING
         # Others' files do not fill our disk.
-        if ident and status.st_uid in (0, os.geteuid()):
+        if ident and owner in (0, os.geteuid()):
             self._store.put(ident, self._names, data)
-        return self._write(fd, shown, data)
-
-    def _write(self, fd: int, shown: str, data: bytes) -> bool:
-        if self._full:
-            return False
-        name = os.fsencode(shown).replace(b"\n", b"?")
-        try:
-            self._channel.write(b"object %d %s\n" % (fd, name) + data)
-        except OSError as error:
-            if error.errno == errno.ENOSPC:
-                self._full = True
-                self._note(f"no room for the table of {shown}: -D STAPY_OBJECT_MEMORY=MIB")
-            else:
-                self._note(f"the table of {shown} was refused: {error.strerror}")
-            return False
-        return True
+        return data
 
 
 def _program(words: "List[str]") -> str:

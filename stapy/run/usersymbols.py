@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import struct
 
+from . import printable
 from .userfile import NoUserFile, UserFile, text_at
 
 TYPE_CHECKING = False
@@ -115,6 +116,6 @@ def packed(rows: "List[Tuple[int, int, bytes]]", base: int) -> "Tuple[int, bytes
     for place, size, name in rows:
         if 0 <= place - base < 1 << 32:
             numbers.extend((place - base, size, len(texts)))
-            texts += name + b"\0"
+            texts += printable.name(name)[:_LONGEST] + b"\0"
             count += 1
     return count, struct.pack(f"<{len(numbers)}I", *numbers), bytes(texts)

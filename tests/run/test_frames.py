@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from stapy.run import frames, objects, usersymbols
-from stapy.run.control import Channel
 from stapy.run.userfile import NoUserFile, UserFile
 from tests.debuginfo.user.sources import LIBRARY, PROGRAM, compiled, run
 
@@ -172,7 +171,7 @@ def test_tables_are_kept_by_build_id(tmp_path: Path, monkeypatch: pytest.MonkeyP
     (kept,) = (tmp_path / "cache/stapy/objects").glob(f"{ident}-*")
     kept.write_bytes(kept.read_bytes()[:-1] + b"\0")  # its sum is wrong: made again
     assert sent(path) == first
-    monkeypatch.setattr(objects.Supplier, "_send_vdso", lambda supplier: None)
+    monkeypatch.setattr(objects.Tables, "_make_vdso", lambda tables: None)
     monkeypatch.setattr(frames, "rows_of", lambda file: pytest.fail("it was kept"))
     assert sent(path) == first
     kept.chmod(0o666)  # anybody's
@@ -195,15 +194,13 @@ def test_others_files_do_not_fill_the_cache(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     path = compiled(tmp_path, PROGRAM, "-O2", "-Wl,--build-id")
-    channel = Recorder()
-    supplier = objects.Supplier(channel, {"names": True}, pytest.fail)
+    recorder = Recorder(names=True)
     owner = os.fstat
     monkeypatch.setattr(
         os, "fstat", lambda fd: os.stat_result([*owner(fd)[:4], 12345, *owner(fd)[5:]], {})
     )
-    monkeypatch.setattr(channel, "fetch", lambda number: os.open(path, os.O_RDONLY))
-    supplier.answer("7")
-    assert len(channel.commands) == 1
+    recorder.tables.make(os.open(path, os.O_PATH), "program")
+    assert len(recorder.taken) == 1
     assert not (tmp_path / "cache").exists()
 
 
@@ -327,56 +324,31 @@ def test_no_device_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert str(path) in names and "/dev/zero" not in names
 
 
-class Recorder(Channel):
+class Recorder:
     """Keeps what would be sent."""
 
-    def __init__(self) -> None:
-        super().__init__(-1, [])
-        self.commands: list[bytes] = []
-
-    def write(self, data: bytes) -> None:
-        self.commands.append(data)
-
-    def send(self, text: str) -> None:
-        self.commands.append(text.encode() + b"\n")
+    def __init__(self, names: bool = False) -> None:
+        self.taken: list[tuple[int, str, bytes]] = []
+        self.begun: list[str] = []
+        self.tables = objects.Tables(
+            {"names": names}, lambda *row: self.taken.append(row), self.begun.append
+        )
 
 
 def sent(path: Path) -> bytes:
     """The table that a session of this program is sent for it."""
-    channel = Recorder()
-    objects.Supplier(channel, {"names": True}, pytest.fail).begin([str(path)], "", 0)
-    ending = b" %s" % os.fsencode(path)
-    (found,) = [
-        c.partition(b"\n")[2] for c in channel.commands if c.split(b"\n")[0].endswith(ending)
-    ]
+    recorder = Recorder(names=True)
+    recorder.tables.first([str(path)], "", 0)
+    (found,) = [data for _, name, data in recorder.taken if name == str(path)]
     return found
 
 
 def test_first_hits_have_the_tables_of_all_that_is_linked(tmp_path: Path) -> None:
     """The program of the script, that of -c, their libraries and what the kernel maps."""
     path = compiled(tmp_path, PROGRAM, "-O2")
-    channel = Recorder()
-    supplier = objects.Supplier(channel, {"names": False}, pytest.fail)
-    supplier.begin([str(path)], "sort /etc/services", 0)
-    names = [os.fsdecode(c.split(b"\n")[0].split(b" ", 2)[2]) for c in channel.commands]
+    recorder = Recorder()
+    recorder.tables.first([str(path)], "sort /etc/services", 0)
+    names = [name for _, name, _ in recorder.taken]
     assert len(names) == len(set(names))
     bases = {Path(name).name for name in names}
     assert {"[vdso]", "program", "sort", "libc.so.6", "ld-linux-x86-64.so.2"} <= bases
-
-
-def test_what_is_asked_for_is_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the table of the file that the module kept for it, once."""
-    path = compiled(tmp_path, PROGRAM, "-O2")
-    channel = Recorder()
-    supplier = objects.Supplier(channel, {"names": False}, pytest.fail)
-    monkeypatch.setattr(channel, "fetch", lambda number: os.open(path, os.O_RDONLY))
-    supplier.answer("7")
-    supplier.answer("7")
-    assert [c.split(b"\n")[0].split(b" ")[2] for c in channel.commands] == [os.fsencode(path)]
-
-    def gone(number: int) -> int:
-        raise FileNotFoundError
-
-    monkeypatch.setattr(channel, "fetch", gone)
-    supplier.answer("8")
-    assert len(channel.commands) == 1

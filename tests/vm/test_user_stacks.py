@@ -9,22 +9,11 @@ from pathlib import Path
 import pytest
 
 from stapy.run import objects
-from stapy.run.control import Channel
 from stapy.vm.machine import Machine
 from tests.debuginfo.user.sources import built, compiled, run
 from tests.vm.safety.support import make, shell
 
 pytestmark = [pytest.mark.build, pytest.mark.vm]
-
-
-class _Nobody(Channel):
-    """Whom tables are sent to so that they are kept."""
-
-    def __init__(self) -> None:
-        super().__init__(-1, [])
-
-    def write(self, data: bytes) -> None:
-        pass
 
 
 def kept_tables(folder: Path, *programs: Path, names: bool = True) -> str:
@@ -34,7 +23,8 @@ def kept_tables(folder: Path, *programs: Path, names: bool = True) -> str:
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder))
-        objects.Supplier(_Nobody(), {"names": names}, print).begin(list(map(str, programs)), "", 0)
+        tables = objects.Tables({"names": names}, lambda *_: None, lambda _: None)
+        tables.first(list(map(str, programs)), "", 0)
     return f"env XDG_CACHE_HOME={folder}"
 
 

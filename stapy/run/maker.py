@@ -1,0 +1,231 @@
+"""A process that makes tables of files, which may be anybody's, and can be lost.
+
+A file may be made to cost its reader hours, and a file system of a user's own, or one whose server
+is gone, need not answer at all: whoever waits for it cannot even be killed.  So this process has
+nothing that a session needs, no file of the module above all, and nobody waits for it.
+"""
+
+from __future__ import annotations
+
+import _socket
+import array
+import os
+import signal
+import struct
+import time
+
+from . import objects
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Dict, List, NamedTuple, Optional
+
+    First = Callable[[objects.Tables], None]
+
+    class Report(NamedTuple):
+        """What a maker says: the file that it begins, a table, or that it is done."""
+
+        kind: bytes
+        fd: int
+        name: str
+        data: bytes
+else:
+    from collections import namedtuple
+
+    Report = namedtuple("Report", "kind fd name data")
+
+BEGINS, TABLE, DONE = b"b", b"t", b"d"
+PROCESSOR = 60  # seconds that one file may take of it
+WAITING = 30  # seconds that reading one file may be waited for
+_LOOK = 0.5  # seconds between looks at whether it goes on
+_MEMORY = 1 << 30
+_FILE = 64 << 20  # bytes of a table that is kept
+_HEAD = struct.Struct("<cBHI")  # kind, a descriptor comes with it, bytes of the name, of the data
+_BLOCK = 1 << 18
+_MOST = 64 << 20  # bytes of a table
+_RIGHTS = _socket.CMSG_SPACE(4)
+
+
+class Maker:
+    """The consumer's end of such a process."""
+
+    def __init__(self, wanted: Dict[str, Any], first: "Optional[First]" = None) -> None:
+        self._socket, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
+        self.pid = os.fork()
+        if self.pid == 0:
+            try:
+                _serve(theirs, wanted, first)
+            finally:
+                os._exit(1)
+        theirs.close()
+        self._socket.setblocking(False)
+        self.fd = self._socket.fileno()
+        self.at = ""  # the file that it works at
+        self.busy = first is not None
+        self._parts = bytearray()
+        self._fds: List[int] = []
+        self._begin()
+
+    def _begin(self) -> None:
+        """Note that it begins a file."""
+        self._processor, self._waited, self._looked = 0, 0.0, time.monotonic()
+
+    def give(self, place: int, name: str) -> bool:
+        """Let it make the table of a file; False when it is no more."""
+        self.busy, self.at = True, name
+        self._begin()
+        try:
+            rights = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, array.array("i", [place]))]
+            self._socket.sendmsg([os.fsencode(name)[:4096] + b"\0"], rights)
+        except OSError:
+            return False
+        return True
+
+    def hear(self) -> "Optional[List[Report]]":
+        """What it says, as far as it is there; None when it is no more."""
+        try:
+            data, extra, _, _ = self._socket.recvmsg(_BLOCK, 8 * _RIGHTS, _socket.MSG_CMSG_CLOEXEC)
+        except BlockingIOError:
+            return []
+        except OSError:
+            return None
+        for level, kind, words in extra:
+            if level == _socket.SOL_SOCKET and kind == _socket.SCM_RIGHTS:
+                fds = array.array("i")
+                fds.frombytes(words[: len(words) // 4 * 4])
+                self._fds += fds
+        if not data:
+            return None
+        self._parts += data
+        found = []
+        while len(self._parts) >= _HEAD.size:
+            kind, with_fd, named, size = _HEAD.unpack_from(self._parts)
+            if size > _MOST:
+                return None
+            start = _HEAD.size + named
+            if len(self._parts) < start + size:
+                break
+            name = os.fsdecode(bytes(self._parts[_HEAD.size : start]))
+            body = bytes(self._parts[start : start + size])
+            del self._parts[: start + size]
+            found.append(Report(kind, self._fds.pop(0) if with_fd else -1, name, body))
+            if kind == BEGINS:
+                self.at = name
+                self._begin()
+            self.busy = kind != DONE
+        return found
+
+    def overdue(self) -> str:
+        """Why it is to be given up; "" while there is hope."""
+        now = time.monotonic()
+        passed = now - self._looked
+        if passed < _LOOK:
+            return ""
+        self._looked = now
+        try:
+            with open(f"/proc/{self.pid}/stat", "rb") as file:
+                fields = file.read().rpartition(b")")[2].split()
+        except OSError:
+            return ""  # it has ended: that is heard
+        ticks = int(fields[11]) + int(fields[12])
+        # Whoever could run, if only others let it, does not wait for a file.
+        if ticks == self._processor and fields[0] != b"R":
+            self._waited += passed
+        self._processor = ticks
+        return "it could not be read" if self._waited > WAITING else ""
+
+    def end(self) -> None:
+        """Kill it; it is gone when it is, which nobody waits for."""
+        self._socket.close()
+        for fd in self._fds:
+            os.close(fd)
+        self._fds = []
+        try:
+            os.kill(self.pid, signal.SIGKILL)
+        except OSError:
+            pass
+
+    def gone(self) -> bool:
+        """Whether nothing is left of it."""
+        try:
+            return os.waitpid(self.pid, os.WNOHANG)[0] == self.pid
+        except OSError:
+            return True
+
+
+def _serve(theirs: _socket.socket, wanted: Dict[str, Any], first: "Optional[First]") -> None:
+    """Make tables until nobody wants any more; in the child."""
+    _let_go(theirs.fileno())
+    limit = _limits()
+
+    def say(kind: bytes, name: str, fd: int = -1, data: bytes = b"") -> None:
+        label = os.fsencode(name)[:4096]
+        head = _HEAD.pack(kind, fd >= 0, len(label), len(data)) + label
+        rights = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, array.array("i", [fd]))]
+        theirs.sendmsg([head], rights if fd >= 0 else [])
+        theirs.sendall(data)
+
+    def begin_file(name: str) -> None:
+        limit()
+        say(BEGINS, name)
+
+    tables = objects.Tables(
+        wanted, lambda fd, name, data: say(TABLE, name, fd, data[:_MOST]), begin_file
+    )
+    try:
+        if first:
+            first(tables)
+            say(DONE, "")
+        while True:
+            name, extra, _, _ = theirs.recvmsg(_BLOCK, _RIGHTS)
+            if not name:
+                return
+            for _, _, words in extra:
+                place = struct.unpack("i", words[:4])[0]
+                limit()
+                try:
+                    tables.make(place, os.fsdecode(name[:-1]))
+                except OSError:
+                    pass
+                os.close(place)
+            say(DONE, "")
+    except OSError:
+        pass  # nobody listens
+
+
+def _let_go(kept: int) -> None:
+    """Have no file but one, and no part in what the terminal says."""
+    signal.set_wakeup_fd(-1)
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM, signal.SIGUSR2):
+        signal.signal(number, signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    null = os.open("/dev/null", os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(null, fd)
+    for word in os.listdir("/proc/self/fd"):
+        if int(word) > 2 and int(word) != kept:
+            try:
+                os.close(int(word))
+            except OSError:
+                pass
+    try:
+        with open("/proc/self/comm", "w") as file:
+            file.write("stapy-tables")
+    except OSError:
+        pass
+
+
+def _limits() -> "Callable[[], None]":
+    """Bound what a file can take of the machine; what gives the next one its time."""
+    import resource
+
+    def bound(which: int, value: int) -> None:
+        _, most = resource.getrlimit(which)
+        value = value if most < 0 else min(value, most)
+        resource.setrlimit(which, (value, most))
+
+    bound(resource.RLIMIT_AS, _MEMORY)
+    bound(resource.RLIMIT_FSIZE, _FILE)
+    bound(resource.RLIMIT_CORE, 0)
+    return lambda: bound(resource.RLIMIT_CPU, int(sum(os.times()[:2])) + 1 + PROCESSOR)
