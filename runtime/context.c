@@ -235,7 +235,7 @@ void stapy_settle(struct stapy_context *c)
 		stapy_ring_commit(c);
 	stapy_caught(c);
 	c->regex = NULL;
-	if (c->timed)
+	if (c->timed && !c->missed)
 		record_cycles(c->probe, get_cycles() - c->entered);
 	/* The overload rule is not for probes in process context. */
 	if (c->interruptible)

@@ -26,6 +26,9 @@ struct stapy_context {
 	union {
 		struct {
 			bool is_return;
+			bool repeatable;	/* may be run once more: user/missing.h */
+			bool changed;		/* something that another run would do again */
+			bool missed;		/* to be run once more */
 			union {
 				struct {
 					bool interruptible;	/* begin, end, …: process context */
@@ -55,6 +58,8 @@ struct stapy_context {
 	void *regex;			/* captures of the last match, for matched() */
 	unsigned long irq_flags;	/* with interrupts masked: what they were */
 	bool masked;
+	unsigned long missing;		/* memory of the program, of the last hit that missed some */
+	size_t missing_bytes;
 	unsigned long stack_low;	/* the last stack of this CPU, not of a task, that was looked at: */
 	unsigned long stack_bytes;	/* these stay where they are */
 	char error_text[STAPY_ERROR_BYTES];

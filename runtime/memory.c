@@ -91,6 +91,17 @@ void stapy_fault_address(struct stapy_context *c, unsigned long address)
 	fault(c, "read", address, NULL);
 }
 
+bool stapy_missed(struct stapy_context *c, unsigned long address, size_t bytes)
+{
+	if (!c->repeatable || c->changed || c->out.at || c->error || forbidden_user())
+		return false;
+	c->missed = true;
+	c->missing = address;
+	c->missing_bytes = bytes;
+	stapy_abort(c);
+	return true;
+}
+
 /* With --skip-badvars it is 0. */
 static bool unread(struct stapy_context *c, void *to, unsigned long address, size_t size,
 		   const char *place)
@@ -113,13 +124,19 @@ int stapy_peek_any(void *to, unsigned long address, size_t size)
 bool stapy_read_kernel(struct stapy_context *c, void *to, unsigned long address, size_t size,
 		       const char *place)
 {
-	return likely(!stapy_peek_any(to, address, size)) || unread(c, to, address, size, place);
+	if (likely(!stapy_peek_any(to, address, size)))
+		return true;
+	if (address < TASK_SIZE_MAX && stapy_missed(c, address, size))
+		return false;
+	return unread(c, to, address, size, place);
 }
 
 bool stapy_read_user(struct stapy_context *c, void *to, unsigned long address, size_t size,
 		     const char *place)
 {
-	return likely(!stapy_peek_user(to, address, size)) || unread(c, to, address, size, place);
+	if (likely(!stapy_peek_user(to, address, size)))
+		return true;
+	return !stapy_missed(c, address, size) && unread(c, to, address, size, place);
 }
 
 bool stapy_write_kernel(struct stapy_context *c, unsigned long address, const void *from,

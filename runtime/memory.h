@@ -15,6 +15,13 @@ bool stapy_read_user(struct stapy_context *c, void *to, unsigned long address, s
 bool stapy_write_kernel(struct stapy_context *c, unsigned long address, const void *from, size_t size, const char *place);
 bool stapy_write_user(struct stapy_context *c, unsigned long address, const void *from, size_t size, const char *place);
 
+/*
+ * Memory of the program was not there. True: it will be, and the hit is run once more, so leave
+ * it at once. It is over where it is known that something was changed or printed already, that
+ * nobody can wait, or that it was waited for in vain.
+ */
+bool stapy_missed(struct stapy_context *c, unsigned long address, size_t bytes);
+
 /* The same without an error message, for code with its own: 0 or -EFAULT. */
 int stapy_peek_kernel(void *to, unsigned long address, size_t size);
 int stapy_peek_user(void *to, unsigned long address, size_t size);

@@ -13,6 +13,7 @@
 #include "../user/callers.h"
 #include "../user/entries.h"
 #include "../user/files.h"
+#include "../user/missing.h"
 #include "../user/targets.h"
 
 #define EVERYBODY (-1)
@@ -52,7 +53,8 @@ static __always_inline bool is_called(const struct stapy_uprobe_row *row, struct
 }
 
 static __always_inline struct stapy_context *enter(const struct stapy_uprobe_row *row,
-						   struct pt_regs *regs, unsigned long address)
+						   struct pt_regs *regs, unsigned long address,
+						   unsigned int tries)
 {
 	struct stapy_context *c;
 
@@ -62,28 +64,44 @@ static __always_inline struct stapy_context *enter(const struct stapy_uprobe_row
 		return NULL;
 	c->user_regs = regs;
 	c->address = address;
+	c->repeatable = tries;
 	return c;
 }
 
 /* The call of a function whose return is probed: what the script wants of its entry is kept. */
 static void keep(const struct stapy_uprobe_row *row, struct pt_regs *regs)
 {
+	unsigned int tries = STAPY_MISSING_TRIES;
 	struct stapy_kept *kept;
 	struct stapy_context *c;
 
-	c = is_called(row, regs, instruction_pointer(regs), false) ?
-	    enter(row, regs, instruction_pointer(regs)) : NULL;
-	if (!c) {
-		stapy_kept_drop(row, user_stack_pointer(regs));
-		return;
-	}
-	kept = stapy_keep_entry(row, user_stack_pointer(regs));
-	if (kept) {
-		c->slots = kept->values;
-		stapy_hit_run(c, row->site.probe->entry);
-		stapy_kept_done(kept, !c->error);
-	}
-	stapy_hit_leave(c);
+	do {
+		c = is_called(row, regs, instruction_pointer(regs), false) ?
+		    enter(row, regs, instruction_pointer(regs), tries) : NULL;
+		if (!c) {
+			stapy_kept_drop(row, user_stack_pointer(regs));
+			return;
+		}
+		kept = stapy_keep_entry(row, user_stack_pointer(regs));
+		if (kept) {
+			c->slots = kept->values;
+			stapy_hit_run(c, row->site.probe->entry);
+			stapy_kept_done(kept, !c->error);
+		}
+	} while (stapy_missing_leave(c, &tries));
+}
+
+static __always_inline void hit_entry(const struct stapy_uprobe_row *row, struct pt_regs *regs)
+{
+	unsigned int tries = STAPY_MISSING_TRIES;
+	struct stapy_context *c;
+
+	do {
+		c = enter(row, regs, instruction_pointer(regs), tries);
+		if (!c)
+			return;
+		stapy_hit_run(c, row->site.probe->handler);
+	} while (stapy_missing_leave(c, &tries));
 }
 
 /* A place where nobody is meant is taken out of the address space, unless others use that. */
@@ -94,7 +112,6 @@ STAPY_ON_UPROBE(on_entry, consumer, regs)
 	const struct place *place = container_of(consumer, struct place, uprobe.consumer);
 	const struct stapy_uprobe_row *row;
 	bool meant = place->everybody;
-	struct stapy_context *c;
 
 	if (stapy_is_hidden())
 		return 0;
@@ -104,11 +121,7 @@ STAPY_ON_UPROBE(on_entry, consumer, regs)
 		meant = true;
 		if (!is_called(row, regs, instruction_pointer(regs), false))
 			continue;
-		c = enter(row, regs, instruction_pointer(regs));
-		if (!c)
-			continue;
-		stapy_hit_run(c, row->site.probe->handler);
-		stapy_hit_leave(c);
+		hit_entry(row, regs);
 	}
 	for (row = place->returns; row; row = row->same) {
 		if (meant && !row->slot_bytes)
@@ -127,26 +140,30 @@ static __always_inline void hit_return(const struct stapy_uprobe_row *row, unsig
 {
 	/* The return address, which the call has popped, was at the entry's stack pointer. */
 	unsigned long frame = user_stack_pointer(regs) - sizeof(long);
-	struct stapy_kept *kept = NULL;
+	unsigned int tries = STAPY_MISSING_TRIES;
+	struct stapy_kept *kept;
 	struct stapy_context *c;
 
-	c = is_called(row, regs, function, true) ? enter(row, regs, function) : NULL;
-	if (!c) {
+	do {
+		kept = NULL;
+		c = is_called(row, regs, function, true) ? enter(row, regs, function, tries) : NULL;
+		if (!c) {
+			if (row->slot_bytes)
+				stapy_kept_drop(row, frame);
+			return;
+		}
 		if (row->slot_bytes)
-			stapy_kept_drop(row, frame);
-		return;
-	}
-	if (row->slot_bytes)
-		kept = stapy_kept_entry(row, frame);
-	if (kept || !row->slot_bytes) {
-		c->is_return = true;
+			kept = stapy_kept_entry(row, frame);
+		if (kept || !row->slot_bytes) {
+			c->is_return = true;
+			if (kept)
+				c->slots = kept->values;
+			stapy_hit_run(c, row->site.probe->handler);
+		}
+		/* Another run needs it, too. */
 		if (kept)
-			c->slots = kept->values;
-		stapy_hit_run(c, row->site.probe->handler);
-	}
-	if (kept)
-		stapy_kept_done(kept, false);
-	stapy_hit_leave(c);
+			stapy_kept_done(kept, c->missed);
+	} while (stapy_missing_leave(c, &tries));
 }
 
 STAPY_ON_URETPROBE(on_return, consumer, function, regs)

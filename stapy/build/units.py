@@ -44,7 +44,13 @@ _TOGETHER = {
     ),
     "bpf": ("probes/bpf.c", "probes/bpflink.c", "probes/bpfnames.c"),
     "processes": ("probes/process.c",),
-    "uprobes": ("probes/uprobe.c", "user/entries.c", "user/callers.c", "user/vectors.c"),
+    "uprobes": (
+        "probes/uprobe.c",
+        "user/entries.c",
+        "user/callers.c",
+        "user/missing.c",
+        "user/vectors.c",
+    ),
     "users": ("user/targets.c", "user/files.c"),
     "user_stacks": (
         *("user/look.c", "user/unwind.c", "user/names.c"),

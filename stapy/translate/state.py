@@ -10,6 +10,7 @@ from stapy.ir import program as p
 from stapy.ir.walk import walk
 from stapy.translate.c.text import name_literal, string_literal, verbatim
 from stapy.translate.c.words import words_of
+from stapy.translate.tables.changes import may_repeat
 from stapy.translate.tables.costs import Costs
 from stapy.translate.tables.failures import Failures
 from stapy.translate.tables.limits import Limits
@@ -53,6 +54,7 @@ class Unit:
         self.regexes: dict[str, tuple[str, Automaton]] = {}
         self.slot_types: dict[tuple[p.Type, ...], str] = {}
         self.failures = Failures(program, self._watches_actions)
+        self.repeats = may_repeat(program)
         # Only scripts with -g have C that was not written for this translator.
         self.words_of_c = words_of(program) if options.guru else frozenset()
         self._captures = any(one.name in CAPTURE_READERS for one in program.functions)

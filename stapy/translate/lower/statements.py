@@ -15,6 +15,7 @@ from stapy.translate.lower.body import Body, Loop
 from stapy.translate.lower.calls import embedded_block
 from stapy.translate.lower.dispatch import lower
 from stapy.translate.lower.expressions import lower_string_into
+from stapy.translate.tables.changes import changes
 
 Rule = Callable[[Body, Any], None]
 TABLE: dict[type, Rule] = {}
@@ -47,8 +48,13 @@ def write(body: Body, stmt: p.Stmt) -> None:
     except KeyError:
         raise Bug(f"pass 3 has no rule for {type(stmt).__name__}") from None
     body.source_line(stmt.span)
+    before, after = changes(stmt) if body.unit.repeats else (False, False)
+    if before:
+        body.out.line("c->changed = true;")
     with body.temporaries():
         found(body, stmt)
+    if after:
+        body.out.line("c->changed = true;")
 
 
 def _locked(body: Body, stmt: p.Locked) -> None:

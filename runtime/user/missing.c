@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Pages of the current process that a handler has missed, brought in between two runs of it.
+ *
+ * Why this may sleep: the kernel calls the consumers of a uprobe in the task itself, on its way
+ * back to the program, with interrupts and preemption on. It holds a semaphore for readers
+ * (6.1) or is in a section of SRCU or of tasks-trace RCU (later): all may be slept in, as its own
+ * sleepable BPF programs do at the same place. The lock of the address space is taken below
+ * these, as the kernel does when it arms a place.
+ *
+ * Who removes the probe waits for us, so nobody may make us wait for as long as he likes: only
+ * memory is brought in whose pages come from the kernel itself, a disk, or the hypervisor. What a
+ * process serves (FUSE, userfaultfd) or another machine is not. The lock is tried for some
+ * milliseconds, and held until the page is there, so that the answer to that stays true.
+ */
+#include <linux/delay.h>
+#include <linux/magic.h>
+#include <linux/mm.h>
+#include <linux/userfaultfd_k.h>
+
+#include "../hit.h"
+#include "missing.h"
+
+#define LOCK_TRIES 20
+
+static bool comes_soon(const struct vm_area_struct *area)
+{
+	const struct super_block *sb;
+
+	if (userfaultfd_armed((struct vm_area_struct *)area) ||
+	    area->vm_flags & (VM_IO | VM_PFNMAP))
+		return false;
+	if (!area->vm_file)
+		return vma_is_anonymous((struct vm_area_struct *)area);
+	if (!S_ISREG(file_inode(area->vm_file)->i_mode))
+		return false;
+	sb = file_inode(area->vm_file)->i_sb;
+	if (sb->s_magic == FUSE_SUPER_MAGIC)
+		return !strcmp(sb->s_type->name, "virtiofs");
+	return sb->s_bdev || sb->s_magic == TMPFS_MAGIC || sb->s_magic == RAMFS_MAGIC;
+}
+
+static bool lock_maps(struct mm_struct *mm)
+{
+	unsigned int i;
+
+	for (i = 0; i < LOCK_TRIES; i++) {
+		if (mmap_read_trylock(mm))
+			return true;
+		usleep_range(100, 500);
+	}
+	return false;
+}
+
+static bool fetch(struct mm_struct *mm, unsigned long address)
+{
+	struct vm_area_struct *area;
+	bool fetched;
+
+	if (!lock_maps(mm))
+		return false;
+	area = find_vma(mm, address);
+	/* Without a word that it may be given back, the lock is kept. */
+	fetched = area && area->vm_start <= address && comes_soon(area) &&
+		  !fixup_user_fault(mm, address, 0, NULL);
+	mmap_read_unlock(mm);
+	return fetched;
+}
+
+bool stapy_missing_fetch(unsigned long address, size_t bytes)
+{
+	unsigned long last = address + bytes - 1;
+	u8 byte;
+
+	might_sleep();
+	if (!current->mm || !bytes || last < address || !access_ok((void __user *)address, bytes))
+		return false;
+	/* Of a string it may be the second page only. */
+	while (!stapy_peek_user(&byte, address, 1)) {
+		address = (address | ~PAGE_MASK) + 1;
+		if (!address || address > last)
+			return false;
+	}
+	return fetch(current->mm, address);
+}

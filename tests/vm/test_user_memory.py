@@ -1,0 +1,149 @@
+"""Memory of programs that is not there when a handler reads it: brought in, and read once more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stapy.vm.machine import Machine
+from tests.debuginfo.user.sources import compiled
+from tests.vm.safety.support import make, shell
+
+pytestmark = [pytest.mark.build, pytest.mark.vm]
+
+# The kernel maps what lies around a page as well, so they are far from each other.
+FAR = r"""
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <fcntl.h>
+#include <unistd.h>
+#include "sys/sdt.h"
+#define TEXT(n) { { 'x' }, "text " #n, { n }, { 'x' } }
+static const struct row {
+	char before[1 << 18], text[56];
+	long number[1];
+	char after[1 << 18];
+} rows[] = {
+	TEXT(0), TEXT(1), TEXT(2), TEXT(3), TEXT(4), TEXT(5), TEXT(6), TEXT(7), TEXT(8), TEXT(9),
+};
+__attribute__((noipa)) int string(const char *text) { return text != 0; }
+__attribute__((noipa)) int second(const char *text) { return text != 0; }
+__attribute__((noipa)) int number(const long *at) { return at != 0; }
+__attribute__((noipa)) int quoted(const char *text) { return text != 0; }
+__attribute__((noipa)) int caught(const char *text) { return text != 0; }
+__attribute__((noipa)) int member(const struct row *row) { return row != 0; }
+__attribute__((noipa)) int late(const char *text) { return text != 0; }
+__attribute__((noipa)) const char *back(const char *text, const char *next) { return next; }
+__attribute__((noipa)) int bad(const char *text) { return text != 0; }
+__attribute__((noipa)) int mapped(const char *text) { return text != 0; }
+int main(int count, char **words)
+{
+	char *at = mmap(0, 8192, PROT_READ, MAP_PRIVATE, open(words[1], O_RDONLY), 0);
+
+	string(rows[0].text);
+	second(rows[1].text);
+	number(rows[2].number);
+	quoted(rows[3].text);
+	caught(rows[4].text);
+	member(&rows[5]);
+	STAP_PROBE1(far, mark, rows[6].text);
+	back(rows[7].text, rows[8].text);
+	late(rows[9].text);
+	bad((char *)8);
+	mapped(at + 4096 - 2);	/* the second page is the one that is read last */
+	return 0;
+}
+"""
+READS = """
+global hits, a, sum, tries, printed
+function text(at) {{ return user_string(at) }}
+probe process("{path}").function("string") {{ a[text(pointer_arg(1))]++; hits <<< 1 }}
+probe process("{path}").function("second") {{ println(user_string(pointer_arg(1), "missing")) }}
+probe process("{path}").function("number") {{ sum += user_long(pointer_arg(1)) }}
+probe process("{path}").function("quoted") {{
+    x = user_string_quoted(pointer_arg(1)); println(x)
+}}
+probe process("{path}").function("caught") {{
+    try {{ println(user_string(pointer_arg(1))) }} catch {{ println("caught") }}
+}}
+probe process("{path}").function("member") {{ println($row->number[0], " ", $row->text$) }}
+probe process("{path}").mark("mark") {{ println(user_string($arg1)) }}
+probe process("{path}").function("back").return {{
+    println(@entry(user_string(pointer_arg(1))), " ", user_string(returnval()))
+}}
+probe process("{path}").function("late") {{ tries++; println(user_string(pointer_arg(1), "late")) }}
+probe process("{path}").function("bad") {{
+    try {{ println(user_string(pointer_arg(1))) }} catch {{ println("bad pointer") }}
+    println(user_string(pointer_arg(1), "bad"))
+}}
+probe process("{path}").function("mapped") {{ println(user_string(pointer_arg(1))) }}
+probe end {{ foreach (k in a) println(k, " ", a[k], " ", @count(hits), " ", sum, " ", tries) }}
+"""
+EXPECTED = [
+    "text 1", '"text 3"', "text 4", '5 "text 5"', "text 6", "text 7 text 8", "late",
+    "bad pointer", "bad", "yzyz", "text 0 1 1 2 1",
+]  # fmt: skip
+
+
+def test_pages_that_nobody_has_touched(guest: Machine, release: str, tmp_path: Path) -> None:
+    """They are read at the first hit, once; what was changed before is not changed again."""
+    path = compiled(tmp_path, FAR, "-O1", "-g", "-I", str(Path("include").absolute()), name="far")
+    (tmp_path / "mapped").write_bytes(b"x" * 4094 + b"yzyz\0" + b"x" * 4091)
+    modules = make(release, tmp_path, work=READS.format(path=path))
+    command = f"{path} {tmp_path}/mapped"
+    lines, result = shell(guest, modules, f"$run -c '{command}' $work; echo status $?", 120)
+    assert lines == [*EXPECTED, "status 0"], (lines, result.stderr)
+    # From a disk that has to be asked, and from the kernel's own memory.
+    text = f"""
+    mkdir there; mount -t tmpfs none there; cp {path} there/far; mount --bind there/far {path}
+    echo 3 >/proc/sys/vm/drop_caches
+    $run -c '{command}' $work; umount {path}; umount there
+    """
+    lines, result = shell(guest, modules, text, 120)
+    assert lines == EXPECTED, (lines, result.stderr)
+
+
+# A page that the program promises to serve, and never does.
+SERVED = r"""
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+__attribute__((noipa)) int show(const char *text) { return text != 0; }
+int main(void)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register range = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	char *at = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *plain = mmap(0, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int fd = syscall(SYS_userfaultfd, 0);
+
+	range.range.start = (long)at;
+	range.range.len = 4096;
+	if (ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &range))
+		return 1;
+	show(at);
+	show(plain);
+	puts("over");
+	return 0;
+}
+"""
+
+
+def test_pages_that_somebody_else_has_to_bring(
+    guest: Machine, release: str, tmp_path: Path
+) -> None:
+    """Nobody makes a session wait: such a page is missing, and the module goes as ever."""
+    path = compiled(tmp_path, SERVED, "-O1", name="served")
+    script = f"""
+    probe process("{path}").function("show") {{
+        printf("<%s>\\n", user_string(pointer_arg(1), "missing"))
+    }}"""
+    modules = make(release, tmp_path, work=script)
+    lines, result = shell(guest, modules, f"$run -c {path} $work | sort; loaded work")
+    assert lines == ["<>", "<missing>", "over", "0"], (lines, result.stderr)
