@@ -96,14 +96,14 @@ def _parse_long(options: Options, text: str, queue: list[str]) -> None:
     option.set(options, value)
 
 
-def _parse_short(options: Options, word: str, queue: list[str], script: bool) -> None:
-    """One word of letters; ``script`` says that a script was named before it."""
+def _parse_short(options: Options, word: str, queue: list[str], has_script: bool) -> None:
+    """One word of letters; ``has_script`` says that a script was named before it."""
     letters = word[1:]
     while letters:
         letter, letters = letters[0], letters[1:]
         option = _SHORT.get(letter)
         if option is None:
-            if letter.isdigit() or script:
+            if letter.isdigit() or has_script:
                 raise UsageError(
                     f"unknown option '{word}' (an argument of the script that begins with"
                     f" '-' stands behind '--': stapy SCRIPT -- {word})"

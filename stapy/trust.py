@@ -34,7 +34,7 @@ def made(folder: Path) -> str:
     return _walk(folder, True)
 
 
-def _walk(path: Path, make: bool) -> str:
+def _walk(path: Path, will_make: bool) -> str:
     """Go from folder to open folder: what was looked at is what is gone on from."""
     path = path if path.is_absolute() else Path.cwd() / path
     place, parts = Path("/"), _parts(path)
@@ -51,7 +51,7 @@ def _walk(path: Path, make: bool) -> str:
                 if not _for_others(os.fstat(here)):
                     return ""  # it will be made by us, or by root
                 tries += 1
-                if not make or tries > _TRIES:
+                if not will_make or tries > _TRIES:
                     return f"others can make '{inner}'"
                 told = _make(part, here)
                 parts.insert(0, part)

@@ -33,13 +33,13 @@ LARGE = 96 * 1024
 class NoShortWay(Exception):
     """The kit cannot make this module; ``log`` is what the tools printed.
 
-    ``compiler`` is true when it was the compiler that refused the C.
+    ``by_compiler`` is true when it was the compiler that refused the C.
     """
 
-    def __init__(self, reason: str, log: str = "", compiler: bool = False) -> None:
+    def __init__(self, reason: str, log: str = "", by_compiler: bool = False) -> None:
         super().__init__(reason)
         self.log = log
-        self.compiler = compiler
+        self.by_compiler = by_compiler
 
 
 class ImportsRefused(Exception):
@@ -194,7 +194,9 @@ class ShortWay:
         """Run one tool."""
         self.take(lambda: [run(words, self.environment)], f"{Path(words[0]).name} failed")
 
-    def take(self, start: Callable[[], list[Result]], failure: str, compiler: bool = False) -> None:
+    def take(
+        self, start: Callable[[], list[Result]], failure: str, by_compiler: bool = False
+    ) -> None:
         """Run tools, keep what they print; `NoShortWay` when one fails."""
         try:
             results = start()
@@ -203,4 +205,4 @@ class ShortWay:
         self.cpu += sum(result.cpu for result in results)
         self.log += [result.output for result in results if result.output]
         if any(result.status for result in results):
-            raise NoShortWay(failure, "".join(self.log), compiler)
+            raise NoShortWay(failure, "".join(self.log), by_compiler)

@@ -96,7 +96,7 @@ class Build:
                     return None
                 reason = str(error)
             except NoShortWay as error:
-                if error.compiler and self.report.script_errors(error.log):
+                if error.by_compiler and self.report.script_errors(error.log):
                     return None
                 reason = str(error)
         return self.long_way(build_dir, key, reason)

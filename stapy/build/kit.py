@@ -184,7 +184,7 @@ def open_kit(
             return kit
         fresh = scratch / f"kit-{key[:8]}"
         cpu = _Maker(kernel, runtime, fresh, facts).make()
-        stored = cache.put_tree(KIND, key, fresh, link=True)
+        stored = cache.put_tree(KIND, key, fresh, may_link=True)
         kit = _load(stored or fresh, key)
         if kit is None:
             raise KitError("tools", "the new build kit could not be read back")

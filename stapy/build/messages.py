@@ -51,7 +51,7 @@ class Problem(Record):
     file: str
     line: int
     column: int
-    error: bool
+    is_error: bool
     text: str
     # Where the macro stands that the place is in, and those around it.
     uses: list[tuple[str, int, int]] = new(list)
@@ -150,7 +150,7 @@ class Reporter:
         """Report errors in the script's embedded C; false when there are none."""
         found: list[tuple[str, Span]] = []
         for problem in problems(log):
-            if problem.error:
+            if problem.is_error:
                 places = [(problem.file, problem.line, problem.column), *problem.uses]
                 spans = [span_of_line(self.sources, *at, problem.text) for at in places]
                 span = next((span for span in spans if span is not None), None)
@@ -187,7 +187,7 @@ class Reporter:
         if imports is not None:
             self.imports(imports, {}, "")
             return
-        errors = [problem for problem in problems(log) if problem.error]
+        errors = [problem for problem in problems(log) if problem.is_error]
         note = f"the whole output of the tools is in {keep()}"
         for problem in errors:
             member = runtime_member(problem.file, runtime)
@@ -246,7 +246,7 @@ class Reporter:
         ours = [name for name in imports.missing if name.startswith("stapy_")]
         if ours and broken:
             for member, log in broken.items():
-                first = next((p.text for p in problems(log) if p.error), "it was refused")
+                first = next((p.text for p in problems(log) if p.is_error), "it was refused")
                 self.unknown_kernel(
                     member, f"{member}: {first}", f"the whole output of the tools is in {kept}"
                 )

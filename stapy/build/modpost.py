@@ -58,7 +58,7 @@ class Names(Record):
 def global_names(elf: ElfFile) -> Names:
     """An object's names that others can see."""
     names = Names(set(), set())
-    for symbol in elf.symbols(local=False):
+    for symbol in elf.symbols(with_local=False):
         if symbol.section:
             names.defined.add(symbol.name)
         elif symbol.binding == _GLOBAL and symbol.name:
@@ -96,7 +96,7 @@ def resolve(elf: ElfFile, exports: Exports) -> Imports:
     return imports
 
 
-def assembly(imports: Imports, exports: Exports, versions: bool, word: int = 8) -> str:
+def assembly(imports: Imports, exports: Exports, with_versions: bool, word: int = 8) -> str:
     """Assembler text of the CRC table and the list of modules to be loaded first."""
     lines = [
         '\t.section .modinfo,"a",@progbits',
@@ -104,7 +104,7 @@ def assembly(imports: Imports, exports: Exports, versions: bool, word: int = 8) 
     ]
     layout = exports.get("module_layout")
     rows = [*imports.found, *([layout] if layout else [])]
-    if versions and rows:
+    if with_versions and rows:
         lines += ['\t.section __versions,"a",@progbits', "\t.balign 32"]
         for export in rows:
             lines += [

@@ -149,17 +149,17 @@ class Cache:
 
         return self._put(kind, key, copy)
 
-    def put_tree(self, kind: str, key: str, source: Path, *, link: bool = False) -> Path | None:
+    def put_tree(self, kind: str, key: str, source: Path, *, may_link: bool = False) -> Path | None:
         """Store a copy of a folder; only its presence is checked by `get`.
 
-        ``link`` promises that nobody will change the source's files in place:
+        ``may_link`` promises that nobody will change the source's files in place:
         they are linked where that is possible.
         """
 
         def copy(temporary: Path) -> None:
             from shutil import copy2, copytree
 
-            copy_file = _link_or_copy if link else copy2
+            copy_file = _link_or_copy if may_link else copy2
             copytree(source, temporary, symlinks=True, copy_function=copy_file)
 
         return self._put(kind, key, copy)

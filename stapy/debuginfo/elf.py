@@ -179,8 +179,8 @@ class ElfFile:
         section = self.section(name)
         return None if section is None else self.content(section)
 
-    def symbols(self, table: str = ".symtab", *, local: bool = True) -> Iterator[Symbol]:
-        """The symbols of a table in file order, without ``local`` ones on demand.
+    def symbols(self, table: str = ".symtab", *, with_local: bool = True) -> Iterator[Symbol]:
+        """The symbols of a table in file order; the local ones unless they are not wanted.
 
         None when the table is absent.
         """
@@ -193,7 +193,7 @@ class ElfFile:
         names = self.content(self.sections[section.link])
         whole = len(data) - len(data) % 24
         for name, info, _, index, value, size in struct.iter_unpack("<IBBHQQ", data[:whole]):
-            if local or info >> 4:
+            if with_local or info >> 4:
                 yield Symbol(_string(names, name), value, size, info & 15, info >> 4, index)
 
     def notes(self) -> Iterator[tuple[str, int, bytes]]:

@@ -105,14 +105,14 @@ class Debuginfo(KernelUnits):
         text: str,
         module: str | None = None,
         *,
-        nearest: bool = False,
-        entries: bool = False,
+        allow_nearest: bool = False,
+        lines_as_functions: bool = False,
         download: bool = True,
         known: Container[tuple[str, str | None]] = (),
     ) -> Places:
         """Ask DWARF about ``name[@file[:line|:first-last|:*|+offset]]``.
 
-        With ``entries`` lines stand for the functions that they are in.
+        With ``lines_as_functions`` lines stand for the functions that they are in.
         Out of line functions and inlined instances, or the statements at lines,
         in the kernel or in the modules of a name that may have wildcards.
         ``download`` is that of `dwarf_of`; ``known`` symbols (with their modules) are left out.
@@ -125,7 +125,12 @@ class Debuginfo(KernelUnits):
 
         lookup = PlaceLookup(self, self._functions, self._files)
         return lookup.places(
-            text, module, nearest=nearest, entries=entries, download=download, known=known
+            text,
+            module,
+            allow_nearest=allow_nearest,
+            lines_as_functions=lines_as_functions,
+            download=download,
+            known=known,
         )
 
     def site_at(self, place: CodePlace) -> FunctionSite:

@@ -70,12 +70,12 @@ def render(
 class _Mark:
     """One place to point at."""
 
-    __slots__ = ("main", "span", "text")
+    __slots__ = ("is_main", "span", "text")
 
-    def __init__(self, span: Span, text: str, main: bool) -> None:
+    def __init__(self, span: Span, text: str, is_main: bool) -> None:
         self.span = span
         self.text = text
-        self.main = main
+        self.is_main = is_main
 
 
 class _Drawing:
@@ -183,15 +183,15 @@ class _Drawing:
             left = columns[min(start, len(raw))]
             right = max(left + 1, columns[min(start + length, len(raw))])
             places.append((left, right, mark))
-        places.sort(key=lambda place: (place[0], not place[2].main))
+        places.sort(key=lambda place: (place[0], not place[2].is_main))
         shown, shift = _window(_expanded(raw), min(p[0] for p in places), columns[-1], self.width)
         number = str(line).rjust(self.margin + 1)
         self._line(f"{number} | " + shown)
         for left, right, mark in reversed(places):
-            sign = "^" if mark.main else "-"
+            sign = "^" if mark.is_main else "-"
             width = max(1, min(right, shift + self.width) - left)
             pad = " " * max(0, left - shift)
-            underline = self._paint("caret", sign * width) if mark.main else sign * width
+            underline = self._paint("caret", sign * width) if mark.is_main else sign * width
             self._marked(f"{empty} {pad}", underline, width, mark.text)
 
     def _marked(self, head: str, underline: str, width: int, text: str) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from stapy.services import Services
 
 
-def list_points(scripts: list[Script], services: Services, variables: bool) -> list[str]:
+def list_points(scripts: list[Script], services: Services, with_variables: bool) -> list[str]:
     """Points that the scripts' probes stand for; with their variables for -L.
 
     An alias is listed under its own name, everything else as it was resolved.
@@ -26,8 +26,8 @@ def list_points(scripts: list[Script], services: Services, variables: bool) -> l
     """
     from stapy.elaborate.lower.resolve import Resolver
 
-    resolver = Resolver(services, only_names=not variables)
-    if variables:
+    resolver = Resolver(services, only_names=not with_variables)
+    if with_variables:
         lowered = resolver.run(scripts)
         asked = [raw for raw in lowered.probes if raw.derived.user]
         if not asked:

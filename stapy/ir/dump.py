@@ -13,23 +13,23 @@ if TYPE_CHECKING:
 INDENT = "  "
 
 
-def dump_program(program: p.Program, bodies: bool = False) -> str:
-    """``# globals``, ``# functions``, ``# probes``; with ``bodies`` the code as well."""
+def dump_program(program: p.Program, with_bodies: bool = False) -> str:
+    """``# globals``, ``# functions``, ``# probes``; with ``with_bodies`` the code as well."""
     lines: list[str] = []
     if program.embedded:
         lines.append("# global embedded code")
         lines += [f"%{{{code}%}}" for code in program.embedded]
     if program.globals:
         lines.append("# globals")
-        lines += [_global(var, bodies) for var in program.globals]
+        lines += [_global(var, with_bodies) for var in program.globals]
     if program.functions:
         lines.append("# functions")
         for function in sorted(program.functions, key=lambda f: f.name):
-            lines += _function(function, bodies)
+            lines += _function(function, with_bodies)
     if program.probes:
         lines.append("# probes")
         for probe in program.probes:
-            lines += _probe(probe, bodies)
+            lines += _probe(probe, with_bodies)
     return "".join(line + "\n" for line in lines)
 
 
@@ -37,27 +37,27 @@ def _result(kind: p.Type) -> str:
     return "unknown" if kind == p.VOID else str(kind)
 
 
-def _global(var: p.Global, whole: bool) -> str:
+def _global(var: p.Global, with_value: bool) -> str:
     text = var.name
-    if var.wrap:
+    if var.wraps:
         text += "%"
     if var.size_set:
         text += f"[{var.size}]"
     text += f":{var.type}"
     if var.keys:
         text += f" [{', '.join(map(str, var.keys))}]"
-    if var.init is not None and whole:
+    if var.init is not None and with_value:
         text += f" = {quote(var.init) if isinstance(var.init, str) else var.init}"
     return text
 
 
-def _function(function: p.Function, bodies: bool) -> list[str]:
+def _function(function: p.Function, with_bodies: bool) -> list[str]:
     params = ", ".join(f"{v.name}:{v.type}" for v in function.params)
     lines = [f"{function.name}:{_result(function.type)} ({params})"]
     if function.locals:
         lines.append(INDENT + "# locals")
         lines += [f"{INDENT}{v.name}:{v.type}" for v in function.locals]
-    if bodies:
+    if with_bodies:
         if function.body is not None:
             lines += statement(function.body, "")
         else:
@@ -65,7 +65,7 @@ def _function(function: p.Function, bodies: bool) -> list[str]:
     return lines
 
 
-def _probe(probe: p.DerivedProbe, bodies: bool) -> list[str]:
+def _probe(probe: p.DerivedProbe, with_bodies: bool) -> list[str]:
     lines: list[str] = []
     condition = f" if ({expression(probe.condition.test)})" if probe.condition is not None else ""
     names = [*reversed(probe.chain), probe.written]
@@ -77,7 +77,7 @@ def _probe(probe: p.DerivedProbe, bodies: bool) -> list[str]:
         if probe.handler.locals:
             lines.append(INDENT + "# locals")
             lines += [f"{INDENT}{v.name}:{v.type}" for v in probe.handler.locals]
-        if bodies:
+        if with_bodies:
             if probe.entry is not None:
                 lines.append(INDENT + "# at entry")
                 lines += statement(probe.entry.body, "")
@@ -232,7 +232,7 @@ def _context(node: p.ContextValue) -> str:
 
 def _increment(node: p.IncrementOp) -> str:
     target = expression(node.target)
-    return node.op + target if node.prefix else target + node.op
+    return node.op + target if node.is_prefix else target + node.op
 
 
 def _histogram(node: p.HistogramRef) -> str:
@@ -264,7 +264,9 @@ _EXPRESSIONS: dict[type, Callable[..., str]] = {
     p.StatRead: _stat,
     p.BucketRead: lambda n: f"@hist({expression(n.stat)})[{expression(n.bucket)}]",
     p.BucketIn: lambda n: f"[{expression(n.bucket)}] in @hist({expression(n.stat)})",
-    p.RegexMatch: lambda n: f"{_operand(n.left)} {'!~' if n.negate else '=~'} {quote(n.pattern)}",
+    p.RegexMatch: lambda n: (
+        f"{_operand(n.left)} {'!~' if n.is_negated else '=~'} {quote(n.pattern)}"
+    ),
     p.MemoryRead: _memory,
     p.ContextValue: _context,
     p.SavedEntry: lambda n: f"__slot{n.slot}",

@@ -271,7 +271,7 @@ def locks_of(found: Access, constant: set[str]) -> list[p.Lock]:
                 table is found.reads and (var.type == p.STATS or name in found.sorts)
             )
             old = rows.get(name)
-            rows[name] = p.Lock(var, exclusive or (old is not None and old.write))
+            rows[name] = p.Lock(var, exclusive or (old is not None and old.for_writing))
     return [rows[name] for name in sorted(rows)]
 
 
@@ -285,27 +285,27 @@ def state_of(target: p.Expr) -> str:
 
 
 class Effects(Record):
-    """``writes``: state that changes; ``ordered``: it does something that time can see."""
+    """``writes``: state that changes; ``takes_time``: a clock that is read before differs after."""
 
     writes: frozenset[str]
-    ordered: bool
+    takes_time: bool
 
 
 def effects(expr: p.Node) -> Effects:
     """What evaluating an expression changes, calls followed: needed to keep the script's order."""
     writes: set[str] = set()
-    ordered = False
+    slow = False
     for node in walk(expr):
         if isinstance(node, (p.AssignOp, p.IncrementOp)):
             writes.add(state_of(node.target))
         elif isinstance(node, p.CallOp):
-            ordered = True
+            slow = True
             writes |= {"g." + name for name in node.function.writes}
             if not node.function.markers & PURE:
                 writes.add(MEMORY)
         elif isinstance(node, p.EmbeddedValue):
-            ordered = True
+            slow = True
             writes |= {"g." + var.c_name for var in node.writes}
         elif isinstance(node, (p.PrintOp, p.PrettyPrint, p.RegexMatch)):
-            ordered = True
-    return Effects(frozenset(writes), ordered)
+            slow = True
+    return Effects(frozenset(writes), slow)

@@ -19,7 +19,7 @@ class TargetVariable(Record):
     ``value`` gives a scalar as 64 bits; ``address`` the place in memory (an
     aggregate passed on the stack); ``parts`` the eight-byte pieces of a small
     struct that is passed in registers, of which the bits in ``gaps`` (start, end)
-    are nowhere.  ``string`` marks a value that is text.  ``behind`` is set for a
+    are nowhere.  ``is_text`` marks a value that is text.  ``behind`` is set for a
     pointer that has no value, since what it points to is nowhere in memory: it
     gives that (or says why not), and the pointer points ``behind_offset`` bytes into it.
     """
@@ -29,7 +29,7 @@ class TargetVariable(Record):
     value: Expr | None = None
     address: Expr | None = None
     parts: list[Expr] = new(list)
-    string: bool = False
+    is_text: bool = False
     writable: bool = False
     gaps: list[tuple[int, int]] = new(list)
     behind: Callable[[], TargetVariable | str] | None = None

@@ -240,7 +240,7 @@ class _Look:
             found.merge(self._whole(condition.test))
         for name in sorted(self._used(found) - set(names)):
             yield f"{where}: {name} is used without its lock"
-        writers = {lock.var.c_name for lock in locks if lock.write}
+        writers = {lock.var.c_name for lock in locks if lock.for_writing}
         for name in sorted(found.writes.keys() - writers):
             yield f"{where}: {name} is written with a reader's lock"
 

@@ -53,7 +53,7 @@ def running(kernel: Kernel, kinds: list[str]) -> list[Program]:
     found: list[Program] = []
     last = 0
     while True:
-        data = ask(_PROG_GET_NEXT_ID, struct.pack("II", last, 0), absent=True)
+        data = ask(_PROG_GET_NEXT_ID, struct.pack("II", last, 0), may_be_absent=True)
         if data is None:
             return found
         last = struct.unpack_from("I", data, 4)[0]
@@ -71,15 +71,17 @@ class _Asker:
         self._number = number
         self.result = 0
 
-    def __call__(self, command: int, attributes: bytes, absent: bool = False) -> bytes | None:
-        """The attributes as the kernel leaves them; None for what is not there (``absent``)."""
+    def __call__(
+        self, command: int, attributes: bytes, may_be_absent: bool = False
+    ) -> bytes | None:
+        """The attributes as the kernel leaves them; None for what ``may_be_absent`` and is."""
         buffer = ctypes.create_string_buffer(attributes.ljust(128, b"\0"), 128)
         length = ctypes.c_uint(max(16, len(attributes)))
         self.result = self._call(ctypes.c_long(self._number), command, buffer, length)
         if self.result >= 0:
             return buffer.raw
         error = ctypes.get_errno()
-        if absent and error == 2:
+        if may_be_absent and error == 2:
             return None
         if error in (1, 13):
             raise Unknown("only root (CAP_SYS_ADMIN) may ask the kernel for them")
@@ -89,7 +91,7 @@ class _Asker:
 
 
 def _program(ask: _Asker, id: int, kinds: list[str], symbols: dict[str, str]) -> Program | None:
-    if ask(_PROG_GET_FD_BY_ID, struct.pack("II", id, 0), absent=True) is None:
+    if ask(_PROG_GET_FD_BY_ID, struct.pack("II", id, 0), may_be_absent=True) is None:
         return None  # gone meanwhile
     fd = ask.result
     try:

@@ -146,9 +146,9 @@ def _timeout(options: Options, value: str) -> None:
         raise UsageError(f"Invalid timeout '{value}' (should be a number of seconds above 0).")
 
 
-def _listing(variables: bool) -> Setter:
+def _listing(with_variables: bool) -> Setter:
     def set(options: Options, value: str) -> None:
-        options.listing, options.listing_variables = value, variables
+        options.listing, options.listing_variables = value, with_variables
 
     return set
 

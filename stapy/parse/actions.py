@@ -303,9 +303,9 @@ class GrammarActions(PointActions):
 
     # --- declarations -------------------------------------------------------
 
-    def end_body(self, *, function: bool) -> None:
+    def end_body(self, *, in_function: bool) -> None:
         """Called when the body of a declaration is complete."""
-        if not function:
+        if not in_function:
             for span in self._returns:
                 self.error(
                     "E0148",
@@ -397,7 +397,7 @@ class GrammarActions(PointActions):
                     labels=[Label(seen[param.name].span, "the first one")],
                 )
             seen[param.name] = param
-        self.end_body(function=True)
+        self.end_body(in_function=True)
         code = body if isinstance(body, str) else None
         return [
             n.FunctionDecl(

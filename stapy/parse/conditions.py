@@ -113,7 +113,7 @@ class ConditionReader:
         hint = did_you_mean(word, _NAMES) if left.type == "IDENT" else ""
         raise self._bad("E0111", _WHAT, left, f"{left.describe()} is none of these", hint)
 
-    def _operator(self, op: Token, *, order: bool) -> str:
+    def _operator(self, op: Token, *, has_order: bool) -> str:
         if op.type not in _ORDER:
             raise self._bad(
                 "E0112",
@@ -122,7 +122,7 @@ class ConditionReader:
                 f"found {op.describe()}",
                 "use '==', '!=', '<', '<=', '>' or '>='",
             )
-        if not order and op.type not in ("EQ", "NE"):
+        if not has_order and op.type not in ("EQ", "NE"):
             raise self._bad("E0112", "expected '==' or '!='", op, "these texts have no order")
         return op.type
 
@@ -132,7 +132,7 @@ class ConditionReader:
         return token.value
 
     def _version(self, name: str, op: Token, right: Token) -> bool:
-        kind = self._operator(op, order=True)
+        kind = self._operator(op, has_order=True)
         wanted = self._literal(right, "STRING", "expected string literal")
         facts = self.facts
         actual = {
@@ -152,7 +152,7 @@ class ConditionReader:
         return _ORDER[kind](compare_versions(actual, wanted))
 
     def _equality(self, name: str, op: Token, right: Token) -> bool:
-        kind = self._operator(op, order=False)
+        kind = self._operator(op, has_order=False)
         facts = self.facts
         if name == "guru_mode":
             wanted = self._literal(right, "NUMBER", "expected number")
@@ -172,13 +172,13 @@ class ConditionReader:
         right = self._next()
         actual = self.facts.config(left.value)
         if right.type == "STRING":
-            kind = self._operator(op, order=False)
+            kind = self._operator(op, has_order=False)
             return _matches(actual, right.value) == (kind == "EQ")
         if right.type == "NUMBER":
-            kind = self._operator(op, order=True)
+            kind = self._operator(op, has_order=True)
             return _ORDER[kind](_sign(_as_number(actual), self._number(right)))
         if right.type == "IDENT" and right.value.startswith("CONFIG_"):
-            kind = self._operator(op, order=True)
+            kind = self._operator(op, has_order=True)
             other = self.facts.config(right.value)
             if _is_number(actual) and _is_number(other):
                 return _ORDER[kind](_sign(_as_number(actual), _as_number(other)))
@@ -192,7 +192,7 @@ class ConditionReader:
 
     def _literals(self, left: Token) -> bool:
         op = self._next()
-        kind = self._operator(op, order=True)
+        kind = self._operator(op, has_order=True)
         right = self._next()
         if left.type == "STRING":
             text = self._literal(right, "STRING", "expected string literal as right value")

@@ -102,7 +102,7 @@ class Increment(Expr):
 
     op: str
     operand: Expr
-    prefix: bool
+    is_prefix: bool
 
 
 class Assign(Expr):
@@ -431,7 +431,7 @@ class GlobalDecl(Decl):
     private: bool = False
     init: Number | String | None = None
     size: int | None = None
-    wrap: bool = False
+    wraps: bool = False
 
 
 class Param(Node):

@@ -91,7 +91,7 @@ class PointActions:
 
     def probe(self, keyword: Token, points: list[n.ProbePoint], body: n.Stmt) -> list[n.Decl]:
         """A probe."""
-        self.end_body(function=False)
+        self.end_body(in_function=False)
         return [n.ProbeDecl(keyword.span.to(body.span), points, body)]
 
     def alias(
@@ -103,7 +103,7 @@ class PointActions:
         epilogue: n.Stmt | None,
     ) -> list[n.Decl]:
         """A probe point alias; exactly one plain name stands before the equals sign."""
-        self.end_body(function=False)
+        self.end_body(in_function=False)
         if len(names) > 1:
             self.error(
                 "E0162",
@@ -142,7 +142,7 @@ class PointActions:
             hint="use '=' to give both a prologue and an epilogue",
         )
 
-    def end_body(self, *, function: bool) -> None:
+    def end_body(self, *, in_function: bool) -> None:
         """Checks at the end of a body; see `GrammarActions`."""
         raise NotImplementedError
 

@@ -65,12 +65,12 @@ def quote(value: str) -> str:
     return '"' + "".join(_letter(c, raw) for c in text) + '"'
 
 
-def _letter(char: str, raw: bool) -> str:
+def _letter(char: str, is_raw: bool) -> str:
     if char in _ESCAPES:
         return _ESCAPES[char]
     if char.isascii():
         return char if char.isprintable() else f"\\{ord(char):03o}"
-    if raw:
+    if is_raw:
         if char.isprintable():
             return char
         return "".join(f"\\{byte:03o}" for byte in char.encode())
@@ -159,7 +159,7 @@ def _unary(e: n.Unary) -> tuple[str, int]:
 
 def _increment(e: n.Increment) -> tuple[str, int]:
     inside = _at(e.operand, _SUFFIXED)
-    return (e.op + inside if e.prefix else inside + e.op), _UNARY
+    return (e.op + inside if e.is_prefix else inside + e.op), _UNARY
 
 
 def _assign(e: n.Assign) -> tuple[str, int]:

@@ -49,7 +49,7 @@ def print_decl(decl: n.Decl) -> str:
 
 def _global(decl: n.GlobalDecl) -> str:
     text = ("private " if decl.private else "") + "global " + decl.name
-    if decl.wrap:
+    if decl.wraps:
         text += "%"
     if decl.size is not None:
         text += f"[{decl.size}]"

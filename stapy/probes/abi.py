@@ -99,10 +99,10 @@ def _has_long_double(type: ctypes.CType, depth: int = 0) -> bool:
     return isinstance(type, ctypes.Float) and ctypes.size_of(type) > WORD
 
 
-def parameters(function: ctypes.Function, *, vectors: bool = False) -> list[TargetVariable]:
+def parameters(function: ctypes.Function, *, with_vectors: bool = False) -> list[TargetVariable]:
     """Variables for all parameters at the first instruction of the function.
 
-    Floating point parameters are left out but for programs, which have ``vectors``.
+    Floating point parameters are left out but for programs (``with_vectors``).
     Of a function that is called in a way of its own none is known.
     """
     if function.own_convention:
@@ -110,7 +110,7 @@ def parameters(function: ctypes.Function, *, vectors: bool = False) -> list[Targ
     result = ctypes.strip(function.result)
     register = 0
     if isinstance(result, ctypes.Struct) and (
-        ctypes.size_of(result) > 2 * WORD or (vectors and _by_address(result))
+        ctypes.size_of(result) > 2 * WORD or (with_vectors and _by_address(result))
     ):
         register = 1  # hidden address of the result
     stack = used = 0
@@ -118,11 +118,11 @@ def parameters(function: ctypes.Function, *, vectors: bool = False) -> list[Targ
     for parameter in function.params:
         type = parameter.type
         size = ctypes.size_of(type)
-        if isinstance(ctypes.strip(type), ctypes.Float) and not vectors:
+        if isinstance(ctypes.strip(type), ctypes.Float) and not with_vectors:
             continue
         words = max(1, (size + WORD - 1) // WORD)
         name = "$" + parameter.name
-        if vectors and _by_address(type):
+        if with_vectors and _by_address(type):
             if register < INTEGER_REGISTERS:
                 found.append(TargetVariable(name, type, None, _context("arg", register)))
                 register += 1
@@ -134,13 +134,13 @@ def parameters(function: ctypes.Function, *, vectors: bool = False) -> list[Targ
         if isinstance(ctypes.strip(type), ctypes.Float) and _is_complex(type):
             used += words
             continue
-        floats = [vectors and bool(_is_float(type, word)) for word in range(min(words, 2))]
+        floats = [with_vectors and bool(_is_float(type, word)) for word in range(min(words, 2))]
         count = floats.count(True)
         if (
             words <= 2
             and register + words - count <= INTEGER_REGISTERS
             and used + count <= VECTOR_REGISTERS
-            and not (vectors and _has_long_double(type))
+            and not (with_vectors and _has_long_double(type))
         ):
             if count:
                 found.append(_in_words(name, type, _words(floats, "arg", register, used)))
@@ -194,7 +194,7 @@ def unknown_result(function: ctypes.Function | None) -> dict[str, Callable[[], s
     return {"$return": lambda: _OWN_CONVENTION}
 
 
-def result(function: ctypes.Function, *, vectors: bool = False) -> TargetVariable | None:
+def result(function: ctypes.Function, *, with_vectors: bool = False) -> TargetVariable | None:
     """``$return``; None for void, and but for programs for floating point results.
 
     Also for functions that are called in a way of their own.
@@ -202,12 +202,12 @@ def result(function: ctypes.Function, *, vectors: bool = False) -> TargetVariabl
     if function.own_convention:
         return None
     type = ctypes.strip(function.result)
-    if isinstance(type, ctypes.Void) or (isinstance(type, ctypes.Float) and not vectors):
+    if isinstance(type, ctypes.Void) or (isinstance(type, ctypes.Float) and not with_vectors):
         return None
     size = ctypes.size_of(type)
-    if vectors and _by_address(type):
+    if with_vectors and _by_address(type):
         return TargetVariable("$return", function.result, None, _context("return", 0))
-    if vectors and size <= 2 * WORD:
+    if with_vectors and size <= 2 * WORD:
         if _has_long_double(type) or _is_complex(type):
             return None
         floats = [bool(_is_float(type, word)) for word in range((size + WORD - 1) // WORD)]

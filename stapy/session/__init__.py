@@ -114,7 +114,7 @@ class Session(Messages):
             recalled = self.recall(kernel)
             if recalled is not None:
                 checks.check_host(self, kernel)
-                return self.finish(recalled, kernel, cached=True)
+                return self.finish(recalled, kernel, from_cache=True)
             checks.check_tree(self, kernel)
             self.prepare_kit(kernel)
         scripts = self.parse(kernel)
@@ -133,7 +133,7 @@ class Session(Messages):
         checks.check_host(self, kernel)
         built = self.build(source, kernel, services)
         self.remember(built.path, services)
-        return self.finish(built.path, kernel, cached=False)
+        return self.finish(built.path, kernel, from_cache=False)
 
     def ends_with(self, number: int, record: str, text: Callable[[], str]) -> bool:
         """Print the record behind a pass where that is wanted; True when the pass was the last."""
@@ -206,10 +206,10 @@ class Session(Messages):
             settle.find_example(options, self.diagnostics)
         self.end_pass()
 
-    def finish(self, module: Path, kernel: Kernel, *, cached: bool) -> int:
+    def finish(self, module: Path, kernel: Kernel, *, from_cache: bool) -> int:
         """What follows pass 4: keep the module, run it."""
         options = self.options
-        if cached and options.verbose[3]:
+        if from_cache and options.verbose[3]:
             self.note(f"Pass 4: using cached {module}")
         if options.module_name:
             self.keep_module(module)  # what is loaded is the one that nobody else can change

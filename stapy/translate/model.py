@@ -165,7 +165,7 @@ def _storage(unit: Unit) -> list[Model]:
         if var.keys:
             fields.append(("nkeys", str(len(var.keys))))
             fields.append(("keys", "{ " + ", ".join(KINDS[key] for key in var.keys) + " }"))
-        if var.wrap:
+        if var.wraps:
             fields.append(("wrap", "1"))
         if var.size_set:
             fields.append(("size_set", "1"))

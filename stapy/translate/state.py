@@ -178,10 +178,10 @@ class Unit:
         return [
             {
                 "lock": "&" + self.lock_name(lock.var),
-                "write": "true" if lock.write else "false",
+                "write": "true" if lock.for_writing else "false",
                 "name": string_literal(lock.var.name),
                 "label": lock.var.name,
-                "mode": "write" if lock.write else "read",
+                "mode": "write" if lock.for_writing else "read",
             }
             for lock in locks
         ]

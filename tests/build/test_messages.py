@@ -32,7 +32,7 @@ make[1]: *** [Makefile:7: all] Error 1
 
 
 def test_problems() -> None:
-    found = [(p.file, p.line, p.column, p.error, p.text) for p in problems(LOG)]
+    found = [(p.file, p.line, p.column, p.is_error, p.text) for p in problems(LOG)]
     assert found == [
         ("a.stp", 3, 24, True, "'foo' undeclared (first use in this function)"),
         ("a.stp", 9, 1, False, "unused variable 'x'"),

@@ -80,11 +80,11 @@ def test_resolve(
 
 def test_assembly_has_a_row_of_64_bytes_for_each_name(exports: Exports) -> None:
     imports = Imports([Export("_printk", 0x122C3A7E, "vmlinux", False, "")], depends=["a", "b"])
-    text = assembly(imports, exports, versions=True)
+    text = assembly(imports, exports, with_versions=True)
     assert '\t.asciz "depends=a,b"' in text
     assert '\t.quad 0x122c3a7e\n\t.asciz "_printk"\n\t.zero 48\n' in text
     assert "module_layout" in text
-    assert "__versions" not in assembly(imports, exports, versions=False)
+    assert "__versions" not in assembly(imports, exports, with_versions=False)
 
 
 def test_too_long() -> None:

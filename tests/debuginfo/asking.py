@@ -80,7 +80,7 @@ def ask_elf(data: bytes) -> None:
     asked((
         elf.build_id,
         lambda: symbols.elf_lines(elf),
-        lambda: list(elf.symbols(".dynsym", local=False)),
+        lambda: list(elf.symbols(".dynsym", with_local=False)),
         lambda: debug_link(elf),
     ))  # fmt: skip
 
@@ -161,10 +161,10 @@ def ask_opened(dwarf: DwarfFile) -> None:
     asked((
         lambda: dwarf.find(Spec("*")),
         lambda: dwarf.find(Spec("*", "*", [EVERY])),
-        lambda: dwarf.find(Spec("*", "*.c", [(1, 40)], True), nearest=True),
-        lambda: dwarf.find(Spec("*", "*", [(10, 60)]), entries=True),
+        lambda: dwarf.find(Spec("*", "*.c", [(1, 40)], True), allow_nearest=True),
+        lambda: dwarf.find(Spec("*", "*", [(10, 60)]), lines_as_functions=True),
         lambda: labels.labels(dwarf, Spec("*"), "*"),
-        lambda: callees.callees(dwarf, Spec("*"), Spec("*"), 2, tails=True),
+        lambda: callees.callees(dwarf, Spec("*"), Spec("*"), 2, with_tail_calls=True),
         lambda: line_pack.table(dwarf),
         lambda: arange_units(dwarf.info),
         lambda: dwarf.enumerator("GREEN"),

@@ -189,8 +189,8 @@ class FakeDebuginfo:
         text: str,
         module: str | None = None,
         *,
-        nearest: bool = False,
-        entries: bool = False,
+        allow_nearest: bool = False,
+        lines_as_functions: bool = False,
         download: bool = True,
         known: Container[tuple[str, str | None]] = (),
     ) -> Places:

@@ -33,7 +33,7 @@ def shown(text: str, **options: object) -> list[list[tuple[str, list[int]]]]:
     return [
         [
             (
-                " ".join(x.var.name + "*" * x.write for x in locks),
+                " ".join(x.var.name + "*" * x.for_writing for x in locks),
                 [made.conditions.index(one) for one in judged],
             )
             for locks, judged in regions(handler)

@@ -19,7 +19,7 @@ def program(text: str, **options: object) -> Program:
 
 
 def locks(text: str) -> list[list[tuple[str, bool]]]:
-    return [[(x.var.name, x.write) for x in h.locks] for h in program(text).handlers]
+    return [[(x.var.name, x.for_writing) for x in h.locks] for h in program(text).handlers]
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def regions(text: str, **options: object) -> list[str]:
 
 
 def _held(node: p.Locked) -> str:
-    return " ".join(lock.var.name + ("!" if lock.write else "") for lock in node.locks)
+    return " ".join(lock.var.name + ("!" if lock.for_writing else "") for lock in node.locks)
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_features() -> None:
     made = program('global s probe begin { s[1] <<< 1; if ("a" =~ "b") println(matched(0)) }')
     assert made.features >= {"stats", "maps", "regex", "tagged_dfa"}
     regex = [x for h in made.handlers for x in _walk(h.body) if isinstance(x, p.RegexMatch)]
-    assert regex[0].groups
+    assert regex[0].keeps_groups
 
 
 def _walk(node: p.Stmt) -> list[object]:

@@ -90,7 +90,7 @@ def unlock(program: Program) -> None:
 def read_only(program: Program) -> None:
     for locks in locked(program, "seen"):
         for lock in locks:
-            lock.write = False
+            lock.for_writing = False
 
 
 def out_of_order(program: Program) -> None:

@@ -31,14 +31,16 @@ class Info(s.FakeDebuginfo):
         text: str,
         module: str | None = None,
         *,
-        nearest: bool = False,
-        entries: bool = False,
+        allow_nearest: bool = False,
+        lines_as_functions: bool = False,
         download: bool = True,
         known: Container[tuple[str, str | None]] = (),
     ) -> Places:
         spec = parse(text)
         assert spec is not None
-        found = self.dwarf.find(spec, nearest=nearest, entries=entries)
+        found = self.dwarf.find(
+            spec, allow_nearest=allow_nearest, lines_as_functions=lines_as_functions
+        )
         sites = [self.site_at(place) for place in found.places]
         return Places(sites, True, True, found.near_lines, found.functions)
 

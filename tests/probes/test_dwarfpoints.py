@@ -125,12 +125,12 @@ class Info(s.FakeDebuginfo):
         text: str,
         module: str | None = None,
         *,
-        nearest: bool = False,
-        entries: bool = False,
+        allow_nearest: bool = False,
+        lines_as_functions: bool = False,
         download: bool = True,
         known: Container[tuple[str, str | None]] = (),
     ) -> Places:
-        self.asked.append((text, nearest))
+        self.asked.append((text, allow_nearest))
         answer = self._answer
         sites = [
             site

@@ -141,7 +141,7 @@ def test_names_and_groups(path: Path) -> None:
     body = "println($$name, $$provider, $$vars, $$parms, $$locals)"
     result = probe(path, 'mark("plain-er")', body)
     assert result.program is not None
-    text = dump_program(result.program, bodies=True)
+    text = dump_program(result.program, with_bodies=True)
     assert '"plain__er"' in text
     assert '"theirs"' in text
 

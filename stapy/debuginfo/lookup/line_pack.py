@@ -166,7 +166,7 @@ def merge(rows: Iterable[Row], files: list[int]) -> list[Packed]:
     found: list[Packed] = []
     last = 0
     for row in rows:
-        file = 0 if row.end or not 0 <= row.file < len(files) else files[row.file]
+        file = 0 if row.ends_sequence or not 0 <= row.file < len(files) else files[row.file]
         line = row.line if file else 0
         if found and found[-1][0] == row.address and last != 0:
             found.pop()  # of several rows at one address the last one counts

@@ -30,8 +30,8 @@ class PlaceLookup:
         text: str,
         module: str | None,
         *,
-        nearest: bool,
-        entries: bool,
+        allow_nearest: bool,
+        lines_as_functions: bool,
         download: bool,
         known: Known,
     ) -> Places:
@@ -46,16 +46,18 @@ class PlaceLookup:
             dwarf = self._files.of(name, download=download)
             if dwarf is not None:
                 result.available = True
-                found = self._units.safe(Answer(), _find, dwarf, spec, nearest, entries)
+                found = self._units.safe(
+                    Answer(), _find, dwarf, spec, allow_nearest, lines_as_functions
+                )
                 self._add(result, found, known, spec.lines is None)
         return result
 
-    def _add(self, result: Places, found: Answer, known: Known, functions: bool) -> None:
+    def _add(self, result: Places, found: Answer, known: Known, by_function: bool) -> None:
         """Take an answer, each place once."""
         result.near_lines += [line for line in found.near_lines if line not in result.near_lines]
         result.functions += found.functions
         sections: dict[str, str] = {}  # the places of one answer share many symbols
-        for place in distinct(found.places, functions):
+        for place in distinct(found.places, by_function):
             if place.exact and (place.symbol, place.module) in known:
                 continue
             if place.symbol not in sections:
@@ -91,5 +93,5 @@ class PlaceLookup:
         return FunctionSite(place.function, place.module, type, DWARF, section, 1, place)
 
 
-def _find(dwarf: DwarfFile, spec: Spec, nearest: bool, entries: bool) -> Answer:
-    return dwarf.find(spec, nearest=nearest, entries=entries)
+def _find(dwarf: DwarfFile, spec: Spec, allow_nearest: bool, lines_as_functions: bool) -> Answer:
+    return dwarf.find(spec, allow_nearest=allow_nearest, lines_as_functions=lines_as_functions)

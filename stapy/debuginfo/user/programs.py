@@ -122,7 +122,7 @@ class Programs:
             for problem in problems:
                 self.warn(problem)
             if found is not None:
-                found.moves = False
+                found.needs_symbols = False
                 found.program = file.elf
             self._dwarf[file.path, debug] = found
         return self._dwarf[file.path, debug]
@@ -132,8 +132,8 @@ class Programs:
         file: UserFile,
         text: str,
         *,
-        nearest: bool = False,
-        entries: bool = False,
+        allow_nearest: bool = False,
+        lines_as_functions: bool = False,
         download: bool = True,
     ) -> Places:
         """Ask DWARF about ``name[@file[:line|:first-last|:*|+offset]]``; see `Debuginfo.places`."""
@@ -145,7 +145,9 @@ class Programs:
         if spec is None or dwarf is None:
             return result
         try:
-            found = dwarf.find(spec, nearest=nearest, entries=entries)
+            found = dwarf.find(
+                spec, allow_nearest=allow_nearest, lines_as_functions=lines_as_functions
+            )
         except DebuginfoError as error:
             self.warn(str(error))
             return result

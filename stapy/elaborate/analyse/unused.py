@@ -37,7 +37,7 @@ def type_errors(
         inference.body(item.node, item.function)
     inference.finish()
     for item in dropped:
-        if item.acts:
+        if item.would_act:
             inference.unresolved(item.node, library)
 
 

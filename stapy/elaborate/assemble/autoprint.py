@@ -13,11 +13,11 @@ def _text(text: str) -> p.FormatPiece:
     return p.FormatPiece("text", text)
 
 
-def _value(kind: p.Type, pointer: bool = False) -> list[p.FormatPiece]:
+def _value(kind: p.Type, is_pointer: bool = False) -> list[p.FormatPiece]:
     """A value as SystemTap shows it: a number, a pointer in hexadecimal, a quoted string."""
     if kind == p.STRING:
         return [_text('"'), p.FormatPiece("s"), _text('"')]
-    return [p.FormatPiece("x", "", HEX) if pointer else p.FormatPiece("d")]
+    return [p.FormatPiece("x", "", HEX) if is_pointer else p.FormatPiece("d")]
 
 
 def _print(pieces: list[p.FormatPiece], args: list[p.Expr]) -> p.Stmt:
@@ -75,7 +75,7 @@ def _array(var: p.Global) -> tuple[p.Stmt, list[p.Variable]]:
     return loop, [*keys, value]
 
 
-def handler_body(var: p.Global, pointer: bool) -> tuple[p.Stmt, list[p.Variable]]:
+def handler_body(var: p.Global, is_pointer: bool) -> tuple[p.Stmt, list[p.Variable]]:
     """What prints one global, which may be a pointer, and the locals for it."""
     var.autoprint = True
     if var.keys:
@@ -83,5 +83,5 @@ def handler_body(var: p.Global, pointer: bool) -> tuple[p.Stmt, list[p.Variable]
     if var.type == p.STATS:
         return _scalar_stat(var), []
     place = p.GlobalRef(NOWHERE, var.type, var)
-    shown = _value(var.type, pointer)
+    shown = _value(var.type, is_pointer)
     return _print([_text(var.name + "="), *shown, _text("\n")], [place]), []

@@ -255,5 +255,5 @@ def _features(program: p.Program) -> set[str]:
         found.add("regex")
     if any(f.name in ("matched", "ngroups") for f in program.functions):
         for item in matches:
-            item.groups = True
+            item.keeps_groups = True
     return found

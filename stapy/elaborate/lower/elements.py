@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from stapy.elaborate.lower.context import Context
 
 
-def element(low: Context, node: n.Index, wild: bool = False) -> p.Expr:
+def element(low: Context, node: n.Index, allow_wildcard: bool = False) -> p.Expr:
     """``array[keys]``."""
     if not isinstance(node.base, n.Name):
         return low.error("E0250", "only a global array can have keys", node.base.span)
     var = low.array(node.base, len(node.keys))
     keys_or_any: list[p.Expr | None] = []
     for key in node.keys:
-        if key is None and not wild:
+        if key is None and not allow_wildcard:
             return low.error(
                 "E0255",
                 "wildcard not allowed in array index",

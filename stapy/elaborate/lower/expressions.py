@@ -177,7 +177,7 @@ def increment(low: Context, node: n.Increment) -> p.Expr:
     target = lvalue(low, node.operand, f"'{node.op}'", node)
     if target is None:
         return p.Const(node.span, low.types.new(), 0)
-    return p.IncrementOp(node.span, p.LONG, node.op, target, node.prefix)
+    return p.IncrementOp(node.span, p.LONG, node.op, target, node.is_prefix)
 
 
 def ternary(low: Context, node: n.Ternary) -> p.Expr:

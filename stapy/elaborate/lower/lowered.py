@@ -32,17 +32,17 @@ class LoweredProbe(Record):
 class Dropped(Record):
     """A tree that the optimiser dropped, and the function that it was in.
 
-    ``acts`` tells code that would do something, but never runs, from code without effect.
+    ``would_act`` tells code that would do something, but never runs, from code without effect.
     """
 
     node: p.Node
     function: p.Function | None
-    acts: bool
+    would_act: bool
 
     @property
     def strict(self) -> bool:
         """True where types count as in code that runs."""
-        return self.acts and not isinstance(self.node, p.Try)
+        return self.would_act and not isinstance(self.node, p.Try)
 
 
 class Lowered(Record):

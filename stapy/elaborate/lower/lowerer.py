@@ -279,7 +279,7 @@ class Lowerer(Context):
                 return p.Block(node.span, [])
             return p.Delete(node.span, p.GlobalRef(target.span, var.type, var))
         if isinstance(target, n.Index) and isinstance(target.base, n.Name):
-            place = element(self, target, wild=True)
+            place = element(self, target, allow_wildcard=True)
             if isinstance(place, p.ElementRef):
                 return p.Delete(node.span, place)
             return p.Block(node.span, [])

@@ -40,10 +40,10 @@ class _Writer:
         self.args.append(value)
 
     @property
-    def full(self) -> bool:
+    def is_full(self) -> bool:
         return len(self.args) >= MAX_PIECES
 
-    def place(self, place: Place, depth: int, top: bool = False) -> None:
+    def place(self, place: Place, depth: int, at_top: bool = False) -> None:
         """Print one value; ``depth`` is how many levels of structs are opened."""
         type = ctypes.strip(place.type)
         if isinstance(type, ctypes.Struct):
@@ -51,7 +51,7 @@ class _Writer:
         elif isinstance(type, ctypes.Array):
             self.array(place, type, depth)
         elif isinstance(type, ctypes.Pointer):
-            self.pointer(place, type, depth, top)
+            self.pointer(place, type, depth, at_top)
         else:
             self.scalar(place, type)
 
@@ -67,9 +67,9 @@ class _Writer:
         else:
             self.value("i", value)
 
-    def pointer(self, place: Place, type: ctypes.Pointer, depth: int, top: bool) -> None:
+    def pointer(self, place: Place, type: ctypes.Pointer, depth: int, at_top: bool) -> None:
         target = ctypes.strip(type.target)
-        if place.behind is not None and top and isinstance(target, ctypes.Struct):
+        if place.behind is not None and at_top and isinstance(target, ctypes.Struct):
             below = pointee(self.low, place, self.span)
             if isinstance(below, Pending):
                 self.text("?")
@@ -81,7 +81,7 @@ class _Writer:
             self.text("?")
         elif _is_char(target):
             self.string(value, place.user or is_user(place.type))
-        elif top and isinstance(target, ctypes.Struct):
+        elif at_top and isinstance(target, ctypes.Struct):
             user = place.user or is_user(place.type)
             below = Place(type.target, None, value, user=user, modules=place.modules)
             self.struct(below, target, depth)
@@ -108,13 +108,13 @@ class _Writer:
         self.text("}")
         self.around.pop()
 
-    def members(self, place: Place, type: ctypes.Struct, depth: int, first: bool) -> bool:
+    def members(self, place: Place, type: ctypes.Struct, depth: int, is_first: bool) -> bool:
         around = place.member_name or type.name or type.kind
         for item in type.members():
-            if not first:
+            if not is_first:
                 self.text(", ")
-            first = False
-            if self.full:
+            is_first = False
+            if self.is_full:
                 self.text("...")
                 return False
             below = Place(
@@ -131,7 +131,7 @@ class _Writer:
             if item.name:
                 self.text(f".{item.name}=")
             self.place(below, depth - 1 if item.name else depth)
-        return first
+        return is_first
 
     def array(self, place: Place, type: ctypes.Array, depth: int) -> None:
         if place.address is None:
@@ -149,7 +149,7 @@ class _Writer:
         for index in range(min(type.count, MAX_ELEMENTS)):
             if index:
                 self.text(", ")
-            if self.full:
+            if self.is_full:
                 break
             self.place(Place(type.element, None, add(base, index * size), user=place.user), depth)
         if type.count > MAX_ELEMENTS:

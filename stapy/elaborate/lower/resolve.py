@@ -37,8 +37,8 @@ POINTER = "pointer:"
 class Traits(Record):
     """What copies of a function depend on."""
 
-    context: bool = False
-    autocast: bool = False
+    uses_context: bool = False
+    uses_ctypes: bool = False
 
 
 class Resolver:
@@ -152,7 +152,7 @@ class Resolver:
 
     def _needs_context(self, derived: Derived) -> bool:
         for piece in derived.pieces:
-            if syntax.uses_context(piece.body) or self._calls(piece.body, piece.file).context:
+            if syntax.uses_context(piece.body) or self._calls(piece.body, piece.file).uses_context:
                 return True
         if any(getattr(match.site, "module", None) for match in derived.matches):
             # A cast without a module asks the probed module first.
@@ -293,10 +293,10 @@ class Resolver:
             id(source.decl),
             # Slots are numbered per probe, so a function that saves some is its own.
             (body.scope.key if body.scope is not None else "", body.at_entry, id(body.entry))
-            if traits.context
+            if traits.uses_context
             else None,
             tuple(ctypes.c_name(t) if t is not None else "" for t in known)
-            if traits.autocast
+            if traits.uses_ctypes
             else None,
         )
         function = self._made.get(key)
@@ -306,14 +306,14 @@ class Resolver:
         self._made[key] = function
         inner = Body(
             source.file,
-            body.scope if traits.context else None,
+            body.scope if traits.uses_context else None,
             {v.name: v for v in function.params},
             function=function,
-            entry=body.entry if traits.context else None,
-            at_entry=body.at_entry if traits.context else False,
+            entry=body.entry if traits.uses_context else None,
+            at_entry=body.at_entry if traits.uses_context else False,
         )
         inner.point, inner.use = body.point, body.use
-        if traits.autocast:  # made for arguments of these types
+        if traits.uses_ctypes:  # made for arguments of these types
             for variable, type in zip(function.params, known):
                 inner.ctypes[variable.name] = type
         record = FunctionBody(function, source, inner.locals)
@@ -352,8 +352,8 @@ class Resolver:
         decl = source.decl
         if decl.body is not None:
             below = self._calls(decl.body, source.file)
-            traits.context = syntax.uses_context(decl.body) or below.context
-            traits.autocast = below.autocast or any(
+            traits.uses_context = syntax.uses_context(decl.body) or below.uses_context
+            traits.uses_ctypes = below.uses_ctypes or any(
                 isinstance(item, n.AutoCast) for item in syntax.walk(decl.body)
             )
         return traits
@@ -364,8 +364,8 @@ class Resolver:
         for name in sorted(syntax.called(node)):
             for source in self.names.find_functions(name, file):
                 below = self._traits_of(source)
-                result.context = result.context or below.context
-                result.autocast = result.autocast or below.autocast
+                result.uses_context = result.uses_context or below.uses_context
+                result.uses_ctypes = result.uses_ctypes or below.uses_ctypes
         return result
 
     def _unknown_function(self, low: Context, node: n.Call) -> None:

@@ -35,7 +35,7 @@ def stat_place(low: Context, node: n.Expr, arity_hint: str) -> p.Expr | None:
             return None
         return p.GlobalRef(node.span, var.type, var)
     if isinstance(node, n.Index) and isinstance(node.base, n.Name):
-        place = element(low, node, wild=True)
+        place = element(low, node, allow_wildcard=True)
         return place if isinstance(place, p.ElementRef) else None
     value = low.expr(node)
     low.error(

@@ -87,7 +87,7 @@ def _doubt(low: Context, node: n.Target, scope: TargetScope) -> None:
 
 
 def _variable(low: Context, node: n.Target, variable: TargetVariable) -> p.Expr:
-    if variable.string:
+    if variable.is_text:
         assert variable.value is not None
         return variable.value
     return finish(low, place_of(variable), node.chain, node.span, node.address_of)
@@ -188,7 +188,7 @@ def _target_place(low: Context, node: n.Expr) -> Place | p.Expr:
     if isinstance(node, n.Target):
         scope = current_scope(low)
         variable = scope.find(node.name) if scope is not None else None
-        if variable is None or variable.string:
+        if variable is None or variable.is_text:
             return target(low, node)
         start = place_of(variable)
     elif isinstance(node, n.Cast):

@@ -142,7 +142,7 @@ class SymbolTable:
             kind,
             size=decl.size or 0,
             size_set=decl.size is not None,
-            wrap=decl.wrap,
+            wraps=decl.wraps,
             init=init,
             settable=decl.name in self.services.options.globals,
             span=decl.span,
@@ -274,7 +274,7 @@ class SymbolTable:
         if info.arity is None:
             info.arity, info.arity_span = arity, span
             var.keys = [self.types.new() for _ in range(arity)]
-            if arity == 0 and (info.decl.size is not None or info.decl.wrap):
+            if arity == 0 and (info.decl.size is not None or info.decl.wraps):
                 self.services.diagnostics.error(
                     "semantic error",
                     "E0205",

@@ -96,11 +96,11 @@ class AssignOp(Expr):
 
 
 class IncrementOp(Expr):
-    """``++`` or ``--``; the value is the new one when ``prefix``."""
+    """``++`` or ``--``; the value is the new one when ``is_prefix``."""
 
     op: str
     target: Expr
-    prefix: bool
+    is_prefix: bool
 
 
 class InArray(Expr):
@@ -173,12 +173,15 @@ class BucketIn(Expr):
 
 
 class RegexMatch(Expr):
-    """``left =~ pattern``; ``negate`` for ``!~``; ``groups`` when matched() is used anywhere."""
+    """``left =~ pattern``, or ``!~``.
+
+    ``keeps_groups``: somebody asks matched(), in whatever handler.
+    """
 
     left: Expr
     pattern: str
-    negate: bool = False
-    groups: bool = False
+    is_negated: bool = False
+    keeps_groups: bool = False
 
 
 class MemoryRead(Expr):

@@ -19,9 +19,9 @@ class Handler(Record):
     """One distinct body; equal bodies are one Handler.
 
     ``locks`` are held as long as the body runs, or each of its `Locked` parts;
-    ``conditions`` are those that read a global which the body changes.  With
-    ``again`` its own condition reads one of these globals and is looked at
-    once more when they are held.
+    ``conditions`` are those that read a global which the body changes.  One that
+    ``rechecks_condition`` has a condition of its own that reads one of these globals: it is
+    looked at once more when they are held.
     """
 
     c_name: str
@@ -30,7 +30,7 @@ class Handler(Record):
     locks: list[Lock] = new(list)
     span: Span = NOWHERE
     conditions: list[Condition] = new(list)
-    again: bool = False
+    rechecks_condition: bool = False
 
 
 class DerivedProbe(Record):

@@ -116,7 +116,7 @@ class Lock(Record):
     """A global that a handler holds while it runs."""
 
     var: Global
-    write: bool
+    for_writing: bool
 
 
 class Condition(Record):

@@ -38,7 +38,7 @@ class Global(Record):
     keys: list[Type] = new(list)
     size: int = 0
     size_set: bool = False
-    wrap: bool = False
+    wraps: bool = False
     init: int | str | None = None
     stats: set[str] = new(set)
     shift: int = 0

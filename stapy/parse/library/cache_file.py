@@ -16,9 +16,9 @@ class CacheFiles:
     Each file begins with a check sum, so that a torn write is a miss.
     """
 
-    def __init__(self, folder: Path | None, *, read: bool = True) -> None:
+    def __init__(self, folder: Path | None, *, may_read: bool = True) -> None:
         self.folder = folder
-        self.readable = read
+        self.readable = may_read
 
     def get(self, name: str) -> Any:
         """A stored value, None when there is none or it is damaged."""

@@ -53,7 +53,7 @@ class Library:
         self._by_path = {path: (mtime, size) for path, mtime, size in self._stamps}
         macro_stamp = repr([stamp for stamp in self._stamps if stamp[0].endswith(".stpm")])
         self._key = "\n".join([_shape(), facts.key(), *dirs, macro_stamp])
-        self._disk = CacheFiles(cache_dir, read=read_cache)
+        self._disk = CacheFiles(cache_dir, may_read=read_cache)
         self._name = digest(self._key)
         self._texts: dict[str, str] = {}
         self._trees: dict[str, Script | None] = {}

@@ -34,7 +34,7 @@ class Ground(Protocol):
     def files(self) -> list[DwarfFile]:
         """The debug files of all that the point may mean."""
 
-    def places(self, text: str, *, nearest: bool, entries: bool) -> Places:
+    def places(self, text: str, *, allow_nearest: bool, lines_as_functions: bool) -> Places:
         """All places that a pattern means; see `Debuginfo.places`."""
 
     def file_of(self, place: CodePlace) -> DwarfFile | None:

@@ -202,12 +202,14 @@ def _calls(
     spec: Spec,
     wanted: Spec,
     depth: int,
-    everything: bool,
+    with_tail_calls: bool,
     component: PointComponent,
 ) -> list[callees.Callee]:
     elsewhere = result.ground.elsewhere
     try:
-        return callees.callees(file, spec, wanted, depth, tails=everything, elsewhere=elsewhere)
+        return callees.callees(
+            file, spec, wanted, depth, with_tail_calls=with_tail_calls, elsewhere=elsewhere
+        )
     except callees.TooManyCallees as error:
         hint = f"ask for fewer levels than {depth}"
         raise PointError("E0231", str(error), component.span, hint=hint) from None

@@ -41,7 +41,9 @@ def resolve(asking: PointComponent, ground: Ground) -> list[Match]:
             raise ground.missing(what, asking.span)
         return insides.resolve(ground, files)
     text = text_of(target)
-    answer = ground.places(text, nearest="nearest" in found, entries="function" in found)
+    answer = ground.places(
+        text, allow_nearest="nearest" in found, lines_as_functions="function" in found
+    )
     if not answer.valid:
         message = f"malformed specification '{text}'"
         hint = "write name@file:line, name@file:first-last, name@file:* or name@file+offset"

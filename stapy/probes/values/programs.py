@@ -137,8 +137,8 @@ def _entry_scope(
         passed = _passed(place, dwarf)
         for variable in dwarf.variables(place):
             name = "$" + variable.name
-            (parameters if variable.parameter else locals_).append(name)
-            if variable.parameter and name in passed:
+            (parameters if variable.is_parameter else locals_).append(name)
+            if variable.is_parameter and name in passed:
                 variables[name] = in_program(passed[name])
                 continue
             try:
@@ -192,14 +192,14 @@ def _passed(place: CodePlace, dwarf: DwarfFile) -> dict[str, TargetVariable]:
     """
     if not place.exact or is_clone(place.symbol):
         return {}
-    return {row.name: row for row in abi.parameters(dwarf.prototype(place), vectors=True)}
+    return {row.name: row for row in abi.parameters(dwarf.prototype(place), with_vectors=True)}
 
 
 def _return_scope(
     entry: TargetScope, place: CodePlace, dwarf: DwarfFile, services: Services
 ) -> TargetScope:
     prototype = services.debuginfo.safe(None, dwarf.prototype, place)
-    result = abi.result(prototype, vectors=True) if prototype is not None else None
+    result = abi.result(prototype, with_vectors=True) if prototype is not None else None
     own = {"$return": in_program(result)} if result is not None else {}
     unknown = abi.unknown_result(prototype)
     shown = [*own, *unknown]

@@ -40,7 +40,7 @@ def scope(site: Any, services: Services) -> TargetScope:
                 found[name] = describe(variable, place, dwarf)
             except Unavailable as error:
                 unavailable[name] = partial(where_else, variable, place, dwarf, str(error))
-            (parameters if variable.parameter else locals_).append(name)
+            (parameters if variable.is_parameter else locals_).append(name)
     except DebuginfoError as error:  # what was read before the damage is good
         missing = str(error)
     return TargetScope(

@@ -76,24 +76,24 @@ class ContextRow(NamedTuple):
     """How to read a value of the probe's context.
 
     ``template`` is the C expression; ``{register}`` comes from ``registers``,
-    ``{index}`` is the number itself.  With ``address`` the template gives an
-    address from which the value is read with checks; with ``fetch`` it is the
+    ``{index}`` is the number itself.  With ``is_address`` the template gives an
+    address from which the value is read with checks; with ``is_function`` it is the
     runtime's function that reads a register when the probe has registers.
     """
 
     template: str
     registers: tuple[str, ...] = ()
-    address: bool = False
-    fetch: bool = False
-    pointer: bool = False  # the value is a C pointer to a string
+    is_address: bool = False
+    is_function: bool = False
+    is_text: bool = False  # the value is a C pointer to a string
 
 
 CONTEXT: dict[str, ContextRow] = {
     "arg": ContextRow("c->regs->{register}", ARGUMENTS),
-    "stack_arg": ContextRow("c->regs->sp + {stack}", address=True),
+    "stack_arg": ContextRow("c->regs->sp + {stack}", is_address=True),
     "register": ContextRow("c->regs->{register}", DWARF_REGISTERS),
-    "kernel_register": ContextRow("stapy_kernel_register", DWARF_REGISTERS, fetch=True),
-    "user_register": ContextRow("stapy_user_register", DWARF_REGISTERS, fetch=True),
+    "kernel_register": ContextRow("stapy_kernel_register", DWARF_REGISTERS, is_function=True),
+    "user_register": ContextRow("stapy_user_register", DWARF_REGISTERS, is_function=True),
     "program_register": ContextRow("c->user_regs->{register}", DWARF_REGISTERS),
     "thread_base": ContextRow("stapy_user_thread_base()"),
     "vector": ContextRow("stapy_user_vector({index})"),
@@ -101,7 +101,7 @@ CONTEXT: dict[str, ContextRow] = {
     "trace_arg": ContextRow("c->args[{index}]"),
     "word": ContextRow("((unsigned long *)c->data)[{index}]"),
     "syscall_arg": ContextRow(
-        "c->regs->di + offsetof(struct pt_regs, {register})", SYSCALL_ARGUMENTS, address=True
+        "c->regs->di + offsetof(struct pt_regs, {register})", SYSCALL_ARGUMENTS, is_address=True
     ),
     "address": ContextRow("c->address"),
 }

@@ -99,7 +99,7 @@ def _in_array(body: Body, expr: p.InArray) -> Value:
         body.out.line(f"{found.text} = stapy_map_find({name}, {array});")
         return Value(found.text)
     result = body.temp("s64", "found")
-    if keys.slice:
+    if keys.has_wildcard:
         call = f"stapy_map_has_slice({name}, {array}, {any_of(body, keys)})"
     else:
         call = f"stapy_map_has({name}, {array})"
@@ -137,7 +137,7 @@ def delete(body: Body, target: p.Expr) -> None:
             return
         keys, _ = lower_keys(body, target.var, target.keys)
         array = fill(body, keys)
-        if keys.slice:
+        if keys.has_wildcard:
             body.out.line(f"stapy_map_delete_slice({name}, {array}, {any_of(body, keys)});")
         else:
             body.out.line(f"stapy_map_delete({name}, {array});")
@@ -189,7 +189,7 @@ def stat_found(body: Body, keys: Keys) -> str:
         call = f"stapy_stat_read({name})"
     else:
         array = fill(body, keys)
-        if keys.slice:
+        if keys.has_wildcard:
             call = f"stapy_map_stat_slice({name}, {array}, {any_of(body, keys)})"
         else:
             call = f"stapy_map_stat({name}, {array})"

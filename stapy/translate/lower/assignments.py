@@ -189,7 +189,7 @@ def increment(body: Body, expr: p.IncrementOp, used: bool) -> Value:
         assert isinstance(target, (p.LocalRef, p.GlobalRef))
         text, reads = _variable(body, target)
     changed = f"{_lvalue(text)}{expr.op}"
-    if used and not expr.prefix:
+    if used and not expr.is_prefix:
         old = body.temp("s64", "old")
         body.out.line(f"{old} = {changed};")
         return Value(old)
@@ -210,7 +210,7 @@ def _increment_memory(
         memory.write_context(body, target, one)
     else:
         memory.write(body, target, address, one)
-    return one if expr.prefix else old
+    return one if expr.is_prefix else old
 
 
 def evaluate(body: Body, expr: p.Expr) -> None:

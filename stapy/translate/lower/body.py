@@ -27,8 +27,8 @@ class Local(Record):
 
     text: str
     type: p.Type
-    member: bool  # of the frame
-    parameter: bool = False
+    in_frame: bool  # a member of it, no variable of C
+    is_parameter: bool = False
     used: bool = False
 
 
@@ -47,7 +47,7 @@ class Keys(Record):
     values: list[Value | None]
 
     @property
-    def slice(self) -> bool:
+    def has_wildcard(self) -> bool:
         """True when a key is ``*``."""
         return any(value is None for value in self.values)
 
@@ -106,7 +106,7 @@ class Body:
             raise Bug(f"no local variable '{name}' here") from None
         if not local.used:
             local.used = True
-            if local.member:
+            if local.in_frame:
                 bare = local.text.removeprefix("l->")
                 if local.type == p.STRING:
                     self.frame.append((f"char {bare}[MAXSTRINGLEN]", self.unit.string_room))
@@ -164,7 +164,7 @@ class Body:
 
     def stack_bytes(self) -> int:
         """Bytes of the kernel's stack that a call of this function takes, at most."""
-        locals_ = [one for one in self.locals.values() if one.used and not one.member]
+        locals_ = [one for one in self.locals.values() if one.used and not one.in_frame]
         structs = sum(1 for kind, name in self.declarations if _is_struct(kind, name))
         words = len(locals_) + len(self.declarations) - structs + self.key_count
         return CALL_BYTES + words * WORD + structs * STRUCT_BYTES
@@ -248,11 +248,11 @@ class Body:
 
     # --- materialising -----------------------------------------------------
 
-    def keep(self, value: Value, hint: str, string: bool) -> Value:
+    def keep(self, value: Value, hint: str, is_string: bool) -> Value:
         """The value in a temporary, so that later side effects cannot change it."""
         if value.constant is not None:
             return value
-        if string:
+        if is_string:
             text, size = self.buffer(value.room)
             self.out.line(f"stapy_copy({text}, {value.text}, sizeof({text}));")
             return Value(text, room=size)

@@ -253,11 +253,11 @@ def _array_macros(unit: Unit, var: p.Global, writes: bool) -> list[tuple[str, st
     return macros
 
 
-def _leave(unit: Unit, out: CWriter, function: p.Function, frame: bool, code: str) -> None:
+def _leave(unit: Unit, out: CWriter, function: p.Function, has_frame: bool, code: str) -> None:
     if unit.may_fail(function):
         place = unit.places.of(function.span)
         out.guard("unlikely(c->error)", f"stapy_error_at(c, {place});")
-    if frame:
+    if has_frame:
         out.line("c->frame = (char *)l;")
     if function.type == p.LONG:
         this = "THIS" in code and "__retvalue" in code

@@ -245,7 +245,7 @@ def _joins_in_place(body: Body, expr: p.BinaryOp, dest: str, size: str, state: s
 def _regex(body: Body, expr: p.RegexMatch) -> Value:
     text = lower(body, expr.left)
     name = body.unit.regex(expr.pattern, expr.span)
-    bang = "!" if expr.negate else ""
+    bang = "!" if expr.is_negated else ""
     level = v.UNARY if bang else v.ATOM
     if body.in_condition or not body.unit.captures:
         call = f"{bang}stapy_regex_search(&{name}, {text.text})"

@@ -42,7 +42,7 @@ def handler_text(unit: Unit, handler: p.Handler, points: list[str], slots: str) 
         table = unit.lock_table(handler.locks, name)
         before += [f"if (!stapy_lock(c, {table}, ARRAY_SIZE({table})))", "\treturn;"]
         unlock = f"stapy_unlock(c, {table}, ARRAY_SIZE({table}));"
-        if handler.again:  # others may have made it false while we waited for the globals
+        if handler.rechecks_condition:  # others may have made it false while we waited
             before += ["if (stapy_is_off(c->probe)) {", f"\t{unlock}", "\treturn;", "}"]
         after = [*unit.judge(handler.conditions), unlock]
     _assemble(out, body, before, after, "")
@@ -114,7 +114,7 @@ def function_text(unit: Unit, function: p.Function) -> str:
             else:
                 before.append(f"{text} = {name};")
         if param.name in copies and param.type == p.STRING:
-            body.locals[param.name].parameter = True
+            body.locals[param.name].is_parameter = True
     if function.type == p.STRING:
         before.insert(0, "ret[0] = '\\0';")
     after = ["c->nesting++;"] if nested else []
@@ -168,7 +168,7 @@ def _assemble(out: CWriter, body: Body, before: list[str], after: list[str], res
     starts = [
         f"{local.text}[0] = '\\0';" if local.type == p.STRING else f"{local.text} = 0;"
         for local in body.locals.values()
-        if local.used and local.member and not local.parameter
+        if local.used and local.in_frame and not local.is_parameter
     ]
     for line in [*starts, *before]:
         out.line(line)
@@ -196,7 +196,7 @@ def _declarations(out: CWriter, body: Body, result: str) -> None:
         out.line(f"union stapy_key keys[{body.key_count}];")
     by_kind: dict[str, list[str]] = {}
     for local in body.locals.values():
-        if local.used and not local.member and not local.parameter:
+        if local.used and not local.in_frame and not local.is_parameter:
             by_kind.setdefault("s64", []).append(f"{local.text} = 0")
     if result == "ret":
         by_kind.setdefault("s64", []).append("ret = 0")

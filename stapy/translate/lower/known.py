@@ -115,7 +115,7 @@ class Known:
         """Drop what a node itself changes."""
         if isinstance(node, (p.AssignOp, p.IncrementOp)):
             if isinstance(node.target, p.ElementRef):
-                if node.target.var.wrap:
+                if node.target.var.wraps:
                     self._forget_elements(node.target.var)
             else:
                 self._forget(_state(node.target))

@@ -64,14 +64,14 @@ def _context_value(body: Body, expr: p.ContextValue) -> Value:
     row = CONTEXT.get(expr.name)
     if row is None:
         raise Bug(f"pass 3 does not know the context value '{expr.name}'")
-    if row.fetch:
+    if row.is_function:
         name = body.temp("s64", hint_for(body, expr, "register"))
         member = f"offsetof(struct pt_regs, {row.registers[expr.index]})"
         place = body.unit.places.of(expr.span)
         body.check(f"{row.template}(c, &{name}, {member}, {place})")
         return Value(name)
     text = context_text(expr)
-    if row.address:
+    if row.is_address:
         kind, wide = INTEGERS[expr.size, expr.signed]
         name = body.temp(kind, hint_for(body, expr, "argument"))
         place = body.unit.places.of(expr.span)
@@ -94,7 +94,7 @@ def write_context(body: Body, expr: p.ContextValue, value: Value) -> None:
     if row is None:
         raise Bug(f"pass 3 does not know the context value '{expr.name}'")
     kind, _ = INTEGERS[expr.size, expr.signed]
-    if not row.address:
+    if not row.is_address:
         body.out.line(f"{context_text(expr)} = ({kind}){value.at(v.UNARY)};")
         return
     place = body.unit.places.of(expr.span)

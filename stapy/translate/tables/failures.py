@@ -56,7 +56,7 @@ class Failures:
             return node.op not in STAT_NEVER_FAILS
         if isinstance(node, p.ContextValue):
             row = CONTEXT.get(node.name)
-            return row is None or row.address or row.fetch
+            return row is None or row.is_address or row.is_function
         if isinstance(node, p.PrintOp):
             return any(piece.kind in ("m", "M") for piece in node.pieces)
         if isinstance(node, p.Foreach):

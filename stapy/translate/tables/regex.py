@@ -183,7 +183,7 @@ class _Graph:
             after = self._node(node.inner, after)
         return after
 
-    def closure(self, seeds: list[Item], begin: bool, end: bool) -> list[Item]:
+    def closure(self, seeds: list[Item], at_begin: bool, at_end: bool) -> list[Item]:
         """The places where characters are read, in order of priority."""
         done: list[Item] = []
         seen: set[int] = set()
@@ -200,7 +200,7 @@ class _Graph:
                 at = node.number
                 registers = (*item.registers[:at], HERE, *item.registers[at + 1 :])
                 stack.append(Item(node.after, registers))
-            elif isinstance(node, _Edge) and (begin if node.kind == "^" else end):
+            elif isinstance(node, _Edge) and (at_begin if node.kind == "^" else at_end):
                 stack.append(Item(node.after, item.registers))
             elif not isinstance(node, _Edge) or node.kind == "$":  # "$" waits for the end
                 done.append(item)
@@ -225,11 +225,11 @@ def _classes(graph: _Graph) -> tuple[list[int], list[int]]:
 # --- the automaton ---------------------------------------------------------------
 
 
-def build(pattern: str, groups: bool) -> Automaton:
+def build(pattern: str, keeps_groups: bool) -> Automaton:
     """The automaton of a pattern, or `RegexError`."""
     parsed = rx.parse(pattern)
-    graph = _Graph(parsed, groups)
-    return _Builder(graph, min(parsed.groups, MAX_GROUPS) if groups else -1).run()
+    graph = _Graph(parsed, keeps_groups)
+    return _Builder(graph, min(parsed.groups, MAX_GROUPS) if keeps_groups else -1).run()
 
 
 class _Builder:

@@ -33,7 +33,7 @@ def optimised(dwarf: DwarfFile) -> bool:
 def lines(dwarf: DwarfFile, text: str, nearest: bool = False) -> list[int]:
     spec = parse(text)
     assert spec is not None
-    return sorted({place.line for place in dwarf.find(spec, nearest=nearest).places})
+    return sorted({place.line for place in dwarf.find(spec, allow_nearest=nearest).places})
 
 
 def test_index_finds_every_function_and_instance(sample: Path) -> None:
@@ -108,7 +108,7 @@ def statements_by_definition(dwarf: DwarfFile, path: str) -> set[tuple[str, int,
     found: set[tuple[str, int, int]] = set()
     for unit in {unit for *_, unit in scopes}:
         files, rows = dwarf.line_table(unit)
-        own = [(r.line, r.address) for r in rows if files[r.file] == path and not r.end]
+        own = [(r.line, r.address) for r in rows if files[r.file] == path and not r.ends_sequence]
         here = [(name, ranges) for name, ranges, number in scopes if number == unit]
         for line in {line for line, _ in own if line}:
             at = [address for number, address in own if number == line]
@@ -142,11 +142,11 @@ def test_a_line_names_the_function_that_it_is_in(sample: Path) -> None:
                  f"leaf@*.c:1,{sink}"):  # fmt: skip
         spec = parse(text)
         assert spec is not None
-        (place,) = dwarf.find(spec, entries=True).places
+        (place,) = dwarf.find(spec, lines_as_functions=True).places
         assert (place.function, place.line, place.exact) == ("leaf", start, True)
     outside = parse("leaf@sample.c:1")
     assert outside is not None
-    assert not dwarf.find(outside, entries=True).places
+    assert not dwarf.find(outside, lines_as_functions=True).places
 
 
 def test_lines_of_inlined_code_are_the_inlined_functions(sample: Path) -> None:
@@ -165,7 +165,7 @@ def test_variables(sample: Path) -> None:
     (place,) = dwarf.find(spec).places
     found = {v.name: v for v in dwarf.variables(place)}
     assert {"p", "count", "total"} <= set(found)
-    assert {v.name for v in found.values() if v.parameter} == {"p", "count"}
+    assert {v.name for v in found.values() if v.is_parameter} == {"p", "count"}
     assert c.c_name(found["p"].type) == "struct point *"
     if not optimised(dwarf):
         assert found["p"].ops and found["p"].ops[0].name == "frame"

@@ -224,7 +224,7 @@ def test_lines(path: Path) -> None:
                 for s in (e.state for e in other.line_program_for_CU(unit).get_entries())
                 if s is not None and not s.end_sequence
             ]
-            assert [row[:3] for row in lines.rows(program) if not row.end] == expected
+            assert [row[:3] for row in lines.rows(program) if not row.ends_sequence] == expected
 
 
 def test_every_type_and_variable_can_be_told(path: Path) -> None:
@@ -397,7 +397,7 @@ def test_rust_values(rust: DwarfFile) -> None:
     spec = parse("slices")
     assert spec is not None
     (place,) = rust.find(spec).places
-    types = {v.name: c.c_name(v.type) for v in rust.variables(place) if v.parameter}
+    types = {v.name: c.c_name(v.type) for v in rust.variables(place) if v.is_parameter}
     assert types == {
         "bytes": "struct &[u8]", "text": "struct &str", "array": "u16[4]",
         "maybe": "struct core::option::Option<&u32>",

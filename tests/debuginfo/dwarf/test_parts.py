@@ -134,7 +134,7 @@ def test_plans() -> None:
     table = Abbreviations(data, "test").table(0)
     assert sorted(table) == [1, 129]
     function, variable = table[1], table[129]
-    assert (function.tag, function.children, function.size, function.sibling) == (
+    assert (function.tag, function.has_children, function.size, function.sibling) == (
         k.SUBPROGRAM, True, 9, 5,
     )  # fmt: skip
     assert function.attributes[2] == (k.AT_DECL_FILE, k.IMPLICIT_CONST, -1)

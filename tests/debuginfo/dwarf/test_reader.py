@@ -116,7 +116,9 @@ def test_lines(sample: Path) -> None:
             rows = reader.rows(program)
             # At the end of a sequence the file and line mean nothing.
             assert [(r[0], r[4]) for r in rows] == [(r[0], r[4]) for r in expected]
-            assert [r[1:4] for r in rows if not r.end] == [r[1:4] for r in expected if not r[4]]
+            assert [r[1:4] for r in rows if not r.ends_sequence] == [
+                r[1:4] for r in expected if not r[4]
+            ]
             assert root.name() in program.files
             assert "inlined.h" in program.files
 

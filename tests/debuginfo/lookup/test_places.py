@@ -26,7 +26,7 @@ class Info:
     def of(self, module: str | None, *, download: bool) -> Info:
         return self
 
-    def find(self, spec: Spec, *, nearest: bool, entries: bool) -> Answer:
+    def find(self, spec: Spec, *, allow_nearest: bool, lines_as_functions: bool) -> Answer:
         return Answer([INNER, OUTER, AGAIN, DEEPER, ALIAS])
 
     def safe(self, otherwise: Any, question: Any, *arguments: Any) -> Any:
@@ -44,6 +44,6 @@ class Info:
 def test_places_at_one_address(text: str, known: Any, expected: list[str]) -> None:
     info: Any = Info()
     found = PlaceLookup(info, info, info).places(
-        text, None, nearest=False, entries=False, download=False, known=known
+        text, None, allow_nearest=False, lines_as_functions=False, download=False, known=known
     )
     assert [site.name for site in found.sites] == expected

@@ -51,7 +51,7 @@ class _Shape:
         self.index = plan.index
         self.scoped = plan.tag in k.SCOPED or k.AT_OBJECT_POINTER in attributes
         self.has_code = k.AT_LOW_PC in attributes or k.AT_RANGES in attributes
-        self.jump = plan.sibling if plan.children else -1
+        self.jump = plan.sibling if plan.has_children else -1
         self.size = plan.size
         steps = plan.skips
         self.expression = (-1, 0)  # entry with one short block: bytes before and behind it
@@ -221,7 +221,7 @@ class Scanner:
             following = _behind(data, start, shape)
             if shape.code == _FUNCTION:
                 self._function(number, header, shape, data, start, at)
-                if shape.plan.children:
+                if shape.plan.has_children:
                     sibling = _sibling(shape, data, start, end)
                     if sibling < 0:
                         sibling = self._deep(header, data, following, shapes, shape.has_code)
@@ -288,7 +288,7 @@ class Scanner:
                 continue
             shape = _known(shapes, code)
             tag = shape.plan.tag
-            if shape.plan.children:
+            if shape.plan.has_children:
                 outer.append((scope, in_function))
                 if len(outer) > MAX_DEPTH:
                     raise DebuginfoError(f"{self.info.name}: entries are nested too deep")
@@ -313,7 +313,7 @@ class Scanner:
                 name = _joined(home, entry.name())
                 self.found.global_name.append(self.found.extra_name(name))
                 self.found.global_entry.append(header.shift + at)
-            if shape.plan.children:
+            if shape.plan.has_children:
                 scope, in_function = inside, in_function or tag == k.SUBPROGRAM
             at = _behind(data, start, shape)
 
@@ -336,7 +336,7 @@ class Scanner:
                 self._inlined(header, shape, data, start, at)
             elif shape.code == _TYPE:
                 self._type(header, shape, data, start, at)
-            depth += shape.plan.children
+            depth += shape.plan.has_children
             at = _behind(data, start, shape)
         return at
 

@@ -80,9 +80,9 @@ def _row_of(rows: list[Row], address: int) -> Row | None:
     """The last row at or below an address in the sequence that covers it."""
     best: Row | None = None
     for row, following in pairwise(rows):
-        if row.end or not row.address <= address < following.address:
+        if row.ends_sequence or not row.address <= address < following.address:
             continue
-        if best is None or row.statement:
+        if best is None or row.is_statement:
             best = row
     return best
 

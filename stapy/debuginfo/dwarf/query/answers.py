@@ -39,8 +39,8 @@ class Answer(Record):
     functions: int = 0
 
 
-def distinct(places: list[CodePlace], functions: bool) -> Iterator[CodePlace]:
-    """Each place once; ``functions`` tells of places that were not asked for by their lines.
+def distinct(places: list[CodePlace], by_function: bool) -> Iterator[CodePlace]:
+    """Each place once; ``by_function`` tells of places that were not asked for by their lines.
 
     An instance of an inlined function is a place of its own even where the
     function around it, or another instance, begins at the same instruction;
@@ -48,7 +48,7 @@ def distinct(places: list[CodePlace], functions: bool) -> Iterator[CodePlace]:
     """
     seen: set[tuple[int, str, int]] = set()
     for place in places:
-        apart = place.inlined or not functions
+        apart = place.inlined or not by_function
         key = (place.address, place.function, place.line) if apart else (place.address, "", 0)
         if key not in seen:
             seen.add(key)

@@ -77,16 +77,16 @@ def callees(
     wanted: Spec,
     depth: int = 1,
     *,
-    tails: bool = False,
+    with_tail_calls: bool = False,
     elsewhere: Finder = lambda name: None,
 ) -> list[Callee]:
     """What the functions that a pattern means call, down to a depth.
 
     Jumps at the end of a function leave no trace on the stack: such callees are
-    only given with ``tails``.  ``elsewhere`` is asked about functions that the
+    only given with ``with_tail_calls``.  ``elsewhere`` is asked about functions that the
     debug file only declares.
     """
-    walk = _Walk(wanted, depth, tails, elsewhere)
+    walk = _Walk(wanted, depth, with_tail_calls, elsewhere)
     for row in dwarf.index.functions(spec.function, spec.file):
         for site in row.sites:
             walk.function(dwarf, row, dwarf.info.entry(site.entry), [], 1)

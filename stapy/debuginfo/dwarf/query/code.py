@@ -38,7 +38,7 @@ class DwarfCode:
         self.path = path
         self.index = index
         self.module = module
-        self.moves = True
+        self.needs_symbols = True
         self._code = code
         self._elf = elf
         self._info: Info | None = None
@@ -88,7 +88,7 @@ class DwarfCode:
     def place(self, row: FunctionRow, site: Site, address: int, line: int) -> CodePlace | None:
         """An address in one site of a function; None when no symbol is below it."""
         anchor = self.index.anchor(address)
-        if anchor is None and not self.moves:
+        if anchor is None and not self.needs_symbols:
             anchor = "", 0
         if anchor is None:
             return None

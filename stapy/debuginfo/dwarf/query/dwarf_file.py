@@ -65,13 +65,15 @@ class DwarfFile(DwarfCode):
 
     # --- places ----------------------------------------------------------
 
-    def find(self, spec: Spec, *, nearest: bool = False, entries: bool = False) -> Answer:
+    def find(
+        self, spec: Spec, *, allow_nearest: bool = False, lines_as_functions: bool = False
+    ) -> Answer:
         """All places that a pattern means.
 
-        With ``entries`` a line names the functions that it is in.
+        With ``lines_as_functions`` a line names the functions that it is in.
         """
-        if spec.lines is not None and not entries:
-            return statements.find(self, spec, nearest)
+        if spec.lines is not None and not lines_as_functions:
+            return statements.find(self, spec, allow_nearest)
         answer = Answer()
         for row in self.index.functions(spec.function, spec.file):
             answer.functions += 1
@@ -126,8 +128,8 @@ class DwarfFile(DwarfCode):
         found: dict[int, int] = {}
         for item in rows:
             if (
-                item.statement
-                and not item.end
+                item.is_statement
+                and not item.ends_sequence
                 and item.line >= row.line
                 and item.file in own
                 and contains(ranges, item.address)
@@ -158,7 +160,7 @@ class DwarfFile(DwarfCode):
         found = in_scope(self.info.entry(place.entry), place.address, self._types)
         if not place.exact or not is_clone(place.symbol):
             return found
-        return [not_passed(row) if row.parameter and row.ops is None else row for row in found]
+        return [not_passed(row) if row.is_parameter and row.ops is None else row for row in found]
 
     def frame(self, place: CodePlace) -> Row | None:
         """Where the canonical frame address and the caller's registers are at a place."""

@@ -69,7 +69,7 @@ def behind_prologue(dwarf: DwarfCode, place: CodePlace) -> CodePlace:
     later = [
         row
         for row in rows
-        if row.address > place.address and not row.end and contains(ranges, row.address)
+        if row.address > place.address and not row.ends_sequence and contains(ranges, row.address)
     ]
     if not later:
         return place

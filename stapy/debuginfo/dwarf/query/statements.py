@@ -51,7 +51,11 @@ def line_map(files: list[str], rows: Iterable[Row], path: str) -> LineMap:
     """The rows of a unit's table that name a file."""
     own = {number for number, name in enumerate(files) if name == path}
     found = sorted(
-        {(row.address, row.line) for row in rows if row.file in own and row.line and not row.end}
+        {
+            (row.address, row.line)
+            for row in rows
+            if row.file in own and row.line and not row.ends_sequence
+        }
     )
     return LineMap([address for address, _ in found], [line for _, line in found])
 

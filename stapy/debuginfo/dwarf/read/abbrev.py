@@ -47,7 +47,7 @@ class Plan(Record):
     """
 
     tag: int
-    children: bool
+    has_children: bool
     attributes: list[tuple[int, int, int]]
     size: int
     skips: tuple[int, ...]
@@ -128,7 +128,7 @@ def compile_plan(body: bytes) -> Plan:
     return _compile(tag, children, attributes)
 
 
-def _compile(tag: int, children: bool, attributes: list[tuple[int, int, int]]) -> Plan:
+def _compile(tag: int, has_children: bool, attributes: list[tuple[int, int, int]]) -> Plan:
     skips: list[int] = []
     index: dict[int, int] = {}
     codes = "<"
@@ -158,7 +158,7 @@ def _compile(tag: int, children: bool, attributes: list[tuple[int, int, int]]) -
     if size:
         skips.append(size)
     return Plan(
-        tag, children, attributes, total, tuple(skips), struct.Struct(codes), index, sibling
+        tag, has_children, attributes, total, tuple(skips), struct.Struct(codes), index, sibling
     )
 
 

@@ -29,8 +29,8 @@ class Row(NamedTuple):
     address: int
     file: int
     line: int
-    statement: bool
-    end: bool
+    is_statement: bool
+    ends_sequence: bool
 
 
 class LineProgram(Record):

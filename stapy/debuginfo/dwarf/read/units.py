@@ -118,7 +118,7 @@ class Die:
 
     def children(self) -> Iterator[Die]:
         """The direct children."""
-        if not self.plan.children:
+        if not self.plan.has_children:
             return
         at = self.after
         while True:
@@ -130,7 +130,7 @@ class Die:
 
     def end(self, depth: int = 0) -> int:
         """Where the next sibling, or the end of the list, is."""
-        if not self.plan.children:
+        if not self.plan.has_children:
             return self.after
         sibling = self.values.get(k.AT_SIBLING)
         if isinstance(sibling, int):
@@ -298,7 +298,7 @@ def _scopes(entry: Die, outer: str, depth: int) -> Iterator[tuple[int, int, str]
     """``(start, end, name)`` of the scopes below an entry, in the section's own offsets."""
     base = entry.unit.info.base
     for child in entry.children():
-        if child.tag in k.SCOPES and child.plan.children and depth < _MAX_SCOPES:
+        if child.tag in k.SCOPES and child.plan.has_children and depth < _MAX_SCOPES:
             name = child.name()
             inside = f"{outer}::{name}" if outer and name else name or outer
             yield child.offset - base, child.end(), inside

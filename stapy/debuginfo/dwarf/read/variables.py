@@ -23,7 +23,7 @@ class Variable(Record):
 
     name: str
     type: c.CType
-    parameter: bool
+    is_parameter: bool
     ops: list[Op] | None
     ranges: list[Range] = new(list)
     origin: int = 0

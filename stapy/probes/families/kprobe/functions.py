@@ -188,7 +188,7 @@ class Kprobe:
 
     @staticmethod
     def _no_match(
-        point: ProbePoint, pattern: str, wild: bool, refused: str, services: Services
+        point: ProbePoint, pattern: str, has_wildcard: bool, refused: str, services: Services
     ) -> PointError:
         span = point.components[-1].span
         for component in point.components:
@@ -203,7 +203,7 @@ class Kprobe:
             return places.no_module(found["module"], services)
         where = f"module '{module}'" if module else "this kernel"
         notes = [f"no function of {where} matches '{pattern}'"]
-        if wild:
+        if has_wildcard:
             return PointError("E0231", "no match", span, notes=notes)
 
         def similar(error: PointError) -> None:

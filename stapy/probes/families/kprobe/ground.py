@@ -48,14 +48,19 @@ class KernelGround:
         self,
         text: str,
         *,
-        nearest: bool = False,
-        entries: bool = False,
+        allow_nearest: bool = False,
+        lines_as_functions: bool = False,
         download: bool = True,
         known: Container[tuple[str, str | None]] = (),
     ) -> Places:
         """All places that a pattern means."""
         return self.services.debuginfo.places(
-            text, self.module, nearest=nearest, entries=entries, download=download, known=known
+            text,
+            self.module,
+            allow_nearest=allow_nearest,
+            lines_as_functions=lines_as_functions,
+            download=download,
+            known=known,
         )
 
     def file_of(self, place: CodePlace) -> DwarfFile | None:

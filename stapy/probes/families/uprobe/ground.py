@@ -66,10 +66,18 @@ class ProgramGround:
         """The debug file, if there is one."""
         return [self._dwarf] if self._dwarf is not None else []
 
-    def places(self, text: str, *, nearest: bool = False, entries: bool = False) -> Places:
+    def places(
+        self, text: str, *, allow_nearest: bool = False, lines_as_functions: bool = False
+    ) -> Places:
         """All places that a pattern means."""
         known, file = self.services.debuginfo.programs, self._head.file
-        found = known.places(file, text, nearest=nearest, entries=entries, download=self._download)
+        found = known.places(
+            file,
+            text,
+            allow_nearest=allow_nearest,
+            lines_as_functions=lines_as_functions,
+            download=self._download,
+        )
         path = text.partition("@")[2]
         if path.startswith("/"):  # of files that the index knows by the ends of their paths
             fits = file_matcher(path.partition(":")[0].partition("+")[0])
