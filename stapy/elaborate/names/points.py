@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stapy.diagnostics import NOWHERE, SourceMap, Span, used_at
+from stapy.elaborate.names import interpreted
 from stapy.elaborate.names.pointtree import Mismatch, PointMatch, PointTree, is_wild
 from stapy.elaborate.names.privilege import FORBIDDEN, check_point
 from stapy.elaborate.names.select import AliasSource, FileScope, ProbeSource, SymbolTable
@@ -211,6 +212,8 @@ class Points:
                     point.sufficient,
                 )
             )
+        if hit.node.interpreted and not hit.suffix:
+            result += self._interpreted(hit, point, way, middle)
         failure: PointError | None = None
         for load in hit.node.aliases:
             for alias in load():
@@ -221,6 +224,18 @@ class Points:
         if failure is not None:
             raise failure
         return result
+
+    def _interpreted(
+        self, hit: PointMatch, point: n.ProbePoint, way: _Way, middle: Piece
+    ) -> list[Derived]:
+        """A point in interpreted code: an alias, and what leaves out other functions."""
+        interpreted.refuse_variables(middle.body)
+        name, others = interpreted.chosen(hit.node.interpreted, hit.components)
+        steps = [n.PointComponent(point.span, word) for word in name.split(".")]
+        inner = replace(way, before=[Piece(others, middle.file), *way.before])
+        return self._point(
+            replace(point, components=steps, condition=None), middle.file, inner, middle
+        )
 
     def _matches(self, family: Family, point: n.ProbePoint) -> list[Match]:
         known = listed(family, point, self.services) if self.only_names else None
@@ -284,7 +299,7 @@ class Points:
 
 
 # What SystemTap's users may write, and must not take for their own mistake.
-NOT_YET = {"procfs", "java", "python2", "python3", "input", "nfs", "nfsd"}
+NOT_YET = {"procfs", "input", "nfs", "nfsd"}
 NOT_YET_OF_PROCESSES = {"data", "insn"}
 
 
@@ -300,6 +315,10 @@ def _explain(error: PointError, mismatch: Mismatch, above: str) -> None:
     # Names that begin so are for the library's own use, and no user means them.
     names = [name for name in mismatch.candidates if not name.startswith("__")]
     if not names:
+        return
+    if not above and component.name in interpreted.REFUSED:
+        reason, error.hint = interpreted.REFUSED[component.name]
+        error.notes = [reason]
         return
     if not above and component.name in NOT_YET:
         error.notes = [f"SystemTap's {component.name} probes are not in this version of stapy"]

@@ -6,6 +6,7 @@ import functools
 import re
 from typing import TYPE_CHECKING
 
+from stapy.elaborate.names import interpreted
 from stapy.parse import nodes as n
 from stapy.record import Record, new, replace
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from stapy.elaborate.names.select import AliasSource, SymbolTable
-    from stapy.probes.family import Family
+    from stapy.probes.family import Family, Form
 
 
 def _alone(source: AliasSource) -> list[AliasSource]:
@@ -30,6 +31,7 @@ class PointNode(Record):
     children: dict[str, dict[str, PointNode]] = new(dict)
     family: Family | None = None
     aliases: list[Callable[[], list[AliasSource]]] = new(list)
+    interpreted: str = ""  # the alias that a point with its arguments stands for
 
     def child(self, name: str, kind: str) -> PointNode:
         """The child of that name, made when it is not there."""
@@ -91,10 +93,10 @@ class PointTree:
         self.root = PointNode()
         for family in families():
             for form in family.forms:
-                node = self.root
-                for name, kind in form.components:
-                    node = node.child(name, kind)
-                node.family = family
+                self._form(form).family = family
+        for alias, spellings in interpreted.FORMS.items():
+            for form in spellings:
+                self._form(form).interpreted = alias
         self._names = names
         self._user_aliases = 0
         self._exact: set[str] | None = None
@@ -103,6 +105,12 @@ class PointTree:
         for row in names.services.library.alias_names():
             self._waiting.setdefault(row[0][0], []).append(row)
         self.refresh()
+
+    def _form(self, form: Form) -> PointNode:
+        node = self.root
+        for name, kind in form.components:
+            node = node.child(name, kind)
+        return node
 
     def _enter(self, name: str) -> None:
         """Enter the library aliases that begin with ``name``, all of them for a wildcard."""
@@ -164,7 +172,7 @@ class PointTree:
         failures: list[tuple[int, Mismatch]],
     ) -> Iterator[PointMatch]:
         if at == len(components):
-            if node.family is not None or node.aliases:
+            if node.family is not None or node.aliases or node.interpreted:
                 yield PointMatch(node, done, [])
             elif at:
                 names = sorted(node.children)

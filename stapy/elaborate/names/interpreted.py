@@ -1,0 +1,109 @@
+"""Points in code that an interpreter runs: functions of Python, told by the interpreter's marks.
+
+``python3.module("M").function("P")`` stands for an alias of the library, in front of whose handler
+the module and the function are compared with what the mark tells.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from stapy.elaborate.names.syntax import walk
+from stapy.parse import nodes as n
+from stapy.probes.family import Form, PointError, forms
+
+if TYPE_CHECKING:
+    from stapy.diagnostics import Span
+
+# The aliases of `tapsets/user/python_functions.stp`; those of qualified names read the frame, too.
+FORMS: dict[str, list[Form]] = {
+    "__python3.call": forms(
+        "python3.module(string).function(string)",
+        "python3.module(string).function(string).call",
+    ),
+    "__python3.return": forms("python3.module(string).function(string).return"),
+}
+_WILD = {"*": ".*", "?": "."}
+
+# Names that SystemTap's users may write, and must not take for their own mistake.
+REFUSED = {
+    "python2": (
+        "Python 2 has no marks that tell of calls, and is not to be had with Debian 12",
+        'probe the interpreter\'s own functions by process("python2").function(…)',
+    ),
+    "java": (
+        "SystemTap has java() probes done by Byteman, a program that changes the classes of the "
+        "running JVM; stapy changes no program",
+        "hotspot.method_entry and hotspot.method_return tell of all methods, as class, method and "
+        "sig, when java is started with -XX:+ExtendedDTraceProbes",
+    ),
+}
+
+
+def _pattern(text: str) -> str:
+    """A wildcard pattern as a regular expression."""
+    return "".join(
+        _WILD.get(char) or (char if char.isalnum() or char in "_/<>-" else f"\\{char}")
+        for char in text
+    )
+
+
+def _checked(text: str, what: str, span: Span) -> str:
+    """A pattern that names can match."""
+    if not text or any(char in "\\[]{}()|^$\"'" or not char.isprintable() for char in text):
+        raise PointError(
+            "E0212",
+            f"'{text}' is not a pattern of Python's {what}",
+            span,
+            notes=["it is made of a name and the wildcards * and ?"],
+        )
+    return text
+
+
+def chosen(alias: str, components: list[n.PointComponent]) -> tuple[str, n.Stmt]:
+    """The alias that a point stands for, and the statement that leaves out all other functions."""
+    module, function = components[1], components[2]
+    assert isinstance(module.arg, n.String) and isinstance(function.arg, n.String)
+    path = _checked(module.arg.value, "modules", module.span).replace(".", "/")
+    name, at, file = function.arg.value.partition("@")
+    if any(mark in function.arg.value for mark in ":+"):
+        raise PointError(
+            "E0212",
+            "lines of Python's functions are no probe points",
+            function.span,
+            notes=["python.line tells of every line, as filename, funcname and lineno"],
+            hint=f'use .function("{re.split("[:+]", name)[0]}"), or python.line with a condition',
+        )
+    _checked(name, "functions", function.span)
+    tests = [("filename", rf"(^|/){_pattern(path)}(/__init__)?\.py$")]
+    if at:
+        start = "^" if file.startswith("/") else "(^|/)"
+        tests.append(("filename", f"{start}{_pattern(_checked(file, 'files', function.span))}$"))
+    qualified = "." in name
+    tests.append(("qualname" if qualified else "funcname", f"^{_pattern(name)}$"))
+    condition: n.Expr | None = None
+    for variable, expression in tests:
+        span = function.span if "name" in variable else module.span
+        one: n.Expr = n.Regex(span, "!~", n.Name(span, variable), n.String(span, expression))
+        condition = one if condition is None else n.Logical(span, "||", condition, one)
+    assert condition is not None
+    span = components[0].span
+    statement = n.IfStmt(span, condition, n.NextStmt(span))
+    return alias + (".qualified" if qualified else ".plain"), statement
+
+
+def refuse_variables(body: n.Stmt) -> None:
+    """Variables of a Python function are objects that only Python can turn into values."""
+    for node in walk(body):
+        if isinstance(node, n.Target | n.AtVar):
+            raise PointError(
+                "E0241",
+                f"'{node.name}' cannot be read: it would be an object of Python",
+                node.span,
+                notes=[
+                    "SystemTap has them told by a module of its own that is loaded into the program"
+                ],
+                hint="filename, funcname and lineno tell of the function, "
+                "python_sprint_backtrace() of its callers",
+            )
