@@ -64,6 +64,8 @@ bool stapy_user_register(struct stapy_context *c, s64 *to, unsigned int offset, 
 s64 stapy_user_vector(unsigned int number);
 /* Where this thread of the program has its own variables: the base of fs. */
 s64 stapy_user_thread_base(void);
+/* Where the code of the program begins that the process runs; 0 for one that has let go of it. */
+s64 stapy_user_image(void);
 
 /* Copy a string of at most bytes - 1 characters and its NUL. Length, or -EFAULT. */
 long stapy_peek_kernel_string(char *to, unsigned long address, size_t bytes);

@@ -184,15 +184,16 @@ class _Drawing:
             right = max(left + 1, columns[min(start + length, len(raw))])
             places.append((left, right, mark))
         places.sort(key=lambda place: (place[0], not place[2].is_main))
-        shown, shift = _window(_expanded(raw), min(p[0] for p in places), columns[-1], self.width)
         number = str(line).rjust(self.margin + 1)
-        self._line(f"{number} | " + shown)
-        for left, right, mark in reversed(places):
-            sign = "^" if mark.is_main else "-"
-            width = max(1, min(right, shift + self.width) - left)
-            pad = " " * max(0, left - shift)
-            underline = self._paint("caret", sign * width) if mark.is_main else sign * width
-            self._marked(f"{empty} {pad}", underline, width, mark.text)
+        for part in _parts(places, columns[-1], self.width):
+            shown, shift = _window(_expanded(raw), part[0][0], columns[-1], self.width)
+            self._line(f"{number} | " + shown)
+            for left, right, mark in reversed(part):
+                sign = "^" if mark.is_main else "-"
+                width = max(1, min(right, shift + self.width) - left)
+                pad = " " * max(0, left - shift)
+                underline = self._paint("caret", sign * width) if mark.is_main else sign * width
+                self._marked(f"{empty} {pad}", underline, width, mark.text)
 
     def _marked(self, head: str, underline: str, width: int, text: str) -> None:
         """A mark and its text: beside it, or below where it does not fit."""
@@ -291,6 +292,22 @@ def _expanded(raw: str) -> str:
         out.append(char if printable or char == " " else "\ufffd")
         at += _cell(char)
     return "".join(out)
+
+
+def _parts(
+    places: list[tuple[int, int, _Mark]], width: int, room: int
+) -> list[list[tuple[int, int, _Mark]]]:
+    """Marks of a line, from left to right, by the part of the line that shows them."""
+    parts: list[list[tuple[int, int, _Mark]]] = []
+    end = 0
+    for place in places:
+        left, right, _ = place
+        if parts and (width <= room or min(right, left + room // 3) < end):
+            parts[-1].append(place)
+        else:
+            parts.append([place])
+            end = max(0, left - room // 3) + room
+    return parts
 
 
 def _window(text: str, first: int, width: int, room: int) -> tuple[str, int]:

@@ -28,6 +28,7 @@ _KINDS = {
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
 }
+_LAST_BEFORE_RUN = 4  # the pass that makes a module
 _BUILD_ID = re.compile(r"[0-9a-f]{40}")
 
 
@@ -88,6 +89,26 @@ def path_of(component: PointComponent) -> str:
     kind = _no_file(path)
     if kind:
         raise PointError("E0231", f"cannot probe '{path}': it is {kind}", component.span)
+    return path
+
+
+def run_by(component: PointComponent, services: Services, *, optional: bool) -> str:
+    """The program whose processes ``process("NAME")`` means: of a script that of its first line.
+
+    One that is not there may come until the module starts, when that is not now.
+    """
+    path = path_of(component)
+    why = search.unfit(path)
+    if why is None:
+        return search.interpreter(path) or path
+    if exists(path) or optional or services.options.last_pass > _LAST_BEFORE_RUN:
+        raise PointError("E0231", f"cannot probe: {why}", component.span)
+    services.diagnostics.warning(
+        "W0693",
+        f"there is no program '{path}' here",
+        component.span,
+        where="it must be there when the module starts",
+    )
     return path
 
 

@@ -67,6 +67,16 @@ def test_long_lines_are_cut_around_the_place() -> None:
     assert "…" in lines[3]
 
 
+def test_every_mark_of_a_long_line_is_shown() -> None:
+    """Where one part of the line does not show them all, there are several."""
+    text = "probe first " + "x" * 500 + " BAD tail " + "y" * 300
+    at = text.index("BAD")
+    lines = draw(text, at, at + 3, labels=[Label(Span(0, 6, 11), "used")]).splitlines()
+    assert lines[3].index("first") == lines[4].index("-----")
+    assert lines[5].index("BAD") == lines[6].index("^^^ here")
+    assert max(map(len, lines)) < 130
+
+
 def test_control_characters_never_reach_the_terminal() -> None:
     assert "\x1b" not in draw("a\x1b[31mb\x07 c", 3, 4)
 

@@ -24,7 +24,7 @@ def row(point: str, event: str, **fields: Any) -> dict[str, Any]:
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder in ``$PATH`` with the programs "tool" and "link", which is the same."""
-    (tmp_path / "tool").write_text("")
+    (tmp_path / "tool").write_bytes(b"\x7fELF")
     (tmp_path / "tool").chmod(0o755)
     (tmp_path / "notes").write_text("")
     (tmp_path / "link").symlink_to("tool")
@@ -61,16 +61,41 @@ def test_rows(words: str, event: str, programs: Path) -> None:
         ('process("notes").begin', "E0231", "cannot find executable 'notes'"),
         ('process("/").begin', "E0231", "it is a folder"),
         ('process("").begin', "E0212", "empty module"),
+        ('process("/nowhere/at/all").begin', "E0231", "/nowhere/at/all: No such file or directory"),
+        ('process("./table").begin', "E0231", "is no ELF file"),
         ("process(0).begin", "E0212", "cannot probe pid 0: Invalid pid"),
         ("process(-4).begin", "E0212", "cannot probe pid -4: Invalid pid"),
         ("process(4194304).begin", "E0231", "cannot probe pid 4194304: No such process"),
         ("process.thread", "E0230", "no probe point matches"),
     ],
 )
-def test_refused(point: str, code: str, message: str, programs: Path) -> None:
+def test_refused(
+    point: str, code: str, message: str, programs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(programs)
+    (programs / "table").write_text("1 2 3")
     result = run(f"probe {point} {{ println(1) }}")
     assert result.codes == [code]
     assert message in result.shown()[0]
+
+
+def test_a_program_may_come_until_the_module_starts(programs: Path) -> None:
+    path = str(programs / "later")
+    result = run(f'probe process("{path}").begin {{ println(1) }}', last_pass=4)
+    assert result.codes == ["W0693"]
+    assert result.program is not None
+    optional = run(f'probe process("{path}").begin ?, begin {{ println(1) }}', last_pass=4)
+    assert optional.codes == []
+
+
+@pytest.mark.parametrize("event", ["begin", "syscall"])
+def test_a_script_is_what_runs_it(event: str, programs: Path) -> None:
+    script = programs / "script"
+    script.write_text("#! /usr/bin/env tool\n")
+    script.chmod(0o755)
+    (found,) = rows(f'probe process("script").{event} {{ println(1) }}', "process")
+    assert found["file"] == str(programs / "tool")
+    assert found["point"] == f'process("{programs / "tool"}").{event}'
 
 
 def test_the_nearest_program_is_named(programs: Path) -> None:
@@ -146,7 +171,7 @@ def test_folders_that_we_may_not_enter(programs: Path) -> None:
     """They are told of as the system does: nothing in them is asked for by what raises errors."""
     locked = programs / "locked"
     locked.mkdir(0o700)
-    (locked / "tool").write_text("")
+    (locked / "tool").write_bytes(b"\x7fELF")
     texts = [
         f'probe process("{locked}/tool").function("x") {{ println(1) }}',
         f'probe process("{programs}/tool").library("{locked}/tool").function("x") {{ println(1) }}',

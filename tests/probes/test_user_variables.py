@@ -8,14 +8,16 @@ from typing import Any
 
 import pytest
 
+from stapy.cache import Cache
 from stapy.debuginfo import ctypes as c
+from stapy.debuginfo.user.programs import Programs
 from stapy.ir import program as p
 from stapy.ir.dump import expression
 from stapy.ir.scope import TargetScope
 from stapy.ir.walk import walk
 from stapy.probes.families import by_name
 from stapy.translate.module import make_source
-from tests.debuginfo.user.sources import compiled
+from tests.debuginfo.user.sources import built, compiled
 from tests.debuginfo.user.sources import run as command
 from tests.elaborate.support import FakeDebuginfo, Result, run
 from tests.vm.test_user_variables import PROGRAM
@@ -205,3 +207,33 @@ def test_functions_that_are_called_in_a_way_of_their_own(tmp_path: Path) -> None
     assert result.codes == ["E0241"], result.shown()
     (item,) = result.diagnostics.items
     assert "in a way of its own" in item.notes[0]
+
+
+@pytest.mark.parametrize("version", ["4", "5"])
+def test_split_debug_information_is_told_of(version: str, tmp_path: Path) -> None:
+    """Entries in files of their own: nothing is known, and it is said why."""
+    (tmp_path / "program.c").write_text(PROGRAM)
+    words = ("-g", f"-gdwarf-{version}", "-gsplit-dwarf", "-c", str(tmp_path / "program.c"))
+    command("gcc", *words, "-o", str(tmp_path / "program.o"))
+    path = built(tmp_path / "program", str(tmp_path / "program.o"))
+    told: list[str] = []
+    programs = Programs(Cache(tmp_path / "cache"), told.append)
+    assert programs.dwarf(programs.open(str(path))) is None
+    assert programs.functions(programs.open(str(path))).named("walk")
+    assert len(told) == 1
+    assert "-gsplit-dwarf" in told[0]
+
+
+LOCAL = """__attribute__((noipa)) int add(int n) { volatile int sum = n; return sum + 1; }
+int main(void) { return add(2) == 0; }
+"""
+
+
+@pytest.mark.parametrize(("name", "kind"), [("n", "parameter"), ("sum", "variable")])
+def test_what_is_read_at_the_entry_is_called_what_it_is(
+    name: str, kind: str, tmp_path: Path
+) -> None:
+    found = compiled(tmp_path, LOCAL, "-g", "-O0")
+    result = probe(found, 'function("add").return', f"println(${name})")
+    assert result.codes == ["W0641"]
+    assert f"the value that the {kind} had" in result.diagnostics.items[0].where

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stapy.cache import Cache
+from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.sites import DWARF, FunctionSite, Places
 from stapy.debuginfo.user import search
@@ -121,11 +122,27 @@ class Programs:
             found, problems = open_first(paths, file.build_id, None, self._cache, progress.tell)
             for problem in problems:
                 self.warn(problem)
+            if found is not None and self._is_split(found):
+                found = None
             if found is not None:
                 found.needs_symbols = False
                 found.program = file.elf
             self._dwarf[file.path, debug] = found
         return self._dwarf[file.path, debug]
+
+    def _is_split(self, dwarf: DwarfFile) -> bool:
+        from stapy.debuginfo.user.split import is_split
+
+        try:
+            split = is_split(ElfFile.open(dwarf.path))
+        except DebuginfoError:
+            return False  # whoever reads it tells of the damage
+        if split:
+            self.warn(
+                f"{dwarf.path}: its debug information is in files of their own (.dwo), which "
+                "stapy does not read; build the program without -gsplit-dwarf"
+            )
+        return split
 
     def places(
         self,

@@ -131,6 +131,22 @@ def interpreter(path: str) -> str | None:
     return None
 
 
+@_kept
+def unfit(path: str) -> str | None:
+    """Why nobody runs the file at a path; None for a program, a script, what we may not read."""
+    from stapy.debuginfo.elf import open_regular
+
+    try:
+        with open_regular(path) as file:
+            if file.read(4) == b"\x7fELF" or interpreter(path):
+                return None
+    except PermissionError:
+        return None
+    except OSError as error:
+        return f"{path}: {os.strerror(error.errno or 0)}"
+    return f"'{path}' is no ELF file"
+
+
 def _first_line(path: str) -> str | None:
     from stapy.debuginfo.elf import open_regular
 

@@ -88,7 +88,7 @@ Neither the script nor what it uses of the library has a global variable of this
 left out.""",
     "W0640": """Something in the script has no effect here
 The message says what, and why it is ignored.""",
-    "W0641": """A parameter in a return probe
+    "W0641": """A variable of the entry in a return probe
 `$x` in a .return probe is the value at entry of the function. Write `@entry($x)` to say so.""",
     "W0642": """Copies of functions were left out
 Of a function that the compiler changed (f.isra.0, f.constprop.0) only the debug package knows the
@@ -147,6 +147,9 @@ takes for what they are not. Functions that begin with one are left out of patte
 A return probe replaces the return address on the stack. What throws a C++ exception, or panics in
 Rust, finds its way by these addresses: at the probed function it ends, and the program with it.
 Functions that no exception leaves, and entries, are safe.""",
+    "W0693": """A program is not here when the module is made
+Begin, end and system calls of a program (`process("PATH").begin`) are known by the file that
+processes run. The module can be made without it, and is not started where it is missing still.""",
     "W0680": """Debug information was left out
 A file could not be used, so types or functions that only it knows are missing.""",
 }

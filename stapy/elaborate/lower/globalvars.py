@@ -79,6 +79,10 @@ def _missing(
     name = node.name.partition("@")[0]
     hint = ""
     explain = None
+    # What the script names is what it means; the kernel is only asked for want of a better one.
+    program = next((m for m in modules if m is not None and m.startswith("/")), None)
+    if program is not None:
+        without = []
 
     def similar(item: Diagnostic) -> None:
         near = low.services.debuginfo.similar_symbols(name, 2)
@@ -95,6 +99,8 @@ def _missing(
             explain = similar
         if without[0] and not low.services.debuginfo.module_names(without[0]):
             notes, hint = [f"this kernel has no module '{without[0]}'"], ""
+    elif program is not None:
+        notes = _why_not_of_program(low, node, program)
     else:
         owner = " or ".join(f"module '{m}'" if m else "this kernel" for m in modules)
         notes = [f"no variable '{node.name}' has an address of its own in {owner}"]
@@ -110,6 +116,15 @@ def _missing(
         hint=hint,
         explain=explain,
     )
+
+
+def _why_not_of_program(low: Context, node: n.AtVar, path: str) -> list[str]:
+    scope = casts.current_scope(low)
+    if low.services.debuginfo.programs.dwarf_at(path) is None:
+        return [f"variables of '{path}' need its debug information"]
+    if scope is None or scope.everywhere is None or scope.module != path:
+        return [f"where '{path}' lies in memory is only known in probes of that file"]
+    return [f"'{path}' has no variable '{node.name}' that has an address of its own"]
 
 
 def _near(low: Context, name: str, module: str | None) -> list[str]:

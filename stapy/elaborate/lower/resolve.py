@@ -154,8 +154,8 @@ class Resolver:
         for piece in derived.pieces:
             if syntax.uses_context(piece.body) or self._calls(piece.body, piece.file).uses_context:
                 return True
-        if any(getattr(match.site, "module", None) for match in derived.matches):
-            # A cast without a module asks the probed module first.
+        if any(_is_in_unit(match.site) for match in derived.matches):
+            # A cast without a module asks the probed module, or program, first.
             return any(
                 isinstance(item, n.Cast) and not item.module
                 for piece in derived.pieces
@@ -421,3 +421,8 @@ class Resolver:
             and item.value is not None
             and not isinstance(item.value, p.Const)
         ]
+
+
+def _is_in_unit(site: Any) -> bool:
+    """True for a place of a module or of a program, which has types of its own."""
+    return bool(getattr(site, "module", None) or getattr(site, "user_files", None))

@@ -53,11 +53,12 @@ def target(low: Context, node: n.Target) -> p.Expr:
     if scope.entry is not None and scope.entry.find(node.name) is not None:
         _doubt(low, node, scope)
         if not low.body.file.script.library:
+            kind = "parameter" if node.name in scope.entry.groups.get("$$parms", ()) else "variable"
             low.services.diagnostics.warning(
                 "W0641",
                 f"confusing usage, consider @entry({node.name}) in .return probe",
                 node.span,
-                where="the value that the parameter had at function entry is used",
+                where=f"the value that the {kind} had at function entry is used",
             )
         return saved(low, node, node.span)
     variable = scope.find(node.name)

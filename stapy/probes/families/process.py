@@ -8,12 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from stapy.debuginfo.user import search
 from stapy.ir.literals import quote_name
 from stapy.probes import programs
 from stapy.probes.family import Form, Match, Row, forms, number_of
 from stapy.record import Record
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from stapy.debuginfo.ctypes import CType
+    from stapy.ir.program import Expr
     from stapy.ir.scope import TargetScope
     from stapy.parse.nodes import ProbePoint
     from stapy.services import Services
@@ -59,6 +64,7 @@ class Process:
         """One site; the point is printed with the program's path without links."""
         first = point.components[0]
         event = ".".join(component.name for component in point.components[1:])
+        optional = point.optional or point.sufficient
         file, pid = None, 0
         if first.arg is None:
             head = "process"
@@ -66,15 +72,20 @@ class Process:
             pid = programs.living(number, first, services)
             head = f"process({pid})"
         else:
-            file = programs.path_of(first)
+            file = programs.run_by(first, services, optional=optional)
             head = f"process({quote_name(file)})"
-        optional = point.optional or point.sufficient
         return [Match(f"{head}.{event}", ProcessSite(event, file, pid, optional))]
 
     def scope(self, site: ProcessSite, services: Services) -> TargetScope | None:
-        """``$syscall`` with ``$arg1`` … ``$arg6`` and ``$$parms``, or with ``$return``."""
+        """``$syscall`` with ``$arg1`` … ``$arg6`` and ``$$parms``, or with ``$return``.
+
+        Where it is known which program the process runs, its types and variables are at hand.
+        """
+        path = site.user_file
+        if site.pid and not services.options.vm:
+            path = search.of_process(site.pid)
         if not site.event.startswith("syscall"):
-            return None
+            return _of_program(path, site, services) if path else None
         from stapy.debuginfo import ctypes
         from stapy.diagnostics import NOWHERE
         from stapy.ir.program import LONG, ContextValue
@@ -98,12 +109,13 @@ class Process:
                 variables["$" + name] = variables[name]
             groups["$$parms"] = ["$" + name for name in names]
         return TargetScope(
-            "kernel",
+            path or "kernel",
             variables,
             groups,
             missing="of a system call there are $syscall, $arg1 to $arg6 and $$parms, and "
             "$syscall and $return when it returns",
-            key=site.event,
+            key=f"{path}:{site.event}",
+            everywhere=_statics(path, services) if path else None,
         )
 
     def rows(self, probe: Any, first_site: int) -> list[Row]:
@@ -118,6 +130,38 @@ class Process:
             }
             for site, point in zip(probe.sites, probe.points, strict=True)
         ]
+
+
+def _of_program(path: str, site: ProcessSite, services: Services) -> TargetScope:
+    from stapy.ir.scope import TargetScope
+
+    return TargetScope(
+        path,
+        missing=f"at a process's {site.event} there are only variables of the whole program, by "
+        "@var",
+        key=path,
+        everywhere=_statics(path, services),
+    )
+
+
+def _statics(path: str, services: Services) -> Callable[[str], tuple[CType, Expr] | None]:
+    """Variables of the program that a process runs, by where its code begins."""
+    from stapy.debuginfo.user.file import PF_X, PT_LOAD
+    from stapy.diagnostics import NOWHERE
+    from stapy.ir.program import LONG, ContextValue
+    from stapy.probes.values import programs as variables
+    from stapy.probes.values.numbers import add, const
+
+    def where(address: int) -> Expr:
+        file = services.debuginfo.programs.open(path)
+        if file.is_fixed:
+            return const(address)
+        code = [row for row in file.segments if row.type == PT_LOAD and row.flags & PF_X]
+        first = min((row.address for row in code), default=0)
+        here = ContextValue(NOWHERE, LONG, "image", 0, 8, False)
+        return add(here, address - first)
+
+    return variables.statics(path, where, services)
 
 
 FAMILY = Process()

@@ -78,7 +78,8 @@ class Usdt:
         from stapy.debuginfo.user import sdt
         from stapy.ir.scope import TargetScope, TargetVariable
         from stapy.probes.values.numbers import Unavailable
-        from stapy.probes.values.operands import value
+        from stapy.probes.values.operands import moved, value
+        from stapy.probes.values.programs import statics
 
         mark = site.mark
         operands = sdt.operands(mark.arguments)
@@ -98,16 +99,16 @@ class Usdt:
             # $$parms keeps the dollar, as SystemTap prints it.
             variables["$" + name] = found
         groups = ["$" + name for name in names]
-        # Places with equal operands have equal values; addresses are each place's own.
-        own = f":{site.file.path}:{mark.address:#x}" if asked else ""
+        path = str(site.file.path)
         return TargetScope(
-            "kernel",
+            path,
             variables,
             {"$$parms": groups, "$$vars": groups, "$$locals": []},
             texts={"$$name": mark.name, "$$provider": mark.provider},
             missing=_count(mark, len(operands)),
-            key=f"mark:{mark.provider}:{mark.name}:{mark.arguments}{own}",
+            key=f"mark:{path}:{mark.address:#x}",
             unavailable=unavailable,
+            everywhere=statics(path, partial(moved, link_address=mark.address), services),
         )
 
     def rows(self, probe: DerivedProbe, first_site: int) -> list[Row]:

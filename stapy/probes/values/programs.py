@@ -26,6 +26,8 @@ from stapy.probes.values.variables import where_else
 from stapy.record import replace
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from stapy.debuginfo.dwarf.query.answers import CodePlace
     from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
     from stapy.debuginfo.user.file import UserFile
@@ -61,7 +63,7 @@ class _InProgram(Here):
 
     def in_thread(self, offset: Expr) -> Expr:
         """An address in the thread's block of the file."""
-        return in_thread(self._block, self._probe, offset)
+        return in_thread(self._block, self.address_of, offset)
 
     def at_entry(self, number: int) -> Expr:
         """What a register had when the function was entered."""
@@ -93,14 +95,14 @@ def scope(
     return _return_scope(found, place, dwarf, services) if is_return else found
 
 
-def in_thread(block: Block | None, probe: int, offset: Expr) -> Expr:
-    """An address in this thread's block of a file; ``probe`` is the link address of the place."""
+def in_thread(block: Block | None, where: Callable[[int], Expr], offset: Expr) -> Expr:
+    """An address in the thread's block of a file; ``where`` tells where a process has the file."""
     if block is None:
         raise Unavailable("it is thread-local, and the file does not tell where threads have it")
     base: Expr = ContextValue(NOWHERE, LONG, "thread_base", 0, _WORD, False)
     if block.how == tls.BASE:
         return add(binary("+", base, offset), block.distance)
-    slot = MemoryRead(NOWHERE, LONG, moved(block.slot, probe), _WORD, True, True)
+    slot = MemoryRead(NOWHERE, LONG, where(block.slot), _WORD, True, True)
     if block.how == tls.DISTANCE:
         return add(binary("+", binary("+", base, slot), offset), block.distance)
     table = MemoryRead(NOWHERE, LONG, add(base, _WORD), _WORD, True, True)
@@ -148,28 +150,7 @@ def _entry_scope(
     except DebuginfoError as error:  # what was read before the damage is good
         missing = str(error)
 
-    def outside(name: str) -> tuple[ctypes.CType, Expr] | None:
-        safe = services.debuginfo.safe
-        found = _moved(safe(None, dwarf.unit_variable, place.entry, name))
-        return found or _of_thread(safe(None, dwarf.thread_variable, name, "", place.entry))
-
-    def everywhere(name: str) -> tuple[ctypes.CType, Expr] | None:
-        plain, _, where = name.partition("@")
-        safe = services.debuginfo.safe
-        found = _moved(safe(None, dwarf.global_variable, plain, where))
-        return found or _of_thread(safe(None, dwarf.thread_variable, plain, where))
-
-    def _of_thread(found: tuple[ctypes.CType, int] | None) -> tuple[ctypes.CType, Expr] | None:
-        if found is None:
-            return None
-        try:
-            return found[0], in_thread(block, address, const(found[1]))
-        except Unavailable:
-            return None
-
-    def _moved(found: tuple[ctypes.CType, int] | None) -> tuple[ctypes.CType, Expr] | None:
-        return None if found is None else (found[0], moved(found[1], address))
-
+    known = _Statics(dwarf, block, here.address_of, services)
     return TargetScope(
         str(file.path),
         variables,
@@ -177,10 +158,72 @@ def _entry_scope(
         missing=missing,
         key=f"user:{file.path}:{address:#x}:{place.entry:#x}",
         unavailable=unavailable,
-        outside=outside,
+        outside=partial(known.seen_from, place),
         user=True,
-        everywhere=everywhere,
+        everywhere=known.named,
     )
+
+
+def statics(
+    path: str, where: Callable[[int], Expr], services: Services
+) -> Callable[[str], tuple[ctypes.CType, Expr] | None]:
+    """What finds globals and statics of a file, ``name`` or ``name@file``, for ``everywhere``.
+
+    ``where`` tells where a process has what the file was linked with at an address. The file
+    is opened when it is asked for the first time.
+    """
+
+    def named(name: str) -> tuple[ctypes.CType, Expr] | None:
+        dwarf = services.debuginfo.programs.dwarf_at(path)
+        if dwarf is None:
+            return None
+        block = services.debuginfo.safe(None, tls.block_of, services.debuginfo.programs.open(path))
+        return _Statics(dwarf, block, where, services).named(name)
+
+    return named
+
+
+class _Statics:
+    """Globals, statics and thread-locals of a file in a process."""
+
+    def __init__(
+        self,
+        dwarf: DwarfFile,
+        block: Block | None,
+        where: Callable[[int], Expr],
+        services: Services,
+    ) -> None:
+        self._dwarf = dwarf
+        self._block = block
+        self._where = where
+        self._safe = services.debuginfo.safe
+
+    def seen_from(self, place: CodePlace, name: str) -> tuple[ctypes.CType, Expr] | None:
+        """What a name means for the source of a place."""
+        dwarf = self._dwarf
+        found = self._moved(self._safe(None, dwarf.unit_variable, place.entry, name))
+        own = self._safe(None, dwarf.thread_variable, name, "", place.entry)
+        return found or self._of_thread(own)
+
+    def named(self, name: str) -> tuple[ctypes.CType, Expr] | None:
+        """``name`` or ``name@file``."""
+        plain, _, source = name.partition("@")
+        found = self._moved(self._safe(None, self._dwarf.global_variable, plain, source))
+        own = self._safe(None, self._dwarf.thread_variable, plain, source)
+        return found or self._of_thread(own)
+
+    def _of_thread(
+        self, found: tuple[ctypes.CType, int] | None
+    ) -> tuple[ctypes.CType, Expr] | None:
+        if found is None:
+            return None
+        try:
+            return found[0], in_thread(self._block, self._where, const(found[1]))
+        except Unavailable:
+            return None
+
+    def _moved(self, found: tuple[ctypes.CType, int] | None) -> tuple[ctypes.CType, Expr] | None:
+        return None if found is None else (found[0], self._where(found[1]))
 
 
 def _passed(place: CodePlace, dwarf: DwarfFile) -> dict[str, TargetVariable]:

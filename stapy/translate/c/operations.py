@@ -96,6 +96,7 @@ CONTEXT: dict[str, ContextRow] = {
     "user_register": ContextRow("stapy_user_register", DWARF_REGISTERS, is_function=True),
     "program_register": ContextRow("c->user_regs->{register}", DWARF_REGISTERS),
     "thread_base": ContextRow("stapy_user_thread_base()"),
+    "image": ContextRow("stapy_user_image()"),
     "vector": ContextRow("stapy_user_vector({index})"),
     "return": ContextRow("c->regs->ax"),
     "trace_arg": ContextRow("c->args[{index}]"),

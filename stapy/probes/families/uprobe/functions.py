@@ -6,6 +6,7 @@ begin an instruction are armed: a breakpoint inside of one would change what the
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from stapy.debuginfo.user import search
@@ -72,30 +73,30 @@ class Uprobe:
         """Variables by debug information; tables of symbols have none."""
         from stapy.ir.scope import TargetScope
         from stapy.probes.values import programs as variables
+        from stapy.probes.values.operands import moved
 
+        path = str(site.file.path)
+        if not site.stub:
+            known = variables.scope(site.file, site.address, site.is_return, services, site.place)
+            if known is not None:
+                return known
         groups: dict[str, list[str]] = {"$$parms": [], "$$vars": [], "$$locals": []}
-        if site.stub:
-            return TargetScope(
-                "kernel",
-                groups=groups | ({"$$return": []} if site.is_return else {}),
-                texts={"$$name": site.stub},
-                is_return=site.is_return,
-                missing="a stub has no variables; pointer_arg(1), int_arg(2), returnval() are "
-                "those of the function that it calls",
-                key=f"{site.file.path}:{site.stub}:{site.is_return}",
-            )
-        known = variables.scope(site.file, site.address, site.is_return, services, site.place)
-        if known is not None:
-            return known
         if site.is_return:
             groups["$$return"] = []
+        missing = f"variables of '{path}' need its debug information; pointer_arg(1), int_arg(2), "
+        missing += "returnval() do not"
+        if site.stub:
+            missing = "a stub has no variables; pointer_arg(1), int_arg(2), returnval() are those "
+            missing += "of the function that it calls"
+        where = partial(moved, link_address=site.address)
         return TargetScope(
-            "kernel",
+            path,
             groups=groups,
+            texts={"$$name": site.stub} if site.stub else {},
             is_return=site.is_return,
-            missing=f"variables of '{site.file.path}' need its debug information; "
-            "pointer_arg(1), int_arg(2), returnval() do not",
-            key=f"{site.file.path}:{site.is_return}",
+            missing=missing,
+            key=f"{path}:{site.address:#x}:{site.is_return}",
+            everywhere=variables.statics(path, where, services),
         )
 
     def rows(self, probe: DerivedProbe, first_site: int) -> list[Row]:
