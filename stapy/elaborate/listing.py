@@ -114,7 +114,7 @@ def _targets(scope: TargetScope) -> str:
     for name, variable in shown.items():
         if name.startswith("$$"):  # a second name, for texts of groups
             continue
-        kind = "string" if variable.string else _spelled(variable.type)
+        kind = "string" if variable.is_text else _spelled(variable.type)
         text += f" {name}:{kind}"
     return text
 
