@@ -38,6 +38,7 @@ BEGINS, TABLE, DONE = b"b", b"t", b"d"
 PROCESSOR = 60  # seconds that one file may take of it
 WAITING = 30  # seconds that reading one file may be waited for
 _LOOK = 0.5  # seconds between looks at whether it goes on
+_TICKS = os.sysconf("SC_CLK_TCK")
 _MEMORY = 1 << 30
 _FILE = 64 << 20  # bytes of a table that is kept
 _HEAD = struct.Struct("<cBHI")  # kind, a descriptor comes with it, bytes of the name, of the data
@@ -97,7 +98,7 @@ class Maker:
         if not data:
             return None
         self._parts += data
-        found = []
+        found: List[Report] = []
         while len(self._parts) >= _HEAD.size:
             kind, with_fd, named, size = _HEAD.unpack_from(self._parts)
             if size > _MOST:
@@ -108,6 +109,11 @@ class Maker:
             name = os.fsdecode(bytes(self._parts[_HEAD.size : start]))
             body = bytes(self._parts[start : start + size])
             del self._parts[: start + size]
+            if with_fd and not self._fds:  # there was no room for it, so whose table is this?
+                for report in found:
+                    if report.fd >= 0:
+                        os.close(report.fd)
+                return None
             found.append(Report(kind, self._fds.pop(0) if with_fd else -1, name, body))
             if kind == BEGINS:
                 self.at = name
@@ -129,8 +135,9 @@ class Maker:
             return ""  # it has ended: that is heard
         ticks = int(fields[11]) + int(fields[12])
         # Whoever could run, if only others let it, does not wait for a file.
-        if ticks == self._processor and fields[0] != b"R":
-            self._waited += passed
+        if fields[0] != b"R":
+            # Who has not looked for long was stopped, and the maker with him.
+            self._waited += max(min(passed, 4 * _LOOK) - (ticks - self._processor) / _TICKS, 0.0)
         self._processor = ticks
         return "it could not be read" if self._waited > WAITING else ""
 
@@ -198,7 +205,8 @@ def _let_go(kept: int) -> None:
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM, signal.SIGUSR2):
         signal.signal(number, signal.SIG_IGN)
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    for number in (signal.SIGCHLD, signal.SIGXCPU):
+        signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     null = os.open("/dev/null", os.O_RDWR)
     for fd in (0, 1, 2):

@@ -7,6 +7,7 @@ The files may be anybody's: all this is done in a process of its own (`maker`).
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import struct
@@ -177,7 +178,7 @@ class Tables:
             return
         self._made.add(key)
         try:
-            fd = os.open(f"/proc/self/fd/{place}", os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            fd = _open_place(place)
         except OSError:
             return
         try:
@@ -201,6 +202,21 @@ class Tables:
         if ident and owner in (0, os.geteuid()):
             self._store.put(ident, self._names, data)
         return data
+
+
+def _open_place(place: int) -> int:
+    return os.open(f"/proc/self/fd/{place}", os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+
+
+def _open_file(path: str) -> int:
+    """Open a regular file: what stands at a path may be a device a moment after it was none."""
+    place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(place).st_mode):
+            raise OSError(errno.EINVAL, "not a file")
+        return _open_place(place)
+    finally:
+        os.close(place)
 
 
 def _program(words: "List[str]") -> str:
@@ -253,7 +269,7 @@ def closure(path: str) -> "List[str]":
         if one in found:
             continue
         try:
-            fd = os.open(one, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            fd = _open_file(one)
         except OSError:
             continue
         found[one] = None

@@ -23,6 +23,8 @@ _ALL_QUEUED = 256
 _STRIKES = 3  # files of an owner that were given up before no other one is tried
 _LOST = 8  # makers that cannot even be killed
 _LOOK = 1000  # milliseconds
+_FIRST = 120  # seconds that a session waits for what its first hits need
+_NAME = 4000  # bytes of a name: the module takes no longer ones
 # Beside owners.
 _NO_ROOM, _NO_MAKER, _UNKNOWN = -2, -3, -4
 
@@ -54,6 +56,7 @@ class Supplier:
         self._strikes: Dict[int, int] = {}
         self._noted: Set[int] = set()  # owners whose files have no more room, and what is below
         self._lost: List[Maker] = []
+        self._until = 0.0
         self.preparing = False  # what the first hits need is not all there yet
 
     def begin(self, files: "List[str]", command: str, pid: int) -> None:
@@ -62,6 +65,7 @@ class Supplier:
         lane = self._lanes[1]
         lane.maker = self._maker(lambda tables: tables.first(files, command, pid))
         self.preparing = lane.maker is not None
+        self._until = time.monotonic() + _FIRST
 
     # --- the loop's side -------------------------------------------------
 
@@ -93,6 +97,9 @@ class Supplier:
                     self._finish(lane)
             if reports is None or why:
                 self._lose(lane, maker, why)
+        # Anybody's process may map hundreds of files that take a minute each.
+        if self.preparing and time.monotonic() > self._until:
+            self._hurry()
         self._lost = [maker for maker in self._lost if not maker.gone()]
         for lane in self._lanes:
             self._give(lane)
@@ -164,15 +171,29 @@ class Supplier:
         else:
             self.preparing = False
 
-    def _lose(self, lane: _Lane, maker: Maker, why: str) -> None:
-        """Give up a maker; the file is not asked for again."""
+    def _hurry(self) -> None:
+        """Begin without some tables: they are asked for when their files are met."""
+        lane = self._lanes[1]
+        if lane.maker:
+            self._note(
+                f"the first user stacks may end early: all their tables take more than {_FIRST} s, "
+                f"the last one of {_shown(lane.maker.at)}"
+            )
+            self._end(lane, lane.maker)
+        self.preparing = False
+
+    def _end(self, lane: _Lane, maker: Maker) -> None:
         maker.end()
         if not maker.gone():
             self._lost.append(maker)
         lane.maker = None
+
+    def _lose(self, lane: _Lane, maker: Maker, why: str) -> None:
+        """Give up a maker; the file is not asked for again."""
+        self._end(lane, maker)
         if not why:
             why = f"it takes more than {makers.PROCESSOR} s of processor time, or too much memory"
-        self._note(f"user stacks end in {maker.at or 'a file'}: no table of it was made, {why}")
+        self._note(f"user stacks end in {_shown(maker.at)}: no table of it was made, {why}")
         if lane.current:
             uid, fd = lane.current
             self._strikes[uid] = self._strikes.get(uid, 0) + 1
@@ -182,9 +203,11 @@ class Supplier:
         self._finish(lane)
 
     def _write(self, fd: int, shown: str, data: bytes, owner: int = _UNKNOWN) -> None:
+        name = printable_name(os.fsencode(shown))[:_NAME]
         try:
-            self._channel.write(b"object %d %s\n" % (fd, printable_name(os.fsencode(shown))) + data)
+            self._channel.write(b"object %d %s\n" % (fd, name) + data)
         except OSError as error:
+            shown = _shown(shown)
             text = f"no room for the table of {shown}"
             if error.errno == errno.ENOSPC:
                 self._note_once(_NO_ROOM, f"{text}: -D STAPY_OBJECT_MEMORY=MIB")
@@ -198,6 +221,11 @@ class Supplier:
         if about not in self._noted:
             self._noted.add(about)
             self._note(text)
+
+
+def _shown(path: str) -> str:
+    """A name for a message, whose lines nobody's file is to make."""
+    return os.fsdecode(printable_name(os.fsencode(path))) or "a file"
 
 
 def _path(fd: int) -> str:

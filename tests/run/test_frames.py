@@ -324,6 +324,25 @@ def test_no_device_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert str(path) in names and "/dev/zero" not in names
 
 
+def test_a_device_that_was_a_file_a_moment_ago(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What stands at a path is its owner's affair, also while we look."""
+    path = compiled(tmp_path, PROGRAM, "-O2", "-Wl,--dynamic-linker=/dev/zero")
+    monkeypatch.setattr(os.path, "isfile", lambda name: True)
+    opened: list[str] = []
+    real = os.open
+
+    def watched(name: str, flags: int, *rest: Any) -> int:
+        fd = real(name, flags, *rest)
+        opened.extend([] if flags & os.O_PATH else [str(Path(f"/proc/self/fd/{fd}").readlink())])
+        return fd
+
+    monkeypatch.setattr(os, "open", watched)
+    assert "/dev/zero" not in objects.closure(str(path))
+    assert str(path) in opened and "/dev/zero" not in opened
+
+
 class Recorder:
     """Keeps what would be sent."""
 

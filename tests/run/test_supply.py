@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 import select
 import signal
 import stat
@@ -100,8 +101,9 @@ def hanging(monkeypatch: pytest.MonkeyPatch, name: str, how: Callable[[], None])
     real = objects.table
 
     def made(file: UserFile, with_names: bool) -> bytes:
-        assert not isinstance(file.data, bytes)
-        if Path(f"/proc/self/fd/{file.data._fd}").readlink().name == name:
+        # What the kernel maps is no file.
+        fd = -1 if isinstance(file.data, bytes) else file.data._fd
+        if fd >= 0 and Path(f"/proc/self/fd/{fd}").readlink().name == name:
             how()
         return real(file, with_names)
 
@@ -111,6 +113,15 @@ def hanging(monkeypatch: pytest.MonkeyPatch, name: str, how: Callable[[], None])
 def spin() -> None:
     while True:
         pass
+
+
+def drip() -> None:
+    """Go on a bit in each look at it, as a file system of the owner's own can have it do."""
+    while True:
+        time.sleep(0.3)
+        end = time.process_time() + 0.02
+        while time.process_time() < end:
+            pass
 
 
 def fill_memory() -> None:
@@ -124,10 +135,11 @@ def fill_memory() -> None:
     [
         (spin, "takes more than"),
         (lambda: time.sleep(1000), "could not be read"),
+        (drip, "could not be read"),
         (lambda: os.kill(os.getpid(), signal.SIGKILL), "takes more than"),
         (fill_memory, ""),
     ],
-    ids=["spins", "waits", "dies", "memory"],
+    ids=["spins", "waits", "drips", "dies", "memory"],
 )
 def test_a_file_that_costs_too_much(
     session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
@@ -152,6 +164,41 @@ def test_a_file_that_costs_too_much(
     assert len(session.module.taken[str(late)]) > HEAD
     assert len(session.notes) == bool(why)
     assert why in "".join(session.notes) and ("/bad" in "".join(session.notes)) == bool(why)
+
+
+def test_a_session_does_not_wait_long_for_what_it_wants_first(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Anybody's process may map hundreds of files, none of which takes too long."""
+    hanging(monkeypatch, "bad", lambda: time.sleep(1000))
+    monkeypatch.setattr(supply, "_FIRST", 1)
+    bad = compiled(tmp_path, PROGRAM, "-O2", name="bad")
+    good = compiled(tmp_path, PROGRAM, "-O2", name="good")
+    session.supplier.begin([str(bad)], "", 0)
+    session.until(lambda: not session.supplier.preparing)
+    (note,) = session.notes
+    assert note.startswith("the first user stacks may end early") and note.endswith("/bad")
+    session.module.files = {1: str(good)}  # what is met then is not behind it
+    session.supplier.answer("1 1000")
+    session.until(lambda: str(good) in session.module.taken)
+
+
+def test_a_table_whose_file_did_not_come(session: Session, tmp_path: Path) -> None:
+    """We have no room for another descriptor: a table without is that of no other file."""
+    good = compiled(tmp_path, PROGRAM, "-O2", name="good")
+    session.module.files = {1: str(good), 2: str(good)}
+    session.supplier.answer("1 0")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    first_free = os.dup(0)
+    os.close(first_free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (first_free, hard))
+    try:
+        select.select(session.supplier.fds, [], [], 60)
+        session.supplier.serve()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    session.until(lambda: session.notes)
+    assert set(session.module.taken.values()) == {objects.NOTHING}
 
 
 def test_who_has_cost_too_much_is_not_tried_again(
@@ -251,6 +298,12 @@ def test_names_are_printable(session: Session, tmp_path: Path, capfd) -> None:
     assert printable.name("é\n\x9b".encode() + b"\x9b") == "é\\012\\233\\233".encode()
     rows = [(0, 4, b"a\x1b[2Jb"), (8, 4, b"plain")]
     assert usersymbols.packed(rows, 0)[2] == b"a\\033[2Jb\0plain\0"
+    forged = compiled(tmp_path, PROGRAM, "-O2", name="x\nERROR: forged")
+    session.module.room = 0
+    session.module.files = {2: str(forged)}
+    session.supplier.answer("2 0")
+    session.until(lambda: session.notes)
+    assert "x\\012ERROR: forged" in session.notes[0] and "\n" not in session.notes[0]
     messages = Messages("never", verbose=1)
     messages.warning(f"a {EVIL}\nb")
     messages.error(EVIL)

@@ -27,6 +27,7 @@ static const struct row {
 	char after[1 << 18];
 } rows[] = {
 	TEXT(0), TEXT(1), TEXT(2), TEXT(3), TEXT(4), TEXT(5), TEXT(6), TEXT(7), TEXT(8), TEXT(9),
+	TEXT(10),
 };
 __attribute__((noipa)) int string(const char *text) { return text != 0; }
 __attribute__((noipa)) int second(const char *text) { return text != 0; }
@@ -34,6 +35,7 @@ __attribute__((noipa)) int number(const long *at) { return at != 0; }
 __attribute__((noipa)) int quoted(const char *text) { return text != 0; }
 __attribute__((noipa)) int caught(const char *text) { return text != 0; }
 __attribute__((noipa)) int member(const struct row *row) { return row != 0; }
+__attribute__((noipa)) int pretty(const struct row *row) { return row != 0; }
 __attribute__((noipa)) int late(const char *text) { return text != 0; }
 __attribute__((noipa)) const char *back(const char *text, const char *next) { return next; }
 __attribute__((noipa)) int bad(const char *text) { return text != 0; }
@@ -48,6 +50,7 @@ int main(int count, char **words)
 	quoted(rows[3].text);
 	caught(rows[4].text);
 	member(&rows[5]);
+	pretty(&rows[10]);
 	STAP_PROBE1(far, mark, rows[6].text);
 	back(rows[7].text, rows[8].text);
 	late(rows[9].text);
@@ -57,7 +60,7 @@ int main(int count, char **words)
 }
 """
 READS = """
-global hits, a, sum, tries, printed
+global hits, a, sum, tries, shown
 function text(at) {{ return user_string(at) }}
 probe process("{path}").function("string") {{ a[text(pointer_arg(1))]++; hits <<< 1 }}
 probe process("{path}").function("second") {{ println(user_string(pointer_arg(1), "missing")) }}
@@ -69,6 +72,7 @@ probe process("{path}").function("caught") {{
     try {{ println(user_string(pointer_arg(1))) }} catch {{ println("caught") }}
 }}
 probe process("{path}").function("member") {{ println($row->number[0], " ", $row->text$) }}
+probe process("{path}").function("pretty") {{ println($row->text$); shown++ }}
 probe process("{path}").mark("mark") {{ println(user_string($arg1)) }}
 probe process("{path}").function("back").return {{
     println(@entry(user_string(pointer_arg(1))), " ", user_string(returnval()))
@@ -79,11 +83,13 @@ probe process("{path}").function("bad") {{
     println(user_string(pointer_arg(1), "bad"))
 }}
 probe process("{path}").function("mapped") {{ println(user_string(pointer_arg(1))) }}
-probe end {{ foreach (k in a) println(k, " ", a[k], " ", @count(hits), " ", sum, " ", tries) }}
+probe end {{
+    foreach (k in a) println(k, " ", a[k], " ", @count(hits), " ", sum, " ", tries, " ", shown)
+}}
 """
 EXPECTED = [
-    "text 1", '"text 3"', "text 4", '5 "text 5"', "text 6", "text 7 text 8", "late",
-    "bad pointer", "bad", "yzyz", "text 0 1 1 2 1",
+    "text 1", '"text 3"', "text 4", '5 "text 5"', '"text 10"', "text 6", "text 7 text 8", "late",
+    "bad pointer", "bad", "yzyz", "text 0 1 1 2 1 1",
 ]  # fmt: skip
 
 

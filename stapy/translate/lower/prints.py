@@ -227,6 +227,8 @@ def _try_piece(body: Body, piece: p.FormatPiece, args: list[p.Expr], sink: str) 
         done = body.new_label("shown")
         body.out.line(body.goto(done))
         body.out.label(failed)
+        if body.unit.repeats:  # "?" is what the last run prints
+            body.out.guard("unlikely(c->missed)", body.fail())
         body.out.line("stapy_caught(c);")
         body.out.line(f'stapy_out_text({sink}, "?", 1);')
         body.out.label(done)

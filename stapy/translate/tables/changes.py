@@ -44,6 +44,8 @@ def _heads(stmt: p.Stmt) -> Iterator[p.Node | None]:
         yield from (stmt.limit, *(stmt.slice or ()))
     elif isinstance(stmt, p.ForeachBucket):
         yield from (stmt.stat, stmt.limit)
+    elif isinstance(stmt, p.SaveEntry):  # what is kept is kept anew
+        yield stmt.value
     elif isinstance(stmt, (p.Evaluate, p.Return, p.Delete, p.EmbeddedC)):
         yield stmt
 
@@ -51,9 +53,12 @@ def _heads(stmt: p.Stmt) -> Iterator[p.Node | None]:
 def _changes(node: p.Node) -> bool:
     if isinstance(node, p.PrintOp):  # the context knows what was printed
         return False
-    if isinstance(node, p.CallOp):
-        return node.function.code is not None and not node.function.markers & PURE
-    return acts(node)
+    function = node.function if isinstance(node, p.CallOp) else None
+    while function is not None:  # one that another one falls through to is called by it
+        if function.code is not None and not function.markers & PURE:
+            return True
+        function = function.next
+    return not isinstance(node, p.CallOp) and acts(node)
 
 
 def changes(stmt: p.Stmt) -> tuple[bool, bool]:
