@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from stapy.debuginfo.user.golang import is_go
 from stapy.probes.family import PointError
 
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from stapy.parse.nodes import PointComponent
     from stapy.services import Services
 
-_GO = (".gopclntab", ".note.go.buildid")
 _CAUGHT = ("libstdc++.so", "libc++.so", "libc++abi.so")
 
 
@@ -22,7 +22,7 @@ def check_returns(asking: PointComponent, file: UserFile, services: Services) ->
 
     The kernel changes what is on the stack.
     """
-    if any(file.elf.section(name) is not None for name in _GO):
+    if is_go(file.elf):
         raise PointError(
             "E0231",
             "no match",

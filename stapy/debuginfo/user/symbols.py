@@ -4,7 +4,8 @@ The first of these that there is, and ``.dynsym`` in any case:
 
 1. ``.symtab`` of the separate debug file (`debug_file`);
 2. ``.symtab`` of the file itself;
-3. ``.gnu_debugdata``, an xz-packed ELF file with a ``.symtab`` of what ``.dynsym`` lacks.
+3. ``.gnu_debugdata``, an xz-packed ELF file with a ``.symtab`` of what ``.dynsym`` lacks;
+4. ``.gopclntab``, which Go programs have for their own stacks.
 
 What was read is kept in the cache by build-id.
 """
@@ -24,9 +25,10 @@ from stapy.debuginfo.elf import Buffer, ElfFile, inflate
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.glob import has_wildcard, literal_prefix, matcher
 from stapy.debuginfo.loading import kept
+from stapy.debuginfo.user import golang
 from stapy.debuginfo.user.file import PT_LOAD, UserFile
 
-_VERSION = 1
+_VERSION = 3
 _STT_FUNC, _STT_GNU_IFUNC = 2, 10
 _STB_LOCAL, _STB_WEAK = 0, 2
 _DEFAULT, _PROTECTED = 0, 3
@@ -230,6 +232,13 @@ class _Names:
             self.rows[name, address] = max(size, known_size), flags | known
         return found
 
+    def add_go(self, elf: ElfFile) -> bool:
+        """Add the functions that a Go program knows of itself; False when there are none."""
+        for name, address, size in golang.functions(elf):
+            if self._file.code_offset(address) is not None:
+                self.rows.setdefault((name, address), (size, GLOBAL))
+        return bool(self.rows)
+
 
 def _functions(elf: ElfFile, table: str, *, exported: bool) -> Iterator[tuple[str, int, int, int]]:
     """``(name, value, size, flags)`` of the functions in a table that are defined there."""
@@ -269,6 +278,9 @@ def encoded(file: UserFile, debug: Path | None) -> bytes:
         if names.add(elf, ".symtab", moved=_moved(file, elf)):
             source = title
             break
+    else:
+        if names.add_go(file.elf):
+            source = f"{golang.TABLE} of {file.path}"
     names.add(file.elf, ".dynsym", exported=True)
     return _packed(names.rows, source, f".dynsym of {file.path}")
 

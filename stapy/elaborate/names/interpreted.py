@@ -1,4 +1,4 @@
-"""Points in code that an interpreter runs: functions of Python, told by the interpreter's marks.
+"""Points in programs of other languages: functions of Python, and what is not so in those of Go.
 
 ``python3.module("M").function("P")`` stands for an alias of the library, in front of whose handler
 the module and the function are compared with what the mark tells.
@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from stapy.debuginfo.user.golang import is_go
 from stapy.elaborate.names.syntax import walk
 from stapy.parse import nodes as n
-from stapy.probes.family import Form, PointError, forms
+from stapy.probes.family import Form, Match, PointError, forms
 
 if TYPE_CHECKING:
     from stapy.diagnostics import Span
@@ -24,6 +25,7 @@ FORMS: dict[str, list[Form]] = {
     ),
     "__python3.return": forms("python3.module(string).function(string).return"),
 }
+_BY_NUMBER = re.compile("(set_)?((u?(int|long|longlong)|[su](32|64)|pointer)_arg|user_string_arg)")
 _WILD = {"*": ".*", "?": "."}
 
 # Names that SystemTap's users may write, and must not take for their own mistake.
@@ -107,3 +109,24 @@ def refuse_variables(body: n.Stmt) -> None:
                 hint="filename, funcname and lineno tell of the function, "
                 "python_sprint_backtrace() of its callers",
             )
+
+
+def refuse_arguments(matches: list[Match], body: n.Stmt) -> None:
+    """Arguments by number are where C has them, which Go does otherwise."""
+    for node in walk(body):
+        if isinstance(node, n.Call) and _BY_NUMBER.fullmatch(node.name):
+            for match in matches:
+                file = getattr(match.site, "file", None)
+                if file is not None and is_go(file.elf):
+                    raise PointError(
+                        "E0231",
+                        "no match",
+                        node.span,
+                        notes=[
+                            f"'{node.name}' reads arguments where C has them: "
+                            f"'{file.path}' was made by Go"
+                        ],
+                        hint="Go has whole numbers and pointers, and the parts of strings and "
+                        'slices, one after the other in register("rax"), rbx, rcx, rdi, rsi, '
+                        "r8, r9, r10, r11",
+                    )

@@ -195,6 +195,7 @@ class Points:
             matches = self._matches(hit.node.family, concrete)
             if not matches:
                 raise PointError("E0231", "no match", point.span)
+            interpreted.refuse_arguments(matches, middle.body)
             result.append(
                 Derived(
                     hit.node.family,

@@ -1,0 +1,63 @@
+"""Functions of Go programs, by the table that they have for their own stacks.
+
+It is there in stripped programs as well: the runtime needs it.  As of Go 1.18 to 1.25.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from stapy.debuginfo.elf import ElfFile, Section
+
+TABLE = ".gopclntab"
+_TABLES = (TABLE, ".data.rel.ro.gopclntab")  # of programs that can lie anywhere
+_MARKS = (*_TABLES, ".note.go.buildid")
+_MAGIC = (0xFFFFFFF0, 0xFFFFFFF1)  # of 1.18, of 1.20
+_HEAD = struct.Struct("<IBBBB8Q")
+_MOVE = struct.Struct("<QQq")
+_START = 24  # of the head: where the address of the first function is
+_LONGEST = 4096  # bytes of a name
+_MOST = 1 << 22
+
+
+def is_go(elf: ElfFile) -> bool:
+    """True for a program of Go's own compiler."""
+    return any(elf.section(name) is not None for name in _MARKS)
+
+
+def _moved(elf: ElfFile, table: Section, start: int) -> int:
+    """Where the code begins: in a program that can lie anywhere the loader is told."""
+    moves = elf.read(".rela.dyn") or b""
+    for place, _, value in _MOVE.iter_unpack(moves[: len(moves) - len(moves) % _MOVE.size]):
+        if place == table.address + _START:
+            return int(value)
+    return start
+
+
+def functions(elf: ElfFile) -> Iterator[tuple[str, int, int]]:
+    """Name, address and size of each function; none where the table is another one or damaged."""
+    found = [section for name in _TABLES if (section := elf.section(name)) is not None]
+    data = elf.content(found[0]) if found else b""
+    if len(data) < _HEAD.size:
+        return
+    magic, _, _, _, pointer, *words = _HEAD.unpack_from(data)
+    count, _, start, names, _, _, _, rows = words
+    if magic not in _MAGIC or pointer != 8 or count > _MOST:
+        return
+    start = _moved(elf, found[0], start)
+    # Pairs of where a function begins and what describes it; the last one is the end of all.
+    if rows + 8 * count + 4 > len(data) or names > len(data):
+        return
+    for number in range(count):
+        begin, at, end = struct.unpack_from("<III", data, rows + 8 * number)
+        if rows + at + 8 > len(data) or end <= begin:
+            continue
+        (name,) = struct.unpack_from("<i", data, rows + at + 4)
+        place = names + name
+        stop = data.find(b"\0", place, place + _LONGEST) if name >= 0 else -1
+        if stop > place and b"\n" not in data[place:stop]:
+            yield data[place:stop].decode("utf-8", "surrogateescape"), start + begin, end - begin
