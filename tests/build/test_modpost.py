@@ -31,7 +31,7 @@ class FakeElf:
         self.wanted += [Symbol("weak_one", 0, 2), Symbol("own", 3, 1), Symbol("", 0, 0)]
         self.info = info.encode()
 
-    def symbols(self, *, local: bool) -> list[Symbol]:
+    def symbols(self, *, with_local: bool) -> list[Symbol]:
         return self.wanted
 
     def read(self, name: str) -> bytes | None:
