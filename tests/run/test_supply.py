@@ -146,8 +146,8 @@ def test_a_file_that_costs_too_much(
     how: Callable[[], None], why: str,
 ) -> None:  # fmt: skip
     """Others' stacks go on meanwhile; it is not asked for again, and others' files still are."""
-    monkeypatch.setattr(maker, "PROCESSOR", 1)
-    monkeypatch.setattr(maker, "WAITING", 1)
+    monkeypatch.setattr(maker, "PROCESSOR", 4)
+    monkeypatch.setattr(maker, "WAITING", 4)
     good = compiled(tmp_path, PROGRAM, "-O2", name="good")
     bad = compiled(tmp_path, PROGRAM, "-O2", name="bad")
     late = compiled(tmp_path, PROGRAM, "-O2", name="late")

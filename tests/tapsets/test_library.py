@@ -76,4 +76,6 @@ def test_every_alias_is_used_by_a_script(library: Library) -> None:
         for components, path in library.alias_names()
         if ".table#" not in path and not components[0].startswith(("__", "dw_", "tp_"))
     }
-    assert {name for name in names if name not in SCRIPTS} == set()
+    # Those of JNI, of which no program calls all, are in test_languages.py one by one.
+    missing = {name for name in names if name not in SCRIPTS}
+    assert {name for name in missing if not name.startswith("hotspot.jni.")} == set()
