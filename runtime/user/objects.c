@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Tables of programs and libraries, as the consumer sends them. */
 #include <linux/file.h>
+#include <linux/jhash.h>
 #include <linux/mm.h>
 #include <linux/path.h>
+#include <linux/random.h>
 #include <linux/uaccess.h>
 
 #include "../internal.h"
@@ -10,12 +12,13 @@
 #include "../transport/files.h"
 #include "objects.h"
 
-#define BUCKETS 256
+#define BUCKETS 1024			/* a power of two */
 #define MAGIC 0x4f555453		/* "STUO" */
 #define VERSION 1
 #define OWNERS 64
 
 #define MEMORY 64			/* MiB of all tables, without -D STAPY_OBJECT_MEMORY */
+#define LEAST SZ_4K			/* that an object is charged for: they are searched in probes */
 
 struct head {
 	u32 magic, version;
@@ -27,6 +30,7 @@ struct head {
 
 static struct stapy_object *buckets[BUCKETS];
 static struct stapy_object *vdso;
+static u32 seed;
 static u64 bytes_used, others_used;
 /* By owners of files other than root; those that come late share the last place. */
 static struct {
@@ -45,9 +49,10 @@ static u64 *share_of(u32 owner)
 	return &shares[i].bytes;
 }
 
+/* Others may choose the numbers of their files, but not that they meet in one bucket. */
 static struct stapy_object **bucket_of(dev_t device, unsigned long number)
 {
-	return &buckets[stapy_object_key(device, number) >> 56];
+	return &buckets[jhash_3words(device, number, (u64)number >> 32, seed) & (BUCKETS - 1)];
 }
 
 static const struct stapy_object *object_of(const struct inode *inode)
@@ -200,6 +205,7 @@ static int add(int fd, const char *name, const char __user *from, size_t bytes)
 	struct file *file = fd < 0 ? NULL : fget_raw(fd);
 	const struct inode *inode;
 	struct stapy_object *o;
+	size_t cost;
 	u32 owner;
 	int r;
 
@@ -208,8 +214,11 @@ static int add(int fd, const char *name, const char __user *from, size_t bytes)
 	/* What processes map is the file with the pages, below an overlay. */
 	inode = file ? d_real_inode(file->f_path.dentry) : NULL;
 	owner = inode ? stapy_object_owner(inode) : 0;
+	cost = max_t(size_t, sizeof(*o) + strlen(name) + 1 + bytes, LEAST);
 	mutex_lock(&taking);
-	r = has_room(owner, bytes);
+	if (!bytes_used)
+		seed = get_random_u32();
+	r = has_room(owner, cost);
 	if (!r) {
 		o = new_object(name, from, bytes);
 		r = PTR_ERR_OR_ZERO(o);
@@ -219,7 +228,7 @@ static int add(int fd, const char *name, const char __user *from, size_t bytes)
 		if (r)
 			free_object(o);
 		else
-			account(owner, bytes);
+			account(owner, cost);
 	}
 	mutex_unlock(&taking);
 	if (file)
@@ -279,11 +288,17 @@ static bool is_vdso(const struct vm_area_struct *area)
 #endif
 }
 
-/* A terminal would obey what anybody has named a file. */
+/*
+ * A terminal would obey what anybody has named a file. Controls of 8 bits stand alone, or behind 0xc2
+ * in UTF-8; behind other bytes they are a part of a letter.
+ */
 static void make_printable(char *name)
 {
-	for (; *name; name++)
-		if ((u8)*name < ' ' || *name == 0x7f)
+	u8 before = 0, byte;
+
+	for (; (byte = *name); before = byte, name++)
+		if (byte < ' ' || byte == 0x7f ||
+		    (byte >= 0x80 && byte < 0xa0 && (before < 0x80 || before == 0xc2)))
 			*name = '?';
 }
 

@@ -509,6 +509,51 @@ def test_no_device_is_opened_for_its_table(guest: Machine, release: str, tmp_pat
     assert lines == ["calls 3, opened 0", "0"], (lines, result.stderr)
 
 
+# Files of nothing but a system call, of a user's.
+MANY = r"""
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+static const char code[] = "\xb8\x6e\0\0\0\x0f\x05\xc3"; /* getppid(), and return */
+int main(void)
+{
+	int (*calls[100])(void);
+	char name[32];
+
+	for (int i = 0; i < 100; i++) {
+		snprintf(name, sizeof(name), "%d\302\23331m", i);
+		int fd = open(name, O_RDWR | O_CREAT, 0700);
+		if (write(fd, code, sizeof(code)) < 0 || fchown(fd, 1000, 1000))
+			return 1;
+		calls[i] = (void *)mmap(0, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+		close(fd);
+	}
+	for (int i = 0; i < 600; i++, usleep(20000))
+		calls[i % 100]();
+	return 0;
+}
+"""
+
+
+def test_many_files_of_a_user(guest: Machine, release: str, tmp_path: Path) -> None:
+    """Each takes a part of its owner's share, however little is known of it.
+
+    And none has a control character for the terminal.
+    """
+    path = compiled(tmp_path, MANY, "-O2", name="program")
+    script = "probe syscall.getppid { if (pid() == target()) print_ubacktrace() }"
+    modules = make(release, tmp_path, work=("-DSTAPY_OBJECT_MEMORY=1", "-e", script))
+    text = f"{kept_tables(tmp_path, path)} $run -c {path} $work 2>&1"
+    lines, result = shell(guest, modules, text, 120)
+    (note,) = [line for line in lines if "no room" in line]
+    assert "beside those of its owner's other files" in note, (lines, result.stderr)
+    names = [line for line in lines if re.search(r"31m\+0x", line)]
+    assert len(names) == 600 and not re.search("[\x80-\x9f]", "".join(lines)), lines
+
+
 SECRET = r"""
 #define _GNU_SOURCE
 #include <sys/mman.h>
