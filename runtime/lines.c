@@ -1,67 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Source lines of kernel addresses: binary search, then at most one block is decoded. */
+/* Source lines of kernel addresses. */
 #include "internal.h"
-
-struct reader {
-	const u8 *at, *end;
-};
-
-static u32 next_number(struct reader *r)
-{
-	u32 value = 0;
-	unsigned int shift;
-	u8 byte;
-
-	for (shift = 0; r->at < r->end && shift < 32; shift += 7) {
-		byte = *r->at++;
-		value |= (u32)(byte & 0x7f) << shift;
-		if (byte < 0x80)
-			break;
-	}
-	return value;
-}
-
-static u32 word(const u8 *data, u32 at)
-{
-	return le32_to_cpup((const __le32 *)(data + at));	/* all of these are aligned */
-}
-
-/* The last row of a table that is not behind `offset`. */
-static bool find_row(const struct stapy_line_table *t, u32 offset, u32 *file, u32 *line)
-{
-	u32 blocks = word(t->data, 0), data = word(t->data, 8), end = word(t->data, 12);
-	u32 low = 0, high = blocks, address;
-	struct reader r;
-
-	while (low < high) {
-		u32 middle = low + (high - low) / 2;
-
-		if (word(t->data, 16 + 8 * middle) <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low)
-		return false;
-	address = word(t->data, 16 + 8 * (low - 1));
-	r.at = t->data + data + word(t->data, 20 + 8 * (low - 1));
-	r.end = low < blocks ? t->data + data + word(t->data, 20 + 8 * low) : t->data + end;
-	*file = next_number(&r);
-	*line = next_number(&r);
-	while (r.at < r.end) {
-		u32 code;
-
-		address += next_number(&r);
-		if (address > offset)
-			break;
-		code = next_number(&r);
-		if (code & 1)
-			*file = next_number(&r);
-		code >>= 1;
-		*line += code & 1 ? -(code / 2) - 1 : code / 2;
-	}
-	return *file && *file < word(t->data, 4);
-}
+#include "line_table.h"
 
 /* The hexadecimal number behind "+0x". */
 static u32 hex_at(const char *text)
@@ -133,8 +73,8 @@ bool stapy_find_line(unsigned long address, const char **file, u32 *line)
 {
 	const struct stapy_session *s = &stapy_session;
 	const struct stapy_line_table *t = NULL;
-	u32 offset = 0, number;
 	unsigned int i;
+	u32 offset = 0;
 
 	for (i = 0; i < s->nr_lines && !t; i++)
 		if (!s->lines[i].module && address - s->lines[i].start < s->lines[i].size)
@@ -143,11 +83,7 @@ bool stapy_find_line(unsigned long address, const char **file, u32 *line)
 		offset = address - t->start;
 	else if (s->nr_lines)
 		t = module_table(address, &offset);
-	if (!t || !find_row(t, offset, &number, line))
-		return false;
-	*file = (const char *)t->data + word(t->data, 12) +
-		word(t->data, 16 + 8 * word(t->data, 0) + 4 * number);
-	return true;
+	return t && stapy_line_find(t->data, offset, file, line);
 }
 
 void stapy_symbol_line(char *to, size_t bytes, unsigned long address, bool file, bool line)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Names of the current process's addresses, and the texts of its stacks. */
 #include "../internal.h"
+#include "../line_table.h"
 #include "names.h"
 #include "look.h"
 
@@ -21,6 +22,12 @@ static size_t file_text(char *to, size_t bytes, const struct stapy_user_range *r
 	return scnprintf(to, bytes, " [%s", wanted & STAPY_SYMBOL_BASENAME ? base_name(name) : name);
 }
 
+static bool find_line(const struct stapy_object *object, u64 offset, const char **file, u32 *line)
+{
+	return object && object->line_bytes && offset - object->base <= U32_MAX &&
+	       stapy_line_find(object->lines, offset - object->base, file, line);
+}
+
 bool stapy_user_symbol(struct stapy_context *c, char *to, size_t bytes, unsigned long address,
 		       unsigned int wanted, bool is_return)
 {
@@ -28,9 +35,11 @@ bool stapy_user_symbol(struct stapy_context *c, char *to, size_t bytes, unsigned
 	const struct stapy_object_name *name = NULL;
 	const struct stapy_user_range *range = NULL;
 	const struct stapy_object *object;
+	const char *source;
 	struct stapy_look look;
 	size_t used;
 	u64 offset;
+	u32 line;
 
 	if (stapy_look_begin(c, &look) && look.may_lock)
 		range = stapy_look_range(&look, address - is_return);
@@ -51,6 +60,8 @@ bool stapy_user_symbol(struct stapy_context *c, char *to, size_t bytes, unsigned
 	} else {
 		used = scnprintf(to, bytes, "%#lx", address);
 	}
+	if (wanted & STAPY_SYMBOL_LINE && find_line(object, offset - is_return, &source, &line))
+		used += scnprintf(to + used, bytes - used, " at %s:%u", source, line);
 	if (!range || !(wanted & file))
 		return name;
 	used += file_text(to + used, bytes - used, range, wanted);
@@ -82,6 +93,23 @@ bool stapy_user_file_name(struct stapy_context *c, char *to, size_t bytes, unsig
 	if (range)
 		stapy_copy(to, range->object ? range->object->name : range->name, bytes);
 	return range;
+}
+
+void stapy_user_line(struct stapy_context *c, char *to, size_t bytes, unsigned long address,
+		     bool file, bool line)
+{
+	const struct stapy_user_range *range = file_of(c, address);
+	const char *source;
+	u32 number;
+
+	if (!range || !find_line(range->object, address + range->shift, &source, &number))
+		snprintf(to, bytes, "0x%lx", address);
+	else if (!line)
+		stapy_copy(to, source, bytes);
+	else if (!file)
+		snprintf(to, bytes, "%u", number);
+	else
+		snprintf(to, bytes, "%s:%u", source, number);
 }
 
 bool stapy_user_linked(struct stapy_context *c, unsigned long address, unsigned long *linked)
@@ -139,19 +167,21 @@ static bool in_scratch(struct stapy_context *c, char **text, unsigned long addre
 	return stapy_user_symbol(c, *text, sizeof(cpu->scratch), address, wanted, is_return);
 }
 
-static void print_address(struct stapy_context *c, unsigned long address, bool is_return)
+static void print_address(struct stapy_context *c, unsigned long address, bool is_return,
+			  unsigned int wanted)
 {
 	char *text;
 
-	if (in_scratch(c, &text, address, FULL, is_return))
+	if (in_scratch(c, &text, address, wanted, is_return))
 		stapy_printf(c, " 0x%lx : %s\n", address, text);
 	else
 		stapy_printf(c, " %s\n", text);
 }
 
 void stapy_user_stack_print(struct stapy_context *c, const unsigned long *stack, unsigned int n,
-			    bool is_return)
+			    bool is_return, bool with_lines)
 {
+	const unsigned int wanted = FULL | (with_lines ? STAPY_SYMBOL_LINE : 0);
 	unsigned int i;
 
 	if (!n) {
@@ -160,11 +190,11 @@ void stapy_user_stack_print(struct stapy_context *c, const unsigned long *stack,
 	}
 	if (is_return) {
 		stapy_printf(c, "Returning from: ");
-		print_address(c, c->address, false);
+		print_address(c, c->address, false, wanted);
 		stapy_printf(c, "Returning to  : ");
 	}
 	for (i = 0; i < n; i++)
-		print_address(c, stack[i], i || is_return);
+		print_address(c, stack[i], i || is_return, wanted);
 }
 
 void stapy_user_stack_brief(struct stapy_context *c, const unsigned long *stack, unsigned int n,

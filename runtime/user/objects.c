@@ -8,13 +8,14 @@
 #include <linux/uaccess.h>
 
 #include "../internal.h"
+#include "../line_table.h"
 #include "../transport/control.h"
 #include "../transport/files.h"
 #include "objects.h"
 
 #define BUCKETS 1024			/* a power of two */
 #define MAGIC 0x4f555453		/* "STUO" */
-#define VERSION 1
+#define VERSION 2
 #define OWNERS 64
 
 #define MEMORY 64			/* MiB of all tables, without -D STAPY_OBJECT_MEMORY */
@@ -25,7 +26,7 @@ struct head {
 	u64 base;
 	s64 delta;
 	u64 span;
-	u32 nr_first, nr_rows, nr_rules, nr_names, text_bytes, unused;
+	u32 nr_first, nr_rows, nr_rules, nr_names, text_bytes, line_bytes;
 } __packed;
 
 static struct stapy_object *buckets[BUCKETS];
@@ -96,6 +97,8 @@ static bool is_sound(const struct stapy_object *o)
 		if (o->names[i].at >= o->text_bytes ||
 		    (i && o->names[i].start < o->names[i - 1].start))
 			return false;
+	if (o->line_bytes && !stapy_line_is_sound(o->lines, o->line_bytes))
+		return false;
 	return !o->text_bytes || !o->texts[o->text_bytes - 1];
 }
 
@@ -114,6 +117,7 @@ static int read_table(struct stapy_object *o, const char *at, size_t bytes)
 	o->nr_rules = head->nr_rules;
 	o->nr_names = head->nr_names;
 	o->text_bytes = head->text_bytes;
+	o->line_bytes = head->line_bytes;
 	at += sizeof(*head);
 	o->first = part(&at, end, o->nr_first, sizeof(*o->first));
 	o->low = o->first ? part(&at, end, o->nr_rows, sizeof(*o->low)) : NULL;
@@ -121,7 +125,8 @@ static int read_table(struct stapy_object *o, const char *at, size_t bytes)
 	o->rules = o->chosen ? part(&at, end, o->nr_rules, sizeof(*o->rules)) : NULL;
 	o->names = o->rules ? part(&at, end, o->nr_names, sizeof(*o->names)) : NULL;
 	o->texts = o->names ? part(&at, end, o->text_bytes, 1) : NULL;
-	return o->texts && is_sound(o) ? 0 : -EINVAL;
+	o->lines = o->texts ? part(&at, end, o->line_bytes, 1) : NULL;
+	return o->lines && is_sound(o) ? 0 : -EINVAL;
 }
 
 static void free_object(struct stapy_object *o)

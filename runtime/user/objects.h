@@ -64,6 +64,8 @@ struct stapy_object {
 	const struct stapy_frame_rule *rules;
 	const struct stapy_object_name *names;
 	const char *texts;
+	u32 line_bytes;			/* 0: no source lines */
+	const u8 *lines;		/* see line_table.h; places from the base */
 	char name[];			/* path, as the process has it */
 };
 

@@ -65,7 +65,8 @@ class Damaged(ValueError):
     """A description that nobody can follow."""
 
 
-def _unsigned(data: bytes, at: int) -> "Tuple[int, int]":
+def unsigned(data: bytes, at: int) -> "Tuple[int, int]":
+    """Read a number in LEB128; also the place behind it."""
     value = shift = 0
     while shift < _NUMBER:
         byte = data[at]
@@ -77,7 +78,8 @@ def _unsigned(data: bytes, at: int) -> "Tuple[int, int]":
     raise Damaged("number")
 
 
-def _signed(data: bytes, at: int) -> "Tuple[int, int]":
+def signed(data: bytes, at: int) -> "Tuple[int, int]":
+    """Read one with a sign."""
     value = shift = 0
     while shift < _NUMBER:
         byte = data[at]
@@ -105,13 +107,13 @@ def _cfa_expression(code: bytes) -> Place:
         return PLT, code[6] - 0x30
     try:
         if code[:1] in (b"\x76", b"\x77") and 6 in code:
-            offset, at = _signed(code, 1)
+            offset, at = signed(code, 1)
             kind = AT_RBP if code[0] == 0x76 else AT_RSP
             if code[at] == 6 and at + 1 == len(code):
                 return kind, offset & 0xFFFFFF
             # breg n; deref; plus_uconst k
             if code[at] == 6 and code[at + 1] == 0x23:
-                more, end = _unsigned(code, at + 2)
+                more, end = unsigned(code, at + 2)
                 if end == len(code) and more < 256:
                     return kind, (offset & 0xFFFFFF) | more << 24
     except IndexError:
@@ -136,9 +138,9 @@ class _Reader:
             return 0, at
         form = encoding & 15
         if form == 1:
-            value, end = _unsigned(self.data, at)
+            value, end = unsigned(self.data, at)
         elif form == 9:
-            value, end = _signed(self.data, at)
+            value, end = signed(self.data, at)
         elif form in _POINTERS:
             layout, size = _POINTERS[form]
             (value,) = struct.unpack_from(layout, self.data, at)
@@ -164,15 +166,15 @@ class _Reader:
         version = data[at + 8]
         stop = data.index(0, at + 9, at + 9 + _LETTERS)
         letters = data[at + 9 : stop]
-        code, p = _unsigned(data, stop + 1)
-        factor, p = _signed(data, p)
+        code, p = unsigned(data, stop + 1)
+        factor, p = signed(data, p)
         if version == 1:
             p += 1
         else:
-            _, p = _unsigned(data, p)
+            _, p = unsigned(data, p)
         encoding, is_signal = 0, False
         if letters[:1] == b"z":
-            size, p = _unsigned(data, p)
+            size, p = unsigned(data, p)
             q, p = p, p + size
             for letter in letters[1:]:
                 if letter == 0x52:  # R
@@ -213,7 +215,7 @@ class _Reader:
                 if high == 0x40:
                     step = (op & 63) * code
                 elif high == 0x80:
-                    n, at = _unsigned(data, at)
+                    n, at = unsigned(data, at)
                     if op == 0x80 | _RBP:
                         rbp = (AT_CFA, n * factor)
                     elif op == 0x80 | _RA:
@@ -222,7 +224,7 @@ class _Reader:
                     if op == 0xC0 | _RBP:
                         rbp = cie.rbp
                 elif op == 0x0E:
-                    n, at = _unsigned(data, at)
+                    n, at = unsigned(data, at)
                     cfa = (cfa[0], n) if cfa[0] != FROM_REGISTER else _place(cfa[1] >> 24, n)
                 elif op == 0x02:
                     step = data[at] * code
@@ -240,11 +242,11 @@ class _Reader:
                         raise Damaged("nothing was remembered")
                     cfa, rbp, lost = kept.pop()
                 elif op == 0x0C:
-                    register, at = _unsigned(data, at)
-                    n, at = _unsigned(data, at)
+                    register, at = unsigned(data, at)
+                    n, at = unsigned(data, at)
                     cfa = _place(register, n)
                 elif op == 0x0D:
-                    register, at = _unsigned(data, at)
+                    register, at = unsigned(data, at)
                     offset = cfa[1] & 0xFFFFFF if cfa[0] == FROM_REGISTER else cfa[1]
                     cfa = _place(register, offset)
                 elif op == 0x00:
@@ -270,20 +272,20 @@ class _Reader:
         """An instruction that few descriptions have."""
         data = self.data
         if op == 0x0F:
-            size, at = _unsigned(data, at)
+            size, at = unsigned(data, at)
             return at + size, _cfa_expression(data[at : at + size]), rbp, lost
         if op == 0x2E:
-            _, at = _unsigned(data, at)
+            _, at = unsigned(data, at)
             return at, cfa, rbp, lost
         if op == 0x13:
-            n, at = _signed(data, at)
+            n, at = signed(data, at)
             return at, (cfa[0], n * cie.data), rbp, lost
         if op not in (5, 6, 7, 8, 9, 0x10, 0x11, 0x12, 0x14, 0x15, 0x16, 0x2F):
             raise Damaged(f"instruction {op:#x}")
-        register, at = _unsigned(data, at)
+        register, at = unsigned(data, at)
         where: Optional[Place] = (LOST, 0)
         if op in (5, 0x11, 0x2F):
-            n, at = (_signed if op == 0x11 else _unsigned)(data, at)
+            n, at = (signed if op == 0x11 else unsigned)(data, at)
             where = (AT_CFA, n * cie.data * (-1 if op == 0x2F else 1))
         elif op == 6:
             where = cie.rbp
@@ -293,18 +295,18 @@ class _Reader:
             if register == _RA:
                 return at, (END, 0), rbp, False
         elif op in (9, 0x14):
-            _, at = _unsigned(data, at)
+            _, at = unsigned(data, at)
         elif op == 0x15:
-            _, at = _signed(data, at)
+            _, at = signed(data, at)
         elif op == 0x12:
-            n, at = _signed(data, at)
+            n, at = signed(data, at)
             return at, _place(register, n * cie.data), rbp, lost
         elif op in (0x10, 0x16):
-            size, at = _unsigned(data, at)
+            size, at = unsigned(data, at)
             code = data[at : at + size]
             at += size
             if op == 0x10 and code[:1] == b"\x76":
-                n, end = _signed(code, 1)
+                n, end = signed(code, 1)
                 if end == len(code):
                     where = (AT_RBP_OFFSET, n)
         if register == _RBP and where is not None:
@@ -339,7 +341,7 @@ class _Reader:
         start, p = self.pointer(at + 8, cie.encoding)
         size, p = self.pointer(p, cie.encoding & 15)
         if cie.augmented:
-            more, p = _unsigned(self.data, p)
+            more, p = unsigned(self.data, p)
             p += more
         if not size or not start:
             return

@@ -12,7 +12,7 @@ import os
 import stat
 import struct
 
-from . import frames, usersymbols
+from . import frames, lines, usersymbols
 from .target import words_of
 from .userfile import NoUserFile, UserFile
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     Taker = Callable[[int, str, bytes], None]
 
 # magic, version, base, what makes an address of an offset, bytes of memory; then how many of each:
-# first rows, rows, rules, names, bytes of names.  runtime/user/objects.c has the same.
+# first rows, rows, rules, names, bytes of names, of lines.  runtime/user/objects.c has the same.
 _HEAD = struct.Struct("<4sIQqQIIIIII")
-_MAGIC, _VERSION = b"STUO", 1
+_MAGIC, _VERSION = b"STUO", 2
 _LIBRARIES = (
     *("/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64"),
     *("/lib", "/usr/lib"),
@@ -35,21 +35,27 @@ _MOST_OBJECTS = 512  # that are sent before the session begins
 NOTHING = _HEAD.pack(_MAGIC, _VERSION, *(0,) * 9)  # of a file of which nothing is known
 
 
-def table(file: UserFile, with_names: bool) -> bytes:
-    """The table of a file as the module reads it."""
+def table(file: UserFile, with_names: bool, source: "Optional[lines.Source]" = None) -> bytes:
+    """The table of a file as the module reads it, with source lines where they are told."""
     base, first, low, chosen, rules = frames.packed(frames.rows_of(file))
-    count, numbers, texts = 0, b"", b""
+    count, numbers, texts, told = 0, b"", b"", b""
     if with_names:
         rows = usersymbols.functions(file)
         if not first and rows:
             base = rows[0][0] & ~0xFFFF
         count, numbers, texts = usersymbols.packed(rows, base)
+    if source:
+        try:
+            told = lines.packed(*lines.rows_of(file, source), base)
+        except (ValueError, IndexError, struct.error, OverflowError, MemoryError):
+            pass  # frames and names are good without
+        texts += b"\0" * (-len(texts) % 4)  # numbers follow
     head = _HEAD.pack(
         _MAGIC, _VERSION, base, file.delta, file.span,
-        len(first) // 4, len(low) // 2, len(rules) // 8, count, len(texts), 0,
+        len(first) // 4, len(low) // 2, len(rules) // 8, count, len(texts), len(told),
     )  # fmt: skip
     body = first + low + chosen
-    return head + body + b"\0" * (-len(body) % 4) + rules + numbers + texts
+    return head + body + b"\0" * (-len(body) % 4) + rules + numbers + texts + told
 
 
 class Store:
@@ -112,6 +118,7 @@ class Tables:
         self, wanted: "Dict[str, Any]", take: Taker, begin_file: "Callable[[str], None]"
     ) -> None:
         self._names = bool(wanted.get("names"))
+        self._lines = bool(wanted.get("lines"))
         self._wanted = wanted
         self._take = take
         self._begin_file = begin_file
@@ -192,10 +199,12 @@ class Tables:
         try:
             file = UserFile.open(fd)
             ident = file.build_id()
+            source = lines.Source.of(file) if self._lines else None
             if ident:
                 ident = f"{ident[:40]}-{file.digest()[:32]}"
+                ident += f"-{source.digest()[:32]}" if source else ""
                 data = self._store.get(ident, self._names)
-            data = data or table(file, self._names)
+            data = data or table(file, self._names, source)
         except (OSError, ValueError, IndexError, struct.error, OverflowError, MemoryError):
             return NOTHING
         # Others' files do not fill our disk.

@@ -20,6 +20,7 @@ _DYNAMIC = 1 << 20
 _SEGMENTS, _LOADS = 1170, 64
 _PART = 256 << 20  # bytes of a section; a longer one is none
 _UNWINDING = 32 << 20
+_COMPRESSED = 0x800
 _TEXT = 4096  # bytes of a name
 _LIBRARIES = 4096
 
@@ -124,6 +125,26 @@ class UserFile:
         if section.type == 8 or not there or section.size > _PART:
             return b""
         return self._part(section.offset, section.size)
+
+    def debug_content(self, name: str) -> bytes:
+        """The bytes of a section of debug information, which may be packed; b"" without it."""
+        section = self.sections.get(name)
+        data = self.content(section) if section else b""
+        if not section or not section.flags & _COMPRESSED:
+            return data
+        if len(data) < 24:
+            return b""
+        kind, _, size, _ = struct.unpack_from("<IIQQ", data, 0)
+        if kind != 1 or size > _PART:  # zlib; the standard library has no other one of ELF's
+            return b""
+        import zlib
+
+        unpacker = zlib.decompressobj()
+        try:
+            found = unpacker.decompress(data[24:], size)
+        except zlib.error:
+            return b""
+        return found if len(found) == size else b""
 
     # --- addresses -------------------------------------------------------
 

@@ -6,6 +6,7 @@ import os
 import struct
 
 from . import printable
+from .elf import build_id
 from .userfile import NoUserFile, UserFile, text_at
 
 TYPE_CHECKING = False
@@ -23,24 +24,34 @@ _UNPACKED = 64 << 20  # bytes that a packed table may become
 _DEBUG_FILES = "/usr/lib/debug/.build-id"
 
 
+def debug_file(file: UserFile) -> Optional[UserFile]:
+    """The debug file of a program, which must have its build-id; None when there is none."""
+    ident = file.build_id()
+    if not ident:
+        return None
+    try:
+        fd = os.open(
+            f"{_DEBUG_FILES}/{ident[:2]}/{ident[2:]}.debug",
+            os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK,
+        )
+    except OSError:
+        return None
+    try:
+        found = UserFile.open(fd)
+        section = found.sections.get(".note.gnu.build-id")
+        notes = found.content(section) if section else b""
+        return found if ident in (found.build_id(), build_id(notes)) else None
+    except (NoUserFile, OSError, ValueError, struct.error):
+        return None
+    finally:
+        os.close(fd)
+
+
 def _full_tables(file: UserFile) -> "Iterator[UserFile]":
     """Files whose ``.symtab`` describes this one, the best first."""
-    ident = file.build_id()
-    if ident:
-        try:
-            fd = os.open(
-                f"{_DEBUG_FILES}/{ident[:2]}/{ident[2:]}.debug",
-                os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK,
-            )
-        except OSError:
-            pass
-        else:
-            try:
-                yield UserFile.open(fd)
-            except (NoUserFile, OSError, ValueError):
-                pass
-            finally:
-                os.close(fd)
+    separate = debug_file(file)
+    if separate:
+        yield separate
     yield file
     packed = file.sections.get(".gnu_debugdata")
     if packed:

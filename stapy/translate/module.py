@@ -108,6 +108,7 @@ def _objects(program: p.Program, options: Options) -> dict[str, Any] | None:
         return None
     return {
         "names": p.USER_NAMES in program.features,
+        "lines": p.USER_LINES in program.features,
         "files": [str(Path(name).absolute()) for name in options.debug_modules if "/" in name],
         "closure": options.ldd,
     }

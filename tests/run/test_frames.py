@@ -251,9 +251,9 @@ def test_packed_reaches_no_further_than_code_does() -> None:
 def test_numbers_and_parts_without_end() -> None:
     """Work grows with the file, not with its square."""
     with pytest.raises(frames.Damaged):
-        frames._unsigned(b"\x80" * (1 << 20), 0)
+        frames.unsigned(b"\x80" * (1 << 20), 0)
     with pytest.raises(frames.Damaged):
-        frames._signed(b"\xff" * (1 << 20), 0)
+        frames.signed(b"\xff" * (1 << 20), 0)
     # Functions that all name another common part, each of which reaches to the end.
     common = struct.pack("<II", 1 << 20, 0) + b"\1\0\1\x78\x10"
     piece = common + bytes(27)

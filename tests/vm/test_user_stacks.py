@@ -610,3 +610,44 @@ def test_a_detached_session_keeps_no_file_system_busy(
     """
     lines, result = shell(guest, modules, text)
     assert "gone" in lines, (lines, result.stderr)
+
+
+LINES = """
+probe process("{path}").function("leaf").call {{
+    if (hits++) next
+    printf("%s|%s|%s|%s\\n", usymfile(uaddr()), usymline(uaddr()), usymfileline(uaddr()),
+           usymfileline(0x1234))
+    print_ubacktrace_fileline()
+    where[usymfileline(ustack(1) - 1)]++
+}}
+probe process("{path}").function("middle").return {{ if (hits == 1) print_ubacktrace_fileline() }}
+probe end {{ foreach (line in where) printf("%s %d\\n", line, where[line]) }}
+global hits, where
+"""
+
+
+@pytest.mark.parametrize("options", [["-g", "-pie", "-fPIE"], ["-g", "-no-pie"], []])
+def test_source_lines(guest: Machine, release: str, tmp_path: Path, options: list[str]) -> None:
+    """As the debug information has them, told at the hit; the address where there is none."""
+    path = compiled(tmp_path, PRINTED, "-O2", "-fomit-frame-pointer", *options, name="program")
+    modules = make(release, tmp_path, work=LINES.format(path=path))
+    lines, result = shell(guest, modules, f"$run -c {path} $work 2>&1")
+    text, source = "\n".join(lines), re.escape(f"{path}.c")
+    hex_number = "0x[0-9a-f]+"
+
+    def frame(name: str, line: str) -> str:
+        at = rf" at {source}:{line}" if options else ""
+        return (
+            rf" {hex_number} : {name}\+{hex_number}/{hex_number}{at} \[{re.escape(str(path))}\]\n"
+        )
+
+    if options:
+        first = rf"{source}\|3\|{source}:3\|0x1234\n"
+    else:
+        first = rf"({hex_number})\|\1\|\1\|0x1234\n"
+    stack = frame("leaf", "3") + frame("middle", "4") + frame("compare", "7")
+    assert re.search(first + stack, text), (lines, result.stderr)
+    assert re.search("Returning from: " + frame("middle", "4"), text), lines
+    assert re.search("Returning to  : " + frame("compare", "7"), text), lines
+    assert re.search(frame("main", "13"), text), lines
+    assert re.search((rf"^{source}:4" if options else rf"^{hex_number}") + " 1$", text, re.M), lines

@@ -41,7 +41,14 @@ from stapy.ir.program.expressions import (
     UnaryOp,
 )
 from stapy.ir.program.nodes import Expr, Node, Stmt
-from stapy.ir.program.probes import USER_NAMES, USER_STACKS, DerivedProbe, Handler, Program
+from stapy.ir.program.probes import (
+    USER_LINES,
+    USER_NAMES,
+    USER_STACKS,
+    DerivedProbe,
+    Handler,
+    Program,
+)
 from stapy.ir.program.statements import (
     Block,
     Break,
@@ -71,6 +78,7 @@ __all__ = [
     "PER_CPU",
     "STATS",
     "STRING",
+    "USER_LINES",
     "USER_NAMES",
     "USER_STACKS",
     "VOID",

@@ -61,6 +61,7 @@ class DerivedProbe(Record):
 # Pieces of the runtime: /* pragma:user_stacks */ in embedded C.
 USER_STACKS = "user_stacks"  # frames of user programs
 USER_NAMES = "user_names"  # and names of their functions
+USER_LINES = "user_lines"  # and source lines
 
 
 class Program(Record):
