@@ -7,7 +7,7 @@
 
 struct stapy_cpu __percpu *stapy_cpus;
 unsigned long stapy_stack_space;
-bool stapy_masked;
+unsigned long stapy_stack_rest;
 unsigned int stapy_stack_frames;
 const char stapy_at_call[] = "";
 
@@ -23,7 +23,7 @@ int stapy_contexts_alloc(void)
 		return -ENOMEM;
 	stapy_stack_space = clamp_t(long, max(stapy_session.limits.minstackspace, stapy_session.stack_bytes),
 				    0, THREAD_SIZE);
-	stapy_masked = !stapy_session.limits.interruptible;
+	stapy_stack_rest = THREAD_SIZE - stapy_stack_space;
 	stapy_stack_frames = max(stapy_session.limits.maxbacktrace ?: MAX_FRAMES, 0);
 	for_each_possible_cpu(cpu) {
 		struct stapy_cpu *own = per_cpu_ptr(stapy_cpus, cpu);
@@ -37,7 +37,7 @@ int stapy_contexts_alloc(void)
 		c->nesting = stapy_session.limits.maxnesting;
 		c->timed = stapy_session.limits.timing;
 		own->budget = c->budget;
-		own->flags = c->flags;
+		c->number = 1;
 	}
 	return 0;
 }
@@ -90,7 +90,7 @@ void stapy_contexts_wait(void)
 
 	synchronize_rcu();
 	for_each_possible_cpu(cpu)
-		while (atomic_read(&per_cpu_ptr(stapy_cpus, cpu)->c.busy))
+		while (READ_ONCE(per_cpu_ptr(stapy_cpus, cpu)->c.busy))
 			msleep(1);
 }
 
@@ -154,16 +154,86 @@ bool stapy_nest_far(struct stapy_context *c, const char *place)
 	return stapy_error(c, place, "MAXNESTING exceeded: the stack has no room for deeper calls");
 }
 
+/*
+ * This CPU's context with preemption off, or NULL. Like the callbacks, it is not traced: before
+ * the context is taken, nothing protects from what a tracer of it would do.
+ */
+static struct stapy_context *STAPY_CALLBACK take(const struct stapy_site *site,
+						 struct pt_regs *regs, unsigned long address)
+{
+	struct stapy_context *c = &this_cpu_ptr(stapy_cpus)->c;
+
+	if (c->busy) {
+		stapy_skip(STAPY_SKIP_REENTRANT);
+		return NULL;
+	}
+	WRITE_ONCE(c->busy, 1);
+	barrier();
+	/* Finding out about other stacks may hit probes: they meet a busy context. */
+	if (!stapy_stack_plain() && stapy_stack_short(c)) {
+		barrier();
+		WRITE_ONCE(c->busy, 0);
+		return NULL;
+	}
+	stapy_context_begin(c, site, regs, address);
+	return c;
+}
+
+static struct stapy_context *STAPY_CALLBACK enter(const struct stapy_site *site,
+						  enum stapy_state state, struct pt_regs *regs,
+						  unsigned long address)
+{
+	struct stapy_context *c = NULL;
+	unsigned long irq_flags = 0;
+	bool masked;
+
+	/* Begin and end probes may take their time: no interrupt waits for them. */
+	masked = state == STAPY_RUNNING && !stapy_session.limits.interruptible;
+	if (masked)
+		raw_local_irq_save(irq_flags);
+	preempt_disable_notrace();
+	if (stapy_state() == state && !stapy_is_off(site->probe))
+		c = take(site, regs, address);
+	if (c && masked) {
+		c->masked = true;
+		c->irq_flags = irq_flags;
+	}
+	if (c)
+		return c;
+	if (masked)
+		raw_local_irq_restore(irq_flags);
+	preempt_enable_notrace();
+	return NULL;
+}
+
+bool STAPY_CALLBACK stapy_hides(const struct stapy_site *site)
+{
+	return stapy_is_hidden();
+}
+
+struct stapy_context *STAPY_CALLBACK stapy_enter_unless(stapy_hides_fn hides,
+							const struct stapy_site *site,
+							struct pt_regs *regs,
+							unsigned long address)
+{
+	return hides && hides(site) ? NULL : enter(site, STAPY_RUNNING, regs, address);
+}
+
 struct stapy_context *stapy_enter(const struct stapy_site *site)
 {
-	return stapy_enter_in(site, STAPY_RUNNING);
+	return enter(site, STAPY_RUNNING, NULL, 0);
 }
 
 struct stapy_context *stapy_enter_in(const struct stapy_site *site, enum stapy_state state)
 {
-	struct stapy_context *c;
+	return enter(site, state, NULL, 0);
+}
 
-	return stapy_hit_enter(site, site->probe, state, &c) ? c : NULL;
+void stapy_interruptible(struct stapy_context *c)
+{
+	c->interruptible = true;
+	c->began = get_cycles();
+	c->spent += (u32)c->began;
 }
 
 void stapy_run_handler(struct stapy_context *c, void (*handler)(struct stapy_context *c))
@@ -173,7 +243,7 @@ void stapy_run_handler(struct stapy_context *c, void (*handler)(struct stapy_con
 
 void stapy_run(struct stapy_context *c)
 {
-	stapy_hit_run(c, c->probe->handler);
+	stapy_hit_run(c, c->site->probe->handler);
 }
 
 static void tell_error(const struct stapy_context *c)
@@ -227,19 +297,47 @@ static void record_cycles(struct stapy_probe *probe, u64 cycles)
 		stapy_stat_record(this_cpu_ptr(probe->cycles), &shape, cycles);
 }
 
+/* What this hit took is added to what the CPU spent, when the overload rule is for it. */
+static u64 count_cycles(struct stapy_context *c, u64 now)
+{
+	struct stapy_cpu *cpu = container_of(c, struct stapy_cpu, c);
+	u64 cycles = now - c->began;
+
+	if (!c->interruptible) {
+		c->spent += (u32)now;
+		cycles = c->spent - cpu->spent;
+	}
+	cpu->spent = c->spent;
+	return cycles;
+}
+
 void stapy_settle(struct stapy_context *c)
 {
+	struct stapy_cpu *cpu = container_of(c, struct stapy_cpu, c);
+	unsigned long irq_flags = c->irq_flags;
+	bool masked = c->masked;
+	u64 now, cycles;
+
 	if (c->error)
 		report_error(c);
 	if (c->out.at)
 		stapy_ring_commit(c);
 	stapy_caught(c);
 	c->regex = NULL;
+	c->budget = cpu->budget;
+	c->number++;
+	now = get_cycles();
+	cycles = count_cycles(c, now);
 	if (c->timed && !c->missed)
-		record_cycles(c->probe, get_cycles() - c->entered);
-	/* The overload rule is not for probes in process context. */
-	if (c->interruptible)
-		c->entered = get_cycles();
+		record_cycles(c->site->probe, cycles);
+	c->attention = 0;
+	c->timed = stapy_session.limits.timing;
+	if (unlikely(now >= c->deadline))
+		stapy_overload_interval(c, now);
+	barrier();
+	WRITE_ONCE(c->busy, 0);
+	if (masked)
+		raw_local_irq_restore(irq_flags);
 }
 
 static void overloaded(u64 cycles, u64 interval)
@@ -251,10 +349,17 @@ static void overloaded(u64 cycles, u64 interval)
 	stapy_fail();
 }
 
-void stapy_overload_interval(struct stapy_cpu *cpu, u64 now)
+void stapy_overload_interval(struct stapy_context *c, u64 now)
 {
+	struct stapy_cpu *cpu = container_of(c, struct stapy_cpu, c);
 	const struct stapy_limits *limits = &stapy_session.limits;
 
+	cpu->overload_cycles += c->spent;
+	c->spent = cpu->spent = 0;
+	/* Before more cycles than `spent` can hold are spent, it is looked at. */
+	c->deadline = now + min_t(u64, limits->overload_interval, INT_MAX) + 1;
+	if (cpu->overload_start && now - cpu->overload_start <= limits->overload_interval)
+		return;
 	/* Nothing is known about the time before the first hit. */
 	if (cpu->overload_start && cpu->overload_cycles > limits->overload_threshold &&
 	    !limits->no_overload && !limits->suppress_time_limits)

@@ -13,34 +13,38 @@ struct stapy_out {
 	unsigned int lost;		/* bytes that did not fit */
 };
 
+/*
+ * What a hit sets is put back by whoever set it, so that the next one finds a context that is
+ * ready: a family clears user_regs, is_return and repeatable, and what is rarer sets `eventful` to have
+ * it done by stapy_settle(). Every hit has a site, regs and address of its own.
+ */
 struct stapy_context {
-	atomic_t busy;
-	const struct stapy_site *site;
-	struct stapy_probe *probe;
-	struct pt_regs *regs;		/* of the probed kernel context, or NULL */
-	struct pt_regs *user_regs;	/* of the probed user context, or NULL */
-	const unsigned long *args;	/* arguments of a tracepoint */
-	void *slots;			/* values saved at entry of a return probe */
-	void *data;			/* the family's own; of netfilter the words of its variables */
-	unsigned long address;		/* of the probed instruction, 0 if unknown */
+	/* All that a hit touches which does nothing rare is in the first cache line. */
+	int busy;
+	bool is_return;
+	bool repeatable;		/* may be run once more: user/missing.h; then the next one counts */
+	bool changed;			/* something that another run would do again */
+	u32 spent;			/* cycles in handlers, less the clock when this hit began */
+	u64 deadline;			/* clock at the end of the overload interval */
 	union {
 		struct {
-			bool is_return;
-			bool repeatable;	/* may be run once more: user/missing.h */
-			bool changed;		/* something that another run would do again */
-			bool missed;		/* to be run once more */
-			union {
-				struct {
-					bool interruptible;	/* begin, end, …: process context */
-					bool aborted;	/* abort() was called: nothing catches or reports the error */
-					bool eventful;	/* an error, output or a match to clean up after */
-					bool timed;	/* -t */
-				} __aligned(4);
-				u32 attention;	/* any of these: stapy_settle() */
-			};
+			bool interruptible;	/* begin, end, …: process context */
+			bool aborted;	/* abort() was called: nothing catches or reports the error */
+			bool eventful;	/* an error, output, statements charged … to clean up after */
+			bool timed;	/* -t */
+			bool missed;	/* to be run once more */
+			bool masked;	/* -D INTERRUPTIBLE=0: irq_flags */
 		};
-		u64 flags;		/* all of them at once */
+		u64 attention;		/* any of these: stapy_settle() */
 	};
+	const struct stapy_site *site;
+	struct pt_regs *regs;		/* of the probed kernel context, or NULL */
+	unsigned long address;		/* of the probed instruction, 0 if unknown */
+	char *frame;			/* stack of frames: next free byte */
+	const unsigned long *args;	/* arguments of a tracepoint */
+	struct pt_regs *user_regs;	/* of the probed user context, or NULL */
+	void *slots;			/* values saved at entry of a return probe */
+	void *data;			/* the family's own; of netfilter the words of its variables */
 	const char *error;		/* message, or NULL: error_text */
 	const char *error_at;		/* its place, see stapy_error() */
 	unsigned int trail;		/* bytes of error_trail */
@@ -51,13 +55,12 @@ struct stapy_context {
 		};
 		u64 budget;		/* both at once */
 	};
-	char *frame, *frame_end;	/* stack of frames: next free byte, end */
-	char *frame_start;
+	char *frame_start, *frame_end;	/* of the stack of frames */
 	struct stapy_out out;		/* what this run printed so far */
-	u64 entered;			/* cycle count */
+	u64 began;			/* clock at the beginning of an interruptible hit */
+	u64 number;			/* of the hits with something to settle; tells one from the others */
 	void *regex;			/* captures of the last match, for matched() */
 	unsigned long irq_flags;	/* with interrupts masked: what they were */
-	bool masked;
 	unsigned long missing;		/* memory of the program, of the last hit that missed some */
 	size_t missing_bytes;
 	unsigned long stack_low;	/* the last stack of this CPU, not of a task, that was looked at: */
@@ -121,6 +124,7 @@ bool stapy_out_of_actions(struct stapy_context *c, const char *place);
 static inline bool stapy_act(struct stapy_context *c, int n, const char *place)
 {
 	c->actions -= n;
+	c->eventful = true;
 	return likely(c->actions >= 0) || stapy_out_of_actions(c, place);
 }
 

@@ -8,16 +8,20 @@
 
 #include "internal.h"
 
-/* What few hits leave behind: an error, output, a match, cycles to record. */
+/* Is this hit of a process that nobody is to see? */
+typedef bool (*stapy_hides_fn)(const struct stapy_site *site);
+/* The same as stapy_enter(), for what is not hidden; `hides` may be NULL. */
+struct stapy_context *stapy_enter_unless(stapy_hides_fn hides, const struct stapy_site *site,
+					 struct pt_regs *regs, unsigned long address);
+/* The way out for a hit with something to clean up: an error, output, cycles to record. */
 void stapy_settle(struct stapy_context *c);
 /* The overload interval of this CPU is over: judge it, begin the next. */
-void stapy_overload_interval(struct stapy_cpu *cpu, u64 now);
+void stapy_overload_interval(struct stapy_context *c, u64 now);
 
 /* A callback of the kernel: untraced, and without a guard for its few bytes of stack. */
 #define STAPY_CALLBACK notrace __no_stack_protector
 
 extern int stapy_hidden;			/* the process that no probe sees, 0: none */
-extern bool stapy_masked;			/* -D INTERRUPTIBLE=0 */
 
 /* Did the task itself come here? A breakpoint counts as one NMI, whatever it interrupts. */
 static __always_inline bool stapy_came_from_task(void)
@@ -35,12 +39,16 @@ static __always_inline bool stapy_is_hidden(void)
 	return unlikely(stapy_hidden) && current->tgid == stapy_hidden && stapy_came_from_task();
 }
 
+/* The same for families that ask it of every hit alike. */
+bool stapy_hides(const struct stapy_site *site);
+
 /* True on the task's own stack, with MINSTACKSPACE left. */
 static __always_inline bool stapy_stack_plain(void)
 {
-	unsigned long left = current_stack_pointer - (unsigned long)task_stack_page(current);
+	unsigned long left = current_stack_pointer - stapy_stack_space -
+			     (unsigned long)task_stack_page(current);
 
-	return left - stapy_stack_space < THREAD_SIZE - stapy_stack_space;
+	return left < stapy_stack_rest;
 }
 
 /*
@@ -60,61 +68,58 @@ static __always_inline bool stapy_stack_roomy(void)
 	return at - c->stack_low >= c->stack_bytes || at - c->stack_low >= stapy_stack_space;
 }
 
+/* A context that is ours begins its hit. */
+static __always_inline void stapy_context_begin(struct stapy_context *c,
+						const struct stapy_site *site, struct pt_regs *regs,
+						unsigned long address)
+{
+	c->spent -= (u32)get_cycles();
+	c->site = site;
+	c->regs = regs;
+	c->address = address;
+	c->frame = c->frame_start;
+}
+
 /*
- * stapy_enter() with the result in *context. args, slots and data are left as
- * they are: only handlers of the families that set them look at them.
+ * Take the context for a hit of a probe without a condition when there is nothing to it: the
+ * session runs, this CPU's context is free and the stack is a task's. Otherwise false, and
+ * stapy_enter_unless() tells what is to be done; whoever calls that from a function of its own
+ * needs few registers here. args, slots and data are left as they are: only handlers of the
+ * families that set them look at them. The state is compared as a whole: where there is a
+ * process to hide, or interrupts are to be masked, it is never just STAPY_RUNNING.
  */
-static __always_inline bool stapy_hit_enter(const struct stapy_site *site, struct stapy_probe *probe,
-					    enum stapy_state state, struct stapy_context **context)
+static __always_inline bool stapy_hit_begin(struct stapy_context **context,
+					    const struct stapy_site *site, struct pt_regs *regs,
+					    unsigned long address)
 {
 	struct stapy_context *c;
-	struct stapy_cpu *cpu;
 
-	unsigned long irq_flags = 0;
-
-	/* Begin and end probes may take their time: no interrupt waits for them. */
-	if (unlikely(stapy_masked) && state == STAPY_RUNNING)
-		raw_local_irq_save(irq_flags);
 	preempt_disable_notrace();
-	if (unlikely(stapy_state() != state))
-		goto out;
-	if (stapy_is_off(probe))
-		goto out;
-	cpu = this_cpu_ptr(stapy_cpus);
-	c = &cpu->c;
-	if (unlikely(atomic_read(&c->busy))) {
-		stapy_skip(STAPY_SKIP_REENTRANT);
-		goto out;
-	}
-	/* No other CPU takes this context, and a nested hit ends before we go on. */
-	atomic_set(&c->busy, 1);
-	barrier();
-	/* Finding out about other stacks may hit probes: they meet a busy context. */
-	if (unlikely(!stapy_stack_plain() && stapy_stack_short(c))) {
+	c = &this_cpu_ptr(stapy_cpus)->c;
+	if (likely(stapy_session.state.counter == STAPY_RUNNING && !c->busy && stapy_stack_plain())) {
+		/* No other CPU takes this context, and a nested hit ends before we go on. */
+		WRITE_ONCE(c->busy, 1);
 		barrier();
-		atomic_set(&c->busy, 0);
-		goto out;
+		stapy_context_begin(c, site, regs, address);
+		*context = c;
+		return true;
 	}
-	c->entered = get_cycles();
-	c->site = site;
-	c->probe = probe;
-	c->regs = NULL;
-	c->user_regs = NULL;
-	c->address = 0;
-	c->flags = cpu->flags;
-	c->budget = cpu->budget;
-	c->frame = c->frame_start;
-	if (unlikely(stapy_masked)) {
-		c->masked = state == STAPY_RUNNING;
-		c->irq_flags = irq_flags;
-	}
-	*context = c;
-	return true;
-out:
-	if (unlikely(stapy_masked) && state == STAPY_RUNNING)
-		raw_local_irq_restore(irq_flags);
 	preempt_enable_notrace();
 	return false;
+}
+
+/* Any hit; the calls in it cost the caller more registers than the above. */
+static __always_inline struct stapy_context *stapy_hit_enter(stapy_hides_fn hides,
+							     const struct stapy_site *site,
+							     struct pt_regs *regs,
+							     unsigned long address)
+{
+	struct stapy_context *c;
+
+	if (stapy_is_off(site->probe))
+		return NULL;
+	return likely(stapy_hit_begin(&c, site, regs, address)) ? c :
+	       stapy_enter_unless(hides, site, regs, address);
 }
 
 static __always_inline void stapy_hit_run(struct stapy_context *c,
@@ -125,24 +130,19 @@ static __always_inline void stapy_hit_run(struct stapy_context *c,
 
 static __always_inline void stapy_hit_leave(struct stapy_context *c)
 {
-	struct stapy_cpu *cpu = container_of(c, struct stapy_cpu, c);
-	unsigned long irq_flags;
-	bool masked;
 	u64 now;
 
-	if (unlikely(c->attention))
+	if (unlikely(c->attention)) {
 		stapy_settle(c);
-	/* Too much of the CPU's time in handlers ends the session. */
-	now = get_cycles();
-	cpu->overload_cycles += now - c->entered;
-	if (unlikely(now - cpu->overload_start > stapy_session.limits.overload_interval))
-		stapy_overload_interval(cpu, now);
-	masked = unlikely(stapy_masked) && c->masked;
-	irq_flags = masked ? c->irq_flags : 0;
-	barrier();
-	atomic_set(&c->busy, 0);
-	if (masked)
-		raw_local_irq_restore(irq_flags);
+	} else {
+		/* Too much of the CPU's time in handlers ends the session. */
+		now = get_cycles();
+		c->spent += (u32)now;
+		if (unlikely(now >= c->deadline))
+			stapy_overload_interval(c, now);
+		barrier();
+		WRITE_ONCE(c->busy, 0);
+	}
 	preempt_enable_notrace();
 }
 

@@ -14,7 +14,11 @@ enum stapy_state {
 	STAPY_STARTING,
 	STAPY_RUNNING,
 	STAPY_STOPPING,
-	STAPY_STOPPED
+	STAPY_STOPPED,
+	STAPY_STATES = 7,		/* the bits for these */
+	/* What a hit has to look at besides; for good, and in the same word so that one test does. */
+	STAPY_MASKS = 8,		/* -D INTERRUPTIBLE=0 */
+	STAPY_HIDES = 16		/* there is a process that no probe sees */
 };
 
 enum stapy_skip { STAPY_SKIP_REENTRANT, STAPY_SKIP_STACK, STAPY_SKIP_LOCK, STAPY_SKIP_REASONS };
@@ -22,14 +26,15 @@ enum stapy_skip { STAPY_SKIP_REENTRANT, STAPY_SKIP_STACK, STAPY_SKIP_LOCK, STAPY
 /* All that belongs to one CPU. */
 struct stapy_cpu {
 	struct stapy_context c;
-	u64 budget, flags;		/* those of c at the start of a hit */
+	u64 budget;			/* that of c at the start of a hit */
 	char *record;			/* text of the record being written starts here */
 	char *mark;			/* the unfinished print starts here, NULL outside of one */
+	u32 spent;			/* c.spent when the last hit left, with -t */
 	u64 overload_start;
-	u64 overload_cycles;
+	u64 overload_cycles;		/* c.spent that was added up before it was set back */
 	struct stapy_ring ring;
-	unsigned long *stack;		/* stapy_stack_frames addresses, of the hit that entered at */
-	u64 stack_of;
+	unsigned long *stack;		/* stapy_stack_frames addresses, of the hit with the number below */
+	u64 stack_of;			/* c.number, 0: of none */
 	unsigned int stack_depth;	/* how many there are */
 	unsigned int stack_wanted;	/* how many were asked for */
 	char scratch[KSYM_SYMBOL_LEN];	/* for the holder of the context */
@@ -51,11 +56,14 @@ bool stapy_stack_short(struct stapy_context *c);
 /* Before a helper that needs much of it: false with the error set when less is left. */
 bool stapy_stack_suffices(struct stapy_context *c);
 extern unsigned long stapy_stack_space;		/* MINSTACKSPACE, THREAD_SIZE at most */
+extern unsigned long stapy_stack_rest;		/* of THREAD_SIZE */
 /* Wait until no handler runs on any CPU. */
 void stapy_contexts_wait(void);
 
 /* stapy_enter() for handlers that belong to another state of the session. */
 struct stapy_context *stapy_enter_in(const struct stapy_site *site, enum stapy_state state);
+/* This hit takes its time in process context: the overload rule is not for it. */
+void stapy_interruptible(struct stapy_context *c);
 void stapy_run_handler(struct stapy_context *c, void (*handler)(struct stapy_context *c));
 void stapy_skip(enum stapy_skip reason);
 /* End the session because of an error. */
@@ -66,7 +74,7 @@ void stapy_judge_errors(void);
 
 static inline enum stapy_state stapy_state(void)
 {
-	return atomic_read(&stapy_session.state);
+	return atomic_read(&stapy_session.state) & STAPY_STATES;
 }
 
 /* Is a place of this probe (NULL: the runtime's own) to be armed at present? */

@@ -15,7 +15,7 @@ struct stapy_context *stapy_current(void)
 	/* Handlers cannot be preempted: when one is under way on our CPU, it is the one that calls. */
 	preempt_disable_notrace();
 	c = &this_cpu_ptr(stapy_cpus)->c;
-	if (!atomic_read(&c->busy))
+	if (!c->busy)
 		c = NULL;
 	preempt_enable_notrace();
 	return c;

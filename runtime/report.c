@@ -153,7 +153,7 @@ void stapy_report_probes(void)
 	c = stapy_enter_in(&site, STAPY_STOPPING);
 	if (!c)
 		return;
-	c->interruptible = true;
+	stapy_interruptible(c);
 	stapy_run(c);
 	stapy_leave(c);
 }

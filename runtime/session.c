@@ -12,9 +12,21 @@ int stapy_hidden;
 module_param(stapy_hidden, int, 0);
 
 static DEFINE_MUTEX(session_mutex);
+static int marks;			/* STAPY_MASKS, STAPY_HIDES: in all states */
 static bool ended;			/* end probes ran, or will never run */
 static bool refused;			/* there is no memory for the script */
 static bool initialised;		/* stapy_session.init() ran */
+
+static void set_state(enum stapy_state state)
+{
+	atomic_set(&stapy_session.state, state | marks);
+}
+
+/* False when the state is another one. */
+static bool change_state(enum stapy_state from, enum stapy_state to)
+{
+	return atomic_cmpxchg(&stapy_session.state, from | marks, to | marks) == (from | marks);
+}
 
 void stapy_exit(void)
 {
@@ -22,7 +34,7 @@ void stapy_exit(void)
 
 	/* A handler can end a session that starts or runs; only the first one is told. */
 	for (state = STAPY_STARTING; state <= STAPY_RUNNING; state++) {
-		if (atomic_cmpxchg(&stapy_session.state, state, STAPY_STOPPING) == state) {
+		if (change_state(state, STAPY_STOPPING)) {
 			stapy_control_event(STAPY_CONTROL_EXIT, 0);
 			return;
 		}
@@ -152,7 +164,7 @@ int stapy_session_start(int target)
 	int r;
 
 	mutex_lock(&session_mutex);
-	if (atomic_cmpxchg(&stapy_session.state, STAPY_LOADED, STAPY_STARTING) != STAPY_LOADED) {
+	if (!change_state(STAPY_LOADED, STAPY_STARTING)) {
 		mutex_unlock(&session_mutex);
 		return -EALREADY;
 	}
@@ -182,9 +194,8 @@ int stapy_session_start(int target)
 		WRITE_ONCE(stapy_failed, true);
 		stop_families(nr_started);
 		nr_started = 0;
-		atomic_set(&stapy_session.state, STAPY_STOPPING);
-	} else if (atomic_cmpxchg(&stapy_session.state, STAPY_STARTING, STAPY_RUNNING) ==
-		   STAPY_STARTING) {
+		set_state(STAPY_STOPPING);
+	} else if (change_state(STAPY_STARTING, STAPY_RUNNING)) {
 		run_families(nr_started);
 	}
 	stapy_control_event(STAPY_CONTROL_STARTED, r);
@@ -227,7 +238,7 @@ void stapy_session_stop(void)
 		mutex_unlock(&session_mutex);
 		return;
 	}
-	atomic_set(&stapy_session.state, STAPY_STOPPING);
+	set_state(STAPY_STOPPING);
 	if (state != STAPY_LOADED && !ended) {
 		stapy_control_reporting(true);
 		missed = count_missed();
@@ -244,7 +255,7 @@ void stapy_session_stop(void)
 	stapy_control_event(STAPY_CONTROL_STOPPED, stapy_control_errors());
 	/* Readers that see this state find everything written. */
 	smp_wmb();
-	atomic_set(&stapy_session.state, STAPY_STOPPED);
+	set_state(STAPY_STOPPED);
 	mutex_unlock(&session_mutex);
 	stapy_files_wake();
 }
@@ -356,6 +367,9 @@ static int __init stapy_init(void)
 
 	/* The consumer may have loaded us under another name than we were built with. */
 	stapy_session.name = THIS_MODULE->name;
+	marks = (stapy_session.limits.interruptible ? 0 : STAPY_MASKS) |
+		(stapy_hidden ? STAPY_HIDES : 0);
+	set_state(STAPY_LOADED);
 	stapy_cpus_init();
 	r = allocate_first();
 	/* The consumer reads why: the kernel would only tell it that there is no memory. */

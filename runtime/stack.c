@@ -35,9 +35,9 @@ unsigned int stapy_kernel_stack(struct stapy_context *c, const unsigned long **t
 	max = min(max, stapy_stack_frames);
 	if (!max || !stapy_stack_suffices(c))
 		return 0;
-	/* No two hits of one CPU begin at the same cycle. */
-	if (cpu->stack_of != c->entered) {
-		cpu->stack_of = c->entered;
+	if (cpu->stack_of != c->number) {
+		cpu->stack_of = c->number;
+		c->eventful = true;
 		cpu->stack_depth = 0;
 		cpu->stack_wanted = 0;
 	}

@@ -139,7 +139,7 @@ static int judge_all(void *rows, unsigned int count)
 
 		if (!c)
 			return -EBUSY;
-		c->interruptible = true;
+		stapy_interruptible(c);
 		stapy_judge(c, &conditions[i]);
 		stapy_leave(c);
 	}

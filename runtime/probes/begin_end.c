@@ -10,7 +10,7 @@ static bool run(struct stapy_begin_end_row *row)
 
 	if (!c)
 		return false;
-	c->interruptible = true;
+	stapy_interruptible(c);
 	c->actions = stapy_session.limits.maxaction_interruptible;
 	stapy_run(c);
 	aborted = c->aborted;

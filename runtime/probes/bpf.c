@@ -52,16 +52,14 @@ static __always_inline struct place *place_of(const struct bpf_insn *instruction
 static __always_inline struct stapy_context *enter(struct place *place, const u64 *frame,
 						   unsigned long *words)
 {
-	struct stapy_probe *probe = place->site.probe;
 	unsigned int i, n = min_t(u64, frame[-1], STAPY_BPF_ARGS);
-	struct stapy_context *c;
+	struct stapy_context *c = stapy_hit_enter(NULL, &place->site, NULL, place->address);
 
-	if (!stapy_hit_enter(&place->site, probe, STAPY_RUNNING, &c))
+	if (!c)
 		return NULL;
 	for (i = 0; i < STAPY_BPF_ARGS; i++)
 		words[i] = i < n ? frame[i] : 0;
 	c->args = words;
-	c->address = place->address;
 	c->data = place;
 	c->slots = NULL;
 	return c;
@@ -149,6 +147,7 @@ static unsigned int STAPY_CALLBACK on_return(const void *at, const struct bpf_in
 		c->slots = saved ? saved->values : NULL;
 		c->is_return = true;
 		stapy_hit_run(c, place->site.probe->handler);
+		c->is_return = false;
 		stapy_hit_leave(c);
 	}
 	if (saved)
@@ -161,7 +160,7 @@ const struct bpf_prog *stapy_bpf_program(const struct stapy_context *c)
 	unsigned int i;
 
 	for (i = 0; i < nr_rows; i++)
-		if (all_rows[i].site.probe == c->probe)
+		if (all_rows[i].site.probe == c->site->probe)
 			return ((const struct place *)c->data)->target;
 	return NULL;
 }

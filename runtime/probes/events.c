@@ -16,9 +16,9 @@ static void stapy_on_event(struct perf_event *event, struct perf_sample_data *da
 {
 	const struct stapy_site *site = event->overflow_handler_context;
 	struct stapy_probe *probe = site->probe;
-	struct stapy_context *c;
+	struct stapy_context *c = stapy_hit_enter(NULL, site, NULL, 0);
 
-	if (!stapy_hit_enter(site, probe, STAPY_RUNNING, &c))
+	if (!c)
 		return;
 	if (user_mode(regs))
 		c->user_regs = regs;
@@ -27,6 +27,7 @@ static void stapy_on_event(struct perf_event *event, struct perf_sample_data *da
 	else
 		c->address = instruction_pointer(regs);
 	stapy_hit_run(c, probe->handler);
+	c->user_regs = NULL;
 	stapy_hit_leave(c);
 }
 

@@ -13,7 +13,8 @@
 struct place {
 	unsigned long address;
 	struct stapy_kprobe *first;	/* more of the same place follow by ->same */
-	const struct stapy_kprobe_row *only;	/* there is just this one, and it has a handler */
+	const struct stapy_site *only;	/* there is just this one, whose handler always runs */
+	void (*handler)(struct stapy_context *c);	/* of it */
 	bool armed;			/* in the filter */
 };
 
@@ -37,17 +38,29 @@ static __always_inline struct place *find(unsigned long address)
 	return &places[i];
 }
 
-static __always_inline void hit(const struct stapy_kprobe_row *row, unsigned long address,
-				struct pt_regs *regs)
+/* A hit of one probe, whatever is to be looked at. */
+static noinline void STAPY_CALLBACK hit(const struct stapy_site *site, unsigned long address,
+					struct pt_regs *regs)
 {
-	struct stapy_probe *probe = row->site.probe;
+	struct stapy_context *c = stapy_hit_enter(stapy_hides, site, regs, address);
+
+	if (!c)
+		return;
+	stapy_hit_run(c, site->probe->handler);
+	stapy_hit_leave(c);
+}
+
+/* A hit of the only probe of a place. */
+static __always_inline void hit_only(const struct place *place, unsigned long address,
+				     struct pt_regs *regs)
+{
 	struct stapy_context *c;
 
-	if (stapy_is_hidden() || !stapy_hit_enter(&row->site, probe, STAPY_RUNNING, &c))
+	if (unlikely(!stapy_hit_begin(&c, place->only, regs, address))) {
+		hit(place->only, address, regs);
 		return;
-	c->regs = regs;
-	c->address = address;
-	stapy_hit_run(c, probe->handler);
+	}
+	stapy_hit_run(c, place->handler);
 	stapy_hit_leave(c);
 }
 
@@ -85,14 +98,14 @@ static noinline void STAPY_CALLBACK on_probes(struct stapy_kprobe *probe, unsign
 		else if (probe->row->remembers)
 			stapy_remember_entry(probe->row->remembers, regs);
 		else
-			hit(probe->row, ip, regs);
+			hit(&probe->row->site, ip, regs);
 }
 
 static __always_inline void on_place(const struct place *place, unsigned long ip,
 				     struct pt_regs *regs)
 {
 	if (likely(place->only))
-		hit(place->only, ip, regs);
+		hit_only(place, ip, regs);
 	else
 		on_probes(place->first, ip, regs);
 }
@@ -113,7 +126,13 @@ static struct place lone;
 static void STAPY_CALLBACK on_lone_function(unsigned long ip, unsigned long parent,
 					    struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
-	on_place(&lone, ip, stapy_ftrace_regs(fregs));
+	hit_only(&lone, ip, stapy_ftrace_regs(fregs));
+}
+
+static void STAPY_CALLBACK on_lone_place(unsigned long ip, unsigned long parent,
+					 struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	on_probes(lone.first, ip, stapy_ftrace_regs(fregs));
 }
 
 static struct ftrace_ops ops;
@@ -138,7 +157,12 @@ static unsigned int fill_places(struct stapy_kprobe *probes, unsigned int count,
 		if (probe->row->remembers)
 			ops.flags |= FTRACE_OPS_FL_PERMANENT;
 		place->address = (unsigned long)probe->kp.addr;
-		place->only = place->first || is_return || probe->row->remembers ? NULL : probe->row;
+		place->only = NULL;
+		if (!place->first && !is_return && !probe->row->remembers &&
+		    !probe->row->site.probe->condition) {
+			place->only = &probe->row->site;
+			place->handler = probe->row->site.probe->handler;
+		}
 		probe->same = place->first;
 		place->first = probe;
 	}
@@ -217,7 +241,7 @@ int stapy_fentry_start(struct stapy_kprobe *probes, unsigned int count)
 	lone = *find(lone.address);
 	if (!STAPY_FTRACE_ARGUMENTS || !few)
 		ops.flags |= FTRACE_OPS_FL_SAVE_REGS;
-	ops.func = n == 1 ? on_lone_function : on_function;
+	ops.func = n > 1 ? on_function : lone.only ? on_lone_function : on_lone_place;
 	return stapy_fentry_rearm();
 }
 

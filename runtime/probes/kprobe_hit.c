@@ -16,7 +16,6 @@ static __always_inline bool is_meant(const struct stapy_kprobe_row *row, const s
 static __always_inline void kprobe_hit(const struct stapy_kprobe_row *row, struct kprobe *kp,
 				       struct pt_regs *regs)
 {
-	struct stapy_probe *probe = row->site.probe;
 	struct stapy_context *c;
 
 	/* The entry of a function that other handlers ask about: it runs none itself. */
@@ -24,12 +23,12 @@ static __always_inline void kprobe_hit(const struct stapy_kprobe_row *row, struc
 		stapy_remember_entry(row->remembers, regs);
 		return;
 	}
-	if (stapy_is_hidden() || !is_meant(row, kp, regs) ||
-	    !stapy_hit_enter(&row->site, probe, STAPY_RUNNING, &c))
+	if (!is_meant(row, kp, regs))
 		return;
-	c->regs = regs;
-	c->address = (unsigned long)kp->addr;
-	stapy_hit_run(c, probe->handler);
+	c = stapy_hit_enter(stapy_hides, &row->site, regs, (unsigned long)kp->addr);
+	if (!c)
+		return;
+	stapy_hit_run(c, row->site.probe->handler);
 	stapy_hit_leave(c);
 }
 
@@ -54,10 +53,9 @@ int STAPY_CALLBACK stapy_on_call(struct kretprobe_instance *ri, struct pt_regs *
 		return 1;
 	if (!probe->entry)
 		return 0;
-	if (!stapy_hit_enter(&row->site, probe, STAPY_RUNNING, &c))
+	c = stapy_hit_enter(NULL, &row->site, regs, (unsigned long)rp->kp.addr);
+	if (!c)
 		return 1;
-	c->regs = regs;
-	c->address = (unsigned long)rp->kp.addr;
 	c->slots = ri->data;
 	stapy_hit_run(c, probe->entry);
 	failed = c->error;
@@ -69,24 +67,20 @@ int STAPY_CALLBACK stapy_on_return(struct kretprobe_instance *ri, struct pt_regs
 {
 	struct kretprobe *rp = get_kretprobe(ri);
 	const struct stapy_kprobe_row *row;
-	struct stapy_probe *probe;
 	struct stapy_context *c;
 
 	/* The probe may be on its way out while a call still runs. */
 	if (unlikely(!rp))
 		return 0;
-	/* Not every return probe has an entry side to look at this. */
-	if (stapy_is_hidden())
-		return 0;
 	row = container_of(rp, struct stapy_kprobe, rp)->row;
-	probe = row->site.probe;
-	if (!stapy_hit_enter(&row->site, probe, STAPY_RUNNING, &c))
+	/* Not every return probe has an entry side to look at what is hidden. */
+	c = stapy_hit_enter(stapy_hides, &row->site, regs, (unsigned long)rp->kp.addr);
+	if (!c)
 		return 0;
-	c->regs = regs;
-	c->address = (unsigned long)rp->kp.addr;
 	c->slots = ri->data;
 	c->is_return = true;
-	stapy_hit_run(c, probe->handler);
+	stapy_hit_run(c, row->site.probe->handler);
+	c->is_return = false;
 	stapy_hit_leave(c);
 	return 0;
 }

@@ -52,7 +52,8 @@ static unsigned int STAPY_CALLBACK on_packet(void *priv, struct sk_buff *skb,
 
 	/* A task that sends shall not be interrupted by packets that come: they would be skipped. */
 	local_irq_save(flags);
-	if (stapy_hit_enter(&row->site, row->site.probe, STAPY_RUNNING, &c)) {
+	c = stapy_hit_enter(NULL, &row->site, NULL, 0);
+	if (c) {
 		c->data = words;
 		stapy_hit_run(c, row->site.probe->handler);
 		c->data = NULL;

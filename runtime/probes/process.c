@@ -63,11 +63,13 @@ static void hit(struct stapy_process_row *row, const unsigned long *args)
 	/* Unprivileged users see their own processes only. */
 	if (unlikely(stapy_session.limits.unprivileged) && !stapy_is_myproc())
 		return;
-	if (!stapy_hit_enter(&row->site, probe, STAPY_RUNNING, &c))
+	c = stapy_hit_enter(NULL, &row->site, NULL, 0);
+	if (!c)
 		return;
 	c->args = args;
 	c->user_regs = task_pt_regs(current);
 	stapy_hit_run(c, probe->handler);
+	c->user_regs = NULL;
 	stapy_hit_leave(c);
 }
 

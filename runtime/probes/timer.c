@@ -14,6 +14,7 @@ static void hit(struct stapy_timer_row *row)
 	else
 		c->regs = regs;
 	stapy_run(c);
+	c->user_regs = NULL;
 	stapy_leave(c);
 }
 

@@ -11,25 +11,39 @@ static unsigned int nr_rows;
 static bool starting;			/* in the consumer's hands */
 static DEFINE_MUTEX(mutex);
 
-static __always_inline void hit(struct stapy_tracepoint_row *row, const unsigned long *args)
+/* Without one of the tasks, the events of the scheduler would make no sense. */
+static bool STAPY_CALLBACK hides(const struct stapy_site *site)
 {
-	struct stapy_probe *probe = row->site.probe;
-	struct stapy_context *c;
+	const struct stapy_tracepoint_row *row = container_of(site, struct stapy_tracepoint_row, site);
 
-	/* Without one of the tasks, the events of the scheduler would make no sense. */
-	if (stapy_is_hidden() && strncmp(row->name, "sched_", 6))
-		return;
-	if (!stapy_hit_enter(&row->site, probe, STAPY_RUNNING, &c))
-		return;
+	return stapy_is_hidden() && strncmp(row->name, "sched_", 6);
+}
+
+static __always_inline void run(struct stapy_context *c, const unsigned long *args)
+{
 	c->args = args;
-	stapy_hit_run(c, probe->handler);
+	stapy_hit_run(c, c->site->probe->handler);
 	stapy_hit_leave(c);
 }
 
-/* Events with many arguments are rare: they share the code. */
-static noinline void shared_hit(struct stapy_tracepoint_row *row, const unsigned long *args)
+/* Whatever is to be looked at; events with many arguments are rare, and share the code. */
+static noinline void STAPY_CALLBACK any_hit(const struct stapy_tracepoint_row *row,
+					    const unsigned long *args)
 {
-	hit(row, args);
+	struct stapy_context *c = stapy_hit_enter(hides, &row->site, NULL, 0);
+
+	if (c)
+		run(c, args);
+}
+
+static __always_inline void hit(const struct stapy_tracepoint_row *row, const unsigned long *args)
+{
+	struct stapy_context *c;
+
+	if (likely(!stapy_is_off(row->site.probe) && stapy_hit_begin(&c, &row->site, NULL, 0)))
+		run(c, args);
+	else
+		any_hit(row, args);
 }
 
 /*
@@ -58,7 +72,7 @@ static noinline void shared_hit(struct stapy_tracepoint_row *row, const unsigned
 		if (n <= 4)							\
 			hit(row, args);						\
 		else								\
-			shared_hit(row, args);					\
+			any_hit(row, args);					\
 	}
 
 CALLBACK(0, 0)

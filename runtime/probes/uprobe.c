@@ -60,12 +60,22 @@ static __always_inline struct stapy_context *enter(const struct stapy_uprobe_row
 
 	if (!is_shown())
 		return NULL;
-	if (!stapy_hit_enter(&row->site, row->site.probe, STAPY_RUNNING, &c))
+	c = stapy_hit_enter(NULL, &row->site, NULL, address);
+	if (!c)
 		return NULL;
 	c->user_regs = regs;
-	c->address = address;
 	c->repeatable = tries;
+	c->changed = false;
 	return c;
+}
+
+/* Whether the hit is to run once more. */
+static __always_inline bool leave(struct stapy_context *c, unsigned int *tries)
+{
+	c->user_regs = NULL;
+	c->is_return = false;
+	c->repeatable = false;
+	return stapy_missing_leave(c, tries);
 }
 
 /* The call of a function whose return is probed: what the script wants of its entry is kept. */
@@ -88,7 +98,7 @@ static void keep(const struct stapy_uprobe_row *row, struct pt_regs *regs)
 			stapy_hit_run(c, row->site.probe->entry);
 			stapy_kept_done(kept, !c->error);
 		}
-	} while (stapy_missing_leave(c, &tries));
+	} while (leave(c, &tries));
 }
 
 static __always_inline void hit_entry(const struct stapy_uprobe_row *row, struct pt_regs *regs)
@@ -101,7 +111,7 @@ static __always_inline void hit_entry(const struct stapy_uprobe_row *row, struct
 		if (!c)
 			return;
 		stapy_hit_run(c, row->site.probe->handler);
-	} while (stapy_missing_leave(c, &tries));
+	} while (leave(c, &tries));
 }
 
 /* A place where nobody is meant is taken out of the address space, unless others use that. */
@@ -163,7 +173,7 @@ static __always_inline void hit_return(const struct stapy_uprobe_row *row, unsig
 		/* Another run needs it, too. */
 		if (kept)
 			stapy_kept_done(kept, c->missed);
-	} while (stapy_missing_leave(c, &tries));
+	} while (leave(c, &tries));
 }
 
 STAPY_ON_URETPROBE(on_return, consumer, function, regs)

@@ -48,9 +48,9 @@ struct stapy_look_kept *stapy_look_begin(struct stapy_context *c, struct stapy_l
 	if (!all || (stapy_session.limits.unprivileged && !stapy_is_myproc()))
 		return NULL;
 	kept = *this_cpu_ptr(all);
-	/* No two hits of one CPU begin at the same cycle. */
-	if (kept->hit != c->entered || kept->mm != current->mm) {
-		kept->hit = c->entered;
+	if (kept->hit != c->number || kept->mm != current->mm) {
+		kept->hit = c->number;
+		c->eventful = true;
 		kept->mm = current->mm;
 		kept->walked = false;
 		kept->depth = 0;

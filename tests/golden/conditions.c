@@ -131,7 +131,7 @@ static void h_vfs_read(struct stapy_context *c)
 {
 	if (!stapy_lock(c, locks_vfs_read, ARRAY_SIZE(locks_vfs_read)))
 		return;
-	if (stapy_is_off(c->probe)) {
+	if (stapy_is_off(c->site->probe)) {
 		stapy_unlock(c, locks_vfs_read, ARRAY_SIZE(locks_vfs_read));
 		return;
 	}
@@ -158,7 +158,7 @@ static void h_sched_switch(struct stapy_context *c)
 {
 	if (!stapy_lock(c, locks_sched_switch, ARRAY_SIZE(locks_sched_switch)))
 		return;
-	if (stapy_is_off(c->probe)) {
+	if (stapy_is_off(c->site->probe)) {
 		stapy_unlock(c, locks_sched_switch, ARRAY_SIZE(locks_sched_switch));
 		return;
 	}
@@ -226,7 +226,7 @@ static void h_timer_hz_10(struct stapy_context *c)
 
 	if (!stapy_lock(c, locks_timer_hz_10, ARRAY_SIZE(locks_timer_hz_10)))
 		return;
-	if (stapy_is_off(c->probe)) {
+	if (stapy_is_off(c->site->probe)) {
 		stapy_unlock(c, locks_timer_hz_10, ARRAY_SIZE(locks_timer_hz_10));
 		return;
 	}

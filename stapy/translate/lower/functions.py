@@ -43,7 +43,7 @@ def handler_text(unit: Unit, handler: p.Handler, points: list[str], slots: str) 
         before += [f"if (!stapy_lock(c, {table}, ARRAY_SIZE({table})))", "\treturn;"]
         unlock = f"stapy_unlock(c, {table}, ARRAY_SIZE({table}));"
         if handler.rechecks_condition:  # others may have made it false while we waited
-            before += ["if (stapy_is_off(c->probe)) {", f"\t{unlock}", "\treturn;", "}"]
+            before += ["if (stapy_is_off(c->site->probe)) {", f"\t{unlock}", "\treturn;", "}"]
         after = [*unit.judge(handler.conditions), unlock]
     _assemble(out, body, before, after, "")
     unit.frames[name] = body_frame(body)

@@ -19,7 +19,7 @@ _HARMLESS = frozenset({"arg", "stack_arg", "syscall_arg", "address", "trace_arg"
 # What C may do with its context besides.
 _ALLOWED = re.compile(
     rf"\bc\s*->\s*(?:regs\s*->\s*(?:{'|'.join(SAVED)})\b"
-    r"|regs\s*\?|(?:site|probe|address|error|is_return)\b)"
+    r"|regs\s*\?|(?:site|address|error|is_return)\b)"
 )
 _SUSPECT = frozenset({"c", "CONTEXT", "regs"})
 
