@@ -61,7 +61,7 @@ class Session:
         self._started = False
         self._abandoned = False
         self._cancelled = False  # by the user, before the probes were armed
-        self._deadline = time.monotonic() + options.timeout if options.timeout else None
+        self._deadline = self._after(options.timeout)
         self._system: List[int] = []
         self._refused: List[str] = []
         self._commands: List[str] = []  # for the module, in this order
@@ -71,12 +71,20 @@ class Session:
     def start(self, target: int) -> None:
         """Tell the module to begin; `loop` does it."""
         self._commands.append(f"start {target}")
+        self._deadline = None  # until it is told
+
+    @staticmethod
+    def _after(seconds: Optional[float]) -> Optional[float]:
+        return time.monotonic() + seconds if seconds else None
 
     def stop(self) -> None:
-        """Ask the module to end the session; what is in its buffers still comes."""
+        """Ask the module to end the session; what is in its buffers still comes.
+
+        One that has not begun, because its tables are not there yet, never does.
+        """
         if not self._stopping:
             self._stopping = True
-            self._commands.append("stop")
+            self._commands = ["stop"]
 
     def give_up(self) -> None:
         """Stop, also while probes are being armed, which may take minutes."""
@@ -91,12 +99,18 @@ class Session:
         """Run until the session is over, or detached."""
         while not self._over():
             if self._commands and not self._awaits_tables():
-                self._tell(self._commands.pop(0))
+                command = self._commands.pop(0)
+                if not self._stopping:
+                    self._deadline = self._after(self.options.timeout)
+                self._tell(command)
             else:
                 self._step()
 
     def _awaits_tables(self) -> bool:
-        """Whether the first hits would lack tables; who wants to stop does not wait for them."""
+        """Whether the first hits would lack tables; who wants to stop does not wait for them.
+
+        The time of -T is that of the session, which has not begun then.
+        """
         return bool(self.supplier and self.supplier.preparing) and not self._stopping
 
     def _tell(self, command: str) -> None:

@@ -306,3 +306,49 @@ def test_refused_command_is_an_error(play, capfd):
         session.start(0)
         session.loop()
     assert "Couldn't start the module" in capfd.readouterr().err
+
+
+class Preparing:
+    """A supplier whose tables are not there yet; what happens meanwhile."""
+
+    fds: list[int] = []
+    patience = 10
+
+    def __init__(self, rounds, meanwhile):
+        self.rounds, self.meanwhile = rounds, meanwhile
+
+    @property
+    def preparing(self):
+        return self.rounds > 0
+
+    def serve(self):
+        self.rounds -= 1
+        self.meanwhile()
+
+
+def test_who_stops_before_the_beginning_begins_nothing(play, monkeypatch):
+    """While tables are made: no begin probe runs, no command starts."""
+    interrupt = Preparing(1 << 30, lambda: os.kill(os.getpid(), signal.SIGINT))
+    monkeypatch.setattr(Session, "start", begun_with(interrupt))
+    _, errors, heard, _ = play([ARMED])
+    assert heard == ["stop"] and not errors
+
+
+def test_the_time_of_a_session_is_that_from_its_beginning(play, monkeypatch):
+    preparing = Preparing(20, lambda: time.sleep(0.1))
+    monkeypatch.setattr(Session, "start", begun_with(preparing))
+    now = ("call", lambda: times.append(time.monotonic()))
+    times: list[float] = []
+    _, errors, heard, _ = play([now, ARMED], at_stop=[now], timeout=1)
+    assert heard == ["start 0", "stop"] and not errors
+    assert times[1] - times[0] > 0.9
+
+
+def begun_with(supplier):
+    start = Session.start
+
+    def begun(session, target):
+        session.supplier = supplier
+        start(session, target)
+
+    return begun
