@@ -86,10 +86,15 @@ def _lacking(package: str) -> set[str]:
     return needed & {line.split()[1] for line in planned.splitlines() if line.startswith("Inst ")}
 
 
-def _output(command: list[str]) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+def _output(command: list[str], folder: Path | None = None) -> str:
+    try:
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, check=False, timeout=900
+        )
+    except subprocess.TimeoutExpired:
+        raise NoPackage(f"{' '.join(command)}: no answer for a quarter of an hour") from None
     if done.returncode != 0:
-        raise NoPackage(f"{' '.join(command)}: {done.stderr.strip()[-300:]}")
+        raise NoPackage(f"{' '.join(command)}: {(done.stderr or done.stdout).strip()[-300:]}")
     return done.stdout
 
 
@@ -116,17 +121,9 @@ def _fetch(package: str, folder: Path) -> None:
     if not shutil.which("apt-get") or not shutil.which("dpkg"):
         raise NoPackage("only Debian's tools can fetch a package")
     folder.chmod(0o755)
-    _run(["apt-get", "-q", "download", package], folder)
+    _output(["apt-get", "-q", "download", package], folder)
     found = list(folder.glob("*.deb"))
     if not found:
         raise NoPackage(f"apt-get fetched no {package}")
-    _run(["dpkg", "-x", found[0].name, "."], folder)
+    _output(["dpkg", "-x", found[0].name, "."], folder)
     found[0].unlink()
-
-
-def _run(command: list[str], folder: Path) -> None:
-    done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, check=False, timeout=900
-    )
-    if done.returncode != 0:
-        raise NoPackage(f"{' '.join(command)}: {(done.stderr or done.stdout).strip()[-300:]}")

@@ -64,9 +64,11 @@ def test_other_parameters_are_told() -> None:
         ("nosuch*", "no name matches 'nosuch*': there are "),
         ("beg*.nosuch", ""),
         ("perf.ty*", "of the names under 'perf' that match none is a whole probe point: type"),
+        ("perf.type(1)", "the point goes on behind 'perf.type(1)': config"),
+        ('netfilter.hook("x")', """the point goes on behind 'netfilter.hook("x")': pf"""),
     ],
 )
-def test_patterns_that_match_nothing(point: str, note: str) -> None:
+def test_what_could_stand_where_nothing_matches(point: str, note: str) -> None:
     (error,) = s.run(f"probe {point} {{ println(1) }}").diagnostics.items
     assert error.code == "E0230" or not note
     assert "".join(error.notes).startswith(note)

@@ -50,13 +50,17 @@ class PointMatch(Record):
 
 
 class Mismatch(Record):
-    """The component that matched nothing, and what could stand there."""
+    """The component that matched nothing, and what could stand there.
+
+    Where ``ends_early`` all matched, and the candidates are what must follow the last component.
+    """
 
     component: n.PointComponent
     parent: list[n.PointComponent]
     candidates: list[str]
     kinds: list[str]
     is_suffix: bool = False
+    ends_early: bool = False
 
 
 def kind_of(component: n.PointComponent) -> str:
@@ -176,7 +180,7 @@ class PointTree:
                 yield PointMatch(node, done, [])
             elif at:
                 names = sorted(node.children)
-                failures.append((at, Mismatch(components[-1], done, names, [], False)))
+                failures.append((at, Mismatch(components[-1], done, names, [], ends_early=True)))
             return
         component = components[at]
         found = False
