@@ -10,6 +10,7 @@ from __future__ import annotations
 import os.path
 import struct
 
+from . import printable
 from .frames import Damaged, signed, unsigned
 from .userfile import UserFile, text_at
 from .usersymbols import debug_file
@@ -280,7 +281,7 @@ def packed(rows: "List[Row]", names: "List[str]", base: int) -> bytes:
             if row[1] != file:
                 _put(data, row[1])
             place, file, line = row
-    texts = [os.fsencode(name) + b"\0" for name in ("", *names)]
+    texts = [printable.name(os.fsencode(name)) + b"\0" for name in ("", *names)]
     places, at = bytearray(), 0
     for text in texts:
         places += struct.pack("<I", at)

@@ -155,3 +155,9 @@ def test_limits(sources: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert source and len(source.programs) == 40
     assert lines.rows_of(opened(path), source) == ([], [])
     assert lines.packed([], [], 0) == b""
+
+
+def test_names_of_files_are_printable() -> None:
+    """A program names its sources as it likes, and the terminal would obey."""
+    table = lines.packed([(0, 1, 5), (8, 2, 6)], ["/src/a\x1b[2J.c", "/src/é.c"], 0)
+    assert table.endswith("/src/a\\033[2J.c\0/src/é.c\0".encode())
