@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -100,12 +101,12 @@ def hanging(monkeypatch: pytest.MonkeyPatch, name: str, how: Callable[[], None])
     """Let a file of this name do something to whoever makes its table."""
     real = objects.table
 
-    def made(file: UserFile, with_names: bool) -> bytes:
+    def made(file: UserFile, *rest: Any) -> bytes:
         # What the kernel maps is no file.
         fd = -1 if isinstance(file.data, bytes) else file.data._fd
         if fd >= 0 and Path(f"/proc/self/fd/{fd}").readlink().name == name:
             how()
-        return real(file, with_names)
+        return real(file, *rest)
 
     monkeypatch.setattr(objects, "table", made)
 
