@@ -71,13 +71,13 @@ class Maker:
         """Note that it begins a file."""
         self._processor, self._waited, self._looked = 0, 0.0, time.monotonic()
 
-    def give(self, place: int, name: str) -> bool:
-        """Let it make the table of a file; False when it is no more."""
+    def give(self, place: int, name: str, trusted: bool) -> bool:
+        """Let it make a file's table; ``trusted``: its owner is known. False when it is no more."""
         self.busy, self.at = True, name
         self._begin()
         try:
             rights = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, array.array("i", [place]))]
-            self._socket.sendmsg([os.fsencode(name)[:4096] + b"\0"], rights)
+            self._socket.sendmsg([bytes([trusted]) + os.fsencode(name)[:4096]], rights)
         except OSError:
             return False
         return True
@@ -191,7 +191,7 @@ def _serve(theirs: _socket.socket, wanted: Dict[str, Any], first: "Optional[Firs
                 place = struct.unpack("i", words[:4])[0]
                 limit()
                 try:
-                    tables.make(place, os.fsdecode(name[:-1]))
+                    tables.make(place, os.fsdecode(name[1:]), bool(name[0]))
                 except OSError:
                     pass
                 os.close(place)

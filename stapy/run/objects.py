@@ -175,8 +175,11 @@ class Tables:
         finally:
             os.close(place)
 
-    def make(self, place: int, shown: str) -> None:
-        """Make the table of a file; ``place`` stands for it and is not open yet."""
+    def make(self, place: int, shown: str, trusted: bool = True) -> None:
+        """Make the table of a file; ``place`` stands for it and is not open yet.
+
+        A file that says it is root's is so when it is ``trusted``.
+        """
         status = os.fstat(place)
         if not stat.S_ISREG(status.st_mode):  # opening a device may do something
             return
@@ -189,12 +192,12 @@ class Tables:
         except OSError:
             return
         try:
-            data = self._table_of(fd, status.st_uid)
+            data = self._table_of(fd, trusted and status.st_uid in (0, os.geteuid()))
         finally:
             os.close(fd)
         self._take(place, shown, data)
 
-    def _table_of(self, fd: int, owner: int) -> bytes:
+    def _table_of(self, fd: int, kept: bool) -> bytes:
         data, ident = b"", ""
         try:
             file = UserFile.open(fd)
@@ -208,7 +211,7 @@ class Tables:
         except (OSError, ValueError, IndexError, struct.error, OverflowError, MemoryError):
             return NOTHING
         # Others' files do not fill our disk.
-        if ident and owner in (0, os.geteuid()):
+        if ident and kept:
             self._store.put(ident, self._names, data)
         return data
 

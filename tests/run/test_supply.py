@@ -286,6 +286,17 @@ def test_pipes_and_devices_are_not_opened(session: Session, tmp_path: Path) -> N
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode) and len(session.module.taken) == 1
 
 
+def test_only_files_that_are_surely_roots_are_kept(session: Session, tmp_path: Path) -> None:
+    """A file system of a user's own says of its files what it likes."""
+    path = compiled(tmp_path, PROGRAM, "-O2", "-Wl,--build-id")
+    for number, owner in enumerate((0xFFFFFFFF, 0)):
+        session.module.files[number] = str(path)
+        session.module.taken.clear()
+        session.supplier.answer(f"{number} {owner}")
+        session.until(lambda: str(path) in session.module.taken)
+        assert (tmp_path / "cache/stapy/objects").exists() == (owner == 0)
+
+
 EVIL = "\x1b]0;title\x07"
 
 
