@@ -28,6 +28,7 @@ static const struct row {
 } rows[] = {
 	TEXT(0), TEXT(1), TEXT(2), TEXT(3), TEXT(4), TEXT(5), TEXT(6), TEXT(7), TEXT(8), TEXT(9),
 	TEXT(10),
+	{ .text = "w\0\0\0i\0\0\0d\0\0\0e\0\0" },
 };
 __attribute__((noipa)) int string(const char *text) { return text != 0; }
 __attribute__((noipa)) int second(const char *text) { return text != 0; }
@@ -36,6 +37,7 @@ __attribute__((noipa)) int quoted(const char *text) { return text != 0; }
 __attribute__((noipa)) int caught(const char *text) { return text != 0; }
 __attribute__((noipa)) int member(const struct row *row) { return row != 0; }
 __attribute__((noipa)) int pretty(const struct row *row) { return row != 0; }
+__attribute__((noipa)) int wide(const unsigned *text) { return text != 0; }
 __attribute__((noipa)) int late(const char *text) { return text != 0; }
 __attribute__((noipa)) const char *back(const char *text, const char *next) { return next; }
 __attribute__((noipa)) int bad(const char *text) { return text != 0; }
@@ -51,6 +53,7 @@ int main(int count, char **words)
 	caught(rows[4].text);
 	member(&rows[5]);
 	pretty(&rows[10]);
+	wide((const unsigned *)rows[11].text);
 	STAP_PROBE1(far, mark, rows[6].text);
 	back(rows[7].text, rows[8].text);
 	late(rows[9].text);
@@ -73,6 +76,7 @@ probe process("{path}").function("caught") {{
 }}
 probe process("{path}").function("member") {{ println($row->number[0], " ", $row->text$) }}
 probe process("{path}").function("pretty") {{ println($row->text$); shown++ }}
+probe process("{path}").function("wide") {{ println(user_string_utf32(pointer_arg(1))) }}
 probe process("{path}").mark("mark") {{ println(user_string($arg1)) }}
 probe process("{path}").function("back").return {{
     println(@entry(user_string(pointer_arg(1))), " ", user_string(returnval()))
@@ -88,8 +92,8 @@ probe end {{
 }}
 """
 EXPECTED = [
-    "text 1", '"text 3"', "text 4", '5 "text 5"', '"text 10"', "text 6", "text 7 text 8", "late",
-    "bad pointer", "bad", "yzyz", "text 0 1 1 2 1 1",
+    "text 1", '"text 3"', "text 4", '5 "text 5"', '"text 10"', "wide", "text 6", "text 7 text 8",
+    "late", "bad pointer", "bad", "yzyz", "text 0 1 1 2 1 1",
 ]  # fmt: skip
 
 

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # In the C of the library's functions that leave a hit so; `stapy_missed` itself may be in a macro.
-_READERS = ("STAPY_USER_", "STAPY_QUOTE_USER", "stapy_user_text", "stapy_argument", "stapy_missed")
+_READERS = (
+    *("STAPY_USER_", "STAPY_QUOTE_USER", "STAPY_UTF", "stapy_user_text"),
+    *("stapy_argument", "stapy_missed"),
+)
 
 
 def may_repeat(program: p.Program) -> bool:
