@@ -37,6 +37,7 @@ else:
 BEGINS, TABLE, DONE = b"b", b"t", b"d"
 PROCESSOR = 60  # seconds that one file may take of it
 WAITING = 30  # seconds that reading one file may be waited for
+_ALONE = 600  # seconds for a file when nobody is left who looks
 _LOOK = 0.5  # seconds between looks at whether it goes on
 _TICKS = os.sysconf("SC_CLK_TCK")
 _MEMORY = 1 << 30
@@ -184,6 +185,7 @@ def _serve(theirs: _socket.socket, wanted: Dict[str, Any], first: "Optional[Firs
             first(tables)
             say(DONE, "")
         while True:
+            signal.alarm(0)
             name, extra, _, _ = theirs.recvmsg(_BLOCK, _RIGHTS)
             if not name:
                 return
@@ -205,7 +207,7 @@ def _let_go(kept: int) -> None:
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM, signal.SIGUSR2):
         signal.signal(number, signal.SIG_IGN)
-    for number in (signal.SIGCHLD, signal.SIGXCPU):
+    for number in (signal.SIGCHLD, signal.SIGXCPU, signal.SIGALRM):
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     null = os.open("/dev/null", os.O_RDWR)
@@ -236,4 +238,9 @@ def _limits() -> "Callable[[], None]":
     bound(resource.RLIMIT_AS, _MEMORY)
     bound(resource.RLIMIT_FSIZE, _FILE)
     bound(resource.RLIMIT_CORE, 0)
-    return lambda: bound(resource.RLIMIT_CPU, int(sum(os.times()[:2])) + 1 + PROCESSOR)
+
+    def limit() -> None:
+        bound(resource.RLIMIT_CPU, int(sum(os.times()[:2])) + 1 + PROCESSOR)
+        signal.alarm(_ALONE)
+
+    return limit

@@ -259,6 +259,25 @@ def test_nobody_is_waited_for_at_the_end(
                 break
 
 
+def test_a_maker_whose_session_was_killed_does_not_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With nothing to do it goes at once, in a file that cannot be read after some time."""
+    hanging(monkeypatch, "bad", lambda: time.sleep(1000))
+    monkeypatch.setattr(maker, "_ALONE", 1)
+    place = os.open(compiled(tmp_path, PROGRAM, "-O2", name="bad"), os.O_PATH)
+    for busy in (False, True):
+        one = maker.Maker({})
+        if busy:
+            assert one.give(place, "bad", trusted=True)
+        one._socket.close()
+        end = time.monotonic() + 30
+        while not one.gone():
+            assert time.monotonic() < end
+            time.sleep(0.05)
+    os.close(place)
+
+
 def test_a_maker_has_nothing_of_the_session(tmp_path: Path) -> None:
     """Neither a file of the module, which could not end while it is stuck, nor a terminal."""
     held = os.open(tmp_path, os.O_RDONLY)
