@@ -18,9 +18,10 @@ import shlex
 from pathlib import Path
 from typing import Any, NoReturn
 
-from stapy.build.process import Result, run
+from stapy.build.process import Result, find_program, run
 from stapy.paths import exists
 from stapy.record import Record, new
+from stapy.temporary import temporary_folder
 
 # Placeholders in the recorded words.
 SOURCE, OBJECT, INPUTS, OUTPUT = "@SOURCE@", "@OBJECT@", "@INPUTS@", "@OUTPUT@"
@@ -121,8 +122,6 @@ def _nothing() -> NoReturn:
 
 def _capture(build_dir: Path, *, whole: bool) -> tuple[Commands, Result] | None:
     """One build of the dummy; None when it was not whole and the last link could not be had."""
-    from stapy.temporary import temporary_folder
-
     words = () if whole else ("KBUILD_MODPOST_NOFINAL=1",)
 
     with temporary_folder("capture") as folder:
@@ -269,8 +268,6 @@ class _Reader:
         return result
 
     def program(self, name: str) -> str:
-        from stapy.build.process import find_program
-
         path = find_program(name)
         if path is None:
             raise CaptureError(f"{name} is not there")

@@ -20,6 +20,8 @@ from stapy.cache import Cache, key_of
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.paths import data_dir, exists
 from stapy.temporary import scratch_root
+from stapy.translate.manifest import encode
+from stapy.trust import write_new
 
 if TYPE_CHECKING:
     from stapy.build.process import Result
@@ -105,8 +107,6 @@ class Build:
 
     def key(self, way: str) -> str:
         """Names the module's content."""
-        from stapy.translate.manifest import encode
-
         parts: list[object] = [way, kit_key(self.kernel, self.runtime)]
         parts += [self.source.name, encode(self.source.manifest), *self.flags]
         for table in (self.source.files, self.source.defines):
@@ -232,8 +232,6 @@ class Build:
 
     def kept(self, log: str) -> str:
         """Store a log where it outlives the session's folder; its path."""
-        from stapy.trust import write_new
-
         tail = f"{os.getpid()}-{os.urandom(4).hex()}"
         path = Path(scratch_root()) / f"stapy-{self.source.name}-{tail}.log"
         try:

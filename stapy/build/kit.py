@@ -15,8 +15,10 @@ is compared when the kit is opened.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
+from shutil import rmtree
 from typing import TYPE_CHECKING, Any, Protocol
 
 from stapy import __version__
@@ -196,8 +198,6 @@ def _load(folder: Path | None, key: str) -> Kit | None:
     """Open a kit; None when it is not there, damaged, or made by another compiler."""
     if folder is None:
         return None
-    import json
-
     try:
         data = json.loads((folder / "kit.json").read_bytes())
         common = folder / "common.o"
@@ -238,8 +238,6 @@ class _Maker:
             raise KitError("tools", f"{error.filename or 'make'}: {error.strerror}") from error
         self.cpu += done.cpu
         if exists(self.folder):  # --tmpdir, and a run before this one was interrupted
-            from shutil import rmtree
-
             rmtree(self.folder)
         self.folder.mkdir(parents=True)
         # Not before: meanwhile pass 2 has perhaps read what they are taken from.
@@ -289,8 +287,6 @@ class _Maker:
             raise KitError("common", f"{source} does not compile", done.output)
 
     def write_description(self) -> None:
-        import json
-
         members = [
             path.relative_to(self.runtime).as_posix()
             for path in runtime_files(self.runtime)

@@ -11,12 +11,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stapy.build.modpost import Imports, refusal
 from stapy.diagnostics import NOWHERE, Span
+from stapy.kernel.release import install_command
+from stapy.kernel.roots import with_headers
 from stapy.paths import is_file
 from stapy.record import Record, new
 
 if TYPE_CHECKING:
-    from stapy.build.modpost import Imports
     from stapy.diagnostics import Diagnostics, SourceMap
     from stapy.translate.source import ModuleSource
 
@@ -276,9 +278,6 @@ class Reporter:
 
     def no_headers(self, build_dir: Path | None) -> None:
         """There is nothing to build modules with."""
-        from stapy.kernel.release import install_command
-        from stapy.kernel.roots import with_headers
-
         hint = install_command("headers", self.release)
         hint = hint or f"install the headers of kernel {self.release}"
         others = [name for name in with_headers() if name != self.release]
@@ -316,8 +315,6 @@ class Reporter:
 
 def refused_imports(log: str) -> Imports | None:
     """What the kernel's own modpost refused, None when it refused nothing."""
-    from stapy.build.modpost import Imports, refusal
-
     missing = list(dict.fromkeys(_NO_EXPORT.findall(log)))
     refused = []
     for pattern in _REFUSED:

@@ -10,6 +10,7 @@ import contextlib
 import os
 import signal
 from pathlib import Path
+from select import POLLIN, poll
 from typing import ClassVar
 
 from stapy.paths import is_file
@@ -118,8 +119,6 @@ def run(argv: list[str], environment: dict[str, str] | None = None) -> Result:
 
 def run_many(commands: list[list[str]], environment: dict[str, str], width: int) -> list[Result]:
     """Run tools, at most ``width`` at a time; results are in the order of ``commands``."""
-    from select import POLLIN, poll
-
     results: dict[int, Result] = {}
     running: dict[int, Process] = {}
     try:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import errno
 import mmap
 import os
+import resource
 import stat
 import struct
 import sys
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -161,8 +163,6 @@ class ElfFile:
         return raw
 
     def _inflate(self, raw: bytes, size: int, section: Section) -> bytes:
-        import zlib
-
         # zlib cannot shrink below 1:1032, so a larger claim is damage.
         if size > _MAX_INFLATED or size > 1100 * len(raw) + 64:
             raise self._fail(f"section {section.name}: impossible size {size}")
@@ -283,8 +283,6 @@ def mapped(file: BinaryIO) -> Buffer:
 
 def has_descriptors(number: int) -> bool:
     """True when enough descriptors are left for compilers and pipes, perhaps by a higher limit."""
-    import resource
-
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if number + _SPARE_DESCRIPTORS < soft or soft == resource.RLIM_INFINITY:
         return True
@@ -300,7 +298,6 @@ def has_descriptors(number: int) -> bool:
 def inflate(data: bytes, kind: str, name: str) -> bytes:
     """Inflate gzip, xz or zstd; ``name`` is for messages."""
     import lzma
-    import zlib
 
     try:
         if kind == "gzip":

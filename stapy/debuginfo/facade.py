@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from stapy.cache import Cache
 from stapy.debuginfo import ctypes as c
+from stapy.debuginfo.dwarf.query.spec import parse
 from stapy.debuginfo.lookup import addresses, similar
 from stapy.debuginfo.lookup.debug_files import DebugFiles
 from stapy.debuginfo.lookup.functions import Functions
@@ -118,8 +119,6 @@ class Debuginfo(KernelUnits):
         ``download`` is that of `dwarf_of`; ``known`` symbols (with their modules) are left out.
         """
         if not any(self.dwarf_of(unit, download=download) for unit, _ in self.units(module)):
-            from stapy.debuginfo.dwarf.query.spec import parse
-
             return Places([], False, parse(text) is not None)
         from stapy.debuginfo.lookup.places import PlaceLookup
 

@@ -28,6 +28,7 @@ from stapy.debuginfo.symbols.table import (
     elf_lines,
     proc_lines,
 )
+from stapy.debuginfo.vmlinuz import read_image
 from stapy.kernel.target import Kernel
 from stapy.paths import exists, is_file
 
@@ -141,8 +142,6 @@ def _read_image_parts(path: Path) -> dict[str, bytes]:
             str(path),
             None,
         )
-    from stapy.debuginfo.vmlinuz import read_image
-
     image = read_image(path)
     parts = {"build_id": image.build_id.encode(), "btf": image.btf}
     if image.layout is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import struct
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -76,7 +77,6 @@ def inflate(data: bytes, name: str) -> Iterator[bytes]:
 def _by_library(data: bytes, kind: str, name: str) -> Iterator[bytes]:
     import bz2
     import lzma
-    import zlib
 
     try:
         if kind == "gzip":

@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from stapy.elaborate.lower.resolve import Resolver
+
 if TYPE_CHECKING:
     from stapy.debuginfo.ctypes import CType
     from stapy.elaborate.lower.lowered import Lowered
@@ -42,8 +44,6 @@ def resolved(scripts: list[Script], services: Services) -> Lowered:
     Which type a global has may only be seen in a later handler: who asks for one that was not
     known yet is looked at once more.
     """
-    from stapy.elaborate.lower.resolve import Resolver
-
     known: dict[str, CType] = {}
     while True:
         with services.quiet() as heard:

@@ -5,13 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stapy.debuginfo import ctypes
+from stapy.diagnostics import Diagnostics
+from stapy.elaborate.lower.resolve import Resolver
 from stapy.elaborate.names.privilege import STAPUSR
+from stapy.elaborate.names.syntax import markers
 from stapy.ir import program as p
 from stapy.ir.walk import walk
+from stapy.parse import nodes as n
+from stapy.probes.families import families
+from stapy.probes.family import is_unprivileged
 
 if TYPE_CHECKING:
     from stapy.elaborate.lower.lowered import Lowered, LoweredProbe
-    from stapy.elaborate.lower.resolve import Resolver
     from stapy.elaborate.typevars import TypeTable
     from stapy.ir.scope import TargetScope
     from stapy.parse.nodes import FunctionDecl, Script
@@ -24,8 +29,6 @@ def list_points(scripts: list[Script], services: Services, with_variables: bool)
     An alias is listed under its own name, everything else as it was resolved.
     With -v the variables are followed by the source that told of them.
     """
-    from stapy.elaborate.lower.resolve import Resolver
-
     resolver = Resolver(services, only_names=not with_variables)
     if with_variables:
         lowered = resolver.run(scripts)
@@ -54,7 +57,6 @@ def _names(scripts: list[Script], resolver: Resolver) -> list[str]:
 
 def _infer(lowered: Lowered, services: Services) -> None:
     """Types of the locals; what does not fit is of no interest in a list."""
-    from stapy.diagnostics import Diagnostics
     from stapy.elaborate.analyse.types import Inference
 
     inference = Inference(lowered.types, Diagnostics(services.sources))
@@ -125,9 +127,6 @@ def _targets(scope: TargetScope) -> str:
 def dump(what: str, services: Services) -> list[str]:
     """``probe-types``, ``probe-aliases`` or ``functions``."""
     if what == "probe-types":
-        from stapy.probes.families import families
-        from stapy.probes.family import is_unprivileged
-
         everything = services.options.privilege != STAPUSR
         return sorted(
             str(form)
@@ -141,8 +140,6 @@ def dump(what: str, services: Services) -> list[str]:
 
 
 def _functions(services: Services) -> list[str]:
-    from stapy.parse import nodes as n
-
     lines: list[str] = []
     library = services.library
     names = library.function_names()
@@ -161,8 +158,6 @@ def _functions(services: Services) -> list[str]:
 
 
 def _signature(decl: FunctionDecl) -> str:
-    from stapy.elaborate.names.syntax import markers
-
     params = ", ".join(f"{x.name}:{x.type or 'unknown'}" for x in decl.params)
     text = f"{decl.name}:{decl.type or 'unknown'} ({params})"
     for mark in sorted(markers(decl.code or "")):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -63,8 +64,6 @@ def parse(text: str) -> dict[str, str]:
 
 
 def _read(path: Path) -> str:
-    import zlib
-
     try:
         data = path.read_bytes()
         if data[:2] == b"\x1f\x8b":

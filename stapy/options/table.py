@@ -6,6 +6,7 @@ Options of SystemTap that stapy does not have are in `stapy.options.foreign`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from stapy import LANGUAGE_VERSION
 from stapy.options import Options
@@ -83,8 +84,6 @@ def _pair(field: str, letter: str, *, value_needed: bool) -> Setter:
 
 
 def _sysroot(options: Options, value: str) -> None:
-    from pathlib import Path
-
     if not is_dir(Path(value)):
         raise UsageError(f"Invalid --sysroot '{value}' (should be a directory).")
     options.sysroot = value

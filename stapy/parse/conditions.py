@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fnmatch import fnmatchcase
 from typing import TypeVar
 
 from stapy import LANGUAGE_VERSION
@@ -225,6 +226,4 @@ def _as_number(text: str) -> int:
 def _matches(actual: str, pattern: str) -> bool:
     if not any(c in pattern for c in "*?["):
         return actual == pattern
-    from fnmatch import fnmatchcase
-
     return fnmatchcase(actual, pattern)

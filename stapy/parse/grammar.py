@@ -15,6 +15,7 @@ from stapy.parse.expected import Expectation
 from stapy.parse.facts import PreprocessFacts
 from stapy.parse.feed import Feed
 from stapy.parse.nodes import Decl
+from stapy.parse.tables import make_parser
 from stapy.parse.tokens import Token
 
 _DECLARATIONS = frozenset({"PROBE", "FUNCTION", "GLOBAL", "PRIVATE"})
@@ -130,8 +131,6 @@ def parse_tokens(
     feed = Feed(tokens, source, size)
     driver = _Driver(feed, actions, damaged or set())
     if _parser is None:
-        from stapy.parse.tables import make_parser
-
         _parser = make_parser(driver.problem)
     _parser.errorfunc = driver.problem
     _parser.actions = actions

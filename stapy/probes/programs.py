@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from stapy.debuginfo.elf import SHT_NOBITS
 from stapy.debuginfo.user import search
+from stapy.debuginfo.user.file import UserFileError
+from stapy.diagnostics.suggest import nearest
 from stapy.ir.literals import quote_name
 from stapy.paths import exists
 from stapy.probes.family import PointError, number_of, text_of
@@ -72,8 +74,6 @@ def path_of(component: PointComponent) -> str:
             notes.append(f"no library of this name is in {search.library_places()}")
 
         def similar(error: PointError) -> None:
-            from stapy.diagnostics.suggest import nearest
-
             known = search.library_names() if is_library else search.commands()
             near = nearest(name, known, 3)
             if near:
@@ -172,8 +172,6 @@ def heads(point: ProbePoint, services: Services) -> list[Head]:
 
 def opened(path: str, component: PointComponent, services: Services) -> UserFile:
     """A program's file; `PointError` for what cannot be probed."""
-    from stapy.debuginfo.user.file import UserFileError
-
     try:
         file = services.debuginfo.programs.open(path)
     except UserFileError as error:
@@ -266,7 +264,6 @@ def _no_library(
 ) -> PointError:
     def similar(error: PointError) -> None:
         from stapy.debuginfo.user import libraries
-        from stapy.diagnostics.suggest import nearest
 
         programs = services.debuginfo.programs
         if pid:

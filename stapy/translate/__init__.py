@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from stapy.translate.module import make_source
+
 if TYPE_CHECKING:
     from stapy.diagnostics import Diagnostics
     from stapy.ir.program import Program
@@ -21,8 +23,6 @@ def translate(
     program: Program, options: Options, diagnostics: Diagnostics, name: str
 ) -> ModuleSource:
     """Make the C and the manifest of a module called ``name``; nothing else is asked."""
-    from stapy.translate.module import make_source
-
     return make_source(program, options, diagnostics, name)
 
 

@@ -7,6 +7,7 @@ that ``modinfo`` shows.  It is read by `stapy.run.elf`, on machines that have no
 from __future__ import annotations
 
 import json
+import zlib
 from typing import Any
 
 from stapy import __version__
@@ -69,8 +70,6 @@ def encode(manifest: Manifest) -> bytes:
     data = json.dumps(manifest, sort_keys=True, separators=(",", ":")).encode("ascii")
     if len(data) < _LONG:
         return data
-    import zlib
-
     return zlib.compress(data, 9)
 
 

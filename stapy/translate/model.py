@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from stapy import __version__
 from stapy.ir import program as p
+from stapy.ir.walk import walk
+from stapy.probes.families import families
 from stapy.translate.c.text import comment, name_literal, number, string_literal
 from stapy.translate.lower import embedded, functions
 from stapy.translate.lower.signatures import signature
@@ -300,8 +302,6 @@ class _Sites:
 
     def families(self) -> list[Model]:
         """One entry per family that the program uses."""
-        from stapy.probes.families import families
-
         registry = {item.name: item for item in families()}
 
         by_family: dict[str, list[Model]] = {}
@@ -403,8 +403,6 @@ def stack_bytes(unit: Unit) -> int:
 
 def deepest_chain(unit: Unit, bytes_of: dict[str, int]) -> int:
     """The largest sum of a handler's bytes and those of the calls inside each other in it."""
-    from stapy.ir.walk import walk
-
     callees: dict[str, set[str]] = {}
     for function in unit.program.functions:
         called = {function.next} if function.next is not None else set()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from stapy.cache import Cache
 from stapy.diagnostics import Diagnostics, SourceMap, Stop
 from stapy.ir import program as p
 from stapy.options import Options
@@ -123,6 +124,4 @@ def script_source(sources: SourceMap) -> tuple[str, str] | None:
 
 
 def _cache(options: Options) -> Any:
-    from stapy.cache import Cache
-
     return Cache.of(options)

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
+from stapy.cache import key_of
 from stapy.diagnostics import Bug
 from stapy.paths import data_dir
 
@@ -56,8 +57,6 @@ class Templates:
         }
         if self._cache is None:
             return compile(python_of(texts), "templates", "exec")
-        from stapy.cache import key_of
-
         key = key_of("templates", FORMAT, sys.version, *sum(texts.items(), ()))
         data = self._cache.get_bytes("templates", key)
         if data is not None:

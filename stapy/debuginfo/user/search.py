@@ -8,6 +8,9 @@ import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from stapy.debuginfo.dwarf.files.paths import folders
+from stapy.debuginfo.elf import ElfFile, open_regular
+from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.user.linker_cache import FOLDERS, by_name, cached, library_folders
 from stapy.paths import exists, is_file
 
@@ -88,8 +91,6 @@ def programs(pattern: str) -> list[str]:
     found: dict[tuple[int, int], str] = {}
     from glob import escape, glob
 
-    from stapy.debuginfo.elf import open_regular
-
     names = glob(pattern, recursive=True)  # noqa: PTH207 - the pattern may be relative
     if not names and "/" not in pattern:
         folders = library_folders() if ".so" in pattern else list(_folders(None))
@@ -148,8 +149,6 @@ def unfit(path: str) -> str | None:
 
 
 def _first_line(path: str) -> str | None:
-    from stapy.debuginfo.elf import open_regular
-
     try:
         with open_regular(path) as file:
             head = file.read(_FIRST_LINE)
@@ -294,10 +293,6 @@ def with_build_id(build_id: str) -> str | None:
     Among what links in folders of debug files lead to, what processes run and have loaded,
     and the commands of ``$PATH``.
     """
-    from stapy.debuginfo.dwarf.files.paths import folders
-    from stapy.debuginfo.elf import ElfFile, open_regular
-    from stapy.debuginfo.errors import DebuginfoError
-
     wanted = bytes.fromhex(build_id)
     seen: set[str] = set()
     below = f".build-id/{build_id[:2]}/{build_id[2:]}"

@@ -21,12 +21,15 @@ from typing import NamedTuple
 
 from stapy.cache import Cache, file_identity, key_of
 from stapy.debuginfo import pack
+from stapy.debuginfo.dwarf.files.separate import separate_files
 from stapy.debuginfo.elf import Buffer, ElfFile, inflate
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.glob import has_wildcard, literal_prefix, matcher
 from stapy.debuginfo.loading import kept
 from stapy.debuginfo.user import golang
 from stapy.debuginfo.user.file import PT_LOAD, UserFile
+from stapy.diagnostics.suggest import nearest
+from stapy.terminal import progress
 
 _VERSION = 3
 _STT_FUNC, _STT_GNU_IFUNC = 2, 10
@@ -186,8 +189,6 @@ class FunctionTable:
 
     def nearest(self, name: str, limit: int = 3) -> list[str]:
         """Names that a wrong one may have meant."""
-        from stapy.diagnostics.suggest import nearest
-
         return nearest(name, set(self._names), limit)
 
 
@@ -355,8 +356,6 @@ def debug_file(
 
     ``warn`` is told of files that belong to another build.
     """
-    from stapy.debuginfo.dwarf.files.separate import separate_files
-
     for path in separate_files(file.elf, file.path):
         try:
             other = ElfFile.open(path).build_id()
@@ -369,7 +368,6 @@ def debug_file(
     if not download or not file.build_id:
         return None
     from stapy.debuginfo.dwarf.files.debuginfod import fetch
-    from stapy.terminal import progress
 
     found, problems = fetch(file.build_id, str(file.path), progress.tell)
     for problem in problems:

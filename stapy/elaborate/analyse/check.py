@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from stapy.diagnostics.suggest import did_you_mean
 from stapy.elaborate.lower.pending import Pending
 from stapy.ir import program as p
 from stapy.ir.effects import access
@@ -26,8 +27,6 @@ def settings(given: dict[str, str], variables: list[p.Global], diagnostics: Diag
     for name, value in given.items():
         var = known.get(name)
         if var is None:
-            from stapy.diagnostics.suggest import did_you_mean
-
             diagnostics.warning(
                 "W0614",
                 f"no global variable '{name}' to set with -G",

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from stapy.debuginfo import ctypes
 from stapy.diagnostics import NOWHERE, Diagnostics, Label, Span
+from stapy.diagnostics.habits import argument_hint, variable_hint
 from stapy.elaborate.lower.printing import wants
 from stapy.elaborate.typevars import TypeTable, is_open
 from stapy.ir import program as p
@@ -121,8 +123,6 @@ class Inference:
 
     def _text_hint(self, value: p.Expr) -> str:
         """Which function reads the text that a value points to, "" when it points to none."""
-        from stapy.debuginfo import ctypes
-
         known = self.ctype(value)
         type = ctypes.strip(known) if known is not None else None
         if isinstance(type, ctypes.Pointer):
@@ -208,8 +208,6 @@ class Inference:
         if isinstance(item, p.CallOp):
             self._void(item)
             return
-        from stapy.diagnostics.habits import argument_hint, variable_hint
-
         name = item.name if isinstance(item, p.LocalRef) else item.var.name
         kept = entry(name) if entry is not None and isinstance(item, p.LocalRef) else None
         if kept is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stapy.diagnostics import Diagnostics
+from stapy.diagnostics.habits import argument_hint, variable_hint
 from stapy.elaborate.analyse import check, entryvars
 from stapy.elaborate.analyse.types import Inference
 from stapy.elaborate.lower.pending import warn_of
@@ -58,8 +59,6 @@ def never_assigned_locals(typed: Typed, services: Services) -> None:
         for function in typed.functions
         if function.body is not None
     ]
-    from stapy.diagnostics.habits import argument_hint, variable_hint
-
     for body, names, chain in bodies:
         for ref in check.unassigned(body, names):
             source = services.sources.source(ref.span)

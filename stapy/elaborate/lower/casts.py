@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from stapy.debuginfo import ctypes
+from stapy.debuginfo.user import search
 from stapy.diagnostics import Diagnostic
 from stapy.diagnostics.suggest import listed
 from stapy.elaborate.lower.chains import Place, is_user
@@ -52,8 +54,6 @@ def _unit(low: Context, name: str) -> str:
         return name
     if "/" not in name and low.services.debuginfo.module_names(name):
         return name
-    from stapy.debuginfo.user import search
-
     return search.code_of(name) or name
 
 
@@ -168,8 +168,6 @@ def autocast(low: Context, node: n.AutoCast) -> p.Expr:
 
 def at_const(low: Context, node: n.AtConst) -> p.Expr:
     """``@const("C expression")``: a number, an enumerator, or what the compiler makes of it."""
-    import re
-
     text = node.text.strip()
     if re.fullmatch(r"-?(0[xX][0-9a-fA-F]+|\d+)", text):
         return p.Const(node.span, p.LONG, int(text, 0))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from stapy.debuginfo import ctypes
 from stapy.diagnostics import NOWHERE
+from stapy.diagnostics.suggest import nearest
 from stapy.elaborate.lower.fold import constant, fold
 from stapy.elaborate.lower.pending import Pending
 from stapy.ir import program as p
@@ -306,8 +307,6 @@ def complete(low: Context, type: ctypes.Struct, place: Place) -> ctypes.Struct |
 
 
 def _unknown_member(low: Context, type: ctypes.Struct, step: n.Member) -> Pending:
-    from stapy.diagnostics.suggest import nearest
-
     names = ctypes.member_names(type)
     kind = f"{type.kind} {type.name}".strip()
     near = nearest(step.name, names, 3)

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Protocol
 
 from stapy.diagnostics import Diagnostic, Label, Span, used_at
+from stapy.diagnostics.suggest import nearest
 from stapy.elaborate.lower.body import Body
 from stapy.elaborate.lower.pending import Pending
 from stapy.ir import program as p
@@ -137,8 +138,6 @@ class Context(ABC):
 
     def missing_array(self, name: str, arity: int, span: Span) -> p.Expr:
         """Report an array that is not declared."""
-        from stapy.diagnostics.suggest import nearest
-
         near = nearest(name, self.names.global_names(self.body.file), 3)
         notes = [f"globals with similar names: {', '.join(near)}"] if near else []
         return self.error(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from stapy.diagnostics import NOWHERE, Span
@@ -220,8 +221,6 @@ def embedded_arguments(low: Context, code: str, span: Span) -> list[p.Expr]:
     function = low.body.function
     if function is None or "STAP_ARG_" not in code:
         return []
-    import re
-
     words = set(re.findall(r"\bSTAP_ARG_(\w+)", code))
     return [
         p.LocalRef(span, low.local(param.name).type, param.name)

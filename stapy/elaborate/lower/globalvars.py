@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stapy.diagnostics.suggest import listed
+from stapy.diagnostics.suggest import listed, nearest
 from stapy.elaborate.lower import casts
 from stapy.elaborate.lower.chains import Place
 from stapy.ir import program as p
@@ -128,7 +128,5 @@ def _why_not_of_program(low: Context, node: n.AtVar, path: str) -> list[str]:
 
 
 def _near(low: Context, name: str, module: str | None) -> list[str]:
-    from stapy.diagnostics.suggest import nearest
-
     dwarf = low.services.debuginfo.dwarf_of(module)
     return nearest(name, dwarf.index.variables_like(name), 2) if dwarf is not None else []

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from stapy.diagnostics import Label
 from stapy.elaborate.names.privilege import FREE, GURU, STAPUSR
+from stapy.elaborate.names.syntax import markers
 
 if TYPE_CHECKING:
     from stapy.diagnostics import Span
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 
 def check_call(low: Context, node: n.Call, sources: list[FunctionSource]) -> None:
     """Report a call of a user's script that needs guru mode."""
-    from stapy.elaborate.names.syntax import markers
-
     if low.services.options.guru or low.body.file.script.library:
         return
     for source in sources:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from stapy.debuginfo import ctypes
 from stapy.diagnostics import Label
+from stapy.diagnostics.habits import function_hint
+from stapy.diagnostics.suggest import nearest
 from stapy.elaborate.lower import permission
 from stapy.elaborate.lower.body import Body, EntrySlots, FunctionBody
 from stapy.elaborate.lower.context import Context
@@ -19,6 +21,7 @@ from stapy.elaborate.names.points import ConditionPiece, Derived, Points
 from stapy.elaborate.names.select import FunctionSource, SymbolTable
 from stapy.elaborate.typevars import TypeTable
 from stapy.ir import program as p
+from stapy.ir.walk import walk
 from stapy.parse import nodes as n
 from stapy.parse.tokens import PRINTERS
 from stapy.record import Record
@@ -369,9 +372,6 @@ class Resolver:
         return result
 
     def _unknown_function(self, low: Context, node: n.Call) -> None:
-        from stapy.diagnostics.habits import function_hint
-        from stapy.diagnostics.suggest import nearest
-
         names = sorted({*self.names.function_names(low.body.file), *PRINTERS})
         near = nearest(node.name, names, MAX_SHOWN)
         text = f"unresolved function {node.name}"
@@ -412,8 +412,6 @@ class Resolver:
         return common([type for type in returns if type is not None])
 
     def _return_ctypes(self, body: p.Stmt) -> list[CType | None]:
-        from stapy.ir.walk import walk
-
         return [
             self.values.ctype(item.value)
             for item in walk(body)

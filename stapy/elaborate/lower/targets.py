@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from stapy.debuginfo import ctypes
 from stapy.diagnostics import Diagnostic
+from stapy.diagnostics.suggest import nearest
 from stapy.elaborate.lower import casts
 from stapy.elaborate.lower.casts import current_scope
 from stapy.elaborate.lower.chains import Place, follow, place_of, rvalue
@@ -96,8 +97,6 @@ def _variable(low: Context, node: n.Target, variable: TargetVariable) -> p.Expr:
 
 def _unknown(low: Context, node: n.Target, scope: TargetScope, whole: TargetScope) -> p.Expr:
     """``whole`` is what the deepest rung knows, at the function's entry for a return probe."""
-    from stapy.diagnostics.suggest import nearest
-
     # What a function returns is not known at its entry.
     unavailable = (scope if node.name == "$return" else whole).unavailable
     if node.name in unavailable:

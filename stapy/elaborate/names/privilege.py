@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from stapy.diagnostics import used_at
+from stapy.elaborate.names.syntax import markers
 from stapy.ir.program import ASSERTS
 from stapy.probes.family import Family, PointError, is_unprivileged
 
@@ -29,9 +31,6 @@ FORBIDDEN = "E0219"  # the code of a refused probe point
 
 def check_function(services: Services, decl: n.FunctionDecl, use: Span) -> None:
     """Report C of a function that the level of privilege does not allow; ``use`` is its call."""
-    from stapy.diagnostics import used_at
-    from stapy.elaborate.names.syntax import markers
-
     if services.options.privilege != STAPUSR or decl.code is None:
         return
     if not markers(decl.code) & FREE:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from stapy.parse import nodes as n
+from stapy.parse.print_expr import print_expr
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,8 +49,6 @@ def has_next(decl: n.FunctionDecl) -> bool:
 
 def markers(code: str) -> set[str]:
     """Marks in the comments of embedded C: ``/* pure */``, ``/* pragma:unwind */`` …"""
-    import re
-
     found: set[str] = set()
     for comment in re.findall(r"/\*\s*([\w:.,+-]+(?:\s+[\w:.,+-]+)?)\s*\*/", code):
         found.add(comment.strip())
@@ -57,8 +57,6 @@ def markers(code: str) -> set[str]:
 
 def written(body: n.Stmt) -> set[str]:
     """What a body assigns to, loop and catch variables included, as it prints."""
-    from stapy.parse.print_expr import print_expr
-
     found: set[str] = set()
     for item in walk(body):
         if isinstance(item, n.Assign):

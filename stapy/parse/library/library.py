@@ -18,11 +18,13 @@ from stapy.cache import files_below
 from stapy.diagnostics import Diagnostics, SourceMap, Span
 from stapy.parse.definitions import Macro
 from stapy.parse.facts import PreprocessFacts
+from stapy.parse.lexer import tokenize
 from stapy.parse.library.cache_file import CacheFiles, digest
 from stapy.parse.library.declared import Declared, guess_names, names_of
 from stapy.parse.library.folders import library_files, library_folders
 from stapy.parse.library.index import Index
 from stapy.parse.nodes import Script
+from stapy.parse.preprocess import Preprocessor
 
 Generate = Callable[[str, PreprocessFacts], dict[str, str]]
 
@@ -215,9 +217,6 @@ class Library:
         known = self._macro_files.get(path)
         if known is not None:
             return known
-        from stapy.parse.lexer import tokenize
-        from stapy.parse.preprocess import Preprocessor
-
         text = self.text(path)
         source = self.sources.add(path, text, library=True)
         preprocessor = Preprocessor(

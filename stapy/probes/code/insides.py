@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from stapy.debuginfo.dwarf.query import addresses, callees, labels
 from stapy.debuginfo.dwarf.query.spec import Spec, parse
 from stapy.debuginfo.errors import DebuginfoError
+from stapy.diagnostics.suggest import nearest
 from stapy.ir.literals import quote_name
 from stapy.probes.code.ground import address_of
 from stapy.probes.family import Match, PointError, number_of, text_of
@@ -62,8 +63,6 @@ def _nothing(
     """
 
     def explain(error: PointError) -> None:
-        from stapy.diagnostics.suggest import nearest
-
         known = sorted(set(names()))
         near = nearest(text_of(component), known, 2)
         if near:

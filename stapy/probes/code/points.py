@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from stapy.debuginfo.dwarf.query.labels import behind_prologue
+from stapy.debuginfo.dwarf.query.spec import parse
 from stapy.diagnostics.habits import old_function
+from stapy.diagnostics.suggest import listed, nearest
 from stapy.ir.literals import quote_name
 from stapy.probes.code import insides
 from stapy.probes.family import Match, PointError, number_of, text_of
@@ -85,8 +88,6 @@ def matches(text: str, answer: Places, ground: Ground) -> list[Match]:
 
 def _behind_prologue(site: FunctionSite, ground: Ground) -> FunctionSite:
     """Move the site of a function to where its frame is set up (-P)."""
-    from stapy.debuginfo.dwarf.query.labels import behind_prologue
-
     place = site.place
     if place is None or not place.exact:
         return site
@@ -145,8 +146,6 @@ def _no_match(text: str, answer: Places, ground: Ground, refused: list[str]) -> 
 
 def _nearest_lines(text: str, answer: Places) -> list[int]:
     """The lines with code that are nearest to those asked for, of all functions that match."""
-    from stapy.debuginfo.dwarf.query.spec import parse
-
     spec = parse(text)
     lines = list(answer.near_lines)
     if spec is not None and spec.lines and not spec.relative:
@@ -157,9 +156,6 @@ def _nearest_lines(text: str, answer: Places) -> list[int]:
 
 def _name_others(error: PointError, text: str, dwarf: DwarfFile, ground: Ground) -> None:
     """What of a pattern is wrong: its file, its function, or that the one is in the other."""
-    from stapy.debuginfo.dwarf.query.spec import parse
-    from stapy.diagnostics.suggest import listed, nearest
-
     spec = parse(text)
     if spec is None or error.hint:
         return

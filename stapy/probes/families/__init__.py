@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,8 +18,6 @@ _CACHE: list[Family] = []
 def families() -> list[Family]:
     """All families, in the order in which the runtime starts them."""
     if not _CACHE:
-        from importlib import import_module
-
         for name in _NAMES:
             _CACHE.append(import_module(f"stapy.probes.families.{name}").FAMILY)
     return _CACHE

@@ -6,9 +6,15 @@ site and the runtime finds the places.  Only `-l` asks the running kernel.
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from stapy.debuginfo import ctypes
+from stapy.diagnostics import NOWHERE
+from stapy.diagnostics.suggest import nearest
 from stapy.ir.literals import quote_name
+from stapy.ir.program import LONG, ContextValue
+from stapy.ir.scope import TargetScope, TargetVariable
 from stapy.probes.family import (
     Form,
     Match,
@@ -23,7 +29,6 @@ from stapy.record import Record
 
 if TYPE_CHECKING:
     from stapy.ir.program import DerivedProbe
-    from stapy.ir.scope import TargetScope
     from stapy.parse.nodes import PointComponent, ProbePoint
     from stapy.services import Services
 
@@ -123,11 +128,6 @@ class Bpf:
 
     def scope(self, site: BpfSite, services: Services) -> TargetScope | None:
         """``$ctx`` or ``$arg1`` … ``$arg5``, which a return knows too, and ``$return``."""
-        from stapy.debuginfo import ctypes
-        from stapy.diagnostics import NOWHERE
-        from stapy.ir.program import LONG, ContextValue
-        from stapy.ir.scope import TargetScope, TargetVariable
-
         word: ctypes.CType = ctypes.Int("long", 8, True, "signed")
 
         def variable(name: str, type: ctypes.CType, index: int, size: int = 8) -> TargetVariable:
@@ -187,8 +187,6 @@ def _kind(component: PointComponent | None) -> str:
     kind = text_of(component)
     if kind in TYPES and kind != "unspec":
         return kind
-    from stapy.diagnostics.suggest import nearest
-
     names = list(TYPES)[1:]
     near = nearest(kind, names, 1)
     raise PointError(
@@ -202,8 +200,6 @@ def _kind(component: PointComponent | None) -> str:
 
 def _running(site: BpfSite, component: PointComponent, services: Services) -> list[Match]:
     """What runs now and fits, as points."""
-    from fnmatch import fnmatchcase
-
     from stapy.kernel import bpf
 
     services.listing_expires = True

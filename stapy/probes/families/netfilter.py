@@ -10,14 +10,18 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from stapy.debuginfo import ctypes as c
+from stapy.diagnostics import NOWHERE
+from stapy.diagnostics.suggest import nearest
 from stapy.ir.literals import quote_name
+from stapy.ir.program import LONG, ContextValue
+from stapy.ir.scope import TargetScope, TargetVariable
 from stapy.probes.family import Form, Match, PointError, Row, forms, text_of
 from stapy.record import Record, new
 
 if TYPE_CHECKING:
     from stapy.debuginfo.ctypes import CType
     from stapy.ir.program import DerivedProbe
-    from stapy.ir.scope import TargetScope
     from stapy.parse.nodes import PointComponent, ProbePoint
     from stapy.services import Services
 
@@ -263,8 +267,6 @@ class Netfilter:
         text = text_of(component)
 
         def similar(error: PointError) -> None:
-            from stapy.diagnostics.suggest import nearest
-
             elsewhere = [p.names[0] for p in _ALL if text in (p.hooks | p.priorities)]
             if elsewhere:
                 error.notes.append(f"'{text}' is one of {' and '.join(elsewhere)}")
@@ -284,10 +286,6 @@ class Netfilter:
 
     def scope(self, site: HookSite, services: Services) -> TargetScope | None:
         """``$hooknum $skb $in $out``, and ``$verdict``, which guru scripts write."""
-        from stapy.debuginfo import ctypes as c
-        from stapy.diagnostics import NOWHERE
-        from stapy.ir.program import LONG, ContextValue
-        from stapy.ir.scope import TargetScope, TargetVariable
 
         def pointer(name: str) -> CType:
             known = services.debuginfo.type(f"struct {name}", ["kernel"])

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from stapy.diagnostics.habits import system_call
 from stapy.ir.literals import quote_name
+from stapy.ir.scope import TargetScope
 from stapy.probes.family import Form, Match, PointError, Row, forms, text_of
 from stapy.record import Record, replace
 
 if TYPE_CHECKING:
     from stapy.debuginfo.ctypes import Parameter
     from stapy.ir.program import DerivedProbe
-    from stapy.ir.scope import TargetScope
     from stapy.parse.nodes import ProbePoint
     from stapy.services import Services
 
@@ -81,7 +81,6 @@ class Tracepoint:
 
     def scope(self, site: TraceSite, services: Services) -> TargetScope | None:
         """``$name`` of every parameter, ``$$name``, ``$$system``, ``$$vars``."""
-        from stapy.ir.scope import TargetScope
         from stapy.probes import abi
 
         found, _ = abi.word_arguments("trace_arg", site.params)

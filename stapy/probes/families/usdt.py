@@ -10,7 +10,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from stapy.debuginfo import ctypes
+from stapy.diagnostics.suggest import listed, nearest
 from stapy.ir.literals import quote_name
+from stapy.ir.scope import TargetScope, TargetVariable
 from stapy.probes import programs
 from stapy.probes.family import Form, Match, PointError, Row, forms, text_of
 from stapy.record import Record
@@ -19,7 +22,6 @@ if TYPE_CHECKING:
     from stapy.debuginfo.user.file import UserFile
     from stapy.debuginfo.user.sdt import Mark
     from stapy.ir.program import DerivedProbe
-    from stapy.ir.scope import TargetScope
     from stapy.parse.nodes import ProbePoint
     from stapy.probes.programs import Head
     from stapy.services import Services
@@ -74,9 +76,7 @@ class Usdt:
 
     def scope(self, site: MarkSite, services: Services) -> TargetScope:
         """``$arg1`` … with ``$$vars`` and ``$$parms``, ``$$name`` and ``$$provider``."""
-        from stapy.debuginfo import ctypes
         from stapy.debuginfo.user import sdt
-        from stapy.ir.scope import TargetScope, TargetVariable
         from stapy.probes.values.numbers import Unavailable
         from stapy.probes.values.operands import moved, value
         from stapy.probes.values.programs import statics
@@ -158,8 +158,6 @@ def _no_match(
         )
 
     def similar(error: PointError) -> None:
-        from stapy.diagnostics.suggest import listed, nearest
-
         wanted = name.replace("-", "__")
         names = sorted({mark.name for mark in known})
         near = nearest(wanted, names, 3)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from itertools import compress
 from typing import TYPE_CHECKING
 
+from stapy.debuginfo.dwarf.index.reader import file_matcher
 from stapy.debuginfo.dwarf.query.spec import Spec, parse
 from stapy.debuginfo.glob import has_wildcard, matcher
 from stapy.ir.literals import quote_name
@@ -180,8 +181,6 @@ def _chosen(asked: _Question, table: c.Lines) -> bytes | bytearray | None:
                 low, high = table.first[number], table.first[number + 1]
                 chosen[low:high] = b"\1" * (high - low)
     if asked.spec.file:
-        from stapy.debuginfo.dwarf.index.reader import file_matcher
-
         test = file_matcher(asked.spec.file)
         files = {number for number, path in enumerate(table.files) if test(path)}
         of_file = bytes(1 if number in files else 0 for number in table.file)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from stapy.cache import file_identity, key_of
 from stapy.debuginfo import pack
+from stapy.debuginfo.dwarf.files.paths import fingerprint
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.probes.listing import catalogue
 
@@ -109,8 +110,6 @@ def units(info: DebuginfoLike, module: str | None) -> Opened | Stored:
 
 def _key(info: DebuginfoLike, names: list[str]) -> str:
     """Names the modules, their debug files and all that their catalogues depend on."""
-    from stapy.debuginfo.dwarf.files.paths import fingerprint
-
     kernel = info.kernel
     files = [path for path in map(kernel.modules.path, names) if path is not None]
     if len(files) < len(names):  # modules that were loaded from elsewhere

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import NamedTuple
+from zlib import crc32
 
 from stapy.debuginfo.dwarf.files.paths import by_build_id, existing, folders
 from stapy.debuginfo.dwarf.numbers import text
@@ -60,8 +61,6 @@ def separate_files(elf: ElfFile, path: Path) -> list[Path]:
 
 
 def _check_sum(path: Path) -> int:
-    from zlib import crc32
-
     total = 0
     try:
         with open_regular(path) as file:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from stapy.debuginfo.ctypes import c_name
 from stapy.diagnostics.habits import old_function
 from stapy.ir.literals import quote_name
+from stapy.ir.scope import TargetScope
 from stapy.probes import blocklist, signatures
 from stapy.probes.code import points
 from stapy.probes.families.kprobe import dwarf_points, places
@@ -30,7 +31,6 @@ from stapy.record import replace
 
 if TYPE_CHECKING:
     from stapy.ir.program import DerivedProbe
-    from stapy.ir.scope import TargetScope
     from stapy.parse.nodes import ProbePoint
     from stapy.services import Services
 
@@ -236,7 +236,6 @@ class Kprobe:
 
     def scope(self, site: KprobeSite, services: Services) -> TargetScope | None:
         """Parameters, or the result and (by saving at entry) the parameters."""
-        from stapy.ir.scope import TargetScope
         from stapy.probes import abi
 
         where = site.module or "kernel"

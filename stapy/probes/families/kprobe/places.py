@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from stapy.diagnostics.suggest import listed, nearest
 from stapy.probes import blocklist
 from stapy.probes.code.ground import address_of, place_text
 from stapy.probes.families.kprobe.site import KprobeSite, maxactive_of
@@ -57,8 +58,6 @@ def module_of(found: dict[str, PointComponent], services: Services) -> str | Non
 
 def no_module(component: PointComponent, services: Services) -> PointError:
     """The error for a module that the kernel does not have."""
-    from stapy.diagnostics.suggest import listed, nearest
-
     name = text_of(component)
 
     def similar(error: PointError) -> None:

@@ -10,7 +10,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from stapy.debuginfo.user import search
+from stapy.diagnostics.suggest import nearest
 from stapy.ir.literals import quote_name
+from stapy.ir.scope import TargetScope
 from stapy.probes import armable, programs
 from stapy.probes.code import points
 from stapy.probes.families.uprobe import stubs
@@ -22,7 +24,6 @@ from stapy.probes.programs import Head
 if TYPE_CHECKING:
     from stapy.debuginfo.user.symbols import FunctionTable, UserFunction
     from stapy.ir.program import DerivedProbe
-    from stapy.ir.scope import TargetScope
     from stapy.parse.nodes import PointComponent, ProbePoint
     from stapy.services import Services
 
@@ -71,7 +72,6 @@ class Uprobe:
 
     def scope(self, site: UprobeSite, services: Services) -> TargetScope:
         """Variables by debug information; tables of symbols have none."""
-        from stapy.ir.scope import TargetScope
         from stapy.probes.values import programs as variables
         from stapy.probes.values.operands import moved
 
@@ -324,8 +324,6 @@ def _no_match(
 
 def _described(pattern: str, head: Head, services: Services) -> list[str]:
     """Names like one that DWARF has, of C++ and Rust with what they are in."""
-    from stapy.diagnostics.suggest import nearest
-
     dwarf = services.debuginfo.programs.dwarf(head.file, download=False)
     if dwarf is None:
         return []

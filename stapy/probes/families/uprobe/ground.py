@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from stapy.debuginfo.dwarf.index.reader import file_matcher
 from stapy.debuginfo.sites import DWARF, FunctionSite
+from stapy.diagnostics.suggest import nearest
 from stapy.probes import armable, programs
 from stapy.probes.code.ground import address_of, place_text
 from stapy.probes.families.uprobe.site import site_at, text_of_point
@@ -225,8 +226,6 @@ class ProgramGround:
 
     def similar(self, name: str) -> list[str]:
         """The nearest names of functions."""
-        from stapy.diagnostics.suggest import nearest
-
         if self._dwarf is None:
             return self.table.nearest(name, 2)
         return nearest(name, self._dwarf.index.similar(name), 2) or self.table.nearest(name, 2)

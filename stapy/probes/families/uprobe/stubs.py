@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stapy.debuginfo.glob import matcher
+from stapy.diagnostics.suggest import nearest
 from stapy.ir.literals import quote_name
 from stapy.probes import armable
 from stapy.probes.families.uprobe.site import site_at, text_of_point
@@ -50,8 +51,6 @@ def _no_match(component: PointComponent, known: list[Stub], head: Head) -> Point
         notes = [f"'{path}' has no table of calls to other files (.plt)"]
 
     def similar(error: PointError) -> None:
-        from stapy.diagnostics.suggest import nearest
-
         near = nearest(pattern, [stub.name for stub in known], 2)
         if near:
             error.hint = "did you mean " + " or ".join(f"'{name}'" for name in near) + "?"
