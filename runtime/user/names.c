@@ -5,21 +5,44 @@
 #include "names.h"
 #include "look.h"
 
-/* --- one address --- */
+/* --- text --- */
 
-static const char *base_name(const char *path)
+/* What snprintf() does takes some hundred instructions for each piece. */
+struct text {
+	char *at, *last;		/* the last byte is the NUL's */
+};
+
+static struct text text_in(char *to, size_t bytes)
 {
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
+	return (struct text){ to, to + bytes - 1 };
 }
 
-static size_t file_text(char *to, size_t bytes, const struct stapy_user_range *range,
-			unsigned int wanted)
+static void put(struct text *t, const char *s)
 {
-	const char *name = range->object ? range->object->name : range->name;
+	while (*s && t->at < t->last)
+		*t->at++ = *s++;
+}
 
-	return scnprintf(to, bytes, " [%s", wanted & STAPY_SYMBOL_BASENAME ? base_name(name) : name);
+static void put_hex(struct text *t, unsigned long value)
+{
+	int shift = value ? __fls(value) & ~3 : 0;
+
+	put(t, "0x");
+	for (; shift >= 0 && t->at < t->last; shift -= 4)
+		*t->at++ = hex_asc_lo(value >> shift);
+}
+
+/* --- one address --- */
+
+static void put_file(struct text *t, const struct stapy_user_range *range, unsigned int wanted)
+{
+	const struct stapy_object *object = range->object;
+
+	put(t, " [");
+	if (!object)
+		put(t, range->name);
+	else
+		put(t, wanted & STAPY_SYMBOL_BASENAME ? object->base_name : object->name);
 }
 
 static bool find_line(const struct stapy_object *object, u64 offset, const char **file, u32 *line)
@@ -28,7 +51,7 @@ static bool find_line(const struct stapy_object *object, u64 offset, const char 
 	       stapy_line_find(object->lines, offset - object->base, file, line);
 }
 
-bool stapy_user_symbol(struct stapy_context *c, char *to, size_t bytes, unsigned long address,
+static bool put_symbol(struct stapy_context *c, struct text *t, unsigned long address,
 		       unsigned int wanted, bool is_return)
 {
 	const unsigned int file = STAPY_SYMBOL_FILE | STAPY_SYMBOL_BASENAME;
@@ -37,7 +60,7 @@ bool stapy_user_symbol(struct stapy_context *c, char *to, size_t bytes, unsigned
 	const struct stapy_object *object;
 	const char *source;
 	struct stapy_look look;
-	size_t used;
+	char number[12];
 	u64 offset;
 	u32 line;
 
@@ -51,28 +74,47 @@ bool stapy_user_symbol(struct stapy_context *c, char *to, size_t bytes, unsigned
 	if (object)
 		name = stapy_object_name(object, offset - is_return);
 	if (name) {
-		used = scnprintf(to, bytes, "%s", object->texts + name->at);
-		if (wanted & STAPY_SYMBOL_OFFSET)
-			used += scnprintf(to + used, bytes - used, "+%#llx",
-					  offset - object->base - name->start);
-		if (wanted & STAPY_SYMBOL_SIZE)
-			used += scnprintf(to + used, bytes - used, "/%#x", name->size);
+		put(t, object->texts + name->at);
+		if (wanted & STAPY_SYMBOL_OFFSET) {
+			put(t, "+");
+			put_hex(t, offset - object->base - name->start);
+		}
+		if (wanted & STAPY_SYMBOL_SIZE) {
+			put(t, "/");
+			put_hex(t, name->size);
+		}
 	} else {
-		used = scnprintf(to, bytes, "%#lx", address);
+		put_hex(t, address);
 	}
-	if (wanted & STAPY_SYMBOL_LINE && find_line(object, offset - is_return, &source, &line))
-		used += scnprintf(to + used, bytes - used, " at %s:%u", source, line);
+	if (wanted & STAPY_SYMBOL_LINE && find_line(object, offset - is_return, &source, &line)) {
+		put(t, " at ");
+		put(t, source);
+		snprintf(number, sizeof(number), ":%u", line);
+		put(t, number);
+	}
 	if (!range || !(wanted & file))
 		return name;
-	used += file_text(to + used, bytes - used, range, wanted);
+	put_file(t, range, wanted);
 	if (!name) {
-		used += scnprintf(to + used, bytes - used, "+%#llx",
-				  offset + (object ? object->delta : 0));
-		if (object && object->span && wanted & STAPY_SYMBOL_SIZE)
-			used += scnprintf(to + used, bytes - used, "/%#llx", object->span);
+		put(t, "+");
+		put_hex(t, offset + (object ? object->delta : 0));
+		if (object && object->span && wanted & STAPY_SYMBOL_SIZE) {
+			put(t, "/");
+			put_hex(t, object->span);
+		}
 	}
-	scnprintf(to + used, bytes - used, "]");
+	put(t, "]");
 	return name;
+}
+
+bool stapy_user_symbol(struct stapy_context *c, char *to, size_t bytes, unsigned long address,
+		       unsigned int wanted, bool is_return)
+{
+	struct text text = text_in(to, bytes);
+	bool is_known = put_symbol(c, &text, address, wanted, is_return);
+
+	*text.at = '\0';
+	return is_known;
 }
 
 static const struct stapy_user_range *file_of(struct stapy_context *c, unsigned long address)
@@ -215,15 +257,14 @@ void stapy_user_stack_symbols(struct stapy_context *c, char *to, size_t bytes,
 			      const unsigned long *stack, unsigned int n, bool is_return)
 {
 	const unsigned int wanted = STAPY_SYMBOL_OFFSET | STAPY_SYMBOL_BASENAME;
-	size_t used = 0;
+	struct text text = text_in(to, bytes);
 	unsigned int i;
-	char *text;
 
 	for (i = 0; i < n; i++) {
-		in_scratch(c, &text, stack[i], wanted, i || is_return);
-		used += scnprintf(to + used, bytes - used, "%s\n", text);
+		put_symbol(c, &text, stack[i], wanted, i || is_return);
+		put(&text, "\n");
 	}
-	to[used] = '\0';
+	*text.at = '\0';
 }
 
 /* The next address of a list; false at the end. */

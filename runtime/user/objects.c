@@ -4,6 +4,7 @@
 #include <linux/jhash.h>
 #include <linux/mm.h>
 #include <linux/path.h>
+#include <linux/string.h>
 #include <linux/random.h>
 #include <linux/uaccess.h>
 
@@ -170,6 +171,7 @@ static struct stapy_object *new_object(const char *name, const char __user *from
 	if (!o)
 		return ERR_PTR(-ENOMEM);
 	strcpy(o->name, name);
+	o->base_name = kbasename(o->name);
 	/* Only a table is aligned for all that is in it. */
 	o->table = stapy_alloc(1, bytes);
 	if (o->table)

@@ -66,6 +66,7 @@ struct stapy_object {
 	const char *texts;
 	u32 line_bytes;			/* 0: no source lines */
 	const u8 *lines;		/* see line_table.h; places from the base */
+	const char *base_name;		/* without its folder */
 	char name[];			/* path, as the process has it */
 };
 

@@ -214,16 +214,13 @@ static unsigned int walk(struct walk *w, unsigned long *to, unsigned int max)
 
 	pagefault_disable();
 	to[n++] = w->ip;
-	while (n < max) {
-		range = stapy_look_range(&w->look, w->ip - w->back);
-		if (!range || !range->is_code || !step(w, range))
-			break;
+	range = stapy_look_range(&w->look, w->ip - w->back);
+	/* What is no place for code was no return address. */
+	while (n < max && range && range->is_code && step(w, range)) {
 		w->regs = NULL;
 		range = stapy_look_range(&w->look, w->ip - w->back);
-		/* No place for code, so it was no return address. */
-		if (!range || !range->is_code)
-			break;
-		to[n++] = w->ip;
+		if (range && range->is_code)
+			to[n++] = w->ip;
 	}
 	pagefault_enable();
 	return n;
