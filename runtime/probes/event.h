@@ -6,6 +6,11 @@
 #include "../hit.h"
 #include "../compat/linux/perf_event.h"
 
+/* The handler of all events that are hits; its context is the site. */
+void stapy_on_event(struct perf_event *event, struct perf_sample_data *data, struct pt_regs *regs);
+/* What an event has counted, of this CPU or of the task that runs here. Any context. */
+s64 stapy_event_count(struct perf_event *event);
+
 /*
  * Make the events of a row in the state that its probe wants; attr says what they count.
  * Process context, with no lock held: the kernel takes those of CPU hotplug meanwhile.

@@ -11,8 +11,7 @@
 static DEFINE_MUTEX(mutex);		/* of the events of all rows */
 
 /* In an interrupt, or like an NMI anywhere, with a small stack of its own. */
-static void stapy_on_event(struct perf_event *event, struct perf_sample_data *data,
-			   struct pt_regs *regs)
+void stapy_on_event(struct perf_event *event, struct perf_sample_data *data, struct pt_regs *regs)
 {
 	const struct stapy_site *site = event->overflow_handler_context;
 	struct stapy_probe *probe = site->probe;
@@ -29,6 +28,20 @@ static void stapy_on_event(struct perf_event *event, struct perf_sample_data *da
 	stapy_hit_run(c, probe->handler);
 	c->user_regs = NULL;
 	stapy_hit_leave(c);
+}
+
+s64 stapy_event_count(struct perf_event *event)
+{
+	unsigned long flags;
+	s64 count;
+
+	local_irq_save(flags);
+	/* What the processor has counted since it was last asked. */
+	if (event->state == PERF_EVENT_STATE_ACTIVE && READ_ONCE(event->oncpu) == smp_processor_id())
+		event->pmu->read(event);
+	count = local64_read(&event->count);
+	local_irq_restore(flags);
+	return count;
 }
 
 static struct perf_event **event_of(struct stapy_events *events, int cpu)

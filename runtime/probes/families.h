@@ -58,6 +58,7 @@ struct stapy_family {
 #include "bpf.h"
 #include "process.h"
 #include "uprobe.h"
+#include "taskevent.h"
 #include "modsyms.h"
 #include "arming.h"
 

@@ -11,11 +11,29 @@ static struct perf_event_attr describe(const struct stapy_perf_row *row)
 		.sample_period = row->period,
 	};
 
-	if (!row->period) {
+	if (!row->period && !row->counter) {
 		attr.freq = 1;
 		attr.sample_freq = row->hz ?: HZ;
 	}
 	return attr;
+}
+
+static struct stapy_perf_row *all_rows;
+static unsigned int nr_rows;
+
+s64 stapy_cpu_counter(u32 number)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_rows; i++) {
+		struct perf_event *event;
+
+		if (all_rows[i].counter != number || !all_rows[i].events.on)
+			continue;
+		event = READ_ONCE(*this_cpu_ptr(all_rows[i].events.on));
+		return event ? stapy_event_count(event) : 0;
+	}
+	return 0;
 }
 
 static void rearm(void *table, unsigned int count)
@@ -56,6 +74,8 @@ static int start(void *table, unsigned int count)
 	struct stapy_perf_row *rows = table;
 	unsigned int i;
 
+	all_rows = rows;
+	nr_rows = count;
 	for (i = 0; i < count; i++) {
 		struct perf_event_attr attr = describe(&rows[i]);
 		int r;

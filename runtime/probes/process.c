@@ -7,38 +7,22 @@
  * What is still to be told of whom are bits: whoever clears one tells it, in the process itself.
  * So nothing is told twice, no end comes before the begin, and no begin behind the end.
  */
-#include <linux/task_work.h>
-#include <linux/static_call.h>
 #include <asm/syscall.h>
 #include "../hit.h"
 #include "../compat/linux/tracepoint.h"
-#include "../compat/linux/task_work.h"
 #include "../transport/control.h"
+#include "../user/errands.h"
 #include "../user/files.h"
 #include "../user/targets.h"
 
 #define FORKS 1024			/* children on their way to their begin probes at a time */
-#define LAST_MOMENT (HZ / 10)		/* what is being run when a session ends is waited for so long */
 #define ALL_PROCESSES (BITS_TO_LONGS(PID_MAX_LIMIT) * sizeof(long))
-
-/* A task that is asked to run its begin probes. */
-struct errand {
-	struct callback_head work;
-	struct task_struct *task;
-	atomic_t taken;
-};
 
 static struct stapy_process_row *all_rows;
 static unsigned int nr_rows;
 static u32 watched[STAPY_PROCESS_EVENTS];	/* scopes that rows of an event have */
 
-static struct errand *fork_errands;	/* FORKS places, taken by one child after the other */
-static struct errand *first_errands;	/* one for each that was there before, taken once */
-static unsigned int nr_first_errands;
-static atomic_t fork_turn = ATOMIC_INIT(0);
-static atomic_t outstanding = ATOMIC_INIT(0);	/* errands that are taken, and one for the session */
 static atomic_long_t errands_missed;
-static bool errands_ran;
 
 /* By number of the thread group, or of the thread; NULL where no row asks. */
 static unsigned long *untold;		/* groups whose begin is to be told */
@@ -178,107 +162,17 @@ static void STAPY_CALLBACK on_return(void *unused, struct pt_regs *regs, long re
 
 /* --- errands --- */
 
-static bool take_place(struct errand *errand)
+/* Who was killed before has told its end, and has no memory any more. */
+static void run_errand(void)
 {
-	if (atomic_read(&errand->taken) || atomic_cmpxchg(&errand->taken, 0, 1))
-		return false;
-	atomic_inc(&outstanding);
-	return true;
+	if (current->flags & PF_EXITING)
+		return;
+	rcu_read_lock();
+	tell_begins();
+	rcu_read_unlock();
 }
 
-static struct errand *take_fork_errand(void)
-{
-	unsigned int turn = atomic_inc_return(&fork_turn), i;
-
-	for (i = 0; i < FORKS; i++) {
-		struct errand *errand = &fork_errands[(turn + i) % FORKS];
-
-		if (take_place(errand))
-			return errand;
-	}
-	return NULL;
-}
-
-/* When the session is over already, the last one lets the module go. */
-static void give_back(struct errand *errand)
-{
-	put_task_struct(errand->task);
-	atomic_set_release(&errand->taken, 0);
-	if (atomic_dec_and_test(&outstanding))
-		module_put(THIS_MODULE);
-}
-
-/* In the task itself, on its way to user mode, or to its end. */
-static void run_errand(struct callback_head *work)
-{
-	struct errand *errand = container_of(work, struct errand, work);
-
-	WRITE_ONCE(errands_ran, true);
-	/* Who was killed before has told its end, and has no memory any more. */
-	if (!(current->flags & PF_EXITING)) {
-		rcu_read_lock();
-		tell_begins();
-		rcu_read_unlock();
-	}
-	give_back(errand);
-}
-
-/* One that ends has nothing to begin: then false, and the place is free again. */
-static bool send(struct errand *errand, struct task_struct *task, enum task_work_notify_mode notify)
-{
-	errand->task = get_task_struct(task);
-	init_task_work(&errand->work, run_errand);
-	if (!task_work_add(task, &errand->work, notify))
-		return true;
-	give_back(errand);
-	return false;
-}
-
-static bool is_errand(struct callback_head *work, void *wanted)
-{
-	return work == wanted;
-}
-
-static void call_back_from(struct errand *errands, unsigned int count)
-{
-	unsigned int i;
-
-	for (i = 0; i < count; i++) {
-		struct errand *errand = &errands[i];
-		bool cancelled;
-
-		/*
-		 * A task that gives its errand back meanwhile is not freed before we leave here:
-		 * while it ran it was not reaped yet, and then it is freed a grace period later.
-		 */
-		rcu_read_lock();
-		cancelled = atomic_read_acquire(&errand->taken) &&
-			    stapy_task_work_cancel(errand->task, is_errand, &errand->work);
-		rcu_read_unlock();
-		if (cancelled)
-			give_back(errand);
-	}
-}
-
-/*
- * A stopped process would not run its errand before it goes on: it is taken away from it. What
- * is left is being run, or waits in a task behind other work, which may be the closing of
- * control that has brought us here: that cannot be waited for, so the module is held until the
- * last errand is back. Without a hold we are in rmmod, behind which no errand waits.
- */
-static void call_back(void)
-{
-	bool held = try_module_get(THIS_MODULE);
-	unsigned int tries;
-
-	if (fork_errands)
-		call_back_from(fork_errands, FORKS);
-	call_back_from(first_errands, nr_first_errands);
-	for (tries = 0; atomic_read(&outstanding) > 1 && (!held || tries < LAST_MOMENT); tries++)
-		schedule_timeout_uninterruptible(1);
-	if (atomic_dec_and_test(&outstanding) && held)
-		module_put(THIS_MODULE);
-}
+static struct stapy_errands errands = { .run = run_errand };
 
 /* --- lives --- */
 
@@ -305,7 +199,7 @@ static void task_began(struct task_struct *child, u32 scopes)
 	unsigned long *bits = leader ? untold : untold_threads;
 	/* A user mode helper is no process of anybody's before its exec: it has no code to go to. */
 	bool lives = !is_worker(child) && instruction_pointer(task_pt_regs(child));
-	struct errand *errand;
+	struct stapy_errand *errand;
 
 	put(bits, child->pid, lives);
 	if (leader) {
@@ -318,9 +212,9 @@ static void task_began(struct task_struct *child, u32 scopes)
 		return;
 	if (unlikely(stapy_session.limits.unprivileged) && !stapy_is_myproc())
 		return;
-	errand = take_fork_errand();
+	errand = stapy_errand_any(&errands);
 	if (errand)
-		send(errand, child, TWA_RESUME);
+		stapy_errand_send(errand, child, TWA_RESUME);
 	else if (take(bits, child->pid))
 		atomic_long_inc(&errands_missed);
 }
@@ -354,19 +248,20 @@ static const struct stapy_target_events events = {
 };
 
 /* Any thread runs the errand of a process whose leader has left. */
-static void ask_group(struct task_struct *leader, struct errand *errand)
+static void ask_group(struct task_struct *leader, struct stapy_errand *errand)
 {
 	struct task_struct *thread;
 
 	rcu_read_lock();
 	for_each_thread(leader, thread)
-		if (!(thread->flags & PF_EXITING) && !is_worker(thread) && take_place(errand) &&
-		    send(errand, thread, TWA_SIGNAL))
+		if (!(thread->flags & PF_EXITING) && !is_worker(thread) &&
+		    stapy_errand_take(&errands, errand) &&
+		    stapy_errand_send(errand, thread, TWA_SIGNAL))
 			break;
 	rcu_read_unlock();
 }
 
-static void ask(struct task_struct *task, struct errand *errand)
+static void ask(struct task_struct *task, struct stapy_errand *errand)
 {
 	bool leader = thread_group_leader(task);
 	enum stapy_process_event event = leader ? STAPY_PROCESS_BEGIN : STAPY_THREAD_BEGIN;
@@ -379,8 +274,9 @@ static void ask(struct task_struct *task, struct errand *errand)
 	if (leader) {
 		if (test_bit(task->pid, untold))
 			ask_group(task, errand);
-	} else if (!is_worker(task) && test_bit(task->pid, untold_threads) && take_place(errand)) {
-		send(errand, task, TWA_SIGNAL);
+	} else if (!is_worker(task) && test_bit(task->pid, untold_threads) &&
+		   stapy_errand_take(&errands, errand)) {
+		stapy_errand_send(errand, task, TWA_SIGNAL);
 	}
 }
 
@@ -393,15 +289,12 @@ static void run(void *rows, unsigned int count)
 	if (!untold && !untold_threads)
 		return;
 	tasks = stapy_tasks_take(untold_threads, &n);
-	first_errands = tasks ? stapy_alloc(n, sizeof(*first_errands)) : NULL;
-	if (!first_errands)
+	if (!tasks || stapy_errands_pool(&errands, STAPY_ERRANDS_ONCE, n))
 		stapy_warn("no memory for the begin probes of processes that are there already");
-	else
-		nr_first_errands = n;
-	for (i = 0; i < nr_first_errands; i++) {
+	for (i = 0; i < errands.pools[STAPY_ERRANDS_ONCE].count; i++) {
 		if (stapy_state() != STAPY_RUNNING || fatal_signal_pending(current))
 			break;
-		ask(tasks[i], &first_errands[i]);
+		ask(tasks[i], &errands.pools[STAPY_ERRANDS_ONCE].places[i]);
 		cond_resched();
 	}
 	if (tasks)
@@ -489,8 +382,7 @@ static void stop(void *rows, unsigned int count)
 		calls[i].armed = false;
 	}
 	stapy_targets_stop(&events);
-	if (atomic_read(&outstanding))
-		call_back();
+	stapy_errands_close(&errands);
 	/* An errand that is run now sees the state, one that has looked at it is waited for. */
 	synchronize_rcu();
 	free_bits();
@@ -534,16 +426,8 @@ static int start(void *rows, unsigned int count)
 	calls[1].callback = on_return;
 	r = find_scopes();
 	if (!r && (watched[STAPY_PROCESS_BEGIN] | watched[STAPY_THREAD_BEGIN])) {
-		const char *missing = stapy_task_work_prepare();
-
-		if (missing) {
-			stapy_control("error", "begin probes of processes need %s, which this kernel does not have", missing);
-			r = -EOPNOTSUPP;
-		}
-		fork_errands = stapy_alloc(FORKS, sizeof(*fork_errands));
-		if (!fork_errands)
-			r = r ?: -ENOMEM;
-		atomic_set(&outstanding, 1);
+		r = stapy_errands_open(&errands);
+		r = r ?: stapy_errands_pool(&errands, STAPY_ERRANDS_AGAIN, FORKS);
 	}
 	r = r ?: make_all_bits();
 	r = r ?: stapy_targets_start(&events);
@@ -569,20 +453,10 @@ static int open_file(void *rows, unsigned int count, int fd, const char *name)
 	return stapy_user_file_add(fd, name, false);
 }
 
-/* The module cannot go while an errand is out: then this is not the last time that we are called. */
 static void release(void *rows, unsigned int count)
 {
 	stapy_user_files_release();
-	if (atomic_read(&outstanding))
-		return;
-	/* Nobody is between the end of an errand and the end of our code. */
-	if (errands_ran)
-		stapy_synchronize_tasks();
-	kvfree(fork_errands);
-	fork_errands = NULL;
-	kvfree(first_errands);
-	first_errands = NULL;
-	nr_first_errands = 0;
+	stapy_errands_free(&errands);
 }
 
 const struct stapy_family stapy_process = {

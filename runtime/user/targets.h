@@ -13,7 +13,7 @@ enum stapy_scope_kind {
 };
 
 #define STAPY_SCOPES 32
-#define STAPY_TARGET_USERS 2		/* families that follow processes */
+#define STAPY_TARGET_USERS 3		/* families that follow processes */
 
 /* What happens to a process or a thread; in the thread itself, but for those asked for. Each may be NULL. */
 struct stapy_target_events {

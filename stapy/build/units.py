@@ -51,7 +51,7 @@ _TOGETHER = {
         "user/missing.c",
         "user/vectors.c",
     ),
-    "users": ("user/targets.c", "user/files.c", "user/image.c"),
+    "users": ("user/targets.c", "user/files.c", "user/image.c", "user/errands.c"),
     "user_stacks": (
         *("user/look.c", "user/unwind.c", "user/names.c"),
         *("user/objects.c", "user/asking.c"),

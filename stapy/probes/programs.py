@@ -192,7 +192,7 @@ def opened(path: str, component: PointComponent, services: Services) -> UserFile
 def _files(component: PointComponent, services: Services) -> list[UserFile]:
     """The programs of ``process("NAME")`` and of ``process`` alone."""
     if component.arg is None:
-        return [opened(_of_target(component, services), component, services)]
+        return [opened(of_target(component, services), component, services)]
     name = text_of(component)
     if search.is_pattern(name) and not exists(name):
         found = []
@@ -212,8 +212,8 @@ def _files(component: PointComponent, services: Services) -> list[UserFile]:
     return [opened(path, component, services)]
 
 
-def _of_target(component: PointComponent, services: Services) -> str:
-    """The program that ``-c`` starts or that runs in ``-x``."""
+def of_target(component: PointComponent, services: Services) -> str:
+    """The path of the program that ``-c`` starts or that runs in ``-x``."""
     options = services.options
     if options.command is not None:
         path = search.of_command(options.command)

@@ -20,6 +20,7 @@ from stapy.translate.module import make_source
 from tests.debuginfo.user.sources import built, compiled
 from tests.debuginfo.user.sources import run as command
 from tests.elaborate.support import FakeDebuginfo, Result, run
+from tests.probes.test_begin_end import rows
 from tests.vm.test_user_variables import PROGRAM
 
 pytestmark = pytest.mark.slow
@@ -237,3 +238,18 @@ def test_what_is_read_at_the_entry_is_called_what_it_is(
     result = probe(found, 'function("add").return', f"println(${name})")
     assert result.codes == ["W0641"]
     assert f"the value that the {kind} had" in result.diagnostics.items[0].where
+
+
+def test_prologue_search(tmp_path: Path) -> None:
+    """With -P functions are probed where their frames are: the variables are in memory there."""
+    found = compiled(tmp_path, LOCAL, "-g", "-O0")
+    point = f'probe process("{found}").function("add")'
+    (entry,) = rows(f"{point} {{ println($n) }}", "uprobe")
+    result = run(f"{point} {{ println($n) }} {point}.return {{ println(1) }}", prologue_search=True)
+    assert result.program is not None
+    behind, left = [site for one in result.program.probes for site in one.sites]
+    assert entry["offset"] < behind.offset <= entry["offset"] + 16
+    assert left.offset == entry["offset"]
+    scope = by_name("uprobe").scope(behind, result.services)
+    assert scope is not None
+    assert text(scope.variables["$n"].value or scope.variables["$n"].address).find("(6)") >= 0

@@ -19,4 +19,32 @@ static inline bool stapy_perf_regs_whole(const struct pt_regs *regs)
 #endif
 }
 
+static inline struct perf_event *stapy_event_in(struct perf_event_context *events,
+						const void *handled_with)
+{
+	struct perf_event *event;
+
+	if (events)
+		list_for_each_entry_rcu(event, &events->event_list, event_entry)
+			if (event->overflow_handler_context == handled_with)
+				return event;
+	return NULL;
+}
+
+/* The event of a task, or what it has of its parent's, whose handler gets this; NULL. Under RCU. */
+static inline struct perf_event *stapy_event_of(const struct task_struct *task,
+						const void *handled_with)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+	return stapy_event_in(rcu_dereference(task->perf_event_ctxp), handled_with);
+#else
+	struct perf_event *found = NULL;
+	unsigned int i;
+
+	for (i = 0; i < perf_nr_task_contexts && !found; i++)
+		found = stapy_event_in(rcu_dereference(task->perf_event_ctxp[i]), handled_with);
+	return found;
+#endif
+}
+
 #endif

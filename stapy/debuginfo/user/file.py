@@ -120,6 +120,12 @@ class UserFile:
         return int(address)
 
     @cached_property
+    def code_start(self) -> int:
+        """Where the code begins; 0 for a program that is not moved (ET_EXEC)."""
+        code = [row.address for row in self._loads if row.flags & PF_X]
+        return 0 if self.is_fixed else min(code, default=0)
+
+    @cached_property
     def is_library(self) -> bool:
         """True for what processes map besides their program: what has a name for that.
 

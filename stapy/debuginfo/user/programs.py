@@ -222,6 +222,16 @@ class Programs:
             self.warn(str(error))
             return {}
 
+    def variables(self, file: UserFile) -> dict[str, tuple[int, int]]:
+        """List variables of a file by its tables of symbols: address and size by name."""
+        from stapy.debuginfo.user.symbols import variables
+
+        try:
+            return variables(file, self.debug_file(file))
+        except DebuginfoError as error:
+            self.warn(str(error))
+            return {}
+
     def missing_hint(self, file: UserFile) -> str:
         """Say what to install for the debug information of a file; "" when nothing is known."""
         from stapy.debuginfo.user.packages import debug_command

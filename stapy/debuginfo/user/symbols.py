@@ -32,7 +32,7 @@ from stapy.diagnostics.suggest import nearest
 from stapy.terminal import progress
 
 _VERSION = 3
-_STT_FUNC, _STT_GNU_IFUNC = 2, 10
+_STT_OBJECT, _STT_FUNC, _STT_GNU_IFUNC = 1, 2, 10
 _STB_LOCAL, _STB_WEAK = 0, 2
 _DEFAULT, _PROTECTED = 0, 3
 _ROW = struct.Struct("<IBBHQQ")
@@ -331,6 +331,22 @@ def _moved(file: UserFile, elf: ElfFile) -> int:
     mine = [row.address for row in file.segments if row.type == PT_LOAD]
     other = [row.address for row in theirs if row.type == PT_LOAD]
     return mine[0] - other[0] if mine and len(mine) == len(other) else 0
+
+
+def variables(file: UserFile, debug: Path | None) -> dict[str, tuple[int, int]]:
+    """Variables by name: link-time address and size; without names that several of them have."""
+    files = [(file.elf, 0)]
+    if debug is not None:
+        elf = ElfFile.open(debug)
+        files.append((elf, _moved(file, elf)))
+    found: dict[str, set[tuple[int, int]]] = {}
+    for elf, moved in files:
+        for table in (".dynsym", ".symtab"):
+            for row in elf.symbols(table):
+                if row.section and row.kind == _STT_OBJECT:
+                    name = row.name.partition("@")[0]
+                    found.setdefault(name, set()).add((row.value + moved, row.size))
+    return {name: min(places) for name, places in found.items() if len(places) == 1}
 
 
 def addresses(file: UserFile, debug: Path | None, names: set[str]) -> dict[str, int]:

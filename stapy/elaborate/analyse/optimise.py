@@ -143,7 +143,9 @@ class Optimiser:
         kept = []
         busy = {id(raw.derived) for raw in self.probes if not _is_empty(raw.body)}
         for raw in self.probes:
-            if _is_empty(raw.body):
+            if any(getattr(match.site, "counter", "") for match in raw.matches):
+                kept.append(raw)  # @perf reads what it counts
+            elif _is_empty(raw.body):
                 # Of several places with variables of their own, some may have nothing to do.
                 if id(raw.derived) in busy:
                     continue

@@ -18,6 +18,7 @@ from stapy.elaborate.lower.pending import Pending
 from stapy.elaborate.lower.values import finish
 from stapy.elaborate.names import syntax
 from stapy.ir import program as p
+from stapy.ir.literals import of_files
 from stapy.ir.scope import TargetScope, TargetVariable
 from stapy.ir.walk import walk
 from stapy.parse import nodes as n
@@ -168,13 +169,32 @@ def probe_write(low: Context, node: n.ProbeWrite) -> p.Expr:
 
 
 def perf(low: Context, node: n.Perf) -> p.Expr:
-    """``@perf("name")``."""
-    return low.pending(
-        "E0249",
-        f"perf counter '{node.name}' not defined in the script",
-        node.span,
-        hint=f'add a probe perf.type(0).config(0).counter("{node.name}")',
-    )
+    """``@perf("name")``: of this thread when the counter is one of processes, else of this CPU."""
+    from stapy.diagnostics.suggest import listed, nearest
+    from stapy.probes.families.perf import counter_number
+    from stapy.probes.family import text_of
+
+    script = low.body.file.script
+    points = [pt for decl in script.decls if isinstance(decl, n.ProbeDecl) for pt in decl.points]
+    named = {
+        text_of(component): point
+        for point in points
+        for component in point.components
+        if component.name == "counter"
+    }
+    point = named.get(of_files(node.name))
+    if point is None:
+        near = nearest(node.name, list(named), 2)
+        hint = f'add a probe perf.type(0).config(0).counter("{node.name}")'
+        return low.pending(
+            "E0249",
+            f"perf counter '{node.name}' not defined in the script",
+            node.span,
+            hint=f"did you mean {listed(near)}?" if near else hint,
+        )
+    of_thread = any(component.name == "process" for component in point.components)
+    name = "task_counter" if of_thread else "cpu_counter"
+    return p.ContextValue(node.span, p.LONG, name, counter_number(of_files(node.name)), 8, True)
 
 
 # --- writing -------------------------------------------------------------------

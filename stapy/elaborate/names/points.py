@@ -301,7 +301,7 @@ class Points:
 
 # What SystemTap's users may write, and must not take for their own mistake.
 NOT_YET = {"procfs", "input", "nfs", "nfsd"}
-NOT_YET_OF_PROCESSES = {"data", "insn"}
+NOT_YET_OF_PROCESSES = {"insn"}
 
 
 def _explain(error: PointError, mismatch: Mismatch, above: str) -> None:

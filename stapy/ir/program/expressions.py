@@ -212,6 +212,8 @@ class ContextValue(Expr):
     ``program_register`` the same in a probe of a program's place, which surely has one
     ``vector``           the lowest 8 bytes of vector register ``index``, there as well
     ``image``            where the code of the process's program begins, 0 where it has none
+    ``cpu_counter``      what this CPU has counted for the counter ``index``
+    ``task_counter``     what this thread has
     ``thread_base``      where the program's thread has what is its own, there as well
     ``return``           the return value register
     ``trace_arg``        argument ``index`` of a tracepoint

@@ -71,12 +71,12 @@ def matches(text: str, answer: Places, ground: Ground) -> list[Match]:
     for site in answer.sites:
         if not _wanted(site, ground):
             continue
+        if moved and "return" not in found:
+            site = _behind_prologue(site, ground)
         why = ground.refusal(site)
         if why:
             refused.append(f"'{site.name}' must not be probed: {why}")
             continue
-        if moved and "return" not in found:
-            site = _behind_prologue(site, ground)
         assert site.place is not None
         shown = quote_name(ground.written(site.place))
         texts = {name: f"{name}({shown})" for name in ("function", "statement")}

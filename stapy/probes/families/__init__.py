@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 _NAMES = (
     *("begin_end", "timer", "kprobe", "tracepoint", "watchpoint", "perf"),
-    *("netfilter", "bpf", "process", "uprobe", "usdt"),
+    *("netfilter", "bpf", "taskevent", "process", "uprobe", "usdt"),
 )
 _CACHE: list[Family] = []
 

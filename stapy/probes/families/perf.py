@@ -1,10 +1,15 @@
-"""``perf.type(T).config(C)`` with ``.sample(N)`` or ``.hz(N)``, and ``timer.profile``."""
+"""``perf.type(T).config(C)``, also with ``.sample(N)``, ``.hz(N)``, ``.counter("NAME")``.
+
+``timer.profile`` is one of these.
+
+Events of processes are in ``taskevent.py``.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stapy.probes.family import Form, Match, PointError, Row, forms, number_of, print_point
+from stapy.probes.family import Form, Match, PointError, Row, forms, number_of, print_point, text_of
 from stapy.record import Record
 
 if TYPE_CHECKING:
@@ -20,12 +25,16 @@ _SOFTWARE, _CPU_CLOCK = 1, 0  # enum perf_type_id, enum perf_sw_ids of linux/per
 
 
 class PerfSite(Record):
-    """One kind of event; a ``period`` of 0 means ``hz``, and 0 of that the kernel's tick."""
+    """One kind of event; a ``period`` of 0 means ``hz``, and 0 of that the kernel's tick.
+
+    With a ``counter`` there are no hits: ``@perf`` with this name tells how many there were.
+    """
 
     type: int
     config: int
     period: int
     hz: int
+    counter: str = ""
 
 
 class Perf:
@@ -36,6 +45,7 @@ class Perf:
         "perf.type(number).config(number)",
         "perf.type(number).config(number).sample(number)",
         "perf.type(number).config(number).hz(number)",
+        "perf.type(number).config(number).counter(string)",
         "timer.profile",
         "timer.profile.tick",
         "timer.profile.freq.hz(number)",
@@ -44,30 +54,7 @@ class Perf:
     def resolve(self, point: ProbePoint, services: Services) -> list[Match]:
         """One site; which events a machine counts is known when the session starts."""
         found = {c.name: c for c in point.components}
-        hz = self._number(found["hz"], "frequency", 1, MAX_HZ) if "hz" in found else 0
-        if "profile" in found:
-            site = PerfSite(_SOFTWARE, _CPU_CLOCK, 0, hz)
-        else:
-            type = self._number(found["type"], "type", 0, 2**32 - 1)
-            config = (number_of(found["config"]) or 0) & (2**64 - 1)
-            period = 0 if hz else PERIOD
-            if "sample" in found:
-                period = self._number(found["sample"], "sample", 1, _MAX)
-            site = PerfSite(type, config, period, hz)
-        return [Match(print_point(point), site)]
-
-    @staticmethod
-    def _number(component: PointComponent, what: str, low: int, high: int) -> int:
-        value = number_of(component) or 0
-        if not low <= value <= high:
-            raise PointError(
-                "E0212",
-                f"{what} value out of range ({low}, {high})",
-                component.span,
-                notes=[f"{value} was written"],
-                hint=f"use a number from {low} to {high}",
-            )
-        return value
+        return [Match(print_point(point), site_of(found))]
 
     def scope(self, site: PerfSite, services: Services) -> TargetScope | None:
         """No context variables."""
@@ -76,15 +63,53 @@ class Perf:
     def rows(self, probe: DerivedProbe, first_site: int) -> list[Row]:
         """Rows of ``struct stapy_perf_row``."""
         return [
-            {
-                "point": point,
-                "type": site.type,
-                "config": site.config,
-                "period": site.period,
-                "hz": site.hz,
-            }
+            {"point": point, **fields(site)}
             for site, point in zip(probe.sites, probe.points, strict=True)
         ]
+
+
+def site_of(found: dict[str, PointComponent]) -> PerfSite:
+    """What is counted, by the components of a point."""
+    hz = _number(found["hz"], "frequency", 1, MAX_HZ) if "hz" in found else 0
+    if "profile" in found:
+        return PerfSite(_SOFTWARE, _CPU_CLOCK, 0, hz)
+    type = _number(found["type"], "type", 0, 2**32 - 1)
+    config = (number_of(found["config"]) or 0) & (2**64 - 1)
+    if "counter" in found:
+        name = text_of(found["counter"])
+        if not name:
+            raise PointError("E0212", "a counter needs a name", found["counter"].span)
+        return PerfSite(type, config, 0, 0, name)
+    period = 0 if hz else PERIOD
+    if "sample" in found:
+        period = _number(found["sample"], "sample", 1, _MAX)
+    return PerfSite(type, config, period, hz)
+
+
+def fields(site: PerfSite) -> Row:
+    """Members of a row that say what is counted."""
+    row: Row = {"type": site.type, "config": site.config, "period": site.period, "hz": site.hz}
+    return row | ({"counter": counter_number(site.counter)} if site.counter else {})
+
+
+def counter_number(name: str) -> int:
+    """The number by which the runtime knows a counter; never 0."""
+    from zlib import crc32
+
+    return crc32(name.encode("utf-8", "surrogateescape")) or 1
+
+
+def _number(component: PointComponent, what: str, low: int, high: int) -> int:
+    value = number_of(component) or 0
+    if not low <= value <= high:
+        raise PointError(
+            "E0212",
+            f"{what} value out of range ({low}, {high})",
+            component.span,
+            notes=[f"{value} was written"],
+            hint=f"use a number from {low} to {high}",
+        )
+    return value
 
 
 FAMILY = Perf()

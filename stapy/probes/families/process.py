@@ -85,7 +85,7 @@ class Process:
         if site.pid and not services.options.vm:
             path = search.of_process(site.pid)
         if not site.event.startswith("syscall"):
-            return _of_program(path, site, services) if path else None
+            return of_program(path, services) if path else None
         from stapy.debuginfo import ctypes
         from stapy.diagnostics import NOWHERE
         from stapy.ir.program import LONG, ContextValue
@@ -132,13 +132,13 @@ class Process:
         ]
 
 
-def _of_program(path: str, site: ProcessSite, services: Services) -> TargetScope:
+def of_program(path: str, services: Services) -> TargetScope:
+    """What there is in a process where nothing is known but the program that it runs."""
     from stapy.ir.scope import TargetScope
 
     return TargetScope(
         path,
-        missing=f"at a process's {site.event} there are only variables of the whole program, by "
-        "@var",
+        missing="there are only variables of the whole program here, by @var",
         key=path,
         everywhere=_statics(path, services),
     )
@@ -146,20 +146,17 @@ def _of_program(path: str, site: ProcessSite, services: Services) -> TargetScope
 
 def _statics(path: str, services: Services) -> Callable[[str], tuple[CType, Expr] | None]:
     """Variables of the program that a process runs, by where its code begins."""
-    from stapy.debuginfo.user.file import PF_X, PT_LOAD
     from stapy.diagnostics import NOWHERE
     from stapy.ir.program import LONG, ContextValue
     from stapy.probes.values import programs as variables
     from stapy.probes.values.numbers import add, const
 
     def where(address: int) -> Expr:
-        file = services.debuginfo.programs.open(path)
-        if file.is_fixed:
+        start = services.debuginfo.programs.open(path).code_start
+        if not start:
             return const(address)
-        code = [row for row in file.segments if row.type == PT_LOAD and row.flags & PF_X]
-        first = min((row.address for row in code), default=0)
         here = ContextValue(NOWHERE, LONG, "image", 0, 8, False)
-        return add(here, address - first)
+        return add(here, address - start)
 
     return variables.statics(path, where, services)
 

@@ -75,7 +75,7 @@ class Watchpoint:
         """One site; without a length it is one byte, as in SystemTap."""
         found = {c.name: c for c in point.components}
         data = found["data"]
-        length = self._length(found.get("length"))
+        length = length_of(found.get("length"))
         address = number_of(data)
         if "execute" in found:
             site = WatchSite(None, (address or 0) & _MASK, 1, False, True)
@@ -88,32 +88,10 @@ class Watchpoint:
         if address is None:
             symbol = text_of(data)
             self._check_symbol(symbol, data, services)
-        elif address & _MASK & (length - 1):
-            raise PointError(
-                "E0234",
-                f"{length} bytes at 0x{address & _MASK:x} cannot be watched",
-                data.span,
-                notes=[f"the hardware watches {length} bytes at a multiple of {length} only"],
-                hint="watch fewer bytes, or parts of them with a probe each",
-            )
+        else:
+            check_alignment(address & _MASK, length, data)
         site = WatchSite(symbol, (address or 0) & _MASK, length, "rw" in found)
         return [Match(print_point(point), site)]
-
-    @staticmethod
-    def _length(component: PointComponent | None) -> int:
-        """The number of bytes, rounded up to what the hardware can do."""
-        if component is None:
-            return 1
-        wanted = number_of(component) or 0
-        if not 1 <= wanted <= LENGTHS[-1]:
-            raise PointError(
-                "E0212",
-                f"length value out of range (1, {LENGTHS[-1]})",
-                component.span,
-                notes=[f"{wanted} was written; a debug register watches {LENGTHS[-1]} bytes"],
-                hint="watch larger data in parts, with a probe each",
-            )
-        return next(length for length in LENGTHS if length >= wanted)
 
     @staticmethod
     def _check_symbol(symbol: str, component: PointComponent, services: Services) -> None:
@@ -201,6 +179,34 @@ class Watchpoint:
             }
             for site, point in zip(probe.sites, probe.points, strict=True)
         ]
+
+
+def length_of(component: PointComponent | None) -> int:
+    """The number of bytes, rounded up to what the hardware can do."""
+    if component is None:
+        return 1
+    wanted = number_of(component) or 0
+    if not 1 <= wanted <= LENGTHS[-1]:
+        raise PointError(
+            "E0212",
+            f"length value out of range (1, {LENGTHS[-1]})",
+            component.span,
+            notes=[f"{wanted} was written; a debug register watches {LENGTHS[-1]} bytes"],
+            hint="watch larger data in parts, with a probe each",
+        )
+    return next(length for length in LENGTHS if length >= wanted)
+
+
+def check_alignment(address: int, length: int, component: PointComponent) -> None:
+    """Refuse what no debug register can watch."""
+    if address & (length - 1):
+        raise PointError(
+            "E0234",
+            f"{length} bytes at {address:#x} cannot be watched",
+            component.span,
+            notes=[f"the hardware watches {length} bytes at a multiple of {length} only"],
+            hint="watch fewer bytes, or parts of them with a probe each",
+        )
 
 
 def _no_match(

@@ -96,6 +96,8 @@ CONTEXT: dict[str, ContextRow] = {
     "user_register": ContextRow("stapy_user_register", DWARF_REGISTERS, is_function=True),
     "program_register": ContextRow("c->user_regs->{register}", DWARF_REGISTERS),
     "thread_base": ContextRow("stapy_user_thread_base()"),
+    "cpu_counter": ContextRow("stapy_cpu_counter({index})"),
+    "task_counter": ContextRow("stapy_task_counter({index})"),
     "image": ContextRow("stapy_user_image()"),
     "vector": ContextRow("stapy_user_vector({index})"),
     "return": ContextRow("c->regs->ax"),

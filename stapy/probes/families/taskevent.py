@@ -1,0 +1,250 @@
+"""Debug registers and counters that follow the threads of processes.
+
+``process….data(ADDRESS or "SYMBOL").write``, ``.rw``: memory of a program that is watched;
+``perf.type(T).config(C).process("PATH")``: events of processes, also as counters for ``@perf``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stapy.diagnostics import Label
+from stapy.ir.literals import quote_name
+from stapy.probes import programs
+from stapy.probes.families import perf
+from stapy.probes.families.watchpoint import LENGTHS, REGISTERS, check_alignment, length_of
+from stapy.probes.family import (
+    Form,
+    Match,
+    PointError,
+    Reviewed,
+    Row,
+    forms,
+    number_of,
+    print_component,
+    text_of,
+)
+from stapy.record import Record, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from stapy.debuginfo.user.file import UserFile
+    from stapy.ir.program import DerivedProbe
+    from stapy.ir.scope import TargetScope
+    from stapy.parse.nodes import PointComponent, ProbePoint
+    from stapy.services import Services
+
+_END = 1 << 47  # of the addresses that programs have
+_SCOPES = ("process", "process(string)", "process(number)")
+_DATA = tuple(
+    f"data({kind}){length}.{access}"
+    for kind in ("number", "string")
+    for length in ("", ".length(number)")
+    for access in ("write", "rw")
+)
+_EVENT = "perf.type(number).config(number)"
+
+
+class TaskEventSite(Record):
+    """Whose threads (see `ProcessSite`), and what is watched, or counted (``event``).
+
+    ``file`` is the program's, where ``address`` is one that it was linked with.
+    """
+
+    user_file: str | None
+    pid: int
+    optional: bool
+    file: UserFile | None = None
+    address: int = 0
+    length: int = 0
+    reads: bool = False
+    event: perf.PerfSite | None = None
+
+    @property
+    def user_files(self) -> dict[str, str]:
+        """The file that the consumer must open: this build of it, if it has the address."""
+        if self.file is not None:
+            return {str(self.file.path): programs.identity(self.file)}
+        return {self.user_file: ""} if self.user_file else {}
+
+    @property
+    def counter(self) -> str:
+        """What ``@perf`` asks for; "" for what is hit."""
+        return self.event.counter if self.event is not None else ""
+
+
+class TaskEvent:
+    """The family of events of threads."""
+
+    name = "taskevent"
+    forms: list[Form] = forms(
+        *(f"{scope}.{data}" for scope in _SCOPES for data in _DATA),
+        *(f"{_EVENT}.{scope}" for scope in _SCOPES[:2]),
+        *(f"{_EVENT}.{scope}.counter(string)" for scope in _SCOPES[:2]),
+    )
+
+    def resolve(self, point: ProbePoint, services: Services) -> list[Match]:
+        """One site; what a symbol means is known when a process runs the program."""
+        found = {component.name: component for component in point.components}
+        optional = point.optional or point.sufficient
+        if "config" in found:
+            return [self._event(point, found, optional, services)]
+        first, data = found["process"], found["data"]
+        length = length_of(found.get("length"))
+        number = number_of(data)
+        below = [print_component(component) for component in point.components[1:]]
+        site = TaskEventSite(None, 0, optional, length=length, reads="rw" in found)
+        if number is None:
+            return [
+                Match(".".join([head.shown, *below]), place)
+                for head, place in self._variables(site, data, point, found, services)
+            ]
+        if not 0 < number < _END:
+            raise PointError(
+                "E0234",
+                f"{number & (2**64 - 1):#x} is no address of a program",
+                data.span,
+                hint="kernel.data(ADDRESS) watches memory of the kernel",
+            )
+        check_alignment(number, length, data)
+        site.address = number
+        return [Match(".".join([self._whose(site, first, services), *below]), site)]
+
+    @staticmethod
+    def _whose(site: TaskEventSite, first: PointComponent, services: Services) -> str:
+        """Whose threads are watched, by a process component; it is printed like this."""
+        pid = number_of(first)
+        if pid is not None:
+            site.pid = programs.living(pid, first, services)
+            return f"process({pid})"
+        if first.arg is not None:
+            site.user_file = programs.run_by(first, services, optional=site.optional)
+            return f"process({quote_name(site.user_file)})"
+        options = services.options
+        if options.command is None and not options.target:
+            raise PointError(
+                "E0231",
+                "process needs a program here",
+                first.span,
+                notes=["neither -c nor -x says whose memory is meant"],
+                hint='name it: process("PATH")',
+            )
+        return "process"
+
+    @staticmethod
+    def _variables(
+        site: TaskEventSite,
+        data: PointComponent,
+        point: ProbePoint,
+        found: dict[str, PointComponent],
+        services: Services,
+    ) -> list[tuple[programs.Head, TaskEventSite]]:
+        """Variables of programs; without a length each is watched as a whole, if it can be."""
+        name = text_of(data)
+        places = []
+        heads = programs.heads(point, services)
+        for head in heads:
+            place = services.debuginfo.programs.variables(head.file).get(name)
+            if place is None:
+                continue
+            address, size = place
+            length = site.length
+            if "length" not in found:
+                length = [n for n in LENGTHS if n <= max(size, 1) and address % n == 0][-1]
+            check_alignment(address, length, data)
+            path = str(head.file.path)
+            one = replace(
+                site,
+                address=address,
+                length=length,
+                file=head.file,
+                user_file=path,
+                pid=head.pid,
+            )
+            places.append((head, one))
+        if not places:
+            known = services.debuginfo.programs.variables(heads[0].file)
+            raise _no_match(name, list(known), heads[0].file, data)
+        return places
+
+    def _event(
+        self,
+        point: ProbePoint,
+        found: dict[str, PointComponent],
+        optional: bool,
+        services: Services,
+    ) -> Match:
+        site = TaskEventSite(None, 0, optional, event=perf.site_of(found))
+        first = found["process"]
+        if first.arg is None:
+            site.user_file = programs.of_target(first, services)
+            shown = f"process({quote_name(site.user_file)})"
+        else:
+            shown = self._whose(site, first, services)
+        words = [
+            shown if component is first else print_component(component)
+            for component in point.components
+        ]
+        return Match(".".join(words), site)
+
+    @staticmethod
+    def review(probes: Sequence[Reviewed], services: Services) -> None:
+        """Warn of more places in one program than there are registers."""
+        numbers: dict[tuple[str | None, int], int] = {}
+        for probe in probes:
+            for site in probe.sites:
+                whose = (site.user_file, site.pid)
+                numbers[whose] = numbers.get(whose, 0) + bool(site.length)
+                if site.length and numbers[whose] > REGISTERS:
+                    services.diagnostics.warning(
+                        "W0609",
+                        f"too many hardware breakpoint probes: {REGISTERS} debug registers for "
+                        "each thread",
+                        probe.span,
+                        where="no register is left for this one",
+                        labels=[Label(probes[0].span, "the first one")],
+                    )
+                    return
+
+    def scope(self, site: TaskEventSite, services: Services) -> TargetScope | None:
+        """No context variables; types and variables of the program, if there is one."""
+        from stapy.probes.families.process import of_program
+
+        return of_program(site.user_file, services) if site.user_file else None
+
+    def rows(self, probe: DerivedProbe, first_site: int) -> list[Row]:
+        """Rows of ``struct stapy_taskevent_row``."""
+        return [
+            {
+                "point": point,
+                "file": site.user_file,
+                "pid": site.pid,
+                "optional": site.optional,
+                "length": site.length,
+                "reads": site.reads,
+                "linked": site.file is not None,
+                "address": site.address,
+                "code": site.file.code_start if site.file is not None else 0,
+                **(perf.fields(site.event) if site.event is not None else {}),
+            }
+            for site, point in zip(probe.sites, probe.points, strict=True)
+        ]
+
+
+def _no_match(name: str, known: list[str], file: UserFile, data: PointComponent) -> PointError:
+    def similar(error: PointError) -> None:
+        from stapy.diagnostics.suggest import nearest
+
+        near = nearest(name, known, 3)
+        if near:
+            error.message = f"no match (similar symbols: {', '.join(near)})"
+            error.hint = f"did you mean '{near[0]}'?"
+
+    notes = [f"'{file.path}' has no variable '{name}' in its tables of symbols, or several"]
+    if not known:
+        notes = [f"the tables of symbols of '{file.path}' have no variables"]
+    return PointError("E0231", "no match", data.span, notes=notes, explain=similar)
+
+
+FAMILY = TaskEvent()

@@ -1,0 +1,133 @@
+"""Events of threads: watched memory of programs, counters; whose, where, and what is refused."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stapy.debuginfo.user.file import UserFile
+from stapy.probes.families.perf import counter_number
+from tests.debuginfo.user.sources import compiled
+from tests.debuginfo.user.sources import run as command
+from tests.elaborate.support import Result, run
+from tests.probes.test_begin_end import rows
+
+pytestmark = pytest.mark.slow
+
+PROGRAM = """int number = 1; long many[4]; char letter; char text[3];
+int main(void) { return number; }
+"""
+
+
+@pytest.fixture(scope="module", params=["-pie", "-no-pie"])
+def path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("program"), PROGRAM, "-fPIE", str(request.param))
+
+
+def address_of(path: Path, name: str) -> int:
+    lines = [line.split() for line in command("nm", str(path)).splitlines()]
+    return int(next(words[0] for words in lines if words[-1] == name), 16)
+
+
+def probe(point: str, body: str = "println(1)", **options: Any) -> Result:
+    return run(f"probe {point} {{ {body} }}", **options)
+
+
+def row(point: str, **fields: Any) -> dict[str, Any]:
+    known = {"file": None, "pid": 0, "optional": False, "length": 1, "reads": False}
+    return {"point": point, **known, "linked": False, "address": 0, "code": 0} | fields
+
+
+@pytest.mark.parametrize(
+    ("name", "length"), [("number", 4), ("many", 8), ("letter", 1), ("main", 0)]
+)
+def test_variables(name: str, length: int, path: Path) -> None:
+    """By the tables of symbols, as a whole where the hardware can."""
+    point = f'process("{path}").data("{name}").write'
+    if not length:
+        result = probe(point)
+        assert result.codes == ["E0231"]
+        return
+    file = UserFile.open(path)
+    expected = row(
+        point,
+        file=str(path),
+        length=length,
+        linked=True,
+        address=address_of(path, name),
+        code=file.code_start,
+    )
+    assert rows(f"probe {point} {{ println(1) }}", "taskevent") == [expected]
+    assert bool(file.code_start) != file.is_fixed
+
+
+def test_addresses_and_whose(path: Path) -> None:
+    point = f"process({os.getpid()}).data(0x1230).length(6).rw"
+    (found,) = rows(f"probe {point} {{ println(1) }}", "taskevent")
+    assert found == row(point, pid=os.getpid(), address=0x1230, length=8, reads=True)
+    point = f'process("{path}").data(0x1231).write'
+    (found,) = rows(f"probe {point} {{ println(1) }}", "taskevent")
+    assert found == row(point, file=str(path), address=0x1231)
+    result = probe("process.data(0x1230).write", command="/bin/true")
+    assert result.codes == []
+
+
+@pytest.mark.parametrize(
+    ("tail", "code", "message"),
+    [
+        ('data("numbre").write', "E0231", "similar symbols: number"),
+        ('data("number").length(9).write', "E0212", "length value out of range (1, 8)"),
+        ("data(0x1231).length(4).write", "E0234", "4 bytes at 0x1231 cannot be watched"),
+        ("data(0xffffffff81000000).write", "E0234", "is no address of a program"),
+        ("data(0x1000).execute", "E0230", "no probe point matches"),
+    ],
+)
+def test_refused(tail: str, code: str, message: str, path: Path) -> None:
+    result = probe(f'process("{path}").{tail}')
+    assert result.codes == [code]
+    assert message in result.shown()[0]
+
+
+def test_nobody_is_meant_without_a_target() -> None:
+    result = probe("process.data(0x1000).write")
+    assert result.codes == ["E0231"]
+    assert "neither -c nor -x" in result.diagnostics.items[0].notes[0]
+
+
+def test_more_than_there_are_registers(path: Path) -> None:
+    text = "".join(
+        f'probe process("{path}").data({8 * number + 8}).write {{ println(1) }}\n'
+        for number in range(5)
+    )
+    assert run(text).codes == ["W0609"]
+
+
+def test_events_of_a_program(path: Path) -> None:
+    point = f'perf.type(1).config(2).process("{path}")'
+    (found,) = rows(f"probe {point} {{ println(1) }}", "taskevent")
+    assert found["file"] == str(path)
+    fields = ("type", "config", "period", "hz", "length")
+    assert [found[name] for name in fields] == [1, 2, 1_000_000, 0, 0]
+    assert "counter" not in found
+    result = probe("perf.type(1).config(2).process", command=f"{path} word")
+    assert result.program is not None
+    assert result.program.probes[0].points == [point]
+    assert probe("perf.type(1).config(2).process").codes == ["E0231"]
+
+
+def test_counters(path: Path) -> None:
+    """Their probes have nothing to do, and stay."""
+    text = f"""probe perf.type(1).config(2).process("{path}").counter("own") {{}}
+    probe perf.type(1).config(0).counter("all") {{}}
+    probe process("{path}").begin {{ printf("%d %d", @perf("own"), @perf("all")) }}
+    """
+    (own,) = rows(text, "taskevent")
+    (every,) = rows(text, "perf")
+    assert (own["counter"], own["period"]) == (counter_number("own"), 0)
+    assert (every["counter"], every["period"]) == (counter_number("all"), 0)
+    result = run(text.replace('@perf("all")', '@perf("al")'))
+    assert result.codes == ["E0249"]
+    assert "'all'" in result.diagnostics.items[0].hint

@@ -1,0 +1,71 @@
+"""Debug registers and counters of processes under fork, exec and kill, as sessions come and go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stapy.vm.machine import Machine
+from tests.debuginfo.user.sources import compiled
+from tests.vm.safety.support import make, shell
+
+pytestmark = [pytest.mark.build, pytest.mark.vm]
+
+STORM = r"""
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+volatile int number, other;
+static void *work(void *unused) { number++; return 0; }
+int main(int argc, char **argv)
+{
+	pthread_t threads[3];
+	if (argc > 1) { number = 3; return 0; }
+	for (;;) {
+		for (int i = 0; i < 3; i++)
+			if (pthread_create(&threads[i], 0, work, 0)) _exit(1);
+		if (!fork()) { number = 2; if (!fork()) { other = 1; _exit(0); }
+			execl(argv[0], argv[0], "again", (char *)0); _exit(1); }
+		for (int i = 0; i < 3; i++)
+			pthread_join(threads[i], 0);
+		while (waitpid(-1, 0, WNOHANG) > 0);
+		usleep(20000);
+	}
+}
+"""
+
+
+def test_storms(guest: Machine, release: str, tmp_path: Path) -> None:
+    """Sessions that end well or are killed; targets that are killed; nobody is harmed by it."""
+    path = compiled(tmp_path, STORM, "-O1", "-pthread", name="storm")
+    script = f"""
+    global hits
+    probe process("{path}").data("number").write, process("{path}").data("other").rw {{ hits++ }}
+    probe perf.type(1).config(0).process("{path}") {{ hits++ }}
+    probe perf.type(1).config(2).process("{path}").counter("faults") {{}}
+    probe process("{path}").syscall {{ if (@perf("faults") < 0) println("wrong") }}
+    """
+    ending = f"{script} probe timer.ms(100) {{ exit() }} probe end {{ println(hits > 0) }}"
+    modules = make(release, tmp_path, ends=ending, stays=("-e", script))
+    text = f"{path} & first=$!; {path} & second=$!; sleep 1; "
+    text += "for n in 1 2 3; do $run $ends; done; "
+    text += "for n in 1 2; do $run $stays & run=$!; sleep 1; kill -9 $run; wait $run; done; "
+    text += "$run $stays & run=$!; sleep 1; kill -9 $second; sleep 1; kill $run; wait $run; "
+    text += "kill -0 $first && echo alive; kill -9 $first"
+    lines, result = shell(guest, modules, text, seconds=180)
+    assert lines == ["1"] * 3 + ["alive"], result.stderr.decode()
+
+
+def test_there_are_four_registers(guest: Machine, release: str, tmp_path: Path) -> None:
+    """The fifth place is told of, when it is translated and when it is armed; four are watched."""
+    source = "".join(f"volatile int v{n};" for n in range(5))
+    source += "int main(void) {" + "".join(f"v{n} = {n};" for n in range(5)) + "return 0; }"
+    path = compiled(tmp_path, source, "-O1", name="five")
+    script = "".join(
+        f'probe process("{path}").data("v{n}").write {{ println({n}) }}' for n in range(5)
+    )
+    modules = make(release, tmp_path, five=script)
+    lines, result = shell(guest, modules, f"$run -c {path} $five; echo status $?")
+    assert lines == ["0", "1", "2", "3", "status 0"], result.stderr.decode()
+    assert b"no debug register is free" in result.stderr
