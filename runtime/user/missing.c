@@ -37,7 +37,9 @@ static bool comes_soon(const struct vm_area_struct *area)
 	sb = file_inode(area->vm_file)->i_sb;
 	if (sb->s_magic == FUSE_SUPER_MAGIC)
 		return !strcmp(sb->s_type->name, "virtiofs");
-	return sb->s_bdev || sb->s_magic == TMPFS_MAGIC || sb->s_magic == RAMFS_MAGIC;
+	/* Btrfs has disks, but no one disk. */
+	return sb->s_bdev || sb->s_magic == BTRFS_SUPER_MAGIC || sb->s_magic == TMPFS_MAGIC ||
+	       sb->s_magic == RAMFS_MAGIC;
 }
 
 static bool lock_maps(struct mm_struct *mm)
