@@ -236,11 +236,6 @@ void stapy_interruptible(struct stapy_context *c)
 	c->spent += (u32)c->began;
 }
 
-void stapy_run_handler(struct stapy_context *c, void (*handler)(struct stapy_context *c))
-{
-	stapy_hit_run(c, handler);
-}
-
 void stapy_run(struct stapy_context *c)
 {
 	stapy_hit_run(c, c->site->probe->handler);

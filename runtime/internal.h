@@ -64,7 +64,6 @@ void stapy_contexts_wait(void);
 struct stapy_context *stapy_enter_in(const struct stapy_site *site, enum stapy_state state);
 /* This hit takes its time in process context: the overload rule is not for it. */
 void stapy_interruptible(struct stapy_context *c);
-void stapy_run_handler(struct stapy_context *c, void (*handler)(struct stapy_context *c));
 void stapy_skip(enum stapy_skip reason);
 /* End the session because of an error. */
 void stapy_fail(void);
