@@ -248,6 +248,8 @@ static int begin_with_those_there(void)
 		if (stapy_interrupted())
 			return -EINTR;
 	}
+	if (any)
+		stapy_warn("threads are made faster than they are found: some may be without probes");
 	return 0;
 }
 
