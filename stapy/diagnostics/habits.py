@@ -28,7 +28,7 @@ _BPFTRACE = re.compile(
 )
 _BOTH = re.compile(_SPACE + r"(?P<probe>BEGIN|END|ERROR)\s*(?:/[^/]*/\s*)?\{", re.DOTALL)
 _DTRACE = re.compile(
-    _SPACE + r"(?P<probe>(?P<provider>[A-Za-z_][\w$]*|):(?P<module>[^:\s{/,]*)"
+    _SPACE + r"(?P<probe>(?P<provider>[A-Za-z_][\w$]*\*?|):(?P<module>[^:\s{/,]*)"
     r":(?P<function>[^:\s{/,]*):(?P<name>[\w-]*))\s*[{/,]",
     re.DOTALL,
 )
@@ -43,7 +43,6 @@ _FILTER = re.compile(
 )
 _UNITS = {"s": "s", "sec": "s", "ms": "ms", "msec": "ms", "us": "us", "usec": "us", "hz": "hz",
           "ns": "ns", "nsec": "ns"}  # fmt: skip
-_PROGRAMS = "stapy has no probes in programs yet"
 
 
 def foreign_language(text: str) -> Foreign | None:
@@ -99,6 +98,16 @@ def _timer(text: str, unit: str = "") -> str:
     return f"timer.{word}({found[2]})"
 
 
+def _file(name: str) -> str:
+    """What bpftrace calls a file of code: a path, a command, or a library without its suffix."""
+    is_short = name.startswith("lib") and ".so" not in name
+    return f'"{name}.so*"' if is_short else f'"{name}"'
+
+
+def _mark(provider: str, name: str) -> str:
+    return (f'.provider("{provider}")' if provider else "") + f'.mark("{name}")'
+
+
 def _from_bpftrace(found: re.Match[str]) -> str:
     kind, rest = found["kind"], found["rest"]
     rest = rest.split("+")[0]
@@ -119,7 +128,15 @@ def _from_bpftrace(found: re.Match[str]) -> str:
         return _event("sw" if kind[0] == "s" else "hw", rest.split(":")[0])
     if kind in ("watchpoint", "w"):
         return f"kernel.data({rest.split(':')[0]}).rw"
-    return f"nothing: {_PROGRAMS}" if kind[0] == "u" else "begin"
+    if kind == "usdt":
+        file, _, mark = rest.partition(":")
+        provider, _, name = mark.rpartition(":")
+        return f"process({_file(file)}){_mark(provider, name)}"
+    if kind[0] == "u":
+        file, _, function = rest.partition(":")
+        suffix = ".return" if kind.endswith(("r", "retprobe")) else ""
+        return f'process({_file(file)}).function("{function}"){suffix}'
+    return "begin"
 
 
 # Names of bpftrace's software and hardware events that are others here.
@@ -173,8 +190,17 @@ def _from_dtrace(found: re.Match[str]) -> str:
         return f'kernel.function("{function}"){suffix}'
     if provider in ("profile", "tick") or name.startswith(("tick-", "profile-")):
         return _ticking(name)
-    if provider.startswith("pid") or provider not in ("", *{key[0] for key in _DTRACE_NAMES}):
-        return f"nothing: {_PROGRAMS}"
+    of_process = re.fullmatch(r"pid(\d+|\$\w+)", provider)
+    if of_process:
+        number = of_process[1] if of_process[1].isdigit() else ""
+        library = found["module"].partition(".so")[0]
+        below = f'.library("{library}.so*")' if library.startswith("lib") else ""
+        whose = f"process({number})" if number else "process"
+        return f'{whose}{below}.function("{function or "*"}"){suffix}'
+    if provider not in ("", *{key[0] for key in _DTRACE_NAMES}):
+        # Providers of programs end in the number of a process.
+        of_program = re.split(r"[\d$*]", provider)[0]
+        return f'process("PROGRAM"){_mark(of_program, name)}'
     return _DTRACE_NAMES.get((provider, name), "begin")
 
 

@@ -126,8 +126,8 @@ TABLE = [
     _refused("--language-server", "", "--message-format=json gives an editor what stapy finds"),
     _refused("--build-as", "USER", "run stapy -p4 as that user, and stapy-run as root"),
     _refused("--semantic-keep-going", "", "use --message-format=json: all mistakes are listed"),
-    _refused("--benchmark-sdt", "", "what a hit in a program costs is told by docs/performance.md"),
-    _refused("--benchmark-sdt-loops", "N", "what a hit in a program costs is told by docs/performance.md"),
-    _refused("--benchmark-sdt-threads", "N", "what a hit in a program costs is told by docs/performance.md"),
+    _refused("--benchmark-sdt", "", "docs/performance.md has the cost of a hit"),
+    _refused("--benchmark-sdt-loops", "N", "docs/performance.md has the cost of a hit"),
+    _refused("--benchmark-sdt-threads", "N", "docs/performance.md has the cost of a hit"),
     _refused("--debug", "", "-v and -k show what each pass makes"),
 ]  # fmt: skip

@@ -19,7 +19,7 @@ DEFINES = frozenset({
     "STP_NO_VERREL_CHECK", "STP_FULL_VERREL_CHECK", "STP_NO_BUILDID_CHECK", "STAP_CALLEE_MATCHALL",
 })  # fmt: skip
 
-_PROGRAMS = "there are no probes in programs yet"
+_PROGRAMS = "probes of programs have no such limit here"
 _PROCFS = "there are no procfs probes yet"
 _OUTPUT = "output goes another way than SystemTap's"
 # Macros that SystemTap knows and that change nothing here, each with the reason.

@@ -64,6 +64,14 @@ def test_variables(name: str, length: int, path: Path) -> None:
     assert bool(file.code_start) != file.is_fixed
 
 
+@pytest.mark.parametrize(
+    ("data", "codes"),
+    [('"many"', ["W0694"]), ('"many").length(8', []), ('"number"', []), ("0x1230", [])],
+)
+def test_variables_watched_in_part(data: str, codes: list[str], path: Path) -> None:
+    assert probe(f'process("{path}").data({data}).write').codes == codes
+
+
 def test_addresses_and_whose(path: Path) -> None:
     point = f"process({os.getpid()}).data(0x1230).length(6).rw"
     (found,) = rows(f"probe {point} {{ println(1) }}", "taskevent")
@@ -129,5 +137,5 @@ def test_counters(path: Path) -> None:
     assert (own["counter"], own["period"]) == (counter_number("own"), 0)
     assert (every["counter"], every["period"]) == (counter_number("all"), 0)
     result = run(text.replace('@perf("all")', '@perf("al")'))
-    assert result.codes == ["E0249"]
+    assert result.codes == ["E0261"]
     assert "'all'" in result.diagnostics.items[0].hint

@@ -196,6 +196,7 @@ def test_calls_of_other_files(tmp_path: Path) -> None:
     assert points(path, 'plt("puts").return') == ['plt("puts").return']
     assert {'plt("printf")', 'plt("puts")'} <= set(points(path, "plt"))
     assert "'puts'" in told(probe(path, 'plt("put")'))
+    assert '.plt("puts") probes those calls' in told(probe(path, 'function("puts")'))
     result = probe(path, 'plt("puts")', "println($$name, $x)")
     assert "a stub has no variables" in told(result)
     static = compiled(tmp_path, text, "-static", name="static")

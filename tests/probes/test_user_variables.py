@@ -139,6 +139,16 @@ class _Types(FakeDebuginfo):
         return None
 
 
+def test_what_has_ended_has_no_variables(path: Path) -> None:
+    """Its memory is given back before that."""
+    for event in ("begin", "syscall", "thread.begin"):
+        assert probe(path, event, 'println(@var("root")->value)').codes == []
+    for event in ("end", "thread.end"):
+        result = probe(path, event, 'println(@var("root")->value)')
+        assert result.codes == ["E0241"]
+        assert "no memory any more" in "".join(result.diagnostics.items[0].notes)
+
+
 @pytest.mark.parametrize("name", ["./shöp", "shöp", "./link", "{}/../{}/link", "./\\xff"])
 def test_paths_are_meant_as_in_the_probe_point(
     name: str, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -53,7 +53,7 @@ probe process("{path}").syscall {{
 	if ($syscall == 110) printf("getppid %d %d %d\\n", @var("counter"), @var("own"),
 		@var("hidden@program.c"))
 }}
-probe process("{path}").end {{ try {{ println(@var("counter")) }} catch {{ println("gone") }} }}
+probe process("{path}").end {{ println("gone") }}
 """
 
 

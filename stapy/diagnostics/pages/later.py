@@ -150,6 +150,8 @@ Functions that no exception leaves, and entries, are safe.""",
     "W0693": """A program is not here when the module is made
 Begin, end and system calls of a program (`process("PATH").begin`) are known by the file that
 processes run. The module can be made without it, and is not started where it is missing still.""",
+    "W0694": """A variable that is watched in part
+Debug registers watch 1, 2, 4 or 8 bytes. With `.length(N)` the script says that it knows.""",
     "W0680": """Debug information was left out
 A file could not be used, so types or functions that only it knows are missing.""",
 }

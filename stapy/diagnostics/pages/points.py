@@ -116,6 +116,9 @@ values; 32 values are the most.""",
 The conversion does not exist. `%%` prints a percent sign.""",
     "E0260": """The array is changed while a loop goes over it
 Collect the changes and apply them behind the loop. Deleting the whole array is a change, too.""",
+    "E0261": """No such counter
+`@perf("name")` reads what a probe of the script, `perf.type(…).config(…).counter("name")`,
+counts.""",
     "E0290": """Unusable input from outside the script
 The value of a -D option is no constant number or out of its range, or the debug information found
 is damaged: the message says which. For damaged debug information install the package again, and

@@ -122,6 +122,8 @@ def _why_not_of_program(low: Context, node: n.AtVar, path: str) -> list[str]:
     scope = casts.current_scope(low)
     if low.services.debuginfo.programs.dwarf_at(path) is None:
         return [f"variables of '{path}' need its debug information"]
+    if scope is not None and scope.everywhere is None and scope.module == path:
+        return [scope.missing]
     if scope is None or scope.everywhere is None or scope.module != path:
         return [f"where '{path}' lies in memory is only known in probes of that file"]
     return [f"'{path}' has no variable '{node.name}' that has an address of its own"]

@@ -187,7 +187,7 @@ def perf(low: Context, node: n.Perf) -> p.Expr:
         near = nearest(node.name, list(named), 2)
         hint = f'add a probe perf.type(0).config(0).counter("{node.name}")'
         return low.pending(
-            "E0249",
+            "E0261",
             f"perf counter '{node.name}' not defined in the script",
             node.span,
             hint=f"did you mean {listed(near)}?" if near else hint,

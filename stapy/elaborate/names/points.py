@@ -344,7 +344,6 @@ def _explain(error: PointError, mismatch: Mismatch, above: str) -> None:
     if mismatch.ends_early:
         shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
         error.notes = [f"the point goes on behind '{above}': {shown}"]
-        error.notes.append(f"stapy -l '{above}.*' lists what it may be")
         return
     error.notes = [f"'{component.name}' is not one of the {len(names)} names{under}"]
     error.notes.append(f"stapy -l '{above + '.*' if above else '*'}' lists them")

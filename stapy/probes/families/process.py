@@ -84,6 +84,8 @@ class Process:
         path = site.user_file
         if site.pid and not services.options.vm:
             path = search.of_process(site.pid)
+        if site.event.endswith("end"):
+            return _of_ended(path) if path else None
         if not site.event.startswith("syscall"):
             return of_program(path, services) if path else None
         from stapy.debuginfo import ctypes
@@ -141,6 +143,18 @@ def of_program(path: str, services: Services) -> TargetScope:
         missing="there are only variables of the whole program here, by @var",
         key=path,
         everywhere=_statics(path, services),
+    )
+
+
+def _of_ended(path: str) -> TargetScope:
+    """The program's types: its memory is given back before the end is told."""
+    from stapy.ir.scope import TargetScope
+
+    return TargetScope(
+        path,
+        missing="a process that ends has no memory any more: ask in .begin or in .syscall "
+        "(exit_group), and keep the value in a global",
+        key=f"{path}:ended",
     )
 
 

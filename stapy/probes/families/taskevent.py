@@ -49,7 +49,8 @@ _EVENT = "perf.type(number).config(number)"
 class TaskEventSite(Record):
     """Whose threads (see `ProcessSite`), and what is watched, or counted (``event``).
 
-    ``file`` is the program's, where ``address`` is one that it was linked with.
+    ``file`` is the program's, where ``address`` is one that it was linked with; ``size`` is what
+    the variable takes there of which ``length`` bytes are watched because no length was asked for.
     """
 
     user_file: str | None
@@ -58,6 +59,7 @@ class TaskEventSite(Record):
     file: UserFile | None = None
     address: int = 0
     length: int = 0
+    size: int = 0
     reads: bool = False
     event: perf.PerfSite | None = None
 
@@ -158,6 +160,7 @@ class TaskEvent:
                 site,
                 address=address,
                 length=length,
+                size=0 if "length" in found else size,
                 file=head.file,
                 user_file=path,
                 pid=head.pid,
@@ -190,7 +193,17 @@ class TaskEvent:
 
     @staticmethod
     def review(probes: Sequence[Reviewed], services: Services) -> None:
-        """Warn of more places in one program than there are registers."""
+        """Warn of variables watched in part, and of more places than there are registers."""
+        for probe in probes:
+            for site in probe.sites:
+                if site.size > site.length:
+                    services.diagnostics.warning(
+                        "W0694",
+                        f"of the {site.size} bytes of this variable the first {site.length} are "
+                        "watched",
+                        probe.span,
+                        hint=".data(ADDRESS) with .length(N) watches other ones",
+                    )
         numbers: dict[tuple[str | None, int], int] = {}
         for probe in probes:
             for site in probe.sites:

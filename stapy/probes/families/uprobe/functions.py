@@ -313,7 +313,13 @@ def _no_match(
 
     def similar(error: PointError) -> None:
         near = table.nearest(pattern, 3) or _described(pattern, head, services)
-        if near:
+        if any(stub.name == pattern for stub in services.debuginfo.programs.stubs(head.file)):
+            error.notes.append("the program calls it in another file")
+            error.hint = (
+                f'.plt("{pattern}") probes those calls, '
+                f'.library("LIB").function("{pattern}") the function where it is'
+            )
+        elif near:
             error.message = f"no match (similar functions: {', '.join(near)})"
             error.hint = "did you mean " + " or ".join(f"'{name}'" for name in near[:2]) + "?"
         elif not table.complete:
