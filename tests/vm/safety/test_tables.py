@@ -60,8 +60,9 @@ modprobe fuse 2>/dev/null
 python3 {helper} $PWD/mount $PWD/good $PWD/silent & server=$!
 wait_for '[ -x mount/hung ]'
 mount/hung & victims=$!
+wait_for 'grep -qs "^35 " /proc/$victims/syscall' # all of it that it needs is in memory now
+touch silent # before any helper can read it
 begin $work
-touch silent
 wait_for "grep -q 'hung ended early' out"
 wait_for '[ $(makers) -ge 1 ]'
 ./good & victims="$victims $!"
