@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests import debugpackage
+from tests.debuginfo.server import Server, serving
 from tests.isolation import isolate
 
 # Before any test module is imported, and with it anything that looks at the environment.
@@ -25,6 +27,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write the golden files anew instead of comparing with them",
     )
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A server of debug files, the only one that is known."""
+    yield from serving(tmp_path, monkeypatch)
 
 
 @pytest.fixture(scope="session")

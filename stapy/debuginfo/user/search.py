@@ -8,15 +8,15 @@ import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from stapy.debuginfo.dwarf.files.paths import folders
-from stapy.debuginfo.elf import ElfFile, open_regular
-from stapy.debuginfo.errors import DebuginfoError
+from stapy.debuginfo.elf import open_regular
 from stapy.debuginfo.user.linker_cache import FOLDERS, by_name, cached, library_folders
 from stapy.paths import exists, is_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ParamSpec, TypeVar
+
+    from stapy.debuginfo.user.builds import Builds
 
     P = ParamSpec("P")
     R = TypeVar("R")
@@ -283,56 +283,27 @@ def library_places() -> str:
     return f"$LD_LIBRARY_PATH, the linker's cache and the usual folders ({', '.join(FOLDERS)})"
 
 
-_HEAD = 4096  # bytes of a file, in which linkers put its build-id
+@_kept
+def with_build_id(build_id: str) -> str | None:
+    """Find the program or library with a build-id; a path without links, None for none here."""
+    from stapy.debuginfo.user.builds import here
+
+    return here([build_id], _command_paths).get(build_id)
 
 
 @_kept
-def with_build_id(build_id: str) -> str | None:
-    """Find the program or library with a build-id; a path without links, None for none here.
+def builds_of(path: str, archive: str) -> Builds:
+    """Ask servers which builds of a path there are, and look for those on this machine.
 
-    Among what links in folders of debug files lead to, what processes run and have loaded,
-    and the commands of ``$PATH``.
+    ``path`` may be a pattern; ``archive`` is one of archives, "" for all and for none.
     """
-    wanted = bytes.fromhex(build_id)
-    seen: set[str] = set()
-    below = f".build-id/{build_id[:2]}/{build_id[2:]}"
-    linked = [str(folder / below) for folder in [*folders(), Path("/usr/lib")]]
-    for path in _chained(linked, _mapped_code, _command_paths):
-        real = os.path.realpath(path)
-        if real in seen:
-            continue
-        seen.add(real)
-        try:
-            with open_regular(real) as file:
-                if wanted not in file.read(_HEAD):
-                    continue
-            if ElfFile.open(Path(real)).build_id() == build_id:
-                return real
-        except (OSError, DebuginfoError):
-            continue
-    return None
+    from stapy.debuginfo.user.builds import of_path
 
-
-def _chained(first: list[str], *others: Callable[[], Iterator[str]]) -> Iterator[str]:
-    yield from first
-    for other in others:
-        yield from other()
-
-
-def _mapped_code() -> Iterator[str]:
-    """Files whose code processes have, as we see them."""
-    for maps in Path("/proc").glob("[0-9]*/maps"):
-        try:
-            lines = maps.read_text(errors="surrogateescape").splitlines()
-        except OSError:
-            continue
-        for line in lines:
-            words = line.split(None, 5)
-            if len(words) == 6 and "x" in words[1] and words[5].startswith("/"):
-                yield words[5]
+    return of_path(path, archive, _command_paths)
 
 
 def _command_paths() -> Iterator[str]:
+    """Files in the folders of ``$PATH``."""
     for folder in _folders(None):
         try:
             yield from (entry.path for entry in os.scandir(folder) if entry.is_file())

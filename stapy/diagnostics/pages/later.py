@@ -152,6 +152,10 @@ Begin, end and system calls of a program (`process("PATH").begin`) are known by 
 processes run. The module can be made without it, and is not started where it is missing still.""",
     "W0694": """A variable that is watched in part
 Debug registers watch 1, 2, 4 or 8 bytes. With `.length(N)` the script says that it knows.""",
+    "W0695": """Builds that only a server knows
+`debuginfod.process("PATH")` asks the servers of DEBUGINFOD_URLS which builds of a path there are,
+and means those whose file is on this machine. What is left out is told: builds that are not, and
+servers that did not answer, or not with all that they know.""",
     "W0680": """Debug information was left out
 A file could not be used, so types or functions that only it knows are missing.""",
 }

@@ -10,6 +10,7 @@ from stapy.elaborate.names.pointtree import Mismatch, PointMatch, PointTree, is_
 from stapy.elaborate.names.privilege import FORBIDDEN, check_point
 from stapy.elaborate.names.select import AliasSource, FileScope, ProbeSource, SymbolTable
 from stapy.parse import nodes as n
+from stapy.probes import builds
 from stapy.probes.family import Family, Match, PointError, listed, print_component
 from stapy.record import Record, new, replace
 
@@ -96,6 +97,7 @@ class Points:
         self.names = names
         self.services = services
         self._tree: PointTree | None = None
+        self._builds = builds.BuildsOfPaths(services)
         self._passed_over: list[str] = []  # what was said of optional places of an alias
 
     @property
@@ -186,6 +188,8 @@ class Points:
         name = dotted([*hit.components, *hit.suffix])
         if not way.alias:
             way = replace(way, alias=name)
+        if hit.components[0].name == builds.WORD:
+            return self._of_builds(hit, point, way, middle)
         result: list[Derived] = []
         if hit.node.family is not None and not hit.suffix:
             concrete = replace(
@@ -223,6 +227,21 @@ class Points:
                 except PointError as error:
                     failure = failure or error
         if failure is not None:
+            raise failure
+        return result
+
+    def _of_builds(
+        self, hit: PointMatch, point: n.ProbePoint, way: _Way, middle: Piece
+    ) -> list[Derived]:
+        """The same in each build of a path; a build may lack what another one has."""
+        result: list[Derived] = []
+        failure: PointError | None = None
+        for components in self._builds.points(hit.components):
+            try:
+                result += self._hit(replace(hit, components=components), point, way, middle)
+            except PointError as error:
+                failure = failure or error
+        if failure is not None and not result:
             raise failure
         return result
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from stapy.elaborate.names import interpreted
 from stapy.parse import nodes as n
+from stapy.probes import builds
 from stapy.record import Record, new, replace
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ class PointTree:
         for alias, spellings in interpreted.FORMS.items():
             for form in spellings:
                 self._form(form).interpreted = alias
+        self._share_programs()
         self._names = names
         self._user_aliases = 0
         self._exact: set[str] | None = None
@@ -109,6 +111,13 @@ class PointTree:
         for row in names.services.library.alias_names():
             self._waiting.setdefault(row[0][0], []).append(row)
         self.refresh()
+
+    def _share_programs(self) -> None:
+        """Let all that may follow ``process("PATH")`` follow it behind ``debuginfod``, too."""
+        programs = self.root.child("process", "string")
+        above = self.root.child(builds.WORD, "")
+        for node in (above, above.child("archive", "string")):
+            node.children["process"] = {"string": programs}
 
     def _form(self, form: Form) -> PointNode:
         node = self.root

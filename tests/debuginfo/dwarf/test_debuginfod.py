@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-import threading
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from stapy.debuginfo.dwarf.files.debuginfod import fetch, servers
+from tests.debuginfo.server import Server
 
 from ..elfwriter import ElfWriter
 from .test_relocatable import world
@@ -24,55 +22,6 @@ def elf(build_id: str) -> bytes:
     e = ElfWriter(2)
     e.note("GNU", 3, bytes.fromhex(build_id))
     return e.data()
-
-
-class Server:
-    """Answers by path; what was asked is listed."""
-
-    def __init__(self) -> None:
-        self.files: dict[str, bytes] = {}
-        self.status = 404
-        self.cut = 0
-        self.asked: list[str] = []
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                outer.asked.append(self.path)
-                data = outer.files.get(self.path)
-                if data is None:
-                    self.send_error(outer.status)
-                    return
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data[: len(data) - outer.cut])
-
-            def log_message(self, format: str, *args: Any) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
-
-    def serve(self, build_id: str, data: bytes) -> None:
-        self.files[f"/buildid/{build_id}/debuginfo"] = data
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-
-@pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    made = Server()
-    monkeypatch.setenv("DEBUGINFOD_URLS", f"{made.url}/")
-    monkeypatch.setenv("DEBUGINFOD_CACHE_PATH", str(tmp_path / "fetched"))
-    monkeypatch.setenv("DEBUGINFOD_TIMEOUT", "5")
-    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY", "DEBUGINFOD_MAXSIZE"):
-        monkeypatch.delenv(name, raising=False)
-    yield made
-    made.close()
 
 
 def nothing(_: str) -> None:
@@ -174,6 +123,14 @@ def test_trouble(
     assert re.search(why, problems[0])
     folder = tmp_path / "fetched" / ID
     assert not folder.exists() or not list(folder.iterdir())  # nothing half done stays
+
+
+def test_patience_has_an_end(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEBUGINFOD_TIMEOUT", "0.1")
+    server.serve(ID, elf(ID))
+    server.delay.clear()
+    path, problems = fetch(ID, "the kernel", nothing)
+    assert path is None and len(problems) == 1 and "timed out" in problems[0]
 
 
 def test_places_of_a_module_from_a_server(

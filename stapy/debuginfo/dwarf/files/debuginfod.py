@@ -21,7 +21,7 @@ from stapy.debuginfo.errors import DebuginfoError
 from stapy.paths import cache_dir, is_file
 from stapy.trust import doubt
 
-_TIMEOUT = 90.0
+TIMEOUT = 90.0
 _MISS_SECONDS = 600  # so long a server is not asked again for what none had
 _PIECE = 1 << 18
 _SCHEMES = ("http://", "https://", "file://")
@@ -57,7 +57,7 @@ def fetch(build_id: str, what: str, notice: Callable[[str], None]) -> tuple[Path
                 return path, problems
             missing += 1
         except (OSError, ValueError, DebuginfoError) as error:
-            problems.append(f"{address}: {_reason(error)}")
+            problems.append(f"{address}: {reason_of(error)}")
     if missing == len(urls):
         _remember_miss(path)
     return None, problems
@@ -87,14 +87,16 @@ def _remember_miss(path: Path) -> None:
         pass
 
 
-def _number(name: str, default: float) -> float:
+def number_in(name: str, default: float) -> float:
+    """A variable's number; the default when it has none."""
     try:
         return float(os.environ.get(name, ""))
     except ValueError:
         return default
 
 
-def _reason(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
+    """Say in a few words what kept a server from answering."""
     inner = getattr(error, "reason", error)
     return str(getattr(inner, "strerror", None) or inner or type(error).__name__)
 
@@ -109,7 +111,7 @@ def _download(
 
     request = Request(address, headers={"User-Agent": "stapy"})  # schemes: servers()
     try:
-        with urlopen(request, timeout=_number("DEBUGINFOD_TIMEOUT", _TIMEOUT)) as answer:
+        with urlopen(request, timeout=number_in("DEBUGINFOD_TIMEOUT", TIMEOUT)) as answer:
             _keep(answer, path, build_id, what, notice)
     except HTTPError as error:
         if error.code in (404, 410):
@@ -127,7 +129,7 @@ def _download(
 def _keep(answer: Any, path: Path, build_id: str, what: str, notice: Callable[[str], None]) -> None:
     """Write an answer beside its place, check it and move it there."""
     total = int(answer.headers.get("Content-Length") or 0)
-    limit = int(_number("DEBUGINFOD_MAXSIZE", 0))
+    limit = int(number_in("DEBUGINFOD_MAXSIZE", 0))
     if limit and total > limit:
         raise DebuginfoError(f"it has {total} bytes, more than DEBUGINFOD_MAXSIZE")
     size = f", {total / 1e6:.0f} MB" if total else ""
