@@ -50,7 +50,7 @@ static inline bool stapy_owns(struct task_struct *task)
 static inline bool stapy_is_myproc(void)
 {
 	return stapy_owns(current) &&
-	       (!current->mm || get_dumpable(current->mm) == SUID_DUMP_USER);
+	       (!current->mm || stapy_is_dumpable(current, current->mm));
 }
 
 /* False, with an error set, when it does not: for functions that are marked myproc-unprivileged. */

@@ -139,7 +139,11 @@ def _place(options: Options, plain: list[str]) -> None:
 
 def _check(options: Options) -> None:
     """Combinations that contradict each other."""
+    if options.prepare and not options.build_in:
+        raise UsageError("--prepare makes the image of --build-in, which is not given.")
     if options.explain or options.clean_cache or options.dump:
+        return
+    if options.prepare:
         return
     if options.script_file is None and options.script_text is None and options.listing is None:
         raise UsageError("A script must be specified. Try 'stapy --help'.")

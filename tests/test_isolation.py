@@ -25,7 +25,6 @@ HOST = {
     "PYTHONPATH": "/somewhere",
     "PYTHONUNBUFFERED": "1",
     "STAPY_BUILD": "kbuild",
-    "STAPY_CONTAINER": "image",
     "STAPY_RUNTIME": "/somewhere",
     "STAPY_TAPSETS": "/somewhere",
     "SYSTEMTAP_COLORS": "error=1",

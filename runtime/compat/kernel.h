@@ -75,11 +75,17 @@
 #include "kernel_facts.h"
 #endif
 
+/* Up to 6.3 a part of <linux/kernel.h>, which from 7.2 on does not bring it. */
+#if __has_include(<linux/hex.h>)
+#include <linux/hex.h>
+#endif
+
 /* Came with 5.14. */
 #ifndef __no_stack_protector
 #define __no_stack_protector
 #endif
 
+#include "linux/coredump.h"
 #include "linux/fdtable.h"
 #include "linux/ftrace.h"
 #include "linux/hrtimer.h"

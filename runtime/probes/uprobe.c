@@ -207,7 +207,7 @@ static bool is_mine(struct mm_struct *mm)
 
 	rcu_read_lock();
 	owner = stapy_mm_owner(mm) ?: current->mm == mm ? current : NULL;
-	mine = owner && stapy_owns(owner) && get_dumpable(mm) == SUID_DUMP_USER;
+	mine = owner && stapy_owns(owner) && stapy_is_dumpable(owner, mm);
 	rcu_read_unlock();
 	return mine;
 }

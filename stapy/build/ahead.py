@@ -15,7 +15,6 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from stapy.build.container import VARIABLE
 from stapy.build.driver import kbuild_wanted
 from stapy.build.kit import KIND, BuildKernel, kit_key, open_kit
 from stapy.cache import Cache
@@ -44,7 +43,7 @@ def prepare(
 ) -> Ahead | None:
     """Start making the kit that pass 4 will ask for; None when it will not, or has it."""
     tree = kernel.build_dir
-    if not cache.enabled or cache.poisoned or os.environ.get(VARIABLE) or kbuild_wanted(options):
+    if not cache.enabled or cache.poisoned or options.build_in or kbuild_wanted(options):
         return None
     if tree is None or not exists(tree / "Makefile") or len(os.sched_getaffinity(0)) < 2:
         return None

@@ -16,12 +16,12 @@ import os
 import re
 import shlex
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-from stapy.build.process import Result, find_program, run
+from stapy.build.process import Result
+from stapy.build.tools import HERE, Tools
 from stapy.paths import exists
 from stapy.record import Record, new
-from stapy.temporary import temporary_folder
 
 # Placeholders in the recorded words.
 SOURCE, OBJECT, INPUTS, OUTPUT = "@SOURCE@", "@OBJECT@", "@INPUTS@", "@OUTPUT@"
@@ -34,11 +34,14 @@ $(file >>@FOLDER@/variables,ARCH=$(ARCH))
 $(file >>@FOLDER@/variables,CURDIR=$(CURDIR))
 $(shell env -0 >@FOLDER@/environment)
 """
-# Without <linux/module.h>: reading it twice would cost more than all the rest.
+# Without <linux/module.h>: reading it twice would cost more than all the rest. The entries are
+# named in data, as that header's macros do it: newer objtools seal functions that are not, and
+# refuse to seal these.
 _ONE = """int init_module(void);
 int init_module(void) { return 0; }
 void cleanup_module(void);
 void cleanup_module(void) { }
+static void *entries[] __attribute__((used)) = { init_module, cleanup_module };
 static const char license[] __attribute__((used, section(".modinfo"), aligned(1))) = "license=GPL";
 """
 # Without symbols, so that copies of its object can stand for the parts that are not compiled.
@@ -111,37 +114,37 @@ def make_command(build_dir: Path, folder: Path, *words: str) -> list[str]:
     return ["make", "-C", str(build_dir), f"M={folder}", *words, "modules"]
 
 
-def capture(build_dir: Path) -> tuple[Commands, Result]:
+def capture(build_dir: Path, tools: Tools = HERE) -> tuple[Commands, Result]:
     """Build the dummy and read what kbuild did; a `CaptureError` when that is not usable."""
-    return _capture(build_dir, whole=False) or _capture(build_dir, whole=True) or _nothing()
-
-
-def _nothing() -> NoReturn:
+    for whole in (False, True):
+        found = _capture(build_dir, tools, whole=whole)
+        if found is not None:
+            return found
     raise CaptureError("kbuild left no commands")
 
 
-def _capture(build_dir: Path, *, whole: bool) -> tuple[Commands, Result] | None:
+def _capture(build_dir: Path, tools: Tools, *, whole: bool) -> tuple[Commands, Result] | None:
     """One build of the dummy; None when it was not whole and the last link could not be had."""
     words = () if whole else ("KBUILD_MODPOST_NOFINAL=1",)
 
-    with temporary_folder("capture") as folder:
+    with tools.folder("capture") as folder:
         (folder / "Kbuild").write_text(_KBUILD.replace("@FOLDER@", str(folder)))
         (folder / "one.c").write_text(_ONE)
         (folder / "two.c").write_text(_TWO)
-        done = run(make_command(build_dir, folder, "-j2", *_PLAIN, *words))
+        done = tools.run(make_command(build_dir, folder, "-j2", *_PLAIN, *words))
         if done.status:
             raise CaptureError("kbuild failed on an empty module", done.output)
         common_source = ""
         if not whole:
-            linked = _final_link(folder)
+            linked = _final_link(folder, tools)
             if linked is None:
                 return None
             done.cpu += linked[0].cpu
             common_source = linked[1]
-        return _Reader(build_dir, folder, common_source).read(), done
+        return _Reader(build_dir, folder, common_source, tools).read(), done
 
 
-def _final_link(folder: Path) -> tuple[Result, str] | None:
+def _final_link(folder: Path, tools: Tools) -> tuple[Result, str] | None:
     """Let kbuild link the dummy with empty objects in place of its description.
 
     ``make -n`` compiles nothing; the link is a recipe that it runs all the same,
@@ -163,7 +166,7 @@ def _final_link(folder: Path) -> tuple[Result, str] | None:
     (folder / f"{_NAME}.mod.o").write_bytes(empty)
     if exists(source):
         (folder / _COMMON).write_bytes(empty)
-    done = run(["make", "-n", "-rR", "-C", where, "-f", str(rules), *_PLAIN], exported)
+    done = tools.run(["make", "-n", "-rR", "-C", where, "-f", str(rules), *_PLAIN], exported)
     if not exists(folder / f".{_NAME}.ko.cmd"):
         return None
     (folder / _COMMON).unlink(missing_ok=True)
@@ -180,7 +183,10 @@ def _variables(folder: Path) -> dict[str, str]:
 class _Reader:
     """Turns the leftovers of a dummy build into `Commands`."""
 
-    def __init__(self, build_dir: Path, folder: Path, common_source: str = "") -> None:
+    def __init__(
+        self, build_dir: Path, folder: Path, common_source: str = "", tools: Tools = HERE
+    ) -> None:
+        self.tools = tools
         self.build_dir = build_dir
         self.folder = folder
         self.common_source = common_source
@@ -268,7 +274,7 @@ class _Reader:
         return result
 
     def program(self, name: str) -> str:
-        path = find_program(name)
+        path = self.tools.find(name)
         if path is None:
             raise CaptureError(f"{name} is not there")
         return path

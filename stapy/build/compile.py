@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from stapy.build import modpost
 from stapy.build.commands import fill
-from stapy.build.process import Result, run, run_many
 from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.record import Record
@@ -22,6 +21,7 @@ from stapy.translate.manifest import encode
 if TYPE_CHECKING:
     from stapy.build.kit import Kit
     from stapy.build.library import Library
+    from stapy.build.process import Result
     from stapy.kernel.exports import Exports
     from stapy.translate.source import ModuleSource
 
@@ -70,6 +70,7 @@ class ShortWay:
         self.cpu = 0.0
         self.log: list[str] = []
         self.environment = job.kit.commands.environment
+        self.tools = job.kit.tools
 
     def make(self) -> Path:
         """The path of the module."""
@@ -125,7 +126,8 @@ class ShortWay:
         def start() -> list[Result]:
             # The first unit takes longer than anything of a small script.
             words = [*ours[:1], *commands, *ours[1:]]
-            done = run_many(words, self.environment, min(len(os.sched_getaffinity(0)), 4))
+            width = min(len(os.sched_getaffinity(0)), 4)
+            done = self.tools.run_many(words, self.environment, width)
             library.take(units, [*done[: len(ours[:1])], *done[len(ours[:1]) + len(commands) :]])
             return done[len(ours[:1]) :][: len(commands)]
 
@@ -192,7 +194,9 @@ class ShortWay:
 
     def run(self, words: list[str]) -> None:
         """Run one tool."""
-        self.take(lambda: [run(words, self.environment)], f"{Path(words[0]).name} failed")
+        self.take(
+            lambda: [self.tools.run(words, self.environment)], f"{Path(words[0]).name} failed"
+        )
 
     def take(
         self, start: Callable[[], list[Result]], failure: str, by_compiler: bool = False

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 from stapy.build import kbuild
 from stapy.build.compile import ImportsRefused, Job, NoShortWay, ShortWay
-from stapy.build.container import VARIABLE, Container, ContainerError
+from stapy.build.container import ContainerError
 from stapy.build.kit import BuildKernel, KitError, kit_key, open_kit
 from stapy.build.library import Library
 from stapy.build.messages import Reporter, missing_program
 from stapy.build.module import Module
+from stapy.build.tools import HERE, Tools
 from stapy.cache import Cache, key_of
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.paths import data_dir, exists
@@ -55,7 +56,9 @@ class Build:
         cache: Cache,
         folder: Path,
         facts: Callable[[], str],
+        tools: Tools = HERE,
     ) -> None:
+        self.tools = tools
         self.source = source
         self.kernel = kernel
         self.options = options
@@ -63,16 +66,21 @@ class Build:
         self.folder = folder
         self.facts = facts
         self.runtime = Path(options.runtime_dir) if options.runtime_dir else data_dir("runtime")
-        self.report = Reporter(diagnostics, kernel.release, source)
+        self.report = Reporter(diagnostics, kernel.release, source, tools.image)
         self.flags = [*options.kbuild_flags, *source.kbuild_flags]
         self.cpu = 0.0
         self.library: Library | None = None
 
     def run(self) -> Module | None:
         """The module, or None with the reasons in the collector."""
-        image = os.environ.get(VARIABLE)
-        if image:
-            return self.in_container(image)
+        try:
+            return self.make()
+        except ContainerError as error:
+            self.report.container(str(error), error.hint)
+            return None
+
+    def make(self) -> Module | None:
+        """Look for it, make it by the kit, or by kbuild."""
         build_dir = self.kernel.build_dir
         if build_dir is None or not exists(build_dir / "Makefile"):
             self.report.no_headers(build_dir)
@@ -107,7 +115,7 @@ class Build:
 
     def key(self, way: str) -> str:
         """Names the module's content."""
-        parts: list[object] = [way, kit_key(self.kernel, self.runtime)]
+        parts: list[object] = [way, kit_key(self.kernel, self.runtime, self.tools)]
         parts += [self.source.name, encode(self.source.manifest), *self.flags]
         for table in (self.source.files, self.source.defines):
             parts.append(len(table))
@@ -133,7 +141,7 @@ class Build:
 
     def short_way(self, key: str) -> Module:
         """By the kit; `NoShortWay` and others when that does not work."""
-        kit = open_kit(self.kernel, self.runtime, self.cache, self.folder, self.facts)
+        kit = open_kit(self.kernel, self.runtime, self.cache, self.folder, self.facts, self.tools)
         work = self.folder / "build"
         work.mkdir(exist_ok=True)
         self.library = library = Library(kit, self.runtime, self.cache, work)
@@ -150,27 +158,11 @@ class Build:
         tree = self.tree()
         self.write_tree(build_dir, tree, key)
         try:
-            done = kbuild.make(build_dir, tree, self.flags)
+            done = kbuild.make(build_dir, tree, self.flags, self.tools)
         except OSError:
             self.report.no_program("make")
             return None
         return self.built(done, tree, key, reason)
-
-    def in_container(self, image: str) -> Module | None:
-        """By kbuild in a container."""
-        try:
-            container = Container(image, self.kernel.release)
-            key = self.key(container.identity)
-            found = self.cached(key)
-            if found is not None:
-                return found
-            tree = self.tree()
-            self.write_tree(container.build_dir, tree, key)
-            done = container.make(tree, kbuild.make_words(self.flags))
-        except ContainerError as error:
-            self.report.container(str(error), error.hint)
-            return None
-        return self.built(done, tree, key, f"{VARIABLE} is set")
 
     def built(self, done: Result, tree: Path, key: str, reason: str) -> Module | None:
         """What came out of kbuild."""
@@ -193,7 +185,7 @@ class Build:
     def tree(self) -> Path:
         """The folder for kbuild; make cannot handle blanks and colons in its path."""
         safe = str(self.folder).startswith(scratch_root()) or " " not in str(self.folder)
-        base = self.folder if safe else Path(scratch_root()) / self.folder.name
+        base = self.folder if safe else self.tools.scratch() / self.folder.name
         return base / self.source.name
 
     def write_tree(self, build_dir: Path, tree: Path, key: str) -> None:
@@ -250,6 +242,7 @@ def build(
     cache: Cache,
     folder: Path,
     facts: Callable[[], str],
+    tools: Tools = HERE,
 ) -> Module | None:
     """Pass 4: make ``folder/NAME.ko``; None when that failed, with the reasons collected."""
     return Build(
@@ -260,4 +253,5 @@ def build(
         cache=cache,
         folder=folder,
         facts=facts,
+        tools=tools,
     ).run()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from stapy.build.commands import fill
 from stapy.build.kit import BuildKernel, kit_key, open_kit
-from stapy.build.process import run
+from stapy.build.tools import HERE, Tools
 from stapy.cache import Cache, key_of
 from stapy.paths import data_dir, is_file
 
@@ -43,6 +43,7 @@ def compiled(
     cache: Cache,
     scratch: Path,
     facts: Callable[[], str],
+    tools: Tools = HERE,
 ) -> Path:
     """An object with the types of the headers; `HeaderError` when they do not compile.
 
@@ -55,7 +56,7 @@ def compiled(
     runtime = Path(options.runtime_dir) if options.runtime_dir else data_dir("runtime")
     ours = match["owner"] in ("kernel", "vmlinux")
     named = _HEADER.findall(match["headers"])
-    owner = kit_key(kernel, runtime) if ours else _identity([name[1:-1] for name in named])
+    owner = kit_key(kernel, runtime, tools) if ours else _identity([name[1:-1] for name in named])
     key = key_of(KIND, owner, spec, *_FLAGS)
     found = cache.get(KIND, key)
     if found is not None:
@@ -63,13 +64,13 @@ def compiled(
     source, target = scratch / f"headers-{key[:8]}.c", scratch / f"headers-{key[:8]}.o"
     source.write_text("".join(f"#include {name}\n" for name in named), encoding="utf-8")
     if ours:
-        kit = open_kit(kernel, runtime, cache, scratch, facts)
+        kit = open_kit(kernel, runtime, cache, scratch, facts, tools)
         words = fill(kit.commands.compile, SOURCE=str(source), OBJECT=str(target))
         words = [*words, *_FLAGS]
     else:
         words = ["gcc", *_FLAGS, "-c", "-o", str(target), str(source)]
     try:
-        result: Result = run(words)
+        result: Result = (tools if ours else HERE).run(words)
     except OSError as error:
         raise HeaderError(f"{words[0]}: {error.strerror}") from None
     if result.status:

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stapy.build.commands import make_command
-from stapy.build.process import Result, run
+from stapy.build.tools import HERE, Tools
 from stapy.translate.manifest import assembly, encode
 
 if TYPE_CHECKING:
+    from stapy.build.process import Result
     from stapy.translate.source import ModuleSource
 
 _MAKEFILE = """# Made by stapy: `make` builds {name}.ko for the kernel named here.
@@ -108,10 +109,10 @@ def make_words(flags: list[str]) -> list[str]:
     return [word for word in words if word.partition("=")[0] not in names] + flags
 
 
-def make(build_dir: Path, folder: Path, flags: list[str]) -> Result:
+def make(build_dir: Path, folder: Path, flags: list[str], tools: Tools = HERE) -> Result:
     """Run kbuild; the module is ``folder/NAME.ko`` when the status is 0.
 
     An `OSError` means that there is no make.
     """
     width = min(len(os.sched_getaffinity(0)), 4)
-    return run(make_command(build_dir, folder, f"-j{width}", *make_words(flags)))
+    return tools.run(make_command(build_dir, folder, f"-j{width}", *make_words(flags)))

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from stapy import __version__
 from stapy.build.commands import CaptureError, Commands, capture, fill, load
 from stapy.build.library import owners
-from stapy.build.process import run
+from stapy.build.tools import HERE, Tools
 from stapy.cache import Cache, file_identity, key_of
 from stapy.paths import exists
 from stapy.record import Record
@@ -83,6 +83,7 @@ class Kit(Record):
     members: list[str]
     owners: dict[str, list[str]]
     cpu: float = 0.0
+    tools: Tools = HERE
 
     def compile_words(self, runtime: Path) -> list[str]:
         """The compile command with the precompiled header in front."""
@@ -126,15 +127,15 @@ def runtime_files(runtime: Path) -> list[Path]:
 _keys: dict[tuple[str, Path], str] = {}
 
 
-def kit_key(kernel: BuildKernel, runtime: Path) -> str:
-    """Names the content of the kit for this kernel, this runtime and this stapy.
+def kit_key(kernel: BuildKernel, runtime: Path, tools: Tools = HERE) -> str:
+    """Names the content of the kit for this kernel, this runtime, this stapy and these tools.
 
     Asked for several times by each session, made once.
     """
     name = (f"{kernel.build_dir} {kernel.release} {kernel.image}", runtime)
     if name not in _keys:
         _keys[name] = _make_key(kernel, runtime)
-    return _keys[name]
+    return key_of(_keys[name], tools.identity) if tools.identity else _keys[name]
 
 
 def _make_key(kernel: BuildKernel, runtime: Path) -> str:
@@ -156,6 +157,7 @@ def _make_key(kernel: BuildKernel, runtime: Path) -> str:
         here / "commands.py",
         here / "units.py",
         here / "library.py",
+        here / "tools.py",
         here.parent / "debuginfo" / "facts.py",
     ):
         if exists(own):
@@ -169,32 +171,33 @@ def open_kit(
     cache: Cache,
     scratch: Path,
     facts: Callable[[], str],
+    tools: Tools = HERE,
 ) -> Kit:
     """The kit from the cache, or a new one; a `KitError` when none can be made.
 
     With a cache that stores nothing the kit lives in ``scratch``.  ``facts`` is
     called only when a kit is made.
     """
-    key = kit_key(kernel, runtime)
-    kit = _load(cache.get(KIND, key), key)
+    key = kit_key(kernel, runtime, tools)
+    kit = _load(cache.get(KIND, key), key, tools)
     if kit is not None:
         return kit
     progress.tell(f"making the build kit for {kernel.release} (once)")
     with cache.lock(KIND, key):
-        kit = _load(cache.get(KIND, key), key)
+        kit = _load(cache.get(KIND, key), key, tools)
         if kit is not None:
             return kit
         fresh = scratch / f"kit-{key[:8]}"
-        cpu = _Maker(kernel, runtime, fresh, facts).make()
+        cpu = _Maker(kernel, runtime, fresh, facts, tools).make()
         stored = cache.put_tree(KIND, key, fresh, may_link=True)
-        kit = _load(stored or fresh, key)
+        kit = _load(stored or fresh, key, tools)
         if kit is None:
             raise KitError("tools", "the new build kit could not be read back")
         kit.cpu = cpu
         return kit
 
 
-def _load(folder: Path | None, key: str) -> Kit | None:
+def _load(folder: Path | None, key: str, tools: Tools) -> Kit | None:
     """Open a kit; None when it is not there, damaged, or made by another compiler."""
     if folder is None:
         return None
@@ -202,25 +205,29 @@ def _load(folder: Path | None, key: str) -> Kit | None:
         data = json.loads((folder / "kit.json").read_bytes())
         common = folder / "common.o"
         commands = load(data["commands"], common.read_bytes() if exists(common) else b"")
-        if data["compiler"] != list(_identity(commands.compile[0])):
+        if data["compiler"] != list(tools.stamp(commands.compile[0])):
             return None
         if not all(exists(folder / name) for name in ("prefix.h.gch", "module.c")):
             return None
-        return Kit(folder, key, commands, data["seal"], data["members"], data["owners"])
+        kit = Kit(folder, key, commands, data["seal"], data["members"], data["owners"])
+        kit.tools = tools
+        return kit
     except (OSError, ValueError, KeyError, TypeError, IndexError):
         return None
-
-
-def _identity(program: str) -> tuple[str, int, int]:
-    return file_identity(Path(program))
 
 
 class _Maker:
     """Makes one kit in ``folder``."""
 
     def __init__(
-        self, kernel: BuildKernel, runtime: Path, folder: Path, facts: Callable[[], str]
+        self,
+        kernel: BuildKernel,
+        runtime: Path,
+        folder: Path,
+        facts: Callable[[], str],
+        tools: Tools,
     ) -> None:
+        self.tools = tools
         self.kernel = kernel
         self.runtime = runtime
         self.folder = folder
@@ -231,7 +238,7 @@ class _Maker:
         """Everything; the CPU seconds that it took."""
         assert self.kernel.build_dir is not None
         try:
-            self.commands, done = capture(self.kernel.build_dir)
+            self.commands, done = capture(self.kernel.build_dir, self.tools)
         except CaptureError as error:
             raise KitError("kbuild", str(error), error.log) from error
         except OSError as error:
@@ -250,7 +257,7 @@ class _Maker:
 
     def run(self, words: list[str]) -> Result:
         try:
-            done = run(words, self.commands.environment)
+            done = self.tools.run(words, self.commands.environment)
         except OSError as error:
             raise KitError("tools", f"{words[0]}: {error.strerror}") from error
         self.cpu += done.cpu
@@ -293,7 +300,7 @@ class _Maker:
             if path.suffix == ".c"
         ]
         commands = self.commands.as_data()
-        compiler = _identity(self.commands.compile[0])
+        compiler = self.tools.stamp(self.commands.compile[0])
         data: dict[str, Any] = {
             "commands": commands,
             "compiler": compiler,

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING
 
 from stapy.build.commands import fill
 from stapy.build.modpost import global_names
-from stapy.build.process import Result, run, run_many
 from stapy.build.units import Unit, units
 from stapy.cache import Cache, key_of
 from stapy.debuginfo.elf import ElfFile
 
 if TYPE_CHECKING:
     from stapy.build.kit import Kit
+    from stapy.build.process import Result
 
 KIND = "unit"
 # A line that begins a definition of something that other files see, or looks like one.
@@ -138,7 +138,8 @@ class Library:
         if missing:
             width = min(len(os.sched_getaffinity(0)), 4)
             commands = [self.command(unit) for unit in missing]
-            self.take(missing, run_many(commands, self.kit.commands.environment, width))
+            environment = self.kit.commands.environment
+            self.take(missing, self.kit.tools.run_many(commands, environment, width))
         apart = [self._units[m] for unit in wanted for m in unit.members if len(unit.members) > 1]
         again = [unit for unit in apart if len(unit.members) == 1]
         if again:
@@ -174,7 +175,8 @@ class Library:
             self.cpu += done.cpu
             for step in self.kit.commands.after_compile:
                 if done.status == 0:
-                    done = run(fill(step, OBJECT=self.object(unit)), self.kit.commands.environment)
+                    words = fill(step, OBJECT=self.object(unit))
+                    done = self.kit.tools.run(words, self.kit.commands.environment)
                     self.cpu += done.cpu
             if done.status == 0:
                 stored = self.cache.put_file(KIND, self.key(unit), Path(self.object(unit)))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stapy.build.modpost import Imports, refusal
+from stapy.build.process import run
 from stapy.diagnostics import NOWHERE, Span
 from stapy.kernel.release import install_command
 from stapy.kernel.roots import with_headers
@@ -136,7 +137,10 @@ def script_place(text: str, line: int) -> tuple[str, int] | None:
 class Reporter:
     """Turns one failure into diagnostics."""
 
-    def __init__(self, diagnostics: Diagnostics, release: str, source: ModuleSource) -> None:
+    def __init__(
+        self, diagnostics: Diagnostics, release: str, source: ModuleSource, image: str = ""
+    ) -> None:
+        self.image = image
         self.diagnostics = diagnostics
         self.release = release
         self.source = source
@@ -301,11 +305,18 @@ class Reporter:
         name = Path(program).name
         package = _PACKAGES.get(re.sub(r"^.*-(?=(?:ld|as|ar)$)", "", name), name)
         package = re.sub(r"^.*-gcc-(\d+)$", r"gcc-\1", package)
+        hint = f"apt-get install {package}"
+        if self.image:
+            hint = f"the image {self.image} must have it"
+        elif package.startswith("gcc-") and not is_offered(package):
+            hint = (
+                f"apt has no {package}, a container can: stapy --build-in=auto -r {self.release} …"
+            )
         self.diagnostics.error(
             KIND,
             "E0402",
             f"the program {name} is missing, kernel {self.release} is built with it",
-            hint=f"apt-get install {package}",
+            hint=hint,
         )
 
     def container(self, reason: str, hint: str) -> None:
@@ -321,6 +332,14 @@ def refused_imports(log: str) -> Imports | None:
         for match in pattern.finditer(log):
             refused.append((match["name"], refusal(match.groupdict().get("space") or "")))
     return Imports([], missing, refused) if missing or refused else None
+
+
+def is_offered(package: str) -> bool:
+    """Whether apt's lists have a package; true where there is no apt to ask."""
+    try:
+        return run(["apt-cache", "show", "--no-all-versions", package]).status == 0
+    except OSError:
+        return True
 
 
 def missing_program(log: str) -> str | None:

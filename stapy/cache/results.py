@@ -36,8 +36,8 @@ def text_key(options: Options, texts: list[tuple[str, str]]) -> str:
     return key_of(repr(texts), repr(chosen), repr(settable), options.suppress_warnings)
 
 
-def key(options: Options, texts: list[tuple[str, str]], kernel: Kernel) -> str:
-    """Names the module of this command."""
+def key(options: Options, texts: list[tuple[str, str]], kernel: Kernel, tools: str = "") -> str:
+    """Names the module of this command; ``tools`` is the identity of those that make it."""
     from stapy.debuginfo.dwarf.files.paths import fingerprint
 
     runtime = Path(options.runtime_dir) if options.runtime_dir else data_dir("runtime")
@@ -58,7 +58,7 @@ def key(options: Options, texts: list[tuple[str, str]], kernel: Kernel) -> str:
         *(repr(row) for folder in folders for row in files_below(folder)),
         *_target(texts, options),
         os.environ.get("STAPY_BUILD", ""),
-        os.environ.get("STAPY_CONTAINER", ""),
+        tools,
     )
 
 

@@ -105,6 +105,7 @@ QUESTIONS: tuple[Question, ...] = (
     _q("UPROBE_FILTER_CONTEXT", CALLBACK, "uprobe_consumer.filter", until=(6, 12), count=3),
     _q("UPROBE_UNREGISTER_NOSYNC", EXPORT, "uprobe_unregister_nosync", (6, 12)),
     _q("WIDE_HW_BREAKPOINT", EXPORT, "register_wide_hw_breakpoint", (2, 6)),
+    _q("BPF_TRAMPOLINE_MUTEX", MEMBER, "bpf_trampoline.mutex", (5, 5), (7, 2)),
     # tasks and files
     _q("TASK_STATE_UNDERSCORE", MEMBER, "task_struct.__state", (5, 14)),
     _q("TASK_WORK_ADD", EXPORT, "task_work_add"),

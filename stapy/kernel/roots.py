@@ -16,6 +16,8 @@ from stapy.cache import key_of
 from stapy.paths import cache_dir, exists, is_dir
 
 OWN = Path("/")
+# What kbuild writes goes where newer headers say, which is not where they were unpacked.
+_OUTPUT = re.compile(r"^KBUILD_OUTPUT[ \t]*:?=[ \t]*/\S+[ \t]*$", re.M)
 _INCLUDE = re.compile(r"^include[ \t]+(/\S+)/Makefile[ \t]*$", re.M)
 _LINKS = 40  # followed at most, as the kernel does
 
@@ -107,7 +109,7 @@ def _target(root: Path, path: Path) -> Path:
 
 
 def _stand_in(tree: Path, entries: dict[str, Path], makefile: str) -> Path:
-    key = key_of(tree, makefile, *sorted(entries.items()))
+    key = key_of(tree, makefile, *_OUTPUT.findall(makefile), *sorted(entries.items()))
     folder = cache_dir() / "trees" / key[:16]
     if is_dir(folder):
         return folder
@@ -118,6 +120,7 @@ def _stand_in(tree: Path, entries: dict[str, Path], makefile: str) -> Path:
         if name != "Makefile" or not makefile:
             (fresh / name).symlink_to(target)
     if makefile:
+        makefile = _OUTPUT.sub(lambda _: f"KBUILD_OUTPUT={folder}", makefile)
         (fresh / "Makefile").write_text(makefile, encoding="utf-8", errors="surrogateescape")
     try:
         fresh.rename(folder)

@@ -36,6 +36,8 @@ class Options(Record):
     kbuild_flags: list[str] = new(list)  # -B
     runtime_dir: str | None = None  # -R
     release: str | None = None  # -r: release or build tree
+    build_in: str = ""  # --build-in: auto, debian:SUITE or an image
+    prepare: bool = False  # --prepare
     sysroot: str | None = None  # --sysroot: where the kernel of -r and its debug files are
     module_name: str | None = None  # -m
     debug_modules: list[str] = new(list)  # -d: modules, and paths of programs

@@ -5,6 +5,7 @@ Options of SystemTap that stapy does not have are in `stapy.options.foreign`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -87,6 +88,15 @@ def _sysroot(options: Options, value: str) -> None:
     if not is_dir(Path(value)):
         raise UsageError(f"Invalid --sysroot '{value}' (should be a directory).")
     options.sysroot = value
+
+
+def _build_in(options: Options, value: str) -> None:
+    # What docker takes for the name of an image; it refuses others with a status only.
+    if not re.fullmatch(r"[a-z0-9][\w./-]*(:[\w.-]+|@sha256:[0-9a-f]+)?", value):
+        raise UsageError(
+            f"Invalid --build-in '{value}' (should be auto, debian:SUITE or the name of an image)."
+        )
+    options.build_in = value
 
 
 def _verbose(options: Options, value: str) -> None:
@@ -248,6 +258,10 @@ TABLE = [
     Option("R", "", "DIR", "look in DIR for the runtime", _text("runtime_dir")),
     Option("r", "", "RELEASE", "make the module for this kernel release or build tree",
            _text("release"), run="release"),
+    Option("", "build-in", "IMAGE", "make the module in a container: auto, debian:SUITE, an image",
+           _build_in, run="build_in"),
+    Option("", "prepare", "", "make the image of --build-in and exit", _flag("prepare"),
+           run="prepare"),
     Option("", "sysroot", "DIR", "look in this file tree for the kernel and its debug files",
            _sysroot),
     Option("m", "", "NAME", "name of the module; NAME.ko is left in the current directory",

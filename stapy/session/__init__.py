@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from stapy.build.ahead import Ahead
     from stapy.build.module import Module
+    from stapy.build.tools import Tools
     from stapy.debuginfo.facade import Debuginfo
     from stapy.ir.program import Program
     from stapy.kernel import Kernel
@@ -46,6 +47,7 @@ class Session(Messages):
         self.folder: Path | None = None
         self.machine: Machine | None = None
         self.kit: Ahead | None = None
+        self.tools: Tools | None = None
 
     # --- the whole -------------------------------------------------------
 
@@ -101,6 +103,10 @@ class Session(Messages):
             return explain(options.explain)
         question = options.listing is not None or bool(options.dump)
         self.begin()
+        if options.prepare:
+            from stapy.session import building
+
+            return building.prepare(self, inputs.find_kernel(self))
         if options.last_pass >= 4:  # the passes before ask nothing of this host
             from stapy.session import checks
         if options.last_pass == 5 and not question:
@@ -111,11 +117,14 @@ class Session(Messages):
         if question:
             return self.answer(kernel)
         if options.last_pass >= 4:
+            self.open_tools(kernel)
             recalled = self.recall(kernel)
             if recalled is not None:
                 checks.check_host(self, kernel)
                 return self.finish(recalled, kernel, from_cache=True)
             checks.check_tree(self, kernel)
+            if self.tools:
+                self.tools.begin()
             self.prepare_kit(kernel)
         scripts = self.parse(kernel)
         if self.ends_with(1, "scripts", lambda: _scripts_text(scripts)):
@@ -162,7 +171,8 @@ class Session(Messages):
         from stapy.cache import results
 
         options = self.options
-        self.key = results.key(options, self.texts, kernel)
+        tools = self.tools.identity if self.tools else ""
+        self.key = results.key(options, self.texts, kernel, tools)
         # Who keeps the folder or looks at the passes wants to see all that is made.
         if options.keep or options.tmpdir is not None or options.trace_passes:
             return None
@@ -172,6 +182,13 @@ class Session(Messages):
         module, said = found
         self.say(said)
         return module
+
+    def open_tools(self, kernel: Kernel) -> None:
+        """Settle where programs of pass 4 run, which is here unless --build-in says otherwise."""
+        if self.options.build_in:
+            from stapy.session import building
+
+            self.tools = building.open_tools(self, kernel)
 
     def remember(self, module: Path, services: Services) -> None:
         """Keep the module with its warnings for the next command that asks for it."""
@@ -384,6 +401,7 @@ class Session(Messages):
         self.at_pass = 4
         timer = PassTimer()
         from stapy.build.driver import build
+        from stapy.build.tools import HERE
         from stapy.debuginfo.facts import kernel_facts
 
         progress.tell(f"compiling for {kernel.release}")
@@ -395,6 +413,7 @@ class Session(Messages):
             cache=self.cache,
             folder=self.work_folder(),
             facts=lambda: kernel_facts(kernel, services.debuginfo.btf, kernel.exports),
+            tools=self.tools or HERE,
         )
         self.end_pass()
         if module is None:
@@ -458,6 +477,7 @@ class Session(Messages):
         """An object with the types of ``kernel<a.h>`` or ``<a.h>``; None (reported) if bad."""
         from stapy.build.headers import HeaderError, compiled, is_headers
         from stapy.build.kit import KitError
+        from stapy.build.tools import HERE
         from stapy.debuginfo.facts import kernel_facts
 
         def facts() -> str:
@@ -470,7 +490,10 @@ class Session(Messages):
 
             check_host(self, kernel)  # nothing is compiled in vain
         try:
-            return compiled(spec, kernel, self.options, self.cache, self.work_folder(), facts)
+            tools = self.tools or HERE
+            return compiled(
+                spec, kernel, self.options, self.cache, self.work_folder(), facts, tools
+            )
         except (HeaderError, KitError) as error:
             self.diagnostics.warning("W0682", f"no types of {spec}: {error}")
             return None
@@ -525,6 +548,8 @@ class Session(Messages):
         """Remove the temporary folder, or say where it is kept; switch the machine off."""
         if self.kit:
             self.kit.close()
+        if self.tools:
+            self.tools.close()
         if self.machine:
             self.machine.close()
         if self.folder is None or self.options.tmpdir:

@@ -1,143 +1,363 @@
-"""Building in a container, with a docker SDK that only writes down what it is told."""
+"""Building in a container: a daemon that writes down what it is told, below the SDK's types."""
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from stapy.build.container import VARIABLE, Container, ContainerError
+from stapy.build import images
+from stapy.build.container import Container, ContainerError, Docker, topmost, tree_of
+from stapy.build.images import choose, open_container, prepare, suites
+from stapy.build.kit import kit_key
+from stapy.build.tools import HERE
+from tests.build import small
+
+docker = pytest.importorskip("docker.errors", reason="the Python package docker is not installed")
+sdk_package = pytest.importorskip("docker")
 
 
-class DockerError(Exception):
-    pass
+class Daemon(sdk_package.APIClient):  # type: ignore[misc]
+    """What the SDK asks of a daemon; ``here`` are names of images, ``answer`` what programs say."""
+
+    def __init__(self, *here: str, answer: tuple[int, bytes] = (0, b"")) -> None:
+        super().__init__("unix:///nosuch", version="1.41")
+        self.here = {name: f"sha256:{number:064x}" for number, name in enumerate(here, 1)}
+        self.answer = answer
+        self.registry: set[str] = set()
+        self.created: list[dict[str, Any]] = []
+        self.programs: list[tuple[list[str], dict[str, Any]]] = []
+        self.log: list[str] = []
+        self.broken = ""
+        self.rootless = False
+        self.left: dict[str, str] = {}  # containers of others, and the processes that made them
+
+    def ping(self) -> bool:
+        return True
+
+    def info(self) -> dict[str, Any]:
+        return {"SecurityOptions": ["name=seccomp", *(["name=rootless"] if self.rootless else [])]}
+
+    def inspect_image(self, name: str) -> dict[str, Any]:
+        found = self.here.get(name, name if name in self.here.values() else None)
+        if found is None:
+            raise docker.ImageNotFound("404", explanation=f"No such image: {name}")
+        return {"Id": found, "RepoTags": [name]}
+
+    def pull(self, repository: str, tag: str, **_: Any) -> Any:
+        self.log.append(f"pull {repository}:{tag}")
+        if f"{repository}:{tag}" not in self.registry:
+            raise docker.APIError("500", explanation="no such host\nand more")
+        self.here[f"{repository}:{tag}"] = "sha256:" + "9" * 64
+        return iter(())
+
+    def build(self, **options: Any) -> Any:
+        self.log.append(f"build {options['buildargs']} as {options['tag']}")
+        if self.broken == "build":
+            row = {"stream": "Reading\nE: Unable to locate package gcc-99\n"}
+            return self.lines(row, {"error": "returned a non-zero code: 100"})
+        self.here[options["tag"]] = "sha256:" + "8" * 64
+        self.here["8" * 12] = self.here[options["tag"]]
+        return self.lines({"stream": "Successfully built " + "8" * 12})
+
+    def lines(self, *rows: dict[str, str]) -> Any:
+        return iter(json.dumps(row).encode() for row in rows)
+
+    def import_image_from_data(self, data: bytes, repository: str, tag: str) -> str:
+        self.log.append(f"import {data.decode()} as {repository}:{tag}")
+        self.here[f"{repository}:{tag}"] = "sha256:" + "7" * 64
+        return '{"status":"sha256:' + "7" * 64 + '"}'
+
+    def create_container_from_config(self, config: dict[str, Any], *_: Any) -> Any:
+        if self.broken == "create":
+            raise docker.APIError("500", explanation="bind source path does not exist: /x")
+        self.created.append(dict(config))
+        return {"Id": "c1"}
+
+    def inspect_container(self, name: str) -> dict[str, Any]:
+        return {"Id": name, "Config": {"Labels": {"stapy.process": self.left.get(name, "")}}}
+
+    def containers(self, filters: dict[str, str], **_: Any) -> list[dict[str, str]]:
+        assert filters == {"label": "stapy.process", "status": "created"}
+        return [{"Id": name} for name in self.left]
+
+    def attach_socket(self, name: str, params: dict[str, int], **_: Any) -> Any:
+        self.log.append("attached")
+        return self
+
+    def close(self) -> None:
+        self.log.append("closed")
+
+    def start(self, name: str, **_: Any) -> None:
+        self.log.append("started")
+
+    def remove_container(self, name: str, **options: Any) -> None:
+        self.log.append(f"removed {name} {options['force']}")
+
+    def exec_create(self, name: str, command: list[str], **options: Any) -> dict[str, str]:
+        self.programs.append((command, options))
+        return {"Id": "e1"}
+
+    def exec_start(self, name: str, **_: Any) -> bytes:
+        return self.answer[1]
+
+    def exec_inspect(self, name: str) -> dict[str, int]:
+        return {"ExitCode": self.answer[0]}
 
 
-class ImageNotFound(DockerError):
-    pass
+def sdk(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> Docker:
+    """Docker with the SDK's own client, images and containers above that daemon."""
+    client = sdk_package.DockerClient(base_url="unix:///nosuch", version="1.41")
+    client.api = daemon
+    monkeypatch.setattr(sdk_package, "from_env", lambda: client)
+    return Docker()
 
 
-class FakeDocker:
-    """One image called "known"; a run ends with ``status`` and ``log``."""
-
-    def __init__(self, status: int = 0, log: bytes = b"", broken: str = "") -> None:
-        self.status = status
-        self.log = log
-        self.broken = broken
-        self.calls: list[dict[str, Any]] = []
-        self.removed = 0
-        self.module = ModuleType("docker")
-        self.module.errors = SimpleNamespace(  # type: ignore[attr-defined]
-            DockerException=DockerError, ImageNotFound=ImageNotFound
-        )
-        self.module.from_env = self.from_env  # type: ignore[attr-defined]
-
-    def from_env(self) -> Any:
-        if self.broken == "daemon":
-            raise DockerError("connection refused\nand more")
-        return SimpleNamespace(
-            images=SimpleNamespace(get=self.image), containers=SimpleNamespace(run=self.run)
-        )
-
-    def image(self, name: str) -> Any:
-        if name != "known":
-            raise ImageNotFound("404")
-        return SimpleNamespace(id="sha256:12")
-
-    def run(self, image: Any, command: list[str], **options: Any) -> Any:
-        if self.broken == "run":
-            raise DockerError("no runc")
-        self.calls.append({"image": image.id, "command": command, **options})
-        return SimpleNamespace(wait=self.wait, logs=lambda: self.log, remove=self.remove)
-
-    def wait(self) -> dict[str, int]:
-        if self.broken == "wait":
-            raise DockerError("gone")
-        return {"StatusCode": self.status}
-
-    def remove(self, force: bool) -> None:
-        assert force
-        self.removed += 1
+@pytest.fixture
+def kernel() -> Any:
+    return SimpleNamespace(
+        root=Path("/"),
+        release="6.12.1+deb13-amd64",
+        arch="x86_64",
+        build_dir=None,
+        image=None,
+        compiler="x86_64-linux-gnu-gcc-14",
+    )
 
 
-def install(monkeypatch: pytest.MonkeyPatch, fake: FakeDocker) -> FakeDocker:
-    monkeypatch.setitem(sys.modules, "docker", fake.module)
-    return fake
-
-
-def test_make(monkeypatch: pytest.MonkeyPatch) -> None:
-    fake = install(monkeypatch, FakeDocker(2, b"make: no\xff\n"))
-    container = Container("known", "6.1")
-    assert container.identity == "sha256:12"
-    done = container.make(Path("/tmp/x"), ["A=b"])
-    assert (done.status, done.output) == (2, "make: no\ufffd\n")
-    (call,) = fake.calls
-    assert call["command"][:4] == ["make", "-C", "/lib/modules/6.1/build", "M=/tmp/x"]
-    assert call["command"][-2:] == ["A=b", "modules"]
-    assert call["network_mode"] == "none"
-    assert call["user"] == f"{os.getuid()}:{os.getgid()}"
-    assert call["volumes"] == {"/tmp/x": {"bind": "/tmp/x", "mode": "rw"}}
-    assert fake.removed == 1
+# --- which image ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("image", "broken", "reason", "hint"),
+    ("wanted", "compiler", "image", "reason"),
     [
-        ("unknown", "", "there is no image 'unknown'", "/lib/modules/6.1/build"),
-        ("known", "daemon", "docker does not answer: connection refused", "DOCKER_HOST"),
+        ("auto", "gcc-10", "stapy-build:bullseye-gcc10", "gcc-10"),
+        ("auto", "gcc-12", "stapy-build:bookworm-gcc12", "gcc-12"),
+        ("auto", "gcc-13", "stapy-build:trixie-gcc13", "gcc-13"),
+        ("auto", "x86_64-linux-gnu-gcc-14", "stapy-build:trixie-gcc14", "x86_64-linux-gnu-gcc-14"),
+        ("debian:trixie", "gcc-12", "stapy-build:trixie-gcc12", ""),
+        ("debian:trixie", "", "stapy-build:trixie-gcc14", ""),
+        ("host:5000/mine@sha256:12", "gcc-12", "host:5000/mine@sha256:12", ""),
     ],
 )
-def test_nothing_to_build_in(
-    monkeypatch: pytest.MonkeyPatch, image: str, broken: str, reason: str, hint: str
-) -> None:
-    install(monkeypatch, FakeDocker(broken=broken))
+def test_choice(kernel: Any, wanted: str, compiler: str, image: str, reason: str) -> None:
+    kernel.compiler = compiler
+    choice = choose(wanted, kernel)
+    assert choice.image == image
+    assert choice.reason == (f"kernel {kernel.release} is built with {reason}" if reason else "")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "compiler", "reason", "hint"),
+    [
+        ("auto", "clang", "is built with clang, which no suite", "--build-in=IMAGE"),
+        ("auto", "", "configuration does not name", "--build-in=IMAGE"),
+        ("debian:bookworm", "gcc-14", "Debian bookworm has gcc 12, 11, kernel", "--build-in=auto"),
+        ("debian:trixy", "gcc-14", "no suite 'debian:trixy'", "debian:trixie"),
+    ],
+)
+def test_no_choice(kernel: Any, wanted: str, compiler: str, reason: str, hint: str) -> None:
+    kernel.compiler = compiler
     with pytest.raises(ContainerError) as caught:
-        Container(image, "6.1")
-    assert str(caught.value) == reason
+        choose(wanted, kernel)
+    assert reason in str(caught.value)
     assert hint in caught.value.hint
 
 
-@pytest.mark.parametrize(("broken", "removed"), [("run", 0), ("wait", 1)])
-def test_container_that_fails(monkeypatch: pytest.MonkeyPatch, broken: str, removed: int) -> None:
-    fake = install(monkeypatch, FakeDocker(broken=broken))
-    with pytest.raises(ContainerError, match="did not run"):
-        Container("known", "6.1").make(Path("/tmp/x"), [])
-    assert fake.removed == removed
+def test_suites_are_complete() -> None:
+    assert {suite.name for suite in suites()} >= {"bullseye", "bookworm", "trixie", "sid"}
+    assert all(suite.gcc and suite.packages and suite.download > 50 for suite in suites())
+
+
+@pytest.mark.parametrize(
+    ("wanted", "hint"),
+    [
+        ("auto", "stapy --build-in=debian:trixie -r 6.12.1+deb13-amd64 --prepare makes it; "
+         "that fetches about 95 MB"),
+        ("mine:1", "docker pull mine:1"),
+        ("trixie", "--build-in=debian:trixie is the suite of Debian"),
+    ],
+)  # fmt: skip
+def test_an_image_that_is_not_here_is_not_fetched(
+    kernel: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, wanted: str, hint: str
+) -> None:
+    daemon = Daemon()
+    daemon.registry = {"debian:trixie", "mine:1"}
+    with pytest.raises(ContainerError) as caught:
+        open_container(choose(wanted, kernel), kernel, tmp_path, tmp_path, sdk(daemon, monkeypatch))
+    assert "there is no image" in str(caught.value)
+    assert caught.value.hint == hint
+    assert not daemon.log
+
+
+# --- making one -------------------------------------------------------------------
+
+
+def test_prepare_takes_the_base_from_the_registry(
+    kernel: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    daemon, said = Daemon(), []
+    daemon.registry = {"debian:trixie"}
+    assert prepare(choose("auto", kernel), said.append, sdk(daemon, monkeypatch))
+    assert "about 95 MB" in said[0]
+    arguments = {"BASE": "debian:trixie", "GCC": "14", "PACKAGES": "libelf1t64"}
+    assert daemon.log == [
+        "pull debian:trixie",
+        f"build {arguments} as stapy-build:trixie-gcc14",
+    ]
+    assert not prepare(choose("auto", kernel), said.append, sdk(daemon, monkeypatch))
+
+
+def test_prepare_makes_the_base_of_packages(kernel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from stapy.build.process import Result
+
+    def script(argv: list[str]) -> Result:
+        assert argv[1].endswith("docker/base")
+        Path(argv[3]).write_text(argv[2])
+        return Result(argv, 0, "", 0.0)
+
+    monkeypatch.setattr("stapy.build.process.run", script)
+    daemon, said = Daemon(), []
+    assert prepare(choose("auto", kernel), said.append, sdk(daemon, monkeypatch))
+    assert daemon.log[:2] == ["pull debian:trixie", "import trixie as stapy-base:trixie"]
+    assert any("no registry gave debian:trixie (no such host): making" in text for text in said)
+
+
+def test_prepare_says_why_packages_cannot_be_had(
+    kernel: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    daemon = Daemon("stapy-base:trixie")
+    daemon.broken = "build"
+    with pytest.raises(ContainerError, match="E: Unable to locate package gcc-99"):
+        prepare(choose("auto", kernel), lambda _: None, sdk(daemon, monkeypatch))
+
+
+# --- in the container ----------------------------------------------------------------
+
+
+def opened(daemon: Daemon, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Container:
+    client = sdk(daemon, monkeypatch)
+    image = client.image("mine")
+    return Container(client, image, "mine", [tmp_path / "tree"], [tmp_path / "work"])
+
+
+def test_one_container_for_all_programs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    daemon = Daemon("mine", answer=(2, b"no\xff\n"))
+    tools = opened(daemon, monkeypatch, tmp_path)
+    assert not daemon.created
+    done = tools.run(["gcc-14", "-c", "x.c"], {"ARCH": "x86"})
+    assert (done.status, done.output) == (2, "no\ufffd\n")
+    assert [r.status for r in tools.run_many([["a"], ["b"]], {}, 2)] == [2, 2]
+    (config,) = daemon.created
+    host = config["HostConfig"]
+    assert host["NetworkMode"] == "none"
+    assert host["AutoRemove"]
+    assert (config["OpenStdin"], config["StdinOnce"]) == (True, True)
+    mounts = {row["Source"]: (row["Target"], row["ReadOnly"]) for row in host["Mounts"]}
+    assert mounts[str(tmp_path / "tree")] == (str(tmp_path / "tree"), True)
+    assert mounts[str(tmp_path / "work")] == (str(tmp_path / "work"), False)
+    scratch = tools.scratch()
+    assert mounts[str(scratch)] == (str(scratch), False)
+    with tools.folder("x") as folder:
+        assert scratch in folder.parents
+    command, options = daemon.programs[0]
+    assert command == ["gcc-14", "-c", "x.c"]
+    assert options["environment"].items() >= {"LC_ALL": "C", "ARCH": "x86"}.items()
+    tools.close()
+    assert daemon.log == ["attached", "started", "removed c1 True", "closed"]
+    assert not scratch.exists()
+
+
+def test_what_killed_commands_left_is_removed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    daemon = Daemon("mine")
+    daemon.left = {"dead": "4194999", "alive": str(os.getpid())}
+    tools = opened(daemon, monkeypatch, tmp_path)
+    tools.run(["true"])
+    assert daemon.created[0]["Labels"] == {"stapy.process": str(os.getpid())}
+    assert [row for row in daemon.log if "removed" in row] == ["removed dead True"]
+    tools.close()
+
+
+def test_a_program_that_the_image_lacks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    answer = 127, b'OCI runtime exec failed: exec: "make": executable file not found in $PATH'
+    tools = opened(Daemon("mine", answer=answer), monkeypatch, tmp_path)
+    with pytest.raises(FileNotFoundError):
+        tools.run(["make"])
+    tools.close()
+
+
+def test_a_container_that_cannot_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    daemon = Daemon("mine")
+    daemon.broken = "create"
+    tools = opened(daemon, monkeypatch, tmp_path)
+    tools.begin()  # says nothing yet
+    with pytest.raises(ContainerError, match="bind source path does not exist: /x"):
+        tools.run(["make"])
+    tools.close()
+
+
+def test_files_are_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    daemon = Daemon()
+    client = sdk(daemon, monkeypatch)
+    monkeypatch.setattr("os.getuid", lambda: 1000)
+    monkeypatch.setattr("os.getgid", lambda: 100)
+    assert client.user() == "1000:100"
+    daemon.rootless = True
+    assert client.user() == "0:0"
+
+
+def test_the_image_is_in_the_keys(
+    kernel: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    daemon = Daemon("mine", "other")
+    client = sdk(daemon, monkeypatch)
+    runtime = small.write_runtime(tmp_path / "runtime")
+    places = [HERE, *(Container(client, client.image(n), n, [], []) for n in ("mine", "other"))]
+    assert len({kit_key(kernel, runtime, place) for place in places}) == 3
+    assert places[1].stamp("/usr/bin/gcc") != places[2].stamp("/usr/bin/gcc")
+
+
+def test_a_tree_is_where_its_links_lead(kernel: Any, tmp_path: Path) -> None:
+    headers, common, helpers = (tmp_path / name for name in ("headers", "common", "helpers"))
+    modules = tmp_path / "modules"
+    for folder in (headers, common, helpers / "scripts", modules):
+        folder.mkdir(parents=True)
+    (modules / "build").symlink_to(headers)
+    (headers / "scripts").symlink_to(helpers / "scripts")
+    (headers / "Makefile").write_text(f"KBUILD_OUTPUT={headers}\ninclude {common}/Makefile\n")
+    kernel.build_dir = modules / "build"
+    assert set(tree_of(kernel)) == {modules, headers, common, helpers / "scripts"}
+    assert topmost([headers, tmp_path / "headers/a", common]) == [common, headers]
+
+
+# --- no daemon, no SDK -----------------------------------------------------------------
+
+
+def test_no_daemon(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/nosuch")
+    with pytest.raises(ContainerError, match="docker does not answer: ") as caught:
+        Docker()
+    assert "DOCKER_HOST" in caught.value.hint
 
 
 def test_no_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "docker", None)
     with pytest.raises(ContainerError) as caught:
-        Container("known", "6.1")
+        Docker()
     assert caught.value.hint == "pip install 'stapy[docker]'"
 
 
-def test_pass_4_reports_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from stapy.build.driver import build
-    from stapy.cache import Cache
-    from stapy.diagnostics import Diagnostics, SourceMap
-    from stapy.options import Options
-    from tests.build import small
-
-    install(monkeypatch, FakeDocker(status=2, log=b"make: gcc-99: No such file or directory\n"))
-    runtime = small.write_runtime(tmp_path / "runtime")
-    codes = []
-    for image in ("unknown", "known"):
-        monkeypatch.setenv(VARIABLE, image)
-        diagnostics = Diagnostics(SourceMap())
-        module = build(
-            small.source(),
-            kernel=small.Kernel("6.1", "x86_64", None),
-            options=Options(runtime_dir=str(runtime)),
-            diagnostics=diagnostics,
-            cache=Cache(tmp_path / "cache"),
-            folder=tmp_path,
-            facts=str,
-        )
-        assert module is None
-        codes += [item.code for item in diagnostics.errors]
-    assert codes == ["E0408", "E0402"]
+def test_a_folder_of_that_name_is_no_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As that of our checkout, when the command runs in it."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "docker"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "path", [str(Path(images.__file__).parents[2])])
+    with pytest.raises(ContainerError, match="package docker is missing"):
+        Docker()

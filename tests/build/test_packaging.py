@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-DATA = ("include", "runtime", "tapsets", "templates")
+DATA = ("docker", "include", "runtime", "tapsets", "templates")
 
 
 def packages() -> list[str]:

@@ -77,6 +77,8 @@ def test_options(words: list[str], field: str, value: object) -> None:
         (["--prologue-searching=now", "x.stp"], "(should be one of always, auto, never)"),
         (["--modinfo", "a", "x.stp"], "--modinfo wants NAME=VALUE, not 'a'."),
         (["--modinfo=a-b=c", "x.stp"], "--modinfo wants NAME=VALUE, not 'a-b=c'."),
+        (["--prepare"], "--prepare makes the image of --build-in, which is not given."),
+        (["--build-in=A B", "x.stp"], "Invalid --build-in 'A B' (should be auto, debian:SUITE"),
         (["-T", "0", "x.stp"], "Invalid timeout '0'"),
         (["-G", "a", "x.stp"], "-G wants NAME=VALUE"),
         (["-D", "1=2", "x.stp"], "-D wants NAME=VALUE"),

@@ -16,9 +16,12 @@
 #include <linux/static_call.h>
 #include <linux/workqueue.h>
 
-/* Links of trampolines came with 6.0, the number of arguments in front of them with 5.17. */
+/*
+ * Links of trampolines came with 6.0, the number of arguments in front of them with 5.17. With 7.2
+ * the lock of a trampoline went elsewhere, and what is linked is a part of a link.
+ */
 #if defined(CONFIG_BPF_SYSCALL) && defined(CONFIG_BPF_JIT) && !defined(CONFIG_CFI_CLANG) && \
-	LINUX_VERSION_CODE >= KERNEL_VERSION(6, 0, 0)
+	LINUX_VERSION_CODE >= KERNEL_VERSION(6, 0, 0) && STAPY_HAVE_BPF_TRAMPOLINE_MUTEX
 #define STAPY_BPF_PROBES 1
 
 /* Since 6.13, and in stable releases before, the target is an argument, too; others ignore it. */

@@ -9,13 +9,23 @@
 #define STAPY_ENDBR_BYTES 4
 #define STAPY_ENDBR 0xfa1e0ff3
 
+/* The kernel's own is_endbr() takes the word or, from 7.3 on, its address. */
+static inline bool stapy_is_endbr(u32 word)
+{
+#ifdef CONFIG_X86_KERNEL_IBT
+	return word == gen_endbr_poison() || (word & ~0x01000000U) == gen_endbr();
+#else
+	return false;
+#endif
+}
+
 /* Behind the landing mark of indirect branches, when the function has one. */
 static inline unsigned long stapy_function_start(unsigned long address)
 {
 	u32 before;
 
 	if (!stapy_peek_kernel(&before, address - STAPY_ENDBR_BYTES, sizeof(before)) &&
-	    is_endbr(before))
+	    stapy_is_endbr(before))
 		return address - STAPY_ENDBR_BYTES;
 	return address;
 }

@@ -34,7 +34,9 @@ folder with the C.""",
     "E0407": """A function that modules may not call
 The kernel does not export it, or only to modules that are signed or licensed in a certain way.""",
     "E0408": """The container cannot be used
-Building for a foreign kernel runs in a container. The message says what went wrong with it.""",
+--build-in names an image in which the module is to be made. The message says what is missing:
+the image (--prepare makes one; nothing is fetched without it), a daemon of docker or podman, the
+Python package docker, or a suite of Debian that has the kernel's compiler.""",
     "E0480": """Not a kernel's build tree
 The folder given with -r has no include/config/kernel.release.""",
     "E0481": """The kernel is not installed
