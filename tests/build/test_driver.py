@@ -10,7 +10,7 @@ import pytest
 from stapy.build.modpost import modinfo
 from stapy.cache import Cache
 from stapy.debuginfo.elf import ElfFile
-from stapy.diagnostics import SourceMap
+from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.run.elf import ModuleFile
 from tests.build import small
 from tests.build.conftest import Builder
@@ -163,6 +163,34 @@ def test_missing_programs(newest: Builder, tmp_path: Path, monkeypatch: pytest.M
     run = newest(cache=Cache(tmp_path / "cache"))
     assert run.codes == ["E0402"]
     assert run.diagnostics.errors[0].hint == "apt-get install make"
+
+
+@pytest.mark.parametrize(
+    ("program", "image", "offered", "hint"),
+    [
+        ("x86_64-linux-gnu-gcc-14", "", 0, "apt-get install gcc-14"),
+        (
+            "x86_64-linux-gnu-gcc-14",
+            "",
+            100,
+            "apt has no gcc-14, a container can: stapy --build-in",
+        ),
+        ("make", "", 100, "apt-get install make"),
+        ("gcc-14", "mine:1", 0, "the image mine:1 must have it"),
+    ],
+)
+def test_where_a_missing_program_is_found(
+    monkeypatch: pytest.MonkeyPatch, program: str, image: str, offered: int, hint: str
+) -> None:
+    from stapy.build.messages import Reporter
+    from stapy.build.process import Result
+
+    monkeypatch.setattr(
+        "stapy.build.messages.run", lambda argv: Result(argv, offered, argv[-1], 0.0)
+    )
+    diagnostics = Diagnostics(SourceMap())
+    Reporter(diagnostics, "9.9", small.source(), image).no_program(program)
+    assert diagnostics.errors[0].hint.startswith(hint)
 
 
 def test_runtime_file_that_a_kernel_refuses(newest: Builder, tmp_path: Path) -> None:

@@ -63,6 +63,15 @@ def test_a_kernel_of_a_sysroot(root: Path) -> None:
     assert build_tree(root, root / "usr/src/headers") == tree
 
 
+def test_what_kbuild_writes_goes_into_the_tree_that_stands_for_another(root: Path) -> None:
+    """From 7.2 on headers name the place where their package puts them."""
+    makefile = root / "usr/src/headers/Makefile"
+    makefile.write_text("KBUILD_OUTPUT=/usr/src/headers\n" + makefile.read_text())
+    tree = find_kernel(RELEASE, Diagnostics(SourceMap()), str(root)).build_dir
+    assert tree is not None
+    assert (tree / "Makefile").read_text().splitlines()[0] == f"KBUILD_OUTPUT={tree}"
+
+
 def test_unpacked_into_the_cache(root: Path, tmp_path: Path) -> None:
     place = tmp_path / "cache/stapy/kernels"
     place.parent.mkdir(parents=True, exist_ok=True)
