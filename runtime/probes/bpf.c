@@ -461,7 +461,7 @@ const struct bpf_prog *stapy_bpf_program(const struct stapy_context *c)
 
 static int start(void *rows, unsigned int count)
 {
-	stapy_control("error", "%s", "this kernel has no machine code of BPF programs to probe");
+	stapy_control("error", "%s", "BPF programs cannot be probed: this kernel attaches nothing to them, or not in a way that is known");
 	return -EOPNOTSUPP;
 }
 
@@ -469,7 +469,10 @@ static void stop(void *rows, unsigned int count)
 {
 }
 
-#define missed NULL
+static u64 missed(void *rows, unsigned int count)
+{
+	return 0;
+}
 
 #endif
 
