@@ -9,7 +9,6 @@ from __future__ import annotations
 import _thread
 import os
 import select
-import signal
 import time
 
 from . import beforehand, kernel, loading, programs, refusals
@@ -21,13 +20,14 @@ from .messages import Messages
 from .naming import Turn
 from .options import RunOptions
 from .output import Sink, make_sinks
-from .signals import Signals
-from .supply import Supplier
+from .signals import Signals, signal
 from .target import Target, run_detached
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Dict, List, Optional
+
+    from .supply import Supplier
 
 BLOCK = 1 << 16
 SYSTEM_GRACE = 0.5  # seconds that commands of system() get to end after the session
@@ -424,7 +424,7 @@ def _converse(
             session.supplier = _supply(channel, manifest, options, messages)
             session.start(target.pid if target else options.target)
         else:
-            session.supplier = Supplier(channel, {"names": True}, messages.warning)
+            session.supplier = _make_supplier(channel, {"names": True}, messages)
         session.loop()
     finally:
         if session and session.supplier:
@@ -452,9 +452,16 @@ def _supply(
     wanted = manifest.get("objects")
     if not wanted:
         return None
-    supplier = Supplier(channel, wanted, messages.warning)
+    supplier = _make_supplier(channel, wanted, messages)
     supplier.begin(sorted(manifest.get("files") or {}), options.command or "", options.target)
     return supplier
+
+
+def _make_supplier(channel: Channel, wanted: Dict[str, Any], messages: Messages) -> Supplier:
+    """Who makes tables; few sessions need one, and what it imports is a tenth of their start."""
+    from .supply import Supplier
+
+    return Supplier(channel, wanted, messages.warning)
 
 
 def _status(messages: Messages, target: Optional[Target]) -> int:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import _socket
 import array
 import os
-import signal
 import struct
 import time
 
 from . import objects
+from .signals import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
+
+from .signals import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +23,9 @@ def words_of(command: str) -> List[str]:
         return ["/bin/sh", "-c", command]
     if any(character in bare for character in _EXPANDS):
         return ["/bin/sh", "-c", "exec " + command]
-    import shlex
+    if bare == command and command.isprintable():  # its only white space is blanks then
+        return command.split()
+    import shlex  # which takes as long to import as all of ours
 
     try:
         return shlex.split(command)

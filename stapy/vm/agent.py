@@ -139,10 +139,11 @@ def preload() -> None:
 
     Its own modules import some of it only where it is used, for a consumer that never gets there.
     """
+    import _json  # noqa: F401
     import ctypes  # noqa: F401
     import encodings.ascii  # noqa: F401
     import fcntl  # noqa: F401
-    import json  # noqa: F401
+    import zlib  # noqa: F401
 
     import stapy.run.cli  # noqa: F401
 

@@ -230,7 +230,8 @@ class Guests:
 def _library() -> dict[str, bytes]:
     """The bytecode of what a consumer needs of Python's library, by place."""
     ask = (
-        "import sys, ctypes, encodings.ascii, fcntl, json, stapy.run.cli\n"
+        "import sys, ctypes, encodings.ascii, fcntl, json, shlex, signal\n"
+        "import stapy.run.cli, stapy.run.supply\n"
         "for name, one in sys.modules.items():\n"
         "    spec = getattr(one, '__spec__', None)\n"
         "    if spec and spec.has_location and (spec.origin or '').endswith('.py'):\n"
