@@ -27,6 +27,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write the golden files anew instead of comparing with them",
     )
+    parser.addoption(
+        "--processor-time",
+        action="store_true",
+        help="tell what each file took of the processors, emulators included",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--processor-time"):
+        from tests.processor import Recorder, Table  # for this option only
+
+        config.pluginmanager.register(Recorder())
+        if not hasattr(config, "workerinput"):
+            config.pluginmanager.register(Table())
 
 
 @pytest.fixture

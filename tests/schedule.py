@@ -20,19 +20,34 @@ from tests.vm.harness import releases
 
 _SCRIPT = re.compile(r"-(\w+)/[^/]*\]$")  # a script's folder in the parameters of a test
 
-# Files whose tests take minutes, the longest first: the end of a run would wait for them.
+# Files that take half a minute of a processor or more, the longest first: the end of a run would
+# wait for them. `pytest --processor-time` tells which they are.
 LONG = (
+    "test_cases.py/tapsets",
+    "safety/test_wildcards",
+    "runtime/test_runtime",
     "safety/test_bpf",
+    "vm/test_user_stacks",
+    "safety/test_processes",
+    "safety/test_uprobes",
     "safety/test_load",
     "safety/test_arming",
     "safety/test_hotplug",
+    "safety/test_marks",
+    "safety/test_taskevents",
+    "safety/test_netfilter",
+    "vm/test_machine",
+    "vm/test_languages",
     "safety/test_flood",
     "safety/test_endings",
-    "test_cases.py/tapsets",
+    "test_cases.py/language",
+    "test_cases.py/cases",
+    "vm/test_consumer",
     "vm/test_debuginfo",
-    "runtime/test_runtime",
     "elaborate/test_fuzz",
+    "elaborate/test_examples",
     "debuginfo/test_fuzz",
+    "parse/test_corpus",
 )
 
 
