@@ -1,4 +1,4 @@
-# make run: see it work.  make test: everything that is checked.  make check: what takes a minute.
+# make run: see it work.  make test: everything that is checked.  make check: what changed, a minute.
 # The rest is for developers.
 
 PYTHON = $(shell .ci/python)
@@ -41,11 +41,14 @@ test: setup bytecode
 	echo "--- make test has failed, whatever the second try says"; }; \
 	exit $$status
 
-# A minute: the linters, and of the tests without a kernel those that are quick.
+# A minute: the linters, and beside them the quick tests of what changed since the origin's main
+# branch (tests/check.py); make unit runs them all, and those that take longer.
 check: setup bytecode
-	@status=0; $(MAKE) --no-print-directory lint || status=1; \
-	$(QUICK) -n 2 || status=1; \
-	exit $$status
+	@status=0; log=$$(mktemp); \
+	$(MAKE) --no-print-directory lint >$$log 2>&1 & lint=$$!; \
+	places=$$($(PYTHON) -m tests.check) || status=1; echo "--- tests: $${places:-all}"; \
+	$(QUICK) -n 2 $$places || [ $$? = 5 ] || status=1; \
+	wait $$lint || status=1; cat $$log; rm -f $$log; exit $$status
 
 # Runs what a change concerns, whenever a file is written.
 dev: setup bytecode
