@@ -103,5 +103,6 @@ class Table:
         for name, (own, children, emulated) in [*rows, ("all of them", total)]:
             write(f"{own + children + emulated:6.1f} {own:7.1f} {children:8.1f} {emulated:8.1f}"
                   f"  {name.strip()}")  # fmt: skip
-        for name, seconds in sorted(self._tests.items(), key=lambda row: -row[1])[:40]:
+        slowest = sorted(self._tests.items(), key=lambda row: -row[1])[:40]
+        for name, seconds in (row for row in slowest if row[1] >= 1):
             write(f"{seconds:6.1f}  {name}")
