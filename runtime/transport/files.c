@@ -68,7 +68,7 @@ static void on_tick(struct timer_list *unused)
  * An open file keeps the module, so that no sleeper is left on our wait queue. A stream has
  * no position to be locked: a thread may read while another one writes.
  */
-static int enter(struct inode *inode, struct file *file)
+static int open_stream(struct inode *inode, struct file *file)
 {
 	if (!try_module_get(THIS_MODULE))
 		return -ENODEV;
@@ -177,7 +177,7 @@ static __poll_t output_poll(struct file *file, poll_table *table)
 }
 
 static const struct proc_ops output_ops = {
-	.proc_open = enter,
+	.proc_open = open_stream,
 	.proc_release = output_release,
 	.proc_read = output_read,
 	.proc_poll = output_poll,
@@ -197,7 +197,7 @@ static int control_open(struct inode *inode, struct file *file)
 		return -EBUSY;
 	detached = false;
 	dismissed = false;
-	r = enter(inode, file);
+	r = open_stream(inode, file);
 	if (r) {
 		atomic_set(&control_users, 0);
 		return r;
