@@ -16,14 +16,18 @@ from tests.vm.safety.support import make, shell
 pytestmark = [pytest.mark.build, pytest.mark.vm]
 
 
-def kept_tables(folder: Path, *programs: Path, names: bool = True) -> str:
+def kept_tables(
+    folder: Path, *programs: Path, names: bool = True, source_lines: bool = False
+) -> str:
     """Make the tables of programs and their libraries here: in a guest that takes seconds for each.
 
     A variable for the consumer in the guest, before its command.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder))
-        tables = objects.Tables({"names": names}, lambda *_: None, lambda _: None)
+        tables = objects.Tables(
+            {"names": names, "lines": source_lines}, lambda *_: None, lambda _: None
+        )
         tables.first(list(map(str, programs)), "", 0)
     return f"env XDG_CACHE_HOME={folder}"
 
@@ -631,7 +635,8 @@ def test_source_lines(guest: Machine, release: str, tmp_path: Path, options: lis
     """As the debug information has them, told at the hit; the address where there is none."""
     path = compiled(tmp_path, PRINTED, "-O2", "-fomit-frame-pointer", *options, name="program")
     modules = make(release, tmp_path, work=LINES.format(path=path))
-    lines, result = shell(guest, modules, f"$run -c {path} $work 2>&1")
+    known = kept_tables(tmp_path, path, source_lines=True)
+    lines, result = shell(guest, modules, f"{known} $run -c {path} $work 2>&1")
     text, source = "\n".join(lines), re.escape(f"{path}.c")
     hex_number = "0x[0-9a-f]+"
 
