@@ -60,6 +60,7 @@ struct stapy_family {
 #include "uprobe.h"
 #include "taskevent.h"
 #include "modsyms.h"
+#include "../user/mapped.h"
 #include "arming.h"
 
 #endif

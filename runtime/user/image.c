@@ -6,6 +6,8 @@
 #include <linux/file.h>
 #include <linux/sched/mm.h>
 
+#include <asm/fsgsbase.h>
+
 #include "../compat/linux/file.h"
 #include "files.h"
 #include "image.h"
@@ -29,4 +31,10 @@ bool stapy_user_image_of(struct task_struct *task, const struct stapy_user_file 
 s64 stapy_user_image(void)
 {
 	return current->mm ? READ_ONCE(current->mm->start_code) : 0;
+}
+
+/* The processor has it while the program's context does: the kernel uses the other one. */
+s64 stapy_user_thread_base(void)
+{
+	return x86_fsbase_read_cpu();
 }

@@ -1,44 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Looks at the address space of the current process, and the family that has their memory. Nothing
- * sleeps and nothing waits: the lock of the address space is tried, only where giving it back may
- * wake a waiter.
+ * sleeps and nothing waits.
  */
 #include "../internal.h"
 #include "../transport/control.h"
 #include "look.h"
+#include "maplock.h"
 #include "unwind.h"
-
-#define LOCK_TRIES 8
 
 static struct stapy_look_kept *__percpu *all;
 static atomic_t cut_by_lock = ATOMIC_INIT(0), cut_by_object = ATOMIC_INIT(0);
 static char cut_object[40];
-
-/* Threads of the kernel, and those that work for a process in it, have no registers of their own. */
-bool stapy_look_possible(void)
-{
-	return current->mm && !(current->flags & (PF_KTHREAD | PF_IO_WORKER));
-}
-
-/*
- * Giving the lock back may wake a waiter, which takes locks of the scheduler: this CPU holds none
- * of them where interrupts were on when the probe was hit.
- */
-static bool lock_is_safe(struct stapy_context *c)
-{
-	if (!stapy_look_possible())
-		return false;
-	if (IS_ENABLED(CONFIG_PREEMPT_RT) && (in_hardirq() || in_serving_softirq()))
-		return false;
-	if (c->user_regs)
-		return true;
-	if (c->regs)
-		return !irqs_disabled_flags(c->regs->flags);
-	if (c->masked)
-		return !irqs_disabled_flags(c->irq_flags);
-	return !in_nmi() && !irqs_disabled();
-}
 
 struct stapy_look_kept *stapy_look_begin(struct stapy_context *c, struct stapy_look *look)
 {
@@ -57,7 +30,7 @@ struct stapy_look_kept *stapy_look_begin(struct stapy_context *c, struct stapy_l
 		kept->nr_ranges = 0;
 	}
 	look->kept = kept;
-	look->may_lock = lock_is_safe(c);
+	look->may_lock = stapy_maps_lockable(c);
 	return kept;
 }
 
@@ -69,16 +42,11 @@ void stapy_look_end(struct stapy_look *look)
 
 static bool lock_maps(struct stapy_look *look)
 {
-	unsigned int i;
-
 	if (look->locked)
 		return true;
-	for (i = 0; look->may_lock && i < LOCK_TRIES; i++) {
-		look->locked = mmap_read_trylock(current->mm);
-		if (look->locked)
-			return true;
-		cpu_relax();
-	}
+	look->locked = look->may_lock && stapy_maps_trylock();
+	if (look->locked)
+		return true;
 	look->may_lock = false;
 	atomic_inc(&cut_by_lock);
 	return false;

@@ -23,8 +23,6 @@ struct stapy_look {
 	bool may_lock, locked;
 };
 
-/* Has the current task an address space of its own? */
-bool stapy_look_possible(void);
 /* What this CPU keeps for the hit; NULL: nothing may be seen. Either way the look has an end. */
 struct stapy_look_kept *stapy_look_begin(struct stapy_context *c, struct stapy_look *look);
 void stapy_look_end(struct stapy_look *look);

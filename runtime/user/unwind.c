@@ -8,6 +8,7 @@
 
 #include "../internal.h"
 #include "look.h"
+#include "maplock.h"
 #include "unwind.h"
 
 #define POINTER_REACH (1UL << 20)	/* of a frame pointer above the stack's */
@@ -28,7 +29,7 @@ struct pt_regs *stapy_user_registers(struct stapy_context *c)
 		return c->user_regs;
 	if (c->regs && user_mode(c->regs))
 		return c->regs;
-	if (!stapy_look_possible())
+	if (!stapy_maps_possible())
 		return NULL;
 	return task_pt_regs(current);
 }
@@ -258,7 +259,7 @@ unsigned int stapy_user_stack_from(struct stapy_context *c, unsigned long pc, un
 	unsigned int n;
 
 	kept = stapy_look_begin(c, &w.look);
-	if (!kept || !stapy_look_possible() || !stapy_stack_frames ||
+	if (!kept || !stapy_maps_possible() || !stapy_stack_frames ||
 	    !stapy_stack_suffices(c))
 		return 0;
 	kept->walked = false;

@@ -7,8 +7,6 @@
 #include "../internal.h"
 #include "../compat/linux/fpu.h"
 
-#include <asm/fsgsbase.h>
-
 #define VECTOR(number)							\
 	case number:							\
 		asm volatile("movq %%xmm" #number ", %0" : "=r"(value));	\
@@ -58,10 +56,4 @@ s64 stapy_user_vector(unsigned int number)
 	}
 	local_irq_restore(flags);
 	return value;
-}
-
-/* The processor has it while the program's context does: the kernel uses the other one. */
-s64 stapy_user_thread_base(void)
-{
-	return x86_fsbase_read_cpu();
 }

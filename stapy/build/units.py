@@ -52,6 +52,7 @@ _TOGETHER = {
         "user/vectors.c",
     ),
     "users": ("user/targets.c", "user/files.c", "user/image.c", "user/errands.c"),
+    "mapped_files": ("user/mapped.c", "user/maplock.c"),
     "user_stacks": (
         *("user/look.c", "user/unwind.c", "user/names.c"),
         *("user/objects.c", "user/asking.c"),

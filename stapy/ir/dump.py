@@ -273,5 +273,6 @@ _EXPRESSIONS: dict[type, Callable[..., str]] = {
     p.NotKnown: lambda n: f"@error({quote(n.why)})",
     p.EntryRegister: lambda n: f"@entry_arg({n.register}, {n.function.symbol})",
     p.ModuleAddress: lambda n: f"&{n.module}:{n.symbol}+{n.offset}",
+    p.FileImage: lambda n: f"&{n.path}+{n.code:#x}",
     p.EmbeddedValue: lambda n: f"%{{{n.code}%}}",
 }

@@ -73,6 +73,9 @@ def build(unit: Unit, name: str, script: str, build_ids: dict[str, str] | None =
             {"name": row["name"], "text": name_literal(row["text"])} for row in unit.places.rows()
         ],
         "module_symbols": [{"name": string_literal(name)} for name in unit.module_symbols],
+        "mapped_files": [
+            {"name": string_literal(path), "code": f"{code:#x}"} for path, code in unit.mapped_files
+        ],
         "regexes": [automaton.c_text(c_name) for c_name, automaton in unit.regexes.values()],
         "prototypes": [signature(unit, function) + ";" for function in program.functions],
         "functions": bodies,
@@ -96,12 +99,12 @@ def build(unit: Unit, name: str, script: str, build_ids: dict[str, str] | None =
     model["has_hooks"] = any("STAP_MODULE_" in code for code in program.embedded)
     for key in (
         *("embedded", "suffixes", "scalars", "parameters", "locks", "pointers", "storage", "slots"),
-        *("any_tables", "module_symbols", "places", "regexes", "prototypes", "functions"),
-        *("conditions", "handlers", "probes", "families", "builds", "limits"),
+        *("any_tables", "module_symbols", "mapped_files", "places", "regexes", "prototypes"),
+        *("functions", "conditions", "handlers", "probes", "families", "builds", "limits"),
     ):
         model["has_" + key] = bool(model[key])
     # Each probe has a family, but the stacks are one by themselves.
-    model["has_families"] |= model["has_user_stacks"]
+    model["has_families"] |= model["has_user_stacks"] or model["has_mapped_files"]
     return model
 
 

@@ -72,7 +72,7 @@ def make_source(
         limits=unit.limits.numbers(),
         any_release="STP_NO_VERREL_CHECK" in options.defines,
         build_ids=program.build_ids,
-        files=_files(program),
+        files=_files(program, unit),
         objects=_objects(program, options),
         globals={
             var.name: str(var.type)
@@ -90,8 +90,8 @@ def make_source(
     )
 
 
-def _files(program: p.Program) -> dict[str, Manifest]:
-    """Collect the programs that points name: may one be missing, and what tells its build."""
+def _files(program: p.Program, unit: Unit) -> dict[str, Manifest]:
+    """Collect the programs that points and variables name: may one be missing, and its build."""
     found: dict[str, Manifest] = {}
     for probe in program.probes:
         for site in probe.sites:
@@ -100,6 +100,8 @@ def _files(program: p.Program) -> dict[str, Manifest]:
                 row["optional"] = row["optional"] and site.optional
                 if identity:
                     row["identity"] = identity
+    for (path, _), (_, identity) in unit.mapped_files.items():
+        found[path] = {"optional": False, "identity": identity}
     return found
 
 

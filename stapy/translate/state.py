@@ -50,6 +50,7 @@ class Unit:
         self._new_tables: list[Model] = []
         self.any_tables: dict[tuple[bool, ...], str] = {}
         self.module_symbols: dict[str, int] = {}
+        self.mapped_files: dict[tuple[str, int], tuple[int, str]] = {}
         self.entrances: dict[tuple[str, str | None, int], int] = {}
         self.regexes: dict[str, tuple[str, Automaton]] = {}
         self.slot_types: dict[tuple[p.Type, ...], str] = {}
@@ -107,6 +108,12 @@ class Unit:
     def module_symbol_number(self, name: str) -> int:
         """The number of that row."""
         return self.module_symbols.setdefault(name, len(self.module_symbols))
+
+    def mapped_file(self, image: p.FileImage) -> str:
+        """The row of a file that the runtime looks for in the memory of processes."""
+        row = len(self.mapped_files), image.identity
+        number, _ = self.mapped_files.setdefault((image.path, image.code), row)
+        return f"mapped_files[{number}]"
 
     def entrance(self, function: p.Entrance) -> int:
         """The number, from 1, of a function whose entries have to be remembered."""

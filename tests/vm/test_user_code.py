@@ -209,6 +209,7 @@ probe process("{path}").function("back").return {{
 probe process("{path}").library("*libtouch.so").function("touch").return {{
 	printf("own %d %d after %d\\n", @var("own"), @var("hidden"), @entry($n))
 }}
+probe process("{path}").function("sum") {{ println("theirs ", @var("own@touch.c", "{library}")) }}
 probe process("{path}").plt("puts") {{ printf("%s %s\\n", $$name, user_string(pointer_arg(1))) }}
 probe process("{path}").plt("p*").return {{
 	if ($$name == "printf") println("printf ", returnval())
@@ -225,6 +226,7 @@ VALUES_EXPECTED = [
     "11.50, here 102",
     "9 0.75",
     "puts nothing",
+    "theirs 8",
     "printf 3",
 ]
 WRITES = """
@@ -248,7 +250,7 @@ def test_numbers_threads_stubs_and_writes(
     modules = make(
         release,
         tmp_path,
-        values=VALUES_SCRIPT.format(path=path),
+        values=VALUES_SCRIPT.format(path=path, library=tmp_path / "libtouch.so"),
         writes=("-g", "-e", WRITES.format(path=path)),
     )
     texts = [f"$run -c '{path}' ${name}" for name in ("values", "writes")]

@@ -122,8 +122,12 @@ class UserFile:
     @cached_property
     def code_start(self) -> int:
         """Where the code begins; 0 for a program that is not moved (ET_EXEC)."""
-        code = [row.address for row in self._loads if row.flags & PF_X]
-        return 0 if self.is_fixed else min(code, default=0)
+        return 0 if self.is_fixed else self.first_code
+
+    @cached_property
+    def first_code(self) -> int:
+        """The address of linking that the code begins at; 0 for a file without code."""
+        return min((row.address for row in self._loads if row.flags & PF_X), default=0)
 
     @cached_property
     def is_library(self) -> bool:

@@ -14,7 +14,7 @@ from stapy.debuginfo.elf import SHT_NOBITS
 from stapy.debuginfo.user.file import PT_TLS, UserFile
 
 BASE, NUMBER, DISTANCE = "base", "number", "distance"
-_DTPMOD, _TPOFF = 16, 18
+_DTPMOD, _TPOFF, _STT_TLS = 16, 18, 6
 _RELOCATION, _SYMBOL = struct.Struct("<QQq"), struct.Struct("<IBBHQQ")
 
 
@@ -29,6 +29,20 @@ class Block(NamedTuple):
     how: str
     slot: int = 0
     distance: int = 0
+
+
+def variable(file: UserFile, name: str) -> int | None:
+    """How far a variable that others may use is from the beginning of the file's block."""
+    row = file.elf.section(".dynsym")
+    if row is None or row.type == SHT_NOBITS or not 0 < row.link < len(file.elf.sections):
+        return None
+    symbols, names = file.elf.content(row), file.elf.content(file.elf.sections[row.link])
+    wanted = name.encode() + b"\0"
+    whole = len(symbols) - len(symbols) % _SYMBOL.size
+    for text, kind, _, section, value, _ in _SYMBOL.iter_unpack(symbols[:whole]):
+        if kind & 15 == _STT_TLS and section and names[text : text + len(wanted)] == wanted:
+            return int(value)
+    return None
 
 
 def block_of(file: UserFile) -> Block | None:

@@ -39,6 +39,7 @@ CLOCK = "clock"  # the mark of library functions whose value goes on by itself
 _VALUES = (
     *(p.Const, p.Text, p.LocalRef, p.BinaryOp, p.UnaryOp, p.LogicalOp, p.Conditional),
     *(p.MemoryRead, p.ContextValue, p.EntryRegister, p.SavedEntry, p.NotKnown, p.ModuleAddress),
+    p.FileImage,
     *(p.PrintOp, p.PrettyPrint, p.CallOp),
 )
 _LEAVES = (p.Next, p.Return)

@@ -10,6 +10,8 @@ from stapy.elaborate.lower.chains import Place
 from stapy.ir import program as p
 from stapy.ir.literals import of_files
 from stapy.parse import nodes as n
+from stapy.probes.values.programs import of_other_file
+from stapy.probes.values.variables import global_variable
 
 if TYPE_CHECKING:
     from stapy.diagnostics import Diagnostic
@@ -40,8 +42,6 @@ def of_unit(scope: TargetScope, name: str) -> Place | None:
 
 def var_place(low: Context, node: n.AtVar) -> Place | p.Expr:
     """The variable that an ``@var`` names."""
-    from stapy.probes.values.variables import global_variable
-
     info = low.services.debuginfo
     modules = [None if m in ("kernel", "vmlinux") else m for m in
                casts.modules_of(low, node.module)]  # fmt: skip
@@ -52,7 +52,7 @@ def var_place(low: Context, node: n.AtVar) -> Place | p.Expr:
             return place
     for module in modules:
         if module is not None and module.startswith("/"):
-            place = _of_program(scope, of_files(node.name), module)
+            place = _of_program(low, scope, of_files(node.name), module)
             if place is not None:
                 return place
             continue
@@ -63,14 +63,15 @@ def var_place(low: Context, node: n.AtVar) -> Place | p.Expr:
     return _missing(low, node, [m for m in modules if info.dwarf_of(m) is None], modules)
 
 
-def _of_program(scope: TargetScope | None, name: str, path: str) -> Place | None:
-    """A variable of the program's file that the probe is in: there it is known where that lies."""
-    if scope is None or scope.everywhere is None or scope.module != path:
-        return None
-    found = scope.everywhere(name)
+def _of_program(low: Context, scope: TargetScope | None, name: str, path: str) -> Place | None:
+    """A variable of a file: of that which the probe is in it is known where that lies."""
+    if scope is None or scope.module != path:
+        found = of_other_file(path, name, low.services)
+    else:
+        found = scope.everywhere(name) if scope.everywhere is not None else None
     if found is None:
         return None
-    return Place(found[0], None, found[1], user=True, writable=True, modules=[scope.module])
+    return Place(found[0], None, found[1], user=True, writable=True, modules=[path])
 
 
 def _missing(
@@ -124,8 +125,6 @@ def _why_not_of_program(low: Context, node: n.AtVar, path: str) -> list[str]:
         return [f"variables of '{path}' need its debug information"]
     if scope is not None and scope.everywhere is None and scope.module == path:
         return [scope.missing]
-    if scope is None or scope.everywhere is None or scope.module != path:
-        return [f"where '{path}' lies in memory is only known in probes of that file"]
     return [f"'{path}' has no variable '{node.name}' that has an address of its own"]
 
 

@@ -294,6 +294,18 @@ class ModuleAddress(Expr):
     offset: int
 
 
+class FileImage(Expr):
+    """Where the process that runs now has the first byte of a file's code; an error without it.
+
+    ``path`` is that of a program or library, as the consumer opens it; ``identity`` tells
+    its build (`stapy.probes.programs.identity`), ``code`` is where its code begins in it.
+    """
+
+    path: str
+    identity: str
+    code: int
+
+
 class PrettyPrint(Expr):
     """``$x$``, ``$$vars`` …: formatting into a string where a failed read prints ``ERROR``/``?``.
 

@@ -13,11 +13,13 @@ from stapy.debuginfo import ctypes
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.symbols.clones import is_clone
 from stapy.debuginfo.user import tls
+from stapy.debuginfo.user.file import UserFileError
 from stapy.diagnostics import NOWHERE
-from stapy.ir.program import LONG, ContextValue, Expr, MemoryRead
+from stapy.ir.program import LONG, ContextValue, Expr, FileImage, MemoryRead
 from stapy.ir.scope import TargetScope, TargetVariable
 from stapy.ir.walk import walk
 from stapy.probes import abi
+from stapy.probes.programs import identity
 from stapy.probes.values.frames import Here
 from stapy.probes.values.location import describe
 from stapy.probes.values.numbers import VECTORS, Unavailable, add, binary, const, vector
@@ -174,13 +176,56 @@ def statics(
     """
 
     def named(name: str) -> tuple[ctypes.CType, Expr] | None:
-        dwarf = services.debuginfo.programs.dwarf_at(path)
-        if dwarf is None:
+        known = services.debuginfo
+        dwarf = known.programs.dwarf_at(path)
+        if dwarf is None and name not in _STANDARD:
             return None
-        block = services.debuginfo.safe(None, tls.block_of, services.debuginfo.programs.open(path))
-        return _Statics(dwarf, block, where, services).named(name)
+        try:
+            file = known.programs.open(path)
+        except UserFileError:
+            return None
+        block = known.safe(None, tls.block_of, file)
+        found = _Statics(dwarf, block, where, services).named(name) if dwarf is not None else None
+        return found or _of_standard(file, name, block, where, services)
 
     return named
+
+
+# What a standard says the type of, so that no debug information is needed for it.
+_STANDARD: dict[str, ctypes.CType] = {"errno": ctypes.Int("int", 4, True, "signed")}
+
+
+def _of_standard(
+    file: UserFile,
+    name: str,
+    block: Block | None,
+    where: Callable[[int], Expr],
+    services: Services,
+) -> tuple[ctypes.CType, Expr] | None:
+    at = services.debuginfo.safe(None, tls.variable, file, name) if name in _STANDARD else None
+    if at is None:
+        return None
+    try:
+        return _STANDARD[name], in_thread(block, where, const(at))
+    except Unavailable:
+        return None
+
+
+def of_other_file(path: str, name: str, services: Services) -> tuple[ctypes.CType, Expr] | None:
+    """A global or static of a program or library, wherever the process that runs now has it.
+
+    None for a name that the file does not have, and for what is no program.
+    """
+    try:
+        file = services.debuginfo.programs.open(path)
+    except UserFileError:
+        return None
+    start = file.first_code
+    code = file.code_offset(start)
+    if code is None:
+        return None
+    here = FileImage(NOWHERE, LONG, path, identity(file), code)
+    return statics(path, lambda address: add(here, address - start), services)(name)
 
 
 class _Statics:

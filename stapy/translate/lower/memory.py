@@ -103,6 +103,14 @@ def write_context(body: Body, expr: p.ContextValue, value: Value) -> None:
     body.check(f"stapy_write_kernel(c, {context_text(expr)}, &{name}, sizeof({name}), {place})")
 
 
+@lowers(p.FileImage)
+def _file_image(body: Body, expr: p.FileImage) -> Value:
+    name = body.temp("s64", "code")
+    row = body.unit.mapped_file(expr)
+    body.check(f"stapy_user_mapped(c, &{name}, &{row}, {body.unit.places.of(expr.span)})")
+    return Value(name)
+
+
 @lowers(p.SavedEntry)
 def _saved_entry(body: Body, expr: p.SavedEntry) -> Value:
     return Value(f"((struct {body.slots} *)c->slots)->s{expr.slot}", reads=frozenset((MEMORY,)))

@@ -64,6 +64,7 @@ class Failures:
         kinds = (
             p.MemoryRead,
             p.EntryRegister,
+            p.FileImage,
             p.NotKnown,
             p.HistogramRef,
             p.BucketRead,
