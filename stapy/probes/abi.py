@@ -20,6 +20,7 @@ INTEGER_REGISTERS = 6
 STACK_POINTER = 7  # DWARF number of rsp
 SECOND_RESULT = 1  # DWARF number of rdx
 WORD = 8
+_LONG_DOUBLE = "a long double is returned in a register of the FPU, which probes do not read"
 _OWN_CONVENTION = (
     "the compiler calls this function in a way of its own, and does not tell where its result is"
 )
@@ -186,12 +187,21 @@ def _in_words(name: str, type: ctypes.CType, parts: list[ContextValue]) -> Targe
 
 
 def unknown_result(function: ctypes.Function | None) -> dict[str, Callable[[], str]]:
-    """Say why ``$return`` is not there, for functions that are called in a way of their own."""
-    if function is None or not function.own_convention:
+    """Say why ``$return`` is not there although the function returns something."""
+    if function is None or isinstance(ctypes.strip(function.result), ctypes.Void):
         return {}
-    if isinstance(ctypes.strip(function.result), ctypes.Void):
+    if function.own_convention:
+        return {"$return": lambda: _OWN_CONVENTION}
+    if _has_long_double(ctypes.strip(function.result)):
+        return {"$return": lambda: _LONG_DOUBLE}
+    return {}
+
+
+def no_result(function: ctypes.Function | None) -> dict[str, Callable[[], str]]:
+    """Say why a script that asks for ``$return`` gets none; groups of variables have none."""
+    if function is None or not isinstance(ctypes.strip(function.result), ctypes.Void):
         return {}
-    return {"$return": lambda: _OWN_CONVENTION}
+    return {"$return": lambda: "the function returns nothing (void)"}
 
 
 def result(function: ctypes.Function, *, with_vectors: bool = False) -> TargetVariable | None:

@@ -6,6 +6,7 @@ import os
 import re
 import stat
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stapy.debuginfo.elf import SHT_NOBITS
@@ -13,7 +14,7 @@ from stapy.debuginfo.user import search
 from stapy.debuginfo.user.file import UserFileError
 from stapy.diagnostics.suggest import nearest
 from stapy.ir.literals import quote_name
-from stapy.paths import exists
+from stapy.paths import exists, is_file
 from stapy.probes.family import PointError, number_of, text_of
 from stapy.record import Record
 
@@ -67,6 +68,14 @@ def path_of(component: PointComponent) -> str:
     if _BUILD_ID.fullmatch(name):
         return _built_as(name, component)
     path = search.program(name)
+    if name.startswith("~"):
+        raise PointError(
+            "E0231",
+            f"cannot find executable '{name}'",
+            component.span,
+            notes=["in a script, nothing but a shell's command line knows '~'"],
+            hint=f"write process({quote_name(_at_home(name))})",
+        )
     if path is None:
         is_library = ".so" in name and "/" not in name
         notes = ["no folder of $PATH has a program of this name"]
@@ -74,6 +83,13 @@ def path_of(component: PointComponent) -> str:
             notes.append(f"no library of this name is in {search.library_places()}")
 
         def similar(error: PointError) -> None:
+            if is_file(name):
+                error.hint = f"process({quote_name('./' + name)}) is the one of this folder"
+                return
+            meant = [row for row in search.library_names() if row.startswith(name + ".so")]
+            if meant:
+                error.hint = f"process({quote_name(min(meant, key=len))}) is the library"
+                return
             known = search.library_names() if is_library else search.commands()
             near = nearest(name, known, 3)
             if near:
@@ -108,8 +124,30 @@ def run_by(component: PointComponent, services: Services, *, optional: bool) -> 
         f"there is no program '{path}' here",
         component.span,
         where="it must be there when the module starts",
+        hint=_near_path(path),
     )
     return path
+
+
+def _at_home(name: str) -> str:
+    try:
+        return str(Path(name).expanduser())
+    except RuntimeError:  # nobody is called so
+        return name.replace("~", "/home/")
+
+
+def _near_path(path: str) -> str:
+    """Files of names like one that is not there, as a hint; "" when there are none."""
+    if exists(path):
+        return ""
+    folder, _, name = path.rpartition("/")
+    try:
+        near = nearest(name, [entry.name for entry in Path(folder or "/").iterdir()], 2)
+    except OSError:
+        return ""
+    return (
+        "did you mean " + " or ".join(f"'{folder}/{word}'" for word in near) + "?" if near else ""
+    )
 
 
 def _no_file(path: str) -> str:
@@ -176,7 +214,10 @@ def opened(path: str, component: PointComponent, services: Services) -> UserFile
         file = services.debuginfo.programs.open(path)
     except UserFileError as error:
         raise PointError(
-            "E0231", f"cannot probe: {error}", component.span, hint=error.hint
+            "E0231",
+            f"cannot probe: {error}",
+            component.span,
+            hint=error.hint or _near_path(path),
         ) from None
     code = file.elf.section(".text")
     if code is not None and code.type == SHT_NOBITS:

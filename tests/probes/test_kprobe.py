@@ -185,3 +185,5 @@ def test_functions_that_are_called_in_a_way_of_their_own() -> None:
     nothing = s.function(c.Void(), ("n", s.LONG))
     nothing.own_convention = True
     assert abi.unknown_result(nothing) == {}
+    assert list(abi.no_result(nothing)) == ["$return"]
+    assert abi.no_result(type) == {}

@@ -66,21 +66,101 @@ def test_variables(name: str, length: int, path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("data", "codes"),
-    [('"many"', ["W0694"]), ('"many").length(8', []), ('"number"', []), ("0x1230", [])],
+    [('"many"', ["W0694"]), ('"many").length(8', []), ('"number"', []), ("0x12350001230", [])],
 )
 def test_variables_watched_in_part(data: str, codes: list[str], path: Path) -> None:
     assert probe(f'process("{path}").data({data}).write').codes == codes
 
 
 def test_addresses_and_whose(path: Path) -> None:
-    point = f"process({os.getpid()}).data(0x1230).length(6).rw"
+    there = 0x7F5500001230
+    point = f"process({os.getpid()}).data({there:#x}).length(6).rw"
     (found,) = rows(f"probe {point} {{ println(1) }}", "taskevent")
-    assert found == row(point, pid=os.getpid(), address=0x1230, length=8, reads=True)
-    point = f'process("{path}").data(0x1231).write'
+    assert found == row(point, pid=os.getpid(), address=there, length=8, reads=True)
+    point = f'process("{path}").data({there:#x}).write'
     (found,) = rows(f"probe {point} {{ println(1) }}", "taskevent")
-    assert found == row(point, file=str(path), address=0x1231)
-    result = probe("process.data(0x1230).write", command="/bin/true")
+    assert found == row(point, file=str(path), address=there)
+    result = probe(f"process.data({there:#x}).write", command="/bin/true")
     assert result.codes == []
+
+
+def test_addresses_that_a_program_was_linked_with(path: Path) -> None:
+    """They are moved with a program that is; by -c as by its path."""
+    address = address_of(path, "number")
+    file = UserFile.open(path)
+    fields: dict[str, Any] = {"file": str(path), "address": address}
+    if not file.is_fixed:
+        fields |= {"linked": True, "code": file.code_start}
+    point = f'process("{path}").data({address:#x}).write'
+    assert rows(f"probe {point} {{ println(1) }}", "taskevent") == [row(point, **fields)]
+    if file.is_fixed:
+        return
+    point = f"process.data({address:#x}).write"
+    found = rows(f"probe {point} {{ println(1) }}", "taskevent", command=str(path))
+    assert found == [row(point, **fields)]
+    result = probe(f'process("{path}").data(0x90000).write')
+    assert result.codes == ["E0234"]
+    assert "nm" in result.diagnostics.items[0].hint
+
+
+@pytest.fixture(scope="module")
+def twice(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program of two files that have a variable of one name each."""
+    folder = tmp_path_factory.mktemp("twice")
+    (folder / "two.c").write_text(TWO)
+    return compiled(folder, ONE, "-g", "-fPIE", "-pie", str(folder / "two.c"), name="one")
+
+
+ONE = """extern char **environ; static volatile int dup; volatile int whole; int two(void);
+__thread volatile int own; volatile short red, rest;
+int main(void) { dup++; whole++; own++; return two() + !environ; }
+"""
+TWO = "static volatile int dup, once; int two(void) { dup++; once++; return 0; }\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "points"),
+    [
+        ("dup@two.c", ["dup@two.c"]),
+        ("once", ["once"]),
+        ("once@two.c", ["once@two.c"]),
+        ("whole@one.c", ["whole@one.c"]),
+        ("re[sd]*", ["red", "rest"]),
+        ("dup@*", ["dup@one.c", "dup@two.c"]),
+    ],
+)
+def test_names_of_variables(name: str, points: list[str], twice: Path) -> None:
+    result = probe(f'process("{twice}").data("{name}").write')
+    assert result.program is not None, result.shown()
+    found = [point for one in result.program.probes for point in one.points]
+    assert sorted(found) == [f'process("{twice}").data("{point}").write' for point in points]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("dup", '.data("dup@one.c") or .data("dup@two.c")'),
+        ("own", "each thread has one of its own"),
+        ("two", "is a function"),
+        ("environ@one.c", "but not of 'one.c'"),
+        ("once@one.c", '.data("once@two.c") is the one that it has'),
+        ("puts", "has no variable 'puts'"),
+        ("__libc_start_main", "defined in another file"),
+        ("onse", "did you mean 'once'"),
+    ],
+)
+def test_names_that_are_no_variables(name: str, said: str, twice: Path) -> None:
+    """Each case is told in its own words."""
+    result = probe(f'process("{twice}").data("{name}").write')
+    assert result.codes == ["E0231"]
+    item = result.diagnostics.items[0]
+    assert said in " ".join([*item.notes, item.hint])
+
+
+def test_data_of_libraries(twice: Path) -> None:
+    result = probe(f'process("{twice}").library("libc.so.6").data("environ").write')
+    assert result.codes == ["E0230"]
+    assert "process(PID).data(ADDRESS)" in result.diagnostics.items[0].hint
 
 
 @pytest.mark.parametrize(
@@ -136,6 +216,12 @@ def test_counters(path: Path) -> None:
     (every,) = rows(text, "perf")
     assert (own["counter"], own["period"]) == (counter_number("own"), 0)
     assert (every["counter"], every["period"]) == (counter_number("all"), 0)
+    result = run(text.replace("{}", "{ println(1) }", 1))
+    assert result.codes == ["W0696"]
+    assert run(text.replace('"all"', '"own"')).codes[0] == "E0262"
+    again = f'probe perf.type(1).config(2).process("{path}").counter("own") {{}}'
+    assert run(text + again).codes == ["E0262"]
+    assert run(text + again.replace(str(path), "/bin/sh")).codes == []
     result = run(text.replace('@perf("all")', '@perf("al")'))
     assert result.codes == ["E0261"]
     assert "'all'" in result.diagnostics.items[0].hint

@@ -154,6 +154,10 @@ class UserFile:
         row = self._loads[at]
         return row if address < row.address + row.file_size else None
 
+    def has_address(self, address: int) -> bool:
+        """True for an address of linking that something of the file has in memory."""
+        return any(row.address <= address < row.address + row.memory_size for row in self._loads)
+
     def offset_of(self, address: int) -> int | None:
         """Where an address is in the file; None for what is not in it (.bss)."""
         row = self._load(address)

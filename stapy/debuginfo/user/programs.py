@@ -24,6 +24,7 @@ from stapy.debuginfo.user.file import UserFile, UserFileError
 
 if TYPE_CHECKING:
     from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
+    from stapy.debuginfo.user.datasymbols import DataSymbols
     from stapy.debuginfo.user.plt import Stub
     from stapy.debuginfo.user.sdt import Mark
     from stapy.debuginfo.user.symbols import FunctionTable
@@ -222,15 +223,15 @@ class Programs:
             self.warn(str(error))
             return {}
 
-    def variables(self, file: UserFile) -> dict[str, tuple[int, int]]:
-        """List variables of a file by its tables of symbols: address and size by name."""
-        from stapy.debuginfo.user.symbols import variables
+    def data(self, file: UserFile) -> DataSymbols:
+        """List variables of a file by its tables of symbols, and what else has a name there."""
+        from stapy.debuginfo.user.datasymbols import DataSymbols, data_symbols
 
         try:
-            return variables(file, self.debug_file(file))
+            return data_symbols(file, self.debug_file(file))
         except DebuginfoError as error:
             self.warn(str(error))
-            return {}
+            return DataSymbols([], set(), set(), set())
 
     def missing_hint(self, file: UserFile) -> str:
         """Say what to install for the debug information of a file; "" when nothing is known."""

@@ -126,7 +126,7 @@ def interpreter(path: str) -> str | None:
             found = program(names[0]) if names else None
         else:
             found = program(words[0]) if words else None
-        if found is None:
+        if found is None or not exists(found):
             return None
         seen = found
     return None
@@ -145,6 +145,9 @@ def unfit(path: str) -> str | None:
         return None
     except OSError as error:
         return f"{path}: {os.strerror(error.errno or 0)}"
+    line = _first_line(path)
+    if line is not None:
+        return f"'{path}' is a script, run by '{line.strip()}', which is not there"
     return f"'{path}' is no ELF file"
 
 

@@ -276,7 +276,7 @@ def encoded(file: UserFile, debug: Path | None) -> bytes:
     names = _Names(file)
     source = ""
     for title, elf in _full_tables(file, debug):
-        if names.add(elf, ".symtab", moved=_moved(file, elf)):
+        if names.add(elf, ".symtab", moved=moved_by(file, elf)):
             source = title
             break
     else:
@@ -320,7 +320,7 @@ def _full_tables(file: UserFile, debug: Path | None) -> Iterator[tuple[str, ElfF
         yield name, ElfFile(inflate(packed, "xz", name), name)
 
 
-def _moved(file: UserFile, elf: ElfFile) -> int:
+def moved_by(file: UserFile, elf: ElfFile) -> int:
     """How far a file's addresses are from those of its debug file: prelink moves them."""
     if elf is file.elf:
         return 0
@@ -333,28 +333,12 @@ def _moved(file: UserFile, elf: ElfFile) -> int:
     return mine[0] - other[0] if mine and len(mine) == len(other) else 0
 
 
-def variables(file: UserFile, debug: Path | None) -> dict[str, tuple[int, int]]:
-    """Variables by name: link-time address and size; without names that several of them have."""
-    files = [(file.elf, 0)]
-    if debug is not None:
-        elf = ElfFile.open(debug)
-        files.append((elf, _moved(file, elf)))
-    found: dict[str, set[tuple[int, int]]] = {}
-    for elf, moved in files:
-        for table in (".dynsym", ".symtab"):
-            for row in elf.symbols(table):
-                if row.section and row.kind == _STT_OBJECT:
-                    name = row.name.partition("@")[0]
-                    found.setdefault(name, set()).add((row.value + moved, row.size))
-    return {name: min(places) for name, places in found.items() if len(places) == 1}
-
-
 def addresses(file: UserFile, debug: Path | None, names: set[str]) -> dict[str, int]:
     """Link-time addresses of symbols by name; without names that several of them have."""
     files = [(file.elf, 0)]
     if debug is not None:
         elf = ElfFile.open(debug)
-        files.append((elf, _moved(file, elf)))
+        files.append((elf, moved_by(file, elf)))
     found: dict[str, set[int]] = {}
     for elf, moved in files:
         for table in (".dynsym", ".symtab"):

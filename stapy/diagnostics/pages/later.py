@@ -158,6 +158,9 @@ Debug registers watch 1, 2, 4 or 8 bytes. With `.length(N)` the script says that
 `debuginfod.process("PATH")` asks the servers of DEBUGINFOD_URLS which builds of a path there are,
 and means those whose file is on this machine. What is left out is told: builds that are not, and
 servers that did not answer, or not with all that they know.""",
+    "W0696": """The handler of a counter
+`.counter("name")` only counts: `@perf("name")` reads it in other probes. Nothing is hit, so what
+stands in its braces never runs.""",
     "W0680": """Debug information was left out
 A file could not be used, so types or functions that only it knows are missing.""",
 }

@@ -119,6 +119,9 @@ Collect the changes and apply them behind the loop. Deleting the whole array is 
     "E0261": """No such counter
 `@perf("name")` reads what a probe of the script, `perf.type(…).config(…).counter("name")`,
 counts.""",
+    "E0262": """Two counters of one name
+`@perf("name")` reads one counter. Two for the same threads, or one of processes beside one of the
+processor, need two names; counters of different programs may share one.""",
     "E0290": """Unusable input from outside the script
 The value of a -D option is no constant number or out of its range, or the debug information found
 is damaged: the message says which. For damaged debug information install the package again, and

@@ -118,9 +118,14 @@ class _Settling:
         for raw in self._probes:
             known = functools.partial(entryvars.find, self._lowered.points, raw.derived.chain)
             for value in [raw.body, *(raw.slots.values if raw.slots is not None else ())]:
-                self._inference.unresolved(value, library, known)
+                self._inference.unresolved(value, library, known, self._near(raw))
         for body, _ in bodies:
             self._inference.unresolved(body, library)
+
+    def _near(self, raw: LoweredProbe) -> list[p.Variable | p.Global]:
+        """Variables that a wrong name in a probe may mean: its own, those of aliases, globals."""
+        infos = self._lowered.symbols.infos.values()
+        return [*raw.locals.values(), *(info.var for info in infos if not info.library)]
 
     def _infer_ruled_out(self) -> None:
         """Let the branches that ``@defined`` rules out have their say; no message comes of it.

@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING
 from stapy.debuginfo import ctypes
 from stapy.diagnostics import NOWHERE, Diagnostics, Label, Span
 from stapy.diagnostics.habits import argument_hint, variable_hint
+from stapy.diagnostics.suggest import did_you_mean
 from stapy.elaborate.lower.printing import wants
 from stapy.elaborate.typevars import TypeTable, is_open
 from stapy.ir import program as p
 from stapy.ir.walk import walk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from stapy.debuginfo.ctypes import CType
     from stapy.elaborate.analyse.entryvars import EntryVariable
 
+_NO_LETTER = 3  # letters of a name that may be a mistake for another one
 COMPARE = {"<", ">", "<=", ">=", "==", "!="}
 
 
@@ -179,12 +181,13 @@ class Inference:
         node: p.Node,
         library: set[str],
         entry: Callable[[str], EntryVariable | None] | None = None,
+        near: Sequence[p.Variable | p.Global] = (),
     ) -> None:
         """Report values whose type nothing settles.
 
         ``library`` are the library's globals: a script may call only the
         function that deletes one.  ``entry`` knows the variables that belong to the
-        function's entry.
+        function's entry.  ``near`` may have been meant by a wrong name.
         """
         dropped: set[int] = set()
         for item in walk(node):
@@ -198,12 +201,13 @@ class Inference:
                 kind = self.types.find(item.type)
                 if is_open(kind) and kind not in self._unresolved and id(item) not in dropped:
                     self._unresolved.add(kind)
-                    self._report_unresolved(item, entry)
+                    self._report_unresolved(item, entry, near)
 
     def _report_unresolved(
         self,
         item: p.LocalRef | p.GlobalRef | p.ElementRef | p.CallOp,
         entry: Callable[[str], EntryVariable | None] | None,
+        near: Sequence[p.Variable | p.Global],
     ) -> None:
         if isinstance(item, p.CallOp):
             self._void(item)
@@ -224,8 +228,14 @@ class Inference:
             where="nothing says whether this is a number or a string",
             hint=argument_hint(self.diagnostics.sources.source(item.span))
             or variable_hint(name)
+            or self._similar(name, near)
             or f"give '{name}' a value",
         )
+
+    def _similar(self, name: str, near: Sequence[p.Variable | p.Global]) -> str:
+        """Variables of a name like one that has no value; short names are all alike."""
+        known = [var.name for var in near if not is_open(self.types.find(var.type))]
+        return did_you_mean(name, known) if len(name) >= _NO_LETTER else ""
 
 
 def _convert_hint(expected: p.Type, found: p.Type) -> str:

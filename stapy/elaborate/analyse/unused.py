@@ -11,7 +11,7 @@ from stapy.elaborate.analyse.types import Inference
 from stapy.elaborate.lower.pending import warn_of
 
 if TYPE_CHECKING:
-    from stapy.elaborate.analyse.typed import Typed
+    from stapy.elaborate.analyse.typed import Typed, TypedProbe
     from stapy.elaborate.lower.lowered import Dropped
     from stapy.elaborate.names.select import SymbolTable
     from stapy.elaborate.typevars import TypeTable
@@ -52,17 +52,18 @@ def infer(dropped: list[Dropped], types: TypeTable, diagnostics: Diagnostics) ->
 
 def never_assigned_locals(typed: Typed, services: Services) -> None:
     """Warn of locals that are read, but never set."""
-    bodies: list[tuple[p.Stmt, set[str], list[str]]]
-    bodies = [(item.body, {v.name for v in item.locals}, item.chain) for item in typed.probes]
+    bodies: list[tuple[p.Stmt, set[str], TypedProbe | None]]
+    bodies = [(item.body, {v.name for v in item.locals}, item) for item in typed.probes]
     bodies += [
-        (function.body, {v.name for v in function.locals}, [])
+        (function.body, {v.name for v in function.locals}, None)
         for function in typed.functions
         if function.body is not None
     ]
-    for body, names, chain in bodies:
+    for body, names, probe in bodies:
         for ref in check.unassigned(body, names):
             source = services.sources.source(ref.span)
             if source is None or not source.library:
+                chain = probe.chain if probe is not None else []
                 kept = entryvars.find(typed.points, chain, ref.name)
                 services.diagnostics.warning(
                     "W0607",
@@ -71,9 +72,24 @@ def never_assigned_locals(typed: Typed, services: Services) -> None:
                     where=kept.where if kept else "nothing gives it a value",
                     hint=(kept.hint if kept else "")
                     or argument_hint(source)
+                    or _target_hint(probe, ref.name, services)
                     or variable_hint(ref.name)
                     or f"add 'global {ref.name}' when another probe sets it",
                 )
+
+
+def _target_hint(probe: TypedProbe | None, name: str, services: Services) -> str:
+    """Variables of the probed code have a dollar."""
+    from stapy.probes.families import by_name
+
+    scopes = (
+        ()
+        if probe is None
+        else (by_name(probe.family).scope(site, services) for site in probe.sites[:1])
+    )
+    if any(scope is not None and scope.find(f"${name}") is not None for scope in scopes):
+        return f"'${name}' is the variable of what is probed"
+    return ""
 
 
 def never_assigned_globals(

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from stapy.diagnostics import NOWHERE
-from stapy.elaborate.analyse import check, unused
+from stapy.elaborate.analyse import check, counters, unused
 from stapy.elaborate.analyse.typed import Typed, TypedProbe
 from stapy.elaborate.assemble.arming import Conditions
 from stapy.elaborate.assemble.autoprint import handler_body
@@ -47,6 +47,9 @@ def assemble(typed: Typed, services: Services) -> p.Program | None:
             "no probes found",
             hint="a script needs at least one probe that does something",
         )
+        return None
+    counters.check(typed.probes, diagnostics)
+    if diagnostics.errors:
         return None
     for name in dict.fromkeys(probe.family for probe in typed.probes):
         mine = [probe for probe in typed.probes if probe.family == name]

@@ -102,6 +102,8 @@ def _missing(
             notes, hint = [f"this kernel has no module '{without[0]}'"], ""
     elif program is not None:
         notes = _why_not_of_program(low, node, program)
+        near = _near_of_program(low, name, program)
+        hint = f"did you mean {listed(near)}?" if near else ""
     else:
         owner = " or ".join(f"module '{m}'" if m else "this kernel" for m in modules)
         notes = [f"no variable '{node.name}' has an address of its own in {owner}"]
@@ -126,6 +128,11 @@ def _why_not_of_program(low: Context, node: n.AtVar, path: str) -> list[str]:
     if scope is not None and scope.everywhere is None and scope.module == path:
         return [scope.missing]
     return [f"'{path}' has no variable '{node.name}' that has an address of its own"]
+
+
+def _near_of_program(low: Context, name: str, path: str) -> list[str]:
+    dwarf = low.services.debuginfo.programs.dwarf_at(path)
+    return nearest(name, dwarf.index.variables_like(name), 2) if dwarf is not None else []
 
 
 def _near(low: Context, name: str, module: str | None) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from stapy.diagnostics.suggest import did_you_mean
 from stapy.elaborate.lower.elements import element
 from stapy.elaborate.lower.fold import constant
 from stapy.ir import program as p
@@ -28,7 +29,8 @@ def stat_place(low: Context, node: n.Expr, arity_hint: str) -> p.Expr | None:
                 "stat locals not supported, missing global declaration?",
                 node.span,
                 where=f"'{node.name}' is a local variable",
-                hint=f"add 'global {node.name}' at the top level",
+                hint=did_you_mean(node.name, low.names.global_names(low.body.file))
+                or f"add 'global {node.name}' at the top level",
             )
             return None
         if not low.names.note_arity(var, 0, node.span):

@@ -122,6 +122,8 @@ def _unknown(low: Context, node: n.Target, scope: TargetScope, whole: TargetScop
         )
     every = dict.fromkeys([*scope.variables, *whole.variables])
     names = [name for name in every if not name.startswith("$$")]  # those are for groups
+    if node.name.startswith("$$"):
+        names = list(GROUPS)
     # Another number is no slip of the pen: how many there are is what helps.
     numbered = re.fullmatch(r"\$arg[0-9]+", node.name) and node.name[:4] + "1" in names
     near = [] if numbered else nearest(node.name, names, 3)

@@ -26,6 +26,8 @@ FORMS: dict[str, list[Form]] = {
     "__python3.return": forms("python3.module(string).function(string).return"),
 }
 _BY_NUMBER = re.compile("(set_)?((u?(int|long|longlong)|[su](32|64)|pointer)_arg|user_string_arg)")
+_LINE = re.compile(r"^[^@]*[:+]|[:+][\d*]+(-\d+)?$")  # behind a function, or behind its file
+_RESULT = re.compile("returnval|returnstr|return_str")
 _WILD = {"*": ".*", "?": "."}
 
 # Names that SystemTap's users may write, and must not take for their own mistake.
@@ -41,6 +43,11 @@ REFUSED = {
         "sig, when java is started with -XX:+ExtendedDTraceProbes",
     ),
 }
+
+
+def is_argument(name: str) -> bool:
+    """True for functions that read arguments by number."""
+    return _BY_NUMBER.fullmatch(name) is not None
 
 
 def _pattern(text: str) -> str:
@@ -63,13 +70,28 @@ def _checked(text: str, what: str, span: Span) -> str:
     return text
 
 
+def _refuse_file(module: str, span: Span) -> None:
+    """A module's name has no suffix and dots in place of folders."""
+    if not module.endswith(".py") and "/" not in module:
+        return
+    name = module.removesuffix(".py").removesuffix("/__init__").strip("./").replace("/", ".")
+    raise PointError(
+        "E0212",
+        f"'{module}' is the name of a file, not of a module",
+        span,
+        notes=["a module is named as `import` has it"],
+        hint=f'use .module("{name}"), or .module("*").function("NAME@{module}") for the file',
+    )
+
+
 def chosen(alias: str, components: list[n.PointComponent]) -> tuple[str, n.Stmt]:
     """The alias that a point stands for, and the statement that leaves out all other functions."""
     module, function = components[1], components[2]
     assert isinstance(module.arg, n.String) and isinstance(function.arg, n.String)
+    _refuse_file(module.arg.value, module.span)
     path = _checked(module.arg.value, "modules", module.span).replace(".", "/")
     name, at, file = function.arg.value.partition("@")
-    if any(mark in function.arg.value for mark in ":+"):
+    if _LINE.search(function.arg.value):
         raise PointError(
             "E0212",
             "lines of Python's functions are no probe points",
@@ -98,6 +120,23 @@ def chosen(alias: str, components: list[n.PointComponent]) -> tuple[str, n.Stmt]
 def refuse_variables(body: n.Stmt) -> None:
     """Variables of a Python function are objects that only Python can turn into values."""
     for node in walk(body):
+        if isinstance(node, n.Entry):
+            raise PointError(
+                "E0247",
+                "@entry needs the call of the same function, which a return of Python's has not",
+                node.span,
+                notes=["its two marks know nothing of each other"],
+                hint="keep the value in a global: "
+                "probe ….function(…) { kept[tid(), funcname] = … }, and read it in .return",
+            )
+        if isinstance(node, n.Call) and (_RESULT.fullmatch(node.name) or is_argument(node.name)):
+            raise PointError(
+                "E0241",
+                f"'{node.name}' is about functions of C: here it would be of the interpreter",
+                node.span,
+                notes=["arguments and results of Python's functions are objects of Python"],
+                hint="filename, funcname and lineno tell of the function",
+            )
         if isinstance(node, n.Target | n.AtVar):
             raise PointError(
                 "E0241",
@@ -114,7 +153,7 @@ def refuse_variables(body: n.Stmt) -> None:
 def refuse_arguments(matches: list[Match], body: n.Stmt) -> None:
     """Arguments by number are where C has them, which Go does otherwise."""
     for node in walk(body):
-        if isinstance(node, n.Call) and _BY_NUMBER.fullmatch(node.name):
+        if isinstance(node, n.Call) and is_argument(node.name):
             for match in matches:
                 file = getattr(match.site, "file", None)
                 if file is not None and is_go(file.elf):

@@ -347,6 +347,13 @@ def _explain(error: PointError, mismatch: Mismatch, above: str) -> None:
         what = f"process.{component.name}"
         error.notes = [f"SystemTap's {what} probes are not in this version of stapy"]
         return
+    if above == "python" and component.name == "module":
+        error.hint = 'did you mean python3.module("M").function("F")?'
+        return
+    if ".library(" in above and component.name == "data":
+        error.notes = ["where a library lies is not known before a process has loaded it"]
+        error.hint = "process(PID).data(ADDRESS) watches memory where it lies in a process"
+        return
     under = f" under '{above}'" if above else ""
     if any(char in component.name for char in "*?["):
         from fnmatch import fnmatchcase

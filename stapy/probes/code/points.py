@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from stapy.debuginfo.dwarf.query.labels import behind_prologue
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 _INSIDES = ("label", "callee", "callees")
 _LINES_OF = 2  # how many other lines a message names
+
+_A_FILE = re.compile(r"\.\w+:[\d*]")  # where a function is expected
 
 
 def needs_dwarf(point: ProbePoint) -> PointComponent | None:
@@ -134,6 +137,9 @@ def _no_match(text: str, answer: Places, ground: Ground, refused: list[str]) -> 
         return PointError("E0231", "no match", target.span, notes=notes)
 
     def explain(error: PointError) -> None:
+        if _A_FILE.search(text) and "@" not in text:
+            error.hint = f'write "*@{text}": lines are those of functions of a file'
+            return
         for dwarf in ground.files:
             _name_others(error, text, dwarf, ground)
         call = old_function(text) if ground.point.components[0].name != "process" else ""

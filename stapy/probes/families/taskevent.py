@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from stapy.debuginfo.user import search
+from stapy.debuginfo.user.datasymbols import DataSymbol, DataSymbols, is_pattern
+from stapy.debuginfo.user.file import UserFileError
 from stapy.diagnostics import Label
 from stapy.ir.literals import quote_name
 from stapy.probes import programs
@@ -30,11 +33,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from stapy.debuginfo.user.file import UserFile
-    from stapy.ir.program import DerivedProbe
+    from stapy.ir.program import DerivedProbe, Expr
     from stapy.ir.scope import TargetScope
     from stapy.parse.nodes import PointComponent, ProbePoint
     from stapy.services import Services
 
+_LOWEST_MOVED = 1 << 32  # nothing of a program that is moved (PIE) lies lower
 _END = 1 << 47  # of the addresses that programs have
 _SCOPES = ("process", "process(string)", "process(number)")
 _DATA = tuple(
@@ -99,8 +103,8 @@ class TaskEvent:
         site = TaskEventSite(None, 0, optional, length=length, reads="rw" in found)
         if number is None:
             return [
-                Match(".".join([head.shown, *below]), place)
-                for head, place in self._variables(site, data, point, found, services)
+                Match(".".join([head.shown, f"data({quote_name(name)})", *below[1:]]), place)
+                for head, name, place in self._variables(site, data, point, found, services)
             ]
         if not 0 < number < _END:
             raise PointError(
@@ -111,7 +115,11 @@ class TaskEvent:
             )
         check_alignment(number, length, data)
         site.address = number
-        return [Match(".".join([self._whose(site, first, services), *below]), site)]
+        shown = self._whose(site, first, services)
+        file = _linked_at(site, number, data, services)
+        if file is not None:
+            site.file, site.user_file = file, str(file.path)
+        return [Match(".".join([shown, *below]), site)]
 
     @staticmethod
     def _whose(site: TaskEventSite, first: PointComponent, services: Services) -> str:
@@ -141,34 +149,34 @@ class TaskEvent:
         point: ProbePoint,
         found: dict[str, PointComponent],
         services: Services,
-    ) -> list[tuple[programs.Head, TaskEventSite]]:
-        """Variables of programs; without a length each is watched as a whole, if it can be."""
-        name = text_of(data)
+    ) -> list[tuple[programs.Head, str, TaskEventSite]]:
+        """Variables of programs; without a length each is watched as a whole, if it can be.
+
+        With the names that they are printed by.
+        """
+        pattern = text_of(data)
         places = []
         heads = programs.heads(point, services)
         for head in heads:
-            place = services.debuginfo.programs.variables(head.file).get(name)
-            if place is None:
-                continue
-            address, size = place
-            length = site.length
-            if "length" not in found:
-                length = [n for n in LENGTHS if n <= max(size, 1) and address % n == 0][-1]
-            check_alignment(address, length, data)
-            path = str(head.file.path)
-            one = replace(
-                site,
-                address=address,
-                length=length,
-                size=0 if "length" in found else size,
-                file=head.file,
-                user_file=path,
-                pid=head.pid,
-            )
-            places.append((head, one))
+            for variable in _found(pattern, head.file, data, services):
+                address, size = variable.address, variable.size
+                length = site.length
+                if "length" not in found:
+                    length = [n for n in LENGTHS if n <= max(size, 1) and address % n == 0][-1]
+                check_alignment(address, length, data)
+                one = replace(
+                    site,
+                    address=address,
+                    length=length,
+                    size=0 if "length" in found else size,
+                    file=head.file,
+                    user_file=str(head.file.path),
+                    pid=head.pid,
+                )
+                shown = variable.shown if is_pattern(pattern) else pattern
+                places.append((head, shown, one))
         if not places:
-            known = services.debuginfo.programs.variables(heads[0].file)
-            raise _no_match(name, list(known), heads[0].file, data)
+            raise _no_match(pattern, heads[0].file, data, services)
         return places
 
     def _event(
@@ -245,19 +253,108 @@ class TaskEvent:
         ]
 
 
-def _no_match(name: str, known: list[str], file: UserFile, data: PointComponent) -> PointError:
+def _linked_at(
+    site: TaskEventSite, address: int, data: PointComponent, services: Services
+) -> UserFile | None:
+    """The program that was linked with something at an address, when it runs elsewhere.
+
+    Where such a program is, a process has nothing: the kernel keeps low addresses free.
+    """
+    path = site.user_file
+    if path is None and not site.pid and services.options.command is not None:
+        path = search.of_command(services.options.command)
+    elif path is None and not services.options.vm:
+        path = search.of_process(site.pid or services.options.target or 0)
+    if path is None:
+        return None
+    try:
+        file = services.debuginfo.programs.open(path)
+    except UserFileError:
+        return None
+    if file.is_fixed or address >= _LOWEST_MOVED:
+        return None
+    if file.has_address(address):
+        return file
+    raise PointError(
+        "E0234",
+        f"'{file.path}' has nothing at {address:#x}",
+        data.span,
+        hint="addresses are those that the program was linked with, as nm prints them, or those "
+        "of a living process (/proc/PID/maps)",
+    )
+
+
+def _found(
+    pattern: str, file: UserFile, data: PointComponent, services: Services
+) -> list[DataSymbol]:
+    """Variables of a file; of one name only one, unless a pattern is written."""
+    known = services.debuginfo.programs.data(file)
+    found = known.matching(pattern)
+    if not found and "@" in pattern and not is_pattern(pattern):
+        found = _by_debuginfo(pattern, file, known, services)
+    if len(found) > 1 and not is_pattern(pattern):
+        names = [quote_name(row.shown) for row in found if row.source]
+        raise PointError(
+            "E0231",
+            f"'{file.path}' has {len(found)} variables '{pattern}'",
+            data.span,
+            notes=["they are static in files of their own"],
+            hint=f"write .data({names[0]})" + (f" or .data({names[1]})" if names[1:] else "")
+            if names
+            else ".data(ADDRESS) means one of them, as nm prints it",
+        )
+    return found
+
+
+def _by_debuginfo(
+    name: str, file: UserFile, known: DataSymbols, services: Services
+) -> list[DataSymbol]:
+    """The variable of a source file as DWARF knows it: tables have files of static ones only."""
+    from stapy.probes.values import programs as variables
+    from stapy.probes.values.numbers import const
+
+    places: list[int] = []
+
+    def where(address: int) -> Expr:
+        places.append(address)
+        return const(address)
+
+    variables.statics(str(file.path), where, services)(name)
+    return [row for row in known.variables if row.address in places][:1]
+
+
+def _no_match(pattern: str, file: UserFile, data: PointComponent, services: Services) -> PointError:
+    known = services.debuginfo.programs.data(file)
+    name, _, source = pattern.partition("@")
+    hint = ""
+    if name in known.thread_local:
+        note = f"'{name}' is thread-local: each thread has one of its own"
+        hint = "process(PID).data(ADDRESS) watches the one at an address"
+    elif name in known.functions:
+        note = f"'{name}' is a function of '{file.path}', and no data"
+        hint = f".function({quote_name(name)}) is hit by its calls"
+    elif source and name in known.names:
+        own = [row.shown for row in known.variables if row.name == name and row.source]
+        note = f"'{file.path}' has a variable '{name}', but not of '{source}'"
+        hint = f".data({quote_name(own[0] if own else name)}) is the one that it has"
+    elif name in known.elsewhere:
+        note = f"'{name}' is defined in another file, a library; '{file.path}' only uses it"
+        hint = "process(PID).data(ADDRESS) watches where it lies in a process"
+    elif not known.variables:
+        note = f"the tables of symbols of '{file.path}' have no variables"
+        hint = programs.missing_hint(services.debuginfo.programs, file)
+    else:
+        note = f"'{file.path}' has no variable '{pattern}' in its tables of symbols"
+
     def similar(error: PointError) -> None:
         from stapy.diagnostics.suggest import nearest
 
-        near = nearest(name, known, 3)
-        if near:
+        near = nearest(name, known.names, 3)
+        if near and not error.hint:
             error.message = f"no match (similar symbols: {', '.join(near)})"
             error.hint = f"did you mean '{near[0]}'?"
 
-    notes = [f"'{file.path}' has no variable '{name}' in its tables of symbols, or several"]
-    if not known:
-        notes = [f"the tables of symbols of '{file.path}' have no variables"]
-    return PointError("E0231", "no match", data.span, notes=notes, explain=similar)
+    return PointError("E0231", "no match", data.span, notes=[note], hint=hint, explain=similar)
 
 
 FAMILY = TaskEvent()

@@ -300,7 +300,7 @@ def _return_scope(
         is_return=True,
         missing=entry.missing,
         key=f"{entry.key}:return",
-        unavailable={**entry.unavailable, **unknown},
+        unavailable={**entry.unavailable, **unknown, **abi.no_result(prototype)},
         user=True,
         everywhere=entry.everywhere,
     )

@@ -99,7 +99,7 @@ def return_scope(site: Any, entry: TargetScope, services: Services) -> TargetSco
         is_return=True,
         missing=entry.missing,
         key=f"{entry.key}:return",
-        unavailable={**entry.unavailable, **unknown},
+        unavailable={**entry.unavailable, **unknown, **abi.no_result(prototype)},
     )
 
 
