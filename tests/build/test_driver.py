@@ -149,7 +149,7 @@ def test_symbol_that_nobody_exports(builder: Builder, flags: list[str]) -> None:
 
 
 def test_no_headers(newest: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stapy.kernel.roots.with_headers", lambda: ["6.1.0-9", "6.12.1+deb12"])
+    monkeypatch.setattr("stapy.build.messages.with_headers", lambda: ["6.1.0-9", "6.12.1+deb12"])
     run = newest(kernel=small.Kernel("9.9.9", "x86_64", tmp_path))
     assert run.codes == ["E0401"]
     assert "linux-headers-9.9.9" in run.diagnostics.errors[0].hint
