@@ -656,3 +656,64 @@ def test_source_lines(guest: Machine, release: str, tmp_path: Path, options: lis
     assert re.search("Returning to  : " + frame("compare", "7"), text), lines
     assert re.search(frame("main", "13"), text), lines
     assert re.search((rf"^{source}:4" if options else rf"^{hex_number}") + " 1$", text, re.M), lines
+
+
+BUILDS = """
+global hits
+probe process("{path}").function("leaf") {{
+    if (hits++) next
+    print("names\\n", sprint_ubacktrace(), "text\\n", sprint_ubacktrace_buildid(), "printed\\n")
+    print_ubacktrace_buildid()
+}}
+probe syscall.exit_group {{
+    if (pid() != target()) next
+    println("kernel")
+    print_ubacktrace_buildid()
+}}
+probe end {{ println("end") }}
+"""
+
+
+def located(line: str, file: Path) -> list[str]:
+    """What a line of builds means in the file, by each of the function's names."""
+    offset = int(line.rpartition("+")[2], 16)
+    parts = re.findall(r"LOAD +(0x\w+) (0x\w+) 0x\w+ (0x\w+)", run("readelf", "-lW", str(file)))
+    address = next(
+        offset - int(start, 16) + int(linked, 16)
+        for start, linked, size in parts
+        if 0 <= offset - int(start, 16) < int(size, 16)
+    )
+    rows = [row.split() for row in run("nm", "-n", str(file)).splitlines()]
+    before = [(int(row[0], 16), row[2]) for row in rows if row[1] in "tTwWiI" and row[2:]]
+    start = max(at for at, _ in before if at <= address)
+    return [f"{name}+{address - start:#x}" for at, name in before if at == start]
+
+
+@pytest.mark.parametrize("how", ["-pie", "-no-pie", "-static", "-Wl,--build-id=none"])
+def test_builds(guest: Machine, release: str, tmp_path: Path, how: str) -> None:
+    """Names that are looked up elsewhere are those that are known here."""
+    options = ["-O2", "-fPIE", "-fomit-frame-pointer", "-Wl,--build-id", how]
+    path = compiled(tmp_path, PRINTED, *options, name="program")
+    modules = make(release, tmp_path, work=BUILDS.format(path=path))
+    lines, result = shell(guest, modules, f"{kept_tables(tmp_path, path)} $run -c {path} $work")
+    text = "\n".join(lines)
+    parts = re.search(r"names\n(.*)\ntext\n(.*)\nprinted\n(.*)\nkernel\n(.*)\nend", text, re.S)
+    assert parts, (lines, result.stderr)
+    names, short, printed, kernel = (part.split("\n") for part in parts.groups())
+    assert short == printed and len(printed) == len(names)
+    libc = Path("/lib/x86_64-linux-gnu/libc.so.6").resolve()
+    idents = {
+        ident: file
+        for file in (path, libc)
+        for ident in re.findall(r"Build ID: (\w+)", run("readelf", "-n", str(file)))
+    }
+    assert all(line.partition("+")[0] in idents for line in kernel if "+" in line), kernel
+    if how.endswith("none"):
+        assert [line for line in printed if "+" in line] == printed[3:5] + printed[6:8]
+        return
+    assert len(printed) > 6 and all("+" in line for line in printed + kernel), (printed, kernel)
+    own = [line for line in printed if idents[line.partition("+")[0]] == path]
+    told = [line.split()[0] for line in names if f"[{path.name}]" in line]
+    assert len(own) == len(told) > 3
+    for line, name in zip(own, told, strict=True):
+        assert name in located(line, path), (line, name)
