@@ -243,10 +243,20 @@ void stapy_run(struct stapy_context *c)
 
 static void tell_error(const struct stapy_context *c)
 {
+	static const char *const unwaited[] = {
+		[STAPY_WAITED] = "",
+		[STAPY_UNWAITED_CHANGED] = "; the page was not waited for, since the handler had "
+					   "changed something before: read first",
+		[STAPY_UNWAITED_PRINTED] = "; the page was not waited for, since the handler had "
+					   "printed something before: read first",
+		[STAPY_UNWAITED_KIND] = "; handlers of this probe cannot wait for a page that is "
+					"not there",
+	};
 	const char *place = c->error_at == stapy_at_call ? NULL : c->error_at;
 
-	stapy_control("error", "%s%s%s%.*s in probe %s", c->error, place ? " near " : "", place ?: "",
-		      place ? (int)c->trail : 0, c->error_trail, c->site->point);
+	stapy_control("error", "%s%s%s%.*s in probe %s%s", c->error, place ? " near " : "", place ?: "",
+		      place ? (int)c->trail : 0, c->error_trail, c->site->point,
+		      strstr(c->error, "error::fault") ? unwaited[c->unwaited] : "");
 }
 
 static void count_error(void)

@@ -13,6 +13,14 @@ struct stapy_out {
 	unsigned int lost;		/* bytes that did not fit */
 };
 
+/* Why memory of a program that was not there was not waited for, for the message of the error. */
+enum stapy_unwaited {
+	STAPY_WAITED,
+	STAPY_UNWAITED_CHANGED,		/* the handler had changed something */
+	STAPY_UNWAITED_PRINTED,
+	STAPY_UNWAITED_KIND,		/* no handler of this kind of probe can */
+};
+
 /*
  * What a hit sets is put back by whoever set it, so that the next one finds a context that is
  * ready: a family clears user_regs, is_return and repeatable, and what is rarer sets `eventful` to have
@@ -22,7 +30,7 @@ struct stapy_context {
 	/* All that a hit touches which does nothing rare is in the first cache line. */
 	int busy;
 	bool is_return;
-	bool repeatable;		/* may be run once more: user/missing.h; then the next one counts */
+	u8 repeatable;			/* how often it may be run, user/missing.h; 0: never more than once */
 	bool changed;			/* something that another run would do again */
 	u32 spent;			/* cycles in handlers, less the clock when this hit began */
 	u64 deadline;			/* clock at the end of the overload interval */
@@ -34,6 +42,7 @@ struct stapy_context {
 			bool timed;	/* -t */
 			bool missed;	/* to be run once more */
 			bool masked;	/* -D INTERRUPTIBLE=0: irq_flags */
+			u8 unwaited;	/* memory was missing, enum stapy_unwaited */
 		};
 		u64 attention;		/* any of these: stapy_settle() */
 	};
@@ -101,6 +110,7 @@ static inline void stapy_caught(struct stapy_context *c)
 {
 	c->error = NULL;
 	c->error_at = NULL;
+	c->unwaited = STAPY_WAITED;
 }
 
 /* Leave this handler whatever it does: an error that no try block catches and nobody prints. */

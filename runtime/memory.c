@@ -91,9 +91,23 @@ void stapy_fault_address(struct stapy_context *c, unsigned long address)
 	fault(c, "read", address, NULL);
 }
 
+static enum stapy_unwaited why_unwaited(const struct stapy_context *c, unsigned long address)
+{
+	if (c->repeatable == 1 || address < PAGE_SIZE || address >= TASK_SIZE_MAX)
+		return STAPY_WAITED;	/* in vain, or there is nothing to wait for */
+	if (!c->repeatable)
+		return STAPY_UNWAITED_KIND;
+	if (c->changed)
+		return STAPY_UNWAITED_CHANGED;
+	return c->out.at ? STAPY_UNWAITED_PRINTED : STAPY_WAITED;
+}
+
 bool stapy_missed(struct stapy_context *c, unsigned long address, size_t bytes)
 {
-	if (!c->repeatable || c->changed || c->out.at || c->error || forbidden_user())
+	if (c->error || forbidden_user())
+		return false;
+	c->unwaited = why_unwaited(c, address);
+	if (c->repeatable <= 1 || c->changed || c->out.at)
 		return false;
 	c->missed = true;
 	c->missing = address;

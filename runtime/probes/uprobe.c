@@ -64,7 +64,7 @@ static __always_inline struct stapy_context *enter(const struct stapy_uprobe_row
 	if (!c)
 		return NULL;
 	c->user_regs = regs;
-	c->repeatable = tries;
+	c->repeatable = tries + 1;
 	c->changed = false;
 	return c;
 }
@@ -74,7 +74,7 @@ static __always_inline bool leave(struct stapy_context *c, unsigned int *tries)
 {
 	c->user_regs = NULL;
 	c->is_return = false;
-	c->repeatable = false;
+	c->repeatable = 0;
 	return stapy_missing_leave(c, tries);
 }
 

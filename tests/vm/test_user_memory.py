@@ -115,6 +115,38 @@ def test_pages_that_nobody_has_touched(guest: Machine, release: str, tmp_path: P
     assert lines == EXPECTED, (lines, result.stderr)
 
 
+UNWAITED = {
+    "changed": ("late", "hits++ println(user_string(pointer_arg(1)))"),
+    "printed": ("late", "print(1) println(user_string(pointer_arg(1)))"),
+    "none": ("bad", "hits++ println(user_string(pointer_arg(1)), hits)"),
+    "other": ("late", 'hits++ println(user_string(pointer_arg(1), "late"), 1 / (hits - hits))'),
+}
+
+
+def test_errors_say_why_a_page_was_not_waited_for(
+    guest: Machine, release: str, tmp_path: Path
+) -> None:
+    """Not so one of an address that is none, nor another error after a page that was missing."""
+    path = compiled(tmp_path, FAR, "-O1", "-g", "-I", str(Path("include").absolute()), name="far")
+    (tmp_path / "mapped").write_bytes(b"x" * 8192)
+    scripts = {
+        name: f'global hits probe process("{path}").function("{function}") {{ {body} }}'
+        for name, (function, body) in UNWAITED.items()
+    }
+    modules = make(release, tmp_path, **scripts)
+    command = f"{path} {tmp_path}/mapped"
+    text = "".join(f"$run -c '{command}' ${name}; " for name in modules)
+    _, result = shell(guest, modules, text + "true", 120)
+    errors = [line for line in result.stderr.decode().splitlines() if line.startswith("ERROR")]
+    told = [line.partition("waited for, since the handler had ")[2] for line in errors]
+    assert told == [
+        "changed something before: read first",
+        "printed something before: read first",
+        "",
+        "",
+    ], result.stderr
+
+
 # A page that the program promises to serve, and never does.
 SERVED = r"""
 #include <fcntl.h>
