@@ -159,7 +159,7 @@ void stapy_session_left(void)
 			stapy_session.families[i].family->left();
 }
 
-int stapy_session_start(int target)
+int stapy_session_start(int target, int spaces)
 {
 	int r;
 
@@ -173,7 +173,7 @@ int stapy_session_start(int target)
 	stapy_session.owner = current_uid();
 	/* No probe runs where there is no memory for one. */
 	ended = refused;
-	r = refused ? -ENOMEM : 0;
+	r = refused ? -ENOMEM : spaces ? stapy_spaces_hold(spaces) : 0;
 	if (!r && stapy_session.start) {
 		r = stapy_session.start();
 		if (r)
@@ -286,6 +286,7 @@ static void release_all(void)
 	stapy_files_remove();
 	stapy_cpus_stop();
 	stapy_session_free();
+	stapy_spaces_release();
 	stapy_report_free();
 	stapy_control_free();
 	stapy_contexts_free();

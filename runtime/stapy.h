@@ -9,6 +9,7 @@
 
 #include "compat/kernel.h"
 #include "session.h"
+#include "spaces.h"
 #include "context.h"
 #include "arith.h"
 #include "memory.h"

@@ -71,6 +71,16 @@ def program_root(package: str) -> Path:
     return _cached(f"programs/{package}", *sorted({package, *_lacking(package)}))
 
 
+def container_root() -> Path:
+    """A file tree with which a container can be made: a shell and the tools that make mounts.
+
+    Raises NoPackage.
+    """
+    libraries = "libc6 libacl1 libattr1 libselinux1 libpcre2-8-0 libgmp10 libmount1 libblkid1"
+    packages = f"dash coreutils mount util-linux {libraries}"
+    return _cached("container", *packages.split())
+
+
 def library_path(root: Path) -> str:
     """Where the dynamic linker finds the libraries of a `program_root`."""
     return str(root / "usr/lib" / f"{os.uname().machine}-linux-gnu")

@@ -247,7 +247,7 @@ static ssize_t control_write(struct file *file, const char __user *from, size_t 
 {
 	static const char file_command[] = "file ", object_command[] = "object";
 	char command[COMMAND_BYTES];
-	int target;
+	int target, spaces = 0;
 
 	if (bytes > strlen(object_command)) {
 		if (copy_from_user(command, from, strlen(object_command)))
@@ -262,8 +262,8 @@ static ssize_t control_write(struct file *file, const char __user *from, size_t 
 	if (copy_from_user(command, from, bytes))
 		return -EFAULT;
 	command[bytes] = '\0';
-	if (sscanf(command, "start %d", &target) == 1) {
-		int r = stapy_session_start(target);
+	if (sscanf(command, "start %d %d", &target, &spaces) >= 1) {
+		int r = stapy_session_start(target, spaces);
 
 		if (r)
 			return r;

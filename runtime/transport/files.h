@@ -9,7 +9,8 @@ void stapy_files_remove(void);
 void stapy_files_wake(void);
 
 /* session.c: what the consumer may ask for. */
-int stapy_session_start(int target);
+/* With the target of -c or -x, and the process whose name spaces are meant; 0 without. */
+int stapy_session_start(int target, int spaces);
 /* A program that probe points name, opened by the consumer; before the session starts. */
 int stapy_session_file(int fd, const char *name);
 /* The consumer's command "object", with a table behind its line. */

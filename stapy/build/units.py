@@ -22,6 +22,7 @@ _TOGETHER = {
         "memory.c",
         "budget.c",
         "cpus.c",
+        "spaces.c",
         "transport/control.c",
         "transport/files.c",
         "transport/reader.c",

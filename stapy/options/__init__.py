@@ -46,6 +46,7 @@ class Options(Record):
     output: str | None = None  # -o
     command: str | None = None  # -c
     target: int | None = None  # -x
+    namespaces: int | None = None  # --target-namespaces: of which process
     timeout: float | None = None  # -T seconds
     rotate: str | None = None  # -S
     flight_recorder: bool = False  # -F

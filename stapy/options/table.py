@@ -146,6 +146,12 @@ def _target(options: Options, value: str) -> None:
     options.target = int(value)
 
 
+def _namespaces(options: Options, value: str) -> None:
+    if not value.isdecimal() or not 0 < int(value) <= _MAX_PID:
+        raise UsageError(f"Invalid process ID number '{value}' for --target-namespaces.")
+    options.namespaces = int(value)
+
+
 def _timeout(options: Options, value: str) -> None:
     try:
         options.timeout = float(value)
@@ -275,6 +281,8 @@ TABLE = [
     Option("c", "", "CMD", "start the probes, run CMD, stop when it ends", _text("command"),
            run="command"),
     Option("x", "", "PID", "set target() to PID", _target, run="target"),
+    Option("", "target-namespaces", "PID", "find programs where this process finds them, and count "
+           "in its name spaces (ns_pid() …)", _namespaces),
     Option("l", "", "PROBE", "list the matching probe points", _listing(False)),
     Option("L", "", "PROBE", "list them with their variables", _listing(True)),
     Option("F", "", "", "leave the script running: with -o in the background, else in the kernel",

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stapy.debuginfo import view
 from stapy.debuginfo.elf import SHT_NOBITS
 from stapy.debuginfo.user import search
 from stapy.debuginfo.user.file import UserFileError
@@ -78,7 +79,7 @@ def path_of(component: PointComponent) -> str:
         )
     if path is None:
         is_library = ".so" in name and "/" not in name
-        notes = ["no folder of $PATH has a program of this name"]
+        notes = ["no folder of $PATH has a program of this name" + view.place()]
         if is_library:
             notes.append(f"no library of this name is in {search.library_places()}")
 
@@ -118,7 +119,7 @@ def run_by(component: PointComponent, services: Services, *, optional: bool) -> 
     if why is None:
         return search.interpreter(path) or path
     if exists(path) or optional or services.options.last_pass > _LAST_BEFORE_RUN:
-        raise PointError("E0231", f"cannot probe: {why}", component.span)
+        raise PointError("E0231", f"cannot probe: {why}", component.span, hint=_near_path(path))
     services.diagnostics.warning(
         "W0693",
         f"there is no program '{path}' here",
@@ -146,7 +147,9 @@ def _near_path(path: str) -> str:
     except OSError:
         return ""
     return (
-        "did you mean " + " or ".join(f"'{folder}/{word}'" for word in near) + "?" if near else ""
+        "did you mean " + " or ".join(f"'{view.shown(folder + '/' + word)}'" for word in near) + "?"
+        if near
+        else ""
     )
 
 
@@ -191,7 +194,7 @@ def heads(point: ProbePoint, services: Services) -> list[Head]:
         tops = [Head(f"process({pid})", opened(path, first, services), None, pid)]
     else:
         tops = [
-            Head(f"process({quote_name(str(file.path))})", file, None, 0)
+            Head(f"process({quote_name(view.shown(file.path))})", file, None, 0)
             for file in _files(first, services)
         ]
     library = found.get("library")
@@ -230,12 +233,18 @@ def opened(path: str, component: PointComponent, services: Services) -> UserFile
     return file
 
 
+def no_program_matches(pattern: str, component: PointComponent) -> PointError:
+    """A pattern that no program has the name of."""
+    notes = [f"no program matches '{pattern}'{view.place()}"]
+    return PointError("E0231", "no match", component.span, notes=notes)
+
+
 def _files(component: PointComponent, services: Services) -> list[UserFile]:
     """The programs of ``process("NAME")`` and of ``process`` alone."""
     if component.arg is None:
         return [opened(of_target(component, services), component, services)]
     name = text_of(component)
-    if search.is_pattern(name) and not exists(name):
+    if search.is_pattern(name) and not exists(view.real(name)):
         found = []
         for path in search.programs(name):
             try:
@@ -243,8 +252,7 @@ def _files(component: PointComponent, services: Services) -> list[UserFile]:
             except PointError:
                 continue  # of another machine
         if not found:
-            notes = [f"no program matches '{name}'"]
-            raise PointError("E0231", "no match", component.span, notes=notes)
+            raise no_program_matches(name, component)
         return found
     path = search.code_of(name) or path_of(component)
     kind = _no_file(path)
@@ -291,7 +299,7 @@ def _libraries(top: Head, pid: int, component: PointComponent, services: Service
         paths = libraries.matching(known, top.file, name)
     return [
         Head(
-            f"{top.shown}.library({quote_name(path)})",
+            f"{top.shown}.library({quote_name(view.shown(path))})",
             opened(path, component, services),
             None if top.pid else str(top.file.path),
             top.pid,

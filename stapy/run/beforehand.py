@@ -54,6 +54,26 @@ def _not_writable(name: str) -> str:
     return "" if os.access(place, os.W_OK) else os.strerror(13)
 
 
+def check_namespaces(pid: int) -> None:
+    """Refuse a process whose name spaces are to be used and cannot be."""
+    why = closed_to_us(pid) if pid else ""
+    if why:
+        raise RunError(f"Couldn't use the name spaces of process {pid}: {why}")
+
+
+def closed_to_us(pid: int) -> str:
+    """Why the files of a process cannot be looked at as it sees them, "" when they can."""
+    try:
+        os.stat(f"/proc/{pid}/root/.")
+        return ""
+    except PermissionError:
+        return "it belongs to somebody else"
+    except OSError as error:
+        if os.path.exists(f"/proc/{pid}"):
+            return "it has ended" if error.errno in (2, 3) else error.strerror or str(error)
+        return os.strerror(3)
+
+
 def target_warning(pid: int) -> str:
     """A warning about a process of ``-x`` that does not exist, "" when it does.
 

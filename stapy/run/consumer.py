@@ -11,7 +11,7 @@ import os
 import select
 import time
 
-from . import beforehand, kernel, loading, programs, refusals
+from . import beforehand, inside, kernel, loading, programs, refusals
 from .control import Channel, folder_of
 from .daemon import in_background
 from .elf import ModuleFile
@@ -68,9 +68,12 @@ class Session:
         self._telling = False
         self._trouble: Optional[BaseException] = None
 
-    def start(self, target: int) -> None:
-        """Tell the module to begin; `loop` does it."""
-        self._commands.append(f"start {target}")
+    def start(self, target: int, namespaces: int = 0) -> None:
+        """Tell the module to begin; `loop` does it.
+
+        ``namespaces`` is the process in whose name spaces numbers are told.
+        """
+        self._commands.append(f"start {target} {namespaces}" if namespaces else f"start {target}")
         self._deadline = None  # until it is told
 
     @staticmethod
@@ -379,6 +382,7 @@ def _run(
     kernel.check(module)
     parameters = loading.parameters(module, options)
     beforehand.check(options.command, options.output, bool(options.rotate))
+    beforehand.check_namespaces(inside.process_of(module.manifest(), options.namespaces))
     warning = beforehand.target_warning(options.target)
     if warning:
         messages.warning(warning)
@@ -420,9 +424,10 @@ def _converse(
         session.armed = armed
         if fresh:
             manifest = fresh.manifest()
-            programs.hand_over(channel, manifest)
+            spaces = inside.process_of(manifest, options.namespaces)
+            programs.hand_over(channel, manifest, options.namespaces)
             session.supplier = _supply(channel, manifest, options, messages)
-            session.start(target.pid if target else options.target)
+            session.start(target.pid if target else options.target, spaces)
         else:
             session.supplier = _make_supplier(channel, {"names": True}, messages)
         session.loop()
@@ -453,7 +458,9 @@ def _supply(
     if not wanted:
         return None
     supplier = _make_supplier(channel, wanted, messages)
-    supplier.begin(sorted(manifest.get("files") or {}), options.command or "", options.target)
+    files = manifest.get("files") or {}
+    places = [inside.place(path, manifest, options.namespaces) for path in sorted(files)]
+    supplier.begin(places, options.command or "", options.target)
     return supplier
 
 

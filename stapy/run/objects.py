@@ -13,6 +13,8 @@ import stat
 import struct
 
 from . import frames, lines, usersymbols
+from .inside import resolver
+from .inside import shown as shown_inside
 from .target import words_of
 from .userfile import NoUserFile, UserFile
 
@@ -138,10 +140,11 @@ class Tables:
         for path, whole in roots:
             self._begin_file(path)
             for name in closure(path) if whole else [os.path.realpath(path)]:
-                self._make_path(name, name)
-        programs = {os.path.realpath(path) for path, _ in roots}
+                self._make_path(name, shown_inside(name))
+        # By what they are: names of another mount namespace may mean others here.
+        programs = {_file(path) for path, _ in roots} - {None}
         for one in _processes():
-            if one == pid or _link(f"/proc/{one}/exe") in programs:
+            if one == pid or _file(f"/proc/{one}/exe") in programs:
                 self._make_maps(one)
 
     def _make_vdso(self) -> None:
@@ -244,11 +247,13 @@ def _program(words: "List[str]") -> str:
     return ""
 
 
-def _link(path: str) -> str:
+def _file(path: str) -> "Optional[Tuple[int, int]]":
+    """What a path leads to, None for nothing."""
     try:
-        return os.readlink(path)
+        status = os.stat(path)
     except OSError:
-        return ""
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _processes() -> "Iterator[int]":
@@ -275,9 +280,10 @@ def closure(path: str) -> "List[str]":
     """
     found: Dict[str, None] = {}
     queue = [path]
+    real = resolver(path)
     cache: Optional[Dict[str, str]] = None
     while queue and len(found) < _MOST_OBJECTS:
-        one = os.path.realpath(queue.pop(0))
+        one = real(queue.pop(0))
         if one in found:
             continue
         try:
@@ -292,11 +298,11 @@ def closure(path: str) -> "List[str]":
         finally:
             os.close(fd)
         # Whatever it names is opened, and a device may take that for an order.
-        if interpreter and os.path.isfile(interpreter):
+        if interpreter and os.path.isfile(real(interpreter)):
             queue.append(interpreter)
         for name in names:
             if cache is None:
-                cache = loader_cache()
+                cache = loader_cache(real("/etc/ld.so.cache"))
             origin = os.path.dirname(one)
             places = [f.replace("${ORIGIN}", origin).replace("$ORIGIN", origin) for f in folders]
             places += os.environ.get("LD_LIBRARY_PATH", "").split(":")
@@ -306,7 +312,7 @@ def closure(path: str) -> "List[str]":
             if "/" in name:
                 candidates = [name]
             for candidate in candidates:
-                if os.path.isfile(candidate):
+                if os.path.isfile(real(candidate)):
                     queue.append(candidate)
                     break
     return list(found)

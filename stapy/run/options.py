@@ -14,6 +14,8 @@ Usage: stapy-run [options] MODULE.ko [name=value ...]
 
   -c CMD      start CMD once the probes are armed, stop when it ends
   -x PID      set target() to PID
+  -N PID      use the name spaces of PID: its numbers in ns_pid() and the like,
+              its files for what --target-namespaces named
   -o FILE     write the output to FILE; %-sequences of strftime are expanded
   -S MB[,N]   start a new output file every MB megabytes, keep the last N
   -T SECONDS  stop after SECONDS
@@ -54,6 +56,7 @@ class RunOptions:
         "info",
         "message_format",
         "module",
+        "namespaces",
         "output",
         "parameters",
         "rename",
@@ -71,6 +74,7 @@ class RunOptions:
         parameters: Optional[List[str]] = None,
         command: Optional[str] = None,
         target: int = 0,
+        namespaces: int = 0,
         output: Optional[str] = None,
         rotate: str = "",
         timeout: Optional[float] = None,
@@ -90,6 +94,7 @@ class RunOptions:
         self.parameters = list(parameters or [])
         self.command = command
         self.target = target
+        self.namespaces = namespaces
         self.output = output
         self.rotate = rotate
         self.timeout = timeout
@@ -111,6 +116,7 @@ class RunOptions:
         for letter, value in (
             ("-c", self.command),
             ("-x", self.target or None),
+            ("-N", self.namespaces or None),
             ("-o", self.output),
             ("-S", self.rotate or None),
             ("-T", self.timeout),
@@ -172,7 +178,6 @@ _FLAGS = {
 # Options of staprun that are not here, and why.
 _FOREIGN = {
     "-u": "the kernel has its own uprobes, no module is loaded for them",
-    "-N": "name spaces are those of this process",
     "-M": "there is no status window; stapy -t reports hits at the end",
     "-r": "modules are not sent to other hosts by stapy",
     "-i": "nothing is read from standard input",
@@ -181,6 +186,7 @@ _FOREIGN = {
 _VALUES = {
     "-c": "command",
     "-x": "target",
+    "-N": "namespaces",
     "-o": "output",
     "-S": "rotate",
     "-T": "timeout",
@@ -263,8 +269,8 @@ def _single_letters(words: List[str]) -> List[str]:
 
 def _set(options: RunOptions, word: str, text: str) -> None:
     value: Any = text
-    if word == "-x":
-        value = _number("-x", text, 1, 1 << 22)
+    if word in ("-x", "-N"):
+        value = _number(word, text, 1, 1 << 22)
     elif word == "-b":
         value = _number("-b", text, 1, 4095)
     elif word == "-T":

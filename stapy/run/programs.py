@@ -6,6 +6,7 @@ import errno
 import os
 import struct
 
+from . import inside
 from .control import Channel
 from .elf import build_id
 from .errors import RunError
@@ -27,14 +28,16 @@ _REFUSALS = {
 }
 
 
-def hand_over(channel: Channel, manifest: Dict[str, Any]) -> None:
+def hand_over(channel: Channel, manifest: Dict[str, Any], namespaces: int = 0) -> None:
     """Open each program of a module's manifest and let the module hold it.
 
-    One that cannot be had and that only optional points name is left out.
+    ``namespaces`` is the process of -N.  One that cannot be had and that only optional points
+    name is left out.
     Raises `RunError` for another, and for a program that is not the one that
     places were found in: a breakpoint could end up inside of an instruction.
     """
-    for path, row in sorted((manifest.get("files") or {}).items()):
+    for named, row in sorted((manifest.get("files") or {}).items()):
+        path = inside.place(named, manifest, namespaces)
         try:
             fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         except OSError as error:
@@ -44,7 +47,7 @@ def hand_over(channel: Channel, manifest: Dict[str, Any]) -> None:
                 f"Couldn't resolve target program file path '{path}': {error.strerror}"
             ) from None
         try:
-            channel.hold(os.fsencode(path), fd)
+            channel.hold(os.fsencode(named), fd)
             # Now that nobody can write to it any more.
             _compare(path, fd, row.get("identity") or "")
         except OSError as error:

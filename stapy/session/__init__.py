@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from stapy.cache import Cache
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.diagnostics import Bug, Diagnostics, SourceMap, Stop
-from stapy.session import inputs
+from stapy.session import checks, inputs
 from stapy.session.messages import Messages
 from stapy.terminal import progress, writing
 from stapy.timing import PassTimer, memory
@@ -107,8 +107,7 @@ class Session(Messages):
             from stapy.session import building
 
             return building.prepare(self, inputs.find_kernel(self))
-        if options.last_pass >= 4:  # the passes before ask nothing of this host
-            from stapy.session import checks
+        checks.look_in_namespaces(self)
         if options.last_pass == 5 and not question:
             checks.check_run(self)
         inputs.check_cache(self)
@@ -442,6 +441,7 @@ class Session(Messages):
             parameters=self._parameters(module),
             command=options.command,
             target=options.target or 0,
+            namespaces=options.namespaces or 0,
             output=options.output,
             rotate=options.rotate or "",
             timeout=options.timeout,

@@ -56,6 +56,28 @@ def check_run(session: Messages) -> None:
         session.refuse("E0502", str(error), kind="run error")
 
 
+def look_in_namespaces(session: Messages) -> None:
+    """Let names of programs mean what they mean for the process of --target-namespaces."""
+    from stapy.debuginfo import view
+
+    pid = session.options.namespaces
+    view.look_in(pid)
+    if pid is None:
+        return
+    from stapy.run import beforehand
+
+    why = "in a virtual machine it is another one" if session.options.vm else ""
+    why = why or beforehand.closed_to_us(pid)
+    if why:
+        hint = "stapy -p4 -m NAME makes the module; in the guest, stapy-run -N PID NAME.ko runs it"
+        session.refuse(
+            "E0504",
+            f"Couldn't use the name spaces of process {pid}: {why}",
+            kind="run error",
+            hint=hint if session.options.vm else "",
+        )
+
+
 def check_host(session: Messages, kernel: Kernel) -> None:
     """Say in one line why this host cannot load modules, and offer the machine."""
     reasons = obstacles(session.options, kernel)

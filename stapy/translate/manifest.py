@@ -34,6 +34,7 @@ def make_manifest(
     files: dict[str, Manifest] | None = None,
     objects: Manifest | None = None,
     any_release: bool = False,
+    namespaces: int | None = None,
 ) -> Manifest:
     """The manifest of one module.
 
@@ -42,10 +43,13 @@ def make_manifest(
     in hexadecimal; ``globals`` maps what ``NAME=VALUE`` can set at load time to
     its type ("long" or "string").  ``files`` maps the paths of programs that points
     name to what the consumer must know to open them (``optional``).  ``objects`` says
-    which tables user stacks need.  ``any_release``
+    which tables user stacks need.  ``namespaces`` is the process in whose name spaces programs
+    were looked up.  ``any_release``
     leaves it to the kernel itself whether the module fits.
     """
     more: Manifest = {"any_release": True} if any_release else {}
+    if namespaces:
+        more["namespaces"] = namespaces
     if files:
         more["files"] = files
     if objects:

@@ -73,6 +73,7 @@ def make_source(
         any_release="STP_NO_VERREL_CHECK" in options.defines,
         build_ids=program.build_ids,
         files=_files(program, unit),
+        namespaces=options.namespaces,
         objects=_objects(program, options),
         globals={
             var.name: str(var.type)

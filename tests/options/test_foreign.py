@@ -73,6 +73,7 @@ SHOWN = [
     ("--dump-probe-types", "--dump-probe-types", r"kernel\.trace"),
     ("--dump-probe-aliases", "--dump-probe-aliases", r"syscall\.openat\b"),
     ("--dump-functions", "--dump-functions", r"execname:string \(\)"),
+    ("--target-namespaces", "--target-namespaces=x -p1 -e HELLO", "Invalid process ID number 'x'"),
     ("--sysroot", "--sysroot=/nosuch -p1 -e HELLO", "Invalid --sysroot"),
     ("--runtime", "--runtime=kernel -p1 -e RUNTIME", r"println\(1\)"),
     ("--runtime", "--runtime=nosuch -p1 -e HELLO", "nosuch is an invalid argument for --runtime"),
@@ -108,7 +109,7 @@ ELSEWHERE = {
 }
 REFUSED = [
     "-b", "-i", "--interactive", "-q", "-a sparc", "--dyninst", "--bpf", "--runtime=bpf",
-    "--target-namespaces=1", "--monitor", "--monitor=3", "--sign-module", "--use-server",
+    "--monitor", "--monitor=3", "--sign-module", "--use-server",
     "--use-server=h:1", "--use-http-server=h", "--list-servers", "--trust-servers=ssl",
     "--use-server-on-error", "--client-options", "--remote=host", "--language-server",
     "--build-as=me", "--semantic-keep-going", "--benchmark-sdt", "--debug",
@@ -206,7 +207,7 @@ RUN = {
     "-V": r"\ASystemtap module loader/runner \(version \d+\.\d+/",
     "-h": r"\AUsage: stapy-run",
     "-u x.ko": r"ERROR: -u is not supported: the kernel has its own uprobes",
-    "-N 5 x.ko": "ERROR: -N is not supported",
+    "-N x x.ko": "Invalid value 'x' for -N",
     "-M 2 x.ko": "ERROR: -M is not supported",
     "-r 1:ssh://h x.ko": "ERROR: -r is not supported",
     "-i x.ko": "ERROR: -i is not supported",

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from stapy.debuginfo import view
 from stapy.debuginfo.dwarf.files.paths import folders
 from stapy.debuginfo.elf import ElfFile, open_regular
 from stapy.debuginfo.errors import DebuginfoError
@@ -71,7 +72,7 @@ def here(build_ids: Iterable[str], commands: Paths, likely: Iterable[str] = ()) 
     for path in _chained([*likely, *linked], _mapped_code, commands):
         if not missing:
             break
-        real = os.path.realpath(path)
+        real = view.real(path) if view.covers(path) else os.path.realpath(path)
         if real not in seen:
             seen.add(real)
             name = _build_of(real, missing)

@@ -6,14 +6,15 @@ Neither the linker nor the program is run.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stapy.debuginfo import view
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.user import search
-from stapy.debuginfo.user.linker_cache import FOLDERS, cached
+from stapy.debuginfo.user.linker_cache import CACHE, FOLDERS, cached
 from stapy.paths import is_file
 
 if TYPE_CHECKING:
@@ -25,14 +26,15 @@ _MOST = 4096  # libraries of one program
 
 def loaded_with(programs: Programs, file: UserFile) -> list[str]:
     """Paths without links of all libraries that a program needs, also those of its libraries."""
-    known = cached()
+    real = _real_of(file)
+    known = cached() if real is view.real else cached(CACHE)
     found: dict[str, None] = {}
     waiting = [file]
     while waiting and len(found) < _MOST:
         needing = waiting.pop(0)
         for name in needing.dynamic.needed:
             for candidate in _candidates(name, needing, file, known):
-                path = os.path.realpath(candidate)
+                path = real(candidate)
                 if path in found:
                     break
                 try:
@@ -43,6 +45,11 @@ def loaded_with(programs: Programs, file: UserFile) -> list[str]:
                 waiting.append(library)
                 break
     return list(found)
+
+
+def _real_of(file: UserFile) -> Callable[[str], str]:
+    """What follows links for a program: as those see it whose files are meant, if it is theirs."""
+    return view.real if view.is_ours() or view.covers(file.path) else os.path.realpath
 
 
 def _candidates(
@@ -78,9 +85,13 @@ def _folders(text: str, file: UserFile) -> Iterator[str]:
 def matching(programs: Programs, file: UserFile, pattern: str) -> list[str]:
     """Libraries of a program by pattern of their names; one by full path need not be needed."""
     if "/" in pattern and not any(char in pattern for char in "*?["):
-        return [os.path.realpath(pattern)] if is_file(pattern) else []
+        path = _real_of(file)(pattern)
+        return [path] if is_file(path) else []
     needed = loaded_with(programs, file)
-    names = {path: {path, path.rpartition("/")[2], _soname(programs, path)} for path in needed}
+    names = {
+        path: {view.shown(path), path.rpartition("/")[2], _soname(programs, path)}
+        for path in needed
+    }
     return [path for path in needed if any(fnmatchcase(name, pattern) for name in names[path])]
 
 

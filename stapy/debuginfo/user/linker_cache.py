@@ -9,6 +9,7 @@ import os
 import struct
 from pathlib import Path
 
+from stapy.debuginfo import view
 from stapy.paths import is_file
 
 CACHE = Path("/etc/ld.so.cache")
@@ -45,13 +46,14 @@ def levels_of(cpuinfo: Path = CPUINFO) -> list[str]:
     return found
 
 
-def cached(path: Path = CACHE, levels: list[str] | None = None) -> dict[str, str]:
+def cached(path: Path | None = None, levels: list[str] | None = None) -> dict[str, str]:
     """Paths of libraries by name from the linker's cache: of several the one that it would take.
 
-    ``levels`` are the kinds of processors whose libraries are run (default: of this one).
+    ``levels`` are the kinds of processors whose libraries are run (default: of this one), ``path``
+    is the cache (default: of those whose files are meant).
     """
     try:
-        data = path.read_bytes()
+        data = (path or Path(view.real(str(CACHE)))).read_bytes()
     except OSError:
         return {}
     start = data.find(_MAGIC)
@@ -110,13 +112,17 @@ def by_name(name: str) -> str | None:
     places = [f"{folder}/{name}" for folder in _told_folders()]
     places += [path for path in (cached().get(name),) if path]
     places += [f"{folder}/{name}" for folder in FOLDERS]
-    return next((os.path.realpath(path) for path in places if is_file(path)), None)
+    return next((path for path in map(view.real, places) if is_file(path)), None)
 
 
 def library_folders() -> list[str]:
     """Folders where the linker may find libraries, in its order, each once."""
     known = [os.path.dirname(path) for path in cached().values()]  # noqa: PTH120 - of thousands
-    return list(dict.fromkeys([*_told_folders(), *known, *FOLDERS]))
+    return list(dict.fromkeys(map(_placed, [*_told_folders(), *known, *FOLDERS])))
+
+
+def _placed(folder: str) -> str:
+    return folder if view.is_ours() else view.real(folder)
 
 
 def _told_folders() -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+from stapy.debuginfo import view
 from stapy.kernel.release import distribution
 
 _SECONDS = 10
@@ -31,11 +32,12 @@ def debug_command(path: Path) -> str:
 
 def _debian_package(path: Path) -> str:
     """The package that a file is of; its list may have the name from before ``/usr`` was merged."""
-    names = [str(path)]
+    names = [view.shown(path)]
+    own = [f"--admindir={view.real('/var/lib/dpkg')}"] if view.covers(path) else []
     if names[0].startswith("/usr/"):
         names.append(names[0].removeprefix("/usr"))
     for name in names:
-        package, found, _ = _answer(["dpkg-query", "-S", name]).partition(": ")
+        package, found, _ = _answer(["dpkg-query", *own, "-S", name]).partition(": ")
         if found:
             return package.partition(",")[0].partition(":")[0]
     return ""

@@ -8,6 +8,7 @@ import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from stapy.debuginfo import view
 from stapy.debuginfo.elf import open_regular
 from stapy.debuginfo.user.linker_cache import FOLDERS, by_name, cached, library_folders
 from stapy.paths import exists, is_file
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     R = TypeVar("R")
 
 _WILDCARDS = "*?["
+_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")  # the innermost
 _SHELL = set("|&;<>(){}\n")  # what only a shell can do with a command
 _QUOTED = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"")
 _FIRST_LINE = 256  # bytes of a script that the kernel looks at for its interpreter
@@ -77,8 +79,18 @@ def _kept(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def is_pattern(name: str) -> bool:
-    """True for a name with wildcards."""
-    return any(char in name for char in _WILDCARDS)
+    """True for a name with wildcards, or with words in braces."""
+    return any(char in name for char in _WILDCARDS) or bool(_BRACES.search(name))
+
+
+def _alternatives(pattern: str) -> Iterator[str]:
+    """The patterns that one with words in braces stands for, as in a shell: ``/bin/{a,b}*``."""
+    found = _BRACES.search(pattern)
+    if found is None:
+        yield pattern
+        return
+    for word in found[1].split(","):
+        yield from _alternatives(pattern[: found.start()] + word + pattern[found.end() :])
 
 
 @_kept
@@ -91,15 +103,16 @@ def programs(pattern: str) -> list[str]:
     found: dict[tuple[int, int], str] = {}
     from glob import escape, glob
 
-    names = glob(pattern, recursive=True)  # noqa: PTH207 - the pattern may be relative
-    if not names and "/" not in pattern:
-        folders = library_folders() if ".so" in pattern else list(_folders(None))
-        names = [
-            name
-            for folder in folders
-            for name in glob(f"{escape(folder)}/{pattern}")  # noqa: PTH207 - as above
-        ]
-    for path in sorted(Path(os.path.realpath(name)) for name in names):
+    names = []
+    for one in _alternatives(pattern):
+        # It may be relative.
+        here = glob(view.placed(one), recursive=True)  # noqa: PTH207
+        if not here and "/" not in one:
+            folders = library_folders() if ".so" in one else list(_folders(None))
+            for folder in folders:
+                here += glob(f"{escape(folder)}/{one}")  # noqa: PTH207 - as above
+        names += here
+    for path in sorted(Path(view.real(name)) for name in names):
         try:
             status = path.stat()
             if (status.st_dev, status.st_ino) in found or not stat.S_ISREG(status.st_mode):
@@ -172,7 +185,9 @@ def of_command(command: str) -> str | None:
         words = shlex.split(command)
     except ValueError:
         return None
-    return program(words[0]) if words and not set("$`*?[~=") & set(words[0]) else None
+    if not words or set("$`*?[~=") & set(words[0]):
+        return None
+    return own_program(words[0])
 
 
 @_kept
@@ -262,6 +277,18 @@ def program(name: str) -> str | None:
 
 
 @_kept
+def own_program(name: str) -> str | None:
+    """What we ourselves would start by a name, whoever's files are probed."""
+    if "/" in name:
+        return _real_here(name)
+    for folder in _words_of_path(None):
+        candidate = Path(folder, name)
+        if is_file(candidate) and os.access(candidate, os.X_OK):
+            return _real_here(str(candidate))
+    return None
+
+
+@_kept
 def library(name: str) -> str | None:
     """Find the library that a name like ``libc.so.6`` means for all programs, if there is one."""
     return by_name(name)
@@ -326,13 +353,18 @@ def find(name: str, path: str | None = None) -> str | None:
     if "/" in name:
         return _real(name)
     for folder in _folders(path):
-        candidate = Path(folder, name)
+        candidate = _real(f"{folder}/{name}")
         if is_file(candidate) and os.access(candidate, os.X_OK):
-            return _real(str(candidate))
+            return candidate
     return None
 
 
 def _real(path: str) -> str:
+    """The path without links, as those see it whose files are meant."""
+    return _real_here(path) if view.is_ours() else view.real(path)
+
+
+def _real_here(path: str) -> str:
     """The path without links, unless that leads elsewhere: links in /proc are no names."""
     real = os.path.realpath(path)
     try:
@@ -358,5 +390,11 @@ def commands(path: str | None = None) -> list[str]:
 
 
 def _folders(path: str | None) -> Iterator[str]:
+    """The folders of commands, as we see them."""
+    folders = _words_of_path(path)
+    return folders if view.is_ours() else (view.real(folder) for folder in folders)
+
+
+def _words_of_path(path: str | None) -> Iterator[str]:
     text = os.environ.get("PATH", os.defpath) if path is None else path
     return (folder or "." for folder in text.split(os.pathsep))

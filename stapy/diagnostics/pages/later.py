@@ -59,6 +59,10 @@ looked at before the script is translated; with --vm they are looked for in the 
     "E0503": """The name of the module is taken
 Something else in the kernel has the name of -m: a module that stapy did not make, or a part of the
 kernel itself.  Modules of others are never removed; take another name.""",
+    "E0504": """The name spaces of a process cannot be used
+The process of --target-namespaces must live, and its files must be ours to look at: root may look
+at those of all, others at those of their own processes.  In a virtual machine it would be another
+process: make the module with -p4 and run it there with stapy-run -N PID.""",
     "E0590": """The virtual machine cannot be used
 The message says what is missing: usually QEMU, or a kernel image with its modules.""",
     "W0602": """An assignment was dropped

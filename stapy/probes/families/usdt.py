@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from stapy.debuginfo import ctypes
+from stapy.debuginfo import ctypes, view
 from stapy.diagnostics.suggest import listed, nearest
 from stapy.ir.literals import quote_name
 from stapy.ir.scope import TargetScope, TargetVariable
@@ -147,7 +147,7 @@ def _no_match(
     span: Any, heads: list[Head], name: str, provider: str | None, services: Services
 ) -> PointError:
     known = [mark for head in heads for mark in services.debuginfo.programs.marks(head.file)]
-    shown = str(heads[0].file.path) if len(heads) == 1 else f"{len(heads)} programs"
+    shown = view.shown(heads[0].file.path) if len(heads) == 1 else f"{len(heads)} programs"
     if not known:
         return PointError(
             "E0231",

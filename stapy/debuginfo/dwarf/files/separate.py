@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 from zlib import crc32
 
+from stapy.debuginfo import view
 from stapy.debuginfo.dwarf.files.paths import by_build_id, existing, folders
 from stapy.debuginfo.dwarf.numbers import text
 from stapy.debuginfo.elf import ElfFile, open_regular
@@ -45,13 +46,15 @@ def separate_files(elf: ElfFile, path: Path) -> list[Path]:
     opens it.
     """
     path = path.absolute()
-    build_id = elf.build_id()
-    found = existing(place for folder in folders() for place in by_build_id(folder, build_id))
+    build_id, debug = elf.build_id(), folders()
+    if view.covers(path):
+        debug = list(dict.fromkeys([Path(view.real("/usr/lib/debug")), *debug]))
+    found = existing(place for folder in debug for place in by_build_id(folder, build_id))
     link = debug_link(elf)
     if link is not None:
-        below = str(path.parent).lstrip("/")
+        below = view.shown(path.parent).lstrip("/")
         places = [path.parent / link.name, path.parent / ".debug" / link.name]
-        places += [folder / below / link.name for folder in folders()]
+        places += [folder / below / link.name for folder in debug]
         found += [
             place
             for place in existing(places)

@@ -1,0 +1,115 @@
+"""Names of programs as a process in another mount namespace has them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from stapy.cache import Cache
+from stapy.debuginfo import view
+from stapy.debuginfo.user import libraries, linker_cache, search
+from stapy.debuginfo.user.programs import Programs
+from stapy.run import beforehand, inside
+from tests.debuginfo.user.sources import LIBRARY, compiled
+from tests.elaborate.support import run
+from tests.probes.test_begin_end import rows
+
+TEXT = "int outside(int); int main(void) { return outside(1); }"
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file tree that is looked into, with links that mean something else here."""
+    top = tmp_path / "root"
+    for name in ("usr/bin", "usr/lib/tools", "lib64"):
+        (top / name).mkdir(parents=True)
+    (top / "bin").symlink_to("/usr/bin")
+    made = compiled(tmp_path, LIBRARY, "-shared", "-fPIC", "-Wl,-soname,libhere.so", name="lib")
+    made.rename(top / "lib64/libhere.so")
+    words = [str(top / "lib64/libhere.so")]
+    compiled(tmp_path, TEXT, *words, name="tool").rename(top / "usr/lib/tools/tool")
+    (top / "usr/bin/tool").symlink_to("/usr/lib/tools/tool")
+    (top / "usr/bin/script").write_text("#!/bin/tool\n")
+    (top / "usr/bin/script").chmod(0o755)
+    monkeypatch.setattr(view, "_root", str(top))
+    monkeypatch.setenv("PATH", "/nowhere:/bin")
+    return top
+
+
+def test_links_lead_there(root: Path) -> None:
+    tool = f"{root}/usr/lib/tools/tool"
+    for name in ("tool", "/bin/tool", "/bin/../bin/./tool", tool):
+        assert search.program(name) == tool
+    assert search.interpreter(f"{root}/usr/bin/script") == tool
+    assert search.programs("/bin/t*") == [tool]
+    assert search.programs("t*l") == [tool]
+    assert search.commands() == ["script", "tool"]
+    assert view.shown(tool) == "/usr/lib/tools/tool" and view.shown("/bin/sh") == "/bin/sh"
+    assert search.library("libhere.so") == f"{root}/lib64/libhere.so"
+    assert f"{root}/lib64" in linker_cache.library_folders()
+    for command in ("sh -c true", "/bin/sh -c true"):  # that of -c is ours, by our $PATH
+        assert search.of_command(command) == os.path.realpath("/bin/sh")
+    assert search.of_command("tool") is None
+
+
+def test_places_of_a_program_there(root: Path) -> None:
+    """The consumer is told where to find them from outside, the user what they are there."""
+    head = 'process("tool").library("libhere.so")'
+    (row,) = rows(f'probe {head}.function("outside") {{ println(1) }}', "uprobe")
+    assert row["file"] == f"{root}/lib64/libhere.so"
+    assert row["program"] == f"{root}/usr/lib/tools/tool"
+    shown = 'process("/usr/lib/tools/tool").library("/lib64/libhere.so").function("outside")'
+    assert row["point"].startswith(shown)
+    (row,) = rows('probe process("script").begin { println(1) }', "process")
+    assert row["point"] == 'process("/usr/lib/tools/tool").begin'
+    assert row["file"] == f"{root}/usr/lib/tools/tool"
+
+
+@pytest.mark.parametrize(
+    ("point", "near"),
+    [
+        ('process("toll").begin', "'tool'"),
+        ('process("/usr/lib/tools/toll").function("main")', "'/usr/lib/tools/tool'"),
+        ('process("tool").library("libher.so").function("outside")', "'libhere.so'"),
+    ],
+)
+def test_the_nearest_names_are_those_there(root: Path, point: str, near: str) -> None:
+    (item,) = run(f"probe {point} {{ println(1) }}").diagnostics.items
+    assert item.hint == f"did you mean {near}?"
+
+
+def test_who_can_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert beforehand.closed_to_us(os.getpid()) == ""
+    assert beforehand.closed_to_us(4194304) == "No such process"
+
+    def refuse(path: str) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "stat", refuse)
+    assert beforehand.closed_to_us(1) == "it belongs to somebody else"
+
+
+def test_another_process_than_at_translation(root: Path) -> None:
+    """-N: the same path there, by its own links."""
+    manifest = {"namespaces": 77}
+    pid = os.getpid()
+    assert inside.process_of({}, 0) == 0
+    assert inside.process_of(manifest, 0) == 77 and inside.process_of(manifest, 5) == 5
+    found = inside.place("/proc/77/root/bin/sh", manifest, pid)
+    assert found == f"/proc/{pid}/root" + os.path.realpath("/bin/sh")
+    assert inside.place("/usr/bin/sh", manifest, pid) == "/usr/bin/sh"
+    assert inside.real(str(root), "/bin/tool") == f"{root}/usr/lib/tools/tool"
+    resolve = inside.resolver(f"/proc/{pid}/root/usr/bin/x")
+    assert (
+        inside.shown("/proc/12/root/bin/sh") == "/bin/sh" and inside.shown("/bin/sh") == "/bin/sh"
+    )
+    assert resolve("/bin/sh") == f"/proc/{pid}/root" + os.path.realpath("/bin/sh")
+
+
+def test_libraries_of_our_own_programs_are_ours(root: Path, tmp_path: Path) -> None:
+    """The program of -c, say."""
+    known = Programs(Cache(tmp_path / "cache"), pytest.fail)
+    found = libraries.matching(known, known.open(os.path.realpath("/bin/sh")), "libc.so*")
+    assert found == [os.path.realpath("/lib/x86_64-linux-gnu/libc.so.6")]
