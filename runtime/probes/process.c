@@ -57,16 +57,30 @@ static void hit(struct stapy_process_row *row, const unsigned long *args)
 	stapy_hit_leave(c);
 }
 
+/* Of the rows of a pattern that of the program, NULL for none. */
+static struct stapy_process_row *of_program(struct stapy_process_row *row)
+{
+	unsigned int at;
+
+	if (!row->pattern)
+		return row;
+	at = stapy_target_program(row->scope) - row->program;
+	return at < row->run ? row + at : NULL;
+}
+
 static void fire(enum stapy_process_event event, u32 scopes, const unsigned long *args)
 {
 	unsigned int i;
 
 	if (!(watched[event] & scopes) || stapy_is_hidden())
 		return;
-	for (i = 0; i < nr_rows; i++) {
+	for (i = 0; i < nr_rows; i += all_rows[i].run) {
 		struct stapy_process_row *row = &all_rows[i];
 
-		if (row->event == event && row->scope >= 0 && (scopes & BIT(row->scope)))
+		if (row->event != event || row->scope < 0 || !(scopes & BIT(row->scope)))
+			continue;
+		row = of_program(row);
+		if (row)
 			hit(row, args);
 	}
 }
@@ -176,19 +190,27 @@ static struct stapy_errands errands = { .run = run_errand };
 
 /* --- lives --- */
 
-static void program_changed(u32 before, u32 now)
+static void program_left(u32 before)
 {
 	pid_t group = current->tgid;
-	bool lived = take(alive, group);
 
-	put(alive, group, true);
-	put(leaderless, group, false);
-	/* One that comes earlier is told when the session runs. */
 	if (stapy_state() != STAPY_RUNNING)
 		return;
 	before = ends_of(before, STAPY_PROCESS_BEGIN, take(untold, group));
-	if (lived)
+	if (take(alive, group))
 		fire(STAPY_PROCESS_END, before, NULL);
+}
+
+static void program_changed(u32 before, u32 now)
+{
+	pid_t group = current->tgid;
+
+	put(alive, group, true);
+	put(leaderless, group, false);
+	/* One that comes earlier is told when the session runs, which may be since a moment ago. */
+	if (stapy_state() != STAPY_RUNNING)
+		return;
+	take(untold, group);
 	fire(STAPY_PROCESS_BEGIN, now, NULL);
 }
 
@@ -242,6 +264,7 @@ static void task_ended(struct task_struct *task, u32 scopes)
 }
 
 static const struct stapy_target_events events = {
+	.leave = program_left,
 	.exec = program_changed,
 	.fork = task_began,
 	.exit = task_ended,
@@ -389,16 +412,42 @@ static void stop(void *rows, unsigned int count)
 	stapy_user_files_release();
 }
 
+static int scope_of(const struct stapy_process_row *row)
+{
+	int scope;
+
+	if (!row->pattern)
+		return stapy_target_scope(row->file ? STAPY_SCOPE_FILE :
+					  row->pid ? STAPY_SCOPE_PID : STAPY_SCOPE_ALL, row->file, row->pid);
+	scope = stapy_target_pattern(row->pattern, row->programs);
+	if (scope >= 0)
+		/* One that is not there any more is a program that nobody runs. */
+		stapy_target_add(scope, row->program, row->file);
+	return scope;
+}
+
+/* Tell of each row how many are looked at as one. */
+static void find_runs(void)
+{
+	unsigned int i = nr_rows;
+
+	while (i--) {
+		struct stapy_process_row *row = &all_rows[i], *next = row + 1;
+
+		row->run = i + 1 < nr_rows && row->pattern && next->pattern && row->event == next->event &&
+			   row->scope == next->scope && next->program == row->program + 1 ?
+			   next->run + 1 : 1;
+	}
+}
+
 static int find_scopes(void)
 {
 	unsigned int i;
 
 	for (i = 0; i < nr_rows; i++) {
 		struct stapy_process_row *row = &all_rows[i];
-		enum stapy_scope_kind kind = row->file ? STAPY_SCOPE_FILE :
-					     row->pid ? STAPY_SCOPE_PID : STAPY_SCOPE_ALL;
 
-		row->scope = stapy_target_scope(kind, row->file, row->pid);
+		row->scope = scope_of(row);
 		if (row->scope >= 0)
 			watched[row->event] |= BIT(row->scope);
 		else if (row->scope == -ENOMEM)
@@ -406,6 +455,7 @@ static int find_scopes(void)
 		else if (!row->optional || (row->scope != -ENOENT && row->scope != -ESRCH))
 			stapy_warn("probe %s registration error (rc %d)", row->site.point, row->scope);
 	}
+	find_runs();
 	return 0;
 }
 

@@ -18,9 +18,14 @@ struct stapy_process_row {
 	enum stapy_process_event event;
 	const char *file;		/* of the program, or NULL */
 	int pid;			/* of the process, or 0 */
+	/* One of the files that a pattern matched, by its number among them, from 1 on; else NULL. */
+	const char *pattern;
+	unsigned int program;
+	unsigned int programs;
 	bool optional;
 	/* run-time state below */
 	int scope;			/* negative: it cannot be probed */
+	unsigned int run;		/* rows from here on that are one pattern's, for one event */
 };
 
 extern const struct stapy_family stapy_process;

@@ -22,10 +22,22 @@ struct scope {
 	const char *name;
 	int pid;
 	unsigned long *members;		/* by number of the thread group; NULL: the hierarchy, or all */
+	/* Of a pattern: its files, and which of them each thread group runs, from 1 on. */
+	const struct stapy_user_file **files;
+	unsigned int nr_files;
+	unsigned int pattern;		/* among patterns */
+	u16 *programs;
+};
+
+/* What a file makes of a process that runs it. */
+struct verdict {
+	u32 scopes;
+	u16 programs[STAPY_PATTERNS];
 };
 
 static struct scope scopes[STAPY_SCOPES];
 static unsigned int nr_scopes;
+static unsigned int nr_patterns;
 static unsigned long *hierarchy;	/* the target of -c or -x and what it forked; NULL without */
 static pid_t root;			/* that target */
 static bool joining;			/* processes that are there are being judged */
@@ -45,6 +57,8 @@ static bool in_hierarchy(pid_t group)
 
 static bool is_member(const struct scope *scope, pid_t group)
 {
+	if (scope->programs)
+		return READ_ONCE(scope->programs[group]);
 	return scope->members ? test_bit(group, scope->members) : in_hierarchy(group);
 }
 
@@ -95,28 +109,47 @@ bool stapy_target_has(unsigned int number, struct mm_struct *mm)
 	return is;
 }
 
-/* A bit for each scope of a file, whose reference is given back; NULL is none. */
-static u32 judge(struct file *file)
+static u16 number_of(const struct scope *scope, struct file *file)
 {
-	u32 found = 0;
+	unsigned int i;
+
+	for (i = 0; i < scope->nr_files; i++) {
+		const struct stapy_user_file *one = READ_ONCE(scope->files[i]);
+
+		if (one && stapy_user_file_is(one, file))
+			return i + 1;
+	}
+	return 0;
+}
+
+/* What is meant by a file, whose reference is given back; NULL is none. */
+static struct verdict judge(struct file *file)
+{
+	struct verdict found = {};
 	unsigned int i;
 
 	if (!file)
-		return 0;
+		return found;
 	for (i = 0; i < nr_scopes; i++)
-		if (scopes[i].file && stapy_user_file_is(scopes[i].file, file))
-			found |= BIT(i);
+		if (scopes[i].programs)
+			found.programs[scopes[i].pattern] = number_of(&scopes[i], file);
+		else if (scopes[i].file && stapy_user_file_is(scopes[i].file, file))
+			found.scopes |= BIT(i);
 	fput(file);
 	return found;
 }
 
-static void set_files(pid_t group, u32 found)
+static void set_files(pid_t group, struct verdict found)
 {
+	bool meant = in_hierarchy(group);
 	unsigned int i;
 
 	for (i = 0; i < nr_scopes; i++)
-		if (scopes[i].file)
-			set_member(scopes[i].members, group, (found & BIT(i)) && in_hierarchy(group));
+		if (scopes[i].programs)
+			WRITE_ONCE(scopes[i].programs[group],
+				   meant ? found.programs[scopes[i].pattern] : 0);
+		else if (scopes[i].file)
+			set_member(scopes[i].members, group, (found.scopes & BIT(i)) && meant);
 }
 
 /* --- what happens --- */
@@ -160,8 +193,12 @@ static void STAPY_CALLBACK on_fork(void *unused, struct task_struct *parent,
 	if (child->tgid != parent->tgid) {
 		set_member(hierarchy, child->tgid, heir && in_hierarchy(parent->tgid));
 		for (i = 0; i < nr_scopes; i++)
-			set_member(scopes[i].members, child->tgid,
-				   heir && scopes[i].file && is_member(&scopes[i], parent->tgid));
+			if (scopes[i].programs)
+				WRITE_ONCE(scopes[i].programs[child->tgid],
+					   heir ? READ_ONCE(scopes[i].programs[parent->tgid]) : 0);
+			else
+				set_member(scopes[i].members, child->tgid,
+					   heir && scopes[i].file && is_member(&scopes[i], parent->tgid));
 		if (unlikely(smp_load_acquire(&joining)) && heir)
 			join_child(parent, child);
 	}
@@ -176,6 +213,9 @@ static void STAPY_CALLBACK on_exec(void *unused, struct task_struct *task, pid_t
 	const struct stapy_target_events *events;
 	u32 before = stapy_targets_of(task);
 
+	FOR_EACH_USER(events)
+		if (events->leave)
+			events->leave(before);
 	/* Nothing sleeps in here: what is below an overlay's file was found when it was opened. */
 	set_files(task->tgid, judge(stapy_exe_file(task->mm)));
 	FOR_EACH_USER(events)
@@ -280,14 +320,14 @@ static struct file *file_of(struct task_struct *leader)
  */
 static void take_in(struct task_struct *leader)
 {
-	u32 found = judge(file_of(leader)), before;
+	struct verdict found = judge(file_of(leader)), before;
 	unsigned int turns = 0;
 
 	do {
 		before = found;
 		set_files(leader->tgid, found);
 		found = judge(file_of(leader));
-	} while (found != before && turns++ < 8);
+	} while (memcmp(&found, &before, sizeof(found)) && turns++ < 8);
 }
 
 static int take_in_all(void)
@@ -354,6 +394,51 @@ int stapy_target_scope(enum stapy_scope_kind kind, const char *file, int pid)
 	return nr_scopes++;
 }
 
+int stapy_target_pattern(const char *pattern, unsigned int count)
+{
+	struct scope *scope;
+	unsigned int i;
+
+	for (i = 0; i < nr_scopes; i++)
+		if (scopes[i].programs && scopes[i].nr_files == count && !strcmp(scopes[i].name, pattern))
+			return i;
+	if (nr_scopes == STAPY_SCOPES || nr_patterns == STAPY_PATTERNS || count > U16_MAX)
+		return -E2BIG;
+	scope = &scopes[nr_scopes];
+	*scope = (struct scope){
+		.kind = STAPY_SCOPE_PATTERN, .name = pattern, .nr_files = count, .pattern = nr_patterns,
+	};
+	scope->files = stapy_alloc(count, sizeof(*scope->files));
+	scope->programs = stapy_alloc(PID_MAX_LIMIT, sizeof(*scope->programs));
+	if (!scope->files || !scope->programs) {
+		kvfree(scope->files);
+		kvfree(scope->programs);
+		*scope = (struct scope){};
+		return -ENOMEM;
+	}
+	nr_patterns++;
+	/* As above. */
+	smp_wmb();
+	return nr_scopes++;
+}
+
+int stapy_target_add(unsigned int number, unsigned int program, const char *name)
+{
+	const struct stapy_user_file *file = stapy_user_file_find(name);
+
+	if (!file)
+		return -ENOENT;
+	WRITE_ONCE(scopes[number].files[program - 1], file);
+	return 0;
+}
+
+unsigned int stapy_target_program(unsigned int number)
+{
+	const struct scope *scope = &scopes[number];
+
+	return scope->programs ? READ_ONCE(scope->programs[current->tgid]) : 0;
+}
+
 void stapy_targets_stop(const struct stapy_target_events *events)
 {
 	unsigned int i, others = 0;
@@ -375,8 +460,11 @@ void stapy_targets_stop(const struct stapy_target_events *events)
 		hooks[i].armed = false;
 	while (nr_scopes) {
 		kvfree(scopes[--nr_scopes].members);
-		scopes[nr_scopes].members = NULL;
+		kvfree(scopes[nr_scopes].files);
+		kvfree(scopes[nr_scopes].programs);
+		scopes[nr_scopes] = (struct scope){};
 	}
+	nr_patterns = 0;
 	kvfree(hierarchy);
 	hierarchy = NULL;
 }

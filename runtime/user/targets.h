@@ -9,14 +9,18 @@
 enum stapy_scope_kind {
 	STAPY_SCOPE_ALL,		/* all user processes, with -c and -x those of the target */
 	STAPY_SCOPE_FILE,		/* those that run a file */
+	STAPY_SCOPE_PATTERN,		/* those that run one of the files that a pattern matched */
 	STAPY_SCOPE_PID			/* one process */
 };
 
 #define STAPY_SCOPES 32
+#define STAPY_PATTERNS 8		/* scopes of patterns: each takes two bytes for each number of a process */
 #define STAPY_TARGET_USERS 3		/* families that follow processes */
 
 /* What happens to a process or a thread; in the thread itself, but for those asked for. Each may be NULL. */
 struct stapy_target_events {
+	/* Before a new image is judged: scopes of the old one, whose programs are still told. */
+	void (*leave)(u32 before);
 	/* A new image: scopes that the process was in, and those that it is in now. */
 	void (*exec)(u32 before, u32 now);
 	/* In the parent, before the child runs, be it a thread or the kernel's: then without scopes. */
@@ -27,6 +31,14 @@ struct stapy_target_events {
 
 /* The number of a scope, the same for equal ones; or -ENOENT, -ESRCH, -E2BIG, -ENOMEM. */
 int stapy_target_scope(enum stapy_scope_kind kind, const char *file, int pid);
+/*
+ * The same of those that run one of the files of a pattern; which ones is said one by one, each by
+ * its number, from 1 to count. -ENOENT when the consumer could not open that file.
+ */
+int stapy_target_pattern(const char *pattern, unsigned int count);
+int stapy_target_add(unsigned int scope, unsigned int number, const char *file);
+/* Which file of a pattern the process runs that runs this, 0 for none. */
+unsigned int stapy_target_program(unsigned int scope);
 /*
  * Follow the processes from now on, beginning with those that are there. Each family for itself,
  * with events of its own, when it has asked for its scopes; what it has not begun it may end.

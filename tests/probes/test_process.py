@@ -18,7 +18,9 @@ from tests.probes.test_begin_end import rows
 
 
 def row(point: str, event: str, **fields: Any) -> dict[str, Any]:
-    return {"point": point, "event": event, "file": None, "pid": 0, "optional": False} | fields
+    plain = {"file": None, "pid": 0, "optional": False}
+    pattern = {"pattern": None, "program": 0, "programs": 0}
+    return {"point": point, "event": event} | plain | pattern | fields
 
 
 @pytest.fixture
@@ -195,3 +197,28 @@ def test_folders_that_we_may_not_enter(programs: Path) -> None:
     assert "Permission denied" in results[0].shown()[0]
     assert begin.codes == []  # the module may run elsewhere
     assert run('probe process("./a\\0b").begin { println(1) }').codes == ["E0231"]
+
+
+def test_programs_of_a_pattern(programs: Path) -> None:
+    """A row for each program, by its own name, all of one pattern; the handler is one."""
+    (programs / "tong").write_bytes(b"\x7fELF")
+    pattern = f"{programs}/{{to*,no*}}"
+    text = f'probe process("{pattern}").syscall {{ println($syscall) }}'
+    wanted = [
+        row(
+            f'process("{programs}/{name}").syscall',
+            "STAPY_PROCESS_SYSCALL",
+            file=f"{programs}/{name}",
+            optional=True,
+            pattern=pattern,
+            program=number,
+            programs=2,
+        )
+        for number, name in enumerate(("tong", "tool"), 1)
+    ]
+    assert rows(text, "process") == wanted
+    result = run(text)
+    assert result.program is not None and len(result.program.probes) == 1
+    (item,) = run('probe process("/nowhere/a*").begin { println(1) }').diagnostics.items
+    assert (item.code, item.notes) == ("E0231", ["no program matches '/nowhere/a*'"])
+    assert search.is_pattern("/bin/{a,b}") and not search.is_pattern("/bin/{a}")

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from stapy.debuginfo import view
 from stapy.debuginfo.user import search
 from stapy.ir.literals import quote_name
+from stapy.paths import exists
 from stapy.probes import programs
-from stapy.probes.family import Form, Match, Row, forms, number_of
+from stapy.probes.family import Form, Match, PointError, Row, forms, number_of, text_of
 from stapy.record import Record
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from stapy.debuginfo.ctypes import CType
     from stapy.ir.program import Expr
     from stapy.ir.scope import TargetScope
-    from stapy.parse.nodes import ProbePoint
+    from stapy.parse.nodes import PointComponent, ProbePoint
     from stapy.services import Services
 
 # The words behind "process", with the runtime's name of the event.
@@ -35,15 +37,22 @@ EVENTS = {
 SYSCALL_ARGUMENTS = 6
 # Words of the runtime's arguments: the number of the call, then its arguments or its result.
 _NUMBER, _FIRST = 0, 1
+_MOST_PROGRAMS = 65535  # of a pattern: the runtime numbers them by two bytes
 
 
 class ProcessSite(Record):
-    """One event of all processes, of those that run ``user_file`` or of the process ``pid``."""
+    """One event of all processes, of those that run ``user_file`` or of the process ``pid``.
+
+    ``pattern`` has matched the file as its ``number``-th of ``count``; None without.
+    """
 
     event: str
     user_file: str | None
     pid: int
     optional: bool
+    pattern: str | None = None
+    number: int = 0
+    count: int = 0
 
     @property
     def user_files(self) -> dict[str, str]:
@@ -71,17 +80,36 @@ class Process:
         elif (number := number_of(first)) is not None:
             pid = programs.living(number, first, services)
             head = f"process({pid})"
+        elif search.is_pattern(name := text_of(first)) and not exists(view.real(name)):
+            return self._matched(name, event, first)
         else:
             file = programs.run_by(first, services, optional=optional)
-            head = f"process({quote_name(file)})"
+            head = f"process({quote_name(view.shown(file))})"
         return [Match(f"{head}.{event}", ProcessSite(event, file, pid, optional))]
+
+    def _matched(self, pattern: str, event: str, component: PointComponent) -> list[Match]:
+        """A site for each program that a pattern matches; one that goes meanwhile is no fault."""
+        paths = search.programs(pattern)
+        if not paths:
+            raise programs.no_program_matches(pattern, component)
+        if len(paths) > _MOST_PROGRAMS:
+            notes = [f"it matches {len(paths)} programs, and {_MOST_PROGRAMS} is the most"]
+            raise PointError("E0231", "too many programs", component.span, notes=notes)
+        return [
+            Match(
+                f"process({quote_name(view.shown(path))}).{event}",
+                ProcessSite(event, path, 0, True, pattern, number, len(paths)),
+            )
+            for number, path in enumerate(paths, 1)
+        ]
 
     def scope(self, site: ProcessSite, services: Services) -> TargetScope | None:
         """``$syscall`` with ``$arg1`` … ``$arg6`` and ``$$parms``, or with ``$return``.
 
         Where it is known which program the process runs, its types and variables are at hand.
         """
-        path = site.user_file
+        # The handler is one for all programs of a pattern, whose types are not the same.
+        path = site.user_file if site.pattern is None else None
         if site.pid and not services.options.vm:
             path = search.of_process(site.pid)
         if site.event.endswith("end"):
@@ -129,6 +157,9 @@ class Process:
                 "file": site.user_file,
                 "pid": site.pid,
                 "optional": site.optional,
+                "pattern": site.pattern,
+                "program": site.number,
+                "programs": site.count,
             }
             for site, point in zip(probe.sites, probe.points, strict=True)
         ]
