@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
+from stapy.cli import main
+from stapy.debuginfo.user import search
 from stapy.diagnostics import NOWHERE
 from stapy.elaborate.names import interpreted
 from stapy.parse import nodes as n
+from tests.debuginfo.user.sources import compiled
 from tests.elaborate.support import run
 from tests.elaborate.test_manuals import LIBRARY
 
@@ -93,3 +97,17 @@ def test_refused(text: str, code: str, at: str, why: str, hint: str) -> None:
     _, _, column = result.diagnostics.sources.position(error.span)
     assert f"probe {text}"[column - 1 :].startswith(at)
     assert why in " ".join([error.message, *error.notes]) and hint in error.hint
+
+
+def test_an_interpreter_without_marks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As 3.13 is, and what was not built for them: which one it is, and what tells of it."""
+    compiled(tmp_path, "int main(void) { return 0; }", name="python3.13")
+    monkeypatch.setattr(search, "library_folders", list)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    text = 'probe python3.module("m").function("f") { println(1) }'
+    assert main(["-p2", "-e", text]) == 1
+    told = capsys.readouterr().err
+    assert f"'{tmp_path}/python3.13' has no marks" in told
+    assert "--with-dtrace" in told and "python3_backtrace()" in told

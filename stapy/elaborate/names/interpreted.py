@@ -117,6 +117,17 @@ def chosen(alias: str, components: list[n.PointComponent]) -> tuple[str, n.Stmt]
     return alias + (".qualified" if qualified else ".plain"), statement
 
 
+def silence(point: n.ProbePoint) -> str:
+    """What to do where no interpreter tells of calls, "" for points of no interpreter."""
+    if point.components[0].name != "python3":
+        return ""
+    return (
+        "Python tells of calls by marks: up to 3.12, where it was built with them "
+        "(./configure --with-dtrace, as Debian's is); without them, python3_backtrace() in any "
+        "other probe tells what 3.9 to 3.13 run"
+    )
+
+
 def refuse_variables(body: n.Stmt) -> None:
     """Variables of a Python function are objects that only Python can turn into values."""
     for node in walk(body):

@@ -149,7 +149,8 @@ class Points:
                 continue
             if report and not found and not (point.optional or point.sufficient):
                 notes = list(dict.fromkeys(self._passed_over))[:_REASONS]
-                self.report(PointError("E0231", "no match", point.span, notes=notes))
+                hint = interpreted.silence(point)
+                self.report(PointError("E0231", "no match", point.span, notes=notes, hint=hint))
             result += found
             if point.sufficient and found:
                 break
