@@ -23,10 +23,10 @@ int stapy_spaces_hold(int number)
 		stapy_spaces.pids = get_pid_ns(ns_of_pid(pid));
 		stapy_spaces.users = get_user_ns(cred->user_ns);
 		put_cred(cred);
-	}
-	else
+	} else {
 		stapy_control("error", "Couldn't use the name spaces of process %d: %s", number,
 			      r == -ESRCH ? "No such process" : "it is not yours");
+	}
 	if (task)
 		put_task_struct(task);
 	put_pid(pid);

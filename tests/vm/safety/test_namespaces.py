@@ -70,7 +70,7 @@ probe process("tool").library("libonly.so").function("helper") {
 }
 probe process("/opt/tool").library("/srv/libonly.so").function("helper").return {
     helped += returnval() == @entry(int_arg(1)) * 2
-    if (helped == 20) exit()
+    if (helped >= 20 && works >= 20 && printed >= 20) exit() # armed one after the other
 }
 probe process("/srv/t*").function("work") { printed++ } global printed
 probe end { printf("%d %d\\n", works >= 20, printed >= 20) println(pn()) }
@@ -191,7 +191,7 @@ def test_a_container_that_ends_while_probes_are_armed(
         begin; $run -N $inner $pending >out 2>err & session=$!
         wait_for '[ "$(state pending)" = running ]' >&2; sleep 1
         case $turn in
-        1) nsenter -t $inner -m /bin/umount -l /srv || echo still there ;;
+        1) nsenter -t $inner -m -p /bin/umount -l /srv || echo still there ;;
         3) kill -9 $session ;;
         esac
         kill -9 $inner; gone; sleep 1
