@@ -12,6 +12,7 @@ struct sought {
 	u16 longer;			/* bits: strings that go on behind their first word */
 	bool whole;			/* one key, and it is no longer than first[0] */
 	u64 first[9];			/* a number, or the first word of a string */
+	u32 full[9];			/* of a string that goes on: words behind that, without its end */
 	const union stapy_key *keys;
 };
 
@@ -28,17 +29,18 @@ static __always_inline u64 mix(u64 h, u64 part)
 	return h ^ h >> 32;
 }
 
-/* What a string behind its first word adds to the hash. */
-static noinline u64 mix_rest(u64 h, const char *s, size_t most)
+/* What a string behind its first word adds to the hash, and how many words it fills there. */
+static noinline u64 mix_rest(u64 h, const char *s, size_t most, u32 *full)
 {
-	bool end = false;
+	const char *start = s + STAPY_WORD;
+	u64 word;
+	bool end;
 
-	while (!end) {
-		s += STAPY_WORD;
-		most -= STAPY_WORD;
-		h = mix(h, stapy_word_of(s, most, &end));
-	}
-	return h;
+	for (s = start, most -= STAPY_WORD; stapy_word_full(s, most, &word);
+	     s += STAPY_WORD, most -= STAPY_WORD)
+		h = mix(h, word);
+	*full = (s - start) / STAPY_WORD;
+	return mix(h, stapy_word_of(s, most, &end));
 }
 
 /* A key's part of the hash; its first word goes into s. */
@@ -53,7 +55,7 @@ static __always_inline u64 seek_key(const struct stapy_map *m, int i, struct sou
 	if (likely(end))
 		return s->first[i];
 	s->longer |= 1 << i;
-	return mix_rest(s->first[i], s->keys[i].s, most);
+	return mix_rest(s->first[i], s->keys[i].s, most, &s->full[i]);
 }
 
 static __always_inline void seek(const struct stapy_map *m, const union stapy_key *keys,
@@ -92,6 +94,20 @@ static __always_inline bool same_string(const u64 *stored, const char *s, size_t
 	}
 }
 
+/* The same behind the first word: up to the last one of what is sought, none of them ends it. */
+static __always_inline bool same_rest(const u64 *stored, const char *s, size_t most, u32 full)
+{
+	const u64 *last = stored + full;
+	u64 word;
+
+	for (; stored < last; stored++, s += STAPY_WORD) {
+		memcpy(&word, s, sizeof(word));
+		if (*stored != word)
+			return false;
+	}
+	return same_string(stored, s, most - full * STAPY_WORD);
+}
+
 static noinline bool same_keys(const struct stapy_map *m, const struct stapy_entry *e,
 			       const struct sought *s)
 {
@@ -103,8 +119,8 @@ static noinline bool same_keys(const struct stapy_map *m, const struct stapy_ent
 		if (*word_in(m, e, i) != s->first[i])
 			return false;
 		if (s->longer & 1 << i &&
-		    !same_string(word_in(m, e, i) + 1, s->keys[i].s + STAPY_WORD,
-				 m->key_bytes[i] - 1 - STAPY_WORD))
+		    !same_rest(word_in(m, e, i) + 1, s->keys[i].s + STAPY_WORD,
+			       m->key_bytes[i] - 1 - STAPY_WORD, s->full[i]))
 			return false;
 	}
 	return true;

@@ -77,6 +77,10 @@ long stapy_peek_kernel_string(char *to, unsigned long address, size_t bytes)
 
 long stapy_peek_user_string(char *to, unsigned long address, size_t bytes)
 {
+	size_t length;
+
+	if (!forbidden_user() && stapy_user_string_words(to, address, bytes, &length))
+		return length;
 	return peek_string(to, address, bytes, stapy_peek_user);
 }
 

@@ -37,6 +37,17 @@ static __always_inline u64 stapy_word_of(const char *s, size_t most, bool *end)
 	return word;
 }
 
+/* The next characters of a string when they are a whole word in which it does not end. */
+static __always_inline bool stapy_word_full(const char *s, size_t most, u64 *word)
+{
+	unsigned long zeros;
+
+	if (most < STAPY_WORD)
+		return false;
+	*word = load_unaligned_zeropad(s);
+	return !stapy_word_ends(*word, &zeros);
+}
+
 /* Does a word of a string hold its NUL? */
 static __always_inline bool stapy_word_is_last(u64 word)
 {
@@ -62,6 +73,14 @@ static inline u64 stapy_word_of(const char *s, size_t most, bool *end)
 	*end = i < STAPY_WORD;
 	memcpy(&word, text, sizeof(word));
 	return word;
+}
+
+static inline bool stapy_word_full(const char *s, size_t most, u64 *word)
+{
+	bool end;
+
+	*word = stapy_word_of(s, most, &end);
+	return !end;
 }
 
 static inline unsigned int stapy_word_length(u64 word)

@@ -36,7 +36,7 @@ static bool following;			/* some rows are meant for some processes only */
 
 static __always_inline bool is_meant(const struct stapy_uprobe_row *row)
 {
-	return row->scope < 0 || stapy_target_is(row->scope);
+	return !row->members || test_bit(current->tgid, row->members);
 }
 
 /* Unprivileged users see their own processes only. */
@@ -101,9 +101,9 @@ static void keep(const struct stapy_uprobe_row *row, struct pt_regs *regs)
 	} while (leave(c, &tries));
 }
 
-static __always_inline void hit_entry(const struct stapy_uprobe_row *row, struct pt_regs *regs)
+static __always_inline void hit_entry(const struct stapy_uprobe_row *row, struct pt_regs *regs,
+				      unsigned int tries)
 {
-	unsigned int tries = STAPY_MISSING_TRIES;
 	struct stapy_context *c;
 
 	do {
@@ -131,7 +131,7 @@ STAPY_ON_UPROBE(on_entry, consumer, regs)
 		meant = true;
 		if (!is_called(row, regs, instruction_pointer(regs), false))
 			continue;
-		hit_entry(row, regs);
+		hit_entry(row, regs, STAPY_MISSING_TRIES);
 	}
 	for (row = place->returns; row; row = row->same) {
 		if (meant && !row->slot_bytes)
@@ -186,6 +186,78 @@ STAPY_ON_URETPROBE(on_return, consumer, function, regs)
 	for (row = place->returns; row; row = row->same)
 		if (is_meant(row))
 			hit_return(row, function, regs);
+	return 0;
+}
+
+/* --- hits of places with one row that wants nothing but them, as most have --- */
+
+/* What is rare in the end of a hit. The page that was missed is brought in, and it runs once more. */
+static noinline void leave_rare(struct stapy_context *c, const struct stapy_uprobe_row *row,
+				struct pt_regs *regs, unsigned long address, bool is_return)
+{
+	unsigned int tries = STAPY_MISSING_TRIES;
+
+	while (leave(c, &tries)) {
+		c = enter(row, regs, address, tries);
+		if (!c)
+			return;
+		c->is_return = is_return;
+		stapy_hit_run(c, row->site.probe->handler);
+	}
+}
+
+static __always_inline void hit_plain(const struct stapy_uprobe_row *row, struct pt_regs *regs,
+				      unsigned long address, bool is_return)
+{
+	struct stapy_context *c = stapy_hit_enter(NULL, &row->site, NULL, address);
+
+	if (unlikely(!c))
+		return;
+	c->user_regs = regs;
+	c->is_return = is_return;
+	c->repeatable = true;
+	c->changed = false;
+	stapy_hit_run(c, row->site.probe->handler);
+	if (unlikely(c->attention)) {
+		leave_rare(c, row, regs, address, is_return);
+		return;
+	}
+	c->user_regs = NULL;
+	c->is_return = false;
+	c->repeatable = false;
+	stapy_hit_leave(c);
+}
+
+STAPY_ON_UPROBE(on_plain_entry, consumer, regs)
+{
+	const struct place *place = container_of(consumer, struct place, uprobe.consumer);
+	const struct stapy_uprobe_row *row = place->entries;
+
+	if (stapy_is_hidden())
+		return 0;
+	if (unlikely(!is_meant(row) || !is_shown()))
+		return refuse(place);
+	hit_plain(row, regs, instruction_pointer(regs), false);
+	return 0;
+}
+
+/* The call of a function whose return is probed. */
+STAPY_ON_UPROBE(on_plain_call, consumer, regs)
+{
+	const struct place *place = container_of(consumer, struct place, uprobe.consumer);
+
+	if (stapy_is_hidden() || likely(is_meant(place->returns) && is_shown()))
+		return 0;
+	return refuse(place);
+}
+
+STAPY_ON_URETPROBE(on_plain_return, consumer, function, regs)
+{
+	const struct place *place = container_of(consumer, struct place, uprobe.consumer);
+	const struct stapy_uprobe_row *row = place->returns;
+
+	if (!stapy_is_hidden() && likely(is_meant(row) && is_shown()))
+		hit_plain(row, regs, function, true);
 	return 0;
 }
 
@@ -285,6 +357,28 @@ static void add_row(struct place *place, struct stapy_uprobe_row *row)
 	place->counter = row->counter;
 }
 
+static bool is_plain(const struct stapy_uprobe_row *row)
+{
+	return !row->same && !row->callers && !row->slot_bytes;
+}
+
+static void set_callbacks(struct place *place)
+{
+	struct uprobe_consumer *consumer = &place->uprobe.consumer;
+	const struct stapy_uprobe_row *entries = place->entries, *returns = place->returns;
+
+	consumer->handler = on_entry;
+	if (returns)
+		consumer->ret_handler = on_return;
+	if (entries && !returns && is_plain(entries)) {
+		consumer->handler = on_plain_entry;
+	} else if (returns && !entries && is_plain(returns)) {
+		consumer->handler = on_plain_call;
+		consumer->ret_handler = on_plain_return;
+	}
+	consumer->filter = is_armed_in;
+}
+
 static int make_places(struct stapy_uprobe_row *rows, unsigned int count)
 {
 	struct stapy_uprobe_row **sorted = stapy_alloc(count, sizeof(*sorted));
@@ -306,14 +400,8 @@ static int make_places(struct stapy_uprobe_row *rows, unsigned int count)
 		add_row(&places[nr_places - 1], sorted[i]);
 	}
 	kvfree(sorted);
-	for (i = 0; i < nr_places; i++) {
-		struct uprobe_consumer *consumer = &places[i].uprobe.consumer;
-
-		consumer->handler = on_entry;
-		if (places[i].returns)
-			consumer->ret_handler = on_return;
-		consumer->filter = is_armed_in;
-	}
+	for (i = 0; i < nr_places; i++)
+		set_callbacks(&places[i]);
 	return 0;
 }
 
@@ -465,6 +553,16 @@ static int find_files(struct stapy_uprobe_row *rows, unsigned int count)
 	return 0;
 }
 
+/* When processes are followed, which makes the sets; they last until that ends. */
+static void find_members(struct stapy_uprobe_row *rows, unsigned int count)
+{
+	unsigned int i;
+
+	for (i = 0; i < count; i++)
+		rows[i].members = rows[i].held && rows[i].scope >= 0 ?
+				  stapy_target_members(rows[i].scope) : NULL;
+}
+
 /* With -D STP_ALIBI there is nothing to keep. */
 static size_t most_slots(struct stapy_uprobe_row *rows, unsigned int count)
 {
@@ -506,6 +604,8 @@ static int start(void *rows, unsigned int count)
 		r = stapy_targets_start(&nothing);
 	if (!r && slots)
 		r = stapy_kept_alloc(slots);
+	if (!r)
+		find_members(rows, count);
 	r = r ?: make_places(rows, count);
 	r = r ?: arm_all();
 	if (r)

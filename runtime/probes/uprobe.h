@@ -20,6 +20,7 @@ struct stapy_uprobe_row {
 	struct stapy_uprobe_row *same;	/* the next one of this place, in the order of the script */
 	const struct stapy_user_file *held;
 	int scope;			/* negative: everybody that maps the file */
+	const unsigned long *members;	/* of the scope, by thread group; NULL: everybody */
 	struct stapy_uprobe_slots *slots;
 };
 

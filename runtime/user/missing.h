@@ -21,7 +21,7 @@ static __always_inline bool stapy_missing_leave(struct stapy_context *c, unsigne
 	unsigned long address;
 	size_t bytes;
 
-	if (likely(!c->missed)) {
+	if (likely(!c->attention || !c->missed)) {
 		stapy_hit_leave(c);
 		return false;
 	}

@@ -346,9 +346,8 @@ bool stapy_user_range_find(unsigned long address, struct stapy_user_range *range
 	return true;
 }
 
-const struct stapy_frame_rule *stapy_object_rule(const struct stapy_object *o, u64 offset)
+const struct stapy_frame_rule *stapy_object_rule(const struct stapy_object *o, u64 at)
 {
-	u64 at = offset - o->base;
 	u32 block = at >> 10, low, high;
 
 	if (at >> 32 || !o->nr_first || block >= o->nr_first - 1)

@@ -97,8 +97,8 @@ void stapy_objects_free(void);
  * caller holds the lock of the address space. Asks the consumer for what is not known.
  */
 bool stapy_user_range_find(unsigned long address, struct stapy_user_range *range);
-/* The rule that holds at an offset in the file, or NULL. */
-const struct stapy_frame_rule *stapy_object_rule(const struct stapy_object *object, u64 offset);
+/* The rule that holds at a place, counted from the base, or NULL. */
+const struct stapy_frame_rule *stapy_object_rule(const struct stapy_object *object, u64 at);
 /* The function that an offset is in, or NULL. */
 const struct stapy_object_name *stapy_object_name(const struct stapy_object *object, u64 offset);
 

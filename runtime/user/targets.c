@@ -62,6 +62,11 @@ static bool is_member(const struct scope *scope, pid_t group)
 	return scope->members ? test_bit(group, scope->members) : in_hierarchy(group);
 }
 
+const unsigned long *stapy_target_members(unsigned int scope)
+{
+	return scopes[scope].members ?: hierarchy;
+}
+
 u32 stapy_targets_of(const struct task_struct *task)
 {
 	u32 found = 0;

@@ -49,6 +49,11 @@ void stapy_targets_stop(const struct stapy_target_events *events);
 u32 stapy_targets_of(const struct task_struct *task);
 /* The process that runs this is in the scope. */
 bool stapy_target_is(unsigned int scope);
+/*
+ * The members of a scope, by the number of the thread group, for those who ask at each hit in user
+ * processes; NULL: all of these. From stapy_targets_start() to stapy_targets_stop().
+ */
+const unsigned long *stapy_target_members(unsigned int scope);
 /* The process of an address space is in the scope, or is about to be: it may be execing. */
 bool stapy_target_has(unsigned int scope, struct mm_struct *mm);
 

@@ -16,7 +16,9 @@
 
 struct walk {
 	struct stapy_look look;
+	const struct stapy_user_range *range;	/* that ip was looked for in last */
 	const struct pt_regs *regs;	/* all registers, of the innermost frame only */
+	const struct return_instance *hooked;	/* the innermost return address that is */
 	unsigned long ip, sp, bp;
 	unsigned long back;		/* 0: ip is where it is, not where it goes on behind a call */
 };
@@ -148,16 +150,13 @@ static bool leave_signal(struct walk *w)
  * A return address that is hooked, be it by us or by others. We may have interrupted the
  * kernel while it changes the list, so it is read as if it could be anything.
  */
-static void unhook(struct walk *w, unsigned long at)
+static noinline void unhook_from(struct walk *w, unsigned long at)
 {
 #ifdef CONFIG_UPROBES
-	struct uprobe_task *utask = current->utask;
-	struct return_instance *next, hooked;
+	const struct return_instance *next = w->hooked;
+	struct return_instance hooked;
 	unsigned int i;
 
-	if (likely(!utask))
-		return;
-	next = READ_ONCE(utask->return_instances);
 	for (i = 0; next && i < PENDING; i++, next = hooked.next) {
 		if (copy_from_kernel_nofault(&hooked, next, sizeof(hooked)))
 			return;
@@ -166,6 +165,24 @@ static void unhook(struct walk *w, unsigned long at)
 			return;
 		}
 	}
+#endif
+}
+
+static __always_inline void unhook(struct walk *w, unsigned long at)
+{
+	if (unlikely(w->hooked))
+		unhook_from(w, at);
+}
+
+/* None changes while we are here: only the task itself makes and leaves them. */
+static const struct return_instance *hooked_returns(void)
+{
+#ifdef CONFIG_UPROBES
+	const struct uprobe_task *utask = current->utask;
+
+	return utask ? READ_ONCE(utask->return_instances) : NULL;
+#else
+	return NULL;
 #endif
 }
 
@@ -184,19 +201,44 @@ static bool step_by_pointer(struct walk *w)
 	return w->ip;
 }
 
-/* To the caller; false at the end of the stack, or where no more is known. */
-static bool step(struct walk *w, const struct stapy_user_range *range)
+/* The rule of a place that was met before by this CPU, as most are, or else by the table. */
+static __always_inline const struct stapy_frame_rule *rule_of(struct stapy_look_kept *kept,
+							      const struct stapy_object *object,
+							      u64 at)
 {
-	const struct stapy_frame_rule *rule = NULL;
+	struct stapy_rule_kept *place = stapy_look_rule(kept, object, at);
+	const struct stapy_frame_rule *rule;
+
+	if (unlikely(place->object != object || place->at != at)) {
+		rule = stapy_object_rule(object, at);
+		place->object = object;
+		place->at = at;
+		place->rule = rule ? *rule : (struct stapy_frame_rule){ .kind = STAPY_FRAME_UNKNOWN };
+	}
+	return &place->rule;
+}
+
+/* Where no table says how. */
+static noinline bool step_without(struct walk *w, const struct stapy_user_range *range)
+{
+	if (!range->object && range->is_file)
+		stapy_look_unknown(range);
+	return (!range->is_file || range->object) && step_by_pointer(w);
+}
+
+/* To the caller; false at the end of the stack, or where no more is known. */
+static __always_inline bool step(struct walk *w, const struct stapy_user_range *range)
+{
+	const struct stapy_frame_rule *rule;
 	unsigned long cfa;
 
-	if (likely(range->object))
-		rule = stapy_object_rule(range->object, w->ip - w->back + range->shift);
-	else if (range->is_file)
-		stapy_look_unknown(range);
-	if (!rule || rule->kind == STAPY_FRAME_UNKNOWN)
-		return (!range->is_file || range->object) && step_by_pointer(w);
-	if (rule->kind == STAPY_FRAME_SIGNAL)
+	if (unlikely(!range->object))
+		return step_without(w, range);
+	rule = rule_of(w->look.kept, range->object,
+		       w->ip - w->back + range->shift - range->object->base);
+	if (unlikely(rule->kind == STAPY_FRAME_UNKNOWN))
+		return step_without(w, range);
+	if (unlikely(rule->kind == STAPY_FRAME_SIGNAL))
 		return leave_signal(w);
 	if (!frame_end(w, rule, &cfa) || cfa <= w->sp)
 		return false;
@@ -208,19 +250,32 @@ static bool step(struct walk *w, const struct stapy_user_range *range)
 	return w->ip;
 }
 
+/* What is no place for code was no return address: then NULL. Callers are mostly near each other. */
+static __always_inline const struct stapy_user_range *code_at(struct walk *w)
+{
+	unsigned long address = w->ip - w->back;
+	const struct stapy_user_range *range = w->range;
+
+	if (likely(range && address - range->start < range->end - range->start))
+		return range;
+	range = stapy_look_range(&w->look, address);
+	w->range = range && range->is_code ? range : NULL;
+	return w->range;
+}
+
 static unsigned int walk(struct walk *w, unsigned long *to, unsigned int max)
 {
 	const struct stapy_user_range *range;
 	unsigned int n = 0;
 
 	pagefault_disable();
+	w->hooked = hooked_returns();
 	to[n++] = w->ip;
-	range = stapy_look_range(&w->look, w->ip - w->back);
-	/* What is no place for code was no return address. */
-	while (n < max && range && range->is_code && step(w, range)) {
+	range = code_at(w);
+	while (n < max && range && step(w, range)) {
 		w->regs = NULL;
-		range = stapy_look_range(&w->look, w->ip - w->back);
-		if (range && range->is_code)
+		range = code_at(w);
+		if (range)
 			to[n++] = w->ip;
 	}
 	pagefault_enable();

@@ -10,7 +10,7 @@
 #include <x86intrin.h>
 #include "sys/sdt.h"
 
-enum { WARM = 200, COUNTED = 4000 };
+enum { WARM = 200, COUNTED = 4000 };	/* user.py has their sum */
 
 /* Callers are left by calls, never by jumps, and keep registers as programs do. */
 #define PLAIN __attribute__((noipa, optimize("no-optimize-sibling-calls")))

@@ -1,7 +1,7 @@
 """What one hit of a probe in a program costs, in instructions, as `hits` counts them.
 
-The kernel's own part is most of it: its budget is in brackets, measured by a consumer that counts
-hits for itself (964 and 1,545 instructions at an entry on 6.1, 2,056 and 2,660 at a return).
+The kernel's own part is most of it: rows named "bare" are of a module that does nothing but
+register for the place and count (``bare.c``).
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import NamedTuple
@@ -20,7 +21,9 @@ from tests.bench.kernels import kernels, line
 from tests.vm.harness import build, run_built
 
 SOURCE = Path(__file__).with_suffix(".c")
+BARE = Path(__file__).with_name("bare.c")
 INCLUDE = Path(__file__).parent.parent.parent / "include"
+COUNTED = 4200  # calls of the program: with those that warm it up
 _LEAST = 500.0  # of a hit: the trap alone takes more
 EMULATED, STEPPED, MARK = "emulated", "stepped", "mark"
 
@@ -63,6 +66,23 @@ HITS = (
 )  # fmt: skip
 
 
+class Bare(NamedTuple):
+    """A place that only a consumer of the kernel's watches."""
+
+    name: str
+    call: str
+    after: str = ""
+
+
+BARES = (
+    Bare("function (emulated)", EMULATED),
+    Bare("function (stepped)", STEPPED),
+    Bare("return (emulated)", EMULATED, ".return"),
+    Bare("return (stepped)", STEPPED, ".return"),
+    Bare("mark", MARK),
+)
+
+
 def rows() -> Rows:
     """Figures of one kernel after the other."""
     with tempfile.TemporaryDirectory(prefix="stapy-bench-") as scratch:
@@ -77,13 +97,13 @@ def _kernel_rows(kernel: Kernel, program: Path, scratch: Path) -> Rows:
     with Machine(kernel.release, extra=["-icount", "shift=0"], timeout=600) as machine:
         machine.start()
         bare: dict[tuple[str, int], float] = {}
+        yield from _bare_rows(kernel, machine, program, scratch)
         for hit in HITS:
             command = [str(program), hit.call, str(max(hit.frames - 3, 0))]
             if (hit.call, hit.frames) not in bare:
                 alone = machine.run(command)
                 bare[hit.call, hit.frames] = _figure(alone.stdout.decode())
-            place = "mark" if hit.call == MARK else "function"
-            point = f'probe process("{program}").{place}("{hit.call}"){hit.after}'
+            point = _point(program, hit.call, hit.after)
             folder = Path(tempfile.mkdtemp(dir=scratch))
             script = hit.script.replace("POINT", point)
             words = ["-g", "-DSTP_NO_OVERLOAD", "-c", shlex.join(command), "-e", script]
@@ -95,6 +115,47 @@ def _kernel_rows(kernel: Kernel, program: Path, scratch: Path) -> Rows:
                 yield Row(f"{name} failed: {result.stderr.strip()[:200]}", 0.0, "instr")
                 continue
             yield Row(name, cost, "instr", hit.budget, hit.peer)
+
+
+def _point(program: Path, call: str, after: str) -> str:
+    place = "mark" if call == MARK else "function"
+    return f'probe process("{program}").{place}("{call}"){after}'
+
+
+def _bare_rows(kernel: Kernel, machine: Machine, program: Path, scratch: Path) -> Rows:
+    """What the kernel's own part takes."""
+    module = machine.push(_bare_module(kernel, scratch))
+    for bare in BARES:
+        command = shlex.join([str(program), bare.call, "0"])
+        words = (
+            f"file={program} offset={_offset(kernel, program, bare)} returns={bool(bare.after):d}"
+        )
+        text = f"set -e; {command}; insmod {module} {words}; {command}; rmmod bare"
+        result = machine.run(["sh", "-c", f"{text}; dmesg | tail -1"])
+        output = result.stdout.decode().splitlines()
+        name = f"{line(kernel)}, bare uprobe, {bare.name}"
+        if result.status or not output[-1].endswith(f"{COUNTED} hits"):
+            yield Row(f"{name} failed: {result.stderr.decode().strip()[:200]}", 0.0, "instr")
+            continue
+        yield Row(name, _figure(output[1]) - _figure(output[0]), "instr")
+
+
+def _bare_module(kernel: Kernel, scratch: Path) -> Path:
+    folder = Path(tempfile.mkdtemp(dir=scratch))
+    (folder / BARE.name).write_bytes(BARE.read_bytes())
+    (folder / "Makefile").write_text("obj-m := bare.o\n")
+    words = ["make", "-s", "-C", str(kernel.build_dir), f"M={folder}", "modules"]
+    subprocess.run(words, check=True, capture_output=True)
+    return folder / "bare.ko"
+
+
+def _offset(kernel: Kernel, program: Path, bare: Bare) -> int:
+    """Where the place is in the file, as a session of ours has it."""
+    script = f"{_point(program, bare.call, bare.after)} {{ println() }}"
+    words = [sys.executable, "-m", "stapy", "-p3", "-r", kernel.release, "-e", script]
+    done = subprocess.run(words, check=True, capture_output=True, text=True)
+    (found,) = re.findall(r"\.offset = (\d+)", done.stdout)
+    return int(found)
 
 
 def _figure(output: str) -> float:

@@ -3,6 +3,8 @@
 #ifndef STAPY_COMPAT_UACCESS_H
 #define STAPY_COMPAT_UACCESS_H
 
+#include "word_at_a_time.h"
+
 #ifdef CONFIG_X86_64
 #include <asm/vsyscall.h>
 /*
@@ -44,6 +46,46 @@ fault:
 	return false;
 #else
 	return !copy_from_user_nofault(to, (const void __user *)address, sizeof(*to));
+#endif
+}
+
+/*
+ * The words of a string of the current process up to the one that it ends in, as far as they are
+ * in one page and in `bytes`. True with the string's length when it ends there, else nothing is
+ * known. Only where the page tables are surely the process's own: never from an NMI, or with
+ * interrupts off, where its address space may be changing. What it is stored in is not checked
+ * again, as copy_from_user_nofault() does, which takes more than to read it.
+ */
+static __always_inline bool stapy_user_string_words(char *to, unsigned long address, size_t bytes,
+						    size_t *length)
+{
+#if defined(CONFIG_X86_64) && defined(STAPY_WORD_ACCESS)
+	size_t room = min_t(size_t, bytes, PAGE_SIZE - offset_in_page(address)), done;
+	const struct word_at_a_time constants = WORD_AT_A_TIME_CONSTANTS;
+	const char __user *from = (const char __user *)address;
+	unsigned long word, zeros = 0;
+
+	if (in_nmi() || irqs_disabled())
+		return false;
+	pagefault_disable();
+	if (!user_access_begin(from, room))
+		goto out;
+	for (done = 0; done + sizeof(word) <= room; done += sizeof(word)) {
+		unsafe_get_user(word, (const unsigned long __user *)(from + done), fault);
+		memcpy(to + done, &word, sizeof(word));
+		if (has_zero(word, &zeros, &constants))
+			break;
+	}
+fault:
+	user_access_end();
+out:
+	pagefault_enable();
+	if (!zeros)
+		return false;
+	*length = done + find_zero(create_zero_mask(prep_zero_mask(word, zeros, &constants)));
+	return true;
+#else
+	return false;
 #endif
 }
 
