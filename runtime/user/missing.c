@@ -10,8 +10,10 @@
  *
  * Who removes the probe waits for us, so nobody may make us wait for as long as he likes: only
  * memory is brought in whose pages come from the kernel itself, a disk, or the hypervisor. What a
- * process serves (FUSE, userfaultfd) or another machine is not. The lock is tried for some
- * milliseconds, and held until the page is there, so that the answer to that stays true.
+ * process serves (FUSE, userfaultfd) or another machine is not. Disks may be far away, throttled
+ * or gone, too: the kernel is asked to begin to read, not to wait for it, and asked again until
+ * the page is there, for a second. Each time the lock is tried for some milliseconds, and held
+ * while it is asked, so that the answer to what may be brought in stays true.
  */
 #include <linux/delay.h>
 #include <linux/magic.h>
@@ -22,6 +24,7 @@
 #include "missing.h"
 
 #define LOCK_TRIES 20
+#define PATIENCE HZ			/* for a page, however the disk does */
 
 static bool comes_soon(const struct vm_area_struct *area)
 {
@@ -54,19 +57,37 @@ static bool lock_maps(struct mm_struct *mm)
 	return false;
 }
 
-static bool fetch(struct mm_struct *mm, unsigned long address)
+/* One attempt: VM_FAULT_RETRY when the page is on its way. */
+static vm_fault_t ask(struct mm_struct *mm, unsigned long address)
 {
+	vm_fault_t answer = VM_FAULT_SIGSEGV;
 	struct vm_area_struct *area;
-	bool fetched;
 
 	if (!lock_maps(mm))
-		return false;
+		return answer;
 	area = find_vma(mm, address);
-	/* Without a word that it may be given back, the lock is kept. */
-	fetched = area && area->vm_start <= address && comes_soon(area) &&
-		  !fixup_user_fault(mm, address, 0, NULL);
-	mmap_read_unlock(mm);
-	return fetched;
+	if (area && area->vm_start <= address && area->vm_flags & VM_READ && comes_soon(area))
+		answer = handle_mm_fault(area, address,
+					 FAULT_FLAG_ALLOW_RETRY | FAULT_FLAG_RETRY_NOWAIT, NULL);
+	if (!(answer & VM_FAULT_COMPLETED))
+		mmap_read_unlock(mm);
+	return answer;
+}
+
+static bool fetch(struct mm_struct *mm, unsigned long address)
+{
+	unsigned long until = jiffies + PATIENCE;
+	vm_fault_t answer;
+
+	for (;;) {
+		answer = ask(mm, address);
+		if (!(answer & VM_FAULT_RETRY))
+			return !(answer & VM_FAULT_ERROR);
+		if (time_after(jiffies, until) || fatal_signal_pending(current) ||
+		    stapy_state() != STAPY_RUNNING)
+			return false;
+		usleep_range(50, 500);
+	}
 }
 
 bool stapy_missing_fetch(unsigned long address, size_t bytes)

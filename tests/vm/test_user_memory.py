@@ -189,3 +189,49 @@ def test_pages_that_somebody_else_has_to_bring(
     modules = make(release, tmp_path, work=script)
     lines, result = shell(guest, modules, f"$run -c {path} $work | sort; loaded work")
     assert lines == ["<>", "<missing>", "over", "0"], (lines, result.stderr)
+
+
+# Of a file whose server answers when the first page is wanted, and not when the second one is.
+MAPPED = r"""
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+__attribute__((noipa)) int show(const char *text) { return text != 0; }
+int main(int count, char **words)
+{
+	int fd = open(words[1], O_RDONLY);
+	char *at = mmap(0, 8192, PROT_READ, MAP_PRIVATE, fd, 0);
+
+	if (close(fd) || at == MAP_FAILED)
+		return 1;
+	show(at);
+	close(creat(words[2], 0600));
+	show(at + 4096);
+	puts("over");
+	return 0;
+}
+"""
+
+
+def test_pages_of_a_file_system_in_a_program(guest: Machine, release: str, tmp_path: Path) -> None:
+    """Its server is not asked: it may take as long as it likes, and here never answers again."""
+    path = compiled(tmp_path, MAPPED, "-O1", name="mapped")
+    (tmp_path / "data").write_bytes(b"x" * 8192)
+    helper = Path(__file__).parent / "safety" / "hung_files.py"
+    script = f"""
+    probe process("{path}").function("show") {{
+        printf("<%s>\\n", user_string(pointer_arg(1), "missing"))
+    }}"""
+    modules = make(release, tmp_path, work=script)
+    text = f"""
+    mkdir mount
+    modprobe fuse 2>/dev/null
+    python3 {helper} $PWD/mount {tmp_path}/data $PWD/silent & server=$!
+    wait_for '[ -x mount/hung ]'
+    $run -c "{path} $PWD/mount/hung $PWD/silent" $work | sort
+    loaded work
+    rm silent; kill -9 $server; umount -l mount
+    """
+    lines, result = shell(guest, modules, text)
+    assert lines == ["<missing>", "<missing>", "over", "0"], (lines, result.stderr)
