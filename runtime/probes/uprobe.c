@@ -215,7 +215,7 @@ static __always_inline void hit_plain(const struct stapy_uprobe_row *row, struct
 		return;
 	c->user_regs = regs;
 	c->is_return = is_return;
-	c->repeatable = true;
+	c->repeatable = STAPY_MISSING_TRIES + 1;
 	c->changed = false;
 	stapy_hit_run(c, row->site.probe->handler);
 	if (unlikely(c->attention)) {
@@ -224,7 +224,7 @@ static __always_inline void hit_plain(const struct stapy_uprobe_row *row, struct
 	}
 	c->user_regs = NULL;
 	c->is_return = false;
-	c->repeatable = false;
+	c->repeatable = 0;
 	stapy_hit_leave(c);
 }
 
