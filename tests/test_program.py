@@ -228,7 +228,7 @@ def test_version(word: str, tmp_path: Path) -> None:
         ("-V", 0, __version__),
         ("-h", 0, r"Usage: stapy-run .*MODULE"),
         ("-M 3 x.ko", 1, "-M"),
-        ("-N 3 x.ko", 1, "-N"),
+        ("-N container x.ko", 1, "-N"),
         ("-i x.ko", 1, "-i is not supported"),
         ("-F 3 x.ko", 1, "-F is not supported"),
         ("-u x.ko", 1, "-u"),

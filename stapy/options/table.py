@@ -282,7 +282,7 @@ TABLE = [
            run="command"),
     Option("x", "", "PID", "set target() to PID", _target, run="target"),
     Option("", "target-namespaces", "PID", "find programs where this process finds them, and count "
-           "in its name spaces (ns_pid() …)", _namespaces),
+           "in its name spaces (ns_pid(), ...)", _namespaces),
     Option("l", "", "PROBE", "list the matching probe points", _listing(False)),
     Option("L", "", "PROBE", "list them with their variables", _listing(True)),
     Option("F", "", "", "leave the script running: with -o in the background, else in the kernel",
