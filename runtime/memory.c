@@ -87,6 +87,9 @@ long stapy_peek_user_string(char *to, unsigned long address, size_t bytes)
 static bool fault(struct stapy_context *c, const char *what, unsigned long address,
 		  const char *place)
 {
+	/* What was said of other memory is not the reason. */
+	if (address != c->missing)
+		c->unwaited = STAPY_WAITED;
 	return stapy_error(c, place, "%s fault [man error::fault] at 0x%lx", what, address);
 }
 
@@ -111,10 +114,10 @@ bool stapy_missed(struct stapy_context *c, unsigned long address, size_t bytes)
 	if (c->error || forbidden_user())
 		return false;
 	c->unwaited = why_unwaited(c, address);
+	c->missing = address;
 	if (c->repeatable <= 1 || c->changed || c->out.at)
 		return false;
 	c->missed = true;
-	c->missing = address;
 	c->missing_bytes = bytes;
 	stapy_abort(c);
 	return true;

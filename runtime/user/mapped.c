@@ -22,8 +22,11 @@ static bool has(const struct vm_area_struct *area, const struct stapy_mapped_fil
 	       file->code - first < area->vm_end - area->vm_start;
 }
 
-/* The caller holds the lock of the address space. */
-static const struct vm_area_struct *part(const struct stapy_mapped_file *file)
+/*
+ * The caller holds the lock of the address space. NULL when there is none, with *more when not all
+ * was looked at.
+ */
+static const struct vm_area_struct *part(const struct stapy_mapped_file *file, bool *more)
 {
 	const struct vm_area_struct *area = find_vma(current->mm, READ_ONCE(file->last));
 	unsigned int i;
@@ -36,6 +39,7 @@ static const struct vm_area_struct *part(const struct stapy_mapped_file *file)
 			return area;
 		area = find_vma(current->mm, area->vm_end);
 	}
+	*more = area;
 	return NULL;
 }
 
@@ -43,6 +47,7 @@ bool stapy_user_mapped(struct stapy_context *c, s64 *to, struct stapy_mapped_fil
 		       const char *place)
 {
 	const struct vm_area_struct *area;
+	bool more = false;
 
 	if (stapy_session.limits.unprivileged && !stapy_is_myproc())
 		return stapy_error(c, place, "the process belongs to somebody else");
@@ -51,12 +56,15 @@ bool stapy_user_mapped(struct stapy_context *c, s64 *to, struct stapy_mapped_fil
 	if (!stapy_maps_lockable(c) || !stapy_maps_trylock())
 		return stapy_error(c, place, "where the process has '%s' cannot be told now: it was "
 				   "changing its mappings, or interrupts were off", file->name);
-	area = file->held ? part(file) : NULL;
+	area = file->held ? part(file, &more) : NULL;
 	if (area) {
 		*to = area->vm_start + file->code - ((u64)area->vm_pgoff << PAGE_SHIFT);
 		WRITE_ONCE(file->last, area->vm_start);
 	}
 	mmap_read_unlock(current->mm);
+	if (more)
+		return stapy_error(c, place, "'%s' is not among the first %d mappings of the process",
+				   file->name, MOST_PARTS);
 	return area || stapy_error(c, place, "the process has no '%s' in its memory", file->name);
 }
 
@@ -73,14 +81,9 @@ static int start(void *rows, unsigned int count)
 	return 0;
 }
 
+/* End probes may run yet: all is let go by release. */
 static void stop(void *rows, unsigned int count)
 {
-	struct stapy_mapped_file *files = rows;
-	unsigned int i;
-
-	for (i = 0; i < count; i++)
-		files[i].held = NULL;
-	stapy_user_files_release();
 }
 
 static int take(void *rows, unsigned int count, int fd, const char *name)

@@ -26,6 +26,17 @@
 #define LOCK_TRIES 20
 #define PATIENCE HZ			/* for a page, however the disk does */
 
+/*
+ * Where nothing is read ahead the kernel waits for the page, whatever it is told: where the program
+ * said so, on devices that do not, and in files that were met in no order (MMAP_LOTSAMISS is 100).
+ */
+static bool is_read_ahead(const struct vm_area_struct *area)
+{
+	const struct file_ra_state *ra = &area->vm_file->f_ra;
+
+	return !(area->vm_flags & VM_RAND_READ) && ra->ra_pages && READ_ONCE(ra->mmap_miss) < 64;
+}
+
 static bool comes_soon(const struct vm_area_struct *area)
 {
 	const struct super_block *sb;
@@ -40,9 +51,10 @@ static bool comes_soon(const struct vm_area_struct *area)
 	sb = file_inode(area->vm_file)->i_sb;
 	if (sb->s_magic == FUSE_SUPER_MAGIC)
 		return !strcmp(sb->s_type->name, "virtiofs");
+	if (sb->s_magic == TMPFS_MAGIC || sb->s_magic == RAMFS_MAGIC)
+		return true;
 	/* Btrfs has disks, but no one disk. */
-	return sb->s_bdev || sb->s_magic == BTRFS_SUPER_MAGIC || sb->s_magic == TMPFS_MAGIC ||
-	       sb->s_magic == RAMFS_MAGIC;
+	return (sb->s_bdev || sb->s_magic == BTRFS_SUPER_MAGIC) && is_read_ahead(area);
 }
 
 static bool lock_maps(struct mm_struct *mm)

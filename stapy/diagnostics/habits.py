@@ -39,7 +39,7 @@ _FTRACE = re.compile(
 )
 _PERF = re.compile(_SPACE + r"(?P<probe>(?P<system>[a-z_]\w*):(?P<event>[a-z_]\w*))\s*\Z")
 _FILTER = re.compile(
-    _SPACE + r"""probe\s+(?P<probe>[\w.*()"]+\s*/(?![*/])(?P<test>[^/\n{]+)/)\s*\{"""
+    _SPACE + r"""probe\s+(?P<probe>(?:[\w.*()]|"[^"\n]*")+\s*/(?![*/])(?P<test>[^/\n{]+)/)\s*\{"""
 )
 _UNITS = {"s": "s", "sec": "s", "ms": "ms", "msec": "ms", "us": "us", "usec": "us", "hz": "hz",
           "ns": "ns", "nsec": "ns"}  # fmt: skip

@@ -20,6 +20,8 @@ OWN = Path("/")
 _OUTPUT = re.compile(r"^KBUILD_OUTPUT[ \t]*:?=[ \t]*/\S+[ \t]*$", re.M)
 _INCLUDE = re.compile(r"^include[ \t]+(/\S+)/Makefile[ \t]*$", re.M)
 _LINKS = 40  # followed at most, as the kernel does
+# The rest would be followed from our own root. Nobody can make a file of this name.
+_TOO_MANY_LINKS = Path("/proc/0/too-many-links")
 
 
 def roots(sysroot: str | None) -> list[Path]:
@@ -40,7 +42,9 @@ def inside(root: Path, name: str) -> Path:
             at = at if at == root else at.parent
             continue
         at = at / part
-        if at.is_symlink() and left:
+        if at.is_symlink():
+            if not left:
+                return _TOO_MANY_LINKS
             left -= 1
             target = str(at.readlink())
             at = root if target.startswith("/") else at.parent

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from typing import Any, Callable, Dict
 
 _LINKS = 40  # followed at most, as the kernel does
+# The rest would be followed from our own root. Nobody can make a file of this name.
+TOO_MANY_LINKS = "/proc/0/too-many-links"
 
 
 def real(root: str, name: str) -> str:
@@ -23,9 +25,11 @@ def real(root: str, name: str) -> str:
             at = at if at == root else at.rpartition("/")[0]
             continue
         try:
-            target = os.readlink(f"{at}/{part}") if left else ""
+            target = os.readlink(f"{at}/{part}")
         except OSError:
             target = ""
+        if target and not left:
+            return TOO_MANY_LINKS
         if not target:
             at = f"{at}/{part}"
             continue

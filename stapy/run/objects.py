@@ -7,7 +7,6 @@ The files may be anybody's: all this is done in a process of its own (`maker`).
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 import struct
@@ -15,6 +14,7 @@ import struct
 from . import frames, lines, usersymbols
 from .inside import resolver
 from .inside import shown as shown_inside
+from .regular import open_place, open_regular
 from .target import words_of
 from .userfile import NoUserFile, UserFile
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 # magic, version, base, what makes an address of an offset, bytes of memory; then how many of each:
 # first rows, rows, rules, names, bytes of names, of lines.  runtime/user/objects.c has the same.
+_CACHE_BYTES = 1 << 24  # of the loader's cache that are read
 _HEAD = struct.Struct("<4sIQqQIIIIII")
 _MAGIC, _VERSION = b"STUO", 2
 _LIBRARIES = (
@@ -191,7 +192,7 @@ class Tables:
             return
         self._made.add(key)
         try:
-            fd = _open_place(place)
+            fd = open_place(place)
         except OSError:
             return
         try:
@@ -217,21 +218,6 @@ class Tables:
         if ident and kept:
             self._store.put(ident, self._names, data)
         return data
-
-
-def _open_place(place: int) -> int:
-    return os.open(f"/proc/self/fd/{place}", os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-
-
-def _open_file(path: str) -> int:
-    """Open a regular file: what stands at a path may be a device a moment after it was none."""
-    place = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    try:
-        if not stat.S_ISREG(os.fstat(place).st_mode):
-            raise OSError(errno.EINVAL, "not a file")
-        return _open_place(place)
-    finally:
-        os.close(place)
 
 
 def _program(words: "List[str]") -> str:
@@ -287,7 +273,7 @@ def closure(path: str) -> "List[str]":
         if one in found:
             continue
         try:
-            fd = _open_file(one)
+            fd = open_regular(one)
         except OSError:
             continue
         found[one] = None
@@ -321,8 +307,8 @@ def closure(path: str) -> "List[str]":
 def loader_cache(path: str = "/etc/ld.so.cache") -> "Dict[str, str]":
     """Libraries by name, as the loader's cache has them for this machine."""
     try:
-        with open(path, "rb") as file:
-            data = file.read()
+        with open(open_regular(path), "rb") as file:
+            data = file.read(_CACHE_BYTES)
     except OSError:
         return {}
     start = data.find(b"glibc-ld.so.cache1.1")

@@ -10,6 +10,7 @@ from . import inside
 from .control import Channel
 from .elf import build_id
 from .errors import RunError
+from .regular import open_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,10 +40,14 @@ def hand_over(channel: Channel, manifest: Dict[str, Any], namespaces: int = 0) -
     for named, row in sorted((manifest.get("files") or {}).items()):
         path = inside.place(named, manifest, namespaces)
         try:
-            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            fd = open_regular(path)
         except OSError as error:
             if row.get("optional") and error.errno not in _OURS:
                 continue
+            if error.errno == errno.EINVAL:
+                raise RunError(
+                    f"Couldn't probe the program '{path}': {_REFUSALS[errno.EINVAL]}"
+                ) from None
             raise RunError(
                 f"Couldn't resolve target program file path '{path}': {error.strerror}"
             ) from None

@@ -9,6 +9,7 @@ import pytest
 from stapy.diagnostics import Diagnostics, SourceMap, Stop
 from stapy.kernel import find_kernel
 from stapy.kernel.roots import OWN, build_tree, inside, releases, roots
+from stapy.run.inside import real
 
 RELEASE = "6.1.0-9-other"
 
@@ -105,3 +106,14 @@ def test_releases_of_a_tree(tmp_path: Path) -> None:
         (tmp_path / "lib/modules" / name).mkdir(parents=True)
     (tmp_path / "lib/modules/file").write_text("")
     assert releases(tmp_path) == ["5.9", "6.1"]
+
+
+def test_links_without_end_lead_nowhere(tmp_path: Path) -> None:
+    """The last one that is followed must not be left to the kernel, which begins at our root."""
+    (tmp_path / "0").symlink_to("/etc/hostname")
+    for number in range(1, 41):
+        (tmp_path / str(number)).symlink_to(f"/{number - 1}")
+    assert inside(tmp_path, "/39") == tmp_path / "etc/hostname"
+    assert not inside(tmp_path, "/40").exists()
+    assert real(str(tmp_path), "/39") == f"{tmp_path}/etc/hostname"
+    assert not Path(real(str(tmp_path), "/40")).exists()

@@ -9,6 +9,7 @@ ACCEPTED: list[tuple[str, str]] = [
     ("", "probe begin { exit() }"),
     ("", "probe begin, end, error { }"),
     ("", "probe begin(-1), end(100) { }"),
+    ("", 'probe process("/bin/{a,b}*").begin, process("/usr/{bin,sbin}/ls").plt("m") { }'),
     ("", "probe timer.ms(100).randomize(10), timer.profile { next }"),
     ("", 'probe kernel.function("vfs_*@fs/*.c:12").call ? { print($$parms$$) }'),
     ("", 'probe kernel.function("a").return.maxactive(10) { x = $return; y = @entry($a->b) }'),

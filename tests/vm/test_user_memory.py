@@ -235,3 +235,39 @@ def test_pages_of_a_file_system_in_a_program(guest: Machine, release: str, tmp_p
     """
     lines, result = shell(guest, modules, text)
     assert lines == ["<missing>", "<missing>", "over", "0"], (lines, result.stderr)
+
+
+# What a disk has to bring, in files that nobody has read yet.
+FROM_DISK = r"""
+#include <fcntl.h>
+#include <sys/mman.h>
+__attribute__((noipa)) int show(const char *text) { return text != 0; }
+int main(int count, char **words)
+{
+	char *at = mmap(0, 4096, PROT_READ, MAP_PRIVATE, open(words[1], O_RDONLY), 0);
+
+	if (at == MAP_FAILED || (words[2] && madvise(at, 4096, MADV_RANDOM)))
+		return 1;
+	return !show(at);
+}
+"""
+
+
+def test_pages_of_a_disk(guest: Machine, release: str, tmp_path: Path) -> None:
+    """It is asked and not waited for, which the kernel does only for what it reads ahead."""
+    path = compiled(tmp_path, FROM_DISK, "-O1", name="disk")
+    script = f"""
+    probe process("{path}").function("show") {{
+        printf("<%s>\\n", user_string(pointer_arg(1), "missing"))
+    }}"""
+    modules = make(release, tmp_path, work=script)
+    text = f"""
+    modprobe loop; modprobe ext4
+    truncate -s 16M image; mkfs.ext4 -q image; mkdir disk; mount -o loop image disk
+    echo plain > disk/plain; echo random > disk/random; umount disk; mount -o loop image disk
+    $run -c "{path} $PWD/disk/plain" $work | tr -d '\\n'; echo
+    $run -c "{path} $PWD/disk/random random" $work
+    loaded work; umount disk; wait_for 'modprobe -r loop 2>/dev/null'
+    """
+    lines, result = shell(guest, modules, text)
+    assert lines == ["<plain>", "<missing>", "0"], (lines, result.stderr)

@@ -10,12 +10,14 @@ import struct
 from pathlib import Path
 
 from stapy.debuginfo import view
+from stapy.debuginfo.elf import open_regular
 from stapy.paths import is_file
 
 CACHE = Path("/etc/ld.so.cache")
 CPUINFO = Path("/proc/cpuinfo")
 FOLDERS = ("/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64",
            "/lib", "/usr/lib")  # fmt: skip
+_MOST = 1 << 24  # bytes of a cache that are read
 _MAGIC = b"glibc-ld.so.cache1.1"
 _HEADER, _ROW = 48, struct.Struct("<iIIIQ")
 _X86_64 = 0x0300  # flag of a row: a library of x86-64
@@ -53,7 +55,8 @@ def cached(path: Path | None = None, levels: list[str] | None = None) -> dict[st
     is the cache (default: of those whose files are meant).
     """
     try:
-        data = (path or Path(view.real(str(CACHE)))).read_bytes()
+        with open_regular(path or Path(view.real(str(CACHE)))) as file:
+            data = file.read(_MOST)
     except OSError:
         return {}
     start = data.find(_MAGIC)

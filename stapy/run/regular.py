@@ -1,0 +1,26 @@
+"""Opening files that others may replace: what stands at a path may be a device a moment later."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+
+def open_place(place: int) -> int:
+    """Open for reading what an ``O_PATH`` descriptor stands for."""
+    return os.open(f"/proc/self/fd/{place}", os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+
+
+def open_regular(path: str) -> int:
+    """Open a regular file for reading; anything else, which opening may set off, is not opened.
+
+    Raises `OSError`, with EINVAL for what is no regular file.
+    """
+    place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(place).st_mode):
+            raise OSError(errno.EINVAL, "not a file")
+        return open_place(place)
+    finally:
+        os.close(place)
