@@ -21,7 +21,9 @@ def words_of(command: str) -> List[str]:
     bare = _unquoted(command)
     if any(character in bare for character in _SHELL_ONLY):
         return ["/bin/sh", "-c", command]
-    if any(character in bare for character in _EXPANDS):
+    # In double quotes Python leaves a backslash before these where it stands, and no shell does.
+    kept = any(pair in command for pair in ("\\$", "\\`", "\\\n"))
+    if kept or any(character in bare for character in _EXPANDS):
         return ["/bin/sh", "-c", "exec " + command]
     if bare == command and command.isprintable():  # its only white space is blanks then
         return command.split()

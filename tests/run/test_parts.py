@@ -145,6 +145,7 @@ def test_wrong_build_id_is_refused(tmp_path, monkeypatch):
         ("echo '$HOME'", ["echo", "$HOME"]),
         ('echo "$HOME"', ["/bin/sh", "-c", 'exec echo "$HOME"']),
         ("echo a\\;b", ["echo", "a;b"]),
+        ('sh -c "echo \\$1"', ["/bin/sh", "-c", 'exec sh -c "echo \\$1"']),
     ],
 )
 def test_words_of_a_command(command, words):
