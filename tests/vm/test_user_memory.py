@@ -147,6 +147,11 @@ def test_errors_say_why_a_page_was_not_waited_for(
     ], result.stderr
 
 
+# What a program shows: of the pages below, or that they cannot be had.
+SHOWN = """
+probe process("{path}").function("show") {{
+    printf("<%s>\\n", user_string(pointer_arg(1), "missing"))
+}}"""
 # A page that the program promises to serve, and never does.
 SERVED = r"""
 #include <fcntl.h>
@@ -182,11 +187,7 @@ def test_pages_that_somebody_else_has_to_bring(
 ) -> None:
     """Nobody makes a session wait: such a page is missing, and the module goes as ever."""
     path = compiled(tmp_path, SERVED, "-O1", name="served")
-    script = f"""
-    probe process("{path}").function("show") {{
-        printf("<%s>\\n", user_string(pointer_arg(1), "missing"))
-    }}"""
-    modules = make(release, tmp_path, work=script)
+    modules = make(release, tmp_path, work=SHOWN.format(path=path))
     lines, result = shell(guest, modules, f"$run -c {path} $work | sort; loaded work")
     assert lines == ["<>", "<missing>", "over", "0"], (lines, result.stderr)
 
@@ -219,11 +220,7 @@ def test_pages_of_a_file_system_in_a_program(guest: Machine, release: str, tmp_p
     path = compiled(tmp_path, MAPPED, "-O1", name="mapped")
     (tmp_path / "data").write_bytes(b"x" * 8192)
     helper = Path(__file__).parent / "safety" / "hung_files.py"
-    script = f"""
-    probe process("{path}").function("show") {{
-        printf("<%s>\\n", user_string(pointer_arg(1), "missing"))
-    }}"""
-    modules = make(release, tmp_path, work=script)
+    modules = make(release, tmp_path, work=SHOWN.format(path=path))
     text = f"""
     mkdir mount
     modprobe fuse 2>/dev/null
@@ -256,11 +253,7 @@ int main(int count, char **words)
 def test_pages_of_a_disk(guest: Machine, release: str, tmp_path: Path) -> None:
     """It is asked and not waited for, which the kernel does only for what it reads ahead."""
     path = compiled(tmp_path, FROM_DISK, "-O1", name="disk")
-    script = f"""
-    probe process("{path}").function("show") {{
-        printf("<%s>\\n", user_string(pointer_arg(1), "missing"))
-    }}"""
-    modules = make(release, tmp_path, work=script)
+    modules = make(release, tmp_path, work=SHOWN.format(path=path))
     text = f"""
     modprobe loop; modprobe ext4
     truncate -s 16M image; mkfs.ext4 -q image; mkdir disk; mount -o loop image disk
