@@ -10,13 +10,23 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from importlib import import_module
+from pathlib import Path
 
 from stapy import LANGUAGE_VERSION, __version__
 from stapy.options import Options, foreign
 from stapy.options.table import MESSAGE_FORMATS, TABLE, Option, UsageError
 from stapy.paths import is_file
+from stapy.run import streams
 from stapy.terminal import writing
 
+# First words that are no script, but modules of `stapy.tools`.
+TOOLS = {
+    "dtrace": "make a header or object of marks for a program",
+    "doctor": "say what scripts need on this machine, and what is missing",
+    "report": "pack what a report of a fault should have",
+    "fmt": "put the blanks and indents of scripts in order",
+}
 _ALL = [*TABLE, *foreign.TABLE]
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _SHORT = {option.short: option for option in _ALL if option.short}
@@ -35,7 +45,9 @@ def usage() -> str:
         "Usage: stapy [options] FILE [arguments]",
         "   or: stapy [options] -e SCRIPT [arguments]",
         "   or: stapy [options] -l PROBE | -L PROBE",
-        "   or: stapy dtrace -h | -G -s FILE.d",
+        "",
+        "Tools, unless the current folder has a script of that name (NAME --help tells more):",
+        *(f"  {name:<28} {text}" for name, text in TOOLS.items()),
         "",
         "Options:",
     ]
@@ -94,6 +106,8 @@ def _parse_long(options: Options, text: str, queue: list[str]) -> None:
             raise UsageError(f"option '--{option.long}' needs a value: {option.value}")
         value = queue.pop(0)
     option.set(options, value)
+    if option.value.startswith("[") and not equals and queue and not queue[0].startswith("-"):
+        options.apart[queue[0]] = f"--{option.long}={queue[0]}"
 
 
 def _parse_short(options: Options, word: str, queue: list[str], has_script: bool) -> None:
@@ -182,8 +196,6 @@ def _check_privilege(options: Options) -> None:
 
 def _rc_words() -> list[str]:
     """Options that stand in ``$SYSTEMTAP_DIR/rc`` and are read first, quoted as for a shell."""
-    from pathlib import Path
-
     folder = Path(os.environ.get("SYSTEMTAP_DIR") or os.environ.get("HOME", "/") + "/.systemtap")
     path = folder / "rc"
     if not is_file(path):
@@ -192,7 +204,9 @@ def _rc_words() -> list[str]:
 
     why = doubt(path)
     if why:  # -g in another user's file would be his to give
-        print(f"WARNING: '{path}' is not read: {why}", file=sys.stderr)
+        from stapy.diagnostics.render import one_line
+
+        print("WARNING: " + one_line(f"'{path}' is not read: {why}"), file=sys.stderr)
         return []
     import shlex
 
@@ -237,6 +251,7 @@ def message_format(words: list[str]) -> str:
 def main(words: list[str] | None = None) -> int:
     """Entry point of the ``stapy`` command; returns the exit status."""
     words = sys.argv[1:] if words is None else words
+    streams.hold((0,))  # scripts read it; what we cannot write to is told
     try:
         return _obey(words)
     except writing.Unwritable as error:
@@ -247,7 +262,23 @@ def main(words: list[str] | None = None) -> int:
         if error.errno not in _FULL:
             raise
         writing.forget(2)
+    except (MemoryError, SystemError):  # the latter of an interpreter without memory
+        _tell_of_memory(words)
     return 1
+
+
+def _tell_of_memory(words: list[str]) -> None:
+    """Say that memory was too little even to say so in the usual way, without any import."""
+    given = ""
+    for at, word in enumerate(words):
+        if word.startswith("--rlimit-as"):
+            given = word.partition("=")[2] or "".join(words[at + 1 : at + 2])
+    text = f"the limit of --rlimit-as is too small: {given} bytes" if given else "out of memory"
+    if message_format(words) == "json":
+        text = f'{{"severity": "error", "kind": "ERROR", "message": "{text}"}}'
+    else:
+        text = f"ERROR: {text}"
+    os.write(2, text.encode("utf-8", "backslashreplace") + b"\n")
 
 
 def _obey(words: list[str]) -> int:
@@ -257,12 +288,11 @@ def _obey(words: list[str]) -> int:
     if words in (["--help"], ["-h"]):
         writing.write(usage() + "\n")
         return 0
-    called = sys.argv[0].rpartition("/")[2]
-    if words[:1] == ["dtrace"] or called == "dtrace":
-        from stapy.tools import dtrace
-
-        return dtrace.main(words if called == "dtrace" else words[1:])
+    if sys.argv[0].rpartition("/")[2] == "dtrace":
+        return _run_tool("dtrace", words)
     try:
+        if words and words[0] in TOOLS and not _is_script(words[0]):
+            return _run_tool(words[0], words[1:])
         words = _rc_words() + words
         options = parse(words)
         options.message_format = message_format(words)
@@ -279,6 +309,49 @@ def _obey(words: list[str]) -> int:
     from stapy.session import Session
 
     return Session(options).main()
+
+
+def _is_script(name: str) -> bool:
+    """Whether the name of a tool is a file's: SystemTap's first word is one, so a file comes first.
+
+    Whoever calls the tool must not run what somebody else has put there.
+    """
+    if not is_file(name):
+        return False
+    from stapy.trust import doubt
+
+    why = doubt(Path(name))
+    if why:
+        raise UsageError(
+            f"'{name}' names a tool and a file that is here, which could be anybody's: {why}"
+            f" ('./{name}' is the file; from another folder, '{name}' is the tool)"
+        )
+    return True
+
+
+def _run_tool(name: str, words: list[str]) -> int:
+    """Run a tool; the exit status.  No traceback reaches the user."""
+    try:
+        status: int = import_module(f"stapy.tools.{name}").main(words)
+    except SystemExit as error:  # --help, and a command line that makes no sense
+        return error.code if isinstance(error.code, int) else 1
+    except KeyboardInterrupt:
+        return 1
+    except (writing.Unwritable, BrokenPipeError):
+        raise
+    except ImportError as error:
+        from stapy.diagnostics.bug_report import missing_package
+
+        missing_package(error, Options())
+        return 1
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno in _FULL:
+            raise
+        from stapy.diagnostics.bug_report import our_mistake
+
+        our_mistake(error, Options())
+        return 1
+    return status
 
 
 def _check_environment() -> None:

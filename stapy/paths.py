@@ -45,7 +45,7 @@ def data_dir(name: str) -> Path:
     return inside if is_dir(inside) else _PACKAGE.parent / name
 
 
-class Place(Record):
+class CacheFolder(Record):
     """A folder of ours, and why it is not the one that the environment names."""
 
     folder: Path
@@ -63,14 +63,16 @@ def cache_dir() -> Path:
     return cache_place().folder
 
 
-def cache_place() -> Place:
+def cache_place() -> CacheFolder:
     """The root of all caches, with the complaint that its choice deserves."""
     names = ("SYSTEMTAP_DIR", "XDG_CACHE_HOME", "HOME")
     return _cache_place(*(os.environ.get(name) for name in names), os.geteuid())
 
 
 @cache
-def _cache_place(folder: str | None, base: str | None, at_home: str | None, uid: int) -> Place:
+def _cache_place(
+    folder: str | None, base: str | None, at_home: str | None, uid: int
+) -> CacheFolder:
     from stapy.trust import home, made
 
     if folder:
@@ -80,11 +82,13 @@ def _cache_place(folder: str | None, base: str | None, at_home: str | None, uid:
     why = made(wanted)
     if not why:
         _close_to_others(wanted, uid)
-        return Place(wanted)
+        return CacheFolder(wanted)
     own = home() / ".cache" / "stapy"
     if own == wanted or made(own):
         own = private_folder("cache")
-    return Place(own, f"the cache folder '{wanted}' is not used: {why}; '{own}' is used instead")
+    return CacheFolder(
+        own, f"the cache folder '{wanted}' is not used: {why}; '{own}' is used instead"
+    )
 
 
 def _close_to_others(folder: Path, uid: int) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from stapy.diagnostics import Diagnostics
 from stapy.options.versions import compare_versions
 from stapy.record import Record
 
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
     from stapy.debuginfo.sites import FunctionSite, Places
     from stapy.debuginfo.tracepoints.matching import Tracepoint
     from stapy.debuginfo.user.programs import Programs
-    from stapy.diagnostics import SourceMap
+    from stapy.diagnostics import Diagnostics, SourceMap
     from stapy.kernel import Kernel
     from stapy.options import Options
     from stapy.parse.nodes import Script
@@ -191,19 +189,6 @@ class Services(Record):
     debuginfo: DebuginfoLike
     library: LibraryLike
     listing_expires: bool = False  # what was listed is not to be remembered: it changes
-
-    @contextmanager
-    def quiet(self) -> Iterator[Diagnostics]:
-        """Try something: what a pass has to say meanwhile goes into the collector that this gives.
-
-        Only what asks these services for the collector is quiet. Who has one of its own,
-        such as the debug information, tells of a damaged file once, whoever asks first.
-        """
-        collector, self.diagnostics = self.diagnostics, Diagnostics(self.sources)
-        try:
-            yield self.diagnostics
-        finally:
-            self.diagnostics = collector
 
     def at_least(self, version: str) -> bool:
         """Whether the language spoken (``--compatible``) is that of ``version`` or newer."""

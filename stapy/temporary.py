@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
+from shutil import rmtree
 
 from stapy.paths import is_dir
 from stapy.trust import doubt
@@ -22,26 +21,42 @@ def scratch_root() -> str:
     return root if usable and not doubt(Path(root)) else "/tmp"
 
 
-def make_folder(purpose: str) -> Path:
-    """A new empty folder that only this user can enter; the caller removes it."""
+def unused_folder(purpose: str) -> Path:
+    """A name that no other folder has, of one that is still to be made.
+
+    Who keeps the name first removes the folder also when a signal comes right behind
+    ``mkdir(mode=0o700)``.
+    """
     # tempfile would cost 20 ms of imports (random, hashlib, bisect …).
-    number = os.getpid()
-    while True:
-        folder = Path(scratch_root()) / f"stapy-{purpose}-{number}-{os.urandom(4).hex()}"
+    return Path(scratch_root()) / f"stapy-{purpose}-{os.getpid()}-{os.urandom(8).hex()}"
+
+
+class TemporaryFolder:
+    """A new empty folder, removed on the way out, also when that way is an exception.
+
+    A signal may interrupt both ways, right behind the system call that makes the folder as well.
+    A generator would not do: interrupted between its ``yield`` and the ``with``, it stays as it is
+    until somebody forgets the exception, and a child that leaves by `os._exit` never does.
+    """
+
+    def __init__(self, purpose: str) -> None:
+        self._folder = unused_folder(purpose)
+
+    def __enter__(self) -> Path:
         try:
-            folder.mkdir(mode=0o700)
-            return folder
-        except FileExistsError:
-            continue
+            self._folder.mkdir(mode=0o700)
+            return self._folder
+        except BaseException:
+            _remove(self._folder)
+            raise
+
+    def __exit__(self, *reason: object) -> None:
+        try:
+            _remove(self._folder)
+        except BaseException:
+            _remove(self._folder)
+            raise
 
 
-@contextlib.contextmanager
-def temporary_folder(purpose: str) -> Iterator[Path]:
-    """A new empty folder, removed on the way out, also when that way is an exception."""
-    folder = make_folder(purpose)
-    try:
-        yield folder
-    finally:
-        from shutil import rmtree
-
-        rmtree(folder, ignore_errors=True)
+def _remove(folder: Path) -> None:
+    rmtree(folder, ignore_errors=True)

@@ -27,7 +27,7 @@ def doubt(path: Path) -> str:
 
 
 def made(folder: Path) -> str:
-    """The same for a folder that we shall make if it is not there.
+    """Say the same of a folder as `doubt` does, and make it if it is not there.
 
     Where others could make it before us, it is made here and now, and looked at then.
     """

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stapy.cache.store import Cache, file_identity, files_below, key_of
+from stapy.debuginfo.dwarf.files.paths import fingerprint
 from stapy.options.table import RUN_ONLY
 from stapy.paths import data_dir, package_dir
 
@@ -38,8 +39,6 @@ def text_key(options: Options, texts: list[tuple[str, str]]) -> str:
 
 def key(options: Options, texts: list[tuple[str, str]], kernel: Kernel, tools: str = "") -> str:
     """Names the module of this command; ``tools`` is the identity of those that make it."""
-    from stapy.debuginfo.dwarf.files.paths import fingerprint
-
     runtime = Path(options.runtime_dir) if options.runtime_dir else data_dir("runtime")
     folders = [
         package_dir(),

@@ -11,14 +11,16 @@ and ``ROOT/cache_clean_interval_s`` hold one number each, as in SystemTap.
 from __future__ import annotations
 
 import contextlib
+import mmap
 import os
 import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
+from zlib import crc32
 
-from stapy.paths import exists, is_dir
+from stapy.paths import cache_dir, exists, is_dir
 
 if TYPE_CHECKING:
     from stapy.options import Options
@@ -70,27 +72,25 @@ def files_below(folder: str | Path) -> Iterator[tuple[str, int, int]]:
 class Cache:
     """All caches of one user; every method is safe against other processes doing the same.
 
-    A cache that is not ``enabled`` (--disable-cache, or a root that cannot be
+    A cache whose ``is_enabled`` is False (--disable-cache, or a root that cannot be
     written) misses always and stores nothing.
     """
 
-    def __init__(self, root: Path, enabled: bool = True) -> None:
+    def __init__(self, root: Path, is_enabled: bool = True) -> None:
         self.root = root
-        self.enabled = enabled
+        self.is_enabled = is_enabled
         self.poisoned = False
 
     @classmethod
     def of(cls, options: Options) -> Cache:
         """The cache that the command line asks for."""
-        from stapy.paths import cache_dir
-
         cache = cls(cache_dir(), options.use_cache)
         cache.poisoned = options.poison_cache
         return cache
 
     def filled(self) -> Cache:
         """Open this cache once more, to be asked for what was just stored though it is poisoned."""
-        return Cache(self.root, self.enabled)
+        return Cache(self.root, self.is_enabled)
 
     def path(self, kind: str, key: str) -> Path:
         """Where an entry lives, whether it exists or not."""
@@ -109,7 +109,7 @@ class Cache:
 
         A poisoned cache (--poison-cache) stores but never answers.
         """
-        if not self.enabled or self.poisoned:
+        if not self.is_enabled or self.poisoned:
             return None
         path = self.path(kind, key)
         try:
@@ -165,7 +165,7 @@ class Cache:
         return self._put(kind, key, copy)
 
     def _put(self, kind: str, key: str, fill: Callable[[Path], object]) -> Path | None:
-        if not self.enabled:
+        if not self.is_enabled:
             return None
         path = self.path(kind, key)
         temporary = path.with_name(f".{key[:16]}.{os.getpid()}.{time.monotonic_ns()}")
@@ -199,7 +199,7 @@ class Cache:
 
         A disabled cache locks nothing.  The lock dies with its holder.
         """
-        if not self.enabled:
+        if not self.is_enabled:
             yield
             return
         import fcntl
@@ -295,8 +295,6 @@ def _link_or_copy(source: str, target: str) -> None:
 
 
 def _check_sum(path: Path) -> bytes:
-    from zlib import crc32
-
     if is_dir(path):
         return b"tree\n"
     with path.open("rb") as file:
@@ -304,8 +302,6 @@ def _check_sum(path: Path) -> bytes:
         if size <= _SMALL:
             total = crc32(file.read())
         else:
-            import mmap
-
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
                 total = crc32(data)
     return b"%d %08x\n" % (size, total)

@@ -15,7 +15,7 @@ from stapy.options import Options
 
 def our_mistake(error: Exception, options: Options) -> None:
     """Write the traceback and the command to a file and say where it is."""
-    if "as" in options.rlimits and _out_of_memory(error):
+    if "as" in options.rlimits and _is_out_of_memory(error):
         tell(f"the limit of --rlimit-as is too small: {options.rlimits['as']} bytes", options)
         return
     from stapy.temporary import scratch_root
@@ -40,16 +40,18 @@ def our_mistake(error: Exception, options: Options) -> None:
     tell(f"this is a mistake in stapy, not in your script: {what}{kept}", options)
 
 
-def _out_of_memory(error: Exception) -> bool:
+def _is_out_of_memory(error: Exception) -> bool:
     if isinstance(error, OSError):
         return error.errno == errno.ENOMEM
+    if isinstance(error, ValueError):  # `marshal` says so when it has no room for its table
+        return str(error) == "unmarshallable object"
     # A library that finds no room is an ImportError in the words of ld.so.
     unmapped = isinstance(error, ImportError) and re.search("map|allocate", str(error))
-    return isinstance(error, MemoryError) or bool(unmapped)
+    return isinstance(error, (MemoryError, SystemError)) or bool(unmapped)
 
 
 # Packages that stapy needs, by what Python calls them, and Debian's names.
-_PACKAGES = {
+PACKAGES = {
     "ply": ("ply", "python3-ply"),
     "jinja2": ("jinja2", "python3-jinja2"),
     "markupsafe": ("jinja2", "python3-jinja2"),
@@ -60,16 +62,21 @@ _PACKAGES = {
 
 def missing_package(error: ImportError, options: Options) -> None:
     """Say which Python package is not installed; anything else of ours is our mistake."""
-    known = _PACKAGES.get((error.name or "").partition(".")[0])
-    if known is None:
+    name = (error.name or "").partition(".")[0]
+    if name not in PACKAGES:
         our_mistake(error, options)
         return
-    pip, debian = known
     tell(
-        f"the Python package '{pip}', which stapy needs, is not installed for {sys.executable}:"
-        f" {sys.executable} -m pip install {pip}, or apt-get install {debian}",
+        f"the Python package '{PACKAGES[name][0]}', which stapy needs, is not installed for"
+        f" {sys.executable}: {way_to_package(name)}",
         options,
     )
+
+
+def way_to_package(name: str) -> str:
+    """How to install a package, by what Python calls it."""
+    pip, debian = PACKAGES[name]
+    return f"{sys.executable} -m pip install {pip}, or apt-get install {debian}"
 
 
 def tell(text: str, options: Options) -> None:

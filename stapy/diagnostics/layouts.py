@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Collection
 
 from stapy.diagnostics.model import Diagnostic, Source, SourceMap, Span
-from stapy.diagnostics.render import colors_from, harmless, one_line, render
+from stapy.diagnostics.render import colors_from, harmless, one_line, render, same_width
 from stapy.record import replace
 
 Form = Callable[[Diagnostic, int, bool], str]
@@ -147,9 +147,9 @@ class SystemTap:
         self._file = ""
         self._colors: dict[str, str] = {}
 
-    def text(self, item: Diagnostic, color: bool) -> str:
+    def text(self, item: Diagnostic, in_color: bool) -> str:
         """One message with the lines that belong to it."""
-        self._colors = colors_from(os.environ.get("SYSTEMTAP_COLORS")) if color else {}
+        self._colors = colors_from(os.environ.get("SYSTEMTAP_COLORS")) if in_color else {}
         if item.span.source < 0 or not self._sources.position(item.span)[0]:
             text = self._kind(item) + f" {harmless(item.message)}{self._similar(item)}\n"
             return text + self._more(item, bool(item.severity == item.ERROR))
@@ -330,7 +330,8 @@ class SystemTap:
         # A tab before the place is one under it: the caret stands below whatever a tab is.
         pad = re.sub(r"[^\t]", " ", line[:column])
         before, token, rest = line[:column], line[column : column + length], line[column + length :]
-        shown = harmless(before) + self._paint("token", harmless(token)) + harmless(rest)
+        token = self._paint("token", same_width(token))
+        shown = same_width(before) + token + same_width(rest)
         head = f"{indent}source: "
         return f"{head}{shown}\n{' ' * len(head)}{pad}{self._paint('caret', '^')}\n"
 

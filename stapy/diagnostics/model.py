@@ -6,9 +6,13 @@ as it can; `render.py` draws them.  Nothing here prints.
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from stapy.record import Record, new
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class Span(NamedTuple):
@@ -40,7 +44,7 @@ class Source(Record):
     text: str
     parent: Span | None = None
     label: str = ""
-    library: bool = False
+    is_library: bool = False
 
 
 class SourceMap:
@@ -58,10 +62,10 @@ class SourceMap:
         *,
         parent: Span | None = None,
         label: str = "",
-        library: bool = False,
+        is_library: bool = False,
     ) -> int:
         """Register a text, return its number for use in `Span.source`."""
-        self.sources.append(Source(name, text, parent, label, library))
+        self.sources.append(Source(name, text, parent, label, is_library))
         return len(self.sources) - 1
 
     def source(self, span: Span) -> Source | None:
@@ -85,6 +89,14 @@ class SourceMap:
 
         line = bisect_right(starts, span.start)
         return source.name, line, span.start - starts[line - 1] + 1
+
+    def used(self, span: Span) -> Span:
+        """Where the user wrote what a macro of the library stands for; else the span itself."""
+        found, source = span, self.source(span)
+        while source is not None and source.is_library and source.parent is not None:
+            found = source.parent
+            source = self.source(found)
+        return span if source is None or source.is_library else found
 
     def place(self, span: Span) -> tuple[str, int, int]:
         """`position`, the same on each machine: library files by their names in the library."""
@@ -157,8 +169,37 @@ class Diagnostics:
         self.items: list[Diagnostic] = []
         self._seen: set[tuple[str, str, Span]] = set()
 
+    @contextmanager
+    def quiet(self) -> Iterator[Diagnostics]:
+        """Try something: what is said here meanwhile goes into the collector that this gives.
+
+        What is said to a collector of `about_files` is told all the same.
+        """
+        mine = self.items, self._seen
+        heard = Diagnostics(self.sources)
+        self.items, self._seen = heard.items, heard._seen
+        try:
+            yield heard
+        finally:
+            self.items, self._seen = mine
+
+    def about_files(self) -> Diagnostics:
+        """Make a collector for the same messages that is never quiet.
+
+        It is for those who read a file once, whoever asks first: that it is damaged is not said
+        again when the next one asks.
+        """
+        beside = Diagnostics(self.sources)
+        beside.items, beside._seen = self.items, self._seen
+        return beside
+
     def add(self, diagnostic: Diagnostic) -> None:
         """Keep a message; the same one at the same place is kept once."""
+        used = self.sources.used(diagnostic.span)
+        if used != diagnostic.span:
+            inside = Label(diagnostic.span, "in the library's macro")
+            diagnostic.labels = [*diagnostic.labels, inside]
+            diagnostic.span = used
         key = (diagnostic.code, diagnostic.message, diagnostic.span)
         if key not in self._seen:
             self._seen.add(key)

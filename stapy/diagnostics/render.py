@@ -9,8 +9,12 @@ from __future__ import annotations
 import os
 import sys
 import unicodedata
+from typing import TYPE_CHECKING
 
 from stapy.diagnostics.model import Diagnostic, Source, SourceMap, Span
+
+if TYPE_CHECKING:
+    from typing import TextIO
 
 _WIDTH = 110  # columns of source text that are shown where no terminal says less
 _NARROW = 40  # a terminal is taken to be at least this wide
@@ -21,13 +25,16 @@ DEFAULT_COLORS = "error=01;31:warning=00;33:source=00;34:caret=01:token=01"
 _NO_COLORS: dict[str, str] = {}
 
 
-def use_color(mode: str) -> bool:
-    """Whether to colour for ``--color=MODE``: always, never, auto (a terminal is on stderr)."""
+def use_color(mode: str, stream: TextIO | None = None) -> bool:
+    """Whether to colour for ``--color=MODE``: always, never, auto (a terminal is on stderr).
+
+    ``stream`` is what is written to, if it is not standard error.
+    """
     if mode == "always":
         return True
     if mode == "never":
         return False
-    return sys.stderr.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
+    return (stream or sys.stderr).isatty() and os.environ.get("TERM", "") not in ("", "dumb")
 
 
 def colors_from(environment: str | None) -> dict[str, str]:
@@ -56,13 +63,13 @@ def terminal_width() -> int:
 
 
 def render(
-    diagnostic: Diagnostic, sources: SourceMap, color: bool, width: int | None = None
+    diagnostic: Diagnostic, sources: SourceMap, in_color: bool, width: int | None = None
 ) -> str:
     """The whole message, several lines, each with its line break.
 
     No line has more than ``width`` columns; 0 folds nothing, None asks the terminal.
     """
-    colors = colors_from(os.environ.get("SYSTEMTAP_COLORS")) if color else _NO_COLORS
+    colors = colors_from(os.environ.get("SYSTEMTAP_COLORS")) if in_color else _NO_COLORS
     columns = terminal_width() if width is None else width
     return _Drawing(diagnostic, sources, colors, columns).text()
 
@@ -233,15 +240,32 @@ class _Drawing:
 
 
 def harmless(text: str) -> str:
-    """Text without what could control a terminal; tabs and line breaks stay."""
+    """Escape in octal what could control a terminal or turn the direction of text.
+
+    Tabs and line breaks stay.
+    """
     if text.isprintable():
         return text
-    return "".join(char if char.isprintable() or char in "\t\n" else "\ufffd" for char in text)
+    return "".join(one if one.isprintable() or one in "\t\n" else _octal(one) for one in text)
 
 
 def one_line(text: str) -> str:
     """Make text harmless and one line: a file's name must not look like a message of ours."""
-    return text if text.isprintable() else harmless(text.replace("\n", "\ufffd"))
+    return text if text.isprintable() else harmless(text.replace("\n", "\\012"))
+
+
+def same_width(text: str) -> str:
+    """Make a line of a script harmless, each character in one place, for a caret stands below."""
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() or one == "\t" else "\ufffd" for one in text)
+
+
+def _octal(char: str) -> str:
+    """The bytes of a character, as points are printed; of a byte that is no UTF-8 that byte."""
+    lone = 0xDC80 <= ord(char) < 0xDD00
+    data = char.encode("utf-8", "surrogateescape" if lone else "surrogatepass")
+    return "".join(f"\\{byte:03o}" for byte in data)
 
 
 def fold(text: str, first: int, later: int) -> list[str]:

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from stapy.record import Record, new
 
 
@@ -47,6 +49,8 @@ class Options(Record):
     command: str | None = None  # -c
     target: int | None = None  # -x
     namespaces: int | None = None  # --target-namespaces: of which process
+    # What tells that process from another one of its number, see `stapy.run.inside`.
+    namespaces_of: dict[str, Any] = new(dict)
     timeout: float | None = None  # -T seconds
     rotate: str | None = None  # -S
     flight_recorder: bool = False  # -F
@@ -68,6 +72,8 @@ class Options(Record):
     color: str = "auto"
     vm: bool = False  # --vm
     vm_release: str | None = None
+    # Plain words behind an option whose value may be left out -> how they would be its value.
+    apart: dict[str, str] = new(dict)
     autoprint: bool = True  # --no-global-var-display
     terse: bool = False  # no source comments in the C
     explain: str | None = None  # --explain CODE

@@ -27,10 +27,11 @@ def tell(text: str) -> None:
     if _Line.muted or not on_terminal():
         return
     _Line.shown = True
-    from stapy.diagnostics.render import terminal_width
+    from stapy.diagnostics.render import one_line, terminal_width
 
     room = (terminal_width() or 80) - 1
-    print(f"{_ERASE}stapy: {text} …"[: room + len(_ERASE)], end="", file=sys.stderr, flush=True)
+    line = f"{_ERASE}stapy: {one_line(text)} …"[: room + len(_ERASE)]
+    print(line, end="", file=sys.stderr, flush=True)
 
 
 def clear() -> None:

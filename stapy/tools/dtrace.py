@@ -16,6 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from stapy.diagnostics.render import harmless, one_line
 from stapy.paths import data_dir
 from stapy.record import Record, new
 
@@ -82,10 +83,11 @@ def main(words: list[str]) -> int:
     try:
         _obey(_parsed(words))
     except DtraceError as error:
-        print(f"stapy dtrace: {error}", file=sys.stderr)
+        print(f"stapy dtrace: {harmless(str(error))}", file=sys.stderr)
         return 1
     except OSError as error:
-        print(f"stapy dtrace: '{error.filename}': {error.strerror}", file=sys.stderr)
+        text = f"'{error.filename}': {error.strerror}"
+        print(f"stapy dtrace: {one_line(text)}", file=sys.stderr)
         return 1
     return 0
 

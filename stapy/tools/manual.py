@@ -8,6 +8,10 @@ from __future__ import annotations
 import re
 import sys
 
+from stapy.cli import TOOLS, option_names
+from stapy.options.table import TABLE
+from stapy.run.options import USAGE
+
 _HEAD = '.\\" Made by python -m stapy.tools.manual; do not edit.\n'
 
 _STAPY = """\
@@ -23,8 +27,8 @@ stapy \\- SystemTap\\(aqs language: trace the Linux kernel by scripts
 .B stapy
 [\\fIoptions\\fR] \\fB\\-l\\fR | \\fB\\-L\\fR \\fIPROBE\\fR
 .br
-.B stapy dtrace
-\\fB\\-h\\fR | \\fB\\-G\\fR \\fB\\-s\\fR \\fIFILE\\fR.d
+.B stapy
+\\fITOOL\\fR [\\fIoptions\\fR]
 .SH DESCRIPTION
 A script becomes a kernel module in five passes (parse, elaborate, translate, compile, run), is
 loaded, and prints until it calls exit(), its command ends, or it is interrupted. Options may stand
@@ -33,7 +37,12 @@ behind the script; arguments that begin with a dash stand behind
 .PP
 Options of SystemTap that have no effect here are told in a warning, those that a script would not
 run without are refused.
-.SH OPTIONS
+.SH TOOLS
+The first word may name a tool in place of a script, unless the current folder has a file of that
+name;
+.B stapy
+\\fITOOL\\fR \\fB\\-\\-help\\fR
+lists the options of each.
 """
 
 _STAPY_END = """\
@@ -101,17 +110,14 @@ def _text(text: str) -> str:
 
 def stapy_page() -> str:
     """The page stapy(1)."""
-    from stapy.cli import option_names
-    from stapy.options.table import TABLE
-
     rows = [f".TP\n.B {_text(option_names(one))}\n{_text(one.help)}\n" for one in TABLE]
+    tools = [f".TP\n.B {name}\n{_text(text)}\n" for name, text in TOOLS.items()]
+    rows = [*tools, ".SH OPTIONS\n", *rows]
     return _HEAD + '.TH STAPY 1 "" "stapy"\n' + _STAPY + "".join(rows) + _STAPY_END
 
 
 def run_page() -> str:
     """The page stapy-run(8)."""
-    from stapy.run.options import USAGE
-
     usage, rows, signals = USAGE.strip().split("\n\n")
     options = ""
     for line in rows.splitlines():

@@ -8,6 +8,8 @@ Expressions are evaluated and shown instead of a prompt.
 from __future__ import annotations
 
 import sys
+from argparse import ArgumentParser
+from code import interact
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,6 +18,7 @@ from stapy.debuginfo import ctypes, facts
 from stapy.debuginfo.facade import Debuginfo
 from stapy.diagnostics import Diagnostics, SourceMap, Stop
 from stapy.diagnostics.render import render, use_color
+from stapy.diagnostics.suggest import listed, nearest
 from stapy.kernel import Kernel, find_kernel
 from stapy.options import Options
 
@@ -48,7 +51,9 @@ def fact_of(kernel: Kernel, info: Debuginfo) -> Callable[[str], str]:
         name = name.removeprefix("STAPY_HAVE_")
         rows = [row for row in facts.QUESTIONS if name in ("", row.name)]
         if not rows:
-            raise KeyError(f"the runtime asks nothing called {name}")
+            near = nearest(name, [row.name for row in facts.QUESTIONS])
+            hint = f"; did you mean {listed(near)}?" if near else ""
+            raise LookupError(f"the runtime asks nothing called '{name}'{hint}")
         answers = [facts.answer(row, kernel, info.btf, kernel.exports) for row in rows]
         return "\n".join(
             f"{row.name}: {'yes' if yes else 'no'} ({origin})"
@@ -74,8 +79,6 @@ def shown(value: object) -> str:
 
 def main(words: Sequence[str]) -> int:
     """Open the prompt, or evaluate the expressions among ``words``."""
-    from argparse import ArgumentParser
-
     parser = ArgumentParser(prog="python -m stapy.tools.prompt", description=_HELP.splitlines()[0])
     parser.add_argument("-r", dest="release", help="a release, a line such as 6.1, a build tree")
     parser.add_argument("--sysroot", help="where the kernel is installed")
@@ -90,14 +93,18 @@ def main(words: Sequence[str]) -> int:
         return 1
     info = Debuginfo(kernel, Cache.of(Options()), diagnostics)
     names = names_of(kernel, info)
+    status = 0
     for expression in options.expressions:
-        print(shown(eval(expression, names)))
+        try:
+            print(shown(eval(expression, names)))
+        except Exception as error:
+            # It is a Python expression of the user's: its line says it all.
+            print(f"ERROR: {expression}: {type(error).__name__}: {error}", file=sys.stderr)
+            status = 1
     if not options.expressions:
-        from code import interact
-
         interact(f"kernel {kernel.release}\n{_HELP}", local=names, exitmsg="")
     _tell(diagnostics, sources)
-    return 0
+    return status
 
 
 def _tell(diagnostics: Diagnostics, sources: SourceMap) -> None:

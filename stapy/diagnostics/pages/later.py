@@ -62,7 +62,8 @@ kernel itself.  Modules of others are never removed; take another name.""",
     "E0504": """The name spaces of a process cannot be used
 The process of --target-namespaces must live, and its files must be ours to look at: root may look
 at those of all, others at those of their own processes.  In a virtual machine it would be another
-process: make the module with -p4 and run it there with stapy-run -N PID.""",
+process: make the module with -p4 and run it there with stapy-run -N PID.  A module is run for the
+process that it was made for; when that has ended, -N names another.""",
     "E0590": """The virtual machine cannot be used
 The message says what is missing: usually QEMU, or a kernel image with its modules.""",
     "W0602": """An assignment was dropped

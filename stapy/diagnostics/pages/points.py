@@ -35,8 +35,9 @@ stapsys and stapdev allow all functions.""",
 --privilege=stapusr (or --unprivileged) allows begin, end, error and never probes and timers.
 Everything else shows what the kernel or other users do. stapsys and stapdev allow all points.""",
     "E0230": """No such probe point
-No kind of probe and no alias begins like this, or it does not go on like this. Try
-`stapy -l 'first.part.*'` to see what exists.""",
+No kind of probe and no alias begins like this, or it does not go on like this.
+`stapy --dump-probe-types` shows how points can be written, `stapy --dump-probe-aliases` the names
+of the library, `stapy -l 'tcp.**'` those of both that begin so and need no argument.""",
     "E0231": """No probe point matches
 The form exists, but nothing in this kernel, or in the program that `process(…)` names, fits the
 name or pattern. The hint lists similar names. A stripped program has few names left: the message
@@ -63,6 +64,11 @@ The expression after `if` may use globals and operators only: no functions, no c
 target variables.""",
     "E0238": """No probes
 Every point was optional and matched nothing, or nothing is left after unused code was dropped.""",
+    "E0239": """Whose processes are meant has too many answers
+The kernel side knows of each process to which of 32 sets it belongs: those that run a program that
+process("PATH") names, or one of those that a pattern matches, one process by its number, all.  Sets
+are shared by probes.  A pattern is one set in process("/usr/bin/*").begin and its kin, and a set
+for each program where libraries or functions of them are probed.""",
     "E0240": """A target variable that cannot be found
 The message's notes say where was looked.""",
     "E0241": """No such target variable
@@ -122,6 +128,13 @@ counts.""",
     "E0262": """Two counters of one name
 `@perf("name")` reads one counter. Two for the same threads, or one of processes beside one of the
 processor, need two names; counters of different programs may share one.""",
+    "E0263": """A file of a procfs probe that cannot be made
+The path of `procfs("PATH")` is relative to /proc/systemtap/MODULE, its components are names without
+wildcards, and each file has at most one probe that is read and one that is written (`__stdin`, on
+which `input.char` and `input.line` stand, any number of the latter).""",
+    "E0264": """$value of a procfs probe is text of one direction
+In `procfs.read` it is set (`$value = …`, `$value .= …`), in `procfs.write` it is what was
+written.""",
     "E0290": """Unusable input from outside the script
 The value of a -D option is no constant number or out of its range, or the debug information found
 is damaged: the message says which. For damaged debug information install the package again, and

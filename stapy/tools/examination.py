@@ -1,0 +1,279 @@
+"""What ``stapy doctor`` looks at: each finding asks the code that judges the same in a run."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stapy.build import tools
+from stapy.build.messages import way_to_program
+from stapy.cache import Cache
+from stapy.cache.store import DEFAULT_LIMIT_MB
+from stapy.diagnostics.bug_report import PACKAGES, way_to_package
+from stapy.kernel.host import Host
+from stapy.kernel.release import install_command
+from stapy.paths import cache_place
+from stapy.record import Record
+from stapy.run import refusals
+
+if TYPE_CHECKING:
+    from stapy.debuginfo.facade import Debuginfo
+    from stapy.diagnostics import Diagnostics
+    from stapy.kernel import Kernel
+
+OK, LIMITED, BAD = "ok", "limited", "bad"
+_ELSEWHERE = "run it in a throw-away virtual machine: stapy --vm …"
+_TOOLS = ("make", "ld", "as")
+
+
+class Finding(Record):
+    """One row: ``limited`` when some scripts go without, ``bad`` when none can do."""
+
+    name: str
+    state: str
+    text: str
+    remedy: str = ""
+
+
+class Examination:
+    """The findings about one kernel and this machine."""
+
+    def __init__(self, kernel: Kernel, diagnostics: Diagnostics, root: Path = Path("/")) -> None:
+        self.kernel = kernel
+        self.diagnostics = diagnostics
+        self.root = root
+        self.host = Host(root)
+
+    def findings(self) -> list[Finding]:
+        """All rows in the order of the screen."""
+        rows = [self.about_kernel()]
+        if self.kernel.is_running:
+            rows += self.loading()
+        rows += [*self.probing(), self.headers(), self.compiler(), self.programs(), packages()]
+        if rows[-1].state == OK:  # what reads debug information needs them
+            rows += self.debug_information()
+        else:
+            rows += [self.not_asked("btf"), self.not_asked("debuginfo")]
+        if self.kernel.is_running:
+            rows.append(self.tracefs())
+        return [*rows, machine(), containers(), cache()]
+
+    # --- the kernel ------------------------------------------------------
+
+    def about_kernel(self) -> Finding:
+        """Which kernel this is about."""
+        where = "running" if self.kernel.is_running else "not the one that runs here"
+        return Finding("kernel", OK, f"{self.kernel.release} ({self.kernel.arch}), {where}")
+
+    def loading(self) -> Iterator[Finding]:
+        """Whether the running kernel takes our modules."""
+        reasons = self.host.verdicts(self.kernel)
+        root = str(self.root)
+        rows = (
+            ("privilege", "modules may be loaded", lambda: refusals.missing_capability()),
+            ("modules", "the kernel has loadable modules", lambda: _ELSEWHERE),
+            ("lockdown", "the kernel is not locked down", refusals.past_lockdown),
+            ("signing", "unsigned modules are taken", lambda: refusals.past_signatures(root)),
+        )
+        for name, fine, remedy in rows:
+            yield _judged(name, reasons[name], fine, remedy)
+
+    def probing(self) -> Iterator[Finding]:
+        """What the kernel can probe."""
+        reason = self.host.verdicts(self.kernel)["kprobes"]
+        yield _judged("kprobes", reason, "functions can be probed", lambda: _ELSEWHERE)
+        reason = self.host.without_uprobes(self.kernel)
+        row = _judged("uprobes", reason, "programs can be probed", lambda: _ELSEWHERE)
+        if reason:
+            row.state = LIMITED
+        yield row
+
+    def tracefs(self) -> Finding:
+        """Which system a tracepoint belongs to is read there or in the headers."""
+        from stapy.debuginfo.tracepoints.systems import tracefs
+
+        found = tracefs()
+        if found:
+            return Finding("tracefs", OK, f"{found[0].parent.parent}")
+        return Finding(
+            "tracefs",
+            LIMITED,
+            "it is not mounted, or not for this user: systems of tracepoints come from the headers",
+            "mount -t tracefs tracefs /sys/kernel/tracing",
+        )
+
+    # --- building --------------------------------------------------------
+
+    def headers(self) -> Finding:
+        """The build tree of the kernel."""
+        reason = self.host.verdicts(self.kernel)["headers"]
+        command = install_command("headers", self.kernel.release)
+        return _judged("headers", reason.partition(" (")[0], str(self.kernel.build_dir),
+                       lambda: command or "install the headers of this kernel")  # fmt: skip
+
+    def compiler(self) -> Finding:
+        """The compiler that the kernel was built with, and the one that is here."""
+        wanted = self.kernel.config.text("CONFIG_CC_VERSION_TEXT")
+        program = "clang" if "clang" in wanted else self.kernel.compiler
+        if not program:
+            return Finding(
+                "compiler", LIMITED, "the kernel's configuration does not name its compiler"
+            )
+        path = tools.HERE.find(program)
+        if path is None:
+            text = f"no {program}, with which the kernel was built"
+            return Finding("compiler", BAD, text, way_to_program(program, self.kernel.release))
+        try:
+            said = tools.HERE.run([path, "--version"]).output.partition("\n")[0].strip()
+        except OSError as error:
+            return Finding("compiler", BAD, f"{path} cannot be run: {error.strerror}")
+        if _versions(said) == _versions(wanted):
+            return Finding("compiler", OK, f"{said}, with which the kernel was built")
+        text = f"{said}; the kernel was built with {wanted}"
+        if _versions(said)[:1] == _versions(wanted)[:1]:
+            return Finding("compiler", OK, text)
+        return Finding(
+            "compiler", LIMITED, text, "stapy --build-in=auto … makes modules with the kernel's own"
+        )
+
+    def programs(self) -> Finding:
+        """The other programs of pass 4."""
+        missing = [name for name in _TOOLS if tools.HERE.find(name) is None]
+        if not missing:
+            return Finding("programs", OK, ", ".join(_TOOLS))
+        ways = dict.fromkeys(way_to_program(name, self.kernel.release) for name in missing)
+        return Finding("programs", BAD, f"no {', '.join(missing)}", "; ".join(ways))
+
+    # --- debug information -------------------------------------------------
+
+    def debug_information(self) -> Iterator[Finding]:
+        """What is known of functions, types, lines and locals."""
+        from stapy.debuginfo.facade import Debuginfo
+
+        known = Debuginfo(self.kernel, Cache(cache_place().folder), self.diagnostics)
+        loaded = known.loaded
+        if loaded.btf is not None:
+            yield Finding("btf", OK, f"types and parameters from {loaded.origin}")
+        else:
+            what = loaded.problems[-1] if loaded.problems else f"none for {self.kernel.release}"
+            text = f"no types of parameters and variables: {what}"
+            yield Finding("btf", LIMITED, text, known.missing_hint("btf"))
+        yield self.debuginfo(known)
+
+    def debuginfo(self, known: Debuginfo) -> Finding:
+        """The debug package, which lines, locals and inlined functions need."""
+        path, problems = known.debug_file()
+        if path is not None:
+            return Finding("debuginfo", OK, str(path))
+        servers = os.environ.get("DEBUGINFOD_URLS", "").strip()
+        if servers and not problems:
+            return Finding("debuginfo", OK, f"not installed; asked for when needed: {servers}")
+        text = problems[0] if problems else "not installed: no lines, locals and inlined functions"
+        return Finding("debuginfo", LIMITED, text, known.missing_hint("locals"))
+
+    def not_asked(self, name: str) -> Finding:
+        """What cannot be told without Python's packages."""
+        return Finding(name, LIMITED, "cannot be looked at without those packages")
+
+
+def _judged(name: str, reason: str, fine: str, remedy: Callable[[], str]) -> Finding:
+    return Finding(name, BAD, reason, remedy()) if reason else Finding(name, OK, fine)
+
+
+def _versions(text: str) -> list[str]:
+    """Numbers of a compiler's version, the major one first, then the rest of what it says."""
+    found = re.search(r"(\d+)\.\d[\w.+~-]*", text.rpartition(")")[2] or text)
+    return [found[1], text.partition(" ")[2]] if found else [text]
+
+
+# --- this machine ---------------------------------------------------------------
+
+
+def packages() -> Finding:
+    """Python's packages without which nothing works; docker's has a row of its own."""
+    from importlib.metadata import PackageNotFoundError, version
+    from importlib.util import find_spec
+
+    needed = [name for name in PACKAGES if name != "docker"]
+    missing = [name for name in needed if find_spec(name) is None]
+    if missing:
+        ways = dict.fromkeys(way_to_package(name) for name in missing)
+        return Finding("packages", BAD, f"no {', '.join(missing)}", "; ".join(ways))
+    found = []
+    for name in dict.fromkeys(PACKAGES[name][0] for name in needed):
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            found.append(name)
+    return Finding("packages", OK, ", ".join(found))
+
+
+def machine() -> Finding:
+    """Whether ``--vm`` works."""
+    from stapy.vm import initramfs, kernels, qemu
+    from stapy.vm.errors import VmError
+
+    try:
+        qemu.check()
+        initramfs.busybox()
+        kernel = kernels.find(kernels.default_release())
+    except VmError as error:
+        return Finding("qemu", LIMITED, f"no --vm: {error}", error.hint)
+    return Finding("qemu", OK, f"{qemu.qemu_program()}; --vm boots {kernel.release}")
+
+
+def containers() -> Finding:
+    """Whether ``--build-in`` works."""
+    from stapy.build.container import ContainerError, Docker
+
+    try:
+        docker = Docker()
+    except ContainerError as error:
+        return Finding("docker", LIMITED, f"no --build-in: {error}", error.hint)
+    return Finding("docker", OK, f"answers at {docker.client.api.base_url}")
+
+
+def cache() -> Finding:
+    """What was made before, and who may change it."""
+    place = cache_place()
+    folder = place.folder
+    limit = Cache(folder).setting("cache_mb_limit", DEFAULT_LIMIT_MB)
+    size = sum(_sizes(folder)) / (1 << 20)
+    text = f"{folder}, {size:.0f} of {limit} MB, of {_owner(folder)}"
+    if place.complaint:
+        return Finding("cache", LIMITED, f"{text}; {place.complaint}",
+                       f"chown -R {os.geteuid()} {folder}, or set $XDG_CACHE_HOME")  # fmt: skip
+    if not os.access(_existing(folder), os.W_OK):
+        return Finding("cache", LIMITED, f"{text}; it cannot be written: everything is made anew",
+                       "set $XDG_CACHE_HOME to a folder that can be")  # fmt: skip
+    return Finding("cache", OK, text)
+
+
+def _sizes(folder: Path) -> Iterator[int]:
+    """Sizes of the files in a folder; those that vanish meanwhile are none."""
+    for place, _, names in os.walk(folder):
+        for name in names:
+            try:
+                yield (Path(place) / name).lstat().st_size
+            except OSError:
+                continue
+
+
+def _existing(folder: Path) -> Path:
+    """The folder, or the nearest one above it that is there."""
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    return folder
+
+
+def _owner(folder: Path) -> str:
+    import pwd
+
+    uid = _existing(folder).stat().st_uid
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"user {uid}"

@@ -1,0 +1,116 @@
+"""``stapy fmt``: scripts with their blanks, indents and empty lines in order."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import stat
+import sys
+import tempfile
+from pathlib import Path
+
+from stapy.diagnostics import Bug
+from stapy.options import Options
+from stapy.parse.format.layout import formatted
+from stapy.session.messages import Messages
+from stapy.terminal import writing
+from stapy.tools.arguments import UNUSABLE, Parser, complain
+
+_END = """\
+No token is changed, added or taken away: comments and embedded C stay as they are, and lines end
+where they did. The exit status is 0, 1 when --check found something, 2 when a file cannot be
+read."""
+
+
+def parser() -> Parser:
+    """The options."""
+    it = Parser("fmt", "Put the blanks, indents and empty lines of scripts in order.", _END)
+    it.add_argument("--check", action="store_true",
+                    help="write nothing; name the files that are not in order")  # fmt: skip
+    it.add_argument("--diff", action="store_true", help="write nothing; print what would change")
+    it.add_argument("--indent", metavar="N", default="4", help="blanks of a level (4), or 'tab'")
+    it.add_argument("files", metavar="FILE", nargs="+", help="'-' is standard input, to the output")
+    return it
+
+
+def main(words: list[str]) -> int:
+    """Obey a command line; the exit status."""
+    options = parser()
+    given = options.parse_args(words)
+    if given.indent != "tab" and given.indent not in map(str, range(1, 17)):
+        options.error(f"--indent wants 1 to 16, or 'tab', not '{given.indent}'")
+    indent = "\t" if given.indent == "tab" else " " * int(given.indent)
+    status = 0
+    for name in given.files:
+        try:
+            status = max(status, _one(name, indent, given.check, given.diff))
+        except OSError as error:
+            complain(f"stapy fmt: '{name}': {error.strerror}")
+            status = UNUSABLE
+    return status
+
+
+def _one(name: str, indent: str, check: bool, diff: bool) -> int:
+    """Format one file, or say what is wrong with it."""
+    shown = "<stdin>" if name == "-" else name
+    data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    text = data.decode("utf-8", "surrogateescape")
+    result = in_order(shown, text, indent)
+    if result is None:
+        return UNUSABLE
+    is_changed = result != text
+    if diff and is_changed:
+        lines = difflib.unified_diff(
+            text.splitlines(keepends=True), result.splitlines(keepends=True), shown, shown
+        )
+        _put("".join(line if line.endswith("\n") else line + "\n" for line in lines))
+    if check:
+        if is_changed and not diff:
+            _put(f"{shown}\n")
+        return int(is_changed)
+    if diff:
+        return 0
+    if name == "-":
+        _put(result)
+    elif is_changed:
+        _replace(Path(name), result.encode("utf-8", "surrogateescape"))
+    return 0
+
+
+def in_order(name: str, text: str, indent: str) -> str | None:
+    """The formatted text; None when it was refused, with the reason on standard error."""
+    messages = Messages(Options())
+    ends_in_crlf = "\r\n" in text and text.count("\r\n") == text.count("\n")
+    if ends_in_crlf:
+        text = text.replace("\r\n", "\n")
+    source = messages.sources.add(name, text)
+    try:
+        result = formatted(text, source, messages.diagnostics, indent)
+    except Bug as error:
+        complain(f"{name} is left as it is: {error}; this is a mistake in stapy, please report it")
+        return None
+    messages.at_pass = 1
+    messages.show()
+    return result.replace("\n", "\r\n") if result and ends_in_crlf else result
+
+
+def _put(text: str) -> None:
+    """Text on standard output, with bytes that are no UTF-8 as they were."""
+    if sys.stdout is not None and hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="surrogateescape")
+    writing.write(text)
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Put new content into a file, wholly or not at all; links to it and its mode stay."""
+    path = path.resolve()
+    mode = stat.S_IMODE(path.stat().st_mode)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.chmod(name, mode)  # noqa: PTH101
+        os.replace(name, path)  # noqa: PTH105
+    except BaseException:
+        os.unlink(name)  # noqa: PTH108
+        raise
