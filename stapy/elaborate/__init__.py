@@ -46,7 +46,7 @@ def resolved(scripts: list[Script], services: Services) -> Lowered:
     """
     known: dict[str, CType] = {}
     while True:
-        with services.quiet() as heard:
+        with services.diagnostics.quiet() as heard:
             lowered = Resolver(services, known=known).run(scripts)
         found = lowered.values.of_globals()
         if not lowered.values.asked & found.keys() - known.keys():

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from stapy.debuginfo import ctypes
 from stapy.diagnostics import Diagnostics
+from stapy.elaborate.analyse.types import Inference
 from stapy.elaborate.lower.resolve import Resolver
 from stapy.elaborate.names.privilege import STAPUSR
 from stapy.elaborate.names.syntax import markers
@@ -32,7 +33,7 @@ def list_points(scripts: list[Script], services: Services, with_variables: bool)
     resolver = Resolver(services, only_names=not with_variables)
     if with_variables:
         lowered = resolver.run(scripts)
-        asked = [raw for raw in lowered.probes if raw.derived.user]
+        asked = [raw for raw in lowered.probes if raw.derived.is_user]
         if not asked:
             return []
         _infer(lowered, services)
@@ -57,8 +58,6 @@ def _names(scripts: list[Script], resolver: Resolver) -> list[str]:
 
 def _infer(lowered: Lowered, services: Services) -> None:
     """Types of the locals; what does not fit is of no interest in a list."""
-    from stapy.elaborate.analyse.types import Inference
-
     inference = Inference(lowered.types, Diagnostics(services.sources))
     for raw in lowered.probes:
         inference.body(raw.body)
@@ -151,7 +150,7 @@ def _functions(services: Services) -> list[str]:
             _signature(decl)
             for decl in script.decls
             if isinstance(decl, n.FunctionDecl)
-            and not decl.private
+            and not decl.is_private
             and not decl.name.startswith("_")
         ]
     return sorted(lines)

@@ -119,7 +119,7 @@ def _loop(node: p.Loop, indent: str) -> list[str]:
 
 
 def _foreach(node: p.Foreach, indent: str) -> list[str]:
-    mark = "-" if node.descending else "+"
+    mark = "-" if node.is_descending else "+"
     keys = [
         key.name + (mark if node.sort_by == "key" and node.sort_index == number else "")
         for number, key in enumerate(node.keys)
@@ -219,7 +219,7 @@ def _print(node: p.PrintOp | p.PrettyPrint) -> str:
 
 
 def _memory(node: p.MemoryRead) -> str:
-    name = "user" if node.user else "kernel"
+    name = "user" if node.is_user else "kernel"
     bits = f", bits {node.shift}+{node.bits}" if node.bits else ""
     sign = "s" if node.signed else "u"
     return f"@{name}_{sign}{node.size * 8}({expression(node.address)}{bits})"

@@ -1,6 +1,10 @@
-"""Values as the language writes them."""
+"""Values as the language writes them, and as C does."""
 
 from __future__ import annotations
+
+
+class CText(str):
+    """Text that is C already: an enumerator, a number as C writes it."""
 
 
 def quote(text: str) -> str:

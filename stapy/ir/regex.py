@@ -137,7 +137,7 @@ class _Parser:
         start = self.at
         end = self.text.find("}", start)
         first, comma, second = self.text[start + 1 : max(end, 0)].partition(",")
-        if end < 0 or not _number(first) or (second and not _number(second)):
+        if end < 0 or not _is_number(first) or (second and not _is_number(second)):
             raise RegexError("expected a number or a range in { }", start)
         low = int(first)
         high = int(second) if second else None if comma else low
@@ -229,5 +229,5 @@ class _Parser:
         return CLASSES[name]
 
 
-def _number(text: str) -> bool:
+def _is_number(text: str) -> bool:
     return text.isascii() and text.isdigit()

@@ -19,7 +19,8 @@ class TargetVariable(Record):
     ``value`` gives a scalar as 64 bits; ``address`` the place in memory (an
     aggregate passed on the stack); ``parts`` the eight-byte pieces of a small
     struct that is passed in registers, of which the bits in ``gaps`` (start, end)
-    are nowhere.  ``is_text`` marks a value that is text.  ``behind`` is set for a
+    are nowhere.  ``is_text`` marks a value that is text; one that is ``writable`` is the script's
+    own to set, guru or not, and perhaps not ``readable``.  ``behind`` is set for a
     pointer that has no value, since what it points to is nowhere in memory: it
     gives that (or says why not), and the pointer points ``behind_offset`` bytes into it.
     """
@@ -31,10 +32,11 @@ class TargetVariable(Record):
     parts: list[Expr] = new(list)
     is_text: bool = False
     writable: bool = False
+    readable: bool = True
     gaps: list[tuple[int, int]] = new(list)
     behind: Callable[[], TargetVariable | str] | None = None
     behind_offset: int = 0
-    user: bool = False  # in the memory of the program, and so is what a pointer points to
+    is_user: bool = False  # in the memory of the program, and so is what a pointer points to
 
 
 class TargetScope(Record):
@@ -44,12 +46,13 @@ class TargetScope(Record):
     ``$$return``; ``texts`` fixed strings such as ``$$name``.  ``entry`` is the
     scope at function entry for a return probe.  ``missing`` says why other
     variables cannot be had ("…needs debuginfo") and ``hint`` what to do; ``doubt``
-    why those that there are may be another function's.
+    why those that there are may be another function's; ``unknown`` is the whole error of a scope
+    whose variables are few and fixed.
 
-    ``user`` says that all of it is in a program's memory.
+    ``is_user`` says that all of it is in a program's memory.
 
-    ``deeper`` gives the scope of the same place by a rung that costs more;
-    ``outside``, which only the deepest has, gives type and address of a variable
+    ``deeper`` gives the scope of the same place by a source that costs more;
+    ``outside``, which only the last source has, gives type and address of a variable
     that the function's source sees outside of it.
     """
 
@@ -62,22 +65,23 @@ class TargetScope(Record):
     missing: str = ""
     hint: str = ""
     doubt: str = ""
+    unknown: str = ""
     # Known, but nowhere at this place: what tells why, which may take a while.
     unavailable: dict[str, Callable[[], str]] = new(dict)
     key: str = ""  # sites with one key have equal variables
     deeper: Callable[[], TargetScope | None] | None = None
     outside: Callable[[str], tuple[CType, Expr] | None] | None = None
-    user: bool = False  # a place of a user program: ``module`` is its file
+    is_user: bool = False  # a place of a user program: ``module`` is its file
     # Of a user program: the same for all of its variables, ``name`` or ``name@file``.
     everywhere: Callable[[str], tuple[CType, Expr] | None] | None = None
 
     def whole(self) -> TargetScope:
-        """What the deepest rung knows of this place, this scope itself when it is that."""
+        """Return what the last source knows of this place: this scope itself when it is that."""
         found = self.deeper() if self.deeper is not None else None
         return found if found is not None else self
 
     def find(self, name: str) -> TargetVariable | None:
-        """A variable by its name, asking every rung."""
+        """Find a variable by its name; every source is asked."""
         found = self.variables.get(name)
         if found is None and self.deeper is not None and not self.is_return:
             found = self.whole().variables.get(name)

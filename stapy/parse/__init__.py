@@ -23,6 +23,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from stapy.diagnostics import Diagnostics, SourceMap, Span
+from stapy.parse.depth import DEPTH, allow_recursion, check
+from stapy.parse.grammar import parse_tokens
+from stapy.parse.lexer import readable, tokenize
+from stapy.parse.nodes import Script
+from stapy.parse.postlex import postlex
+from stapy.parse.preprocess import Preprocessor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +37,6 @@ if TYPE_CHECKING:
     from stapy.parse.definitions import Macro
     from stapy.parse.facts import PreprocessFacts
     from stapy.parse.library import Library
-    from stapy.parse.nodes import Script
     from stapy.parse.tokens import Token
 
 __all__ = ["MacroSource", "open_library", "parse_script", "warn_unused_arguments"]
@@ -61,30 +66,23 @@ def parse_script(
     sources: SourceMap,
     diagnostics: Diagnostics,
     *,
-    library: bool = False,
+    is_library: bool = False,
     used_arguments: set[int] | None = None,
 ) -> Script | None:
     """Parse one text; None when it has errors (they are in ``diagnostics``).
 
     ``name`` is what messages show ("<input>" for -e); ``macros`` is the
-    `Library` (None: no library macros); ``library`` marks tapset files, which
+    `Library` (None: no library macros); ``is_library`` marks tapset files, which
     may hold C code without -g.  The numbers of the script arguments that were
     used are added to ``used_arguments``.
     """
-    from stapy.parse.depth import DEPTH, allow_recursion, check
-    from stapy.parse.grammar import parse_tokens
-    from stapy.parse.lexer import readable, tokenize
-    from stapy.parse.nodes import Script
-    from stapy.parse.postlex import postlex
-    from stapy.parse.preprocess import Preprocessor
-
     allow_recursion()
     before = len(diagnostics.errors)
     first = len(diagnostics.items)
     text = readable(text)
-    source = sources.add(name, text, library=library)
+    source = sources.add(name, text, is_library=is_library)
     whole = Span(source, 0, len(text))
-    if not library and _other_language(text, source, diagnostics):
+    if not is_library and _other_language(text, source, diagnostics):
         return None
     tokens = tokenize(text, source, diagnostics)
     unclosed = len(diagnostics.errors) > before
@@ -93,14 +91,14 @@ def parse_script(
         diagnostics,
         macros.macro if macros else None,
         macros.macro_names if macros else None,
-        library=library,
+        is_library=is_library,
     )
     words = preprocessor.run(tokens)
     ready = postlex(words) if facts.at_least("2.0") else postlex(words, _commented(sources))
     if used_arguments is not None:
         used_arguments |= preprocessor.used_arguments
     if not ready:
-        if not library and len(diagnostics.errors) == before:
+        if not is_library and len(diagnostics.errors) == before:
             state = "empty after preprocessing" if tokens else "empty"
             diagnostics.error(
                 "parse error",
@@ -119,15 +117,15 @@ def parse_script(
         len(text),
         diagnostics,
         facts,
-        library=library,
+        is_library=is_library,
         damaged=preprocessor.damaged,
     )
-    if len(ready) > DEPTH and not library:
+    if len(ready) > DEPTH and not is_library:
         check(decls, diagnostics)
     if len(diagnostics.errors) > before:
         _sort(diagnostics, first, source)
         return None
-    return Script(whole, name, decls, library)
+    return Script(whole, name, decls, is_library)
 
 
 def _other_language(text: str, source: int, diagnostics: Diagnostics) -> bool:
@@ -177,11 +175,18 @@ def _sort(diagnostics: Diagnostics, first: int, source: int) -> None:
     diagnostics.items[first:] = sorted(diagnostics.items[first:], key=lambda item: place(item.span))
 
 
-def warn_unused_arguments(facts: PreprocessFacts, used: set[int], diagnostics: Diagnostics) -> None:
-    """A warning for each script argument that no script used (after all were parsed)."""
-    for number in range(1, len(facts.arguments) + 1):
+def warn_unused_arguments(
+    facts: PreprocessFacts, used: set[int], diagnostics: Diagnostics, apart: dict[str, str]
+) -> None:
+    """A warning for each script argument that no script used (after all were parsed).
+
+    ``apart`` has words that may be meant for an option, and how they are written then.
+    """
+    for number, word in enumerate(facts.arguments, 1):
         if number not in used:
-            diagnostics.warning("W0652", f"unused command line option ${number}/@{number}")
+            hint = f"did you mean {apart[word]}?" if word in apart else ""
+            text = f"unused command line option ${number}/@{number}"
+            diagnostics.warning("W0652", text, hint=hint)
 
 
 def open_library(

@@ -28,13 +28,13 @@ class GrammarActions(PointActions):
     """One run of the grammar over one text."""
 
     def __init__(
-        self, diagnostics: Diagnostics, facts: PreprocessFacts, source: int, *, library: bool
+        self, diagnostics: Diagnostics, facts: PreprocessFacts, source: int, *, is_library: bool
     ) -> None:
         super().__init__(diagnostics)
         self.facts = facts
         self.source = source
-        self.library = library
-        self.privileged = library or facts.guru
+        self.is_library = is_library
+        self.privileged = is_library or facts.guru
         self._returns: list[Span] = []
         self._closed: list[n.Ternary] = []  # those in parentheses, where it matters
         self._globals: dict[str, n.GlobalDecl] = {}
@@ -339,7 +339,7 @@ class GrammarActions(PointActions):
         return token.value
 
     def global_item(
-        self, name: Token, wrap_: bool, size: n.Number | None, value: Any
+        self, name: Token, wraps: bool, size: n.Number | None, value: Any
     ) -> n.GlobalDecl:
         """One variable of a ``global`` list."""
         if size is not None and not 0 < size.value < 1 << 31:
@@ -358,7 +358,7 @@ class GrammarActions(PointActions):
             False,
             value[1] if value else None,
             size.value if size else None,
-            wrap_,
+            wraps,
         )
         first = self._globals.get(name.value)
         if first is not None:
@@ -383,7 +383,7 @@ class GrammarActions(PointActions):
             self.error("E0155", "specified priority must be > 0", number.span, "use 1 or more")
         return number.value
 
-    def function(self, keyword: Token, private: bool, rest: Any) -> list[n.Decl]:
+    def function(self, keyword: Token, is_private: bool, rest: Any) -> list[n.Decl]:
         """A function, written in script or in C."""
         name, kind, params, priority, body = rest
         seen: dict[str, n.Param] = {}
@@ -407,7 +407,7 @@ class GrammarActions(PointActions):
                 kind,
                 None if code is not None else body,
                 code,
-                private,
+                is_private,
                 priority,
                 self.doc(keyword),
             )

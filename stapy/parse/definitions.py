@@ -16,7 +16,7 @@ class Macro(Record):
     parameters: list[str] | None
     body: list[Token]
     span: Span
-    library: bool = False
+    is_library: bool = False
 
 
 class Definitions:
@@ -27,12 +27,12 @@ class Definitions:
         diagnostics: Diagnostics,
         find_macro: Callable[[str], Macro | None] | None,
         *,
-        library: bool,
+        is_library: bool,
         macros: dict[str, Macro] | None,
     ) -> None:
         self.diagnostics = diagnostics
         self.find_macro = find_macro
-        self.library = library
+        self.is_library = is_library
         self.macros: dict[str, Macro] = {} if macros is None else macros
         self._own: set[str] = set()
         # Where something is missing because of a mistake already reported: starts of the
@@ -132,7 +132,7 @@ class Definitions:
         name = macro.name
         if name == "define":
             return
-        macro.library = self.library
+        macro.is_library = self.is_library
         if name in self._own:
             first = self.macros[name]
             self.diagnostics.error(
@@ -144,7 +144,7 @@ class Definitions:
                 labels=[Label(first.span, f"macro '@{name}' first defined here")],
             )
             return
-        if not self.library:
+        if not self.is_library:
             if "@" + name in AT_WORDS:
                 self.diagnostics.warning(
                     "W0650",

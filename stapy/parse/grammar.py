@@ -118,7 +118,7 @@ def parse_tokens(
     diagnostics: Diagnostics,
     facts: PreprocessFacts,
     *,
-    library: bool,
+    is_library: bool,
     damaged: set[int] | None = None,
 ) -> list[Decl]:
     """The declarations that could be read; mistakes are in the collector.
@@ -127,7 +127,7 @@ def parse_tokens(
     a mistake that was reported already (-1: the end): no second message there.
     """
     global _parser
-    actions = GrammarActions(diagnostics, facts, source, library=library)
+    actions = GrammarActions(diagnostics, facts, source, is_library=is_library)
     feed = Feed(tokens, source, size)
     driver = _Driver(feed, actions, damaged or set())
     if _parser is None:

@@ -265,7 +265,7 @@ class AtRegister(Expr):
     """``@kregister(n)`` (user False) or ``@uregister(n)``, DWARF numbering."""
 
     number: Expr
-    user: bool
+    is_user: bool
 
 
 class AtDeref(Expr):
@@ -273,7 +273,7 @@ class AtDeref(Expr):
 
     size: Expr
     address: Expr
-    user: bool
+    is_user: bool
 
 
 class EmbeddedExpr(Expr):
@@ -428,7 +428,7 @@ class GlobalDecl(Decl):
     """One global variable (``global a, b`` gives two)."""
 
     name: str
-    private: bool = False
+    is_private: bool = False
     init: Number | String | None = None
     size: int | None = None
     wraps: bool = False
@@ -449,7 +449,7 @@ class FunctionDecl(Decl):
     type: str
     body: Stmt | None
     code: str | None
-    private: bool = False
+    is_private: bool = False
     priority: int | None = None
     doc: str = ""
 
@@ -484,9 +484,9 @@ class EmbeddedDecl(Decl):
 class Script(Node):
     """One parsed text.
 
-    ``library`` is True for tapset files; ``path`` as shown in messages.
+    ``is_library`` is True for tapset files; ``path`` as shown in messages.
     """
 
     path: str
     decls: list[Decl]
-    library: bool = False
+    is_library: bool = False

@@ -19,11 +19,11 @@ _FIRST = WORDS | {"STAR"}
 _NAME_FOLLOWS = frozenset({"PROBE", "COMMA", "DOT", "ASSIGN", "PLUSSET", "LBRACE"})
 
 
-def _near(left: Token, right: Token) -> bool:
+def _is_near(left: Token, right: Token) -> bool:
     return False
 
 
-def postlex(tokens: list[Token], apart: Apart = _near) -> list[Token]:
+def postlex(tokens: list[Token], apart: Apart = _is_near) -> list[Token]:
     """Joins adjacent string literals, and the pieces of each component of a probe point.
 
     Before 2.0 of the language a comment between two literals kept them apart.

@@ -40,10 +40,10 @@ class Preprocessor(Definitions):
         find_macro: Callable[[str], Macro | None] | None = None,
         macro_names: Callable[[], list[str]] | None = None,
         *,
-        library: bool = False,
+        is_library: bool = False,
         macros: dict[str, Macro] | None = None,
     ) -> None:
-        super().__init__(diagnostics, find_macro, library=library, macros=macros)
+        super().__init__(diagnostics, find_macro, is_library=is_library, macros=macros)
         self.facts = facts
         self.sources = diagnostics.sources
         self.macro_names = macro_names
@@ -85,7 +85,7 @@ class Preprocessor(Definitions):
             elif kind in ("PP_THEN", "PP_ELSE", "PP_END"):
                 self._stray(token)
             else:
-                if not self.library and kind == "IDENT" and token.value.startswith("arg"):
+                if not self.is_library and kind == "IDENT" and token.value.startswith("arg"):
                     self._read_by_tapset(token.value)
                 out.append(token if source is None else token.moved(source))
 
@@ -300,7 +300,7 @@ class Preprocessor(Definitions):
             home.text if home else "",
             parent=span,
             label=f"in expansion of macro '@{name}'",
-            library=macro.library,
+            is_library=macro.is_library,
         )
         values = dict(zip(macro.parameters or (), ((a, scope) for a in given), strict=True))
         self._expand(macro.body, _Scope(values, (*scope.active, name), source), out)

@@ -244,11 +244,11 @@ _FORMS: dict[type, Callable[..., tuple[str, int]]] = {
     n.AtEnum: lambda e: (f"@enum({quote(e.name)})", _PRIMARY),
     n.AtEnumName: _enum_name,
     n.AtRegister: lambda e: (
-        f"@{'u' if e.user else 'k'}register({print_expr(e.number)})",
+        f"@{'u' if e.is_user else 'k'}register({print_expr(e.number)})",
         _PRIMARY,
     ),
     n.AtDeref: lambda e: (
-        f"@{'u' if e.user else 'k'}deref({print_expr(e.size)}, {print_expr(e.address)})",
+        f"@{'u' if e.is_user else 'k'}deref({print_expr(e.size)}, {print_expr(e.address)})",
         _PRIMARY,
     ),
     n.EmbeddedExpr: lambda e: (f"%{{{e.code}%}}", _PRIMARY),

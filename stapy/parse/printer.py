@@ -48,7 +48,7 @@ def print_decl(decl: n.Decl) -> str:
 
 
 def _global(decl: n.GlobalDecl) -> str:
-    text = ("private " if decl.private else "") + "global " + decl.name
+    text = ("private " if decl.is_private else "") + "global " + decl.name
     if decl.wraps:
         text += "%"
     if decl.size is not None:
@@ -61,7 +61,7 @@ def _global(decl: n.GlobalDecl) -> str:
 def _function(decl: n.FunctionDecl) -> str:
     params = ", ".join(p.name + (f":{p.type}" if p.type else "") for p in decl.params)
     text = _doc(decl.doc)
-    text += ("private " if decl.private else "") + "function " + decl.name
+    text += ("private " if decl.is_private else "") + "function " + decl.name
     text += f":{decl.type}" if decl.type else ""
     text += f"({params})"
     text += f" : {decl.priority}" if decl.priority is not None else ""

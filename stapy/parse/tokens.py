@@ -156,7 +156,7 @@ class Token:
         return Span(self.source, self.start, self.end)
 
     def moved(self, source: int) -> Token:
-        """The same word as part of another source with the same text (a macro's expansion)."""
+        """Make this word one of another source with the same text (a macro's expansion)."""
         return Token(self.type, self.value, source, self.start, self.end)
 
     def describe(self) -> str:

@@ -33,8 +33,10 @@ def make_manifest(
     globals: dict[str, str] | None = None,
     files: dict[str, Manifest] | None = None,
     objects: Manifest | None = None,
+    input: str = "",
     any_release: bool = False,
     namespaces: int | None = None,
+    process: Manifest | None = None,
 ) -> Manifest:
     """The manifest of one module.
 
@@ -43,17 +45,22 @@ def make_manifest(
     in hexadecimal; ``globals`` maps what ``NAME=VALUE`` can set at load time to
     its type ("long" or "string").  ``files`` maps the paths of programs that points
     name to what the consumer must know to open them (``optional``).  ``objects`` says
-    which tables user stacks need.  ``namespaces`` is the process in whose name spaces programs
-    were looked up.  ``any_release``
+    which tables user stacks need.  ``input`` says how the script wants standard input, as
+    "keys" or as "lines".  ``namespaces`` is the process in whose name spaces programs
+    were looked up, ``process`` what tells it from another one of its number.  ``any_release``
     leaves it to the kernel itself whether the module fits.
     """
     more: Manifest = {"any_release": True} if any_release else {}
     if namespaces:
         more["namespaces"] = namespaces
+    if process:
+        more["process"] = process
     if files:
         more["files"] = files
     if objects:
         more["objects"] = objects
+    if input:
+        more["input"] = input
     return {
         **more,
         "format": FORMAT,

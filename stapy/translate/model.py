@@ -7,20 +7,15 @@ from typing import TYPE_CHECKING
 from stapy import __version__
 from stapy.ir import program as p
 from stapy.ir.walk import walk
-from stapy.probes.families import families
 from stapy.translate.c.text import comment, name_literal, number, string_literal
 from stapy.translate.lower import embedded, functions
 from stapy.translate.lower.signatures import signature
+from stapy.translate.sites import Sites, row_of
 from stapy.translate.state import Unit
-from stapy.translate.tables.registers import Registers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from stapy.translate.templating import Model
 
-# A value in a row of a family.
-Cell = int | str | list[int | str] | None
 KINDS = {p.LONG: "STAPY_LONG", p.STRING: "STAPY_STRING", p.STATS: "STAPY_STAT"}
 HISTOGRAMS = {"log": "STAPY_HIST_LOG", "linear": "STAPY_HIST_LINEAR"}
 
@@ -38,7 +33,7 @@ def build(unit: Unit, name: str, script: str, build_ids: dict[str, str] | None =
     ``build_ids`` are those of the manifest: modules that come later are compared with them.
     """
     program = unit.program
-    sites = _Sites(unit)
+    sites = Sites(unit)
     handlers = _handlers(unit)
     bodies = [
         functions.function_text(unit, function)
@@ -60,8 +55,10 @@ def build(unit: Unit, name: str, script: str, build_ids: dict[str, str] | None =
         ),
         "limits": unit.limits.fields(),
         "stack_bytes": stack_bytes(unit),
-        "embedded": [embedded.top_level(unit, code) for code in program.embedded if not late(code)],
-        "suffixes": [embedded.top_level(unit, code) for code in program.embedded if late(code)],
+        "embedded": [
+            embedded.top_level(unit, code) for code in program.embedded if not is_late(code)
+        ],
+        "suffixes": [embedded.top_level(unit, code) for code in program.embedded if is_late(code)],
         "scalars": _scalars(unit),
         "parameters": _parameters(unit),
         "locks": [unit.lock_name(var) for var in _locked(program)],
@@ -108,7 +105,7 @@ def build(unit: Unit, name: str, script: str, build_ids: dict[str, str] | None =
     return model
 
 
-def late(code: str) -> bool:
+def is_late(code: str) -> bool:
     """True for a block of embedded C that asks to stand behind the globals."""
     return "/* pragma:suffix */" in code
 
@@ -178,7 +175,7 @@ def _storage(unit: Unit) -> list[Model]:
             fields.append(("size", str(var.size)))
         if var.type == p.STATS:
             fields += _shape_fields(var)
-        rows.append(_row(fields))
+        rows.append(row_of(fields))
     return rows
 
 
@@ -198,11 +195,6 @@ def _shape_fields(var: p.Global) -> list[tuple[str, str]]:
                 ("shape.step", number(histogram.step)),
             ]
     return fields
-
-
-def _row(fields: list[tuple[str, str]]) -> Model:
-    """A designated initialiser for a template: one member per line."""
-    return {"fields": [{"name": name, "value": value} for name, value in fields]}
 
 
 def _slots(unit: Unit) -> list[Model]:
@@ -292,98 +284,8 @@ def _probe_rows(unit: Unit) -> list[Model]:
             ("alias", string_literal(probe.alias)),
             ("place", name_literal(unit.places.where(probe.span))),
         ]
-        rows.append(_row(fields) | {"number": str(at)})
+        rows.append(row_of(fields) | {"number": str(at)})
     return rows
-
-
-class _Sites:
-    """Rows of the families' tables, in the order that the registry gives."""
-
-    def __init__(self, unit: Unit) -> None:
-        self._unit = unit
-        self._registers = Registers(unit.failures.macros)
-
-    def families(self) -> list[Model]:
-        """One entry per family that the program uses."""
-        registry = {item.name: item for item in families()}
-
-        by_family: dict[str, list[Model]] = {}
-        first: dict[str, int] = {}
-        for at, probe in enumerate(self._unit.program.probes):
-            made = registry[probe.family].rows(probe, first.get(probe.family, 0))
-            first[probe.family] = first.get(probe.family, 0) + len(made)
-            family = registry[probe.family]
-            rows = by_family.setdefault(getattr(family, "table", family.name), [])
-            rows += [self._row(at, probe, row) for row in made]
-        by_family["kprobe"] = self._entrances() + by_family.get("kprobe", [])
-        entries = []
-        for name in registry:
-            rows = by_family.get(name, [])
-            rows.sort(key=lambda row: int(row["sort"]))
-            if rows:
-                entries.append({"name": name, "rows": rows})
-        return entries
-
-    def _entrances(self) -> list[Model]:
-        """Rows for entries of functions whose registers other handlers want.
-
-        They come first, so that as few calls as possible are met in their middle.
-        """
-        rows = []
-        for (symbol, module, offset), which in self._unit.entrances.items():
-            fields = [("symbol", name_literal(symbol))]
-            fields += [("module", string_literal(module))] if module else []
-            fields += [("offset", str(offset))] if offset else []
-            fields.append(("few_registers", "true"))
-            fields.append(("remembers", str(which)))
-            point = f"entry of {symbol}"
-            site = ("site", f"{{ NULL, {string_literal(point)} }}")
-            rows.append({**_row([site, *fields]), "point": comment(point), "sort": 0})
-        return rows
-
-    def _row(self, at: int, probe: p.DerivedProbe, row: Mapping[str, Cell]) -> Model:
-        point = str(row.get("point", ""))
-        fields = [("site", f"{{ &probes[{at}], {string_literal(point)} }}")]
-        for name, value in row.items():
-            if name in ("point", "priority", "site"):
-                continue
-            if name == "slot_bytes" and probe.slots:
-                text = f"sizeof(struct {self._unit.slots(probe.slots)})"
-            elif name == "maxactive" and not value and row.get("is_return"):
-                text = "KRETACTIVE" if "KRETACTIVE" in self._unit.limits.given else "0"
-            elif isinstance(value, list):
-                text = self._numbers(value)
-                if any(isinstance(item, str) for item in value):
-                    fields.append(("symbols", "module_symbols"))
-            else:
-                text = c_value(value)
-            if text not in ("0", "false", "NULL"):
-                fields.append((name, text))
-        first = probe.entry if row.get("is_return") else probe.handler
-        if probe.family == "kprobe" and self._registers.few(first):
-            fields.append(("few_registers", "true"))
-        return {**_row(fields), "point": comment(point), "sort": row.get("priority", 0)}
-
-    def _numbers(self, values: list[int | str]) -> str:
-        """An array of numbers; a symbol ``module:name`` stands for the number of its row."""
-        texts = [
-            str(self._unit.module_symbol_number(value) if isinstance(value, str) else value)
-            for value in values
-        ]
-        return f"(const int []){{ {', '.join(texts)} }}"
-
-
-def c_value(value: object) -> str:
-    """A field of a family's row as C; words that begin with STAPY_ are enumerators."""
-    if value is None:
-        return "NULL"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return number(value) if value < 1 << 63 else f"{value:#x}ULL"
-    if isinstance(value, str) and value.startswith("STAPY_"):
-        return value
-    return name_literal(str(value))
 
 
 # --- frames -------------------------------------------------------------------
@@ -391,7 +293,7 @@ def c_value(value: object) -> str:
 
 def frame_bytes(unit: Unit) -> int:
     """Bytes of frames that the deepest chain of a handler and its calls needs."""
-    names = (unit.function_name(one) for one in unit.program.functions if one.recursive)
+    names = (unit.function_name(one) for one in unit.program.functions if one.is_recursive)
     widest = max((unit.frames.get(name, 0) for name in names), default=0)
     return deepest_chain(unit, unit.frames) + widest * unit.limits.nesting
 
@@ -412,7 +314,7 @@ def deepest_chain(unit: Unit, bytes_of: dict[str, int]) -> int:
         if function.body is not None:
             called |= {n.function for n in walk(function.body) if isinstance(n, p.CallOp)}
         callees[unit.function_name(function)] = {unit.function_name(one) for one in called}
-    recursive = {unit.function_name(one) for one in unit.program.functions if one.recursive}
+    recursive = {unit.function_name(one) for one in unit.program.functions if one.is_recursive}
     memo: dict[str, int] = {}
 
     def deepest(name: str, path: frozenset[str]) -> int:

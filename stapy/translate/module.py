@@ -74,7 +74,9 @@ def make_source(
         build_ids=program.build_ids,
         files=_files(program, unit),
         namespaces=options.namespaces,
+        process=options.namespaces_of,
         objects=_objects(program, options),
+        input=_input(program),
         globals={
             var.name: str(var.type)
             for var in program.globals
@@ -106,6 +108,16 @@ def _files(program: p.Program, unit: Unit) -> dict[str, Manifest]:
     return found
 
 
+def _input(program: p.Program) -> str:
+    """How the script wants standard input, "" when it does not."""
+    found = ""
+    for probe in program.probes:
+        if any(getattr(site, "is_stdin", False) for site in probe.sites):
+            has_lines = any("input.line" in name for name in probe.chain)
+            found = "lines" if has_lines and found != "keys" else "keys"
+    return found
+
+
 def _objects(program: p.Program, options: Options) -> dict[str, Any] | None:
     """Tell the consumer which tables the script's user stacks need; None when it asks for none."""
     if p.USER_STACKS not in program.features:
@@ -121,7 +133,7 @@ def _objects(program: p.Program, options: Options) -> dict[str, Any] | None:
 def script_source(sources: SourceMap) -> tuple[str, str] | None:
     """Return name and text of the user's script: the first text that nobody else brought in."""
     for source in sources.sources:
-        if not source.library and source.parent is None:
+        if not source.is_library and source.parent is None:
             return source.name, source.text
     return None
 

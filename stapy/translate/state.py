@@ -240,7 +240,7 @@ class Unit:
     def verbatim(self, code: str, span: Span) -> str:
         """Embedded C as it goes into the file."""
         source = self.sources.source(span)
-        return verbatim(code.rstrip(), source is not None and source.library)
+        return verbatim(code.rstrip(), source is not None and source.is_library)
 
     def line_directive(self, span: Span, code: str = "") -> str:
         """``#line`` for verbatim code that stands in the script at or after a place."""

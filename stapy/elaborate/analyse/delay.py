@@ -67,7 +67,7 @@ class Delay:
 
     def body(self, body: p.Stmt, own: Span) -> p.Stmt:
         """A handler's body whose aliases compute late; ``own`` is what the script itself says."""
-        if not isinstance(body, p.Block) or all(_inside(item.span, own) for item in body.body):
+        if not isinstance(body, p.Block) or all(_is_inside(item.span, own) for item in body.body):
             return body
         literals = self._literals(body, own)
         if literals:
@@ -81,7 +81,7 @@ class Delay:
         done: list[p.Stmt] = []
         for item in reversed(body.body):
             name = _target(item)
-            if name and not _inside(item.span, own) and self._may_move(item):
+            if name and not _is_inside(item.span, own) and self._may_move(item):
                 done = self._placed(item, name, done)
                 self._moved.add(id(item))
             else:
@@ -94,7 +94,7 @@ class Delay:
         before: set[str] = set()
         for item in body.body:
             name = _target(item)
-            if name and name not in before and not _inside(item.span, own):
+            if name and name not in before and not _is_inside(item.span, own):
                 assert isinstance(item, p.Evaluate) and isinstance(item.expr, p.AssignOp)
                 if isinstance(item.expr.value, (p.Const, p.Text)):
                     found[name] = item.expr.value
@@ -137,7 +137,7 @@ class Delay:
             if "stable" in function.markers:
                 return True
             source = self._sources.source(function.span)
-            return source is not None and source.library and CLOCK not in function.markers
+            return source is not None and source.is_library and CLOCK not in function.markers
         return all(
             self._is_steady_function(node.function)
             for node in walk(function.body)
@@ -251,5 +251,5 @@ def _leaves(stmt: p.Stmt) -> bool:
     return isinstance(last, _LEAVES)
 
 
-def _inside(span: Span, around: Span) -> bool:
+def _is_inside(span: Span, around: Span) -> bool:
     return span.source == around.source and around.start <= span.start < around.end

@@ -26,7 +26,7 @@ def optimise(lowered: Lowered, services: Services) -> Lowered:
     """The program without what has no effect."""
     optimiser = Optimiser(lowered, services)
     optimiser.run()
-    left: Lowered = replace(
+    left = replace(
         lowered,
         probes=optimiser.probes,
         functions=optimiser.functions,
@@ -52,18 +52,18 @@ class Optimiser:
 
     # --- messages -----------------------------------------------------------
 
-    def _user(self, span: Span) -> bool:
+    def _is_user(self, span: Span) -> bool:
         source = self.services.sources.source(span)
-        return source is None or not source.library
+        return source is None or not source.is_library
 
     def _warn(self, code: str, text: str, span: Span, hint: str = "") -> None:
-        if not self._quiet and not self.services.diagnostics.errors and self._user(span):
+        if not self._quiet and not self.services.diagnostics.errors and self._is_user(span):
             self.services.diagnostics.warning(code, text, span, hint=hint)
 
-    def _drop(self, node: p.Node | None, lenient: bool = False) -> None:
+    def _drop(self, node: p.Node | None, even_acting: bool = False) -> None:
         """Note a piece that is left out, so that its types can be checked all the same."""
-        if node is not None and self._user(node.span):
-            acts_ = not lenient and self._acts(node)
+        if node is not None and self._is_user(node.span):
+            acts_ = not even_acting and self._acts(node)
             self.dropped.append(Dropped(node, self._function, acts_))
 
     def _acts(self, node: p.Node) -> bool:
@@ -126,7 +126,7 @@ class Optimiser:
 
     def _unused(self, item: FunctionBody) -> None:
         function = item.function
-        if item.source.file.script.library:
+        if item.source.file.script.is_library:
             return
         if id(item.source.decl) not in self._unreachable:
             text = f"Eliding unused function '{function.name}'"
@@ -245,7 +245,7 @@ class Optimiser:
         for number, item in enumerate(flat):
             if isinstance(item, (p.Next, p.Return, p.Break, p.Continue)):
                 for unreached in flat[number + 1 :]:
-                    self._drop(unreached, lenient=True)
+                    self._drop(unreached, even_acting=True)
                 del flat[number + 1 :]
                 break
         node.body = flat

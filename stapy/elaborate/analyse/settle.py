@@ -125,14 +125,14 @@ class _Settling:
     def _near(self, raw: LoweredProbe) -> list[p.Variable | p.Global]:
         """Variables that a wrong name in a probe may mean: its own, those of aliases, globals."""
         infos = self._lowered.symbols.infos.values()
-        return [*raw.locals.values(), *(info.var for info in infos if not info.library)]
+        return [*raw.locals.values(), *(info.var for info in infos if not info.is_library)]
 
     def _infer_ruled_out(self) -> None:
         """Let the branches that ``@defined`` rules out have their say; no message comes of it.
 
         SystemTap finds the types of variables before it drops such a branch.
         """
-        with self._services.quiet() as heard:
+        with self._services.diagnostics.quiet() as heard:
             inference = Inference(self._lowered.types, heard)
             for tree, function in self._lowered.ruled_out.lowered():
                 inference.body(tree, function)
@@ -140,7 +140,7 @@ class _Settling:
 
     def _library_globals(self) -> set[str]:
         infos = self._lowered.symbols.infos
-        return {name for name, info in infos.items() if info.library}
+        return {name for name, info in infos.items() if info.is_library}
 
     def _settle(self) -> None:
         for body, _ in self._bodies():
@@ -231,7 +231,7 @@ class _Settling:
         return [
             decl.code
             for decl, file in self._lowered.symbols.embedded
-            if not file.script.library or id(file) in needed
+            if not file.script.is_library or id(file) in needed
         ]
 
 

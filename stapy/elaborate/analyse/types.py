@@ -66,7 +66,7 @@ class Inference:
             settled = origin if origin != NOWHERE else a.span
             self._mismatch(first, second, b.span, settled, first, b)
 
-    def scalar(self, value: p.Expr) -> bool:
+    def is_scalar(self, value: p.Expr) -> bool:
         """The value must be a long or a string; False (reported) when it cannot be."""
         kind = self.types.find(value.type)
         if kind == p.VOID:
@@ -136,7 +136,7 @@ class Inference:
         if not (isinstance(target, ctypes.Int) and target.size == 1):
             return ""
         written = self.diagnostics.sources.text(value.span) or "pointer"
-        if isinstance(type, ctypes.Pointer) and type.user:
+        if isinstance(type, ctypes.Pointer) and type.is_user:
             return f"user_string({written}) reads the text that it points to"
         other = "" if isinstance(type, ctypes.Array) else " (user_string(), when it is a program's)"
         return f"kernel_string({written}) reads the text that it points to{other}"
@@ -263,7 +263,7 @@ def _settle_pieces(item: p.PrintOp | p.PrettyPrint) -> None:
 def _binary(inf: Inference, node: p.BinaryOp) -> None:
     if node.op in COMPARE:
         inf.same(node.left, node.right, node.span)
-        inf.scalar(node.left)
+        inf.is_scalar(node.left)
         return
     kind = p.STRING if node.op == "." else p.LONG
     inf.expect(node.left, kind)
@@ -283,7 +283,7 @@ def _conditional(inf: Inference, node: p.Conditional) -> None:
     inf.expect(node.cond, p.LONG)
     inf.same(node.yes, node.no, node.span)
     # What stands around it has had its say about the whole already.
-    if inf.scalar(node.yes):
+    if inf.is_scalar(node.yes):
         inf.expect(node.yes, node.type)
 
 
@@ -292,7 +292,7 @@ def _assign(inf: Inference, node: p.AssignOp) -> None:
         inf.expect(node.target, p.STATS)
         inf.expect(node.value, p.LONG)
     elif node.op == "=":
-        if inf.scalar(node.value):
+        if inf.is_scalar(node.value):
             inf.same(node.target, node.value, node.value.span)
     else:
         kind = p.STRING if node.op == ".=" else p.LONG
@@ -306,7 +306,7 @@ def _increment(inf: Inference, node: p.IncrementOp) -> None:
 
 def _keys(inf: Inference, var: p.Global, keys: list[p.Expr | None]) -> None:
     for kind, key in zip(var.keys, keys):
-        if key is not None and inf.scalar(key):
+        if key is not None and inf.is_scalar(key):
             inf.expect(key, kind)
 
 
@@ -320,7 +320,7 @@ def _in_array(inf: Inference, node: p.InArray) -> None:
 
 def _call(inf: Inference, node: p.CallOp) -> None:
     for param, arg in zip(node.function.params, node.args):
-        if inf.scalar(arg):
+        if inf.is_scalar(arg):
             inf.expect(arg, param.type)
 
 
@@ -328,7 +328,7 @@ def _print(inf: Inference, node: p.PrintOp | p.PrettyPrint) -> None:
     wanted = [kind for piece in node.pieces for kind in wants(piece)]
     for kind, arg in zip(wanted, node.args):
         if kind is None:
-            inf.scalar(arg)
+            inf.is_scalar(arg)
         else:
             inf.expect(arg, kind)
 
@@ -400,7 +400,7 @@ def _foreach_bucket(inf: Inference, node: p.ForeachBucket) -> None:
 def _return(inf: Inference, node: p.Return) -> None:
     if node.value is None or inf.function is None:
         return
-    if inf.scalar(node.value):
+    if inf.is_scalar(node.value):
         inf.expect(node.value, inf.function.type)
 
 
@@ -410,7 +410,7 @@ def _try(inf: Inference, node: p.Try) -> None:
 
 
 def _save(inf: Inference, node: p.SaveEntry) -> None:
-    inf.scalar(node.value)
+    inf.is_scalar(node.value)
 
 
 _RULES: dict[type, Callable[..., None]] = {

@@ -9,6 +9,7 @@ from stapy.diagnostics.habits import argument_hint, variable_hint
 from stapy.elaborate.analyse import check, entryvars
 from stapy.elaborate.analyse.types import Inference
 from stapy.elaborate.lower.pending import warn_of
+from stapy.probes.families import by_name
 
 if TYPE_CHECKING:
     from stapy.elaborate.analyse.typed import Typed, TypedProbe
@@ -62,7 +63,7 @@ def never_assigned_locals(typed: Typed, services: Services) -> None:
     for body, names, probe in bodies:
         for ref in check.unassigned(body, names):
             source = services.sources.source(ref.span)
-            if source is None or not source.library:
+            if source is None or not source.is_library:
                 chain = probe.chain if probe is not None else []
                 kept = entryvars.find(typed.points, chain, ref.name)
                 services.diagnostics.warning(
@@ -80,8 +81,6 @@ def never_assigned_locals(typed: Typed, services: Services) -> None:
 
 def _target_hint(probe: TypedProbe | None, name: str, services: Services) -> str:
     """Variables of the probed code have a dollar."""
-    from stapy.probes.families import by_name
-
     scopes = (
         ()
         if probe is None
@@ -98,7 +97,7 @@ def never_assigned_globals(
     """Warn of the user's globals that are read, but never set."""
     for name, var in used.items():
         info = symbols.infos[name]
-        if name in written or info.library or var.init is not None or var.settable:
+        if name in written or info.is_library or var.init is not None or var.settable:
             continue
         diagnostics.warning(
             "W0603",
@@ -116,7 +115,7 @@ def globals_in_use(
     for name, info in symbols.infos.items():
         if name in used or info.var.settable:
             kept.append(info.var)
-        elif not info.library and not services.options.unoptimized:
+        elif not info.is_library and not services.options.unoptimized:
             text = f"Eliding unused variable '{info.var.name}'"
             services.diagnostics.warning("W0612", text, info.var.span, where="nothing uses it")
     return kept

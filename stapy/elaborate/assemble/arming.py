@@ -40,7 +40,7 @@ class Conditions:
         """The one that stands for a test and all that are equal to it."""
         return None if test is None else self._known[fingerprint(test)]
 
-    def share(self, test: p.Expr | None, found: Access) -> bool:
+    def shares_globals(self, test: p.Expr | None, found: Access) -> bool:
         """True when ``found`` has a global of a test that may change."""
         condition = self.of(test)
         if condition is None or condition.judged_once:

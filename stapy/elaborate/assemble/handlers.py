@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from stapy.diagnostics import NOWHERE
-from stapy.elaborate.analyse import check, counters, unused
+from stapy.elaborate.analyse import check, counters, meant, unused
 from stapy.elaborate.analyse.typed import Typed, TypedProbe
 from stapy.elaborate.assemble.arming import Conditions
 from stapy.elaborate.assemble.autoprint import handler_body
@@ -36,7 +36,7 @@ def assemble(typed: Typed, services: Services) -> p.Program | None:
     """Put a program together; None when there is none."""
     diagnostics = services.diagnostics
     infos = typed.symbols.infos.values()
-    settable = [info.var for info in sorted(infos, key=lambda info: not info.library)]
+    settable = [info.var for info in sorted(infos, key=lambda info: not info.is_library)]
     check.settings(services.options.globals, settable, diagnostics)
     if diagnostics.errors:
         return None
@@ -49,6 +49,7 @@ def assemble(typed: Typed, services: Services) -> p.Program | None:
         )
         return None
     counters.check(typed.probes, diagnostics)
+    meant.check(typed.probes, diagnostics)
     if diagnostics.errors:
         return None
     for name in dict.fromkeys(probe.family for probe in typed.probes):
@@ -122,7 +123,7 @@ class _Assembly:
             found = self._graph.access[function.c_name]
             function.reads = set(found.reads)
             function.writes = set(found.writes) | set(found.inserts)
-            function.recursive = function.c_name in recursive
+            function.is_recursive = function.c_name in recursive
 
     def _handler(
         self, probe: TypedProbe, body: p.Stmt, locals_: list[p.Variable], tail: str
@@ -132,7 +133,7 @@ class _Assembly:
         Not that of a text that only reads alike: messages of errors tell where they come from.
         """
         whole = self._graph.whole(body)
-        again = not tail and self._conditions.share(probe.condition, whole)
+        again = not tail and self._conditions.shares_globals(probe.condition, whole)
         key = (body.span, fingerprint(body), fingerprint(locals_), again)
         found = self._handlers.get(key)
         if found is None:
@@ -205,7 +206,7 @@ class _Assembly:
         result = []
         for info in self._typed.symbols.infos.values():
             var = info.var
-            if info.library or var.c_name in read or var.c_name not in written:
+            if info.is_library or var.c_name in read or var.c_name not in written:
                 continue
             body, locals_ = handler_body(var, self._typed.values.holds_pointers(var))
             result.append(_end_probe(body, locals_))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from stapy.debuginfo import ctypes
+from stapy.debuginfo import ctypes, view
 from stapy.debuginfo.user import search
 from stapy.diagnostics import Diagnostic
 from stapy.diagnostics.suggest import listed
+from stapy.elaborate.lower import namedfiles
 from stapy.elaborate.lower.chains import Place, is_user
 from stapy.elaborate.lower.pending import Pending
 from stapy.elaborate.lower.values import finish
@@ -75,8 +76,13 @@ def _named_type(low: Context, name: str, module: str) -> ctypes.CType | None:
 
 
 def _missing_type(low: Context, name: str, module: str, span: Span) -> p.Expr:
-    where = ":".join(modules_of(low, module))
+    modules = modules_of(low, module)
+    where = ":".join(map(view.shown, modules))
     hint = "look at the spelling; 'struct x', 'union x', 'enum x' and typedefs are known"
+    notes, other = namedfiles.problems(low, modules) if module else ([], "")
+    if notes:
+        text = f"type definition '{name}' not found in '{where}'"
+        return low.pending("E0248", text, span, where="unknown type", notes=notes, hint=other)
 
     def similar(item: Diagnostic) -> None:
         near = low.services.debuginfo.similar_types(name.strip("* "), 2)
@@ -95,16 +101,30 @@ def cast_place(low: Context, node: n.Cast) -> Place | p.Expr:
     if type is None:
         return _missing_type(low, node.type, node.module, node.span)
     modules = modules_of(low, node.module)
-    user = _user_value(low, value) or _is_of_program(low, node.type, modules)
+    _warn_of_files(low, modules if node.module else [], node.span)
+    user = _is_user_value(low, value) or _is_of_program(low, node.type, modules)
     if isinstance(ctypes.strip(type), (ctypes.Pointer, ctypes.Array)) and not node.type.endswith(
         "*"
     ):
         return Place(
-            ctypes.Pointer(type, user=user), value, user=user, writable=True, modules=modules
+            ctypes.Pointer(type, is_user=user), value, is_user=user, writable=True, modules=modules
         )
     if node.type.rstrip().endswith("*"):
-        return Place(type, value, user=user, writable=True, modules=modules)
-    return Place(ctypes.Pointer(type, user=user), value, user=user, writable=True, modules=modules)
+        return Place(type, value, is_user=user, writable=True, modules=modules)
+    return Place(
+        ctypes.Pointer(type, is_user=user), value, is_user=user, writable=True, modules=modules
+    )
+
+
+def _warn_of_files(low: Context, modules: list[str], span: Span) -> None:
+    """Tell of files that a cast names and nobody can read, when its type was found elsewhere."""
+    for path in modules:
+        why = namedfiles.unfit(low, path) if path.startswith("/") else ""
+        if why:
+            low.services.diagnostics.warning(
+                "W0680", f"a file that is named for types is left out: {why}", span,
+                where="the type was found elsewhere", hint=search.near_path(path)
+            )  # fmt: skip
 
 
 def _is_of_program(low: Context, name: str, modules: list[str]) -> bool:
@@ -118,7 +138,7 @@ def _is_of_program(low: Context, name: str, modules: list[str]) -> bool:
     return False
 
 
-def _user_value(low: Context, value: p.Expr) -> bool:
+def _is_user_value(low: Context, value: p.Expr) -> bool:
     type = low.values.ctype(value)
     return type is not None and is_user(type)
 

@@ -43,7 +43,7 @@ class Place(Record):
     parts: list[p.Expr] = new(list)
     bit_offset: int = 0
     bit_size: int = 0
-    user: bool = False
+    is_user: bool = False
     writable: bool = False
     gaps: list[tuple[int, int]] = new(list)
     behind: Callable[[], TargetVariable | str] | None = None
@@ -59,7 +59,7 @@ def place_of(variable: TargetVariable) -> Place:
         variable.value,
         variable.address,
         variable.parts,
-        user=variable.user,
+        is_user=variable.is_user,
         writable=variable.writable or variable.address is not None,
         gaps=variable.gaps,
         behind=variable.behind,
@@ -82,7 +82,7 @@ def is_user(type: ctypes.CType) -> bool:
             return True
         type = type.target
     if isinstance(type, ctypes.Pointer):
-        if type.user:
+        if type.is_user:
             return True
         target = type.target
         while isinstance(target, (ctypes.Typedef, ctypes.Qualified)):
@@ -116,7 +116,7 @@ def rvalue(low: Context, place: Place, span: Span) -> p.Expr:
         result = add(place.address, place.bit_offset // 8, place.member_name)
         if result is place.address:
             result = copy_tree(result)  # what it was has a type of its own
-        pointer = ctypes.Pointer(type.element, user=place.user)
+        pointer = ctypes.Pointer(type.element, is_user=place.is_user)
         low.values.remember(result, pointer)
         return result
     if isinstance(type, ctypes.Struct):
@@ -153,8 +153,8 @@ def rvalue(low: Context, place: Place, span: Span) -> p.Expr:
 def _seen(place: Place) -> ctypes.CType:
     """The type of a value: a pointer that a program has points to its memory."""
     type = ctypes.strip(place.type)
-    if place.user and isinstance(type, ctypes.Pointer) and not is_user(place.type):
-        return ctypes.Pointer(type.target, user=True)
+    if place.is_user and isinstance(type, ctypes.Pointer) and not is_user(place.type):
+        return ctypes.Pointer(type.target, is_user=True)
     return place.type
 
 
@@ -192,9 +192,11 @@ def _load(place: Place, type: ctypes.CType, span: Span) -> p.Expr:
     if place.bit_size:
         byte, size, shift = _unit(place, size)
         address = add(place.address, byte, place.member_name)
-        return p.MemoryRead(span, p.LONG, address, size, signed, place.user, place.bit_size, shift)
+        return p.MemoryRead(
+            span, p.LONG, address, size, signed, place.is_user, place.bit_size, shift
+        )
     address = add(place.address, place.bit_offset // 8, place.member_name)
-    return p.MemoryRead(span, p.LONG, address, size, signed, place.user)
+    return p.MemoryRead(span, p.LONG, address, size, signed, place.is_user)
 
 
 def _in_gap(place: Place) -> bool:
@@ -251,8 +253,8 @@ def pointee(low: Context, place: Place, span: Span) -> Place | Pending:
     value = rvalue(low, place, span)
     if isinstance(value, Pending):
         return value
-    user = place.user or is_user(place.type)
-    return Place(type.target, None, value, user=user, writable=True, modules=place.modules)
+    user = place.is_user or is_user(place.type)
+    return Place(type.target, None, value, is_user=user, writable=True, modules=place.modules)
 
 
 def member(low: Context, place: Place, step: n.Member) -> Place | Pending:
@@ -274,7 +276,7 @@ def member(low: Context, place: Place, step: n.Member) -> Place | Pending:
                 where="only structs and unions have members",
             )
         )
-    if type.declaration:
+    if type.is_declaration:
         whole = complete(low, type, place)
         if whole is not None:
             type = whole
@@ -289,7 +291,7 @@ def member(low: Context, place: Place, step: n.Member) -> Place | Pending:
         place.parts,
         place.bit_offset + offset,
         item.bit_size,
-        place.user,
+        place.is_user,
         place.writable,
         place.gaps,
         modules=place.modules,
@@ -339,11 +341,11 @@ def subscript(low: Context, place: Place, step: n.Subscript) -> Place | Pending:
     if isinstance(type, ctypes.Array):
         element = type.element
         base = rvalue(low, place, step.span)
-        user = place.user
+        user = place.is_user
     elif isinstance(type, ctypes.Pointer):
         element = type.target
         base = rvalue(low, place, step.span)
-        user = place.user or is_user(place.type)
+        user = place.is_user or is_user(place.type)
     else:
         name = ctypes.c_name(place.type)
         return _pend(low.pending("E0243", f"invalid subscript of type '{name}'", step.span))
@@ -353,13 +355,13 @@ def subscript(low: Context, place: Place, step: n.Subscript) -> Place | Pending:
     modules = place.modules
     if isinstance(known, int):
         base = add(base, known * size)
-        return Place(element, None, base, user=user, writable=True, modules=modules)
+        return Place(element, None, base, is_user=user, writable=True, modules=modules)
     scaled = index
     if size != 1:
         factor = p.Const(step.span, p.LONG, size)
         scaled = p.BinaryOp(step.span, p.LONG, "*", index, factor)
     address = p.BinaryOp(step.span, p.LONG, "+", base, scaled)
-    return Place(element, None, address, user=user, writable=True, modules=modules)
+    return Place(element, None, address, is_user=user, writable=True, modules=modules)
 
 
 def follow(low: Context, place: Place, chain: list[n.Component], span: Span) -> Place | Pending:

@@ -125,7 +125,7 @@ class Context(ABC):
     def rule_out(self, node: n.Stmt | n.Expr | None) -> None:
         """Remember a branch of the user's that ``@defined`` leaves out, for its types."""
         body = self.body
-        if node is not None and not body.file.script.library:
+        if node is not None and not body.file.script.is_library:
             self.resolver.ruled_out.append((node, replace(body)))
 
     def array(self, node: n.Name, arity: int) -> p.Global | None:

@@ -140,7 +140,7 @@ def lvalue(low: Context, node: n.Expr, what: str, operator: n.Expr) -> p.Expr | 
         place = element(low, node)
         return place if isinstance(place, p.ElementRef) else None
     if isinstance(node, (n.Target, n.AtVar, n.Cast, n.AutoCast)):
-        return targets.write_place(low, node)
+        return targets.write_place(low, node, getattr(operator, "op", ""))
     hint = "only variables, array elements and (with -g) target variables can be changed"
     if isinstance(node, n.Ternary):
         hint = "write 'a ? b : (c = d)', or --compatible=3.3 to have it read like that"
@@ -242,7 +242,7 @@ def pragma_globals(low: Context, marks: set[str]) -> tuple[list[p.Global], list[
 
 def guru_only(low: Context, node: n.Expr, word: str) -> bool:
     """Report the use of an operator that needs -g; True when it is allowed."""
-    if low.services.options.guru or low.body.file.script.library:
+    if low.services.options.guru or low.body.file.script.is_library:
         return True
     low.error(
         "E0215",
@@ -255,24 +255,24 @@ def guru_only(low: Context, node: n.Expr, word: str) -> bool:
 
 def register(low: Context, node: n.AtRegister) -> p.Expr:
     """``@kregister(n)`` and ``@uregister(n)``."""
-    word = "@uregister" if node.user else "@kregister"
+    word = "@uregister" if node.is_user else "@kregister"
     index = constant(low.expr(node.number))
     if not isinstance(index, int) or not 0 <= index <= 16:
         return low.error("E0257", f"{word} needs a register number from 0 to 16", node.span)
     guru_only(low, node, word)
-    kind = "user_register" if node.user else "kernel_register"
+    kind = "user_register" if node.is_user else "kernel_register"
     return p.ContextValue(node.span, p.LONG, kind, index)
 
 
 def deref(low: Context, node: n.AtDeref) -> p.Expr:
     """``@kderef(size, address)`` and ``@uderef``."""
-    word = "@uderef" if node.user else "@kderef"
+    word = "@uderef" if node.is_user else "@kderef"
     size = constant(low.expr(node.size))
     address = low.expr(node.address)
     if size not in (1, 2, 4, 8):
         return low.error("E0257", f"{word} needs a size of 1, 2, 4 or 8", node.span)
     guru_only(low, node, word)
-    return p.MemoryRead(node.span, p.LONG, address, int(size), False, node.user)
+    return p.MemoryRead(node.span, p.LONG, address, int(size), False, node.is_user)
 
 
 _EXPRESSIONS: dict[type, Callable[..., p.Expr]] = {

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from stapy.debuginfo import view
+from stapy.debuginfo.user import search
 from stapy.diagnostics.suggest import listed, nearest
-from stapy.elaborate.lower import casts
+from stapy.elaborate.lower import casts, namedfiles
 from stapy.elaborate.lower.chains import Place
 from stapy.ir import program as p
 from stapy.ir.literals import of_files
@@ -37,7 +39,7 @@ def of_unit(scope: TargetScope, name: str) -> Place | None:
     found = scope.outside(name) if scope.outside is not None else None
     if found is None:
         return None
-    return Place(found[0], None, found[1], user=scope.user, writable=True)
+    return Place(found[0], None, found[1], is_user=scope.is_user, writable=True)
 
 
 def var_place(low: Context, node: n.AtVar) -> Place | p.Expr:
@@ -60,7 +62,8 @@ def var_place(low: Context, node: n.AtVar) -> Place | p.Expr:
         if found is not None:
             home = [module] if module is not None else []
             return Place(found[0], None, found[1], writable=True, modules=home)
-    return _missing(low, node, [m for m in modules if info.dwarf_of(m) is None], modules)
+    units = [m for m in modules if m is None or not m.startswith("/")]
+    return _missing(low, node, [m for m in units if info.dwarf_of(m) is None], modules)
 
 
 def _of_program(low: Context, scope: TargetScope | None, name: str, path: str) -> Place | None:
@@ -71,7 +74,7 @@ def _of_program(low: Context, scope: TargetScope | None, name: str, path: str) -
         found = scope.everywhere(name) if scope.everywhere is not None else None
     if found is None:
         return None
-    return Place(found[0], None, found[1], user=True, writable=True, modules=[path])
+    return Place(found[0], None, found[1], is_user=True, writable=True, modules=[path])
 
 
 def _missing(
@@ -99,11 +102,15 @@ def _missing(
             notes, hint = [f"this kernel has no symbol '{name}'"], ""
             explain = similar
         if without[0] and not low.services.debuginfo.module_names(without[0]):
-            notes, hint = [f"this kernel has no module '{without[0]}'"], ""
+            notes, hint = namedfiles.no_module(low, without[0])
     elif program is not None:
         notes = _why_not_of_program(low, node, program)
-        near = _near_of_program(low, name, program)
-        hint = f"did you mean {listed(near)}?" if near else ""
+        path = program
+
+        def of_program(item: Diagnostic) -> None:
+            item.hint = _hint_of_program(low, name, path)
+
+        explain = of_program
     else:
         owner = " or ".join(f"module '{m}'" if m else "this kernel" for m in modules)
         notes = [f"no variable '{node.name}' has an address of its own in {owner}"]
@@ -123,16 +130,30 @@ def _missing(
 
 def _why_not_of_program(low: Context, node: n.AtVar, path: str) -> list[str]:
     scope = casts.current_scope(low)
-    if low.services.debuginfo.programs.dwarf_at(path) is None:
-        return [f"variables of '{path}' need its debug information"]
+    programs = low.services.debuginfo.programs
+    why = namedfiles.unfit(low, path)
+    if why:
+        return [why]
+    shown = view.shown(path)
+    if programs.dwarf_at(path) is None:
+        return [f"variables of '{shown}' need its debug information"]
     if scope is not None and scope.everywhere is None and scope.module == path:
         return [scope.missing]
-    return [f"'{path}' has no variable '{node.name}' that has an address of its own"]
+    return [f"'{shown}' has no variable '{node.name}' that has an address of its own"]
 
 
-def _near_of_program(low: Context, name: str, path: str) -> list[str]:
-    dwarf = low.services.debuginfo.programs.dwarf_at(path)
-    return nearest(name, dwarf.index.variables_like(name), 2) if dwarf is not None else []
+def _hint_of_program(low: Context, name: str, path: str) -> str:
+    """What the script may have meant by a file or by a variable of it."""
+    programs = low.services.debuginfo.programs
+    if namedfiles.unfit(low, path):
+        return search.near_path(path)
+    file, dwarf = programs.open(path), programs.dwarf_at(path)
+    if dwarf is None:
+        return programs.missing_hint(file)
+    known = {*dwarf.index.variables_like(name), *programs.data(file).names}
+    near = [row for row in nearest(name, known, 6)
+            if of_other_file(path, row, low.services) is not None][:2]  # fmt: skip
+    return f"did you mean {listed(near)}?" if near else ""
 
 
 def _near(low: Context, name: str, module: str | None) -> list[str]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def check_call(low: Context, node: n.Call, sources: list[FunctionSource]) -> None:
     """Report a call of a user's script that needs guru mode."""
-    if low.services.options.guru or low.body.file.script.library:
+    if low.services.options.guru or low.body.file.script.is_library:
         return
     for source in sources:
         if source.decl.code is None or GURU not in markers(source.decl.code):

@@ -80,23 +80,23 @@ class _Writer:
         if isinstance(value, Pending):
             self.text("?")
         elif _is_char(target):
-            self.string(value, place.user or is_user(place.type))
+            self.string(value, place.is_user or is_user(place.type))
         elif at_top and isinstance(target, ctypes.Struct):
-            user = place.user or is_user(place.type)
-            below = Place(type.target, None, value, user=user, modules=place.modules)
+            user = place.is_user or is_user(place.type)
+            below = Place(type.target, None, value, is_user=user, modules=place.modules)
             self.struct(below, target, depth)
         else:
             self.value("p", value)
 
-    def string(self, address: p.Expr, user: bool) -> None:
-        call = self.low.resolver.library_call(self.low, QUOTED[user], [address], self.span)
+    def string(self, address: p.Expr, is_user: bool) -> None:
+        call = self.low.resolver.library_call(self.low, QUOTED[is_user], [address], self.span)
         if call is None:
             self.value("p", address)
         else:
             self.value("s", call)
 
     def struct(self, place: Place, type: ctypes.Struct, depth: int) -> None:
-        if type.declaration:
+        if type.is_declaration:
             type = complete(self.low, type, place) or type
         # No struct contains itself, but damaged debug information may say so.
         if depth <= 0 or any(type is other for other in self.around):
@@ -124,7 +124,7 @@ class _Writer:
                 place.parts,
                 place.bit_offset + item.bit_offset,
                 item.bit_size,
-                place.user,
+                place.is_user,
                 gaps=place.gaps,
                 member_name=f"{around}.{item.name}" if item.name else around,
             )
@@ -139,7 +139,7 @@ class _Writer:
             return
         base = add(place.address, place.bit_offset // 8, place.member_name)
         if _is_char(ctypes.strip(type.element)):
-            self.string(base, place.user)
+            self.string(base, place.is_user)
             return
         if depth < 0:
             self.text("[...]")
@@ -151,7 +151,9 @@ class _Writer:
                 self.text(", ")
             if self.is_full:
                 break
-            self.place(Place(type.element, None, add(base, index * size), user=place.user), depth)
+            self.place(
+                Place(type.element, None, add(base, index * size), is_user=place.is_user), depth
+            )
         if type.count > MAX_ELEMENTS:
             self.text(", ...")
         self.text("]")

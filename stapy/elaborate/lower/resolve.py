@@ -101,7 +101,7 @@ class Resolver:
         if self.services.options.unoptimized:
             self._lower_uncalled()
             return
-        with self.services.quiet() as heard:
+        with self.services.diagnostics.quiet() as heard:
             self._lower_uncalled()
         warn_of(heard.errors, self.services.diagnostics)
 
@@ -109,7 +109,7 @@ class Resolver:
         lowered = {id(item.source.decl) for item in self.functions}
         tables = [self.names.functions, *(file.functions for file in self.names.files)]
         for function in [source for table in tables for row in table.values() for source in row]:
-            if id(function.decl) not in lowered and not function.file.script.library:
+            if id(function.decl) not in lowered and not function.file.script.is_library:
                 self._function(function, Body(function.file, None, {}), [])
 
     def _derive(self, derived: Derived) -> None:
@@ -278,7 +278,7 @@ class Resolver:
         )
 
     def _warn_unreachable(self, later: FunctionSource, first: FunctionSource) -> None:
-        if later.file.script.library:
+        if later.file.script.is_library:
             return
         self.unreachable.add(id(later.decl))
         self.services.diagnostics.warning(

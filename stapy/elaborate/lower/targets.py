@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from stapy.debuginfo import ctypes
 from stapy.diagnostics import Diagnostic
-from stapy.diagnostics.suggest import nearest
-from stapy.elaborate.lower import casts
+from stapy.diagnostics.suggest import listed, nearest
+from stapy.elaborate.lower import casts, texts
 from stapy.elaborate.lower.casts import current_scope
 from stapy.elaborate.lower.chains import Place, follow, place_of, rvalue
 from stapy.elaborate.lower.entries import saved
@@ -23,6 +23,8 @@ from stapy.ir.scope import TargetScope, TargetVariable
 from stapy.ir.walk import walk
 from stapy.parse import nodes as n
 from stapy.parse.print_expr import print_expr
+from stapy.probes.families.perf import counter_number
+from stapy.probes.family import text_of
 
 if TYPE_CHECKING:
     from stapy.diagnostics import Span
@@ -44,6 +46,8 @@ def target(low: Context, node: n.Target) -> p.Expr:
             where=f"'{node.name}' has no meaning here",
             notes=["this kind of probe has no target variables"],
         )
+    if scope.unknown and node.name not in scope.variables:
+        return low.pending("E0241", scope.unknown, node.span)
     if node.name in scope.texts:
         return p.Text(node.span, p.STRING, scope.texts[node.name])
     if node.name in GROUPS:
@@ -54,7 +58,7 @@ def target(low: Context, node: n.Target) -> p.Expr:
         return _variable(low, node, variable)
     if scope.entry is not None and scope.entry.find(node.name) is not None:
         _doubt(low, node, scope)
-        if not low.body.file.script.library:
+        if not low.body.file.script.is_library:
             kind = "parameter" if node.name in scope.entry.groups.get("$$parms", ()) else "variable"
             low.services.diagnostics.warning(
                 "W0641",
@@ -79,7 +83,7 @@ def target(low: Context, node: n.Target) -> p.Expr:
 
 def _doubt(low: Context, node: n.Target, scope: TargetScope) -> None:
     """Tell that a parameter may be that of another function of the same name."""
-    if scope.doubt and not low.body.file.script.library:
+    if scope.doubt and not low.body.file.script.is_library:
         low.services.diagnostics.warning(
             "W0643",
             f"'{node.name}' may be of another function of the same name",
@@ -91,13 +95,12 @@ def _doubt(low: Context, node: n.Target, scope: TargetScope) -> None:
 
 def _variable(low: Context, node: n.Target, variable: TargetVariable) -> p.Expr:
     if variable.is_text:
-        assert variable.value is not None
-        return variable.value
+        return texts.read(low, node, variable)
     return finish(low, place_of(variable), node.chain, node.span, node.address_of)
 
 
 def _unknown(low: Context, node: n.Target, scope: TargetScope, whole: TargetScope) -> p.Expr:
-    """``whole`` is what the deepest rung knows, at the function's entry for a return probe."""
+    """Refuse a variable; ``whole`` is the last source's scope, that of the entry for a return."""
     # What a function returns is not known at its entry.
     unavailable = (scope if node.name == "$return" else whole).unavailable
     if node.name in unavailable:
@@ -147,7 +150,7 @@ def defined(low: Context, node: n.Defined) -> p.Expr:
     before = len(slots.values) if slots is not None else 0
     known = set(low.body.locals)
     # What goes wrong in a question is its answer, not a message.
-    with low.services.quiet() as heard:
+    with low.services.diagnostics.quiet() as heard:
         value = low.expr(node.operand)
     bad = bool(heard.errors) or any(isinstance(item, Pending) for item in walk(value))
     if slots is not None and len(slots.values) > before:
@@ -172,10 +175,6 @@ def probe_write(low: Context, node: n.ProbeWrite) -> p.Expr:
 
 def perf(low: Context, node: n.Perf) -> p.Expr:
     """``@perf("name")``: of this thread when the counter is one of processes, else of this CPU."""
-    from stapy.diagnostics.suggest import listed, nearest
-    from stapy.probes.families.perf import counter_number
-    from stapy.probes.family import text_of
-
     script = low.body.file.script
     points = [pt for decl in script.decls if isinstance(decl, n.ProbeDecl) for pt in decl.points]
     named = {
@@ -254,9 +253,11 @@ def _not_writable(low: Context, found: Place | p.Expr, span: Span) -> None:
     )
 
 
-def write_place(low: Context, node: n.Expr) -> p.Expr | None:
-    """A target expression that is to be changed (with -g)."""
-    if not low.services.options.guru and not low.body.file.script.library:
+def write_place(low: Context, node: n.Expr, op: str) -> p.Expr | None:
+    """A target expression that is to be changed (with -g) by an operator such as ``+=``."""
+    if isinstance(node, n.Target) and texts.are_all(low):
+        return texts.place(low, node, op)
+    if not low.services.options.guru and not low.body.file.script.is_library:
         low.error(
             "E0216",
             "write to target variable not permitted; need stap -g",

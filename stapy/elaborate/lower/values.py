@@ -32,6 +32,6 @@ def finish(
     if take_address:
         result = address_of(low, found, span)
         if not isinstance(result, Pending):
-            low.values.remember(result, ctypes.Pointer(found.type, user=found.user))
+            low.values.remember(result, ctypes.Pointer(found.type, is_user=found.is_user))
         return result
     return rvalue(low, found, span)

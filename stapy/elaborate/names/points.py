@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from stapy.diagnostics import NOWHERE, SourceMap, Span, used_at
-from stapy.elaborate.names import interpreted
+from stapy.elaborate.names import interpreted, mismatches
 from stapy.elaborate.names.pointtree import Mismatch, PointMatch, PointTree, is_wild
 from stapy.elaborate.names.privilege import FORBIDDEN, check_point
 from stapy.elaborate.names.select import AliasSource, FileScope, ProbeSource, SymbolTable
 from stapy.parse import nodes as n
 from stapy.probes import builds
-from stapy.probes.family import Family, Match, PointError, listed, print_component
+from stapy.probes.family import Family, Match, PointError, known_lines, print_component
 from stapy.record import Record, new, replace
 
 if TYPE_CHECKING:
+    from stapy.elaborate.names.mismatches import Lists
     from stapy.services import Services
 
 MAX_DEPTH = 64
@@ -46,7 +48,7 @@ class Derived(Record):
     alias: str
     chain: list[str]
     span: Span
-    user: bool
+    is_user: bool
     own: n.Stmt
     use: Span = NOWHERE  # the point as the script writes it
     optional: bool = False
@@ -58,7 +60,7 @@ class _Way(Record):
 
     written: str
     span: Span
-    user: bool
+    is_user: bool
     before: list[Piece] = new(list)
     after: list[Piece] = new(list)
     conditions: list[ConditionPiece] = new(list)
@@ -99,6 +101,7 @@ class Points:
         self._tree: PointTree | None = None
         self._builds = builds.BuildsOfPaths(services)
         self._passed_over: list[str] = []  # what was said of optional places of an alias
+        self._advice = ""  # and the first hint
 
     @property
     def tree(self) -> PointTree:
@@ -111,7 +114,7 @@ class Points:
     def derive(self, source: ProbeSource) -> list[Derived]:
         """Everything that one probe declaration stands for; what is wrong has been reported."""
         decl = source.decl
-        user = not source.file.script.library
+        user = not source.file.script.is_library
         written = print_points(decl.points, self.services.sources)
         way = _Way(written, decl.span, user)
         middle = Piece(decl.body, source.file)
@@ -134,12 +137,13 @@ class Points:
             if suffix:
                 point = replace(point, components=point.components + suffix)
             if report:
-                self._passed_over = []
+                self._passed_over, self._advice = [], ""
             try:
                 found = self._point(point, file, way, middle)
             except PointError as error:
                 if point.optional or point.sufficient or way.optional:
                     self._passed_over += error.notes
+                    self._advice = self._advice or error.hint
                     forbidden = error if error.code == FORBIDDEN else forbidden
                     continue
                 if report:
@@ -149,7 +153,7 @@ class Points:
                 continue
             if report and not found and not (point.optional or point.sufficient):
                 notes = list(dict.fromkeys(self._passed_over))[:_REASONS]
-                hint = interpreted.silence(point)
+                hint = interpreted.silence(point) or self._advice
                 self.report(PointError("E0231", "no match", point.span, notes=notes, hint=hint))
             result += found
             if point.sufficient and found:
@@ -165,7 +169,7 @@ class Points:
     ) -> list[Derived]:
         hits, mismatch = self.tree.match(point.components)
         if mismatch is not None:
-            raise self._mismatch(point, mismatch)
+            raise self._mismatch(point, mismatch, partial(self._lists, file=file, middle=middle))
         # `!` is optional too, and what is optional stays so in what an alias stands for.
         optional = way.optional or point.optional or point.sufficient
         use = point.span if way.use == NOWHERE else way.use
@@ -211,7 +215,7 @@ class Points:
                     way.alias,
                     way.chain,
                     way.span,
-                    way.user,
+                    way.is_user,
                     middle.body,
                     way.use,
                     point.optional or way.optional,
@@ -234,7 +238,7 @@ class Points:
     def _of_builds(
         self, hit: PointMatch, point: n.ProbePoint, way: _Way, middle: Piece
     ) -> list[Derived]:
-        """The same in each build of a path; a build may lack what another one has."""
+        """Resolve a point in each build of a path; a build may lack what another one has."""
         result: list[Derived] = []
         failure: PointError | None = None
         for components in self._builds.points(hit.components):
@@ -259,7 +263,7 @@ class Points:
         )
 
     def _matches(self, family: Family, point: n.ProbePoint) -> list[Match]:
-        known = listed(family, point, self.services) if self.only_names else None
+        known = known_lines(family, point, self.services) if self.only_names else None
         return family.resolve(point, self.services) if known is None else known
 
     def _alias(
@@ -291,7 +295,7 @@ class Points:
     # --- messages -------------------------------------------------------
 
     @staticmethod
-    def _mismatch(point: n.ProbePoint, mismatch: Mismatch) -> PointError:
+    def _mismatch(point: n.ProbePoint, mismatch: Mismatch, lists: Lists) -> PointError:
         component = mismatch.component
         above = dotted(mismatch.parent)
         if mismatch.is_suffix:
@@ -299,10 +303,34 @@ class Points:
             return PointError("E0236", "invalid suffix for probe", component.span, notes=notes)
 
         def similar(error: PointError) -> None:
-            _explain(error, mismatch, above)
+            mismatches.explain(error, mismatch, above, lists)
 
         text = f"no probe point matches '{dotted(point.components)}'"
         return PointError("E0230", text, component.span, explain=similar)
+
+    def _lists(
+        self,
+        parent: list[n.PointComponent],
+        names: list[str],
+        *,
+        file: FileScope,
+        middle: Piece,
+    ) -> str:
+        """The pattern by which ``-l`` shows points that go on by ``names``; "" for none."""
+        tried = Points(self.names, self.services, only_names=True)
+        for pattern in ("*", "**"):
+            components = [*parent, n.PointComponent(parent[-1].span, pattern)]
+            hits, _ = self.tree.match(components)
+            if not any(hit.components[len(parent)].name in names for hit in hits):
+                continue
+            point = n.ProbePoint(parent[-1].span, components)
+            with self.services.diagnostics.quiet():
+                try:
+                    if tried._point(point, file, _Way("", point.span, True), middle):
+                        return dotted(components)
+                except PointError:
+                    continue
+        return ""
 
     def report(self, error: PointError, use: Span = NOWHERE) -> None:
         """Make a diagnostic of a refused point; ``use`` is the script's, when aliases led to it."""
@@ -317,67 +345,3 @@ class Points:
             notes=error.notes,
             hint=error.hint,
         )
-
-
-# What SystemTap's users may write, and must not take for their own mistake.
-NOT_YET = {"procfs", "input", "nfs", "nfsd"}
-NOT_YET_OF_PROCESSES = {"insn"}
-
-
-def _explain(error: PointError, mismatch: Mismatch, above: str) -> None:
-    """Say what could stand where nothing matched."""
-    from stapy.diagnostics.suggest import nearest
-
-    component = mismatch.component
-    if mismatch.kinds:
-        wanted = " or ".join(f"a {k} argument" if k else "no argument" for k in mismatch.kinds)
-        error.notes = [f"'{component.name}' takes {wanted}"]
-        return
-    # Names that begin so are for the library's own use, and no user means them.
-    names = [name for name in mismatch.candidates if not name.startswith("__")]
-    if not names:
-        return
-    if not above and component.name in interpreted.REFUSED:
-        reason, error.hint = interpreted.REFUSED[component.name]
-        error.notes = [reason]
-        return
-    if not above and component.name in NOT_YET:
-        error.notes = [f"SystemTap's {component.name} probes are not in this version of stapy"]
-        return
-    if above.partition("(")[0] == "process" and component.name in NOT_YET_OF_PROCESSES:
-        what = f"process.{component.name}"
-        error.notes = [f"SystemTap's {what} probes are not in this version of stapy"]
-        return
-    if above == "python" and component.name == "module":
-        error.hint = 'did you mean python3.module("M").function("F")?'
-        return
-    if ".library(" in above and component.name == "data":
-        error.notes = ["where a library lies is not known before a process has loaded it"]
-        error.hint = "process(PID).data(ADDRESS) watches memory where it lies in a process"
-        return
-    under = f" under '{above}'" if above else ""
-    if any(char in component.name for char in "*?["):
-        from fnmatch import fnmatchcase
-
-        matching = sorted(name for name in names if fnmatchcase(name, component.name))
-        shown = ", ".join((matching or sorted(names))[:12])
-        shown += ", …" if len(matching or names) > 12 else ""
-        if matching:
-            what = f"of the names{under} that match none is a whole probe point: {shown}"
-        else:
-            what = f"no name{under} matches '{component.name}': there are {shown}"
-        error.notes = [what]
-        return
-    if mismatch.ends_early:
-        shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
-        error.notes = [f"the point goes on behind '{above}': {shown}"]
-        return
-    error.notes = [f"'{component.name}' is not one of the {len(names)} names{under}"]
-    error.notes.append(f"stapy -l '{above + '.*' if above else '*'}' lists them")
-    from stapy.diagnostics.habits import FAMILIES
-
-    near = nearest(component.name, names, 3)
-    if not above and component.name in FAMILIES:
-        near = [FAMILIES[component.name]]
-    if near:
-        error.hint = "did you mean " + " or ".join(f"'{word}'" for word in near) + "?"

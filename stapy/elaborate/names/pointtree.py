@@ -7,14 +7,16 @@ import re
 from typing import TYPE_CHECKING
 
 from stapy.elaborate.names import interpreted
+from stapy.elaborate.names.select import AliasSource
 from stapy.parse import nodes as n
 from stapy.probes import builds
+from stapy.probes.families import families
 from stapy.record import Record, new, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from stapy.elaborate.names.select import AliasSource, SymbolTable
+    from stapy.elaborate.names.select import SymbolTable
     from stapy.probes.family import Family, Form
 
 
@@ -93,8 +95,6 @@ class PointTree:
     """The tree, and matching."""
 
     def __init__(self, names: SymbolTable) -> None:
-        from stapy.probes.families import families
-
         self.root = PointNode()
         for family in families():
             for form in family.forms:
@@ -152,8 +152,6 @@ class PointTree:
 
     def _loader(self, components: tuple[str, ...], path: str) -> Callable[[], list[AliasSource]]:
         def load() -> list[AliasSource]:
-            from stapy.elaborate.names.select import AliasSource
-
             file = self._names.alias_file(path)
             if file is None:
                 return []
@@ -174,7 +172,22 @@ class PointTree:
         hits = list(self._walk(self.root, components, 0, [], failures))
         if hits or not failures:
             return hits, None
-        return [], max(failures, key=lambda f: f[0])[1]
+        deepest = max(failures, key=lambda f: f[0])[1]
+        if deepest.ends_early:
+            return [], self._at_wildcard(deepest, components)
+        return [], deepest
+
+    def _at_wildcard(self, found: Mismatch, components: list[n.PointComponent]) -> Mismatch:
+        """The mismatch of a point that ends early: at the wildcard where it went several ways."""
+        wild = next((at for at, one in enumerate(components) if is_wild(one.name)), None)
+        if wild is None or "**" in components[wild].name or len(found.parent) <= wild:
+            return found
+        node = self.root
+        for component in found.parent[:wild]:
+            node = node.children[component.name][kind_of(component)]
+        regex = _regex(components[wild].name)
+        names = sorted(name for name in node.children if regex.match(name))
+        return Mismatch(components[wild], found.parent[:wild], names, [])
 
     def _walk(
         self,

@@ -46,7 +46,7 @@ class FunctionSource(Record):
         """Lower numbers are tried first; the user's functions come before the library's."""
         if self.decl.priority is not None:
             return self.decl.priority
-        return LIBRARY_PRIORITY if self.file.script.library else USER_PRIORITY
+        return LIBRARY_PRIORITY if self.file.script.is_library else USER_PRIORITY
 
 
 class ProbeSource(Record):
@@ -68,10 +68,10 @@ class GlobalInfo(Record):
 
     var: Global
     decl: n.GlobalDecl
-    library: bool
+    is_library: bool
     arity: int | None = None
     arity_span: Span | None = None
-    complained: bool = False
+    has_complained: bool = False
 
 
 class SymbolTable:
@@ -107,7 +107,7 @@ class SymbolTable:
         for decl in script.decls:
             if isinstance(decl, n.ProbeDecl):
                 self.probes.append(ProbeSource(decl, file))
-            elif isinstance(decl, n.AliasDecl) and not script.library:
+            elif isinstance(decl, n.AliasDecl) and not script.is_library:
                 self.aliases.append(AliasSource(decl, file))
             elif isinstance(decl, n.EmbeddedDecl):
                 self.embedded.append((decl, file))
@@ -120,12 +120,12 @@ class SymbolTable:
             elif isinstance(decl, n.FunctionDecl):
                 self._order += 1
                 source = FunctionSource(decl, file, self._order)
-                table = file.functions if decl.private else self.functions
+                table = file.functions if decl.is_private else self.functions
                 table.setdefault(decl.name, []).append(source)
 
     def _declare_global(self, decl: n.GlobalDecl, file: FileScope) -> None:
-        table = self.shared if file.script.library else self.globals
-        if decl.private:
+        table = self.shared if file.script.is_library else self.globals
+        if decl.is_private:
             table = file.globals
         if decl.name in table:
             self._conflict(decl, table[decl.name])
@@ -148,7 +148,7 @@ class SymbolTable:
             span=decl.span,
         )
         table[decl.name] = var
-        info = GlobalInfo(var, decl, file.script.library)
+        info = GlobalInfo(var, decl, file.script.is_library)
         if decl.init is not None:
             info.arity, info.arity_span = 0, decl.init.span
         self.infos[c_name] = info
@@ -195,10 +195,10 @@ class SymbolTable:
     def enter(self, file: FileScope) -> FileScope:
         """The file as the resolver sees it: private names and probes of an alias's file need it."""
         script = file.script
-        if not script.library or file in self.files:
+        if not script.is_library or file in self.files:
             return file
         whole = any(
-            isinstance(decl, n.ProbeDecl) or getattr(decl, "private", False)
+            isinstance(decl, n.ProbeDecl) or getattr(decl, "is_private", False)
             for decl in script.decls
         )
         if not whole:
@@ -215,7 +215,7 @@ class SymbolTable:
         """
         if name in file.globals:
             return file.globals[name]
-        if not file.script.library and name in self.globals:
+        if not file.script.is_library and name in self.globals:
             return self.globals[name]
         if name not in self.shared:
             for path in self.services.library.files_with_global(name):
@@ -238,7 +238,7 @@ class SymbolTable:
         if file is None:
             return True
         return all(
-            decl.private
+            decl.is_private
             for decl in file.script.decls
             if isinstance(decl, n.FunctionDecl) and decl.name == name
         )
@@ -258,10 +258,10 @@ class SymbolTable:
     def note_arity(self, var: Global, arity: int, span: Span) -> bool:
         """All uses of a global must have one number of keys; False (reported) when not."""
         info = self.infos[var.c_name]
-        if arity > MAX_KEYS and info.complained:
+        if arity > MAX_KEYS and info.has_complained:
             return False
         if arity > MAX_KEYS:
-            info.complained = True
+            info.has_complained = True
             self.services.diagnostics.error(
                 "semantic error",
                 "E0205",
@@ -287,9 +287,9 @@ class SymbolTable:
             return True
         if info.arity == arity:
             return True
-        if info.complained:
+        if info.has_complained:
             return False
-        info.complained = True
+        info.has_complained = True
         labels = []
         if info.arity_span is not None:
             labels.append(Label(info.arity_span, f"arity {info.arity} first inferred here"))

@@ -195,7 +195,7 @@ class MemoryRead(Expr):
     address: Expr
     size: int
     signed: bool
-    user: bool = False
+    is_user: bool = False
     bits: int = 0
     shift: int = 0
 
@@ -219,7 +219,7 @@ class ContextValue(Expr):
     ``trace_arg``        argument ``index`` of a tracepoint
     ``word``             word ``index`` of what the family keeps for a hit (netfilter)
     ``syscall_arg``      system call argument ``index`` (0..5) of a wrapper taking pt_regs
-    ``value``            $value of a procfs probe, and other family values by name
+    ``value``            $value of a procfs probe, a string
     ===================  =====================================================
 
     ``size`` and ``signed`` say how to widen it to 64 bits.

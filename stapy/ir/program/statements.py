@@ -45,7 +45,7 @@ class Foreach(Stmt):
     ``keys`` are the local variables, ``value`` the value variable or None.
     ``sort_by`` is "" (no sorting), "value", or "key"; ``sort_index`` the key's
     number from 0; ``sort_op`` the aggregate operator for statistics ("count"
-    when none was written); ``descending`` the direction.
+    when none was written); ``is_descending`` the direction.
     """
 
     var: Global
@@ -55,7 +55,7 @@ class Foreach(Stmt):
     sort_by: str
     sort_index: int
     sort_op: str
-    descending: bool
+    is_descending: bool
     limit: Expr | None
     body: Stmt
 

@@ -78,5 +78,5 @@ class Function(Record):
     markers: set[str] = new(set)
     reads: set[str] = new(set)  # c_names of globals, itself and callees
     writes: set[str] = new(set)
-    recursive: bool = False
+    is_recursive: bool = False
     span: Span = NOWHERE

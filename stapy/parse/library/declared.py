@@ -27,10 +27,10 @@ def names_of(script: n.Script) -> Declared:
     aliases: dict[tuple[str, ...], None] = {}
     for decl in script.decls:
         if isinstance(decl, n.FunctionDecl):
-            if not decl.private:
+            if not decl.is_private:
                 functions[decl.name] = None
         elif isinstance(decl, n.GlobalDecl):
-            if not decl.private:
+            if not decl.is_private:
                 variables.append(decl.name)
         elif isinstance(decl, n.AliasDecl):
             aliases[tuple(component.name for component in decl.name)] = None

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from stapy.parse.facts import PreprocessFacts
+from stapy.parse.library import programpaths
 from stapy.paths import data_dir, exists, is_dir
 
 _ARCHES = frozenset(
@@ -41,7 +42,7 @@ def library_folders(extra: list[str]) -> list[str]:
     return list(dict.fromkeys(folders))
 
 
-def _wanted(name: str, facts: PreprocessFacts) -> bool:
+def _is_wanted(name: str, facts: PreprocessFacts) -> bool:
     """Whether a sub-folder is for this kernel: by version, architecture or runtime."""
     if name in _ARCHES:
         return name == facts.arch
@@ -51,8 +52,7 @@ def _wanted(name: str, facts: PreprocessFacts) -> bool:
         version = facts.kernel_version
         short = ".".join(version.split(".")[:2])
         return name in (facts.kernel_release, version, short)
-    # PATH holds tapsets of single programs; a leading dot hides a folder.
-    return name != "PATH" and not name.startswith(".")
+    return not name.startswith(".")  # which hides a folder
 
 
 def library_files(folders: list[str], facts: PreprocessFacts) -> Iterator[tuple[str, int, int]]:
@@ -64,7 +64,10 @@ def library_files(folders: list[str], facts: PreprocessFacts) -> Iterator[tuple[
         yield from _walk(folder, facts)
 
 
-def _walk(folder: str, facts: PreprocessFacts) -> Iterator[tuple[str, int, int]]:
+def _walk(
+    folder: str, facts: PreprocessFacts, of_programs: bool = False
+) -> Iterator[tuple[str, int, int]]:
+    """Files of a folder; with ``of_programs`` those below it have no meaning for the kernel."""
     try:
         with os.scandir(folder) as scan:
             entries = sorted(scan, key=lambda entry: entry.name)
@@ -73,12 +76,14 @@ def _walk(folder: str, facts: PreprocessFacts) -> Iterator[tuple[str, int, int]]
     inner = [entry for entry in entries if entry.is_dir()]
     inner.sort(key=lambda entry: (not _VERSION.match(entry.name), -len(entry.name), entry.name))
     for entry in inner:
-        if _VERSION.match(entry.name) and _wanted(entry.name, facts):
+        if not of_programs and _VERSION.match(entry.name) and _is_wanted(entry.name, facts):
             yield from _walk(entry.path, facts)
     for entry in entries:
         if entry.name.endswith((".stp", ".stpm", ".table")) and entry.is_file():
             status = entry.stat()
             yield entry.path, status.st_mtime_ns, status.st_size
     for entry in sorted(inner, key=lambda entry: entry.name):
-        if not _VERSION.match(entry.name) and _wanted(entry.name, facts):
+        if of_programs or entry.name == programpaths.FOLDER:
+            yield from _walk(entry.path, facts, of_programs=True)
+        elif not _VERSION.match(entry.name) and _is_wanted(entry.name, facts):
             yield from _walk(entry.path, facts)

@@ -16,6 +16,7 @@ from typing import Any
 
 from stapy.cache import files_below
 from stapy.diagnostics import Diagnostics, SourceMap, Span
+from stapy.parse import parse_script
 from stapy.parse.definitions import Macro
 from stapy.parse.facts import PreprocessFacts
 from stapy.parse.lexer import tokenize
@@ -23,6 +24,7 @@ from stapy.parse.library.cache_file import CacheFiles, digest
 from stapy.parse.library.declared import Declared, guess_names, names_of
 from stapy.parse.library.folders import library_files, library_folders
 from stapy.parse.library.index import Index
+from stapy.parse.library.programpaths import fill_in, folder_of
 from stapy.parse.nodes import Script
 from stapy.parse.preprocess import Preprocessor
 
@@ -49,7 +51,7 @@ class Library:
         self.facts = facts
         self.sources = sources
         sources.folders = dirs
-        self.diagnostics = diagnostics
+        self.diagnostics = diagnostics.about_files()
         self._generate = generate
         self._stamps = list(library_files(dirs, facts))
         self._by_path = {path: (mtime, size) for path, mtime, size in self._stamps}
@@ -128,13 +130,15 @@ class Library:
         stored = self._disk.get(self._tree_name(path))
         if stored is not None and stored[0] == self._stamp(path):
             return thaw(stored[1], self.sources, self.text) if stored[1] else None
-        from stapy.parse import parse_script
 
         text = self.text(path)
         before = len(self.diagnostics.errors)
         script = parse_script(
-            path, text, self.facts, self, self.sources, self.diagnostics, library=True
+            path, text, self.facts, self, self.sources, self.diagnostics, is_library=True
         )
+        folder = folder_of(path, self.dirs)
+        if folder and script is not None:
+            fill_in(script, folder)
         if len(self.diagnostics.errors) == before:
             self._keep_tree(path, script, self.sources)
         return script
@@ -177,7 +181,7 @@ class Library:
         return paths
 
     def _bad_table(self, table: str, reason: str) -> None:
-        source = self.sources.add(table, self.text(table), library=True)
+        source = self.sources.add(table, self.text(table), is_library=True)
         self.diagnostics.error(
             "parse error",
             "E0171",
@@ -218,9 +222,9 @@ class Library:
         if known is not None:
             return known
         text = self.text(path)
-        source = self.sources.add(path, text, library=True)
+        source = self.sources.add(path, text, is_library=True)
         preprocessor = Preprocessor(
-            self.facts, self.diagnostics, self.macro, self.macro_names, library=True
+            self.facts, self.diagnostics, self.macro, self.macro_names, is_library=True
         )
         self._macro_files[path] = preprocessor.macros
         rest = preprocessor.run(tokenize(text, source, self.diagnostics))
@@ -269,7 +273,7 @@ def open_library(
     diagnostics: Diagnostics,
 ) -> Library:
     """The library of a session; ``cache`` is its `stapy.cache.Cache` or None."""
-    folder = Path(cache.root) / "parse" if cache is not None and cache.enabled else None
+    folder = Path(cache.root) / "parse" if cache is not None and cache.is_enabled else None
     return Library(
         library_folders(extra_dirs),
         facts,

@@ -11,7 +11,6 @@ from typing import Any
 
 from stapy.diagnostics import SourceMap, Span
 from stapy.parse import nodes
-from stapy.record import Record
 
 _KINDS: list[Any] = sorted(
     (
@@ -41,13 +40,13 @@ class _Freezer:
         parent = source.parent
         place = (self.source(parent.source), parent.start, parent.end) if parent else (-1, 0, 0)
         self.numbers[number] = len(self.rows)
-        self.rows.append((source.name, *place, source.label, source.library))
+        self.rows.append((source.name, *place, source.label, source.is_library))
         return self.numbers[number]
 
     def value(self, value: Any) -> Any:
-        if isinstance(value, Record):
+        if isinstance(value, nodes.Node):
             kind = type(value)
-            span: Span = value.span  # type: ignore[attr-defined]
+            span = value.span
             rest = [self.value(getattr(value, field)) for field in kind.fields[1:]]
             return (_NUMBER[kind], self.source(span.source), span.start, span.end, *rest)
         if isinstance(value, list):
@@ -69,7 +68,7 @@ def thaw(frozen: Frozen, sources: SourceMap, text_of: Callable[[str], str]) -> n
     base = len(sources.sources)
     for name, parent, start, end, label, library in rows:
         place = Span(base + parent, start, end) if parent >= 0 else None
-        sources.add(name, text_of(name), parent=place, label=label, library=library)
+        sources.add(name, text_of(name), parent=place, label=label, is_library=library)
     kinds = _KINDS
 
     def build(value: Any) -> Any:

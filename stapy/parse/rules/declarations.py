@@ -55,7 +55,7 @@ def p_globals_private(p: Production) -> None:
     | PRIVATE global_list"""
     p[0] = p[len(p) - 1]
     for item in p[0]:
-        item.private = True
+        item.is_private = True
 
 
 def p_global_list(p: Production) -> None:

@@ -14,7 +14,7 @@ class BinaryRow(NamedTuple):
     level: int
     left: int
     right: int
-    wide: bool  # the result is an s64, so at least one operand must be
+    is_wide: bool  # the result is an s64, so at least one operand must be
 
 
 # Operands in parentheses wherever gcc or a reader would ask for them.
@@ -86,6 +86,7 @@ class ContextRow(NamedTuple):
     is_address: bool = False
     is_function: bool = False
     is_text: bool = False  # the value is a C pointer to a string
+    setters: tuple[tuple[str, str], ...] = ()  # of a text: functions by operator
 
 
 CONTEXT: dict[str, ContextRow] = {
@@ -107,6 +108,11 @@ CONTEXT: dict[str, ContextRow] = {
         "c->regs->di + offsetof(struct pt_regs, {register})", SYSCALL_ARGUMENTS, is_address=True
     ),
     "address": ContextRow("c->address"),
+    "value": ContextRow(
+        "stapy_procfs_text(c)",
+        is_text=True,
+        setters=(("=", "stapy_procfs_set"), (".=", "stapy_procfs_add")),
+    ),
 }
 
 # C types by (bytes, signed), and whether C's arithmetic on them is 64 bits wide.

@@ -59,11 +59,13 @@ def comment(text: str, room: int = 88) -> str:
     return f"/* {flat} */"
 
 
-def verbatim(code: str, library: bool) -> str:
+def verbatim(code: str, is_library: bool) -> str:
     """Embedded C as text: scripts are read byte by byte, library files as UTF-8."""
     if code.isascii():
         return code
-    data = code.encode("utf-8", "surrogateescape") if library else code.encode("latin-1", "replace")
+    data = (
+        code.encode("utf-8", "surrogateescape") if is_library else code.encode("latin-1", "replace")
+    )
     return data.decode("utf-8", "replace")
 
 

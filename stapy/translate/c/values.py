@@ -16,8 +16,8 @@ class Value(Record):
 
     ``level`` is its precedence; ``reads`` names the state that it reads
     ("l.x", "g.x"), so that a later side effect can force it into a temporary;
-    ``fleeting`` marks a value that may differ at each evaluation (a clock).
-    ``wide`` tells that the C type is s64: narrower ones are cast before
+    ``is_fleeting`` marks a value that may differ at each evaluation (a clock).
+    ``is_wide`` tells that the C type is s64: narrower ones are cast before
     arithmetic.  ``constant`` is the value of a literal.  ``room`` is the number
     of bytes, with the NUL, that a string can need; 0 means MAXSTRINGLEN.
     """
@@ -25,8 +25,8 @@ class Value(Record):
     text: str
     level: int = ATOM
     reads: frozenset[str] = NOTHING
-    fleeting: bool = False
-    wide: bool = True
+    is_fleeting: bool = False
+    is_wide: bool = True
     constant: int | str | None = None
     room: int = 0
 
@@ -36,16 +36,16 @@ class Value(Record):
 
     def as_wide(self) -> Value:
         """Convert to the C type s64, where the value is narrower."""
-        if self.wide:
+        if self.is_wide:
             return self
-        return Value(f"(s64){self.at(UNARY)}", UNARY, self.reads, self.fleeting, True)
+        return Value(f"(s64){self.at(UNARY)}", UNARY, self.reads, self.is_fleeting, True)
 
 
 def const(value: int) -> Value:
     """An integer constant."""
     text = number(value)
     level = UNARY if value < 0 and text != "S64_MIN" else ATOM
-    return Value(text, level, wide=abs(value) > 0x7FFFFFFF, constant=value)
+    return Value(text, level, is_wide=abs(value) > 0x7FFFFFFF, constant=value)
 
 
 def literal(value: str) -> Value:

@@ -145,6 +145,8 @@ def _assign_known(body: Body, expr: p.AssignOp, slot: str, reads: frozenset[str]
 def _assign_memory(body: Body, expr: p.AssignOp, target: p.MemoryRead | p.ContextValue) -> Value:
     if isinstance(target, p.ContextValue):
         value = lower(body, expr.value)
+        if target.type == p.STRING:
+            return memory.set_text(body, target, expr.op, value)
         if expr.op != "=":
             value = combine(body, expr, lower(body, target), value)
         memory.write_context(body, target, value)
@@ -168,10 +170,10 @@ def _steady(body: Body, address: Value) -> Value:
 
 @lowers(p.IncrementOp)
 def _increment(body: Body, expr: p.IncrementOp) -> Value:
-    return increment(body, expr, used=True)
+    return increment(body, expr, is_used=True)
 
 
-def increment(body: Body, expr: p.IncrementOp, used: bool) -> Value:
+def increment(body: Body, expr: p.IncrementOp, is_used: bool) -> Value:
     """``++x`` and ``x++``; the value is kept only when something uses it."""
     target = expr.target
     if isinstance(target, (p.MemoryRead, p.ContextValue)):
@@ -189,7 +191,7 @@ def increment(body: Body, expr: p.IncrementOp, used: bool) -> Value:
         assert isinstance(target, (p.LocalRef, p.GlobalRef))
         text, reads = _variable(body, target)
     changed = f"{_lvalue(text)}{expr.op}"
-    if used and not expr.is_prefix:
+    if is_used and not expr.is_prefix:
         old = body.temp("s64", "old")
         body.out.line(f"{old} = {changed};")
         return Value(old)
@@ -216,6 +218,6 @@ def _increment_memory(
 def evaluate(body: Body, expr: p.Expr) -> None:
     """An expression for its effect only."""
     if isinstance(expr, p.IncrementOp):
-        increment(body, expr, used=False)
+        increment(body, expr, is_used=False)
         return
     lower(body, expr)  # what remains is pure, and nobody wants its value

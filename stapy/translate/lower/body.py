@@ -29,15 +29,15 @@ class Local(Record):
     type: p.Type
     in_frame: bool  # a member of it, no variable of C
     is_parameter: bool = False
-    used: bool = False
+    is_used: bool = False
 
 
 class Loop(Record):
     """A loop being written; ``step_label`` is where ``continue`` must go, "" for C's own."""
 
     step_label: str
-    charged: bool
-    used: bool = False
+    is_charged: bool
+    is_used: bool = False
 
 
 class Keys(Record):
@@ -55,13 +55,13 @@ class Keys(Record):
 class Body:
     """State of the function that is being written."""
 
-    def __init__(self, unit: Unit, *, charged: bool = False, name: str = "") -> None:
+    def __init__(self, unit: Unit, *, is_charged: bool = False, name: str = "") -> None:
         self.unit = unit
         self.name = name
         self.out = CWriter()
         self.names = Names(unit.words_of_c)
         self.locals: dict[str, Local] = {}
-        self.charged = charged
+        self.is_charged = is_charged
         self.loops: list[Loop] = []
         self.fail_label = "out"
         self.leave_label = "out"  # where `next` and `return` go
@@ -104,8 +104,8 @@ class Body:
             local = self.locals[name]
         except KeyError:
             raise Bug(f"no local variable '{name}' here") from None
-        if not local.used:
-            local.used = True
+        if not local.is_used:
+            local.is_used = True
             if local.in_frame:
                 bare = local.text.removeprefix("l->")
                 if local.type == p.STRING:
@@ -164,7 +164,7 @@ class Body:
 
     def stack_bytes(self) -> int:
         """Bytes of the kernel's stack that a call of this function takes, at most."""
-        locals_ = [one for one in self.locals.values() if one.used and not one.in_frame]
+        locals_ = [one for one in self.locals.values() if one.is_used and not one.in_frame]
         structs = sum(1 for kind, name in self.declarations if _is_struct(kind, name))
         words = len(locals_) + len(self.declarations) - structs + self.key_count
         return CALL_BYTES + words * WORD + structs * STRUCT_BYTES

@@ -64,7 +64,7 @@ def _call(body: Body, expr: p.CallOp) -> Value:
     may_fail = body.unit.may_fail(function)
     if function.type == p.LONG and not may_fail and function.markers & {"pure", "stable"}:
         reads = v.merged(*values) | {"g." + name for name in function.reads}
-        return Value(text, reads=reads, fleeting="stable" not in function.markers)
+        return Value(text, reads=reads, is_fleeting="stable" not in function.markers)
     if function.type == p.VOID:
         body.out.line(text + ";")
         if may_fail:
@@ -94,8 +94,8 @@ def _find_out(body: Body, expr: p.CallOp, found: Found) -> Value:
 def _module_address(body: Body, expr: p.ModuleAddress) -> Value:
     name = body.unit.module_symbol(f"{expr.module}:{expr.symbol}")
     if expr.symbol == p.PER_CPU:
-        return Value(f"((s64)stapy_module_per_cpu(&{name}, {expr.offset}))", fleeting=True)
-    return Value(f"((s64)READ_ONCE({name}.address) + {expr.offset}L)", fleeting=True)
+        return Value(f"((s64)stapy_module_per_cpu(&{name}, {expr.offset}))", is_fleeting=True)
+    return Value(f"((s64)READ_ONCE({name}.address) + {expr.offset}L)", is_fleeting=True)
 
 
 @lowers(p.EmbeddedValue)
@@ -109,7 +109,7 @@ def _embedded_value(body: Body, expr: p.EmbeddedValue) -> Value:
     # What the compiler may refuse gets a line of its own, which tells the place.
     simple = simple and "const" not in expr.markers
     if simple and not string and "pure" in expr.markers:
-        return Value(f"((s64)({expr.code.strip()}))", fleeting=True)
+        return Value(f"((s64)({expr.code.strip()}))", is_fleeting=True)
     result = body.temp("const char *" if string else "s64", "embedded")
     closing = "\n);" if "//" in expr.code else ");"
     embedded_block(body, expr, f"{result} = (", expr.code.strip(), closing)

@@ -47,7 +47,7 @@ def lower_many(body: Body, exprs: Sequence[p.Expr], names: Sequence[str] = ()) -
         if number:
             change = effects(expr)
             for at, value in enumerate(done):
-                if value.reads & change.writes or (value.fleeting and change.takes_time):
+                if value.reads & change.writes or (value.is_fleeting and change.takes_time):
                     hint = names[at] if at < len(names) else hint_for(body, exprs[at])
                     done[at] = body.keep(value, hint, exprs[at].type == p.STRING)
         done.append(lower(body, expr))

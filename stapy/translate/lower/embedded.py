@@ -91,7 +91,7 @@ def embedded_function(unit: Unit, function: p.Function) -> str:
 def _copied_arguments(unit: Unit, function: p.Function) -> list[str]:
     """String arguments that the code may change: copies, unless it promises not to."""
     source = unit.sources.source(function.span)
-    if "unmodified-fnargs" in function.markers or (source is not None and source.library):
+    if "unmodified-fnargs" in function.markers or (source is not None and source.is_library):
         return []
     return [param.name for param in function.params if param.type == p.STRING]
 
@@ -270,6 +270,6 @@ def top_level(unit: Unit, code: str) -> str:
         start = source.text.find(code) if code.strip() else -1
         if start >= 0:
             directive = unit.line_directive(Span(number, start, start + 1), code)
-            text = verbatim(code, source.library)
+            text = verbatim(code, source.is_library)
             return f"{directive}\n{text}\n{unit.here}\n"
     return code + "\n"

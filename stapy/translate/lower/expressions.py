@@ -50,16 +50,18 @@ def binary(body: Body, op: str, left: Value, right: Value, place: Callable[[], s
     if op in SHIFTS:
         return _shift(op, left, right)
     row = BINARY[op]
-    if not (left.wide or right.wide) and (row.wide or not (_signed(left) and _signed(right))):
+    if not (left.is_wide or right.is_wide) and (
+        row.is_wide or not (_is_signed(left) and _is_signed(right))
+    ):
         left = left.as_wide() if left.constant is None else left
-        if not left.wide:
+        if not left.is_wide:
             right = right.as_wide()
     text = f"{left.at(row.left)} {row.operator} {right.at(row.right)}"
-    fleeting = left.fleeting or right.fleeting
-    return Value(text, row.level, merged(left, right), fleeting, row.wide)
+    fleeting = left.is_fleeting or right.is_fleeting
+    return Value(text, row.level, merged(left, right), fleeting, row.is_wide)
 
 
-def _signed(value: Value) -> bool:
+def _is_signed(value: Value) -> bool:
     """True for int-like narrow values; unsigned ones need a cast before they are compared."""
     return value.constant is not None or value.level in (v.LESS, v.EQUAL, v.ANDAND, v.OROR)
 
@@ -72,7 +74,7 @@ def _shift(op: str, left: Value, right: Value) -> Value:
     else:
         count = f"({right.at(v.UNARY)} & 63)"
     text = f"{left.at(v.UNARY)} {op} {count}"
-    return Value(text, v.SHIFT, merged(left, right), left.fleeting or right.fleeting)
+    return Value(text, v.SHIFT, merged(left, right), left.is_fleeting or right.is_fleeting)
 
 
 def _divide(body: Body, op: str, left: Value, right: Value, place: Callable[[], str]) -> Value:
@@ -80,7 +82,7 @@ def _divide(body: Body, op: str, left: Value, right: Value, place: Callable[[], 
     if isinstance(right.constant, int) and right.constant not in (0, -1) and op in TRUNCATING:
         left = left.as_wide()
         text = f"{left.at(v.MUL)} {op} {right.at(v.UNARY)}"
-        return Value(text, v.MUL, left.reads, left.fleeting)
+        return Value(text, v.MUL, left.reads, left.is_fleeting)
     result = body.temp("s64", row.hint)
     if body.in_condition:
         body.out.guard(
@@ -99,7 +101,7 @@ def _binary(body: Body, expr: p.BinaryOp) -> Value:
     if expr.left.type == p.STRING:
         row = BINARY[expr.op]
         text = f"stapy_compare({left.text}, {right.text}) {row.operator} 0"
-        return Value(text, row.level, merged(left, right), wide=False)
+        return Value(text, row.level, merged(left, right), is_wide=False)
     return binary(
         body,
         expr.op,
@@ -113,13 +115,13 @@ def _binary(body: Body, expr: p.BinaryOp) -> Value:
 def _unary(body: Body, expr: p.UnaryOp) -> Value:
     value = lower(body, expr.operand)
     if expr.op == "!":
-        return Value(f"!{value.at(v.UNARY)}", v.UNARY, value.reads, value.fleeting, False)
-    if value.constant is not None or not value.wide:
-        value = Value(f"(s64){value.at(v.UNARY)}", v.UNARY, value.reads, value.fleeting)
+        return Value(f"!{value.at(v.UNARY)}", v.UNARY, value.reads, value.is_fleeting, False)
+    if value.constant is not None or not value.is_wide:
+        value = Value(f"(s64){value.at(v.UNARY)}", v.UNARY, value.reads, value.is_fleeting)
     text = value.at(v.UNARY)
     if text.startswith(expr.op):
         text = f"({text})"
-    return Value(expr.op + text, v.UNARY, value.reads, value.fleeting)
+    return Value(expr.op + text, v.UNARY, value.reads, value.is_fleeting)
 
 
 @lowers(p.LogicalOp)
@@ -132,7 +134,7 @@ def _logical(body: Body, expr: p.LogicalOp) -> Value:
     if not len(inner) and not left.reads & change.writes:
         parts = [side.at(level if side.level == level else v.EQUAL) for side in (left, right)]
         text = f" {expr.op} ".join(parts)
-        fleeting = left.fleeting or right.fleeting
+        fleeting = left.is_fleeting or right.is_fleeting
         return Value(text, level, merged(left, right), fleeting, False)
     result = body.temp("s64", "both" if expr.op == "&&" else "either")
     body.out.line(f"{result} = {truth(left)};")
@@ -161,10 +163,10 @@ def _conditional(body: Body, expr: p.Conditional) -> Value:
     string = expr.type == p.STRING
     room = max(yes.room, no.room) if yes.room and no.room else 0
     if not len(yes_lines) and not len(no_lines):
-        if not string and not (yes.wide and no.wide):
-            yes = Value(f"(s64){yes.at(v.UNARY)}", v.UNARY, yes.reads, yes.fleeting)
+        if not string and not (yes.is_wide and no.is_wide):
+            yes = Value(f"(s64){yes.at(v.UNARY)}", v.UNARY, yes.reads, yes.is_fleeting)
         text = f"{cond.at(v.OROR)} ? {yes.at(v.OROR)} : {no.at(v.OROR)}"
-        fleeting = cond.fleeting or yes.fleeting or no.fleeting
+        fleeting = cond.is_fleeting or yes.is_fleeting or no.is_fleeting
         return Value(text, v.CHOICE, merged(cond, yes, no), fleeting, True, room=room)
     result = body.temp("const char *" if string else "s64", "chosen")
     body.out.open(f"if ({cond.text})")
@@ -249,7 +251,7 @@ def _regex(body: Body, expr: p.RegexMatch) -> Value:
     level = v.UNARY if bang else v.ATOM
     if body.in_condition or not body.unit.captures:
         call = f"{bang}stapy_regex_search(&{name}, {text.text})"
-        return Value(call, level, text.reads, text.fleeting, False)
+        return Value(call, level, text.reads, text.is_fleeting, False)
     result = body.temp("s64", "matches")
     body.out.line(f"{result} = stapy_regex_match(c, &{name}, {text.text});")
-    return Value(bang + result, level, wide=not bang)
+    return Value(bang + result, level, is_wide=not bang)

@@ -22,7 +22,7 @@ def handler_text(unit: Unit, handler: p.Handler, points: list[str], slots: str) 
     cost = unit.costs.statement(handler.body)
     charged = unit.charging and (cost is None or cost > unit.limits.action_limit)
     name = unit.handler_name(handler)
-    body = Body(unit, charged=charged, name=name)
+    body = Body(unit, is_charged=charged, name=name)
     body.slots = slots
     body.known = Known(unit, handler.body)
     body.declare(handler.locals)
@@ -86,7 +86,7 @@ def function_text(unit: Unit, function: p.Function) -> str:
     """The C of one script function with a body in the language."""
     assert function.body is not None
     charged = unit.charging and unit.costs.function(function) is None
-    body = Body(unit, charged=charged)
+    body = Body(unit, is_charged=charged)
     body.returns = function.type
     body.known = Known(unit, function.body)
     copies = copied_parameters(function)
@@ -102,12 +102,12 @@ def function_text(unit: Unit, function: p.Function) -> str:
     if any(isinstance(node, p.Next) for node in walk(function.body)):
         body.next_call = _next_call(unit, function, names)
         body.next_returns = function.next is not None and function.next.type == p.LONG
-    nested = function.recursive or unit.nesting_is_watched
+    nested = function.is_recursive or unit.nesting_is_watched
     if nested:
         before += ["if (!stapy_nest(c, stapy_at_call))", f"\t{body.goto('out')}"]
     statements.write_inside(body, function.body)
     for param, name in zip(function.params, names):
-        if param.name in copies and body.locals[param.name].used:
+        if param.name in copies and body.locals[param.name].is_used:
             text = body.locals[param.name].text
             if param.type == p.STRING:
                 before.append(f"stapy_copy({text}, {name}, sizeof({text}));")
@@ -168,7 +168,7 @@ def _assemble(out: CWriter, body: Body, before: list[str], after: list[str], res
     starts = [
         f"{local.text}[0] = '\\0';" if local.type == p.STRING else f"{local.text} = 0;"
         for local in body.locals.values()
-        if local.used and local.in_frame and not local.is_parameter
+        if local.is_used and local.in_frame and not local.is_parameter
     ]
     for line in [*starts, *before]:
         out.line(line)
@@ -196,7 +196,7 @@ def _declarations(out: CWriter, body: Body, result: str) -> None:
         out.line(f"union stapy_key keys[{body.key_count}];")
     by_kind: dict[str, list[str]] = {}
     for local in body.locals.values():
-        if local.used and not local.in_frame and not local.is_parameter:
+        if local.is_used and not local.in_frame and not local.is_parameter:
             by_kind.setdefault("s64", []).append(f"{local.text} = 0")
     if result == "ret":
         by_kind.setdefault("s64", []).append("ret = 0")

@@ -25,11 +25,11 @@ def read(body: Body, expr: p.MemoryRead, address: Value, hint: str) -> Value:
     """A checked read; a fault is an error of the script."""
     kind, wide = INTEGERS[expr.size, expr.signed and not expr.bits]
     name = body.temp(kind, hint)
-    space = "user" if expr.user else "kernel"
+    space = "user" if expr.is_user else "kernel"
     place = body.unit.places.of(expr.span)
     body.check(f"stapy_read_{space}(c, &{name}, {address.text}, sizeof({name}), {place})")
     if not expr.bits:
-        return Value(name, wide=wide)
+        return Value(name, is_wide=wide)
     return _bits(name, expr)
 
 
@@ -45,7 +45,7 @@ def _bits(name: str, expr: p.MemoryRead) -> Value:
 
 def write(body: Body, expr: p.MemoryRead, address: Value, value: Value) -> None:
     """A checked write (guru mode)."""
-    space = "user" if expr.user else "kernel"
+    space = "user" if expr.is_user else "kernel"
     place = body.unit.places.of(expr.span)
     kind, _ = INTEGERS[expr.size, False]
     name = body.temp(kind, "new")
@@ -71,14 +71,16 @@ def _context_value(body: Body, expr: p.ContextValue) -> Value:
         body.check(f"{row.template}(c, &{name}, {member}, {place})")
         return Value(name)
     text = context_text(expr)
+    if row.is_text:
+        return Value(text, reads=frozenset((PROBED,)))
     if row.is_address:
         kind, wide = INTEGERS[expr.size, expr.signed]
         name = body.temp(kind, hint_for(body, expr, "argument"))
         place = body.unit.places.of(expr.span)
         body.check(f"stapy_read_kernel(c, &{name}, {text}, sizeof({name}), {place})")
-        return Value(name, wide=wide)
+        return Value(name, is_wide=wide)
     kind, wide = INTEGERS[expr.size, expr.signed]
-    return Value(f"({kind}){text}", v.UNARY, frozenset((PROBED,)), wide=wide)
+    return Value(f"({kind}){text}", v.UNARY, frozenset((PROBED,)), is_wide=wide)
 
 
 def context_text(expr: p.ContextValue) -> str:
@@ -101,6 +103,12 @@ def write_context(body: Body, expr: p.ContextValue, value: Value) -> None:
     name = body.temp(kind, "new")
     body.out.line(f"{name} = {value.text};")
     body.check(f"stapy_write_kernel(c, {context_text(expr)}, &{name}, sizeof({name}), {place})")
+
+
+def set_text(body: Body, expr: p.ContextValue, op: str, value: Value) -> Value:
+    """Set a text that is the family's, or add to it; the new text."""
+    body.out.line(f"{dict(CONTEXT[expr.name].setters)[op]}(c, {value.text});")
+    return Value(context_text(expr), reads=frozenset((PROBED,)))
 
 
 @lowers(p.FileImage)

@@ -32,7 +32,7 @@ def one_line(unit: Unit, function: p.Function) -> str:
     """The C expression that a library function of one assignment gives; "" for all others."""
     source = unit.sources.source(function.span)
     found = _ONE_LINE.fullmatch(function.code or "")
-    if found is None or source is None or not source.library or function.type != p.LONG:
+    if found is None or source is None or not source.is_library or function.type != p.LONG:
         return ""
     if not PURE & function.markers or function.markers & {p.ASSERTS, "unmangled"}:
         return ""

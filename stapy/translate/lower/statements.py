@@ -83,7 +83,7 @@ def write_list(body: Body, statements: list[p.Stmt], extra: int = 0) -> None:
     lone = len(statements) == 1 and isinstance(statements[0], _LEAVES)
     due = extra > 0 or not (lone and body.unit.costs.head(statements[0]) == 1)
     for at, stmt in enumerate(statements):
-        if body.charged and due:
+        if body.is_charged and due:
             cost = extra
             for following in statements[at:]:
                 cost += body.unit.costs.head(following)
@@ -96,7 +96,7 @@ def write_list(body: Body, statements: list[p.Stmt], extra: int = 0) -> None:
         write(body, stmt)
         if isinstance(stmt, _LEAVES):
             return
-    if body.charged and extra:
+    if body.is_charged and extra:
         charge(body, extra, None)
 
 
@@ -123,11 +123,11 @@ def _if(body: Body, stmt: p.If) -> None:
     with body.temporaries():
         cond = lower(body, stmt.cond)
     out = body.out
-    if _empty(stmt.then) and stmt.otherwise is not None:
+    if _is_empty(stmt.then) and stmt.otherwise is not None:
         with out.block(f"if (!{cond.at(14)})"):
             write_inside(body, stmt.otherwise)
         return
-    if stmt.otherwise is None or _empty(stmt.otherwise):
+    if stmt.otherwise is None or _is_empty(stmt.otherwise):
         with out.block(f"if ({cond.text})"):
             write_inside(body, stmt.then)
         return
@@ -140,8 +140,8 @@ def _if(body: Body, stmt: p.If) -> None:
     out.close()
 
 
-def _empty(stmt: p.Stmt) -> bool:
-    return isinstance(stmt, p.Block) and all(_empty(inner) for inner in stmt.body)
+def _is_empty(stmt: p.Stmt) -> bool:
+    return isinstance(stmt, p.Block) and all(_is_empty(inner) for inner in stmt.body)
 
 
 # --- loops --------------------------------------------------------------------
@@ -171,12 +171,12 @@ def _loop(body: Body, stmt: p.Loop) -> None:
     if len(test) and cond is not None:
         out.splice(test)
         out.guard(f"!{cond.at(14)}", BREAK)
-    loop = Loop(body.new_label("step") if simple is None and len(step) else "", body.charged)
+    loop = Loop(body.new_label("step") if simple is None and len(step) else "", body.is_charged)
     body.loops.append(loop)
     write_inside(body, stmt.body, extra=1)
     body.loops.pop()
     if simple is None and len(step):
-        if loop.used:
+        if loop.is_used:
             out.label(loop.step_label)
         out.splice(step)
     out.close()
@@ -200,7 +200,7 @@ def _foreach(body: Body, stmt: p.Foreach) -> None:
     iterator = body.temp("struct stapy_iter", "iter")
     sort = {"": 0, "value": 1, "key": 2 + stmt.sort_index}[stmt.sort_by]
     operator = "STAPY_" + (stmt.sort_op or "count").upper() if stmt.var.type == p.STATS else "0"
-    descending = "true" if stmt.descending else "false"
+    descending = "true" if stmt.is_descending else "false"
     out.line(
         f"stapy_iter_start(&{iterator}, {name}, {sort}, {operator}, {descending}, "
         f"{limit.text if limit else '-1'}, {keys_text}, {any_text});"
@@ -215,7 +215,7 @@ def _foreach(body: Body, stmt: p.Foreach) -> None:
             out.line(f"{local.text} = stapy_iter_key_long(&{iterator}, {number});")
     if stmt.value is not None:
         _foreach_value(body, stmt, iterator)
-    body.loops.append(Loop("", body.charged))
+    body.loops.append(Loop("", body.is_charged))
     write_inside(body, stmt.body, extra=1)
     body.loops.pop()
     out.close()
@@ -266,7 +266,7 @@ def _foreach_bucket(body: Body, stmt: p.ForeachBucket) -> None:
         pointer = arrays.stat_pointer(body, stmt.stat)
         value = body.local(stmt.value.name).text
         out.line(f"{value} = stapy_stat_bucket_count({pointer}, {number});")
-    body.loops.append(Loop("", body.charged))
+    body.loops.append(Loop("", body.is_charged))
     write_inside(body, stmt.body, extra=1)
     body.loops.pop()
     out.close()
@@ -284,7 +284,7 @@ def _continue(body: Body, stmt: p.Continue) -> None:
     if not body.loops:
         raise Bug("continue outside a loop in pass 3")
     loop = body.loops[-1]
-    loop.used = True
+    loop.is_used = True
     body.out.line(body.goto(loop.step_label) if loop.step_label else CONTINUE)
 
 

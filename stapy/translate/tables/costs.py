@@ -23,7 +23,7 @@ class Costs:
         key = id(function)
         if key in self._functions:
             return self._functions[key]
-        if key in self._busy or function.recursive:
+        if key in self._busy or function.is_recursive:
             return None
         if function.body is None:
             own: int | None = 1

@@ -34,7 +34,7 @@ class Failures:
             return True
         if function.body is None:
             return can_fail(function, self.macros)
-        if function.recursive or self._unbounded(function):
+        if function.is_recursive or self._unbounded(function):
             return True
         last = function.next is None
         return any(

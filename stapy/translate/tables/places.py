@@ -64,15 +64,15 @@ class Places:
         return f"{file}:{line}:{column}"
 
     def _at(self, number: int, start: int) -> str:
-        span = Span(number, start, start + 1)
-        source = self._sources.source(span)
+        span = self._sources.used(Span(number, start, start + 1))
+        source, start = self._sources.source(span), span.start
         if source is None:
             return "NULL"
         file, line, column = self._sources.place(span)
         text = f"{token_text(source.text, start)} at {file}:{line}:{column}"
         name = self._names.get(text)
         if name is None:
-            stem = identifier(PurePosixPath(file).stem) + "_" if source.library else ""
+            stem = identifier(PurePosixPath(file).stem) + "_" if source.is_library else ""
             base = name = f"at_{stem}{line}_{column}"
             count = 2
             while name in self._taken:

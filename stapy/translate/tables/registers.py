@@ -31,7 +31,7 @@ class Registers:
         self._macros = macros
         self._calls: dict[int, list[p.Function] | None] = {}
 
-    def few(self, handler: p.Handler | None) -> bool:
+    def are_few(self, handler: p.Handler | None) -> bool:
         """True when the saved ones suffice for a handler at a function's entry."""
         reached = [] if handler is None else self._below(handler.body)
         seen: set[int] = set()
