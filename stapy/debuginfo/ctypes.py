@@ -36,11 +36,11 @@ class Float(CType):
 
 
 class Pointer(CType):
-    """Pointer; ``user`` is True where the type says ``__user``."""
+    """Pointer; ``is_user`` is True where the type says ``__user``."""
 
     target: CType
     size: int = 8
-    user: bool = False
+    is_user: bool = False
 
 
 class Array(CType):
@@ -74,7 +74,7 @@ class Struct(CType):
     size: int
     load: Callable[[], list[Member]]
     cached: list[Member] | None = None
-    declaration: bool = False
+    is_declaration: bool = False
     by_address: Callable[[], bool] | None = None
 
     def members(self) -> list[Member]:
@@ -130,7 +130,7 @@ class Function(CType):
 
     result: CType
     params: list[Parameter]
-    variadic: bool = False
+    is_variadic: bool = False
     own_convention: bool = False
 
 
@@ -214,7 +214,7 @@ def c_name(type: CType, declarator: str = "") -> str:
         return c_name(type.element, f"{declarator}[{type.count or ''}]")
     if isinstance(type, Function):
         params = ", ".join(c_name(p.type) for p in type.params) or "void"
-        return c_name(type.result, f"{declarator}({params}{', ...' if type.variadic else ''})")
+        return c_name(type.result, f"{declarator}({params}{', ...' if type.is_variadic else ''})")
     if isinstance(type, Qualified):
         if isinstance(type.target, Pointer):
             return c_name(type.target, f" {type.qualifier} {declarator}".rstrip())

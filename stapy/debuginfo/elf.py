@@ -20,6 +20,7 @@ from typing import BinaryIO
 
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.unpack import unpackers
+from stapy.kernel.roots import open_place
 from stapy.record import Record
 
 Buffer = bytes | bytearray | mmap.mmap | memoryview
@@ -254,13 +255,18 @@ def map_file(path: Path) -> Buffer:
 
 
 def open_regular(path: Path | str) -> BinaryIO:
-    """Open a file to be read, and nothing else: a pipe would make us wait, a device may act."""
-    mode = os.stat(path).st_mode  # noqa: PTH116 - a Path would lose what ".." means
-    if stat.S_ISREG(mode):
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
-        if stat.S_ISREG(os.fstat(descriptor).st_mode):  # it may be another one by now
-            return os.fdopen(descriptor, "rb")
-        os.close(descriptor)
+    """Open a file to be read, and nothing else: a pipe would make us wait, a device may act.
+
+    ``/proc/PID/root/…`` is what that process has there, wherever links lead.
+    """
+    place = open_place(path)
+    try:
+        mode = os.fstat(place).st_mode
+        if stat.S_ISREG(mode):
+            flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+            return os.fdopen(os.open(f"/proc/self/fd/{place}", flags), "rb")
+    finally:
+        os.close(place)
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     raise OSError(errno.EINVAL, "is no regular file")

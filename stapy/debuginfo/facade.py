@@ -77,6 +77,10 @@ class Debuginfo(KernelUnits):
         """
         return self._files.of(module, download=download)
 
+    def debug_file(self) -> tuple[Path | None, list[str]]:
+        """Name the kernel's installed debug file, and what is wrong with others of its name."""
+        return self._files.installed()
+
     def module_files(self) -> list[Path]:
         """List files of the modules asked about, and of the programs."""
         return super().module_files() + self.programs.files()
@@ -193,7 +197,7 @@ class Debuginfo(KernelUnits):
         found = self.kernel.exports.get(name)
         if found is not None:
             return "kernel" if found.owner == "vmlinux" else module_name(found.owner)
-        if self.kernel.exports.known:
+        if self.kernel.exports.is_known:
             return None
         return "kernel" if self.function(name) is not None else None
 
@@ -208,7 +212,7 @@ class Debuginfo(KernelUnits):
 
     def complete(self, type: c.CType, modules: Iterable[str] = ()) -> c.CType:
         """Find the definition of a struct that is only declared where it was met, else keep it."""
-        if isinstance(type, c.Struct) and type.declaration:
+        if isinstance(type, c.Struct) and type.is_declaration:
             return self.type(f"{type.kind} {type.name}", modules) or type
         return type
 

@@ -132,14 +132,14 @@ Answer = tuple[bool, str]
 
 
 def _export(question: Question, data: _Data) -> Answer | None:
-    if not data.exports.known:
+    if not data.exports.is_known:
         return None
     return question.subject in data.exports, "Module.symvers"
 
 
 def _find_struct(name: str, btf: Btf) -> c.CType | None:
     found = btf.type(f"struct {name}")
-    return None if isinstance(found, c.Struct) and found.declaration else found
+    return None if isinstance(found, c.Struct) and found.is_declaration else found
 
 
 def _member(question: Question, data: _Data) -> Answer | None:
@@ -181,7 +181,7 @@ def _type(question: Question, data: _Data) -> Answer | None:
     if data.btf is None:
         return None
     found = data.btf.type(question.subject)
-    whole = found is not None and not (isinstance(found, c.Struct) and found.declaration)
+    whole = found is not None and not (isinstance(found, c.Struct) and found.is_declaration)
     return whole, f"BTF: {question.subject}"
 
 

@@ -56,7 +56,7 @@ class Loaded(NamedTuple):
 
 def load_kernel(kernel: Kernel, cache: Cache) -> Loaded:
     """The kernel itself."""
-    if kernel.running and exists(_SYSFS / "vmlinux"):
+    if kernel.is_running and exists(_SYSFS / "vmlinux"):
         loaded = _load_running(kernel, cache)
         if loaded is not None:
             return loaded
@@ -276,7 +276,7 @@ def load_module(kernel: Kernel, name: str, base: Btf | None, cache: Cache) -> Lo
             key = key_of("module", _VERSION, *file_identity(path), base_key)
             return _opened(cache, key, str(path), base, lambda: _read_module_parts(path, base))
         sysfs = _SYSFS / name.replace("-", "_")
-        if kernel.running and base is not None and is_file(sysfs):
+        if kernel.is_running and base is not None and is_file(sysfs):
             btf = Btf(sysfs.read_bytes(), str(sysfs), base)
             return Loaded(btf, None, _running_build_id(sysfs.name), str(sysfs), [])
     except (OSError, DebuginfoError) as error:

@@ -42,13 +42,13 @@ class FunctionSite(Record):
 class Places(Record):
     """What DWARF answered.
 
-    ``available`` is False without debug information, ``valid`` for a pattern
+    ``is_available`` is False without debug information, ``is_valid`` for a pattern
     that is malformed.  ``near_lines`` have code where the line asked for has
     none; ``functions`` counts those that the pattern names.
     """
 
     sites: list[FunctionSite]
-    available: bool
-    valid: bool
+    is_available: bool
+    is_valid: bool
     near_lines: list[int] = new(list)
     functions: int = 0

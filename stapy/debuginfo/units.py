@@ -29,7 +29,7 @@ class KernelUnits:
     def __init__(self, kernel: Kernel, cache: Cache, diagnostics: Diagnostics) -> None:
         self.kernel = kernel
         self.cache = cache
-        self._diagnostics = diagnostics
+        self._diagnostics = diagnostics.about_files()
         self._kernel: Loaded | None = None
         self._modules: dict[str, Loaded | None] = {}
         self._noted: list[str] = []
@@ -98,7 +98,7 @@ class KernelUnits:
 
     def loaded_modules(self) -> list[str]:
         """List the modules that are loaded, when this kernel runs here."""
-        return loaded_modules() if self.kernel.running else []
+        return loaded_modules() if self.kernel.is_running else []
 
     def warn(self, text: str) -> None:
         """Tell of a file that is left out."""

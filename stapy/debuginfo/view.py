@@ -8,10 +8,14 @@ are followed as that process would follow them, for the kernel would take absolu
 from __future__ import annotations
 
 import os
+import stat
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 
-from stapy.kernel.roots import inside
+from stapy.kernel.roots import inside, open_place, status
 
+_WILDCARDS = set("*?[")
 _root = ""
 
 
@@ -44,16 +48,88 @@ def real(path: str) -> str:
     return str(found) if str(found) != _root else _root + "/"
 
 
-def placed(pattern: str) -> str:
-    """A pattern of paths, as it is to be searched from outside."""
-    if not _root:
-        return pattern
-    from glob import escape
+def exists(path: Path | str) -> bool:
+    """Whether something is there for us, with links followed where it lies."""
+    try:
+        status(path)
+    except (OSError, ValueError):
+        return False
+    return True
 
-    # Links on the way to the first wildcard lead somewhere there, not here.
-    parts = pattern.split("/")
-    plain = next(i for i, part in enumerate([*parts, "*"]) if set(part) & set("*?["))
-    return "/".join([escape(real("/".join(parts[:plain]))), *parts[plain:]])
+
+def is_file(path: Path | str) -> bool:
+    """Whether a file is there for us."""
+    try:
+        return stat.S_ISREG(status(path).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def is_command(path: str) -> bool:
+    """Whether a file is there that we may run."""
+    try:
+        place = open_place(path)
+    except (OSError, ValueError):
+        return False
+    try:
+        is_regular = stat.S_ISREG(os.fstat(place).st_mode)
+        return is_regular and os.access(f"/proc/self/fd/{place}", os.X_OK)
+    finally:
+        os.close(place)
+
+
+def names_in(folder: Path | str) -> list[str]:
+    """Names of what is in a folder; an `OSError` for what is none."""
+    place = open_place(folder)
+    try:
+        return os.listdir(f"/proc/self/fd/{place}")  # noqa: PTH208 - names are all that is asked
+    finally:
+        os.close(place)
+
+
+def matching(pattern: str) -> list[str]:
+    """Files and folders that a pattern of paths matches, as `glob.glob` finds ours."""
+    if not _root:
+        from glob import glob
+
+        return glob(pattern, recursive=True)  # noqa: PTH207 - it may be relative
+    return list(dict.fromkeys(_matching(_root, [part for part in pattern.split("/") if part])))
+
+
+def _matching(folder: str, parts: list[str]) -> Iterator[str]:
+    """What matches below a folder there, each link followed there before it is gone on from."""
+    if not parts:
+        yield folder
+        return
+    part, rest = parts[0], parts[1:]
+    if not set(part) & _WILDCARDS:
+        yield from _matching(real(f"{folder}/{part}"), rest)
+        return
+    if part == "**":  # any folders, or none; not those that links lead to, which may be above
+        yield from _matching(folder, rest)
+    for name, is_folder in _entries(folder):
+        if name.startswith(".") and not part.startswith("."):
+            continue
+        if part == "**":
+            if is_folder:
+                yield from _matching(f"{folder}/{name}", parts)
+            elif not rest:
+                yield f"{folder}/{name}"
+        elif fnmatchcase(name, part):
+            yield from _matching(real(f"{folder}/{name}"), rest)
+
+
+def _entries(folder: str) -> list[tuple[str, bool]]:
+    """Names in a folder there, with whether they are folders; nothing for what is none."""
+    try:
+        place = open_place(folder)
+        try:
+            with os.scandir(f"/proc/self/fd/{place}") as rows:
+                return sorted((row.name, row.is_dir(follow_symlinks=False)) for row in rows)
+        finally:
+            os.close(place)
+    except OSError:
+        return []
 
 
 def place() -> str:
@@ -64,3 +140,8 @@ def place() -> str:
 def shown(path: Path | str) -> str:
     """A path as that process has it, for points and messages."""
     return str(path).removeprefix(_root) if covers(path) else str(path)
+
+
+def without_root(text: str) -> str:
+    """A message with the paths that it names as that process has them."""
+    return text.replace(_root + "/", "/") if _root else text

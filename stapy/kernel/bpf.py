@@ -43,7 +43,7 @@ def running(kernel: Kernel, kinds: list[str]) -> list[Program]:
 
     Raises `Unknown` when the kernel is not the running one or does not answer us.
     """
-    if not kernel.running:
+    if not kernel.is_running:
         raise Unknown(f"only those of the running kernel are known, not those of {kernel.release}")
     number = _SYSCALLS.get(platform.machine())
     if number is None:

@@ -30,7 +30,7 @@ class Config(Mapping[str, str]):
         return self._values
 
     @property
-    def known(self) -> bool:
+    def is_known(self) -> bool:
         """False when no configuration was found: then every option looks unset."""
         return bool(self._load())
 
@@ -43,7 +43,7 @@ class Config(Mapping[str, str]):
     def __len__(self) -> int:
         return len(self._load())
 
-    def enabled(self, name: str) -> bool:
+    def is_enabled(self, name: str) -> bool:
         """True for ``y`` and ``m``."""
         return self._load().get(name) in ("y", "m")
 

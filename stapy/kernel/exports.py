@@ -42,7 +42,7 @@ class Exports:
         return self._data
 
     @property
-    def known(self) -> bool:
+    def is_known(self) -> bool:
         """False when no list of exports was found."""
         return len(self._map()) > 0
 

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from stapy.kernel.release import install_command
+from stapy.kernel.roots import is_build_tree
 from stapy.kernel.target import Kernel
 
 _CAP_SYS_MODULE = 16
@@ -25,20 +26,23 @@ class Host:
 
     def obstacles(self, kernel: Kernel) -> list[str]:
         """Why a module for ``kernel`` cannot be loaded here; empty when nothing is in the way."""
-        checks = (
-            self._other_kernel(kernel),
-            self._privilege(),
-            self._switched_off(kernel),
-            self._lockdown(),
-            self._signatures(kernel),
-            self._kprobes(kernel),
-            self._headers(kernel),
-        )
-        return [reason for reason in checks if reason]
+        return [reason for reason in self.verdicts(kernel).values() if reason]
+
+    def verdicts(self, kernel: Kernel) -> dict[str, str]:
+        """Judge each thing that loading depends on: its reason, "" when it is not in the way."""
+        return {
+            "kernel": self._other_kernel(kernel),
+            "privilege": self._privilege(),
+            "modules": self._switched_off(kernel),
+            "lockdown": self._lockdown(),
+            "signing": self._signatures(kernel),
+            "kprobes": self._kprobes(kernel),
+            "headers": self._headers(kernel),
+        }
 
     @staticmethod
     def _other_kernel(kernel: Kernel) -> str:
-        if kernel.running:
+        if kernel.is_running:
             return ""
         return f"kernel {os.uname().release} is running, not {kernel.release}"
 
@@ -57,7 +61,7 @@ class Host:
             if value.strip() == "1":
                 return "/proc/sys/kernel/modules_disabled is 1, until the next boot"
             return ""
-        if self._read("proc/modules") is None or _unset(kernel, "CONFIG_MODULES"):
+        if self._read("proc/modules") is None or _is_unset(kernel, "CONFIG_MODULES"):
             return "its kernel is built without loadable modules (CONFIG_MODULES)"
         return ""
 
@@ -75,25 +79,35 @@ class Host:
         return ""
 
     def _kprobes(self, kernel: Kernel) -> str:
-        text = self._read("proc/kallsyms") or ""
-        known = kernel.config.known
-        if " register_kprobe\n" in text or (not text and not known):
-            return ""
-        if _unset(kernel, "CONFIG_KPROBES") or (text and not known):
+        if self._lacks(kernel, "register_kprobe", "CONFIG_KPROBES"):
             return "its kernel is built without kprobes (CONFIG_KPROBES)"
         return ""
 
+    def without_uprobes(self, kernel: Kernel) -> str:
+        """Why probes cannot be put into programs; other probes work all the same."""
+        if self._lacks(kernel, "uprobe_register", "CONFIG_UPROBES"):
+            return "the kernel is built without uprobes (CONFIG_UPROBES)"
+        return ""
+
+    def _lacks(self, kernel: Kernel, function: str, option: str) -> bool:
+        """Whether neither the running kernel has a function nor the configuration its option."""
+        text = (self._read("proc/kallsyms") or "") if kernel.is_running else ""
+        known = kernel.config.is_known
+        if f" {function}\n" in text or (not text and not known):
+            return False
+        return _is_unset(kernel, option) or (bool(text) and not known)
+
     @staticmethod
     def _headers(kernel: Kernel) -> str:
-        if kernel.build_dir is not None:
+        if is_build_tree(kernel.build_dir):
             return ""
         command = install_command("headers", kernel.release)
         hint = f" ({command})" if command else ""
         return f"the headers of kernel {kernel.release} are not installed{hint}"
 
 
-def _unset(kernel: Kernel, option: str) -> bool:
-    return kernel.config.known and not kernel.config.enabled(option)
+def _is_unset(kernel: Kernel, option: str) -> bool:
+    return kernel.config.is_known and not kernel.config.is_enabled(option)
 
 
 def obstacles(kernel: Kernel) -> list[str]:

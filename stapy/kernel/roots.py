@@ -14,14 +14,13 @@ from pathlib import Path
 
 from stapy.cache import key_of
 from stapy.paths import cache_dir, exists, is_dir
+from stapy.run.ground.links import open_below, real
 
 OWN = Path("/")
 # What kbuild writes goes where newer headers say, which is not where they were unpacked.
 _OUTPUT = re.compile(r"^KBUILD_OUTPUT[ \t]*:?=[ \t]*/\S+[ \t]*$", re.M)
 _INCLUDE = re.compile(r"^include[ \t]+(/\S+)/Makefile[ \t]*$", re.M)
-_LINKS = 40  # followed at most, as the kernel does
-# The rest would be followed from our own root. Nobody can make a file of this name.
-_TOO_MANY_LINKS = Path("/proc/0/too-many-links")
+_OTHER_ROOT = re.compile(r"/proc/\d+/root(?=/)")
 
 
 def roots(sysroot: str | None) -> list[Path]:
@@ -30,26 +29,35 @@ def roots(sysroot: str | None) -> list[Path]:
 
 
 def inside(root: Path, name: str) -> Path:
-    """The file that ``name`` means in a tree: its links are followed there, also absolute ones."""
-    if root == OWN:
-        return Path(name)
-    at, parts, left = root, name.split("/")[::-1], _LINKS
-    while parts:
-        part = parts.pop()
-        if part in ("", "."):
-            continue
-        if part == "..":
-            at = at if at == root else at.parent
-            continue
-        at = at / part
-        if at.is_symlink():
-            if not left:
-                return _TOO_MANY_LINKS
-            left -= 1
-            target = str(at.readlink())
-            at = root if target.startswith("/") else at.parent
-            parts += target.split("/")[::-1]
-    return at
+    """The file that ``name`` means in a tree: its links are followed there, also absolute ones.
+
+    Where others can exchange folders for links it is one for a moment only: `open_inside`.
+    """
+    return Path(name) if root == OWN else Path(real(str(root), name))
+
+
+def open_inside(root: Path, name: str) -> int:
+    """Open what a name means in a tree, whatever happens there meanwhile; ``O_PATH``."""
+    return open_below(str(root), name)
+
+
+def open_place(path: Path | str) -> int:
+    """Open a path, or ``/proc/PID/root/…`` as that process has it, as an ``O_PATH`` descriptor."""
+    found = _OTHER_ROOT.match(str(path))
+    if found:
+        return open_inside(Path(found[0]), str(path)[found.end() :])
+    return os.open(path, os.O_PATH | os.O_CLOEXEC)
+
+
+def status(path: Path | str) -> os.stat_result:
+    """`os.stat` of what `open_place` opens; an `OSError` without that."""
+    if not _OTHER_ROOT.match(str(path)):
+        return os.stat(path)  # noqa: PTH116 - a Path would lose what ".." means
+    place = open_place(path)
+    try:
+        return os.fstat(place)
+    finally:
+        os.close(place)
 
 
 def existing(root: Path, places: list[str]) -> Path | None:
@@ -70,9 +78,14 @@ def releases(root: Path) -> list[str]:
         return []
 
 
+def is_build_tree(tree: Path | None) -> bool:
+    """Whether kbuild can be started in a folder."""
+    return tree is not None and exists(tree / "Makefile")
+
+
 def with_headers() -> list[str]:
     """Releases for which this machine can build modules, the newest last."""
-    found = [name for name in releases(OWN) if exists(Path(f"/lib/modules/{name}/build/Makefile"))]
+    found = [name for name in releases(OWN) if is_build_tree(Path(f"/lib/modules/{name}/build"))]
     return sorted(found, key=lambda name: [int(number) for number in re.findall(r"\d+", name)])
 
 

@@ -53,7 +53,7 @@ class Kernel(Record):
     release: str
     version: tuple[int, ...]
     arch: str
-    running: bool
+    is_running: bool
     build_dir: Path | None
     source_dir: Path | None
     modules_dir: Path | None
@@ -157,7 +157,7 @@ def _assemble(
     build_dir: Path | None,
     modules_dir: Path | None,
     image: Path | None,
-    running: bool,
+    is_running: bool,
     root: Path = OWN,
 ) -> Kernel:
     configs = [inside(root, f"/boot/config-{release}")]
@@ -165,7 +165,7 @@ def _assemble(
         configs = [build_dir / ".config", *configs, build_dir / "include/config/auto.conf"]
     if modules_dir is not None:
         configs.append(modules_dir / "config")
-    if running:
+    if is_running:
         configs.append(Path("/proc/config.gz"))
     config = Config(configs)
     symvers = build_dir / "Module.symvers" if build_dir is not None else None
@@ -173,7 +173,7 @@ def _assemble(
         release,
         version_tuple(release),
         _arch(build_dir, config),
-        running,
+        is_running,
         build_dir,
         _source_dir(build_dir, modules_dir),
         modules_dir,
@@ -211,7 +211,7 @@ def _arch(build_dir: Path | None, config: Config) -> str:
     if build_dir is None:
         return machine
     for option, name in _ARCHES.items():
-        if config.enabled(option):
+        if config.is_enabled(option):
             return name
     return machine
 

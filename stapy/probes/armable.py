@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from stapy.debuginfo.user import x86
 from stapy.debuginfo.user.golang import is_go
 from stapy.probes.family import PointError
 
@@ -17,11 +18,8 @@ if TYPE_CHECKING:
 _CAUGHT = ("libstdc++.so", "libc++.so", "libc++abi.so")
 
 
-def check_returns(asking: PointComponent, file: UserFile, services: Services) -> None:
-    """Refuse returns of programs whose stacks move; warn where exceptions pass functions.
-
-    The kernel changes what is on the stack.
-    """
+def check_returns(asking: PointComponent, file: UserFile) -> None:
+    """Refuse returns of programs whose stacks move: the kernel changes what is on the stack."""
     if is_go(file.elf):
         raise PointError(
             "E0231",
@@ -32,6 +30,10 @@ def check_returns(asking: PointComponent, file: UserFile, services: Services) ->
             ],
             hint="probe the function without .return",
         )
+
+
+def warn_of_exceptions(asking: PointComponent, file: UserFile, services: Services) -> None:
+    """Warn of a file with returns that are probed where exceptions pass functions."""
     if _has_exceptions(file):
         services.diagnostics.warning(
             "W0692",
@@ -96,8 +98,6 @@ def unreturnable(address: int, table: FunctionTable, file: UserFile) -> str:
 
 def instruction(file: UserFile, address: int) -> tuple[str, bool]:
     """Why an instruction cannot be probed, "" when it can; and whether the program would suffer."""
-    from stapy.debuginfo.user import x86
-
     found = x86.decode(file.read(address, x86.LONGEST))
     if found is not None and found.is_mistaken:
         return "the kernel takes this vector instruction for another one", True

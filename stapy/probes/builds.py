@@ -84,7 +84,7 @@ def _servers() -> list[str]:
 
 def _process(component: PointComponent, path: str) -> PointComponent:
     text = path.encode("utf-8", "surrogateescape").decode("latin-1")  # a character for each byte
-    made: PointComponent = replace(component, arg=String(component.span, text))
+    made = replace(component, arg=String(component.span, text))
     return made
 
 

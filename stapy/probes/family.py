@@ -136,7 +136,30 @@ def is_unprivileged(family: Family) -> bool:
     return bool(getattr(family, "unprivileged", False))
 
 
-def listed(family: Family, point: ProbePoint, services: Services) -> list[Match] | None:
+def entry_row(family: Family, symbol: str, module: str | None, offset: int) -> Row | None:
+    """Make the row of a function's entry where registers are kept for other handlers.
+
+    None for all families but the one that has such rows, by a method
+    ``entry_row(symbol, module, offset)``.
+    """
+    make = getattr(family, "entry_row", None)
+    return None if make is None else make(symbol, module, offset)
+
+
+def has_few_registers(family: Family) -> bool:
+    """Tell whether rows say of a handler that it reads few registers, in ``few_registers``.
+
+    Families whose places cost less then have ``few_registers = True``.
+    """
+    return bool(getattr(family, "few_registers", False))
+
+
+def table_of(family: Family) -> str:
+    """Name the family whose table has the rows: this one, if it has no ``table`` of another."""
+    return str(getattr(family, "table", family.name))
+
+
+def known_lines(family: Family, point: ProbePoint, services: Services) -> list[Match] | None:
     """What a list prints of a point: matches without sites; None when it must be resolved.
 
     Only families that know a faster way have a method ``lines(point, services)``.
@@ -181,13 +204,16 @@ __all__ = [
     "Match",
     "PointError",
     "Reviewed",
+    "entry_row",
     "forms",
+    "has_few_registers",
     "is_unprivileged",
-    "listed",
+    "known_lines",
     "new",
     "number_of",
     "print_component",
     "print_point",
     "review",
+    "table_of",
     "text_of",
 ]

@@ -13,13 +13,18 @@ from stapy.debuginfo import view
 from stapy.debuginfo.elf import SHT_NOBITS
 from stapy.debuginfo.user import search
 from stapy.debuginfo.user.file import UserFileError
+from stapy.debuginfo.user.packages import install_hint
 from stapy.diagnostics.suggest import nearest
 from stapy.ir.literals import quote_name
+from stapy.kernel import roots
 from stapy.paths import exists, is_file
-from stapy.probes.family import PointError, number_of, text_of
+from stapy.probes.family import PointError, Row, number_of, text_of
 from stapy.record import Record
+from stapy.terminal import progress
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from stapy.debuginfo.user.file import UserFile
     from stapy.debuginfo.user.programs import Programs
     from stapy.parse.nodes import PointComponent, ProbePoint
@@ -32,8 +37,55 @@ _KINDS = {
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
 }
+_TOLD_AFTER = 100  # files, of which one may take 10 milliseconds
 _LAST_BEFORE_RUN = 4  # the pass that makes a module
 _BUILD_ID = re.compile(r"[0-9a-f]{40}")
+
+
+class ProgramSite(Record):
+    """A place of a program's file; ``program`` and ``pid`` say whose processes (see `Head`)."""
+
+    file: UserFile
+    program: str | None
+    pid: int
+    optional: bool
+
+    @property
+    def processes(self) -> tuple[object, ...]:
+        """Whose processes are meant; equal for sites of which the runtime makes no difference."""
+        return whose(self.pid, self.program)
+
+    @property
+    def user_files(self) -> dict[str, str]:
+        """Paths of the files that the consumer must open, with what they are told by.
+
+        The program that processes must run may be of any build.
+        """
+        own = {str(self.file.path): identity(self.file)}
+        return {self.program: "", **own} if self.program else own
+
+    def row(
+        self,
+        point: str,
+        offset: int,
+        *,
+        counter: int = 0,
+        is_return: bool = False,
+        callers: list[int] | None = None,
+    ) -> Row:
+        """Make the row of ``struct stapy_uprobe_row`` that arms an offset of the file."""
+        return {
+            "point": point,
+            "file": str(self.file.path),
+            "program": self.program,
+            "pid": self.pid,
+            "offset": offset,
+            "counter": counter,
+            "is_return": is_return,
+            "optional": self.optional,
+            "slot_bytes": 0,
+            "callers": [*callers] if callers else None,
+        }
 
 
 class Head(Record):
@@ -41,13 +93,15 @@ class Head(Record):
 
     ``shown`` is how the point begins when it is printed.  ``program`` is the path
     of the file that processes must run (None: all that map the file), ``pid`` the
-    number of the only process (0: all).
+    number of the only process (0: all).  ``is_one_of_many`` is True for what a pattern of paths
+    matched: without a match in it, the file is let go of (`Programs.forget`).
     """
 
     shown: str
     file: UserFile
     program: str | None
     pid: int
+    is_one_of_many: bool = False
 
 
 def living(number: int, component: PointComponent, services: Services) -> int:
@@ -84,7 +138,10 @@ def path_of(component: PointComponent) -> str:
             notes.append(f"no library of this name is in {search.library_places()}")
 
         def similar(error: PointError) -> None:
-            if is_file(name):
+            error.hint = install_hint(name)
+            if error.hint:
+                return
+            if view.is_ours() and is_file(name):
                 error.hint = f"process({quote_name('./' + name)}) is the one of this folder"
                 return
             meant = [row for row in search.library_names() if row.startswith(name + ".so")]
@@ -118,14 +175,16 @@ def run_by(component: PointComponent, services: Services, *, optional: bool) -> 
     why = search.unfit(path)
     if why is None:
         return search.interpreter(path) or path
-    if exists(path) or optional or services.options.last_pass > _LAST_BEFORE_RUN:
-        raise PointError("E0231", f"cannot probe: {why}", component.span, hint=_near_path(path))
+    if view.exists(path) or optional or services.options.last_pass > _LAST_BEFORE_RUN:
+        raise PointError(
+            "E0231", f"cannot probe: {why}", component.span, hint=search.near_path(path)
+        )
     services.diagnostics.warning(
         "W0693",
         f"there is no program '{path}' here",
         component.span,
         where="it must be there when the module starts",
-        hint=_near_path(path),
+        hint=search.near_path(path),
     )
     return path
 
@@ -137,26 +196,10 @@ def _at_home(name: str) -> str:
         return name.replace("~", "/home/")
 
 
-def _near_path(path: str) -> str:
-    """Files of names like one that is not there, as a hint; "" when there are none."""
-    if exists(path):
-        return ""
-    folder, _, name = path.rpartition("/")
-    try:
-        near = nearest(name, [entry.name for entry in Path(folder or "/").iterdir()], 2)
-    except OSError:
-        return ""
-    return (
-        "did you mean " + " or ".join(f"'{view.shown(folder + '/' + word)}'" for word in near) + "?"
-        if near
-        else ""
-    )
-
-
 def _no_file(path: str) -> str:
     """What is at a path in place of a file; "" for a file, and for what we cannot see."""
     try:
-        mode = os.stat(path).st_mode  # noqa: PTH116 - a Path would lose what ".." means
+        mode = roots.status(path).st_mode
     except OSError:
         return ""
     if stat.S_ISREG(mode):
@@ -177,10 +220,42 @@ def _built_as(build_id: str, component: PointComponent) -> str:
     return path
 
 
-def heads(point: ProbePoint, services: Services) -> list[Head]:
-    """The files that a point means; `PointError` when there is none."""
+def heads(
+    point: ProbePoint, services: Services, holds: Callable[[str], bool] | None = None
+) -> list[Head]:
+    """The files that a point means, see `each_head`."""
+    return list(each_head(point, services, holds))
+
+
+def each_head(
+    point: ProbePoint, services: Services, holds: Callable[[str], bool] | None = None
+) -> Iterator[Head]:
+    """The files that a point means, one after the other; `PointError` when there is none.
+
+    ``holds`` tells quickly of a path whether the file has what is looked for: of the files that a
+    pattern matches, others are not opened.
+    """
     first = point.components[0]
-    found = {component.name: component for component in point.components}
+    library = next((row for row in point.components if row.name == "library"), None)
+    if library is None:
+        yield from _tops(first, services, holds)
+        return
+    tops = list(_tops(first, services, None))
+    # What a process has loaded, and from where, is only known by looking at it.
+    pid = tops[0].pid
+    options = services.options
+    if first.arg is None and options.command is None and not options.vm:
+        pid = options.target or 0
+    below = [head for top in tops for head in _libraries(top, pid, library, services)]
+    if not below:
+        raise _no_library(tops, pid, library, services)
+    yield from below
+
+
+def _tops(
+    first: PointComponent, services: Services, holds: Callable[[str], bool] | None
+) -> Iterator[Head]:
+    """The files of a process component."""
     number = number_of(first)
     if number is not None:
         pid = living(number, first, services)
@@ -191,24 +266,11 @@ def heads(point: ProbePoint, services: Services) -> list[Head]:
         if path is None:
             message = f"cannot probe pid {pid}: its program cannot be read"
             raise PointError("E0231", message, first.span)
-        tops = [Head(f"process({pid})", opened(path, first, services), None, pid)]
-    else:
-        tops = [
-            Head(f"process({quote_name(view.shown(file.path))})", file, None, 0)
-            for file in _files(first, services)
-        ]
-    library = found.get("library")
-    if library is None:
-        return tops
-    # What a process has loaded, and from where, is only known by looking at it.
-    pid = tops[0].pid
-    options = services.options
-    if first.arg is None and options.command is None and not options.vm:
-        pid = options.target or 0
-    below = [head for top in tops for head in _libraries(top, pid, library, services)]
-    if not below:
-        raise _no_library(tops, pid, library, services)
-    return below
+        yield Head(f"process({pid})", opened(path, first, services), None, pid)
+        return
+    for file, is_one_of_many in _files(first, services, holds):
+        shown = f"process({quote_name(view.shown(file.path))})"
+        yield Head(shown, file, None, 0, is_one_of_many)
 
 
 def opened(path: str, component: PointComponent, services: Services) -> UserFile:
@@ -220,7 +282,7 @@ def opened(path: str, component: PointComponent, services: Services) -> UserFile
             "E0231",
             f"cannot probe: {error}",
             component.span,
-            hint=error.hint or _near_path(path),
+            hint=error.hint or search.near_path(path),
         ) from None
     code = file.elf.section(".text")
     if code is not None and code.type == SHT_NOBITS:
@@ -236,29 +298,64 @@ def opened(path: str, component: PointComponent, services: Services) -> UserFile
 def no_program_matches(pattern: str, component: PointComponent) -> PointError:
     """A pattern that no program has the name of."""
     notes = [f"no program matches '{pattern}'{view.place()}"]
-    return PointError("E0231", "no match", component.span, notes=notes)
+    hint = install_hint(pattern)
+    return PointError("E0231", "no match", component.span, notes=notes, hint=hint)
 
 
-def _files(component: PointComponent, services: Services) -> list[UserFile]:
-    """The programs of ``process("NAME")`` and of ``process`` alone."""
+def _files(
+    component: PointComponent, services: Services, holds: Callable[[str], bool] | None
+) -> Iterator[tuple[UserFile, bool]]:
+    """The programs of ``process("NAME")`` and of ``process`` alone; True for one of many."""
     if component.arg is None:
-        return [opened(of_target(component, services), component, services)]
+        yield opened(of_target(component, services), component, services), False
+        return
     name = text_of(component)
-    if search.is_pattern(name) and not exists(view.real(name)):
-        found = []
-        for path in search.programs(name):
-            try:
-                found.append(opened(path, component, services))
-            except PointError:
-                continue  # of another machine
-        if not found:
-            raise no_program_matches(name, component)
-        return found
+    if search.is_pattern(name) and not view.exists(view.real(name)):
+        yield from _matching(name, component, services, holds)
+        return
     path = search.code_of(name) or path_of(component)
     kind = _no_file(path)
     if kind:
         raise PointError("E0231", f"cannot probe '{path}': it is {kind}", component.span)
-    return [opened(path, component, services)]
+    yield opened(path, component, services), False
+
+
+def _matching(
+    pattern: str,
+    component: PointComponent,
+    services: Services,
+    holds: Callable[[str], bool] | None,
+) -> Iterator[tuple[UserFile, bool]]:
+    """The programs that a pattern of paths means; they are opened as they are asked for."""
+    paths = search.programs(pattern)
+    is_one_of_many = len(paths) > 1
+    any_found = told = False
+    for number, path in enumerate(paths):
+        if holds is not None and is_one_of_many and not holds(path):
+            continue
+        if holds is None and number and number % _TOLD_AFTER == 0:  # each is read as a whole
+            progress.tell(f"looking into files that match {pattern}: {number} of {len(paths)}")
+            told = True
+        try:
+            file = opened(path, component, services)
+        except PointError:
+            if not is_one_of_many:
+                raise  # it says what the file is
+            continue  # of another machine
+        any_found = True
+        yield file, is_one_of_many
+    if told:
+        progress.clear()
+    if not any_found and paths and holds is not None:
+        notes = [f"none of the {len(paths)} files that match '{pattern}' has any"]
+        raise PointError("E0231", "no match", component.span, notes=notes)
+    if not any_found:
+        raise no_program_matches(pattern, component)
+
+
+def whose(pid: int, program: str | None) -> tuple[object, ...]:
+    """Whose processes a site means: that one, those that run the program, or all."""
+    return ("pid", pid) if pid else ("program", program) if program else ("all",)
 
 
 def of_target(component: PointComponent, services: Services) -> str:
@@ -345,12 +442,3 @@ def identity(file: UserFile) -> str:
 def missing_hint(programs: Programs, file: UserFile) -> str:
     """Which package has the debug information of a file; asking takes a while."""
     return programs.missing_hint(file)
-
-
-def opened_files(file: UserFile, program: str | None) -> dict[str, str]:
-    """Paths that the consumer opens for a place in a file, with what they are told by.
-
-    ``program`` is the path of the program that processes must run, which may be of any build.
-    """
-    own = {str(file.path): identity(file)}
-    return {program: "", **own} if program else own

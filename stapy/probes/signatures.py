@@ -24,7 +24,7 @@ def fits(function: ctypes.Function, text: str) -> bool:
     if len(wanted) != len(function.params):
         return False
     return all(
-        _same(ctypes.c_name(parameter.type), want)
+        _is_same(ctypes.c_name(parameter.type), want)
         for parameter, want in zip(function.params, wanted)
     )
 
@@ -51,7 +51,7 @@ def _plain(name: str) -> str:
     return " ".join(words)
 
 
-def _same(name: str, wanted: str) -> bool:
+def _is_same(name: str, wanted: str) -> bool:
     if not _QUALIFIERS.search(wanted):
         name = _QUALIFIERS.sub("", name)
     if _plain(name) == _plain(wanted):

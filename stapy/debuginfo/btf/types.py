@@ -58,7 +58,7 @@ class TypeFactory:
             return c.Struct(word, self._text(name_at), size, load)
         if kind == k.PTR:
             target, user = self._untag(size)
-            return c.Pointer(self._resolve(target), user=user)
+            return c.Pointer(self._resolve(target), is_user=user)
         if kind == k.TYPEDEF:
             return c.Typedef(self._text(name_at), self._resolve(size))
         if kind in _QUALIFIERS:
@@ -81,7 +81,7 @@ class TypeFactory:
             return c.Float(self._text(name_at), size)
         if kind == k.FWD:
             word = "union" if flag else "struct"
-            return c.Struct(word, self._text(name_at), 0, list, declaration=True)
+            return c.Struct(word, self._text(name_at), 0, list, is_declaration=True)
         return c.Unknown(self._text(name_at))
 
     def _untag(self, number: int) -> tuple[int, bool]:
@@ -113,13 +113,13 @@ class TypeFactory:
         signed = bool(flags & 1) or name == "char"
         return c.Int(name, size, signed, encoding)
 
-    def _values(self, body: int, count: int, wide: bool, signed: bool) -> list[c.Enumerator]:
-        stride = 3 if wide else 2
+    def _values(self, body: int, count: int, is_wide: bool, signed: bool) -> list[c.Enumerator]:
+        stride = 3 if is_wide else 2
         words = self._btf.words(body, stride * count)
-        bits = 64 if wide else 32
+        bits = 64 if is_wide else 32
         rows: list[c.Enumerator] = []
         for at in range(0, len(words), stride):
-            value = words[at + 1] | (words[at + 2] << 32 if wide else 0)
+            value = words[at + 1] | (words[at + 2] << 32 if is_wide else 0)
             if signed and value >> bits - 1:
                 value -= 1 << bits
             rows.append(c.Enumerator(self._text(words[at]), value))
@@ -136,14 +136,14 @@ class TypeFactory:
                 params.append(c.Parameter(self._text(name_at), self._resolve(type)))
         return c.Function(self._resolve(result), params, variadic)
 
-    def _members(self, body: int, count: int, bitfields: bool) -> list[c.Member]:
+    def _members(self, body: int, count: int, has_bitfields: bool) -> list[c.Member]:
         btf = self._btf
         words = btf.words(body, 3 * count)
         members: list[c.Member] = []
         for at in range(0, len(words), 3):
             name_at, number, place = words[at : at + 3]
             type = self._resolve(number)
-            if bitfields:
+            if has_bitfields:
                 members.append(c.Member(self._text(name_at), type, place & 0xFFFFFF, place >> 24))
             else:
                 bits, shift = self._old_bits(number)

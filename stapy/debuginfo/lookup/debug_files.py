@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stapy.debuginfo.dwarf.files.paths import existing, kernel_files, module_files
+from stapy.debuginfo.dwarf.files.separate import separate_files
 from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.units import KernelUnits
 from stapy.terminal import progress
@@ -40,6 +41,12 @@ class DebugFiles:
             self._fetched.add(module)
             self._known[module] = self._told(self._from_server(module))
         return self._known[module]
+
+    def installed(self) -> tuple[Path | None, list[str]]:
+        """Name the kernel's installed debug file, and what is wrong with others; opens no index."""
+        from stapy.debuginfo.dwarf.query.opener import find_first
+
+        return find_first(self._places(None), self._build_id(None))
 
     def of_object(self, path: Path) -> DwarfFile | None:
         """Open an object file that was compiled for its types."""
@@ -97,7 +104,5 @@ class DebugFiles:
         path, build_id = units.kernel.modules.path(module), loaded.build_id
         found = existing(module_files(units.kernel, path, build_id, loaded.has_dwarf))
         if path is not None and not build_id:
-            from stapy.debuginfo.dwarf.files.separate import separate_files
-
             found += units.safe([], lambda: separate_files(ElfFile.open(path), path))
         return found

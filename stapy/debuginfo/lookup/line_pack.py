@@ -1,19 +1,6 @@
 """The line table of a whole kernel or module, packed for lookups inside a session's module.
 
-The format is what ``runtime/lines.c`` reads; all numbers are little-endian:
-
-====================  ==========================================================
-u32 blocks, files     how many of both
-u32 data, strings     where the rows and the files' names begin
-blocks x (u32, u32)   address of the first row of a block, place of its rows
-files x u32           place of each file's name, from ``strings``
-rows                  see below, up to the next block's
-strings               names, each with a NUL
-====================  ==========================================================
-
-Addresses count from the lowest one.  A block's first row is ``file, line``; the
-others are ``step of the address, 2 * zigzag(step of the line) + new file[, file]``,
-everything as LEB128.  File 0 is none: no line is known from there on.
+``stapy/run/ground/line_table.py`` tells the format; addresses count from the lowest one.
 """
 
 from __future__ import annotations
@@ -25,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from stapy.cache import Cache, file_identity, key_of
 from stapy.debuginfo.dwarf import constants as k
-from stapy.debuginfo.dwarf.numbers import uleb
 from stapy.debuginfo.dwarf.read.lines import LineReader, Row
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.record import Record
+from stapy.run.ground import line_table
 from stapy.terminal import progress
 
 if TYPE_CHECKING:
@@ -38,9 +25,6 @@ VERSION = 1
 KIND = "debuginfo"
 # Always there, and the runtime is linked with it: other addresses are told from it.
 BASE = "register_kprobe"
-BLOCK = 64  # rows; a lookup decodes so many at most
-_HEAD = struct.Struct("<IIII")
-
 _ROW = struct.Struct("<II")
 _START = struct.Struct("<qQ")
 
@@ -125,40 +109,7 @@ def hash_of(name: str) -> int:
 
 def pack(rows: list[Packed], names: list[str]) -> bytes:
     """Rows sorted by address, with files as numbers of ``names`` from 1 on, as one table."""
-    lowest = rows[0][0] if rows else 0
-    index, data = bytearray(), bytearray()
-    for start in range(0, len(rows), BLOCK):
-        address, file, line = rows[start]
-        index += struct.pack("<II", address - lowest, len(data))
-        _uleb(data, file)
-        _uleb(data, line)
-        for row in rows[start + 1 : start + BLOCK]:
-            step, delta = row[0] - address, row[2] - line
-            code = (delta << 1 if delta >= 0 else (-delta << 1) - 1) << 1
-            if row[1] == file and step < 0x80 and code < 0x80:  # most of them
-                data.append(step)
-                data.append(code)
-            else:
-                _uleb(data, step)
-                _uleb(data, code | (row[1] != file))
-                if row[1] != file:
-                    _uleb(data, row[1])
-            address, file, line = row
-    texts = [name.encode() + b"\0" for name in ("", *names)]
-    places, at = bytearray(), 0
-    for text in texts:
-        places += struct.pack("<I", at)
-        at += len(text)
-    before = _HEAD.size + len(index) + len(places)
-    head = _HEAD.pack(len(index) // 8, len(texts), before, before + len(data))
-    return b"".join((head, index, places, data, *texts))
-
-
-def _uleb(data: bytearray, value: int) -> None:
-    while value > 0x7F:
-        data.append(value & 0x7F | 0x80)
-        value >>= 7
-    data.append(value)
+    return line_table.packed(rows, [name.encode() for name in names], rows[0][0] if rows else 0)
 
 
 def merge(rows: Iterable[Row], files: list[int]) -> list[Packed]:
@@ -209,40 +160,3 @@ def _tables(dwarf: DwarfFile) -> Iterator[tuple[list[Row], list[str]]]:
         seen.add(place)
         program = reader.program(place, str(root.values.get(k.AT_COMP_DIR, "")), root.name())
         yield reader.rows(program), program.files
-
-
-def find(blob: bytes, offset: int) -> tuple[str, int] | None:
-    """File and line of an address, counted from the table's lowest; for tests."""
-    blocks, files, data, strings = _HEAD.unpack_from(blob, 0)
-    low, high = 0, blocks
-    while low < high:
-        middle = (low + high) // 2
-        if struct.unpack_from("<I", blob, _HEAD.size + 8 * middle)[0] <= offset:
-            low = middle + 1
-        else:
-            high = middle
-    if not low:
-        return None
-    address, at = struct.unpack_from("<II", blob, _HEAD.size + 8 * (low - 1))
-    end = strings - data
-    if low < blocks:
-        end = struct.unpack_from("<II", blob, _HEAD.size + 8 * low)[1]
-    try:
-        file, at = uleb(blob, data + at)
-        line, at = uleb(blob, at)
-        while at < data + end:
-            step, at = uleb(blob, at)
-            if address + step > offset:
-                break
-            address += step
-            code, at = uleb(blob, at)
-            if code & 1:
-                file, at = uleb(blob, at)
-            code >>= 1
-            line += -((code + 1) >> 1) if code & 1 else code >> 1
-    except IndexError:
-        raise DebuginfoError("a damaged table of lines") from None
-    if not file or file >= files:
-        return None
-    place = struct.unpack_from("<I", blob, _HEAD.size + 8 * blocks + 4 * file)[0] + strings
-    return blob[place : blob.index(b"\0", place)].decode(), line

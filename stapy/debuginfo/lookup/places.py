@@ -40,12 +40,12 @@ class PlaceLookup:
         result = Places([], False, spec is not None)
         if spec is None:
             file = None if module is not None else self._files.of(None, download=download)
-            result.available = module is not None or file is not None
+            result.is_available = module is not None or file is not None
             return result
         for name, _ in self._units.units(module):
             dwarf = self._files.of(name, download=download)
             if dwarf is not None:
-                result.available = True
+                result.is_available = True
                 found = self._units.safe(
                     Answer(), _find, dwarf, spec, allow_nearest, lines_as_functions
                 )
@@ -58,7 +58,7 @@ class PlaceLookup:
         result.functions += found.functions
         sections: dict[str, str] = {}  # the places of one answer share many symbols
         for place in distinct(found.places, by_function):
-            if place.exact and (place.symbol, place.module) in known:
+            if place.is_exact and (place.symbol, place.module) in known:
                 continue
             if place.symbol not in sections:
                 sections[place.symbol] = self._section(place)
@@ -80,7 +80,7 @@ class PlaceLookup:
         units = self._units
         loaded = units.module(place.module) if place.module is not None else units.loaded
         if (
-            place.exact
+            place.is_exact
             and loaded is not None
             and loaded.btf is not None
             and loaded.btf.has_function(place.function)

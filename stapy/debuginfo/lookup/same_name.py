@@ -58,7 +58,7 @@ def _common(types: list[c.Function]) -> c.Function:
         names = {p.name for p in row if not p.name.startswith(_UNUSED)} or {first.name}
         params.append(c.Parameter(names.pop() if alike and len(names) == 1 else "", first.type))
     return c.Function(
-        _result([type.result for type in types]), params, any(type.variadic for type in types)
+        _result([type.result for type in types]), params, any(type.is_variadic for type in types)
     )
 
 

@@ -66,7 +66,7 @@ class TypeLookup:
         declared: c.CType | None = None
         for btf in self._btfs(modules):
             found = self._units.safe(None, btf.type, name)
-            if isinstance(found, c.Struct) and found.declaration:
+            if isinstance(found, c.Struct) and found.is_declaration:
                 declared = declared or found
             elif found is not None:
                 return found

@@ -219,7 +219,7 @@ def _find_addresses(data: Buffer, layout: Layout) -> None:
             continue
         rows = array("i")
         rows.frombytes(bytes(data[offsets : offsets + 4 * count]))
-        if not _ordered(rows):
+        if not _is_ordered(rows):
             continue
         layout.offsets, layout.base = offsets, base
         layout.start, layout.end = min(layout.start, offsets), max(layout.end, base + 8)
@@ -229,7 +229,7 @@ def _find_addresses(data: Buffer, layout: Layout) -> None:
         return
 
 
-def _ordered(rows: array[int]) -> bool:
+def _is_ordered(rows: array[int]) -> bool:
     """Symbols are sorted by address: absolute (per-CPU) ones first, then relative to the base."""
     if not rows:
         return False

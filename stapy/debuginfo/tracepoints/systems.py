@@ -49,7 +49,7 @@ def trace_systems(kernel: Kernel, cache: Cache) -> dict[str, str]:
         "systems",
         _VERSION,
         *((str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in headers),
-        _boot_id() if kernel.running else "",
+        _boot_id() if kernel.is_running else "",
     )
     stored = cache.get_bytes("debuginfo", key)
     if stored is None:
@@ -61,7 +61,7 @@ def trace_systems(kernel: Kernel, cache: Cache) -> dict[str, str]:
                 continue
             for name, system in scan(text):
                 found.setdefault(name, system)
-        if kernel.running:
+        if kernel.is_running:
             found.update(_from_tracefs())
         stored = "".join(f"{name} {system}\n" for name, system in sorted(found.items())).encode()
         cache.put_bytes("debuginfo", key, stored)
@@ -107,17 +107,21 @@ def _boot_id() -> str:
         return ""
 
 
-def _from_tracefs() -> Iterator[tuple[str, str]]:
+def tracefs() -> list[Path]:
+    """List the folders of the running kernel's tracepoints by system; none without a tracefs."""
     for folder in _TRACEFS:
         try:
-            systems = [path for path in folder.iterdir() if is_dir(path)]
+            return [path for path in folder.iterdir() if is_dir(path)]
         except OSError:
             continue
-        for system in systems:
-            for event in system.iterdir():
-                if exists(event / "format"):
-                    yield event.name, system.name
-        return
+    return []
+
+
+def _from_tracefs() -> Iterator[tuple[str, str]]:
+    for system in tracefs():
+        for event in system.iterdir():
+            if exists(event / "format"):
+                yield event.name, system.name
 
 
 def scan(text: bytes) -> Iterator[tuple[str, str]]:

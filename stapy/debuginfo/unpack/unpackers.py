@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import subprocess
+import threading
 from collections.abc import Iterable, Iterator
 from typing import IO
 
@@ -15,10 +18,6 @@ MAX_MEMORY = 256 << 20  # what a packed file may ask an unpacker to take
 
 def through(command: list[str], data: bytes) -> Iterator[bytes]:
     """What a program (with its path) makes of some data; whoever stops asking ends it."""
-    import fcntl
-    import subprocess
-    import threading
-
     process = subprocess.Popen(
         command,
         stdin=subprocess.PIPE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from stapy.debuginfo.elf import ElfFile
@@ -36,11 +37,17 @@ class DataSymbols(Record):
     elsewhere: set[str]  # of other files, which this one uses
 
     def matching(self, pattern: str) -> list[DataSymbol]:
-        """Variables of a name or pattern, ``NAME`` or ``NAME@FILE``; each place once."""
+        """Variables of a name or pattern, ``NAME`` or ``NAME@FILE``; each place once.
+
+        A pattern leaves out what compilers and linkers have made for themselves.
+        """
         name, at, source = pattern.partition("@")
         is_name, is_source = matcher(name), matcher(source.rpartition("/")[2])
         found: dict[int, DataSymbol] = {}
+        several = has_wildcard(pattern)
         for row in self.variables:
+            if several and _is_made(row):
+                continue
             if is_name(row.name) and (not at or (row.source and is_source(row.source))):
                 found.setdefault(row.address, row)
         return list(found.values())
@@ -49,6 +56,21 @@ class DataSymbols(Record):
     def names(self) -> list[str]:
         """Names of variables, for suggestions."""
         return [row.name for row in self.variables]
+
+
+# Of the start of programs, of the linker, and of C++: tables of classes, guards of initialisation.
+_MADE = re.compile(
+    r"_DYNAMIC|_GLOBAL_OFFSET_TABLE_|_IO_stdin_used|__dso_handle|__TMC_END__|__FRAME_END__"
+    r"|__(init|fini|preinit)_array\w*|__(do_global_dtors_aux|frame_dummy)_\w+|__EH_FRAME_\w+"
+    r"|__stack_chk_guard|__asan_\w+|__gcov\w*|__llvm_\w+|DW\.ref\..*|\.L.*|_ZT[VTISC].*|_ZGR?V.*"
+)
+
+
+_START = ("crtstuff.c", "Scrt1.o", "crt1.o", "rcrt1.o", "gcrt1.o", "crti.o", "abi-note.c")
+
+
+def _is_made(row: DataSymbol) -> bool:
+    return row.source in _START or _MADE.fullmatch(row.name) is not None
 
 
 def is_pattern(name: str) -> bool:

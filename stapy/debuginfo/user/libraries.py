@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 from stapy.debuginfo import view
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.user import search
-from stapy.debuginfo.user.linker_cache import CACHE, FOLDERS, cached
-from stapy.paths import is_file
+from stapy.debuginfo.user.linker_cache import cached
+from stapy.kernel import roots
+from stapy.run.ground.linker_cache import CACHE, FOLDERS
 
 if TYPE_CHECKING:
     from stapy.debuginfo.user.file import UserFile
@@ -27,7 +28,7 @@ _MOST = 4096  # libraries of one program
 def loaded_with(programs: Programs, file: UserFile) -> list[str]:
     """Paths without links of all libraries that a program needs, also those of its libraries."""
     real = _real_of(file)
-    known = cached() if real is view.real else cached(CACHE)
+    known = cached() if real is view.real else cached(Path(CACHE))
     found: dict[str, None] = {}
     waiting = [file]
     while waiting and len(found) < _MOST:
@@ -86,7 +87,7 @@ def matching(programs: Programs, file: UserFile, pattern: str) -> list[str]:
     """Libraries of a program by pattern of their names; one by full path need not be needed."""
     if "/" in pattern and not any(char in pattern for char in "*?["):
         path = _real_of(file)(pattern)
-        return [path] if is_file(path) else []
+        return [path] if view.is_file(path) else []
     needed = loaded_with(programs, file)
     names = {
         path: {view.shown(path), path.rpartition("/")[2], _soname(programs, path)}
@@ -102,13 +103,13 @@ def matching_in(programs: Programs, pid: int, pattern: str) -> list[str]:
     """
     loaded = search.libraries_of(pid)
     if "/" in pattern and not any(char in pattern for char in "*?["):
-        inside = f"/proc/{pid}/root{pattern}"
+        inside = str(roots.inside(Path(f"/proc/{pid}/root"), pattern))
         found = [path for _, path in loaded if _is_same(inside, path)]
         if found:
             return found[:1]
         if search.sees_our_files(pid):
-            return [os.path.realpath(pattern)] if is_file(pattern) else []
-        return [inside] if is_file(inside) else []
+            return [os.path.realpath(pattern)] if view.is_file(pattern) else []
+        return [inside] if view.is_file(inside) else []
     chosen = []
     for name, path in loaded:
         try:

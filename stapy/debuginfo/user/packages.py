@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -28,6 +29,30 @@ def debug_command(path: Path) -> str:
             return ""
         return f"{'dnf' if system == 'fedora' else 'zypper'} install {package}-debuginfo"
     return ""
+
+
+# Programs and libraries that the tapset library names, by the beginning of the name.
+_BROUGHT_BY = {
+    "libjvm": "default-jre-headless",
+    "libphp": "libphp-embed",
+    "libruby": "ruby",
+    "php": "php-cli",
+    "postgres": "postgresql",
+    "ruby": "ruby",
+    "stap": "systemtap",
+    "stapio": "systemtap-runtime",
+    "staprun": "systemtap-runtime",
+}
+_NAME = re.compile(r"[a-z]+")
+
+
+def install_hint(name: str) -> str:
+    """Say what to install for a program or library, a name or pattern; "" when none is known."""
+    if distribution() not in ("debian", "ubuntu") or not view.is_ours():
+        return ""
+    found = _NAME.match(name.rpartition("/")[2])
+    package = _BROUGHT_BY.get(found[0], "") if found else ""
+    return f"apt-get install {package}" if package else ""
 
 
 def _debian_package(path: Path) -> str:

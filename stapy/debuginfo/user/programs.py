@@ -13,18 +13,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from stapy.cache import Cache
+from stapy.debuginfo.dwarf.files.paths import by_build_id, folders
+from stapy.debuginfo.dwarf.query.spec import parse
 from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.sites import DWARF, FunctionSite, Places
-from stapy.debuginfo.user import search
+from stapy.debuginfo.user import search, symbols
+from stapy.debuginfo.user.datasymbols import DataSymbols, data_symbols
 from stapy.debuginfo.user.file import UserFile, UserFileError
+from stapy.debuginfo.user.packages import debug_command
+from stapy.debuginfo.user.sdt import marks
+from stapy.debuginfo.user.symbols import addresses, debug_file
+from stapy.terminal import progress
 
 if TYPE_CHECKING:
     from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
-    from stapy.debuginfo.user.datasymbols import DataSymbols
     from stapy.debuginfo.user.plt import Stub
     from stapy.debuginfo.user.sdt import Mark
     from stapy.debuginfo.user.symbols import FunctionTable
@@ -38,6 +44,7 @@ class Programs:
         self._warn = warn
         self._told: set[str] = set()
         self._files: dict[str, UserFile | UserFileError] = {}
+        self._forgotten: dict[str, str] = {}  # by path, with build-id
         self._debug_files: dict[Path, Path | None] = {}
         self._asked_servers: set[Path] = set()
         self._functions: dict[tuple[Path, Path | None], FunctionTable] = {}
@@ -58,29 +65,42 @@ class Programs:
             try:
                 found = UserFile.open(Path(path))
             except UserFileError as error:
-                found = error
+                found = error.with_traceback(None)  # which would keep the file mapped
+                found.__context__ = None
             self._files[path] = found
         if isinstance(found, UserFileError):
             raise found
         return found
+
+    def forget(self, file: UserFile) -> None:
+        """Let go of a file that had nothing to be probed; it is still one that was asked about.
+
+        A pattern of paths may mean thousands, and who asks again has it read again.
+        """
+        self._forgotten[str(file.path)] = file.build_id
+        self._files.pop(str(file.path), None)
+        self._debug_files.pop(file.path, None)
+        self._marks.pop(file.path, None)
+        self._stubs.pop(file.path, None)
+        by_debug_file: list[dict[tuple[Path, Path | None], Any]] = [self._functions, self._dwarf]
+        for known in by_debug_file:
+            for key in [key for key in known if key[0] == file.path]:
+                del known[key]
 
     def files(self) -> list[Path]:
         """List what answers depend on: the files asked about and their debug files.
 
         Also where a debug file would be, were it installed: answers change when it comes.
         """
-        from stapy.debuginfo.dwarf.files.paths import by_build_id, folders
-
-        found = [Path(path) for path in self._files]
+        found = [Path(path) for path in {**self._files, **self._forgotten}]
         found += [path for path in self._debug_files.values() if path is not None]
         ids = [row.build_id for row in self._files.values() if isinstance(row, UserFile)]
+        ids += self._forgotten.values()
         found += [path for folder in folders() for row in ids for path in by_build_id(folder, row)]
         return list(dict.fromkeys(found))
 
     def debug_file(self, file: UserFile, *, download: bool = False) -> Path | None:
         """Find the separate debug file, on a server only with ``download``."""
-        from stapy.debuginfo.user.symbols import debug_file
-
         known = self._debug_files.get(file.path)
         fetch = download and known is None and file.path not in self._asked_servers
         if file.path not in self._debug_files or fetch:
@@ -99,8 +119,6 @@ class Programs:
 
         ``download`` is for a name that is not among those of a stripped file.
         """
-        from stapy.debuginfo.user import symbols
-
         debug = self.debug_file(file, download=download)
         found = self._functions.get((file.path, debug))
         if found is None:
@@ -117,7 +135,6 @@ class Programs:
         debug = self.debug_file(file, download=download)
         if (file.path, debug) not in self._dwarf:
             from stapy.debuginfo.dwarf.query.opener import open_first
-            from stapy.terminal import progress
 
             paths = [path for path in (debug, file.path) if path is not None]
             found, problems = open_first(paths, file.build_id, None, self._cache, progress.tell)
@@ -156,7 +173,6 @@ class Programs:
     ) -> Places:
         """Ask DWARF about ``name[@file[:line|:first-last|:*|+offset]]``; see `Debuginfo.places`."""
         from stapy.debuginfo.dwarf.query.answers import distinct
-        from stapy.debuginfo.dwarf.query.spec import parse
 
         spec, dwarf = parse(text), self.dwarf(file, download=download)
         result = Places([], dwarf is not None, spec is not None)
@@ -181,14 +197,11 @@ class Programs:
         """Open that of a path, for questions about types; None also for what is no program."""
         try:
             return self.dwarf(self.open(search.find(path) or path))
-        except UserFileError as error:
-            self.warn(str(error))
+        except UserFileError:  # who names it is told of that
             return None
 
     def marks(self, file: UserFile) -> list[Mark]:
         """List the marks of a file."""
-        from stapy.debuginfo.user.sdt import marks
-
         found = self._marks.get(file.path)
         if found is None:
             try:
@@ -215,8 +228,6 @@ class Programs:
 
     def addresses(self, file: UserFile, names: set[str]) -> dict[str, int]:
         """Look up symbols of a file, also of data; those that are there just once."""
-        from stapy.debuginfo.user.symbols import addresses
-
         try:
             return addresses(file, self.debug_file(file), names)
         except DebuginfoError as error:
@@ -225,8 +236,6 @@ class Programs:
 
     def data(self, file: UserFile) -> DataSymbols:
         """List variables of a file by its tables of symbols, and what else has a name there."""
-        from stapy.debuginfo.user.datasymbols import DataSymbols, data_symbols
-
         try:
             return data_symbols(file, self.debug_file(file))
         except DebuginfoError as error:
@@ -235,7 +244,5 @@ class Programs:
 
     def missing_hint(self, file: UserFile) -> str:
         """Say what to install for the debug information of a file; "" when nothing is known."""
-        from stapy.debuginfo.user.packages import debug_command
-
         command = debug_command(file.path)
         return f"its debug package has them: {command}" if command else ""

@@ -11,8 +11,9 @@ import re
 import struct
 from collections.abc import Callable
 from functools import lru_cache
+from pathlib import Path
 
-from stapy.debuginfo.elf import SHT_NOBITS
+from stapy.debuginfo.elf import SHT_NOBITS, open_regular
 from stapy.debuginfo.glob import matcher
 from stapy.debuginfo.user import x86
 from stapy.debuginfo.user.file import UserFile
@@ -20,6 +21,7 @@ from stapy.record import Record
 
 _NOTES, _BASE = ".note.stapsdt", ".stapsdt.base"
 _TYPE = 3
+_MOST = 16 << 20  # bytes of notes that are read: a hundred thousand marks
 _ADDRESSES = struct.Struct("<QQQ")
 
 CONSTANT, ADDRESS, REGISTER, MEMORY, VECTOR, UNKNOWN = (
@@ -77,6 +79,32 @@ class Mark(Record):
     arguments: str
 
 
+_MOST_NAMES = 1 << 20  # bytes of the names of sections that are looked at
+
+
+def may_have_marks(path: str) -> bool:
+    """Whether a file has a section of marks: from its headers, and nothing is kept of it.
+
+    True also for what cannot be told so: whoever opens it says what is wrong with it.
+    """
+    try:
+        with open_regular(Path(path)) as file:
+            head = file.read(64)
+            if len(head) < 64 or head[4] != 2 or head[5] != 1:
+                return False
+            (table,) = struct.unpack_from("<Q", head, 40)
+            size, count, names = struct.unpack_from("<HHH", head, 58)
+            if not table or size != 64 or not count or names >= count:
+                return bool(table)
+            file.seek(table + 64 * names + 24)
+            at, length = struct.unpack("<QQ", file.read(16))
+            file.seek(at)
+            known = b"" if length > _MOST_NAMES else bytes(file.read(length))
+            return bool(length > _MOST_NAMES) or _NOTES.encode() + b"\0" in known
+    except (OSError, ValueError, struct.error):
+        return False
+
+
 def marks(file: UserFile, warn: Callable[[str], None] = lambda _: None) -> list[Mark]:
     """The marks of a file in its order; what is damaged among them is left out and told."""
     elf = file.elf
@@ -84,6 +112,9 @@ def marks(file: UserFile, warn: Callable[[str], None] = lambda _: None) -> list[
     moved_to = elf.section(_BASE)
     for section in elf.sections:
         if section.name != _NOTES or section.type == SHT_NOBITS:
+            continue
+        if section.size > _MOST:
+            warn(f"{file.path}: its marks are left out: {section.size >> 20} MB of notes")
             continue
         data, at = elf.content(section), 0
         while at + 12 <= len(data):

@@ -6,12 +6,18 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterator
+from glob import escape
 from pathlib import Path
 
 from stapy.debuginfo import view
 from stapy.debuginfo.elf import open_regular
-from stapy.debuginfo.user.linker_cache import FOLDERS, by_name, cached, library_folders
-from stapy.paths import exists, is_file
+from stapy.debuginfo.user.linker_cache import by_name, cached, library_folders
+from stapy.debuginfo.user.patterns import files_of, matches
+from stapy.diagnostics.suggest import listed, nearest
+from stapy.kernel import roots
+from stapy.paths import exists
+from stapy.run.ground.linker_cache import FOLDERS
+from stapy.terminal import progress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +33,7 @@ _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")  # the innermost
 _SHELL = set("|&;<>(){}\n")  # what only a shell can do with a command
 _QUOTED = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"")
 _FIRST_LINE = 256  # bytes of a script that the kernel looks at for its interpreter
+_TOLD_AFTER = 2000  # files, of which one is looked at in some 20 microseconds
 _HOPS = 4  # scripts may be run by scripts
 
 
@@ -101,27 +108,33 @@ def programs(pattern: str) -> list[str]:
     ``$PATH``, and of libraries if it says that it means such (``libruby*.so*``).
     """
     found: dict[tuple[int, int], str] = {}
-    from glob import escape, glob
 
     names = []
     for one in _alternatives(pattern):
-        # It may be relative.
-        here = glob(view.placed(one), recursive=True)  # noqa: PTH207
+        # One that may be relative.
+        here = list(matches(one)) if view.is_ours() else view.matching(one)
         if not here and "/" not in one:
             folders = library_folders() if ".so" in one else list(_folders(None))
             for folder in folders:
-                here += glob(f"{escape(folder)}/{one}")  # noqa: PTH207 - as above
+                here += view.matching(f"{escape(str(view.shown(folder)))}/{one}")
         names += here
-    for path in sorted(Path(view.real(name)) for name in names):
+
+    told = False
+    for number, path in enumerate(files_of(names, view.real)):
+        if number and number % _TOLD_AFTER == 0:  # a pattern with ** may mean all files there are
+            progress.tell(f"looking at files that match {pattern}: {number} of {len(names)}")
+            told = True
         try:
-            status = path.stat()
+            status = roots.status(path)
             if (status.st_dev, status.st_ino) in found or not stat.S_ISREG(status.st_mode):
                 continue
-            with open_regular(path) as file:
+            with open_regular(Path(path)) as file:
                 if file.read(4) == b"\x7fELF":
-                    found[status.st_dev, status.st_ino] = str(path)
+                    found[status.st_dev, status.st_ino] = path
         except OSError:
             continue
+    if told:
+        progress.clear()
     return list(found.values())
 
 
@@ -139,7 +152,7 @@ def interpreter(path: str) -> str | None:
             found = program(names[0]) if names else None
         else:
             found = program(words[0]) if words else None
-        if found is None or not exists(found):
+        if found is None or not view.exists(found):
             return None
         seen = found
     return None
@@ -148,8 +161,6 @@ def interpreter(path: str) -> str | None:
 @_kept
 def unfit(path: str) -> str | None:
     """Why nobody runs the file at a path; None for a program, a script, what we may not read."""
-    from stapy.debuginfo.elf import open_regular
-
     try:
         with open_regular(path) as file:
             if file.read(4) == b"\x7fELF" or interpreter(path):
@@ -283,7 +294,7 @@ def own_program(name: str) -> str | None:
         return _real_here(name)
     for folder in _words_of_path(None):
         candidate = Path(folder, name)
-        if is_file(candidate) and os.access(candidate, os.X_OK):
+        if view.is_command(str(candidate)):
             return _real_here(str(candidate))
     return None
 
@@ -336,7 +347,8 @@ def _command_paths() -> Iterator[str]:
     """Files in the folders of ``$PATH``."""
     for folder in _folders(None):
         try:
-            yield from (entry.path for entry in os.scandir(folder) if entry.is_file())
+            paths = [f"{folder}/{name}" for name in view.names_in(folder)]
+            yield from (path for path in paths if view.is_file(path))
         except OSError:
             continue
 
@@ -354,9 +366,26 @@ def find(name: str, path: str | None = None) -> str | None:
         return _real(name)
     for folder in _folders(path):
         candidate = _real(f"{folder}/{name}")
-        if is_file(candidate) and os.access(candidate, os.X_OK):
+        if view.is_command(candidate):
             return candidate
     return None
+
+
+def near_path(path: str) -> str:
+    """Advise on a path that is not there: files of such a path, as a hint; "" for none."""
+    folder, _, name = path.rpartition("/")
+    if view.exists(path):
+        return ""
+    while folder and not view.exists(folder):  # a folder of the path is written wrongly
+        folder, _, name = folder.rpartition("/")
+    rest = path[len(folder) + 1 + len(name) :]
+    try:
+        beside = nearest(name, view.names_in(folder or "/"), 6)
+    except OSError:
+        return ""
+    found = [f"{folder}/{word}{rest}" for word in beside]
+    near = [view.shown(one) for one in found if view.exists(one)][:2]
+    return f"did you mean {listed(near)}?" if near else ""
 
 
 def _real(path: str) -> str:
@@ -383,7 +412,7 @@ def commands(path: str | None = None) -> list[str]:
     found: set[str] = set()
     for folder in _folders(path):
         try:
-            found.update(entry.name for entry in Path(folder).iterdir())
+            found.update(view.names_in(folder))
         except OSError:
             continue
     return sorted(found)

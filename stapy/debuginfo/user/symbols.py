@@ -55,11 +55,6 @@ class UserFunction(NamedTuple):
     flags: int
 
     @property
-    def is_global(self) -> bool:
-        """True for a name that other units of the program can link to (not ``static``)."""
-        return bool(self.flags & (GLOBAL | WEAK))
-
-    @property
     def is_exported(self) -> bool:
         """True for a name that other files can link to: it is in ``.dynsym``."""
         return bool(self.flags & EXPORTED)
@@ -180,12 +175,6 @@ class FunctionTable:
         starts = self._by_address()
         at = bisect_right(starts, address)
         return starts[at - 1] if at else None
-
-    def next_start(self, address: int) -> int | None:
-        """The address of the first function behind an address."""
-        starts = self._by_address()
-        at = bisect_right(starts, address)
-        return starts[at] if at < len(starts) else None
 
     def nearest(self, name: str, limit: int = 3) -> list[str]:
         """Names that a wrong one may have meant."""

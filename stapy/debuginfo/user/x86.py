@@ -44,7 +44,7 @@ _VEX_IMM8 = _opcodes("70-73 c2 c4-c6")
 class Instruction(NamedTuple):
     """One instruction.
 
-    ``map`` and ``opcode`` tell what it does (``vector`` for VEX, EVEX and XOP, whose maps are
+    ``map`` and ``opcode`` tell what it does (``is_vector`` for VEX, EVEX and XOP, whose maps are
     theirs), ``modrm`` is -1 without such a byte.  ``target`` is the distance from the
     instruction's begin to where a direct jump or call leads, None for all others.
     """
@@ -55,7 +55,7 @@ class Instruction(NamedTuple):
     modrm: int
     rex: int
     prefixes: bytes
-    vector: bool
+    is_vector: bool
     target: int | None
 
     @property
@@ -64,7 +64,7 @@ class Instruction(NamedTuple):
 
         All others are executed out of line, which costs a second trap.
         """
-        if self.vector or self.prefixes:
+        if self.is_vector or self.prefixes:
             return False
         if self.map == MAP_0F:
             return 0x80 <= self.opcode <= 0x8F
@@ -85,9 +85,9 @@ class Instruction(NamedTuple):
         """
         if any(row in (0x26, 0x2E, 0x36, 0x3E, LOCK) for row in self.prefixes):
             return True
-        if 0x66 in self.prefixes and _is_branch(self.map, self.opcode) and not self.vector:
+        if 0x66 in self.prefixes and _is_branch(self.map, self.opcode) and not self.is_vector:
             return self.map == MAP_0F or not 0xE0 <= self.opcode <= 0xE3
-        if self.map != ONE_BYTE and not self.vector:
+        if self.map != ONE_BYTE and not self.is_vector:
             return False
         # What holds up traps for the next instruction: mov to ss.
         return self.opcode in _REFUSED or (self.opcode == 0x8E and self.modrm >> 3 & 7 == 2)
@@ -99,31 +99,16 @@ class Instruction(NamedTuple):
         It looks at a vector instruction's opcode as if there were no vector prefix, and so
         emulates a jump, a call or nothing at all; and it knows no XOP.
         """
-        return self.vector and (self.opcode in _EMULATED or self.map >= 8)
+        return self.is_vector and (self.opcode in _EMULATED or self.map >= 8)
 
     @property
     def is_nop(self) -> bool:
         """True for what does nothing, of any length."""
-        if self.vector or any(row != 0x66 for row in self.prefixes):
+        if self.is_vector or any(row != 0x66 for row in self.prefixes):
             return False
         if self.map == MAP_0F:
             return self.opcode == 0x1F and self.modrm >> 3 & 7 == 0
         return self.map == ONE_BYTE and self.opcode == 0x90 and not self.rex & 1
-
-    @property
-    def is_indirect_jump(self) -> bool:
-        """True for a jump to what a register or memory says."""
-        return self.map == ONE_BYTE and self.opcode == 0xFF and self.modrm >> 3 & 6 == 4
-
-    @property
-    def is_endbr(self) -> bool:
-        """True for ``endbr64``."""
-        return (
-            self.map == MAP_0F
-            and self.opcode == 0x1E
-            and self.modrm == 0xFA
-            and self.prefixes == b"\xf3"
-        )
 
 
 # Traps, ports, what only the kernel may do, and what is none without a vector prefix.

@@ -10,7 +10,7 @@ from stapy.debuginfo.dwarf.query.spec import parse
 from stapy.diagnostics.habits import old_function
 from stapy.diagnostics.suggest import listed, nearest
 from stapy.ir.literals import quote_name
-from stapy.probes.code import insides
+from stapy.probes.code import labels_and_callees
 from stapy.probes.family import Match, PointError, number_of, text_of
 from stapy.record import replace
 
@@ -45,16 +45,16 @@ def resolve(asking: PointComponent, ground: Ground) -> list[Match]:
         files = ground.files
         if not files:
             raise ground.missing(what, asking.span)
-        return insides.resolve(ground, files)
+        return labels_and_callees.resolve(ground, files)
     text = text_of(target)
     answer = ground.places(
         text, allow_nearest="nearest" in found, lines_as_functions="function" in found
     )
-    if not answer.valid:
+    if not answer.is_valid:
         message = f"malformed specification '{text}'"
         hint = "write name@file:line, name@file:first-last, name@file:* or name@file+offset"
         raise PointError("E0231", message, target.span, hint=hint)
-    if not answer.available:
+    if not answer.is_available:
         raise ground.missing(what, asking.span)
     return matches(text, answer, ground)
 
@@ -72,7 +72,7 @@ def matches(text: str, answer: Places, ground: Ground) -> list[Match]:
     found = ground.found
     moved = ground.services.options.prologue_search and "function" in found
     for site in answer.sites:
-        if not _wanted(site, ground):
+        if not _is_wanted(site, ground):
             continue
         if moved and "return" not in found:
             site = _behind_prologue(site, ground)
@@ -92,16 +92,16 @@ def matches(text: str, answer: Places, ground: Ground) -> list[Match]:
 def _behind_prologue(site: FunctionSite, ground: Ground) -> FunctionSite:
     """Move the site of a function to where its frame is set up (-P)."""
     place = site.place
-    if place is None or not place.exact:
+    if place is None or not place.is_exact:
         return site
     moved = ground.services.debuginfo.safe(place, behind_prologue, ground.file_of(place), place)
     # Arguments may have left their registers: only DWARF knows where they are then.
-    known = site.type if moved.exact else None
-    result: FunctionSite = replace(site, place=moved, type=known)
+    known = site.type if moved.is_exact else None
+    result = replace(site, place=moved, type=known)
     return result
 
 
-def _wanted(site: FunctionSite, ground: Ground) -> bool:
+def _is_wanted(site: FunctionSite, ground: Ground) -> bool:
     found = ground.found
     assert site.place is not None
     if "inline" in found:
@@ -154,7 +154,7 @@ def _nearest_lines(text: str, answer: Places) -> list[int]:
     """The lines with code that are nearest to those asked for, of all functions that match."""
     spec = parse(text)
     lines = list(answer.near_lines)
-    if spec is not None and spec.lines and not spec.relative:
+    if spec is not None and spec.lines and not spec.is_relative:
         asked = [first for first, _ in spec.lines]
         lines.sort(key=lambda line: min(abs(line - first) for first in asked))
     return lines[:_LINES_OF]
@@ -169,16 +169,16 @@ def _name_others(error: PointError, text: str, dwarf: DwarfFile, ground: Ground)
     if spec.file and not dwarf.index.files(spec.file):
         error.notes = [f"no source file matches '{spec.file}'"]
         near = dwarf.index.files_like(spec.file)
-    elif spec.file and spec.named:
+    elif spec.file and spec.has_plain_name:
         rows = list(dwarf.index.functions(spec.function))
         if rows:
             files = list(dict.fromkeys(row.file for row in rows))[:3]
             error.notes = [f"'{spec.function}' is in {listed(files, '')}"]
             near = [f"{spec.function}@{file}" for file in files[:1]]
-    if not near and spec.named:
+    if not near and spec.has_plain_name:
         near = ground.other_names(spec.function)
         if near:
             error.notes.append(f"'{spec.function}' is another name of {listed(near[:1])}")
-    if not near and spec.named:
+    if not near and spec.has_plain_name:
         near = nearest(spec.function, dwarf.index.similar(spec.function), 2)
     error.hint = f"did you mean {listed(near)}?" if near else ""

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 _NAMES = (
     *("begin_end", "timer", "kprobe", "tracepoint", "watchpoint", "perf"),
     *("netfilter", "bpf", "taskevent", "process", "uprobe", "usdt"),
+    "procfs",
 )
 _CACHE: list[Family] = []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from stapy.ir.literals import CText
 from stapy.probes.family import Form, Match, Row, forms, number_of, print_point
 from stapy.record import Record
 
@@ -47,7 +48,7 @@ class BeginEnd:
         return [
             {
                 "point": point,
-                "phase": "STAPY_" + site.phase.upper(),
+                "phase": CText("STAPY_" + site.phase.upper()),
                 "priority": site.priority,
                 "order": site.priority,
             }

@@ -167,7 +167,7 @@ class Netfilter:
     @staticmethod
     def _configured(option: str, what: str, component: PointComponent, services: Services) -> None:
         config = services.kernel.config if services.kernel is not None else None
-        if config is not None and config.known and not config.enabled(option):
+        if config is not None and config.is_known and not config.is_enabled(option):
             raise PointError(
                 "E0231",
                 f"this kernel has no hooks of {what}",
@@ -289,7 +289,7 @@ class Netfilter:
 
         def pointer(name: str) -> CType:
             known = services.debuginfo.type(f"struct {name}", ["kernel"])
-            return c.Pointer(known or c.Struct("struct", name, 0, list, declaration=True))
+            return c.Pointer(known or c.Struct("struct", name, 0, list, is_declaration=True))
 
         unsigned = c.Int("unsigned int", 4, False, "unsigned")
         signed = c.Int("int", 4, True, "signed")

@@ -8,6 +8,7 @@ Events of processes are in ``taskevent.py``.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 from stapy.probes.family import Form, Match, PointError, Row, forms, number_of, print_point, text_of
 from stapy.record import Record
@@ -94,8 +95,6 @@ def fields(site: PerfSite) -> Row:
 
 def counter_number(name: str) -> int:
     """The number by which the runtime knows a counter; never 0."""
-    from zlib import crc32
-
     return crc32(name.encode("utf-8", "surrogateescape")) or 1
 
 

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stapy.debuginfo import view
+from stapy.debuginfo import ctypes, view
 from stapy.debuginfo.user import search
-from stapy.ir.literals import quote_name
-from stapy.paths import exists
+from stapy.diagnostics import NOWHERE
+from stapy.ir.literals import CText, quote_name
+from stapy.ir.program import LONG, ContextValue
+from stapy.ir.scope import TargetScope, TargetVariable
 from stapy.probes import programs
 from stapy.probes.family import Form, Match, PointError, Row, forms, number_of, text_of
+from stapy.probes.values import programs as variables
+from stapy.probes.values.numbers import add, const
 from stapy.record import Record
 
 if TYPE_CHECKING:
@@ -21,7 +25,6 @@ if TYPE_CHECKING:
 
     from stapy.debuginfo.ctypes import CType
     from stapy.ir.program import Expr
-    from stapy.ir.scope import TargetScope
     from stapy.parse.nodes import PointComponent, ProbePoint
     from stapy.services import Services
 
@@ -55,6 +58,13 @@ class ProcessSite(Record):
     count: int = 0
 
     @property
+    def processes(self) -> tuple[object, ...]:
+        """Whose processes are meant; equal for sites of which the runtime makes no difference."""
+        if self.pattern is not None:
+            return "pattern", self.pattern, self.count
+        return programs.whose(self.pid, self.user_file)
+
+    @property
     def user_files(self) -> dict[str, str]:
         """The file that the consumer must open; whatever build it is."""
         return {self.user_file: ""} if self.user_file else {}
@@ -80,7 +90,7 @@ class Process:
         elif (number := number_of(first)) is not None:
             pid = programs.living(number, first, services)
             head = f"process({pid})"
-        elif search.is_pattern(name := text_of(first)) and not exists(view.real(name)):
+        elif search.is_pattern(name := text_of(first)) and not view.exists(view.real(name)):
             return self._matched(name, event, first)
         else:
             file = programs.run_by(first, services, optional=optional)
@@ -116,10 +126,6 @@ class Process:
             return _of_ended(path) if path else None
         if not site.event.startswith("syscall"):
             return of_program(path, services) if path else None
-        from stapy.debuginfo import ctypes
-        from stapy.diagnostics import NOWHERE
-        from stapy.ir.program import LONG, ContextValue
-        from stapy.ir.scope import TargetScope, TargetVariable
 
         word: ctypes.CType = ctypes.Int("long", 8, True, "signed")
 
@@ -153,7 +159,7 @@ class Process:
         return [
             {
                 "point": point,
-                "event": EVENTS[site.event],
+                "event": CText(EVENTS[site.event]),
                 "file": site.user_file,
                 "pid": site.pid,
                 "optional": site.optional,
@@ -167,8 +173,6 @@ class Process:
 
 def of_program(path: str, services: Services) -> TargetScope:
     """What there is in a process where nothing is known but the program that it runs."""
-    from stapy.ir.scope import TargetScope
-
     return TargetScope(
         path,
         missing="there are only variables of the whole program here, by @var",
@@ -179,8 +183,6 @@ def of_program(path: str, services: Services) -> TargetScope:
 
 def _of_ended(path: str) -> TargetScope:
     """The program's types: its memory is given back before the end is told."""
-    from stapy.ir.scope import TargetScope
-
     return TargetScope(
         path,
         missing="a process that ends has no memory any more: ask in .begin or in .syscall "
@@ -191,10 +193,6 @@ def _of_ended(path: str) -> TargetScope:
 
 def _statics(path: str, services: Services) -> Callable[[str], tuple[CType, Expr] | None]:
     """Variables of the program that a process runs, by where its code begins."""
-    from stapy.diagnostics import NOWHERE
-    from stapy.ir.program import LONG, ContextValue
-    from stapy.probes.values import programs as variables
-    from stapy.probes.values.numbers import add, const
 
     def where(address: int) -> Expr:
         start = services.debuginfo.programs.open(path).code_start

@@ -12,9 +12,11 @@ from stapy.debuginfo.user import search
 from stapy.debuginfo.user.datasymbols import DataSymbol, DataSymbols, is_pattern
 from stapy.debuginfo.user.file import UserFileError
 from stapy.diagnostics import Label
+from stapy.diagnostics.suggest import nearest
 from stapy.ir.literals import quote_name
 from stapy.probes import programs
 from stapy.probes.families import perf
+from stapy.probes.families.process import of_program
 from stapy.probes.families.watchpoint import LENGTHS, REGISTERS, check_alignment, length_of
 from stapy.probes.family import (
     Form,
@@ -27,6 +29,8 @@ from stapy.probes.family import (
     print_component,
     text_of,
 )
+from stapy.probes.values import programs as variables
+from stapy.probes.values.numbers import const
 from stapy.record import Record, replace
 
 if TYPE_CHECKING:
@@ -50,11 +54,14 @@ _DATA = tuple(
 _EVENT = "perf.type(number).config(number)"
 
 
+_TOLD = 4  # variables of a pattern that are told of: as many as there are registers
+
+
 class TaskEventSite(Record):
     """Whose threads (see `ProcessSite`), and what is watched, or counted (``event``).
 
     ``file`` is the program's, where ``address`` is one that it was linked with; ``size`` is what
-    the variable takes there of which ``length`` bytes are watched because no length was asked for.
+    ``variable`` takes there of which ``length`` bytes are watched because no length was asked for.
     """
 
     user_file: str | None
@@ -64,8 +71,14 @@ class TaskEventSite(Record):
     address: int = 0
     length: int = 0
     size: int = 0
+    variable: str = ""
     reads: bool = False
     event: perf.PerfSite | None = None
+
+    @property
+    def processes(self) -> tuple[object, ...]:
+        """Whose processes are meant; equal for sites of which the runtime makes no difference."""
+        return programs.whose(self.pid, self.user_file)
 
     @property
     def user_files(self) -> dict[str, str]:
@@ -156,9 +169,13 @@ class TaskEvent:
         """
         pattern = text_of(data)
         places = []
-        heads = programs.heads(point, services)
-        for head in heads:
-            for variable in _found(pattern, head.file, data, services):
+        last = None
+        for head in programs.each_head(point, services):
+            last = head
+            variables = _found(pattern, head.file, data, services)
+            if not variables and head.is_one_of_many:
+                services.debuginfo.programs.forget(head.file)
+            for variable in variables:
                 address, size = variable.address, variable.size
                 length = site.length
                 if "length" not in found:
@@ -169,14 +186,15 @@ class TaskEvent:
                     address=address,
                     length=length,
                     size=0 if "length" in found else size,
+                    variable=variable.shown,
                     file=head.file,
                     user_file=str(head.file.path),
                     pid=head.pid,
                 )
                 shown = variable.shown if is_pattern(pattern) else pattern
                 places.append((head, shown, one))
-        if not places:
-            raise _no_match(pattern, heads[0].file, data, services)
+        if not places and last is not None:
+            raise _no_match(pattern, last.file, data, services)
         return places
 
     def _event(
@@ -203,15 +221,18 @@ class TaskEvent:
     def review(probes: Sequence[Reviewed], services: Services) -> None:
         """Warn of variables watched in part, and of more places than there are registers."""
         for probe in probes:
-            for site in probe.sites:
-                if site.size > site.length:
-                    services.diagnostics.warning(
-                        "W0694",
-                        f"of the {site.size} bytes of this variable the first {site.length} are "
-                        "watched",
-                        probe.span,
-                        hint=".data(ADDRESS) with .length(N) watches other ones",
-                    )
+            cut = [site for site in probe.sites if site.size > site.length]
+            for site in cut[:_TOLD]:
+                services.diagnostics.warning(
+                    "W0694",
+                    f"of the {site.size} bytes of '{site.variable}' the first {site.length} are "
+                    "watched",
+                    probe.span,
+                    hint=".data(ADDRESS) with .length(N) watches other ones",
+                    notes=[f"{len(cut) - _TOLD} more variables are watched in part"]
+                    if len(cut) > _TOLD
+                    else [],
+                )
         numbers: dict[tuple[str | None, int], int] = {}
         for probe in probes:
             for site in probe.sites:
@@ -230,8 +251,6 @@ class TaskEvent:
 
     def scope(self, site: TaskEventSite, services: Services) -> TargetScope | None:
         """No context variables; types and variables of the program, if there is one."""
-        from stapy.probes.families.process import of_program
-
         return of_program(site.user_file, services) if site.user_file else None
 
     def rows(self, probe: DerivedProbe, first_site: int) -> list[Row]:
@@ -310,9 +329,6 @@ def _by_debuginfo(
     name: str, file: UserFile, known: DataSymbols, services: Services
 ) -> list[DataSymbol]:
     """The variable of a source file as DWARF knows it: tables have files of static ones only."""
-    from stapy.probes.values import programs as variables
-    from stapy.probes.values.numbers import const
-
     places: list[int] = []
 
     def where(address: int) -> Expr:
@@ -347,8 +363,6 @@ def _no_match(pattern: str, file: UserFile, data: PointComponent, services: Serv
         note = f"'{file.path}' has no variable '{pattern}' in its tables of symbols"
 
     def similar(error: PointError) -> None:
-        from stapy.diagnostics.suggest import nearest
-
         near = nearest(name, known.names, 3)
         if near and not error.hint:
             error.message = f"no match (similar symbols: {', '.join(near)})"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from stapy.diagnostics.habits import system_call
 from stapy.ir.literals import quote_name
 from stapy.ir.scope import TargetScope
+from stapy.probes import abi
 from stapy.probes.family import Form, Match, PointError, Row, forms, text_of
 from stapy.record import Record, replace
 
@@ -81,8 +82,6 @@ class Tracepoint:
 
     def scope(self, site: TraceSite, services: Services) -> TargetScope | None:
         """``$name`` of every parameter, ``$$name``, ``$$system``, ``$$vars``."""
-        from stapy.probes import abi
-
         found, _ = abi.word_arguments("trace_arg", site.params)
         variables = {v.name: v for v in found}
         names = list(variables)
@@ -100,8 +99,6 @@ class Tracepoint:
 
     def rows(self, probe: DerivedProbe, first_site: int) -> list[Row]:
         """Rows of ``struct stapy_tracepoint_row``."""
-        from stapy.probes import abi
-
         return [
             {
                 "point": point,

@@ -11,15 +11,18 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from stapy.debuginfo import ctypes, view
+from stapy.debuginfo.user import sdt
+from stapy.debuginfo.user.sdt import may_have_marks
 from stapy.diagnostics.suggest import listed, nearest
 from stapy.ir.literals import quote_name
 from stapy.ir.scope import TargetScope, TargetVariable
 from stapy.probes import programs
 from stapy.probes.family import Form, Match, PointError, Row, forms, text_of
-from stapy.record import Record
+from stapy.probes.values.numbers import Unavailable
+from stapy.probes.values.operands import moved, value
+from stapy.probes.values.programs import statics
 
 if TYPE_CHECKING:
-    from stapy.debuginfo.user.file import UserFile
     from stapy.debuginfo.user.sdt import Mark
     from stapy.ir.program import DerivedProbe
     from stapy.parse.nodes import ProbePoint
@@ -30,19 +33,10 @@ _SCOPES = ("process", "process(string)", "process(number)")
 _MARKS = ("mark(string)", "provider(string).mark(string)")
 
 
-class MarkSite(Record):
-    """One place of a mark; ``program`` and ``pid`` say whose processes (see `Head`)."""
+class MarkSite(programs.ProgramSite):
+    """A place of a mark."""
 
-    file: UserFile
-    program: str | None
-    pid: int
     mark: Mark
-    optional: bool
-
-    @property
-    def user_files(self) -> dict[str, str]:
-        """Paths of the files that the consumer must open, with what they are told by."""
-        return programs.opened_files(self.file, self.program)
 
 
 class Usdt:
@@ -61,13 +55,13 @@ class Usdt:
         found = {component.name: component for component in point.components}
         name = text_of(found["mark"])
         provider = text_of(found["provider"]) if "provider" in found else None
-        heads = programs.heads(point, services)
+
+        heads = programs.heads(point, services, may_have_marks)
         matches: list[Match] = []
         for head in heads:
             for mark in _matching(head, name, provider, services):
-                site = MarkSite(
-                    head.file, head.program, head.pid, mark, point.optional or point.sufficient
-                )
+                optional = point.optional or point.sufficient
+                site = MarkSite(head.file, head.program, head.pid, optional, mark)
                 shown = f".provider({quote_name(mark.provider)})" if provider is not None else ""
                 matches.append(Match(f"{head.shown}{shown}.mark({quote_name(mark.name)})", site))
         if not matches:
@@ -76,11 +70,6 @@ class Usdt:
 
     def scope(self, site: MarkSite, services: Services) -> TargetScope:
         """``$arg1`` … with ``$$vars`` and ``$$parms``, ``$$name`` and ``$$provider``."""
-        from stapy.debuginfo.user import sdt
-        from stapy.probes.values.numbers import Unavailable
-        from stapy.probes.values.operands import moved, value
-        from stapy.probes.values.programs import statics
-
         mark = site.mark
         operands = sdt.operands(mark.arguments)
         asked = {name for operand in operands for _, name in operand.symbols}
@@ -114,24 +103,12 @@ class Usdt:
     def rows(self, probe: DerivedProbe, first_site: int) -> list[Row]:
         """Rows of ``struct stapy_uprobe_row``."""
         return [
-            {
-                "point": point,
-                "file": str(site.file.path),
-                "program": site.program,
-                "pid": site.pid,
-                "offset": site.mark.offset,
-                "counter": site.mark.semaphore,
-                "is_return": False,
-                "optional": site.optional,
-                "slot_bytes": 0,
-            }
+            site.row(point, site.mark.offset, counter=site.mark.semaphore)
             for site, point in zip(probe.sites, probe.points, strict=True)
         ]
 
 
 def _matching(head: Head, name: str, provider: str | None, services: Services) -> list[Mark]:
-    from stapy.debuginfo.user import sdt
-
     return sdt.matching(services.debuginfo.programs.marks(head.file), name, provider)
 
 

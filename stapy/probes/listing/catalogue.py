@@ -6,7 +6,7 @@ function, its file and its line, and whether one of its instances may be probed 
 the build and on our list of what must not be probed: on nothing that a script says.  So
 the answers are stored beside the index of the build, and a pattern is a scan.
 
-`Names` are the functions that BTF and the symbol table tell of (``Debuginfo.functions``),
+`FunctionNames` are the functions that BTF and the symbol table tell of (``Debuginfo.functions``),
 `Lines` those of DWARF (``Debuginfo.places``).  `scan.py` asks.
 """
 
@@ -83,7 +83,7 @@ class _Table:
             raise DebuginfoError("damaged catalogue: tables of different sizes")
 
 
-class Names(_Table):
+class FunctionNames(_Table):
     """Functions by name; ``bits`` beside them.
 
     ``groups`` are pairs of a row and the number that all names of its address share.
@@ -131,12 +131,12 @@ class Lines(_Table):
             raise DebuginfoError("damaged catalogue: no such symbol") from None
 
 
-def names(info: DebuginfoLike, loaded: Loaded) -> Names | None:
+def names(info: DebuginfoLike, loaded: Loaded) -> FunctionNames | None:
     """What BTF and the symbols of a kernel or module tell; None when that is damaged."""
     if not loaded.key:
         return None
     key = key_of("names", rules(), loaded.key)
-    return _kept(info, key, Names, lambda: _made_names(loaded))
+    return _kept(info, key, FunctionNames, lambda: _made_names(loaded))
 
 
 def lines(info: DebuginfoLike, loaded: Loaded, dwarf: DwarfFile) -> Lines | None:

@@ -115,7 +115,9 @@ def _declared(asked: _Question, unit: str | None) -> dict[str, str]:
     return found
 
 
-def _names(asked: _Question, unit: str | None, table: c.Names) -> tuple[list[str], set[str], bool]:
+def _names(
+    asked: _Question, unit: str | None, table: c.FunctionNames
+) -> tuple[list[str], set[str], bool]:
     """Names to print, those that DWARF needs not tell again, and whether any was refused."""
     info, match = asked.services.debuginfo, asked.match
     rows = [
@@ -139,7 +141,7 @@ def _names(asked: _Question, unit: str | None, table: c.Names) -> tuple[list[str
     return shown, known, len(shown) < len(chosen)
 
 
-def _second(asked: _Question, table: c.Names) -> list[tuple[int, str, int]]:
+def _second(asked: _Question, table: c.FunctionNames) -> list[tuple[int, str, int]]:
     """Of functions that only another name than BTF's matches, the first such name."""
     if asked.all:
         return []

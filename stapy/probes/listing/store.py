@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from stapy.debuginfo.elf import Buffer
-    from stapy.probes.listing.catalogue import Lines, Names
+    from stapy.probes.listing.catalogue import FunctionNames, Lines
     from stapy.services import DebuginfoLike
 
 _MANY = 32  # modules whose catalogues are worth a file of their own
@@ -37,7 +37,7 @@ class Opened:
         """The modules, None for the kernel."""
         return self._loaded
 
-    def functions(self, unit: str | None) -> Names | None:
+    def functions(self, unit: str | None) -> FunctionNames | None:
         """What BTF and symbols tell of one; None when that cannot be had."""
         return catalogue.names(self._info, self._loaded[unit])
 
@@ -80,9 +80,9 @@ class Stored:
     def _content(self, number: int) -> memoryview:
         return self._contents[self._starts[number] : self._starts[number + 1]]
 
-    def functions(self, unit: str | None) -> Names | None:
+    def functions(self, unit: str | None) -> FunctionNames | None:
         """Give what BTF and symbols told of a module."""
-        return catalogue.Names(self._content(self._places[unit or ""]))
+        return catalogue.FunctionNames(self._content(self._places[unit or ""]))
 
     def has_dwarf(self, unit: str | None, download: bool) -> bool:
         """Tell whether there was DWARF of a module."""

@@ -65,7 +65,7 @@ class _Value(NamedTuple):
     signed: bool = True
 
 
-class Machine:
+class Evaluator:
     """Runs the operations on expressions instead of numbers."""
 
     def __init__(self, frame: Frame) -> None:

@@ -15,7 +15,7 @@ from stapy.ir.program import (
     MemoryRead,
     NotKnown,
 )
-from stapy.probes.values.evaluate import Machine
+from stapy.probes.values.evaluate import Evaluator
 from stapy.probes.values.numbers import WORD, Unavailable, add, address_of, register
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Here:
     def _address(self, rule: Address) -> Expr:
         if isinstance(rule, tuple):
             return add(self.register(rule[0]), rule[1])
-        value, _ = Machine(self).run(self.dwarf.operations(rule, self.place))
+        value, _ = Evaluator(self).run(self.dwarf.operations(rule, self.place))
         return value
 
     def base(self) -> Expr:
@@ -81,7 +81,7 @@ class Here:
 
     def at_entry(self, number: int) -> Expr:
         """What a register had when the function was entered."""
-        if self.place.exact:
+        if self.place.is_exact:
             return self.register(number)
         entrance = self.dwarf.entrance(self.place)
         if entrance is None:
@@ -111,7 +111,7 @@ class Here:
         known = False
         for call in reversed(calls):
             try:
-                passed, _ = Machine(Caller(self, call.place)).run(call.ops)
+                passed, _ = Evaluator(Caller(self, call.place)).run(call.ops)
             except Unavailable:
                 continue
             known = True

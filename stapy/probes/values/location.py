@@ -9,7 +9,7 @@ from stapy.debuginfo.errors import DebuginfoError
 from stapy.diagnostics import NOWHERE
 from stapy.ir.program import LONG, Expr, MemoryRead
 from stapy.ir.scope import TargetVariable
-from stapy.probes.values.evaluate import Machine
+from stapy.probes.values.evaluate import Evaluator
 from stapy.probes.values.frames import Here
 from stapy.probes.values.numbers import (
     BITS,
@@ -45,9 +45,9 @@ def describe(
     if not ops:
         raise Unavailable
     frame = here or Here(place, dwarf)
-    machine = Machine(frame)
+    evaluator = Evaluator(frame)
     if any(op.name == "piece" for op in ops):
-        return _in_pieces(name, type, ops, machine)
+        return _in_pieces(name, type, ops, evaluator)
     scalar = not isinstance(ctypes.strip(type), (ctypes.Struct, ctypes.Array))
     size = ctypes.size_of(type)
     if len(ops) == 1 and ops[0].name == "register":
@@ -60,10 +60,10 @@ def describe(
         value = frame.held(number, width, ctypes.is_signed(type))
         return TargetVariable(name, type, value, writable=number < VECTORS)
     if len(ops) == 1 and ops[0].name == "bytes":
-        return _in_pieces(name, type, ops, machine)
+        return _in_pieces(name, type, ops, evaluator)
     if len(ops) == 1 and ops[0].name == "implicit_pointer":
         return _pointing(name, type, ops[0], place, dwarf, here)
-    result, is_value = machine.run(ops)
+    result, is_value = evaluator.run(ops)
     if not is_value:
         return TargetVariable(name, type, None, result)
     if not scalar:
@@ -104,7 +104,9 @@ class _Piece(NamedTuple):
     offset: int
 
 
-def _in_pieces(name: str, type: ctypes.CType, ops: list[Op], machine: Machine) -> TargetVariable:
+def _in_pieces(
+    name: str, type: ctypes.CType, ops: list[Op], evaluator: Evaluator
+) -> TargetVariable:
     """A value in several places, as words that are put together; some bits may be missing."""
     size = ctypes.size_of(type) * 8
     if not 0 < size <= _MAX_BYTES * 8:
@@ -115,7 +117,7 @@ def _in_pieces(name: str, type: ctypes.CType, ops: list[Op], machine: Machine) -
     at = 0
     for piece in pieces:
         if piece.ops:
-            for value, bits in _chunks(piece, machine):
+            for value, bits in _chunks(piece, evaluator):
                 _store(words, at, value, min(bits, size - at))
                 at += bits
         else:
@@ -152,7 +154,7 @@ def _split(ops: list[Op], size: int) -> list[_Piece]:
     return pieces
 
 
-def _chunks(piece: _Piece, machine: Machine) -> list[tuple[Expr, int]]:
+def _chunks(piece: _Piece, evaluator: Evaluator) -> list[tuple[Expr, int]]:
     """``(value, bits)`` of at most one word each, the lowest first."""
     ops, bits, offset = piece
     if len(ops) == 1 and ops[0].name == "bytes":
@@ -164,7 +166,7 @@ def _chunks(piece: _Piece, machine: Machine) -> list[tuple[Expr, int]]:
     if len(ops) == 1 and ops[0].name == "register":
         value: Expr = register(ops[0].first)
     else:
-        value, is_value = machine.run(ops)
+        value, is_value = evaluator.run(ops)
         if not is_value:
             return _from_memory(value, bits, offset)
     if bits + offset > BITS:

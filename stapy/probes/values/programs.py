@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from stapy.debuginfo import ctypes
+from stapy.debuginfo.dwarf.query.addresses import statement_at
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.symbols.clones import is_clone
 from stapy.debuginfo.user import tls
@@ -69,7 +70,7 @@ class _InProgram(Here):
 
     def at_entry(self, number: int) -> Expr:
         """What a register had when the function was entered."""
-        if not self.place.exact:
+        if not self.place.is_exact:
             raise Unavailable("the register that it came in has another value by now")
         return self.register(number)
 
@@ -114,8 +115,6 @@ def in_thread(block: Block | None, where: Callable[[int], Expr], offset: Expr) -
 
 def place_at(dwarf: DwarfFile, address: int) -> CodePlace | None:
     """What DWARF knows of an address."""
-    from stapy.debuginfo.dwarf.query.addresses import statement_at
-
     row = dwarf.index.function_at(address)
     for site in row.sites if row is not None else ():
         if row is not None and site.pc == address and not site.inlined:
@@ -123,7 +122,7 @@ def place_at(dwarf: DwarfFile, address: int) -> CodePlace | None:
     found = statement_at(dwarf, address)
     if found is None:
         return None
-    place: CodePlace = replace(found.place, address=address, exact=False)
+    place = replace(found.place, address=address, is_exact=False)
     return place
 
 
@@ -161,7 +160,7 @@ def _entry_scope(
         key=f"user:{file.path}:{address:#x}:{place.entry:#x}",
         unavailable=unavailable,
         outside=partial(known.seen_from, place),
-        user=True,
+        is_user=True,
         everywhere=known.named,
     )
 
@@ -278,7 +277,7 @@ def _passed(place: CodePlace, dwarf: DwarfFile) -> dict[str, TargetVariable]:
     places on the stack where nothing was stored yet; with it, values that were changed
     without an instruction.  Of a copy that the compiler made only it knows the parameters.
     """
-    if not place.exact or is_clone(place.symbol):
+    if not place.is_exact or is_clone(place.symbol):
         return {}
     return {row.name: row for row in abi.parameters(dwarf.prototype(place), with_vectors=True)}
 
@@ -301,7 +300,7 @@ def _return_scope(
         missing=entry.missing,
         key=f"{entry.key}:return",
         unavailable={**entry.unavailable, **unknown, **abi.no_result(prototype)},
-        user=True,
+        is_user=True,
         everywhere=entry.everywhere,
     )
 
@@ -319,13 +318,13 @@ def in_program(variable: TargetVariable) -> TargetVariable:
             found = inner()
             return found if isinstance(found, str) else in_program(found)
 
-    result: TargetVariable = replace(
+    result = replace(
         variable,
         value=_expression(variable.value),
         address=_expression(variable.address),
         parts=[part for part in map(_expression, variable.parts) if part is not None],
         behind=behind,
-        user=True,
+        is_user=True,
     )
     return result
 
@@ -336,7 +335,7 @@ def _expression(value: Expr | None) -> Expr | None:
         return MemoryRead(NOWHERE, LONG, address, value.size, value.signed, True)
     for node in walk(value) if value is not None else ():
         if isinstance(node, MemoryRead):
-            node.user = True
+            node.is_user = True
         elif isinstance(node, ContextValue):
             _register(node)
     return value

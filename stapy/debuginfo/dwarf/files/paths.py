@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from stapy.kernel.roots import OWN, inside
+from stapy.kernel.roots import OWN, inside, status
 from stapy.kernel.target import Kernel
-from stapy.paths import is_file
 
 _USUAL = Path("/usr/lib/debug")
 _BELOW = (
@@ -56,8 +56,10 @@ def kernel_files(kernel: Kernel, build_id: str) -> Iterator[Path]:
             yield tree / "vmlinux"
 
 
-def module_files(kernel: Kernel, path: Path | None, build_id: str, whole: bool) -> Iterator[Path]:
-    """List the debug files of a module; its own ``path`` is one when it is ``whole``."""
+def module_files(
+    kernel: Kernel, path: Path | None, build_id: str, is_whole: bool
+) -> Iterator[Path]:
+    """List the debug files of a module; its own ``path`` is one when it ``is_whole``."""
     below = _below(kernel, path)
     for folder in folders(kernel.root):
         yield from by_build_id(folder, build_id)
@@ -65,7 +67,7 @@ def module_files(kernel: Kernel, path: Path | None, build_id: str, whole: bool) 
             yield folder / name.format(r=kernel.release, m=below)
     if path is not None:
         yield path.with_name(_plain(path.name) + ".debug")
-        if whole:
+        if is_whole:
             yield path
 
 
@@ -99,8 +101,8 @@ def existing(paths: Iterable[Path]) -> list[Path]:
 
 def _is_file(path: Path) -> bool:
     try:
-        return is_file(path)
-    except OSError:  # a name out of a damaged file may be longer than names can be
+        return stat.S_ISREG(status(path).st_mode)
+    except (OSError, ValueError):  # a name out of a damaged file may be longer than names can be
         return False
 
 
@@ -115,8 +117,8 @@ def fingerprint(kernel: Kernel) -> list[str]:
     ]
     for path in [*kernel_files(kernel, ""), *trees]:
         try:
-            status = path.stat()
+            known = path.stat()
         except OSError:
             continue
-        found.append(f"{path}:{status.st_size}:{status.st_mtime_ns}")
+        found.append(f"{path}:{known.st_size}:{known.st_mtime_ns}")
     return found

@@ -37,7 +37,7 @@ def build(elf: ElfFile) -> bytes:
         _leave_out_overridden(info, found, _anchors(elf, parts))
         _functions(info, found, parts)
         _named(info, found, parts)
-        parts["in_parts"] = b"1" if info.sections.sorted() else b"0"
+        parts["in_parts"] = b"1" if info.sections.is_sorted() else b"0"
         return pack.encode(parts)
     except (IndexError, OverflowError, struct.error):
         raise DebuginfoError(f"{elf.name}: damaged debug information") from None

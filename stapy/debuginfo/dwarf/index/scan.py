@@ -321,7 +321,7 @@ class Scanner:
         return self.info.entry(offset).name()
 
     def _deep(
-        self, header: Header, data: bytes, at: int, shapes: list[_Shape | None], code: bool
+        self, header: Header, data: bytes, at: int, shapes: list[_Shape | None], in_code: bool
     ) -> int:
         """A function's children without help: clang tells no siblings. Where they end."""
         depth = 1
@@ -332,7 +332,7 @@ class Scanner:
                 at = start
                 continue
             shape = _known(shapes, number)
-            if code and shape.code == _INLINED:
+            if in_code and shape.code == _INLINED:
                 self._inlined(header, shape, data, start, at)
             elif shape.code == _TYPE:
                 self._type(header, shape, data, start, at)

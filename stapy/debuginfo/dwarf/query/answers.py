@@ -15,7 +15,7 @@ class CodePlace(Record):
     a ``module`` (None: the kernel itself) wherever that was loaded; ``address``
     is that of the debug file, good for questions to its debug file only.
     ``entry`` is the function or inlined instance that it lies in, as an offset
-    of ``.debug_info``.  ``exact`` is True for the first instruction of a
+    of ``.debug_info``.  ``is_exact`` is True for the first instruction of a
     function out of line.
     """
 
@@ -27,7 +27,7 @@ class CodePlace(Record):
     address: int
     entry: int
     inlined: bool
-    exact: bool
+    is_exact: bool
     module: str | None = None
 
 

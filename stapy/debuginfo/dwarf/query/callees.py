@@ -104,12 +104,12 @@ class _Target(NamedTuple):
 class _Walk:
     """Goes from function to function along calls."""
 
-    def __init__(self, wanted: Spec, depth: int, tails: bool, elsewhere: Finder) -> None:
+    def __init__(self, wanted: Spec, depth: int, with_tails: bool, elsewhere: Finder) -> None:
         self._scope, name = split_scope(wanted.function)
         self._name = matcher(name)
         self._file = file_matcher(wanted.file) if wanted.file else None
         self._depth = depth
-        self._tails = tails
+        self._tails = with_tails
         self._elsewhere = elsewhere
         self._targets: dict[tuple[str | None, int], list[_Target] | Elsewhere] = {}
         self.found: list[Callee] = []
@@ -186,14 +186,14 @@ class _Walk:
         level: int,
     ) -> None:
         dwarf, row, site = target
-        if self._wanted(row):
+        if self._is_wanted(row):
             place = dwarf.place(row, site, address, row.line)
             if place is not None:
                 self._add(Callee(row.qualified, place, caller, frames), level)
         if level < self._depth:
             self.function(dwarf, row, dwarf.info.entry(site.entry), frames, level + 1)
 
-    def _wanted(self, row: FunctionRow) -> bool:
+    def _is_wanted(self, row: FunctionRow) -> bool:
         return (
             self._name(row.name)
             and (not self._scope or scope_matches(row.scope, self._scope))

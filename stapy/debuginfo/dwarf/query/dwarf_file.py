@@ -107,7 +107,7 @@ class DwarfFile(DwarfCode):
 
     def _covers(self, row: FunctionRow, site: Site, spec: Spec) -> bool:
         """True when one of the lines asked for is between a function's first and last line."""
-        base = row.line if spec.relative else 0
+        base = row.line if spec.is_relative else 0
         wanted = [(low + base, high + base) for low, high in spec.lines or ()]
         if any(low <= row.line <= high for low, high in wanted):
             return True
@@ -158,13 +158,13 @@ class DwarfFile(DwarfCode):
     def variables(self, place: CodePlace) -> list[Variable]:
         """Parameters and locals at a place."""
         found = in_scope(self.info.entry(place.entry), place.address, self._types)
-        if not place.exact or not is_clone(place.symbol):
+        if not place.is_exact or not is_clone(place.symbol):
             return found
         return [not_passed(row) if row.is_parameter and row.ops is None else row for row in found]
 
     def frame(self, place: CodePlace) -> Row | None:
         """Where the canonical frame address and the caller's registers are at a place."""
-        if place.exact:
+        if place.is_exact:
             return _AT_ENTRY
         if self._frames is None:
             self._frames = Frames(self.info.sections, self.program)

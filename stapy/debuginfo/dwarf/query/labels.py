@@ -75,5 +75,5 @@ def behind_prologue(dwarf: DwarfCode, place: CodePlace) -> CodePlace:
         return place
     first = min(later, key=lambda row: row.address)
     offset = place.offset + first.address - place.address
-    moved: CodePlace = replace(place, address=first.address, offset=offset, exact=False)
+    moved = replace(place, address=first.address, offset=offset, is_exact=False)
     return moved

@@ -32,19 +32,39 @@ def open_first(
     problems: list[str] = []
     for path in paths:
         try:
-            elf = ElfFile.open(path)
-            if elf.section(".debug_info") is None:
+            elf = _fitting(path, build_id, problems)
+            if elf is None:
                 continue
-            own = elf.build_id()
-            if build_id and own != build_id:
-                theirs = f"its build-id is {own}" if own else "it has no build-id"
-                problems.append(f"{path} belongs to another build: {theirs}, not {build_id}")
-                continue
-            index = _index(elf, own, path, cache, notice)
+            index = _index(elf, elf.build_id(), path, cache, notice)
             return DwarfFile(path, index, elf, module, code), problems
         except (DebuginfoError, OSError) as error:
             problems.append(str(error))
     return None, problems
+
+
+def find_first(paths: Iterable[Path], build_id: str) -> tuple[Path | None, list[str]]:
+    """Name the file that `open_first` would take, without opening its index."""
+    problems: list[str] = []
+    for path in paths:
+        try:
+            if _fitting(path, build_id, problems) is not None:
+                return path, problems
+        except (DebuginfoError, OSError) as error:
+            problems.append(str(error))
+    return None, problems
+
+
+def _fitting(path: Path, build_id: str, problems: list[str]) -> ElfFile | None:
+    """Open a file that has DWARF of this build; None, perhaps with a problem, when it has not."""
+    elf = ElfFile.open(path)
+    if elf.section(".debug_info") is None:
+        return None
+    own = elf.build_id()
+    if build_id and own != build_id:
+        theirs = f"its build-id is {own}" if own else "it has no build-id"
+        problems.append(f"{path} belongs to another build: {theirs}, not {build_id}")
+        return None
+    return elf
 
 
 def _index(

@@ -17,10 +17,10 @@ class Spec(Record):
     function: str
     file: str = ""
     lines: list[tuple[int, int]] | None = None
-    relative: bool = False
+    is_relative: bool = False
 
     @property
-    def named(self) -> bool:
+    def has_plain_name(self) -> bool:
         """True when the function is named without a wildcard."""
         return not any(char in self.function for char in "*?[")
 

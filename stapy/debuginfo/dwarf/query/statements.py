@@ -73,7 +73,7 @@ def scope_of(dwarf: DwarfCode, row: FunctionRow, site: Site, table: LineMap) -> 
     return Scope(row, site, ranges, lowest)
 
 
-def find(dwarf: DwarfCode, spec: Spec, nearest: bool) -> Answer:
+def find(dwarf: DwarfCode, spec: Spec, allow_nearest: bool) -> Answer:
     """All statements at the lines that a pattern asks for."""
     answer = Answer()
     groups: dict[tuple[int, str], list[tuple[FunctionRow, Site]]] = {}
@@ -85,21 +85,23 @@ def find(dwarf: DwarfCode, spec: Spec, nearest: bool) -> Answer:
     for (unit, path), sites in groups.items():
         table = line_map(*dwarf.line_table(unit), path)
         scopes = [scope_of(dwarf, row, site, table) for row, site in sites]
-        _add(answer, dwarf, scopes, spec, nearest)
+        _add(answer, dwarf, scopes, spec, allow_nearest)
     return answer
 
 
-def _add(answer: Answer, dwarf: DwarfCode, scopes: list[Scope], spec: Spec, nearest: bool) -> None:
+def _add(
+    answer: Answer, dwarf: DwarfCode, scopes: list[Scope], spec: Spec, allow_nearest: bool
+) -> None:
     """What one unit has."""
     # Lines asked for from a function's beginning are other ones in each function.
     ranges = _ranges(dwarf, scopes, spec)
-    bases = {scope.row.line for scope in scopes} if spec.relative else {0}
+    bases = {scope.row.line for scope in scopes} if spec.is_relative else {0}
     for base in sorted(bases):
-        some = [scope for scope in scopes if not spec.relative or scope.row.line == base]
+        some = [scope for scope in scopes if not spec.is_relative or scope.row.line == base]
         chosen = {
             (scope.lowest[line], line)
             for scope in some
-            for line in _wanted(answer, scope, ranges, base, spec, nearest)
+            for line in _wanted(answer, scope, ranges, base, spec, allow_nearest)
         }
         ordered = sorted(chosen)
         addresses = [address for address, _ in ordered]
@@ -131,7 +133,7 @@ def _wanted(
     ranges: list[tuple[int, int]],
     base: int,
     spec: Spec,
-    nearest: bool,
+    allow_nearest: bool,
 ) -> set[int]:
     """Lines of a scope that are asked for; those close to one that has no code are noted."""
     lines = scope.lowest
@@ -146,7 +148,7 @@ def _wanted(
             close = sorted(lines, key=lambda line: (abs(line - first), line))
             answer.near_lines += [n for n in close[:2] if n not in answer.near_lines]
             # A line outside of the function asks for another one, unless its name is given.
-            if nearest and (spec.named or min(lines) <= first <= max(lines)):
+            if allow_nearest and (spec.has_plain_name or min(lines) <= first <= max(lines)):
                 found = close[:1]
         wanted.update(found)
     return wanted

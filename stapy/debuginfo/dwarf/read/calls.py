@@ -30,7 +30,7 @@ class Call(Record):
 
     back: int
     function: Die
-    tail: bool
+    is_tail: bool
     target: Die | None
     arguments: list[Argument] = new(list)
 

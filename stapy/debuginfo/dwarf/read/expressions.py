@@ -59,10 +59,10 @@ _CONVERT, _REINTERPRET = (0xA8, 0xF7), (0xA9, 0xF9)
 NOT_HERE = frozenset(("unknown", "implicit_pointer"))
 
 
-def decode(data: bytes, unit: DwarfUnit, *, inner: bool = False) -> list[Op]:
+def decode(data: bytes, unit: DwarfUnit, *, is_inner: bool = False) -> list[Op]:
     """The operations of one expression; decoding ends at the first unknown one.
 
-    An ``inner`` one is part of another, and has no other in it.
+    One that ``is_inner`` is part of another, and has no other in it.
     """
     ops: list[Op] = []
     numbers: dict[int, int] = {}  # position in the bytes -> number of the operation
@@ -70,7 +70,7 @@ def decode(data: bytes, unit: DwarfUnit, *, inner: bool = False) -> list[Op]:
     try:
         while at < len(data):
             numbers[at] = len(ops)
-            if inner and data[at] in _ENTRY_VALUE:
+            if is_inner and data[at] in _ENTRY_VALUE:
                 raise IndexError(at)
             found, at = _step(data, at, unit)
             ops += found
@@ -99,7 +99,7 @@ def _step(data: bytes, at: int, unit: DwarfUnit) -> tuple[list[Op], int]:
         size, at = uleb(data, at + 1)
         if at + size > len(data):
             raise IndexError(size)
-        return _entry_value(decode(data[at : at + size], unit, inner=True), code), at + size
+        return _entry_value(decode(data[at : at + size], unit, is_inner=True), code), at + size
     if code in _CONST_TYPE:
         type, at = uleb(data, at + 1)
         size = data[at]
@@ -226,12 +226,12 @@ def location(entry: Die, attribute: int, address: int) -> tuple[list[Op] | None,
     ranges = [
         (start, end)
         for start, end, expression in rows
-        if start < end and available(decode(expression, entry.unit))
+        if start < end and is_available(decode(expression, entry.unit))
     ]
     return found, ranges
 
 
-def available(ops: list[Op]) -> bool:
+def is_available(ops: list[Op]) -> bool:
     """True when what a location says can be had where it holds."""
     return bool(ops) and not any(op.name in NOT_HERE for op in ops)
 

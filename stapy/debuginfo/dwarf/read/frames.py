@@ -51,7 +51,7 @@ class _Common(Record):
     code_align: int
     data_align: int
     program: bytes
-    valid: bool
+    is_valid: bool
     encoding: int = 0
     augmented: bool = False
 
@@ -92,7 +92,7 @@ class Frames:
         found = self._rows[at]
         try:
             common = found.table.common(found.common)
-            if not common.valid:
+            if not common.is_valid:
                 return None
             program = _Program(common, found.start, address)
             program.run(common.program, 0, len(common.program))
@@ -171,7 +171,7 @@ class _Unwinding(_Table):
         if common < 0:
             raise _Unknown
         shared = self.common(common)
-        if not shared.valid:
+        if not shared.is_valid:
             return None
         start, where = self._pointer(at + 8, shared.encoding)
         size, where = self._pointer(where, shared.encoding & 0x0F)

@@ -76,7 +76,7 @@ class Relocations:
         """True when a section (by number) has relocations."""
         return section in self._tables
 
-    def sorted(self, section: int) -> bool:
+    def is_sorted(self, section: int) -> bool:
         """True when a section's relocations are in the order of their places."""
         places = self._table(section).cast("Q")[::3].tolist() if self.has(section) else []
         return all(a <= b for a, b in pairwise(places))
@@ -84,7 +84,7 @@ class Relocations:
     def apply(self, section: int, data: bytearray, start: int = 0, end: int | None = None) -> None:
         """Relocate ``data``, a section's content, between two offsets or in whole.
 
-        A part only when the relocations are `sorted`.  Doing it twice does no harm.
+        A part only when the relocations are in order (`is_sorted`).  Doing it twice does no harm.
         """
         if not self.has(section):
             return

@@ -59,12 +59,12 @@ class Sections:
             if row is not None and isinstance(data, bytearray):
                 self._relocations.apply(self.elf.number(row), data, start, end)
 
-    def sorted(self) -> bool:
+    def is_sorted(self) -> bool:
         """True when ``.debug_info`` can be read in parts."""
         row = self.elf.section(_INFO)
         if self._relocations is None or row is None:
             return False
-        return self._relocations.sorted(self.elf.number(row))
+        return self._relocations.is_sorted(self.elf.number(row))
 
     def string(self, name: str, offset: int) -> str:
         """The string at an offset of ``str`` or ``line_str``."""

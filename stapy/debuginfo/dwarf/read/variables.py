@@ -81,7 +81,7 @@ def not_passed(variable: Variable) -> Variable:
 
     GCC says so behind the entry only, where the copy would have had it.
     """
-    meant: Variable = replace(variable, ops=[Op("parameter", variable.origin), Op("value")])
+    meant = replace(variable, ops=[Op("parameter", variable.origin), Op("value")])
     return meant
 
 

@@ -12,7 +12,7 @@ from stapy.debuginfo.ctypes import c_name
 from stapy.diagnostics.habits import old_function
 from stapy.ir.literals import quote_name
 from stapy.ir.scope import TargetScope
-from stapy.probes import blocklist, signatures
+from stapy.probes import abi, blocklist, signatures
 from stapy.probes.code import points
 from stapy.probes.families.kprobe import dwarf_points, places
 from stapy.probes.families.kprobe.ground import KernelGround
@@ -27,6 +27,7 @@ from stapy.probes.family import (
     print_component,
     text_of,
 )
+from stapy.probes.values import variables
 from stapy.record import replace
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class Kprobe:
     """The family of kernel code."""
 
     name = "kprobe"
+    few_registers = True  # ftrace saves fewer when no handler looks at more
     forms: list[Form] = forms(
         *_function_forms("kernel"),
         *_function_forms("module(string)"),
@@ -236,8 +238,6 @@ class Kprobe:
 
     def scope(self, site: KprobeSite, services: Services) -> TargetScope | None:
         """Parameters, or the result and (by saving at entry) the parameters."""
-        from stapy.probes import abi
-
         where = site.module or "kernel"
         type = site.type
         if type is None and site.place is None and site.symbol:
@@ -245,8 +245,6 @@ class Kprobe:
             place = services.debuginfo.place_of(site.symbol, site.module)
             site = replace(site, place=place) if place is not None else site
         if type is None and site.place is not None:
-            from stapy.probes.values import variables
-
             entry = variables.scope(site, services)
             return variables.return_scope(site, entry, services) if site.is_return else entry
         if type is None:
@@ -307,6 +305,16 @@ class Kprobe:
             for site, point in zip(probe.sites, probe.points, strict=True)
         ]
 
+    def entry_row(self, symbol: str, module: str | None, offset: int) -> Row:
+        """Make the row of a function whose registers at entry other handlers want."""
+        return {
+            "point": f"entry of {symbol}",
+            "symbol": symbol,
+            "module": module,
+            "offset": offset,
+            "few_registers": True,
+        }
+
 
 def _only_inlined(name: str, module: str | None, services: Services) -> bool:
     inlined = [
@@ -325,7 +333,6 @@ def _by_dwarf(site: KprobeSite, services: Services) -> TargetScope | None:
         place = services.debuginfo.place_of(site.symbol, site.module)
     if place is None:
         return None
-    from stapy.probes.values import variables
 
     return variables.scope(replace(site, place=place), services)
 
@@ -334,7 +341,7 @@ def _frames(site: KprobeSite) -> list[int | str] | None:
     """Frames as ``runtime/probes/callers.h`` has them; symbols stand for their numbers."""
     if not site.callers:
         return None
-    at_entry = site.place is None or site.place.exact
+    at_entry = site.place is None or site.place.is_exact
     numbers: list[int | str] = [len(site.callers), int(at_entry)]
     for frame in site.callers:
         numbers.append(len(frame))

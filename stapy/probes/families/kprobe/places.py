@@ -87,7 +87,7 @@ def refusal(site: FunctionSite, is_return: bool, services: Services) -> str:
         return "its code is gone once the kernel has booted"
     if site.section:
         return f"the kernel refuses it ({site.section})"
-    if site.place is not None and not site.place.exact:
+    if site.place is not None and not site.place.is_exact:
         info = services.debuginfo
         dwarf = info.dwarf_of(site.module)
         what = info.safe("", dwarf.refused, site.place.address) if dwarf is not None else ""

@@ -47,7 +47,7 @@ def frames(call: Callee) -> list[int] | None:
 
 def _above(dwarf: DwarfFile, place: CodePlace, address: int) -> list[int] | None:
     # What holds for a call is told of the byte before the one that it returns to.
-    return _rule(dwarf.frame(replace(place, address=address - 1, exact=False)))
+    return _rule(dwarf.frame(replace(place, address=address - 1, is_exact=False)))
 
 
 def _rule(row: Row | None) -> list[int] | None:

@@ -20,6 +20,8 @@ from stapy.probes.families.uprobe.ground import ProgramGround
 from stapy.probes.families.uprobe.site import UprobeSite, site_at, text_of_point
 from stapy.probes.family import Form, Match, PointError, Row, forms, number_of, text_of
 from stapy.probes.programs import Head
+from stapy.probes.values import programs as variables
+from stapy.probes.values.operands import moved
 
 if TYPE_CHECKING:
     from stapy.debuginfo.user.symbols import FunctionTable, UserFunction
@@ -58,23 +60,26 @@ class Uprobe:
     def resolve(self, point: ProbePoint, services: Services) -> list[Match]:
         """Every place that the point means in all of its files."""
         found = {component.name: component for component in point.components}
-        heads = programs.heads(point, services)
         matches: list[Match] = []
         failure: PointError | None = None
-        for head in heads:
+        for head in programs.each_head(point, services):
             try:
-                matches += _places(point, found, head, services)
+                placed = _places(point, found, head, services)
             except PointError as error:
-                failure = failure or error
+                # Its traceback would keep the file.
+                failure = failure or error.with_traceback(None)
+                if head.is_one_of_many:
+                    services.debuginfo.programs.forget(head.file)
+                continue
+            matches += placed
+            if "return" in found:
+                armable.warn_of_exceptions(found["return"], head.file, services)
         if failure is not None and not matches:
             raise failure
         return matches
 
     def scope(self, site: UprobeSite, services: Services) -> TargetScope:
         """Variables by debug information; tables of symbols have none."""
-        from stapy.probes.values import programs as variables
-        from stapy.probes.values.operands import moved
-
         path = str(site.file.path)
         if not site.stub:
             known = variables.scope(site.file, site.address, site.is_return, services, site.place)
@@ -102,18 +107,7 @@ class Uprobe:
     def rows(self, probe: DerivedProbe, first_site: int) -> list[Row]:
         """Rows of ``struct stapy_uprobe_row``."""
         return [
-            {
-                "point": point,
-                "file": str(site.file.path),
-                "program": site.program,
-                "pid": site.pid,
-                "offset": site.offset,
-                "counter": 0,
-                "is_return": site.is_return,
-                "optional": site.optional,
-                "slot_bytes": 0,
-                "callers": site.callers or None,
-            }
+            site.row(point, site.offset, is_return=site.is_return, callers=site.callers)
             for site, point in zip(probe.sites, probe.points, strict=True)
         ]
 
@@ -122,7 +116,7 @@ def _places(
     point: ProbePoint, found: dict[str, PointComponent], head: Head, services: Services
 ) -> list[Match]:
     if "return" in found:
-        armable.check_returns(found["return"], head.file, services)
+        armable.check_returns(found["return"], head.file)
     if "plt" in found:
         return stubs.resolve(point, found, head, services)
     target = found.get("statement") or found["function"]

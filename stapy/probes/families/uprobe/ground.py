@@ -119,8 +119,8 @@ class ProgramGround:
 
     def _start_of(self, place: CodePlace) -> int | None:
         """Where the function out of line begins that a place is in."""
-        if place.exact or self._dwarf is None:
-            return place.address if place.exact else None
+        if place.is_exact or self._dwarf is None:
+            return place.address if place.is_exact else None
         found = self.services.debuginfo.safe(None, self._dwarf.entrance_address, place)
         return found if found is not None and found <= place.address else None
 
@@ -145,7 +145,7 @@ class ProgramGround:
     def exports(self, site: FunctionSite) -> bool:
         """True for a function that other files can link to."""
         place = site.place
-        if place is None or not place.exact:
+        if place is None or not place.is_exact:
             return False
         names = self.table.aliases(place.address)
         rows = [row for name in names for row in self.table.named(name)]
