@@ -293,13 +293,16 @@ void stapy_judge_errors(void)
 		count_error();
 }
 
-static void record_cycles(struct stapy_probe *probe, u64 cycles)
+/* The entry side of a return probe is work that is told of, and no hit. */
+static void record_cycles(const struct stapy_context *c, u64 cycles)
 {
 	static const struct stapy_stat_shape shape = { .variance = 1 };
+	const struct stapy_probe *probe = c->site->probe;
+	struct stapy_stat __percpu *sum = c->at_entry ? probe->entry_cycles : probe->cycles;
 
 	/* Without memory of its own: the report itself. */
-	if (probe->cycles)
-		stapy_stat_record(this_cpu_ptr(probe->cycles), &shape, cycles);
+	if (sum)
+		stapy_stat_record(this_cpu_ptr(sum), &shape, cycles);
 }
 
 /* What this hit took is added to what the CPU spent, when the overload rule is for it. */
@@ -334,7 +337,8 @@ void stapy_settle(struct stapy_context *c)
 	now = get_cycles();
 	cycles = count_cycles(c, now);
 	if (c->timed && !c->missed)
-		record_cycles(c->site->probe, cycles);
+		record_cycles(c, cycles);
+	c->at_entry = false;
 	c->attention = 0;
 	c->timed = stapy_session.limits.timing;
 	if (unlikely(now >= c->deadline))

@@ -32,7 +32,9 @@ struct stapy_context {
 	bool is_return;
 	u8 repeatable;			/* how often it may be run, user/missing.h; 0: never more than once */
 	bool changed;			/* something that another run would do again */
+	bool at_entry;			/* with -t: this is the entry side of a return probe */
 	u32 spent;			/* cycles in handlers, less the clock when this hit began */
+	u32 level;			/* preempt_count() when it began */
 	u64 deadline;			/* clock at the end of the overload interval */
 	union {
 		struct {

@@ -74,6 +74,7 @@ static __always_inline void stapy_context_begin(struct stapy_context *c,
 						unsigned long address)
 {
 	c->spent -= (u32)get_cycles();
+	c->level = preempt_count();
 	c->site = site;
 	c->regs = regs;
 	c->address = address;

@@ -93,6 +93,11 @@ int stapy_report_alloc(void)
 		stapy_session.probes[i].cycles = alloc_percpu(struct stapy_stat);
 		if (!stapy_session.probes[i].cycles)
 			return -ENOMEM;
+		if (!stapy_session.probes[i].entry)
+			continue;
+		stapy_session.probes[i].entry_cycles = alloc_percpu(struct stapy_stat);
+		if (!stapy_session.probes[i].entry_cycles)
+			return -ENOMEM;
 	}
 	return 0;
 }
@@ -104,10 +109,14 @@ void stapy_report_free(void)
 	for (i = 0; i < stapy_session.nr_probes; i++) {
 		free_percpu(stapy_session.probes[i].cycles);
 		stapy_session.probes[i].cycles = NULL;
+		free_percpu(stapy_session.probes[i].entry_cycles);
+		stapy_session.probes[i].entry_cycles = NULL;
 	}
 }
 
-static void print_probe(struct stapy_context *c, unsigned int number)
+/* Either hits, or runs of the entry side. */
+static void print_probe(struct stapy_context *c, unsigned int number, struct stapy_stat __percpu *of,
+			const char *what)
 {
 	static const struct stapy_stat_shape shape = { .variance = 1 };
 	const struct stapy_probe *probe = &stapy_session.probes[number];
@@ -116,21 +125,21 @@ static void print_probe(struct stapy_context *c, unsigned int number)
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		stapy_stat_merge(&sum, per_cpu_ptr(probe->cycles, cpu), &shape);
+		stapy_stat_merge(&sum, per_cpu_ptr(of, cpu), &shape);
 	if (!sum.count)
 		return;
 	if (stapy_session.limits.alibi) {
-		stapy_printf(c, "%s, (%s), hits: %lld, from: %s, index: %u\n",
-			     probe->alias ?: probe->written, probe->place, sum.count,
+		stapy_printf(c, "%s, (%s), %s: %lld, from: %s, index: %u\n",
+			     probe->alias ?: probe->written, probe->place, what, sum.count,
 			     probe->written, number);
 		return;
 	}
 	stapy_stat_value(c, &sum, STAPY_VARIANCE, 0, &variance, NULL);
-	stapy_printf(c, "%s, (%s), hits: %lld, %s: %lldmin/%lldavg/%lldmax, variance: %lld, "
-		     "from: %s, index: %u\n", probe->alias ?: probe->written, probe->place, sum.count,
-		     stapy_session.limits.timing_nsecs ? "nsecs" : "cycles", in_units(sum.min),
-		     in_units(sum.sum / sum.count), in_units(sum.max), in_units(in_units(variance)),
-		     probe->written, number);
+	stapy_printf(c, "%s, (%s), %s: %lld, %s: %lldmin/%lldavg/%lldmax, variance: %lld, "
+		     "from: %s, index: %u\n", probe->alias ?: probe->written, probe->place, what,
+		     sum.count, stapy_session.limits.timing_nsecs ? "nsecs" : "cycles",
+		     in_units(sum.min), in_units(sum.sum / sum.count), in_units(sum.max),
+		     in_units(in_units(variance)), probe->written, number);
 }
 
 static void print_probes(struct stapy_context *c)
@@ -138,8 +147,11 @@ static void print_probes(struct stapy_context *c)
 	unsigned int i;
 
 	stapy_printf(c, "%s", "----- probe hit report: \n");
-	for (i = 0; i < stapy_session.nr_probes; i++)
-		print_probe(c, i);
+	for (i = 0; i < stapy_session.nr_probes; i++) {
+		print_probe(c, i, stapy_session.probes[i].cycles, "hits");
+		if (stapy_session.probes[i].entry_cycles)
+			print_probe(c, i, stapy_session.probes[i].entry_cycles, "entries");
+	}
 }
 
 void stapy_report_probes(void)

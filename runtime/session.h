@@ -38,6 +38,7 @@ struct stapy_limits {
 	u64 on_the_fly_interval;	/* ns that a condition is false before its probes are disarmed; 0: 100 ms */
 	size_t buffer_bytes;		/* output ring of one CPU; 0: 2 MiB */
 	int unprivileged;		/* --privilege=stapusr: no memory but that of the owner's processes */
+	int procfs_bytes;		/* of a text that is read from a file of procfs; 0: a string's */
 	bool hist_given;		/* the next two count */
 	int hist_width;			/* characters that a histogram's bars are scaled to */
 	int hist_elision;		/* its empty rows kept on either side of a gap; -1 keeps all */
@@ -64,6 +65,7 @@ struct stapy_probe {
 	const char *alias;			/* pn() */
 	const char *place;			/* "script.stp:3:7" */
 	struct stapy_stat __percpu *cycles;	/* the runtime's: of each hit, with -t */
+	struct stapy_stat __percpu *entry_cycles;	/* and of each entry side, or NULL */
 };
 
 /* True when the probe's condition was false the last time that it was judged. */

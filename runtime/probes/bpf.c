@@ -119,6 +119,7 @@ static unsigned int STAPY_CALLBACK on_call(const void *frame, const struct bpf_i
 	c = enter(place, frame, words);
 	if (c) {
 		c->slots = saved->values;
+		c->at_entry = true;
 		stapy_hit_run(c, place->site.probe->entry);
 		failed = c->error;
 		stapy_hit_leave(c);

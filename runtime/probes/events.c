@@ -10,13 +10,29 @@
 
 static DEFINE_MUTEX(mutex);		/* of the events of all rows */
 
+/*
+ * A debug register also sees what handlers of ours read, and that is no hit. Whoever interrupts
+ * a handler has another level, which the exception itself has raised by one NMI.
+ */
+static bool is_own_access(struct pt_regs *regs)
+{
+	const struct stapy_context *c = &raw_cpu_ptr(stapy_cpus)->c;
+	unsigned long level = preempt_count() - (NMI_OFFSET + HARDIRQ_OFFSET);
+
+	return !user_mode(regs) && READ_ONCE(c->busy) &&
+	       !((level ^ c->level) & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_MASK));
+}
+
 /* In an interrupt, or like an NMI anywhere, with a small stack of its own. */
 void stapy_on_event(struct perf_event *event, struct perf_sample_data *data, struct pt_regs *regs)
 {
 	const struct stapy_site *site = event->overflow_handler_context;
 	struct stapy_probe *probe = site->probe;
-	struct stapy_context *c = stapy_hit_enter(NULL, site, NULL, 0);
+	struct stapy_context *c;
 
+	if (event->attr.type == PERF_TYPE_BREAKPOINT && is_own_access(regs))
+		return;
+	c = stapy_hit_enter(NULL, site, NULL, 0);
 	if (!c)
 		return;
 	if (user_mode(regs))
@@ -87,8 +103,7 @@ static void release_all(struct stapy_events *events)
 	events->on = NULL;
 }
 
-int stapy_events_arm(struct stapy_site *site, struct stapy_events *events,
-		     struct perf_event_attr *attr)
+static int arm(struct stapy_site *site, struct stapy_events *events, struct perf_event_attr *attr)
 {
 	int cpu, made = 0, absent = 0, r = 0;
 
@@ -103,7 +118,7 @@ int stapy_events_arm(struct stapy_site *site, struct stapy_events *events,
 		r = add(site, events, attr, cpu);
 		if (!r)
 			made++;
-		/* It is on its way out or in: stapy_events_complete() looks after it. */
+		/* It is on its way out or in: complete_row() looks after it. */
 		if (r == -ENODEV) {
 			absent = r;
 			r = 0;
@@ -117,7 +132,7 @@ int stapy_events_arm(struct stapy_site *site, struct stapy_events *events,
 	return r;
 }
 
-void stapy_events_rearm(struct stapy_site *site, struct stapy_events *events)
+static void rearm(struct stapy_site *site, struct stapy_events *events)
 {
 	bool wanted = stapy_wanted(site->probe);
 	int cpu;
@@ -137,10 +152,10 @@ void stapy_events_rearm(struct stapy_site *site, struct stapy_events *events)
 	mutex_unlock(&mutex);
 }
 
-bool stapy_events_complete(struct stapy_site *site, struct stapy_events *events,
-			   struct perf_event_attr *attr)
+static bool complete_row(struct stapy_site *site, struct stapy_events *events,
+			 struct perf_event_attr *attr)
 {
-	bool complete = true;
+	bool all = true;
 	int cpu;
 
 	mutex_lock(&mutex);
@@ -154,15 +169,90 @@ bool stapy_events_complete(struct stapy_site *site, struct stapy_events *events,
 			continue;
 		release(event);
 		if (add(site, events, attr, cpu))
-			complete = false;
+			all = false;
 	}
 	mutex_unlock(&mutex);
-	return complete;
+	return all;
 }
 
-void stapy_events_disarm(struct stapy_events *events)
+static void disarm(struct stapy_events *events)
 {
 	mutex_lock(&mutex);
 	release_all(events);
 	mutex_unlock(&mutex);
+}
+
+static struct stapy_site *row_at(const struct stapy_event_rows *rows, void *table, unsigned int i)
+{
+	return table + i * rows->bytes;
+}
+
+static struct stapy_events *events_of(const struct stapy_event_rows *rows, void *row)
+{
+	return row + rows->events;
+}
+
+static int start_row(const struct stapy_event_rows *rows, void *row)
+{
+	struct perf_event_attr attr;
+	int r = rows->locate ? rows->locate(row) : 0;
+
+	if (r)
+		return r;
+	attr = rows->describe(row);
+	return arm(row, events_of(rows, row), &attr);
+}
+
+/* What a machine counts differs, and its debug registers are few: the session goes on without. */
+int stapy_event_rows_start(const struct stapy_event_rows *rows, void *table, unsigned int count)
+{
+	unsigned int i;
+
+	for (i = 0; i < count; i++) {
+		struct stapy_site *row = row_at(rows, table, i);
+		int r;
+
+		if (stapy_interrupted()) {
+			stapy_event_rows_stop(rows, table, count);
+			return -EINTR;
+		}
+		r = start_row(rows, row);
+		if (r)
+			stapy_warn("probe %s registration error (rc %d)%s", row->point, r,
+				   rows->reason(r));
+	}
+	return 0;
+}
+
+void stapy_event_rows_rearm(const struct stapy_event_rows *rows, void *table, unsigned int count)
+{
+	unsigned int i;
+
+	for (i = 0; i < count; i++) {
+		struct stapy_site *row = row_at(rows, table, i);
+
+		rearm(row, events_of(rows, row));
+	}
+}
+
+bool stapy_event_rows_complete(const struct stapy_event_rows *rows, void *table, unsigned int count)
+{
+	bool all = true;
+	unsigned int i;
+
+	for (i = 0; i < count; i++) {
+		struct stapy_site *row = row_at(rows, table, i);
+		struct perf_event_attr attr = rows->describe(row);
+
+		all &= complete_row(row, events_of(rows, row), &attr);
+	}
+	return all;
+}
+
+void stapy_event_rows_stop(const struct stapy_event_rows *rows, void *table, unsigned int count)
+{
+	unsigned int i;
+
+	for (i = 0; i < count; i++)
+		disarm(events_of(rows, row_at(rows, table, i)));
 }

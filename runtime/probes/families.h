@@ -59,6 +59,7 @@ struct stapy_family {
 #include "process.h"
 #include "uprobe.h"
 #include "taskevent.h"
+#include "procfs.h"
 #include "modsyms.h"
 #include "../user/mapped.h"
 #include "arming.h"

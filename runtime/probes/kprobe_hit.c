@@ -57,6 +57,7 @@ int STAPY_CALLBACK stapy_on_call(struct kretprobe_instance *ri, struct pt_regs *
 	if (!c)
 		return 1;
 	c->slots = ri->data;
+	c->at_entry = true;
 	stapy_hit_run(c, probe->entry);
 	failed = c->error;
 	stapy_hit_leave(c);

@@ -2,8 +2,9 @@
 /* perf.* and timer.profile: samples of counters of the CPU and the kernel. */
 #include "event.h"
 
-static struct perf_event_attr describe(const struct stapy_perf_row *row)
+static struct perf_event_attr describe(const void *of)
 {
+	const struct stapy_perf_row *row = of;
 	struct perf_event_attr attr = {
 		.type = row->type,
 		.size = sizeof(attr),
@@ -36,61 +37,40 @@ s64 stapy_cpu_counter(u32 number)
 	return 0;
 }
 
-static void rearm(void *table, unsigned int count)
+static const char *reason(int error)
 {
-	struct stapy_perf_row *rows = table;
-	unsigned int i;
-
-	for (i = 0; i < count; i++)
-		stapy_events_rearm(&rows[i].site, &rows[i].events);
+	if (error == -ENOENT || error == -EOPNOTSUPP)
+		return ": this machine does not count such events";
+	return "";
 }
 
-static bool complete_rows(void *table, unsigned int count)
+static const struct stapy_event_rows kind = {
+	.bytes = sizeof(struct stapy_perf_row),
+	.events = offsetof(struct stapy_perf_row, events),
+	.describe = describe,
+	.reason = reason,
+};
+
+static int start(void *table, unsigned int count)
 {
-	struct stapy_perf_row *rows = table;
-	bool all = true;
-	unsigned int i;
-
-	for (i = 0; i < count; i++) {
-		struct perf_event_attr attr = describe(&rows[i]);
-
-		all &= stapy_events_complete(&rows[i].site, &rows[i].events, &attr);
-	}
-	return all;
+	all_rows = table;
+	nr_rows = count;
+	return stapy_event_rows_start(&kind, table, count);
 }
 
 static void stop(void *table, unsigned int count)
 {
-	struct stapy_perf_row *rows = table;
-	unsigned int i;
-
-	for (i = 0; i < count; i++)
-		stapy_events_disarm(&rows[i].events);
+	stapy_event_rows_stop(&kind, table, count);
 }
 
-/* What a machine counts differs: the session goes on without what it does not. */
-static int start(void *table, unsigned int count)
+static void rearm(void *table, unsigned int count)
 {
-	struct stapy_perf_row *rows = table;
-	unsigned int i;
+	stapy_event_rows_rearm(&kind, table, count);
+}
 
-	all_rows = rows;
-	nr_rows = count;
-	for (i = 0; i < count; i++) {
-		struct perf_event_attr attr = describe(&rows[i]);
-		int r;
-
-		if (stapy_interrupted()) {
-			stop(rows, count);
-			return -EINTR;
-		}
-		r = stapy_events_arm(&rows[i].site, &rows[i].events, &attr);
-		if (r)
-			stapy_warn("probe %s registration error (rc %d)%s", rows[i].site.point, r,
-				   r == -ENOENT || r == -EOPNOTSUPP ?
-				   ": this machine does not count such events" : "");
-	}
-	return 0;
+static bool complete_rows(void *table, unsigned int count)
+{
+	return stapy_event_rows_complete(&kind, table, count);
 }
 
 const struct stapy_family stapy_perf = {

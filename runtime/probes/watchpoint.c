@@ -6,8 +6,9 @@
  */
 #include "event.h"
 
-static struct perf_event_attr describe(const struct stapy_watchpoint_row *row)
+static struct perf_event_attr describe(const void *of)
 {
+	const struct stapy_watchpoint_row *row = of;
 	struct perf_event_attr attr;
 
 	hw_breakpoint_init(&attr);
@@ -21,17 +22,12 @@ static struct perf_event_attr describe(const struct stapy_watchpoint_row *row)
 	return attr;
 }
 
-static int arm(struct stapy_watchpoint_row *row)
+static int locate(void *of)
 {
-	struct perf_event_attr attr;
+	struct stapy_watchpoint_row *row = of;
 
-	if (stapy_interrupted())
-		return -EINTR;
 	row->found = row->symbol ? stapy_symbol_address(row->symbol) : row->address;
-	if (!row->found)
-		return -ENOENT;
-	attr = describe(row);
-	return stapy_events_arm(&row->site, &row->events, &attr);
+	return row->found ? 0 : -ENOENT;
 }
 
 static const char *reason(int error)
@@ -45,56 +41,32 @@ static const char *reason(int error)
 	return "";
 }
 
-static void rearm(void *table, unsigned int count)
+static const struct stapy_event_rows kind = {
+	.bytes = sizeof(struct stapy_watchpoint_row),
+	.events = offsetof(struct stapy_watchpoint_row, events),
+	.locate = locate,
+	.describe = describe,
+	.reason = reason,
+};
+
+static int start(void *table, unsigned int count)
 {
-	struct stapy_watchpoint_row *rows = table;
-	unsigned int i;
-
-	for (i = 0; i < count; i++)
-		stapy_events_rearm(&rows[i].site, &rows[i].events);
-}
-
-static bool complete_rows(void *table, unsigned int count)
-{
-	struct stapy_watchpoint_row *rows = table;
-	bool all = true;
-	unsigned int i;
-
-	for (i = 0; i < count; i++) {
-		struct perf_event_attr attr = describe(&rows[i]);
-
-		all &= stapy_events_complete(&rows[i].site, &rows[i].events, &attr);
-	}
-	return all;
+	return stapy_event_rows_start(&kind, table, count);
 }
 
 static void stop(void *table, unsigned int count)
 {
-	struct stapy_watchpoint_row *rows = table;
-	unsigned int i;
-
-	for (i = 0; i < count; i++)
-		stapy_events_disarm(&rows[i].events);
+	stapy_event_rows_stop(&kind, table, count);
 }
 
-/* The registers are few and shared with debuggers. */
-static int start(void *table, unsigned int count)
+static void rearm(void *table, unsigned int count)
 {
-	struct stapy_watchpoint_row *rows = table;
-	unsigned int i;
+	stapy_event_rows_rearm(&kind, table, count);
+}
 
-	for (i = 0; i < count; i++) {
-		int r = arm(&rows[i]);
-
-		if (r == -EINTR) {
-			stop(rows, count);
-			return r;
-		}
-		if (r)
-			stapy_warn("probe %s registration error (rc %d)%s", rows[i].site.point, r,
-				   reason(r));
-	}
-	return 0;
+static bool complete_rows(void *table, unsigned int count)
+{
+	return stapy_event_rows_complete(&kind, table, count);
 }
 
 const struct stapy_family stapy_watchpoint = {

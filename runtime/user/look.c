@@ -48,7 +48,8 @@ static bool lock_maps(struct stapy_look *look)
 	if (look->locked)
 		return true;
 	look->may_lock = false;
-	atomic_inc(&cut_by_lock);
+	if (look->walks)
+		atomic_inc(&cut_by_lock);
 	return false;
 }
 

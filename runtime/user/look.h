@@ -30,6 +30,7 @@ struct stapy_look_kept {
 struct stapy_look {
 	struct stapy_look_kept *kept;
 	bool may_lock, locked;
+	bool walks;		/* a stack: one that ends early is counted */
 };
 
 /* Where the rule for a place is kept, if it is: one of another place may be there instead. */

@@ -53,9 +53,15 @@ bool stapy_user_mapped(struct stapy_context *c, s64 *to, struct stapy_mapped_fil
 		return stapy_error(c, place, "the process belongs to somebody else");
 	if (!stapy_maps_possible())
 		return stapy_error(c, place, "no process here that could have '%s'", file->name);
-	if (!stapy_maps_lockable(c) || !stapy_maps_trylock())
-		return stapy_error(c, place, "where the process has '%s' cannot be told now: it was "
-				   "changing its mappings, or interrupts were off", file->name);
+	if (!stapy_maps_lockable(c))
+		return stapy_error(c, place, "where the process has '%s' cannot be told with interrupts "
+				   "off, as in the scheduler: read it in a probe of the program or of a "
+				   "system call, and keep it", file->name);
+	/* The probed code itself may hold it: mmap(), execve() and all that they call. */
+	if (!stapy_maps_trylock())
+		return stapy_error(c, place, "where the process has '%s' cannot be told while its "
+				   "mappings change (mmap, execve, another thread): catch this, or read "
+				   "it in a later probe", file->name);
 	area = file->held ? part(file, &more) : NULL;
 	if (area) {
 		*to = area->vm_start + file->code - ((u64)area->vm_pgoff << PAGE_SHIFT);

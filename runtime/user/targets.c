@@ -25,19 +25,17 @@ struct scope {
 	/* Of a pattern: its files, and which of them each thread group runs, from 1 on. */
 	const struct stapy_user_file **files;
 	unsigned int nr_files;
-	unsigned int pattern;		/* among patterns */
 	u16 *programs;
 };
 
 /* What a file makes of a process that runs it. */
 struct verdict {
 	u32 scopes;
-	u16 programs[STAPY_PATTERNS];
+	u16 programs[STAPY_SCOPES];
 };
 
 static struct scope scopes[STAPY_SCOPES];
 static unsigned int nr_scopes;
-static unsigned int nr_patterns;
 static unsigned long *hierarchy;	/* the target of -c or -x and what it forked; NULL without */
 static pid_t root;			/* that target */
 static bool joining;			/* processes that are there are being judged */
@@ -137,7 +135,7 @@ static struct verdict judge(struct file *file)
 		return found;
 	for (i = 0; i < nr_scopes; i++)
 		if (scopes[i].programs)
-			found.programs[scopes[i].pattern] = number_of(&scopes[i], file);
+			found.programs[i] = number_of(&scopes[i], file);
 		else if (scopes[i].file && stapy_user_file_is(scopes[i].file, file))
 			found.scopes |= BIT(i);
 	fput(file);
@@ -151,8 +149,7 @@ static void set_files(pid_t group, struct verdict found)
 
 	for (i = 0; i < nr_scopes; i++)
 		if (scopes[i].programs)
-			WRITE_ONCE(scopes[i].programs[group],
-				   meant ? found.programs[scopes[i].pattern] : 0);
+			WRITE_ONCE(scopes[i].programs[group], meant ? found.programs[i] : 0);
 		else if (scopes[i].file)
 			set_member(scopes[i].members, group, (found.scopes & BIT(i)) && meant);
 }
@@ -407,11 +404,11 @@ int stapy_target_pattern(const char *pattern, unsigned int count)
 	for (i = 0; i < nr_scopes; i++)
 		if (scopes[i].programs && scopes[i].nr_files == count && !strcmp(scopes[i].name, pattern))
 			return i;
-	if (nr_scopes == STAPY_SCOPES || nr_patterns == STAPY_PATTERNS || count > U16_MAX)
+	if (nr_scopes == STAPY_SCOPES || count > U16_MAX)
 		return -E2BIG;
 	scope = &scopes[nr_scopes];
 	*scope = (struct scope){
-		.kind = STAPY_SCOPE_PATTERN, .name = pattern, .nr_files = count, .pattern = nr_patterns,
+		.kind = STAPY_SCOPE_PATTERN, .name = pattern, .nr_files = count,
 	};
 	scope->files = stapy_alloc(count, sizeof(*scope->files));
 	scope->programs = stapy_alloc(PID_MAX_LIMIT, sizeof(*scope->programs));
@@ -421,7 +418,6 @@ int stapy_target_pattern(const char *pattern, unsigned int count)
 		*scope = (struct scope){};
 		return -ENOMEM;
 	}
-	nr_patterns++;
 	/* As above. */
 	smp_wmb();
 	return nr_scopes++;
@@ -469,7 +465,6 @@ void stapy_targets_stop(const struct stapy_target_events *events)
 		kvfree(scopes[nr_scopes].programs);
 		scopes[nr_scopes] = (struct scope){};
 	}
-	nr_patterns = 0;
 	kvfree(hierarchy);
 	hierarchy = NULL;
 }

@@ -9,12 +9,11 @@
 enum stapy_scope_kind {
 	STAPY_SCOPE_ALL,		/* all user processes, with -c and -x those of the target */
 	STAPY_SCOPE_FILE,		/* those that run a file */
-	STAPY_SCOPE_PATTERN,		/* those that run one of the files that a pattern matched */
+	STAPY_SCOPE_PATTERN,		/* one of the files that a pattern matched: 8 MiB each */
 	STAPY_SCOPE_PID			/* one process */
 };
 
-#define STAPY_SCOPES 32
-#define STAPY_PATTERNS 8		/* scopes of patterns: each takes two bytes for each number of a process */
+#define STAPY_SCOPES 32		/* a bit of a word for each; stapy/elaborate/analyse/meant.py says no before */
 #define STAPY_TARGET_USERS 3		/* families that follow processes */
 
 /* What happens to a process or a thread; in the thread itself, but for those asked for. Each may be NULL. */

@@ -271,7 +271,8 @@ static unsigned int walk(struct walk *w, unsigned long *to, unsigned int max)
 	pagefault_disable();
 	w->hooked = hooked_returns();
 	to[n++] = w->ip;
-	range = code_at(w);
+	w->look.walks = true;
+	range = n < max ? code_at(w) : NULL;
 	while (n < max && range && step(w, range)) {
 		w->regs = NULL;
 		range = code_at(w);

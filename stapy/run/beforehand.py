@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 
+from . import inside
 from .errors import RunError
 from .output import place_of, planted
 from .target import words_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Optional
+    from typing import Any, Dict, Optional
 
 
-def check(command: Optional[str], output: Optional[str], rotate: bool) -> None:
+def check(command: Optional[str], output: Optional[str], rotates: bool) -> None:
     """Refuse a command of ``-c`` that cannot be run and a file of ``-o`` that cannot be written."""
     if command is not None:
         words = words_of(command)
@@ -22,7 +23,7 @@ def check(command: Optional[str], output: Optional[str], rotate: bool) -> None:
             name = f"'{words[0]}'" if words else "the command of -c"
             raise RunError(f"Couldn't start {name}: {why}")
     if output:
-        name = place_of(output, 0 if rotate else None)
+        name = place_of(output, 0 if rotates else None)
         why = _not_writable(name)
         if why:
             raise RunError(f"Couldn't open output file '{name}': {why}")
@@ -54,11 +55,26 @@ def _not_writable(name: str) -> str:
     return "" if os.access(place, os.W_OK) else os.strerror(13)
 
 
-def check_namespaces(pid: int) -> None:
-    """Refuse a process whose name spaces are to be used and cannot be."""
-    why = closed_to_us(pid) if pid else ""
+def check_namespaces(manifest: "Dict[str, Any]", wanted: int) -> None:
+    """Refuse a process whose name spaces are to be used and cannot be, or that is another one.
+
+    ``wanted`` is the process of -N, 0 for that which the module was made for.
+    """
+    pid = inside.process_of(manifest, wanted)
+    if not pid:
+        return
+    other = inside.mistaken(manifest, wanted)
+    why = other or closed_to_us(pid)
     if why:
-        raise RunError(f"Couldn't use the name spaces of process {pid}: {why}")
+        hint = "" if wanted else "; stapy-run -N PID names the process to use"
+        raise RunError(f"Couldn't use the name spaces of process {pid}: {why}{hint}")
+
+
+def namespaces_hint(pid: int) -> str:
+    """What to do about a process whose name spaces cannot be used."""
+    if os.path.exists(f"/proc/{pid}") and closed_to_us(pid) != "it has ended":
+        return "root may use those of all processes"
+    return "any process that lives in the same container will do: ps -e -o pid,pidns,mntns,comm"
 
 
 def closed_to_us(pid: int) -> str:

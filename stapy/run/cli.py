@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import sys
 
+from . import streams
 from .consumer import run
 from .elf import ModuleFile, describe
 from .errors import RunError
 from .messages import Messages
 from .options import USAGE, UsageError, parse
+from .printable import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 def main(words: Optional[List[str]] = None) -> int:
     """Obey a command line; the exit status."""
     words = sys.argv[1:] if words is None else words
-    hold_standard_streams()
+    streams.hold()
     name_process("stapy-run")
     try:
         if "-h" in words or "--help" in words:
@@ -30,13 +32,13 @@ def main(words: Optional[List[str]] = None) -> int:
         if not (options.attach or options.delete):
             options.module = module_place(options.module)
         if options.info:
-            return show(describe(ModuleFile(options.module)))
+            return show([shown(line) for line in describe(ModuleFile(options.module))])
         return run(options.module, options)
     except UsageError as error:
-        messages = Messages(json="--message-format=json" in words)
+        messages = Messages(as_json="--message-format=json" in words)
         messages.error(f"{error.args[0].rstrip('.')}. Try 'stapy-run --help'.")
     except RunError as error:
-        Messages(json="--message-format=json" in words).error(str(error))
+        Messages(as_json="--message-format=json" in words).error(str(error))
     return 1
 
 
@@ -66,15 +68,6 @@ def as_staprun(words: List[str]) -> List[str]:
 def start() -> None:
     """The entry of an archive made by zipapp, which drops what `main` returns."""
     sys.exit(main())
-
-
-def hold_standard_streams() -> None:
-    """Open what the caller has closed, or a pipe of ours would get its number and its text."""
-    for fd in (0, 1, 2):
-        try:
-            os.fstat(fd)
-        except OSError:
-            os.open("/dev/null", os.O_RDWR)
 
 
 def module_place(name: str, folder: str = "/lib/modules/{release}/systemtap") -> str:

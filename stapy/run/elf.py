@@ -163,26 +163,29 @@ class _Reading:
     """How the scanner of Python's `json` reads: as ``json.loads()`` does by itself."""
 
     strict = True
-    object_hook = object_pairs_hook = None
+    object_hook = object_pairs_hook = array_hook = None
     parse_float, parse_int, parse_constant = float, int, float
 
 
 def _from_json(text: str) -> Any:
     """Read JSON without `re` and the enumerations that `json` imports, a third of the start.
 
-    The scanner in C, to which `json` leaves the work, needs neither.
+    The scanner in C, to which `json` leaves the work, needs neither.  It is nobody's interface: a
+    Python that has none, or asks for more than `_Reading` has, is asked in the usual way, as is
+    what the scanner does not like.
     """
     try:
         from _json import make_scanner
-    except ImportError:  # another Python than CPython may have none
-        import json
 
-        return json.loads(text)
-    scanner: Any = make_scanner  # it takes whatever has these fields
-    value, end = scanner(_Reading)(text, 0)
-    if text[end:].strip():
-        raise ValueError(text[end:])
-    return value
+        scanner: Any = make_scanner  # it takes whatever has these fields
+        value, end = scanner(_Reading)(text, 0)
+        if not text[end:].strip():
+            return value
+    except Exception:
+        pass
+    import json
+
+    return json.loads(text)
 
 
 def describe(module: ModuleFile) -> List[str]:

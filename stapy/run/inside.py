@@ -1,42 +1,40 @@
-"""Files as a process in another mount namespace has them, found from outside of it."""
+"""Files as a process in another mount namespace has them, found and opened from outside of it.
+
+Whoever may write there can exchange a folder for a link at any time: ``ground/links.py``.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
+
+from . import printable
+from .ground.links import open_below, real
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Dict
 
-_LINKS = 40  # followed at most, as the kernel does
-# The rest would be followed from our own root. Nobody can make a file of this name.
-TOO_MANY_LINKS = "/proc/0/too-many-links"
+
+def open_path(path: str) -> int:
+    """Open a path of ours, or ``/proc/PID/root/…`` below that root, as an ``O_PATH`` descriptor."""
+    root = _root_of(path)
+    if not root:
+        return os.open(path, os.O_PATH | os.O_CLOEXEC)
+    return open_below(root, path[len(root) :])
 
 
-def real(root: str, name: str) -> str:
-    """The file that a name means below a root: absolute links are followed there, not here."""
-    parts, left = name.split("/")[::-1], _LINKS
-    at = root
-    while parts:
-        part = parts.pop()
-        if part in ("", "."):
-            continue
-        if part == "..":
-            at = at if at == root else at.rpartition("/")[0]
-            continue
-        try:
-            target = os.readlink(f"{at}/{part}")
-        except OSError:
-            target = ""
-        if target and not left:
-            return TOO_MANY_LINKS
-        if not target:
-            at = f"{at}/{part}"
-            continue
-        left -= 1
-        at = root if target.startswith("/") else at
-        parts += target.split("/")[::-1]
-    return at
+def is_regular(path: str) -> bool:
+    """True for a path that `open_path` would open as a regular file."""
+    try:
+        place = open_path(path)
+    except OSError:
+        return False
+    try:
+        return stat.S_ISREG(os.fstat(place).st_mode)
+    finally:
+        os.close(place)
 
 
 def resolver(path: str) -> "Callable[[str], str]":
@@ -63,9 +61,67 @@ def shown(path: str) -> str:
     return path[len(_root_of(path)) :]
 
 
+def told(path: str) -> str:
+    """A path for a message: as it is in its namespace, and which one that is."""
+    root = _root_of(path)
+    where = f" of process {root.split('/')[2]}'s name space" if root else ""
+    return f"'{shown(path)}'{where}"
+
+
 def process_of(manifest: "Dict[str, Any]", wanted: int) -> int:
     """The process whose name spaces are meant, 0 for none: of -N, else that of the translation."""
     return wanted or int(manifest.get("namespaces") or 0)
+
+
+def identity(pid: int) -> "Dict[str, Any]":
+    """What tells a process from all others that have had its number or will have it.
+
+    When it began, on which machine since when, what it is called, and its name spaces; an
+    `OSError` for a process that is no more or that is not ours to look at.
+    """
+    with open(f"/proc/{pid}/stat", "rb") as file:
+        name, _, fields = file.read().partition(b"(")[2].rpartition(b")")
+    found = {"name": os.fsdecode(name), "start": int(fields.split()[19]), "boot": _boot()}
+    for kind in ("mnt", "pid", "user"):
+        found[kind] = os.stat(f"/proc/{pid}/ns/{kind}").st_ino
+    return found
+
+
+def _boot() -> str:
+    """Which machine this is, since when."""
+    with open("/proc/sys/kernel/random/boot_id", "rb") as file:
+        return file.read().decode().strip()
+
+
+def mistaken(manifest: "Dict[str, Any]", wanted: int) -> str:
+    """Why the process of the translation is not the one of that number now, "" when it is.
+
+    A process that -N names is taken as it is, as is that of a module that does not tell.
+    """
+    before = manifest.get("process")
+    if wanted or not before:
+        return ""
+    told = _shown(str(before.get("name")))
+    if before.get("boot") != _boot():
+        return f"the module was made for '{told}' on another machine, or before this one was booted"
+    try:
+        now = identity(process_of(manifest, 0))
+    except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.ESRCH):
+            return error.strerror or str(error)
+        return f"'{told}', which had this number when the module was made, has ended"
+    if now["start"] != before.get("start"):
+        return (
+            f"'{told}', which had this number when the module was made, has ended; "
+            f"it is another process now, '{_shown(now['name'])}'"
+        )
+    if any(now[kind] != before.get(kind) for kind in ("mnt", "pid", "user")):
+        return f"'{told}' has moved to other name spaces since the module was made"
+    return ""
+
+
+def _shown(name: str) -> str:
+    return os.fsdecode(printable.name(os.fsencode(name)))
 
 
 def place(path: str, manifest: "Dict[str, Any]", wanted: int) -> str:

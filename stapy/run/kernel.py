@@ -101,7 +101,7 @@ def insert(module: ModuleFile, parameters: List[str], image: Optional[bytes] = N
         code = error.errno or 0
         text = f"Couldn't insert module '{module.path}': {os.strerror(code)}"
         # Another name makes the signature worthless, so it is left out of such an image.
-        reason = refusals.reason(code, module.signed and not (image and not _signed(image)))
+        reason = refusals.reason(code, module.signed and not (image and not _is_signed(image)))
         if reason:
             text += f"\n  reason: {reason}"
         said = refusals.from_log(log.lines(), module.name)
@@ -110,7 +110,7 @@ def insert(module: ModuleFile, parameters: List[str], image: Optional[bytes] = N
         log.close()
 
 
-def _signed(image: bytes) -> bool:
+def _is_signed(image: bytes) -> bool:
     return image.endswith(SIGNED)
 
 
@@ -125,9 +125,9 @@ def remove(name: str, seconds: float = 10.0) -> None:
     end = time.monotonic() + seconds
     while True:
         if not mark.is_ours(name):
-            if not mark.loaded(name):
+            if not mark.is_loaded(name):
                 return
-            if mark.is_going(name) and time.monotonic() < end:
+            if not mark.is_foreign(name) and time.monotonic() < end:
                 time.sleep(0.02)
                 continue
             raise RunError(mark.foreign(name))

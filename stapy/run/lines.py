@@ -1,8 +1,7 @@
 """Source lines of a program's code, from ``.debug_line`` of the file or of its debug file.
 
 Line programs of DWARF 2 to 5, one after the other as the section has them.  The packed form is
-that of the kernel's lines (``stapy/debuginfo/lookup/line_pack.py`` tells it), with places in the
-file instead of addresses; ``runtime/line_table.c`` reads both.
+that of the kernel's lines, with places in the file instead of addresses.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import struct
 
 from . import printable
 from .frames import Damaged, signed, unsigned
+from .ground import line_table
 from .userfile import UserFile, text_at
 from .usersymbols import debug_file
 
@@ -19,12 +19,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Dict, List, Optional, Tuple
 
-    Row = Tuple[int, int, int]  # place, file, line; file 0: nothing is known from there on
+    from .ground.line_table import Row
 
 _PROGRAMS = 16 << 20  # bytes of line programs that are read: some ten seconds
 _FILES = 1 << 16  # of one unit
-_BLOCK = 64  # rows; a lookup decodes so many at most
-_HEAD = struct.Struct("<IIII")
 _PATH, _DIRECTORY = 1, 2
 _LINE_STRP, _STRP, _STRING, _UDATA, _BLOCK_FORM = 0x1F, 0x0E, 0x08, 0x0F, 0x09
 _FIXED = {0x0B: 1, 0x05: 2, 0x06: 4, 0x07: 8, 0x1E: 16}
@@ -268,31 +266,4 @@ def packed(rows: "List[Row]", names: "List[str]", base: int) -> bytes:
     if not rows:
         return b""
     rows = [(base, 0, 0), *rows] if rows[0][0] > base else rows
-    index, data = bytearray(), bytearray()
-    for start in range(0, len(rows), _BLOCK):
-        place, file, line = rows[start]
-        index += struct.pack("<II", place - base, len(data))
-        _put(data, file)
-        _put(data, line)
-        for row in rows[start + 1 : start + _BLOCK]:
-            delta = row[2] - line
-            _put(data, row[0] - place)
-            _put(data, (2 * delta if delta >= 0 else -2 * delta - 1) << 1 | (row[1] != file))
-            if row[1] != file:
-                _put(data, row[1])
-            place, file, line = row
-    texts = [printable.name(os.fsencode(name)) + b"\0" for name in ("", *names)]
-    places, at = bytearray(), 0
-    for text in texts:
-        places += struct.pack("<I", at)
-        at += len(text)
-    before = _HEAD.size + len(index) + len(places)
-    head = _HEAD.pack(len(index) // 8, len(texts), before, before + len(data))
-    return b"".join((head, index, places, data, *texts))
-
-
-def _put(data: bytearray, value: int) -> None:
-    while value > 0x7F:
-        data.append(value & 0x7F | 0x80)
-        value >>= 7
-    data.append(value)
+    return line_table.packed(rows, [printable.name(os.fsencode(name)) for name in names], base)

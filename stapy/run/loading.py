@@ -25,13 +25,15 @@ def refuse_foreign(name: str) -> None:
         raise RunError(refusal)
 
 
-def insert(module: ModuleFile, words: List[str], messages: Messages, rename: bool = False) -> str:
+def insert(
+    module: ModuleFile, words: List[str], messages: Messages, must_rename: bool = False
+) -> str:
     """Load a module, under another name when its own is that of a living session; the name.
 
-    ``rename``: under another name in any case.
+    ``must_rename``: under another name in any case.
     """
     name, image = module.name, None
-    if rename:
+    if must_rename:
         name = free_name(name, os.getpid())
         image = renamed(module, name)
         messages.note(f"{module.name} is loaded as {name}")
@@ -47,7 +49,7 @@ def insert(module: ModuleFile, words: List[str], messages: Messages, rename: boo
 
 
 def insert_and_open(
-    module: ModuleFile, words: List[str], messages: Messages, rename: bool = False
+    module: ModuleFile, words: List[str], messages: Messages, must_rename: bool = False
 ) -> Tuple[str, Channel]:
     """Load a module and open its files, in our turn; its name and they.
 
@@ -55,11 +57,11 @@ def insert_and_open(
     may come late, and remove the new module of the name; once it has, it is done.
     """
     for again in (True, False):
-        name = insert(module, words, messages, rename)
+        name = insert(module, words, messages, must_rename)
         try:
             return name, Channel.open(folder_of(name))
         except GoneError:
-            taken = not mark.loaded(name) or mark.is_going(name)
+            taken = not mark.is_loaded(name) or mark.is_going(name)
             kernel.remove(name)
             if not (again and taken):
                 raise
@@ -83,7 +85,7 @@ def _remove_stale(name: str, messages: Messages) -> bool:
     In our turn nobody else is between loading and opening a module, so one
     that nobody has open and that does not run belongs to nobody.
     """
-    if not mark.loaded(name):
+    if not mark.is_loaded(name):
         return True
     if mark.is_ours(name):
         if mark.state_of(name) == "running":
@@ -109,11 +111,7 @@ def parameters(module: ModuleFile, options: RunOptions) -> List[str]:
     for parameter in words:
         name = parameter.partition("=")[0]
         if name not in settable:
-            known = ", ".join(settable) or "none"
-            raise RunError(
-                f"the script has no global '{name}' that can be set (it has: {known}); "
-                f"declare it with -G {name}=VALUE when the module is built"
-            )
+            raise RunError(_not_settable(name, settable))
     if options.buffer_mb:
         if "stapy_buffer_mb" not in module.parameters:
             raise RunError("the size of this module's buffers is fixed: build it with -s")
@@ -123,6 +121,23 @@ def parameters(module: ModuleFile, options: RunOptions) -> List[str]:
         now = time.localtime()
         words += [f"tz_gmtoff={-now.tm_gmtoff}", f"tz_name={now.tm_zone}"]
     return words
+
+
+def _not_settable(name: str, settable: List[str]) -> str:
+    """Say that a script has no such global; parameters of the runtime's own are none of them."""
+    import difflib
+
+    known = [one for one in settable if not one.startswith(("stapy_", "tz_"))]
+    near = difflib.get_close_matches(name, known, 1)
+    advice = (
+        f"did you mean '{near[0]}'?"
+        if near
+        else f"declare it with -G {name}=VALUE when the module is built"
+    )
+    return (
+        f"the script has no global '{name}' that can be set "
+        f"(it has: {', '.join(known) or 'none'}); {advice}"
+    )
 
 
 def delete(name: str, messages: Messages) -> int:
@@ -138,7 +153,7 @@ def delete(name: str, messages: Messages) -> int:
 
 def ours(name: str) -> str:
     """The name of a loaded module if it is ours; `RunError` when it is not."""
-    if not mark.loaded(name):
+    if not mark.is_loaded(name):
         raise RunError(f"module '{name}' is not loaded")
     if not mark.is_ours(name):
         raise RunError(mark.foreign(name))

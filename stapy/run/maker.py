@@ -63,7 +63,7 @@ class Maker:
         self._socket.setblocking(False)
         self.fd = self._socket.fileno()
         self.at = ""  # the file that it works at
-        self.busy = first is not None
+        self.is_busy = first is not None
         self._parts = bytearray()
         self._fds: List[int] = []
         self._begin()
@@ -74,7 +74,7 @@ class Maker:
 
     def give(self, place: int, name: str, trusted: bool) -> bool:
         """Let it make a file's table; ``trusted``: its owner is known. False when it is no more."""
-        self.busy, self.at = True, name
+        self.is_busy, self.at = True, name
         self._begin()
         try:
             rights = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, array.array("i", [place]))]
@@ -119,7 +119,7 @@ class Maker:
             if kind == BEGINS:
                 self.at = name
                 self._begin()
-            self.busy = kind != DONE
+            self.is_busy = kind != DONE
         return found
 
     def overdue(self) -> str:
@@ -153,7 +153,7 @@ class Maker:
         except OSError:
             pass
 
-    def gone(self) -> bool:
+    def is_gone(self) -> bool:
         """Whether nothing is left of it."""
         try:
             return os.waitpid(self.pid, os.WNOHANG)[0] == self.pid

@@ -14,7 +14,7 @@ SYSFS = "/sys/module"
 _STATES = ("loaded", "running", "stopped")
 
 
-def loaded(name: str, folder: str = SYSFS) -> bool:
+def is_loaded(name: str, folder: str = SYSFS) -> bool:
     """True when the kernel has something of this name: a module, or a part of its own."""
     return is_name(name) and os.path.isdir(f"{folder}/{name}")
 
@@ -45,9 +45,20 @@ def is_going(name: str, folder: str = SYSFS) -> bool:
         return False
 
 
+def is_foreign(name: str, folder: str = SYSFS, proc: str = "/proc") -> bool:
+    """True when the kernel has something of this name, and it is not ours.
+
+    A module of ours may come or go between two questions, and then has no mark for one of them:
+    what is neither coming nor going, before and after it was looked for, had its chance to show it.
+    """
+    if is_going(name, folder) or is_ours(name, folder, proc) or is_going(name, folder):
+        return False
+    return is_loaded(name, folder)
+
+
 def is_built_in(name: str, folder: str = SYSFS) -> bool:
     """True for a name under which the kernel shows parameters of its own."""
-    return loaded(name, folder) and not os.path.exists(f"{folder}/{name}/initstate")
+    return is_loaded(name, folder) and not os.path.exists(f"{folder}/{name}/initstate")
 
 
 def is_name(text: str) -> bool:
@@ -57,7 +68,7 @@ def is_name(text: str) -> bool:
 
 def refusal(name: str, folder: str = SYSFS, proc: str = "/proc") -> str:
     """Why our module cannot have this name, "" when it can, or when a module of ours has it."""
-    if not loaded(name, folder) or is_ours(name, folder, proc) or is_going(name, folder):
+    if not is_foreign(name, folder, proc):
         return ""
     what = (
         "the kernel itself has a part of this name"

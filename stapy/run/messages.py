@@ -15,17 +15,25 @@ _VARIABLE = "SYSTEMTAP_COLORS"
 _DEFAULT = "error=01;31:warning=00;33"
 
 
+_ERASE = "\r\033[K"
+
+
 class Messages:
     """Prints errors and warnings, counts errors."""
 
     def __init__(
-        self, color: str = "auto", warnings: bool = True, verbose: int = 0, json: bool = False
+        self,
+        color: str = "auto",
+        tells_warnings: bool = True,
+        verbose: int = 0,
+        as_json: bool = False,
     ) -> None:
         self.errors = 0
-        self.json = json  # each message is an object on a line
-        self.warnings = warnings
+        self.json = as_json  # each message is an object on a line
+        self.warnings = tells_warnings
         self.verbose = verbose
-        self._colors = _colors() if _wanted(color) else {}
+        self._colors = _colors() if _is_wanted(color) else {}
+        self._has_line = False  # of progress, on the terminal
 
     def error(self, text: str) -> None:
         """An error: the exit status will say so too."""
@@ -39,10 +47,22 @@ class Messages:
 
     def log(self, text: str) -> None:
         """Text as it is."""
+        self.progress("")
         if self.json:
             _write_json("note", "note", text)
         else:
             _write(text + "\n")
+
+    def progress(self, text: str) -> None:
+        """One line on a terminal for what takes seconds, "" when that is over."""
+        if self.json or not _is_wanted("auto"):
+            return
+        if text:
+            text = f"stapy-run: {shown(text)} …"[: _columns() - 1]
+        elif not self._has_line:
+            return
+        self._has_line = bool(text)
+        _write(f"{_ERASE}{text}")
 
     def note(self, text: str) -> None:
         """Something that only -v shows."""
@@ -50,6 +70,7 @@ class Messages:
             self.log(f"stapy-run: {shown(text)}")
 
     def _print(self, kind: str, word: str, text: str) -> None:
+        self.progress("")
         if self.json:
             _write_json(kind, word, text)
             return
@@ -79,7 +100,7 @@ def _write(text: str) -> None:
         pass  # nobody reads it: the exit status still tells
 
 
-def _wanted(color: str) -> bool:
+def _is_wanted(color: str) -> bool:
     if color == "auto":
         return os.isatty(2) and os.environ.get("TERM", "dumb") != "dumb"
     return color == "always"
@@ -89,3 +110,10 @@ def _colors() -> "dict[str, str]":
     text = os.environ.get(_VARIABLE, _DEFAULT)
     pairs = (row.partition("=") for row in text.split(":"))
     return {kind: value for kind, equals, value in pairs if value}
+
+
+def _columns() -> int:
+    try:
+        return os.get_terminal_size(2).columns or 80
+    except OSError:
+        return 80

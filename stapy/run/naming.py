@@ -86,7 +86,7 @@ def free_name(name: str, number: int) -> str:
     """A name for a second session that nothing in the kernel has."""
     found = unique(name, number)
     more = 1
-    while mark.loaded(found):
+    while mark.is_loaded(found):
         found = unique(name, f"{number}_{more}")
         more += 1
     return found

@@ -12,7 +12,8 @@ import stat
 import struct
 
 from . import frames, lines, usersymbols
-from .inside import resolver
+from .ground import linker_cache
+from .inside import is_regular, open_path, resolver
 from .inside import shown as shown_inside
 from .regular import open_place, open_regular
 from .target import words_of
@@ -27,13 +28,8 @@ if TYPE_CHECKING:
 
 # magic, version, base, what makes an address of an offset, bytes of memory; then how many of each:
 # first rows, rows, rules, names, bytes of names, of lines.  runtime/user/objects.c has the same.
-_CACHE_BYTES = 1 << 24  # of the loader's cache that are read
 _HEAD = struct.Struct("<4sIQqQIIIIII")
 _MAGIC, _VERSION = b"STUO", 2
-_LIBRARIES = (
-    *("/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64"),
-    *("/lib", "/usr/lib"),
-)
 _MOST_OBJECTS = 512  # that are sent before the session begins
 NOTHING = _HEAD.pack(_MAGIC, _VERSION, *(0,) * 9)  # of a file of which nothing is known
 
@@ -114,6 +110,9 @@ class Store:
                 pass
 
 
+_EAGER = 16  # programs of a script whose tables are made whether they run or not
+
+
 class Tables:
     """Makes the tables that a session needs: those it may need at first, others when asked."""
 
@@ -131,7 +130,8 @@ class Tables:
     def first(self, files: "List[str]", command: str, pid: int) -> None:
         """Make what the first hits will need: the script's programs, the target, with libraries."""
         self._make_vdso()
-        roots = [(path, True) for path in files]
+        # Of a pattern of programs hundreds may match, most of which will never run meanwhile.
+        roots = [(path, True) for path in files] if len(files) <= _EAGER else []
         closure_too = bool(self._wanted.get("closure"))
         roots += [(path, closure_too) for path in self._wanted.get("files", ())]
         if command:
@@ -143,7 +143,7 @@ class Tables:
             for name in closure(path) if whole else [os.path.realpath(path)]:
                 self._make_path(name, shown_inside(name))
         # By what they are: names of another mount namespace may mean others here.
-        programs = {_file(path) for path, _ in roots} - {None}
+        programs = {_file(path) for path in [*files, *(path for path, _ in roots)]} - {None}
         for one in _processes():
             if one == pid or _file(f"/proc/{one}/exe") in programs:
                 self._make_maps(one)
@@ -171,7 +171,7 @@ class Tables:
     def _make_path(self, path: str, shown: str) -> None:
         self._begin_file(shown)
         try:
-            place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+            place = open_path(path)
         except OSError:
             return
         try:
@@ -201,7 +201,7 @@ class Tables:
             os.close(fd)
         self._take(place, shown, data)
 
-    def _table_of(self, fd: int, kept: bool) -> bytes:
+    def _table_of(self, fd: int, is_kept: bool) -> bytes:
         data, ident = b"", ""
         try:
             file = UserFile.open(fd)
@@ -215,7 +215,7 @@ class Tables:
         except (OSError, ValueError, IndexError, struct.error, OverflowError, MemoryError):
             return NOTHING
         # Others' files do not fill our disk.
-        if ident and kept:
+        if ident and is_kept:
             self._store.put(ident, self._names, data)
         return data
 
@@ -236,9 +236,11 @@ def _program(words: "List[str]") -> str:
 def _file(path: str) -> "Optional[Tuple[int, int]]":
     """What a path leads to, None for nothing."""
     try:
-        status = os.stat(path)
+        place = open_path(path)
     except OSError:
         return None
+    status = os.fstat(place)
+    os.close(place)
     return status.st_dev, status.st_ino
 
 
@@ -284,43 +286,29 @@ def closure(path: str) -> "List[str]":
         finally:
             os.close(fd)
         # Whatever it names is opened, and a device may take that for an order.
-        if interpreter and os.path.isfile(real(interpreter)):
+        if interpreter and is_regular(real(interpreter)):
             queue.append(interpreter)
         for name in names:
             if cache is None:
-                cache = loader_cache(real("/etc/ld.so.cache"))
+                cache = _libraries(real(linker_cache.CACHE))
             origin = os.path.dirname(one)
             places = [f.replace("${ORIGIN}", origin).replace("$ORIGIN", origin) for f in folders]
             places += os.environ.get("LD_LIBRARY_PATH", "").split(":")
             candidates = [f"{place}/{name}" for place in places if place]
             candidates += [cache[name]] if name in cache else []
-            candidates += [f"{place}/{name}" for place in _LIBRARIES]
+            candidates += [f"{place}/{name}" for place in linker_cache.FOLDERS]
             if "/" in name:
                 candidates = [name]
             for candidate in candidates:
-                if os.path.isfile(real(candidate)):
+                if is_regular(real(candidate)):
                     queue.append(candidate)
                     break
     return list(found)
 
 
-def loader_cache(path: str = "/etc/ld.so.cache") -> "Dict[str, str]":
-    """Libraries by name, as the loader's cache has them for this machine."""
+def _libraries(path: str) -> "Dict[str, str]":
     try:
         with open(open_regular(path), "rb") as file:
-            data = file.read(_CACHE_BYTES)
+            return linker_cache.libraries(file.read(linker_cache.MOST))
     except OSError:
         return {}
-    start = data.find(b"glibc-ld.so.cache1.1")
-    found: Dict[str, str] = {}
-    try:
-        (count,) = struct.unpack_from("<I", data, start + 20)
-        for number in range(count if start >= 0 else 0):
-            flags, key, value = struct.unpack_from("<iII", data, start + 48 + 24 * number)
-            if flags & 0xFF00 == 0x0300:  # of x86-64
-                name = os.fsdecode(data[start + key : data.index(b"\0", start + key)])
-                place = os.fsdecode(data[start + value : data.index(b"\0", start + value)])
-                found.setdefault(name, place)
-    except (struct.error, ValueError):
-        pass
-    return found

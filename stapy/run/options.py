@@ -25,6 +25,8 @@ Usage: stapy-run [options] MODULE.ko [name=value ...]
   -L          load the module, start it and detach
   -D          go on in the background, with -o: the process is shown
   -R          load the module under a name of its own
+  -i          hand standard input on to the script, as is done for every script with
+              input probes
   -A          attach to a module that was left running
   -d          remove a module that was left loaded
   -C WHEN     colours in messages: auto, always, never
@@ -54,6 +56,7 @@ class RunOptions:
         "delete",
         "detach",
         "info",
+        "input",
         "message_format",
         "module",
         "namespaces",
@@ -88,6 +91,7 @@ class RunOptions:
         color: str = "auto",
         daemon: bool = False,
         rename: bool = False,
+        input: bool = False,
         message_format: str = "text",
     ) -> None:
         self.module = module
@@ -108,6 +112,7 @@ class RunOptions:
         self.color = color
         self.daemon = daemon
         self.rename = rename
+        self.input = input
         self.message_format = message_format
 
     def words(self) -> List[str]:
@@ -132,6 +137,7 @@ class RunOptions:
             ("-d", self.delete),
             ("-D", self.daemon),
             ("-R", self.rename),
+            ("-i", self.input),
             ("--info", self.info),
             ("--message-format=json", self.message_format == "json"),
         ):
@@ -171,6 +177,7 @@ _FLAGS = {
     "-d": ("delete", True),
     "-D": ("daemon", True),
     "-R": ("rename", True),
+    "-i": ("input", True),
     "--info": ("info", True),
     "--message-format=json": ("message_format", "json"),
     "--message-format=text": ("message_format", "text"),
@@ -180,7 +187,6 @@ _FOREIGN = {
     "-u": "the kernel has its own uprobes, no module is loaded for them",
     "-M": "there is no status window; stapy -t reports hits at the end",
     "-r": "modules are not sent to other hosts by stapy",
-    "-i": "nothing is read from standard input",
     "-F": "the module's files are found in /proc",
 }
 _VALUES = {

@@ -32,12 +32,12 @@ class Sink:
         self._may_block = not stat.S_ISREG(mode)
 
     @property
-    def busy(self) -> bool:
+    def is_busy(self) -> bool:
         """True while a block waits."""
         return len(self._waiting) > 0
 
     def write(self, block: memoryview) -> None:
-        """Take a block; only when not `busy`."""
+        """Take a block; only when not `is_busy`."""
         self._waiting = block
         self.flush()
 
@@ -46,7 +46,7 @@ class Sink:
         while self._waiting and not self.broken:
             size = len(self._waiting)
             if self._may_block:
-                if not self._writable():
+                if not self._is_writable():
                     return
                 # A pipe that poll calls writable has room for PIPE_BUF bytes, not for more.
                 size = min(size, select.PIPE_BUF)
@@ -74,7 +74,7 @@ class Sink:
     def rotate(self) -> None:
         """Go on with a new file; nothing to do without files."""
 
-    def _writable(self) -> bool:
+    def _is_writable(self) -> bool:
         poll = select.poll()
         poll.register(self.fd, select.POLLOUT)
         events = poll.poll(0)
@@ -124,7 +124,7 @@ def _doubt(name: str, there: os.stat_result) -> str:
     return ""
 
 
-def open_file(name: str, empty: bool = True) -> int:
+def open_file(name: str, is_emptied: bool = True) -> int:
     """Open a file of ``-o``, made or emptied.
 
     What is written is what was looked at: a file that is there is opened as it
@@ -147,7 +147,7 @@ def open_file(name: str, empty: bool = True) -> int:
         status = os.fstat(fd)
         if not (stat.S_ISLNK(there.st_mode) or os.path.samestat(status, there)):
             raise OSError(errno.EACCES, "another file has taken its place")
-        if empty and stat.S_ISREG(status.st_mode):
+        if is_emptied and stat.S_ISREG(status.st_mode):
             os.ftruncate(fd, 0)
     except OSError:
         os.close(fd)

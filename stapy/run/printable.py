@@ -12,6 +12,11 @@ _CONTROLS: Dict[int, str] = {
     **{code: f"\\{code:03o}" for code in (*range(32), *range(127, 160)) if chr(code) not in _KEPT},
     **{code: f"\\{code & 255:03o}" for code in range(0xDC80, 0xDCA0)},
 }
+# What turns the direction of text, so that a name reads as another one, and ends lines elsewhere.
+_TURNS = (0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+_CONTROLS.update(
+    (code, "".join(f"\\{byte:03o}" for byte in chr(code).encode("utf-8"))) for code in _TURNS
+)
 _ALL_CONTROLS = {**_CONTROLS, **{ord(one): f"\\{ord(one):03o}" for one in _KEPT}}
 
 

@@ -46,10 +46,10 @@ def hand_over(channel: Channel, manifest: Dict[str, Any], namespaces: int = 0) -
                 continue
             if error.errno == errno.EINVAL:
                 raise RunError(
-                    f"Couldn't probe the program '{path}': {_REFUSALS[errno.EINVAL]}"
+                    f"Couldn't probe the program {inside.told(path)}: {_REFUSALS[errno.EINVAL]}"
                 ) from None
             raise RunError(
-                f"Couldn't resolve target program file path '{path}': {error.strerror}"
+                f"Couldn't resolve target program file path {inside.told(path)}: {error.strerror}"
             ) from None
         try:
             channel.hold(os.fsencode(named), fd)
@@ -59,7 +59,7 @@ def hand_over(channel: Channel, manifest: Dict[str, Any], namespaces: int = 0) -
             if row.get("optional") and error.errno in _REFUSALS:
                 continue
             why = _REFUSALS.get(error.errno or 0, error.strerror)
-            raise RunError(f"Couldn't probe the program '{path}': {why}") from None
+            raise RunError(f"Couldn't probe the program {inside.told(path)}: {why}") from None
         finally:
             os.close(fd)
 
@@ -73,7 +73,7 @@ def _compare(path: str, fd: int, wanted: str) -> None:
     if found != expected:
         shown = f"{found or 'none'}, not {expected}" if kind == "build-id" else "another content"
         raise RunError(
-            f"'{path}' is not the program that the script was translated for "
+            f"{inside.told(path)} is not the program that the script was translated for "
             f"({kind.replace('sha256', 'checksum')}: {shown}); translate it again"
         )
 

@@ -56,10 +56,20 @@ def _key(signed: bool, root: str) -> str:
         if signed
         else "the kernel takes signed modules only, and this one is not signed"
     )
+    return f"{what}: {past_signatures(root)}"
+
+
+def past_signatures(root: str = "/") -> str:
+    """What can be done where the kernel takes signed modules only."""
     off = "switch module.sig_enforce off where the machine boots"
     if _read(root, "sys/module/module/parameters/sig_enforce") != "Y":
         off = "switch secure boot off"
-    return f"{what}: {_SIGNED.format(off=off)}"
+    return _SIGNED.format(off=off)
+
+
+def past_lockdown() -> str:
+    """What can be done where the kernel is locked down."""
+    return _SIGNED.format(off="switch secure boot (or lockdown=) off where the machine boots")
 
 
 def _not_permitted(signed: bool, root: str) -> str:
@@ -74,10 +84,9 @@ def _not_permitted(signed: bool, root: str) -> str:
     level = lockdown(root)
     if level:
         what = "with a key that it does not know" if signed else "not at all"
-        off = "switch secure boot (or lockdown=) off where the machine boots"
         return (
             f"the kernel is locked down ({level}) and this module is signed {what}: "
-            f"{_SIGNED.format(off=off)}"
+            f"{past_lockdown()}"
         )
     return (
         "a security policy of this machine forbids it (LoadPin, seccomp or another security "

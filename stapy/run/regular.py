@@ -6,6 +6,8 @@ import errno
 import os
 import stat
 
+from .inside import open_path
+
 
 def open_place(place: int) -> int:
     """Open for reading what an ``O_PATH`` descriptor stands for."""
@@ -15,9 +17,11 @@ def open_place(place: int) -> int:
 def open_regular(path: str) -> int:
     """Open a regular file for reading; anything else, which opening may set off, is not opened.
 
+    ``/proc/PID/root/…`` is what that process has there, see `inside`.
+
     Raises `OSError`, with EINVAL for what is no regular file.
     """
-    place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    place = open_path(path)
     try:
         if not stat.S_ISREG(os.fstat(place).st_mode):
             raise OSError(errno.EINVAL, "not a file")

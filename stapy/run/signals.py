@@ -57,10 +57,10 @@ class Signals:
                 except BlockingIOError:
                     pass  # there is enough to wake it
 
-    def leave_to_others(self, leave: bool) -> None:
+    def leave_to_others(self, is_left: bool) -> None:
         """Let the other threads hear signals, since this one stays in the kernel for a while."""
-        how = signal.SIG_BLOCK if leave else signal.SIG_UNBLOCK
-        signal.pthread_sigmask(how, self.HANDLED)
+        how = signal.SIG_BLOCK if is_left else signal.SIG_UNBLOCK
+        signal.pthread_sigmask(how, (*self.HANDLED, signal.SIGTSTP, signal.SIGCONT))
 
     def drain(self) -> None:
         """Empty the descriptor; each byte is the number of a signal, 0 for a nudge."""

@@ -46,11 +46,19 @@ class Supplier:
     """
 
     def __init__(
-        self, channel: Channel, wanted: "Dict[str, Any]", note: "Callable[[str], None]"
+        self,
+        channel: Channel,
+        wanted: "Dict[str, Any]",
+        note: "Callable[[str], None]",
+        tell: "Optional[Callable[[str], None]]" = None,
     ) -> None:
         self._channel = channel
         self._wanted = wanted
         self._note = note
+        self._tell = tell or (
+            lambda text: None
+        )  # of progress, while a session waits; "": it is over
+        self._first = 0  # tables that were made before the session begins
         self._lanes = (_Lane(), _Lane())
         self._spent: Dict[int, float] = {}  # seconds that files of an owner took
         self._strikes: Dict[int, int] = {}
@@ -77,7 +85,7 @@ class Supplier:
     @property
     def patience(self) -> "Optional[int]":
         """Milliseconds after which to look at them."""
-        return _LOOK if any(lane.maker and lane.maker.busy for lane in self._lanes) else None
+        return _LOOK if any(lane.maker and lane.maker.is_busy for lane in self._lanes) else None
 
     def serve(self) -> None:
         """Do what can be done without waiting."""
@@ -86,13 +94,14 @@ class Supplier:
             if not maker:
                 continue
             reports = maker.hear()
-            why = maker.overdue() if maker.busy else ""
+            why = maker.overdue() if maker.is_busy else ""
             for report in reports or ():
                 if report.kind == TABLE:
                     owner = lane.current[0] if lane.current else _UNKNOWN
                     self._write(report.fd, report.name, report.data, owner)
                     if report.fd >= 0:
                         os.close(report.fd)
+                    self._first += self.preparing
                 elif report.kind == DONE:
                     self._finish(lane)
             if reports is None or why:
@@ -100,7 +109,14 @@ class Supplier:
         # Anybody's process may map hundreds of files that take a minute each.
         if self.preparing and time.monotonic() > self._until:
             self._hurry()
-        self._lost = [maker for maker in self._lost if not maker.gone()]
+        maker = self._lanes[1].maker
+        if self.preparing and maker:
+            at = _shown(maker.at)
+            self._tell(f"making tables for user stacks (once): {self._first} done, now {at}")
+        elif self._first:
+            self._first = 0
+            self._tell("")
+        self._lost = [maker for maker in self._lost if not maker.is_gone()]
         for lane in self._lanes:
             self._give(lane)
 
@@ -109,12 +125,13 @@ class Supplier:
         for lane in self._lanes:
             if lane.maker:
                 lane.maker.end()
-                lane.maker.gone()
+                lane.maker.is_gone()
                 lane.maker = None
             for _, fd in lane.queue + ([lane.current] if lane.current else []):
                 os.close(fd)
             lane.queue, lane.current = [], None
         self.preparing = False
+        self._tell("")
 
     def answer(self, text: str) -> None:
         """Take what the module asks for: a number for the file, and whose it is."""
@@ -144,7 +161,7 @@ class Supplier:
 
     def _give(self, lane: _Lane) -> None:
         """Let a lane's maker go on with the file of whom it has worked least for."""
-        while lane.queue and not lane.current and not (lane.maker and lane.maker.busy):
+        while lane.queue and not lane.current and not (lane.maker and lane.maker.is_busy):
             one = min(lane.queue, key=lambda row: self._spent.get(row[0], 0.0))
             lane.queue.remove(one)
             uid, fd = one
@@ -184,7 +201,7 @@ class Supplier:
 
     def _end(self, lane: _Lane, maker: Maker) -> None:
         maker.end()
-        if not maker.gone():
+        if not maker.is_gone():
             self._lost.append(maker)
         lane.maker = None
 

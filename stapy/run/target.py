@@ -59,9 +59,12 @@ def _unquoted(command: str) -> str:
 
 
 class Target:
-    """A child that waits for `release` before it turns into the command."""
+    """A child that waits for `release` before it turns into the command.
 
-    def __init__(self, command: str) -> None:
+    Without ``has_input`` it finds the end of its standard input, which somebody else reads.
+    """
+
+    def __init__(self, command: str, has_input: bool = True) -> None:
         self.status: Optional[int] = None  # as waitpid gives it
         self.outlived = False  # the session was ending already when the command did
         words = words_of(command)
@@ -70,7 +73,7 @@ class Target:
         sys.stderr.flush()
         self.pid = os.fork()
         if self.pid == 0:
-            _become(words, gate, self._gate)
+            _become(words, gate, self._gate, has_input)
         os.close(gate)
 
     def release(self) -> None:
@@ -93,7 +96,7 @@ class Target:
             except OSError:
                 pass
 
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         """True when the command is over."""
         if self.status is None:
             try:
@@ -118,10 +121,12 @@ class Target:
         return f"Child process exited with status {code}" if code else ""
 
 
-def _become(words: List[str], gate: int, other: int) -> None:
+def _become(words: List[str], gate: int, other: int, has_input: bool) -> None:
     """In the child; never returns."""
     try:
         os.close(other)
+        if not has_input:
+            _leave_input()
         signal.set_wakeup_fd(-1)
         for number in (
             signal.SIGINT,
@@ -144,16 +149,28 @@ def _become(words: List[str], gate: int, other: int) -> None:
         os._exit(1)
 
 
+def _leave_input() -> None:
+    null = os.open("/dev/null", os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+
+
 def run_detached(command: str) -> int:
     """Run a command of the script's ``system()`` in a shell; the process to wait for some time."""
     pid = os.fork()
     if pid == 0:
         try:
             signal.set_wakeup_fd(-1)
-            for number in (signal.SIGPIPE, signal.SIGCHLD, signal.SIGINT, signal.SIGQUIT):
+            for number in (
+                signal.SIGPIPE,
+                signal.SIGCHLD,
+                signal.SIGINT,
+                signal.SIGQUIT,
+                signal.SIGTTIN,
+                signal.SIGTTOU,
+            ):
                 signal.signal(number, signal.SIG_DFL)
-            null = os.open("/dev/null", os.O_RDONLY)
-            os.dup2(null, 0)
+            _leave_input()
             os.execv("/bin/sh", ["sh", "-c", command])
         finally:
             os._exit(127)

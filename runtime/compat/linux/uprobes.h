@@ -43,6 +43,18 @@ struct stapy_uprobe {
 	static bool name(struct uprobe_consumer *consumer, struct mm_struct *mm)
 #endif
 
+#ifndef MAX_URETPROBE_DEPTH
+#define MAX_URETPROBE_DEPTH 64
+#endif
+
+/* Has the current task so many returns pending that the kernel takes no more? At a call. */
+static __always_inline bool stapy_uretprobes_full(void)
+{
+	const struct uprobe_task *task = current->utask;
+
+	return task && task->depth >= MAX_URETPROBE_DEPTH;
+}
+
 /* Arm an offset of a file, whose file system the caller holds. May sleep. 0 or a negative errno. */
 static inline int stapy_uprobe_arm(struct stapy_uprobe *u, struct inode *inode, loff_t offset,
 				   loff_t counter)

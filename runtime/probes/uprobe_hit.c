@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What the kernel calls at a place of a program: whether it is meant there, and its hits. */
+#include "../hit.h"
+#include "../user/callers.h"
+#include "../user/entries.h"
+#include "../user/missing.h"
+#include "../user/targets.h"
+#include "uprobe_place.h"
+
+static __always_inline const struct stapy_uprobe_place *
+place_of(const struct uprobe_consumer *consumer)
+{
+	return container_of(consumer, struct stapy_uprobe_place, uprobe.consumer);
+}
+
+/* --- whose --- */
+
+static bool has_some(const struct stapy_uprobe_row *row, struct mm_struct *mm)
+{
+	for (; row; row = row->same)
+		if (row->scope < 0 || stapy_target_has(row->scope, mm))
+			return true;
+	return false;
+}
+
+/* Without an owner it is the one of whoever maps the file at this moment, or nobody's. */
+static bool is_mine(struct mm_struct *mm)
+{
+	struct task_struct *owner;
+	bool mine;
+
+	rcu_read_lock();
+	owner = stapy_mm_owner(mm) ?: current->mm == mm ? current : NULL;
+	mine = owner && stapy_owns(owner) && stapy_is_dumpable(owner, mm);
+	rcu_read_unlock();
+	return mine;
+}
+
+/*
+ * The kernel decodes the instruction of a place once, as the first address space reads it that it
+ * is armed in: none of 32 bits may be that, whoever maps the file there. And what an unprivileged
+ * user may not see is left alone, not only kept quiet about.
+ */
+static bool may_be_armed(struct mm_struct *mm)
+{
+	return stapy_mm_is_64bit(mm) &&
+	       (likely(!stapy_session.limits.unprivileged) || is_mine(mm));
+}
+
+static bool is_wanted_in(const struct stapy_uprobe_place *place, struct mm_struct *mm)
+{
+	if (!may_be_armed(mm))
+		return false;
+	return place->everybody || has_some(place->entries, mm) || has_some(place->returns, mm);
+}
+
+STAPY_UPROBE_FILTER(is_armed_in, consumer, mm)
+{
+	return is_wanted_in(place_of(consumer), mm);
+}
+
+/*
+ * A place where nobody is meant is taken out of the address space, unless others use that. The
+ * address space is asked, not the process: a child of vfork() runs in its parent's, where the
+ * breakpoints must stay.
+ */
+static int refuse(const struct stapy_uprobe_place *place)
+{
+	return is_wanted_in(place, current->mm) ? 0 : UPROBE_HANDLER_REMOVE;
+}
+
+/* --- hits --- */
+
+static __always_inline bool is_meant(const struct stapy_uprobe_row *row)
+{
+	return !row->members || test_bit(current->tgid, row->members);
+}
+
+/* Unprivileged users see their own processes only. */
+static __always_inline bool is_shown(void)
+{
+	return likely(!stapy_session.limits.unprivileged) || stapy_is_myproc();
+}
+
+static __always_inline bool is_called(const struct stapy_uprobe_row *row, struct pt_regs *regs,
+				      unsigned long address, bool is_return)
+{
+	return likely(!row->callers) ||
+	       stapy_user_called_by(row->callers, address, regs, is_return);
+}
+
+static __always_inline struct stapy_context *enter(const struct stapy_uprobe_row *row,
+						   struct pt_regs *regs, unsigned long address,
+						   unsigned int tries)
+{
+	struct stapy_context *c;
+
+	if (!is_shown())
+		return NULL;
+	c = stapy_hit_enter(NULL, &row->site, NULL, address);
+	if (!c)
+		return NULL;
+	c->user_regs = regs;
+	c->repeatable = tries + 1;
+	c->changed = false;
+	return c;
+}
+
+/* Whether the hit is to run once more. */
+static __always_inline bool leave(struct stapy_context *c, unsigned int *tries)
+{
+	c->user_regs = NULL;
+	c->is_return = false;
+	c->repeatable = 0;
+	return stapy_missing_leave(c, tries);
+}
+
+static atomic_long_t returns_lost = ATOMIC_LONG_INIT(0);
+
+/* The call of a function whose return is probed: what the script wants of its entry is kept. */
+static void keep(const struct stapy_uprobe_row *row, struct pt_regs *regs)
+{
+	unsigned int tries = STAPY_MISSING_TRIES;
+	struct stapy_kept *kept;
+	struct stapy_context *c;
+
+	do {
+		c = is_called(row, regs, instruction_pointer(regs), false) ?
+		    enter(row, regs, instruction_pointer(regs), tries) : NULL;
+		if (!c) {
+			stapy_kept_drop(row, user_stack_pointer(regs));
+			return;
+		}
+		kept = stapy_keep_entry(row, user_stack_pointer(regs));
+		if (kept) {
+			c->slots = kept->values;
+			c->at_entry = true;
+			stapy_hit_run(c, row->site.probe->entry);
+			stapy_kept_done(kept, !c->error);
+		}
+	} while (leave(c, &tries));
+}
+
+static __always_inline void hit_entry(const struct stapy_uprobe_row *row, struct pt_regs *regs,
+				      unsigned int tries)
+{
+	struct stapy_context *c;
+
+	do {
+		c = enter(row, regs, instruction_pointer(regs), tries);
+		if (!c)
+			return;
+		stapy_hit_run(c, row->site.probe->handler);
+	} while (leave(c, &tries));
+}
+
+STAPY_ON_UPROBE(on_entry, consumer, regs)
+{
+	const struct stapy_uprobe_place *place = place_of(consumer);
+	const struct stapy_uprobe_row *row;
+	bool meant = place->everybody;
+
+	if (stapy_is_hidden())
+		return 0;
+	for (row = place->entries; row; row = row->same) {
+		if (!is_meant(row))
+			continue;
+		meant = true;
+		if (!is_called(row, regs, instruction_pointer(regs), false))
+			continue;
+		hit_entry(row, regs, STAPY_MISSING_TRIES);
+	}
+	for (row = place->returns; row; row = row->same) {
+		if (meant && !row->slot_bytes && likely(!stapy_uretprobes_full()))
+			continue;
+		if (!is_meant(row))
+			continue;
+		meant = true;
+		if (unlikely(stapy_uretprobes_full()))
+			atomic_long_inc(&returns_lost);
+		else if (row->slot_bytes)
+			keep(row, regs);
+	}
+	return likely(meant) && is_shown() ? 0 : refuse(place);
+}
+
+static __always_inline void hit_return(const struct stapy_uprobe_row *row, unsigned long function,
+				       struct pt_regs *regs)
+{
+	/* The return address, which the call has popped, was at the entry's stack pointer. */
+	unsigned long frame = user_stack_pointer(regs) - sizeof(long);
+	unsigned int tries = STAPY_MISSING_TRIES;
+	struct stapy_kept *kept;
+	struct stapy_context *c;
+
+	do {
+		kept = NULL;
+		c = is_called(row, regs, function, true) ? enter(row, regs, function, tries) : NULL;
+		if (!c) {
+			if (row->slot_bytes)
+				stapy_kept_drop(row, frame);
+			return;
+		}
+		if (row->slot_bytes)
+			kept = stapy_kept_entry(row, frame);
+		if (kept || !row->slot_bytes) {
+			c->is_return = true;
+			if (kept)
+				c->slots = kept->values;
+			stapy_hit_run(c, row->site.probe->handler);
+		}
+		/* Another run needs it, too. */
+		if (kept)
+			stapy_kept_done(kept, c->missed);
+	} while (leave(c, &tries));
+}
+
+STAPY_ON_URETPROBE(on_return, consumer, function, regs)
+{
+	const struct stapy_uprobe_place *place = place_of(consumer);
+	const struct stapy_uprobe_row *row;
+
+	if (stapy_is_hidden())
+		return 0;
+	for (row = place->returns; row; row = row->same)
+		if (is_meant(row))
+			hit_return(row, function, regs);
+	return 0;
+}
+
+/* --- hits of places with one row that wants nothing but them, as most have --- */
+
+/* What is rare in the end of a hit. The page that was missed is brought in, and it runs once more. */
+static noinline void leave_rare(struct stapy_context *c, const struct stapy_uprobe_row *row,
+				struct pt_regs *regs, unsigned long address, bool is_return)
+{
+	unsigned int tries = STAPY_MISSING_TRIES;
+
+	while (leave(c, &tries)) {
+		c = enter(row, regs, address, tries);
+		if (!c)
+			return;
+		c->is_return = is_return;
+		stapy_hit_run(c, row->site.probe->handler);
+	}
+}
+
+static __always_inline void hit_plain(const struct stapy_uprobe_row *row, struct pt_regs *regs,
+				      unsigned long address, bool is_return)
+{
+	struct stapy_context *c = stapy_hit_enter(NULL, &row->site, NULL, address);
+
+	if (unlikely(!c))
+		return;
+	c->user_regs = regs;
+	c->is_return = is_return;
+	c->repeatable = STAPY_MISSING_TRIES + 1;
+	c->changed = false;
+	stapy_hit_run(c, row->site.probe->handler);
+	if (unlikely(c->attention)) {
+		leave_rare(c, row, regs, address, is_return);
+		return;
+	}
+	c->user_regs = NULL;
+	c->is_return = false;
+	c->repeatable = 0;
+	stapy_hit_leave(c);
+}
+
+STAPY_ON_UPROBE(on_plain_entry, consumer, regs)
+{
+	const struct stapy_uprobe_place *place = place_of(consumer);
+	const struct stapy_uprobe_row *row = place->entries;
+
+	if (stapy_is_hidden())
+		return 0;
+	if (unlikely(!is_meant(row) || !is_shown()))
+		return refuse(place);
+	hit_plain(row, regs, instruction_pointer(regs), false);
+	return 0;
+}
+
+/* The call of a function whose return is probed. */
+STAPY_ON_UPROBE(on_plain_call, consumer, regs)
+{
+	const struct stapy_uprobe_place *place = place_of(consumer);
+
+	if (stapy_is_hidden())
+		return 0;
+	if (unlikely(!is_meant(place->returns) || !is_shown()))
+		return refuse(place);
+	if (unlikely(stapy_uretprobes_full()))
+		atomic_long_inc(&returns_lost);
+	return 0;
+}
+
+STAPY_ON_URETPROBE(on_plain_return, consumer, function, regs)
+{
+	const struct stapy_uprobe_place *place = place_of(consumer);
+	const struct stapy_uprobe_row *row = place->returns;
+
+	if (!stapy_is_hidden() && likely(is_meant(row) && is_shown()))
+		hit_plain(row, regs, function, true);
+	return 0;
+}
+
+long stapy_uprobe_lost_returns(void)
+{
+	return atomic_long_xchg(&returns_lost, 0);
+}
+
+/* --- which of them a place gets --- */
+
+static bool is_plain(const struct stapy_uprobe_row *row)
+{
+	return !row->same && !row->callers && !row->slot_bytes;
+}
+
+void stapy_uprobe_set_callbacks(struct stapy_uprobe_place *place)
+{
+	struct uprobe_consumer *consumer = &place->uprobe.consumer;
+	const struct stapy_uprobe_row *entries = place->entries, *returns = place->returns;
+
+	consumer->handler = on_entry;
+	if (returns)
+		consumer->ret_handler = on_return;
+	if (entries && !returns && is_plain(entries)) {
+		consumer->handler = on_plain_entry;
+	} else if (returns && !entries && is_plain(returns)) {
+		consumer->handler = on_plain_call;
+		consumer->ret_handler = on_plain_return;
+	}
+	consumer->filter = is_armed_in;
+}
