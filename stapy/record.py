@@ -8,7 +8,7 @@ as a dataclass through ``typing.dataclass_transform``.
 
 from __future__ import annotations
 
-from typing import Any, dataclass_transform
+from typing import TYPE_CHECKING, Any, dataclass_transform
 
 _MISSING = object()
 
@@ -105,12 +105,17 @@ class Record(metaclass=RecordMeta):
             setattr(self, field, value)
 
 
-def replace(record: Any, **changes: Any) -> Any:
-    """A copy of ``record`` with some fields changed; the original stays as it was."""
-    kind = type(record)
-    values = {field: getattr(record, field) for field in kind.fields}
-    values.update(changes)
-    return kind(**values)
+if TYPE_CHECKING:
+    # For the type checker, which knows the fields of what it is given only there.
+    from dataclasses import replace as replace
+else:
+
+    def replace(record: Any, **changes: Any) -> Any:
+        """Make a copy of ``record`` with some fields changed; the original stays as it was."""
+        kind = type(record)
+        values = {field: getattr(record, field) for field in kind.fields}
+        values.update(changes)
+        return kind(**values)
 
 
 def same(a: Any, b: Any) -> bool:

@@ -20,7 +20,7 @@ from stapy.build.kit import KIND, BuildKernel, kit_key, open_kit
 from stapy.cache import Cache
 from stapy.options import Options
 from stapy.paths import data_dir, exists
-from stapy.temporary import temporary_folder
+from stapy.temporary import TemporaryFolder
 from stapy.terminal import progress
 
 
@@ -43,7 +43,7 @@ def prepare(
 ) -> Ahead | None:
     """Start making the kit that pass 4 will ask for; None when it will not, or has it."""
     tree = kernel.build_dir
-    if not cache.enabled or cache.poisoned or options.build_in or kbuild_wanted(options):
+    if not cache.is_enabled or cache.poisoned or options.build_in or kbuild_wanted(options):
         return None
     if tree is None or not exists(tree / "Makefile") or len(os.sched_getaffinity(0)) < 2:
         return None
@@ -59,7 +59,7 @@ def _child(kernel: BuildKernel, runtime: Path, cache: Cache, facts: Callable[[],
     progress.mute()  # pass 4 tells that it waits
     try:
         signal.signal(signal.SIGTERM, _interrupted)
-        with temporary_folder("kit") as scratch:
+        with TemporaryFolder("kit") as scratch:
             # Compilers that are killed leave their files there, too.
             os.environ["TMPDIR"] = str(scratch)
             open_kit(kernel, runtime, cache, scratch, facts)

@@ -117,15 +117,15 @@ def make_command(build_dir: Path, folder: Path, *words: str) -> list[str]:
 def capture(build_dir: Path, tools: Tools = HERE) -> tuple[Commands, Result]:
     """Build the dummy and read what kbuild did; a `CaptureError` when that is not usable."""
     for whole in (False, True):
-        found = _capture(build_dir, tools, whole=whole)
+        found = _capture(build_dir, tools, is_whole=whole)
         if found is not None:
             return found
     raise CaptureError("kbuild left no commands")
 
 
-def _capture(build_dir: Path, tools: Tools, *, whole: bool) -> tuple[Commands, Result] | None:
+def _capture(build_dir: Path, tools: Tools, *, is_whole: bool) -> tuple[Commands, Result] | None:
     """One build of the dummy; None when it was not whole and the last link could not be had."""
-    words = () if whole else ("KBUILD_MODPOST_NOFINAL=1",)
+    words = () if is_whole else ("KBUILD_MODPOST_NOFINAL=1",)
 
     with tools.folder("capture") as folder:
         (folder / "Kbuild").write_text(_KBUILD.replace("@FOLDER@", str(folder)))
@@ -135,7 +135,7 @@ def _capture(build_dir: Path, tools: Tools, *, whole: bool) -> tuple[Commands, R
         if done.status:
             raise CaptureError("kbuild failed on an empty module", done.output)
         common_source = ""
-        if not whole:
+        if not is_whole:
             linked = _final_link(folder, tools)
             if linked is None:
                 return None

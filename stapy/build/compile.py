@@ -20,8 +20,8 @@ from stapy.translate.manifest import encode
 
 if TYPE_CHECKING:
     from stapy.build.kit import Kit
-    from stapy.build.library import Library
     from stapy.build.process import Result
+    from stapy.build.runtime_objects import RuntimeObjects
     from stapy.kernel.exports import Exports
     from stapy.translate.source import ModuleSource
 
@@ -55,7 +55,7 @@ class Job(Record):
 
     source: ModuleSource
     kit: Kit
-    library: Library
+    runtime_objects: RuntimeObjects
     runtime: Path
     exports: Exports
     folder: Path
@@ -82,7 +82,7 @@ class ShortWay:
             if not refused.imports.missing:
                 raise
             # Perhaps a name whose definition looks like none.
-            self.job.library.provide_all()
+            self.job.runtime_objects.provide_all()
             linked = self.link(objects)
             tables = self.tables(linked)
         return self.finish(linked, tables)
@@ -119,16 +119,18 @@ class ShortWay:
 
     def run_compilers(self, commands: list[list[str]]) -> None:
         """The script's files, and beside them the units of the runtime that they mention."""
-        library = self.job.library
-        units = library.mentioned("".join(self.job.source.files.values()))
-        ours = [library.command(unit) for unit in units]
+        runtime_objects = self.job.runtime_objects
+        units = runtime_objects.mentioned("".join(self.job.source.files.values()))
+        ours = [runtime_objects.command(unit) for unit in units]
 
         def start() -> list[Result]:
             # The first unit takes longer than anything of a small script.
             words = [*ours[:1], *commands, *ours[1:]]
             width = min(len(os.sched_getaffinity(0)), 4)
             done = self.tools.run_many(words, self.environment, width)
-            library.take(units, [*done[: len(ours[:1])], *done[len(ours[:1]) + len(commands) :]])
+            runtime_objects.take(
+                units, [*done[: len(ours[:1])], *done[len(ours[:1]) + len(commands) :]]
+            )
             return done[len(ours[:1]) :][: len(commands)]
 
         self.take(start, "the compiler failed", True)
@@ -148,10 +150,10 @@ class ShortWay:
         linked = str(self.job.folder / f"{self.job.source.name}.o")
         commands = self.job.kit.commands
         try:
-            library = self.job.library.close(objects)
+            ours = self.job.runtime_objects.close(objects)
         except (DebuginfoError, OSError) as error:
             raise NoShortWay(f"the runtime could not be linked: {error}") from error
-        self.run(fill(commands.link, OUTPUT=linked, INPUTS=[*objects, *library]))
+        self.run(fill(commands.link, OUTPUT=linked, INPUTS=[*objects, *ours]))
         for step in commands.after_link:
             self.run(fill(step, OUTPUT=linked))
         return linked
@@ -159,7 +161,7 @@ class ShortWay:
     def tables(self, linked: str) -> str:
         """The object with CRCs, dependencies and the manifest."""
         exports = self.job.exports
-        if not exports.known:
+        if not exports.is_known:
             raise NoShortWay("the kernel's headers have no Module.symvers")
         try:
             imports = modpost.resolve(ElfFile.open(Path(linked)), exports)

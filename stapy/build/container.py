@@ -1,9 +1,11 @@
 """A container whose programs make modules: for kernels whose compiler this machine does not have.
 
 One container is started when the first program is needed, and kept; each program
-is run in it by itself.  The kernel's tree, our runtime and the cache come in
-as volumes that cannot be written to, at the places where they lie outside, so
-that one command line means the same on both sides.  There is no network.
+is run in it by itself.  The kernel's tree, our runtime, kits and objects of the cache
+come in as volumes that cannot be written to, at the places where they lie outside, so
+that one command line means the same on both sides.  What programs write goes into copies
+of our folders, see `exchange`.  There is no network, no capability and, where files
+may be read by all, no root.
 
 Its first process reads from a connection of ours and ends with it: a command that
 is killed leaves no container behind.
@@ -15,16 +17,20 @@ import errno
 import importlib
 import os
 import re
+import shutil
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING, Any
 
+from stapy.build.exchange import Exchange, ExchangeError
+from stapy.build.owner import OWNER, PROCESS, is_left, labels
 from stapy.build.process import Result
 from stapy.build.tools import Tools
-from stapy.paths import exists
-from stapy.temporary import make_folder
+from stapy.paths import exists, is_dir
+from stapy.temporary import unused_folder
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -33,7 +39,14 @@ if TYPE_CHECKING:
 
 _INCLUDE = re.compile(r"^include[ \t]+(/\S+)/Makefile[ \t]*$", re.M)
 _NOT_FOUND = (126, 127)
-_OWNER = "stapy.process"  # the label with the number of the process that has made a container
+# It reads from our connection, and its shell waits for what others have left behind.
+_FIRST = ["/bin/sh", "-c", "cat >/dev/null; :"]
+_NOBODY = "65534:65534"
+# More is used by nothing that we start; docker/README.md says what happens then.
+MEMORY_MB = 4096
+PROCESSES = 256
+_KILLED = re.compile(r"\bKilled\b")
+_NO_PROCESS = re.compile(r"\bCannot fork\b|fork\b.*: Resource temporarily|spawn: Resource temp")
 
 
 class ContainerError(Exception):
@@ -60,11 +73,7 @@ class Docker:
             self.client: Any = self.sdk.from_env()
             self.client.ping()
         except self.sdk.errors.DockerException as error:
-            raise ContainerError(
-                f"docker does not answer: {short(error)}",
-                "start the docker service, or name podman's socket in DOCKER_HOST; "
-                "docker/daemon starts a private one",
-            ) from error
+            raise _no_answer(error) from error
 
     def image(self, name: str) -> Any | None:
         """An image that is here, None when it is not; nothing is fetched."""
@@ -75,13 +84,19 @@ class Docker:
         except self.sdk.errors.DockerException as error:
             raise self.failed(error) from error
 
-    def user(self) -> str:
-        """Who owns the files that are made: root inside is ourselves when the daemon is ours."""
-        own = f"{os.getuid()}:{os.getgid()}"
-        rootless = os.getuid() and any(
-            "rootless" in option for option in self.client.info().get("SecurityOptions") or ()
-        )
-        return "0:0" if rootless else own
+    def user(self, readable: list[Path]) -> str:
+        """Who programs run as; root inside is ourselves when the daemon is ours.
+
+        For root it is nobody, if all may read what nobody has to.
+        """
+        if os.getuid() == 0:
+            return _NOBODY if _for_all(readable) else "0:0"
+        try:
+            options = self.client.info().get("SecurityOptions") or ()
+        except self.sdk.errors.DockerException as error:
+            raise self.failed(error) from error
+        rootless = any("rootless" in option for option in options)
+        return "0:0" if rootless else f"{os.getuid()}:{os.getgid()}"
 
     def failed(self, error: Exception) -> ContainerError:
         """What the daemon refused."""
@@ -90,11 +105,33 @@ class Docker:
         )
 
 
+def _no_answer(error: Exception) -> ContainerError:
+    """Nobody, or somebody else, behind the socket that requests go to."""
+    place = os.environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock"
+    said = short(error)
+    path = place.partition("://")[2] if place.startswith("unix:") else ""
+    if path and not exists(Path(path)):
+        said = f"there is no socket {path}"
+    elif "Errno 13" in said or "PermissionError" in said:
+        said = f"{path or place} is not for this user"
+        return ContainerError(
+            f"docker does not answer: {said}", "run stapy as root, or as one of the group docker"
+        )
+    elif "Errno 111" in said or "ConnectionRefusedError" in said:
+        said = f"nobody listens at {path or place}"
+    start = "systemctl start docker" if shutil.which("dockerd") else "apt-get install docker.io"
+    return ContainerError(
+        f"docker does not answer: {said}",
+        f"{start}, or set DOCKER_HOST to podman's socket; docker/daemon in stapy's sources starts "
+        "a private one",
+    )
+
+
 class Container(Tools):
     """An image and, from the first program on, the container that was made of it.
 
-    ``readable`` are folders and files that it sees, ``writable`` those that it
-    may change, all under their own names.
+    ``readable`` are folders and files that it sees under their own names,
+    ``writable`` folders of which it has copies.
     """
 
     def __init__(
@@ -102,19 +139,46 @@ class Container(Tools):
     ) -> None:
         self.docker = docker
         self.image = name
-        self.identity = str(image.id)
-        self._image = image
         self.readable = readable
         self.writable = writable
+        self.user = docker.user(readable)
+        # What root has made, others could perhaps not read.
+        self.identity = f"{image.id}{' nobody' if self.user == _NOBODY else ''}"
+        self._image = image
         self._running: Future[Any] | None = None
         self._connection: Any = None
-        self._scratch: Path | None = None
+        self._base: Path | None = None
+        self._exchanges: list[Exchange] = []
 
     # --- what the build asks for -----------------------------------------
 
     def run(self, argv: list[str], environment: dict[str, str] | None = None) -> Result:
         """Run a program; its CPU time is not known."""
-        words = {"LC_ALL": "C", "LANGUAGE": "C", **(environment or {})}
+        return self.run_many([argv], environment or {}, 1)[0]
+
+    def run_many(
+        self, commands: list[list[str]], environment: dict[str, str], width: int
+    ) -> list[Result]:
+        """Run programs at a time, each waited for by a thread."""
+        from concurrent.futures import ThreadPoolExecutor
+
+        self.started()
+        try:
+            for exchange in self._exchanges:
+                exchange.give()
+            with ThreadPoolExecutor(width) as pool:
+                done = list(pool.map(lambda argv: self._run(argv, environment), commands))
+            for exchange in self._exchanges:
+                exchange.take()
+        except ExchangeError as error:
+            raise ContainerError(
+                f"what came out of {self.image} is not used: {error}",
+                "--build-in=auto takes an image that is made of Debian's packages",
+            ) from None
+        return done
+
+    def _run(self, argv: list[str], environment: dict[str, str]) -> Result:
+        words = {"LC_ALL": "C", "LANGUAGE": "C", **environment}
         try:
             status, output = self.started().exec_run(
                 argv, environment=words, workdir=str(self.scratch())
@@ -124,16 +188,11 @@ class Container(Tools):
         text = output.decode("utf-8", "replace")
         if status in _NOT_FOUND and re.search(r"OCI runtime|crun: |no such file", text):
             raise OSError(errno.ENOENT, os.strerror(errno.ENOENT), argv[0])
+        if status and (status == 137 or _KILLED.search(text)):
+            raise _limited(argv[0], f"was killed: the container has {MEMORY_MB} MB of memory")
+        if status and _NO_PROCESS.search(text):
+            raise _limited(argv[0], f"failed: the container may have {PROCESSES} processes")
         return Result(argv, status, text, 0.0)
-
-    def run_many(
-        self, commands: list[list[str]], environment: dict[str, str], width: int
-    ) -> list[Result]:
-        """Run programs at a time, each waited for by a thread."""
-        from concurrent.futures import ThreadPoolExecutor
-
-        with ThreadPoolExecutor(width) as pool:
-            return list(pool.map(lambda argv: self.run(argv, environment), commands))
 
     def find(self, name: str) -> str | None:
         """Ask its shell."""
@@ -146,9 +205,21 @@ class Container(Tools):
 
     def scratch(self) -> Path:
         """A folder of this container's own."""
-        if self._scratch is None:
-            self._scratch = make_folder("container")
-        return self._scratch
+        return self._folder() / "own"
+
+    def _folder(self) -> Path:
+        """Where copies of folders are, and the folder of our own."""
+        if self._base is None:
+            self._base = unused_folder("container")
+            self._base.mkdir(mode=0o700)
+            (self._base / "own").mkdir()
+            since = self._base.stat().st_ctime_ns
+            for number, ours in enumerate([*self.writable, self._base / "own"]):
+                theirs = self._base / f"copy-{number}"
+                theirs.mkdir()
+                theirs.chmod(0o777)  # whoever its user is; the folder around it is ours alone
+                self._exchanges.append(Exchange(ours, theirs, since))
+        return self._base
 
     @contextmanager
     def folder(self, purpose: str) -> Iterator[Path]:
@@ -168,9 +239,10 @@ class Container(Tools):
             if self._connection is not None:
                 self._connection.close()
             self._running = None
-        if self._scratch is not None:
-            rmtree(self._scratch, ignore_errors=True)
-            self._scratch = None
+        if self._base is not None:
+            rmtree(self._base, ignore_errors=True)
+            self._base = None
+            self._exchanges = []
 
     # --- the container ---------------------------------------------------
 
@@ -179,6 +251,7 @@ class Container(Tools):
         from concurrent.futures import ThreadPoolExecutor
 
         if self._running is None:
+            self._folder()  # before there are two of us
             pool = ThreadPoolExecutor(1)
             self._running = pool.submit(self.start)
             pool.shutdown(wait=False)
@@ -194,13 +267,21 @@ class Container(Tools):
         try:
             fresh = self.docker.client.containers.create(
                 self._image,
-                ["cat"],
+                entrypoint=_FIRST,
+                command=[],
                 stdin_open=True,
                 auto_remove=True,
                 network_mode="none",
-                user=self.docker.user(),
+                user=self.user,
+                cap_drop=["ALL"],
+                security_opt=["no-new-privileges"],
+                read_only=True,
+                tmpfs={"/tmp": "mode=1777"},
+                mem_limit=MEMORY_MB << 20,
+                memswap_limit=MEMORY_MB << 20,
+                pids_limit=PROCESSES,
                 mounts=self.mounts(),
-                labels={_OWNER: str(os.getpid())},
+                labels=labels(),
             )
             # Its first process ends when this connection does.
             self._connection = fresh.attach_socket(params={"stdin": 1, "stream": 1})
@@ -211,22 +292,54 @@ class Container(Tools):
         return fresh
 
     def sweep(self) -> None:
-        """Remove what a command left that was killed before it could start its container."""
-        wanted = {"label": _OWNER, "status": "created"}
+        """Remove what a command of ours left that was killed before it could start its container.
+
+        Others use the same daemon, from other machines and containers as well, whose processes
+        we cannot see: what is not surely ours stays.
+        """
+        wanted = {"label": [PROCESS, f"{OWNER}={labels()[OWNER]}"], "status": "created"}
         for left in self.docker.client.containers.list(
             all=True, filters=wanted, ignore_removed=True
         ):
-            if not exists(f"/proc/{left.labels.get(_OWNER)}"):
+            if is_left(left.labels):
                 left.remove(force=True)
 
     def mounts(self) -> list[Any]:
         """Volumes; one that is not there is an error, not a new folder."""
         mount = self.docker.types.Mount
-        writable = [*self.writable, self.scratch()]
+        base = self._folder()
+        passage = []
+        if self.user == _NOBODY:
+            # Images close /root, behind which the volumes of root's cache would be. Not a tmpfs:
+            # that gets the mode of what it hides.
+            (base / "root").mkdir()
+            passage.append(mount("/root", str(base / "root"), type="bind"))
         return [
+            *passage,
             *(mount(str(p), str(p), type="bind", read_only=True) for p in topmost(self.readable)),
-            *(mount(str(p), str(p), type="bind") for p in writable),
+            *(mount(str(e.ours), str(e.theirs), type="bind") for e in self._exchanges),
         ]
+
+
+def _limited(program: str, why: str) -> ContainerError:
+    return ContainerError(f"{program} {why}", "see 'Limits' in docker/README.md")
+
+
+def _for_all(paths: list[Path]) -> bool:
+    """True where all users may read some files and folders, and what we make."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    if mask & 0o055:
+        return False
+    for path in paths:
+        try:
+            mode = path.stat().st_mode
+        except OSError:
+            return False
+        needed = stat.S_IROTH | (stat.S_IXOTH if stat.S_ISDIR(mode) else 0)
+        if mode & needed != needed:
+            return False
+    return True
 
 
 def topmost(paths: Iterable[Path]) -> list[Path]:
@@ -242,21 +355,29 @@ def tree_of(kernel: BuildKernel) -> list[Path]:
     """All folders that a kernel's build tree consists of: links lead from one to the next."""
     found: list[Path] = []
     waiting = [kernel.build_dir] if kernel.build_dir is not None else []
+    seen: set[Path] = set()
     while waiting:
-        folder = waiting.pop()
-        if not exists(folder) or folder in found:
+        place = waiting.pop()
+        if place in seen or not exists(place):
             continue
-        if folder.is_symlink():  # the link must be there as well
-            found.append(folder.parent)
-        real = folder.resolve()
-        if real in found:
+        seen.add(place)
+        if place.is_symlink():  # the link must be there as well, and the next one
+            found.append(place.parent)
+            waiting.append(_next(place))
             continue
-        found += [folder] if folder == real else [real]
-        with suppress(OSError):
-            waiting += [path.resolve() for path in real.iterdir() if path.is_symlink()]
-            text = (real / "Makefile").read_text("utf-8", "surrogateescape")
-            waiting += [Path(name) for name in _INCLUDE.findall(text)]
+        found.append(place)
+        waiting.append(place.resolve())  # it may be named by way of a folder that is a link
+        if is_dir(place):
+            with suppress(OSError):
+                waiting += [_next(path) for path in place.iterdir() if path.is_symlink()]
+                text = (place / "Makefile").read_text("utf-8", "surrogateescape")
+                waiting += [Path(name) for name in _INCLUDE.findall(text)]
     return found
+
+
+def _next(link: Path) -> Path:
+    """What a link names, which may be a link."""
+    return Path(os.path.normpath(link.parent / link.readlink()))
 
 
 def short(error: Exception) -> str:

@@ -10,15 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stapy.build import kbuild
+from stapy.build.arrived import doubt
 from stapy.build.compile import ImportsRefused, Job, NoShortWay, ShortWay
 from stapy.build.container import ContainerError
 from stapy.build.kit import BuildKernel, KitError, kit_key, open_kit
-from stapy.build.library import Library
 from stapy.build.messages import Reporter, missing_program
 from stapy.build.module import Module
+from stapy.build.runtime_objects import RuntimeObjects
 from stapy.build.tools import HERE, Tools
 from stapy.cache import Cache, key_of
 from stapy.debuginfo.errors import DebuginfoError
+from stapy.kernel.roots import is_build_tree
 from stapy.paths import data_dir, exists
 from stapy.temporary import scratch_root
 from stapy.translate.manifest import encode
@@ -69,7 +71,7 @@ class Build:
         self.report = Reporter(diagnostics, kernel.release, source, tools.image)
         self.flags = [*options.kbuild_flags, *source.kbuild_flags]
         self.cpu = 0.0
-        self.library: Library | None = None
+        self.objects: RuntimeObjects | None = None
 
     def run(self) -> Module | None:
         """The module, or None with the reasons in the collector."""
@@ -82,7 +84,7 @@ class Build:
     def make(self) -> Module | None:
         """Look for it, make it by the kit, or by kbuild."""
         build_dir = self.kernel.build_dir
-        if build_dir is None or not exists(build_dir / "Makefile"):
+        if build_dir is None or not is_build_tree(build_dir):
             self.report.no_headers(build_dir)
             return None
         long_way = bool(self.flags) or kbuild_wanted(self.options)
@@ -97,7 +99,7 @@ class Build:
             try:
                 return self.short_way(key)
             except ImportsRefused as error:
-                broken = self.library.broken if self.library else {}
+                broken = self.objects.broken if self.objects else {}
                 kept = self.kept("".join(broken.values())) if broken else ""
                 self.report.imports(error.imports, broken, kept)
                 return None
@@ -144,13 +146,13 @@ class Build:
         kit = open_kit(self.kernel, self.runtime, self.cache, self.folder, self.facts, self.tools)
         work = self.folder / "build"
         work.mkdir(exist_ok=True)
-        self.library = library = Library(kit, self.runtime, self.cache, work)
-        job = Job(self.source, kit, library, self.runtime, self.kernel.exports, work, key[:16])
+        self.objects = objects = RuntimeObjects(kit, self.runtime, self.cache, work)
+        job = Job(self.source, kit, objects, self.runtime, self.kernel.exports, work, key[:16])
         way = ShortWay(job)
         try:
             path = way.make()
         finally:
-            self.cpu += way.cpu + library.cpu + kit.cpu
+            self.cpu += way.cpu + objects.cpu + kit.cpu
         return self.done(path, "".join(way.log), key, "kit", "")
 
     def long_way(self, build_dir: Path, key: str, reason: str) -> Module | None:
@@ -175,6 +177,11 @@ class Build:
 
     def done(self, path: Path, log: str, key: str, origin: str, reason: str) -> Module:
         """Store the module, put it where the session expects it."""
+        why = doubt(path, self.source, self.kernel.release) if self.tools.image else ""
+        if why:
+            raise ContainerError(
+                f"what {self.tools.image} made is not the module: {why}", "see docker/README.md"
+            )
         self.cache.put_file(KIND, key, path)
         target = self.folder / path.name
         path.replace(target)
@@ -191,10 +198,10 @@ class Build:
     def write_tree(self, build_dir: Path, tree: Path, key: str) -> None:
         """Fill that folder."""
         tree.mkdir(parents=True, exist_ok=True)
-        if self.library:
+        if self.objects:
             with contextlib.suppress(OSError, DebuginfoError):
-                self.library.provide_all()
-        without = set(self.library.broken) if self.library else set()
+                self.objects.provide_all()
+        without = set(self.objects.broken) if self.objects else set()
         kbuild.write_tree(
             self.source, self.runtime, build_dir, tree, self.facts(), key[:16], without
         )

@@ -6,18 +6,22 @@ by its name and never fetched or made, except by ``--prepare``.
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stapy.build.container import Container, ContainerError, Docker, short, topmost, tree_of
+from stapy.build.kit import KIND as KIT
+from stapy.build.process import run
+from stapy.build.runtime_objects import KIND as UNIT
 from stapy.build.tools import Tools
-from stapy.kernel.roots import OWN
 from stapy.paths import cache_dir, data_dir, exists
 from stapy.record import Record
-from stapy.temporary import temporary_folder
+from stapy.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
     from stapy.kernel import Kernel
@@ -86,9 +90,11 @@ def _by_compiler(kernel: Kernel) -> Choice:
     found.sort(key=lambda suite: suite.gcc[0] != gcc)
     if not found:
         with_what = kernel.compiler or "a compiler that its configuration does not name"
+        hint = "--build-in=IMAGE names an image that has it and make"
+        if kernel.is_running:
+            hint = f"-r RELEASE names another kernel than the one that runs here; {hint}"
         raise ContainerError(
-            f"kernel {kernel.release} is built with {with_what}, which no suite of Debian has",
-            "--build-in=IMAGE names an image that has it and make",
+            f"kernel {kernel.release} is built with {with_what}, which no suite of Debian has", hint
         )
     choice = _image_of(found[0], gcc)
     choice.reason = f"kernel {kernel.release} is built with {kernel.compiler}"
@@ -119,10 +125,17 @@ def open_container(
     image = docker.image(choice.image)
     if image is None:
         raise ContainerError(f"there is no image '{choice.image}' here", _way_out(choice, kernel))
-    # Links lead out of folders: that of a kernel that was unpacked may be one.
-    places = {runtime, cache_dir(), kernel.root.resolve()} - {OWN}
-    readable = [path for path in places if exists(path)]
-    return Container(docker, image, choice.image, topmost([*readable, *tree_of(kernel)]), [folder])
+    readable = [runtime, *_cached(), *tree_of(kernel)]
+    return Container(docker, image, choice.image, topmost(readable), [folder])
+
+
+def _cached() -> list[Path]:
+    """What programs need of the cache: kits and objects, but no script, module or answer."""
+    found = [cache_dir() / kind for kind in (KIT, UNIT)]
+    for path in found:
+        with suppress(OSError):  # no cache: they are made in the session's folder
+            path.mkdir(parents=True, exist_ok=True)
+    return [path for path in found if exists(path)]
 
 
 def _way_out(choice: Choice, kernel: Kernel) -> str:
@@ -197,10 +210,9 @@ def _pull(docker: Docker, name: str) -> None:
 
 
 def _made_of_packages(docker: Docker, suite: Suite, name: str) -> str:
-    from stapy.build.process import run
 
     script = data_dir("docker") / "base"
-    with temporary_folder("base") as folder:
+    with TemporaryFolder("base") as folder:
         archive = folder / "base.tar"
         done = run(["/bin/bash", str(script), suite.name, str(archive)])
         if done.status:
@@ -217,7 +229,6 @@ def _made_of_packages(docker: Docker, suite: Suite, name: str) -> str:
 
 def _import(docker: Docker, file: Any, repository: str, tag: str) -> None:
     """Podman does not heed the name that it is told, so the name is given afterwards."""
-    import json
 
     text = docker.client.api.import_image_from_data(file.read(), repository, tag)
     found = re.findall(r"sha256:[0-9a-f]{64}", text if isinstance(text, str) else json.dumps(text))

@@ -8,7 +8,7 @@ A folder in the cache with
 - ``module.c``      the C of the module description
 - ``common.o``      the object of newer kernels that goes into every module
 
-The runtime's objects are made when they are needed, see `library`.  The kit is
+The runtime's objects are made when they are needed, see `runtime_objects`.  The kit is
 keyed by the kernel's build tree, the runtime's text and our own; the compiler
 is compared when the kit is opened.
 """
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from stapy import __version__
 from stapy.build.commands import CaptureError, Commands, capture, fill, load
-from stapy.build.library import owners
+from stapy.build.runtime_objects import owners
 from stapy.build.tools import HERE, Tools
 from stapy.cache import Cache, file_identity, key_of
 from stapy.paths import exists
@@ -73,7 +73,7 @@ class Kit(Record):
     """An opened kit.
 
     ``seal`` names what its objects are made with; ``members`` are the runtime's C
-    files, ``owners`` those that may define a name, see `library.owners`.
+    files, ``owners`` those that may define a name, see `runtime_objects.owners`.
     """
 
     folder: Path
@@ -156,7 +156,7 @@ def _make_key(kernel: BuildKernel, runtime: Path) -> str:
         here / "kit.py",
         here / "commands.py",
         here / "units.py",
-        here / "library.py",
+        here / "runtime_objects.py",
         here / "tools.py",
         here.parent / "debuginfo" / "facts.py",
     ):

@@ -303,20 +303,12 @@ class Reporter:
     def no_program(self, program: str) -> None:
         """A tool is missing."""
         name = Path(program).name
-        package = _PACKAGES.get(re.sub(r"^.*-(?=(?:ld|as|ar)$)", "", name), name)
-        package = re.sub(r"^.*-gcc-(\d+)$", r"gcc-\1", package)
-        hint = f"apt-get install {package}"
-        if self.image:
-            hint = f"the image {self.image} must have it"
-        elif package.startswith("gcc-") and not is_offered(package):
-            hint = (
-                f"apt has no {package}, a container can: stapy --build-in=auto -r {self.release} …"
-            )
+        hint = f"the image {self.image} must have it" if self.image else ""
         self.diagnostics.error(
             KIND,
             "E0402",
             f"the program {name} is missing, kernel {self.release} is built with it",
-            hint=hint,
+            hint=hint or way_to_program(name, self.release),
         )
 
     def container(self, reason: str, hint: str) -> None:
@@ -332,6 +324,15 @@ def refused_imports(log: str) -> Imports | None:
         for match in pattern.finditer(log):
             refused.append((match["name"], refusal(match.groupdict().get("space") or "")))
     return Imports([], missing, refused) if missing or refused else None
+
+
+def way_to_program(name: str, release: str) -> str:
+    """Say how to get a program that modules of a kernel are built with."""
+    package = _PACKAGES.get(re.sub(r"^.*-(?=(?:ld|as|ar)$)", "", name), name)
+    package = re.sub(r"^.*-gcc-(\d+)$", r"gcc-\1", package)
+    if package.startswith("gcc-") and not is_offered(package):
+        return f"apt has no {package}, a container can: stapy --build-in=auto -r {release} …"
+    return f"apt-get install {package}"
 
 
 def is_offered(package: str) -> bool:

@@ -48,16 +48,16 @@ def modinfo(elf: ElfFile) -> list[tuple[str, str]]:
     return pairs
 
 
-class Names(Record):
+class GlobalNames(Record):
     """What an object gives to others, and what must come from elsewhere (weak names need not)."""
 
     defined: set[str]
     undefined: set[str]
 
 
-def global_names(elf: ElfFile) -> Names:
+def global_names(elf: ElfFile) -> GlobalNames:
     """An object's names that others can see."""
-    names = Names(set(), set())
+    names = GlobalNames(set(), set())
     for symbol in elf.symbols(with_local=False):
         if symbol.section:
             names.defined.add(symbol.name)

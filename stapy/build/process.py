@@ -9,12 +9,16 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from select import POLLIN, poll
 from typing import ClassVar
 
 from stapy.paths import is_file
 from stapy.record import Record
+
+# Those whose handlers raise.
+_HELD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 class Result(Record):
@@ -47,8 +51,17 @@ class Process:
         "LD_RUN_PATH",
     )
 
-    def __init__(self, argv: list[str], environment: dict[str, str] | None = None) -> None:
-        """Start ``argv``; a missing program is an `OSError`."""
+    def __init__(
+        self,
+        argv: list[str],
+        environment: dict[str, str] | None = None,
+        blocked: Iterable[int] = (),
+    ) -> None:
+        """Start ``argv`` in a process group of its own; a missing program is an `OSError`.
+
+        The group is for `end`: a compiler's driver that is killed leaves the compiler running.
+        ``blocked`` is the set of signals that the tool is to find blocked.
+        """
         self.argv = argv
         reader, writer = os.pipe()
         actions = [
@@ -62,6 +75,8 @@ class Process:
                 argv,
                 clean_environment(environment),
                 file_actions=actions,
+                setpgroup=0,
+                setsigmask=blocked,
                 # Python ignores these two, and what is ignored is inherited.
                 setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],
             )
@@ -79,25 +94,29 @@ class Process:
         return bool(self._chunks[-1])
 
     def wait(self) -> Result:
-        """Read what it prints, wait for its end.  When we are interrupted it is ended too."""
-        try:
-            while self.read():
-                pass
-            _, status, usage = os.wait4(self.pid, 0)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.kill(self.pid, signal.SIGTERM)
-            with contextlib.suppress(OSError):
-                os.waitpid(self.pid, 0)
-            raise
-        finally:
-            os.close(self.reader)
+        """Read what it prints, wait for its end."""
+        while self.read():
+            pass
+        _, status, usage = os.wait4(self.pid, 0)
+        os.close(self.reader)
         return Result(
             self.argv,
             os.waitstatus_to_exitcode(status),
             b"".join(self._chunks).decode("utf-8", "replace"),
             usage.ru_utime + usage.ru_stime,
         )
+
+    def end(self) -> None:
+        """Kill it with all that it started, and wait until none of them can write to a file."""
+        with contextlib.suppress(OSError):
+            os.killpg(self.pid, signal.SIGTERM)
+        with contextlib.suppress(OSError):
+            while self.read():  # each of them has the other end
+                pass
+        with contextlib.suppress(OSError):
+            os.waitpid(self.pid, 0)
+        with contextlib.suppress(OSError):
+            os.close(self.reader)
 
 
 def clean_environment(extra: dict[str, str] | None = None) -> dict[str, str]:
@@ -113,17 +132,23 @@ def clean_environment(extra: dict[str, str] | None = None) -> dict[str, str]:
 
 
 def run(argv: list[str], environment: dict[str, str] | None = None) -> Result:
-    """Start a tool and wait for it."""
-    return Process(argv, environment).wait()
+    """Start a tool and wait for it; whatever interrupts us ends it with all that it started."""
+    return run_many([argv], environment, 1)[0]
 
 
-def run_many(commands: list[list[str]], environment: dict[str, str], width: int) -> list[Result]:
-    """Run tools, at most ``width`` at a time; results are in the order of ``commands``."""
+def run_many(
+    commands: list[list[str]], environment: dict[str, str] | None, width: int
+) -> list[Result]:
+    """Run tools, at most ``width`` at a time; results are in the order of ``commands``.
+
+    Whatever interrupts us ends all of them with all that they started.
+    """
     results: dict[int, Result] = {}
     running: dict[int, Process] = {}
     try:
         for number, argv in enumerate(commands):
-            running[number] = Process(argv, environment)
+            with _signals_held() as before:
+                running[number] = Process(argv, environment, before)
             while len(running) >= width or (running and number + 1 == len(commands)):
                 waiting = poll()  # select() knows no descriptors from 1,024 on
                 for process in running.values():
@@ -131,14 +156,23 @@ def run_many(commands: list[list[str]], environment: dict[str, str], width: int)
                 ready = {reader for reader, _ in waiting.poll()}
                 for at, process in list(running.items()):
                     if process.reader in ready and not process.read():
-                        results[at] = running.pop(at).wait()
+                        results[at] = process.wait()
+                        del running[at]
     except BaseException:
         for process in running.values():
-            with contextlib.suppress(OSError):
-                os.kill(process.pid, signal.SIGTERM)
-                process.wait()
+            process.end()
         raise
     return [results[number] for number in range(len(commands))]
+
+
+@contextlib.contextmanager
+def _signals_held() -> Iterator[set[int]]:
+    """Let no signal come between the start of a process and the note that it runs."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)
+    try:
+        yield before
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def find_program(name: str) -> str | None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from stapy.build import process
 from stapy.build.process import Result
 from stapy.cache import file_identity
-from stapy.temporary import scratch_root, temporary_folder
+from stapy.temporary import TemporaryFolder, scratch_root
 
 
 class Tools:
@@ -44,11 +43,9 @@ class Tools:
         """A folder that programs see under the same name as we."""
         return Path(scratch_root())
 
-    @contextmanager
-    def folder(self, purpose: str) -> Iterator[Path]:
+    def folder(self, purpose: str) -> AbstractContextManager[Path]:
         """A new folder for programs to work in, removed on the way out."""
-        with temporary_folder(purpose) as folder:
-            yield folder
+        return TemporaryFolder(purpose)
 
     def begin(self) -> None:
         """Be told that programs will be run soon."""

@@ -47,6 +47,7 @@ _TOGETHER = {
     "processes": ("probes/process.c",),
     "uprobes": (
         "probes/uprobe.c",
+        "probes/uprobe_hit.c",
         "user/entries.c",
         "user/callers.c",
         "user/missing.c",
@@ -62,7 +63,7 @@ _TOGETHER = {
 }
 
 
-class Unit(Record):
+class RuntimeUnit(Record):
     """One run of the compiler: its name, and paths below the runtime's folder."""
 
     name: str
@@ -76,23 +77,23 @@ class Unit(Record):
         path.write_text("".join(f'#include "{runtime / member}"\n' for member in self.members))
         return path
 
-    def apart(self) -> list[Unit]:
+    def apart(self) -> list[RuntimeUnit]:
         """Take the unit apart: one for each member."""
         return [alone(member) for member in self.members]
 
 
-def alone(member: str) -> Unit:
+def alone(member: str) -> RuntimeUnit:
     """A unit of one file."""
-    return Unit(member[: -len(".c")].replace("/", "_"), [member])
+    return RuntimeUnit(member[: -len(".c")].replace("/", "_"), [member])
 
 
-def units(members: list[str]) -> list[Unit]:
+def units(members: list[str]) -> list[RuntimeUnit]:
     """All C files of the runtime, the largest unit first so that all processors end together."""
-    found: list[Unit] = []
+    found: list[RuntimeUnit] = []
     rest = list(members)
     for name, wanted in _TOGETHER.items():
         there = [member for member in wanted if member in rest]
         rest = [member for member in rest if member not in there]
         if there:
-            found.append(Unit(name, there))
+            found.append(RuntimeUnit(name, there))
     return found + [alone(member) for member in rest]

@@ -8,19 +8,18 @@ begins.
 from __future__ import annotations
 
 import gc
-import os
-import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stapy.cache import Cache
 from stapy.debuginfo.errors import DebuginfoError
-from stapy.diagnostics import Bug, Diagnostics, SourceMap, Stop
-from stapy.session import checks, inputs
+from stapy.diagnostics import Bug, Stop
+from stapy.session import checks, inputs, settle
 from stapy.session.messages import Messages
 from stapy.terminal import progress, writing
 from stapy.timing import PassTimer, memory
-from stapy.trust import doubt, write_new
+from stapy.trust import doubt
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -116,15 +115,19 @@ class Session(Messages):
         if question:
             return self.answer(kernel)
         if options.last_pass >= 4:
+            from stapy.session import modules
+
             self.open_tools(kernel)
-            recalled = self.recall(kernel)
+            recalled = modules.recall(self, kernel)
             if recalled is not None:
                 checks.check_host(self, kernel)
                 return self.finish(recalled, kernel, from_cache=True)
             checks.check_tree(self, kernel)
             if self.tools:
                 self.tools.begin()
-            self.prepare_kit(kernel)
+            from stapy.session import building
+
+            building.prepare_kit(self, kernel)
         scripts = self.parse(kernel)
         if self.ends_with(1, "scripts", lambda: _scripts_text(scripts)):
             return 0
@@ -133,14 +136,16 @@ class Session(Messages):
         if self.ends_with(2, "program", lambda: _program_text(program, options)):
             return 0
         if options.vm and options.last_pass == 5:
-            self.boot_ahead()
+            from stapy.session import running
+
+            running.boot_ahead(self)
         source = self.translate(program)
         if self.ends_with(3, "C", source.text):
             return 0
         # Mistakes in the script come first, but nothing is compiled in vain.
         checks.check_host(self, kernel)
         built = self.build(source, kernel, services)
-        self.remember(built.path, services)
+        modules.remember(self, built.path, services)
         return self.finish(built.path, kernel, from_cache=False)
 
     def ends_with(self, number: int, record: str, text: Callable[[], str]) -> bool:
@@ -165,23 +170,6 @@ class Session(Messages):
         scripts = self.parse(kernel)
         return self.list_points(scripts, self.services(kernel))
 
-    def recall(self, kernel: Kernel) -> Path | None:
-        """Find the module of this command among those that were made before, say its warnings."""
-        from stapy.cache import results
-
-        options = self.options
-        tools = self.tools.identity if self.tools else ""
-        self.key = results.key(options, self.texts, kernel, tools)
-        # Who keeps the folder or looks at the passes wants to see all that is made.
-        if options.keep or options.tmpdir is not None or options.trace_passes:
-            return None
-        found = results.find(self.cache, self.key, self.form_key())
-        if found is None:
-            return None
-        module, said = found
-        self.say(said)
-        return module
-
     def open_tools(self, kernel: Kernel) -> None:
         """Settle where programs of pass 4 run, which is here unless --build-in says otherwise."""
         if self.options.build_in:
@@ -189,20 +177,8 @@ class Session(Messages):
 
             self.tools = building.open_tools(self, kernel)
 
-    def remember(self, module: Path, services: Services) -> None:
-        """Keep the module with its warnings for the next command that asks for it."""
-        if self.diagnostics.errors:
-            return
-        from stapy.cache import results
-
-        files = services.debuginfo.module_files()
-        said = "".join(self.said)
-        results.store(self.cache, self.key, module, said, files, self.form_key())
-
     def begin(self) -> None:
         """Obey what concerns the command as a whole: limits, options without effect, -R."""
-        from stapy.session import settle
-
         options = self.options
         self.at_pass = 0
         settle.set_limits(options.rlimits, self.diagnostics)
@@ -224,53 +200,22 @@ class Session(Messages):
 
     def finish(self, module: Path, kernel: Kernel, *, from_cache: bool) -> int:
         """What follows pass 4: keep the module, run it."""
+        from stapy.session import modules
+
         options = self.options
         if from_cache and options.verbose[3]:
             self.note(f"Pass 4: using cached {module}")
         if options.module_name:
-            self.keep_module(module)  # what is loaded is the one that nobody else can change
+            modules.keep(self, module)  # what is loaded is the one that nobody else can change
         progress.clear()
         if options.last_pass < 5:
             # A module that only the cache or the temporary folder has is named by its path.
-            name = f"{options.module_name}.ko" if options.module_name else self.lasting(module)
-            writing.write(f"{name}\n")
+            name = options.module_name
+            writing.write(f"{name}.ko\n" if name else f"{modules.lasting(self, module)}\n")
             return 0
-        return self.load(module, kernel)
+        from stapy.session import running
 
-    def keep_module(self, module: Path) -> Path:
-        """``-m NAME``: leave NAME.ko in the current directory."""
-        wanted = Path.cwd() / f"{self.options.module_name}.ko"
-        # Others may write to this folder as well: no name that they could guess.
-        temporary = wanted.with_name(f".{wanted.name}.{os.getpid()}-{os.urandom(4).hex()}")
-        try:
-            write_new(temporary, module.read_bytes())
-            temporary.replace(wanted)
-        except OSError as error:
-            temporary.unlink(missing_ok=True)
-            self.refuse("E0490", f"cannot write '{wanted}': {error.strerror}")
-        return wanted
-
-    def lasting(self, module: Path) -> Path:
-        """Where the module will still be after this command."""
-        if self.folder and not self.options.keep and self.folder in module.parents:
-            from stapy.cache import results
-
-            # --poison-cache keeps us from reading what was there, not from naming what we wrote.
-            found = results.find(self.cache.filled(), self.key, self.form_key())
-            if found is not None:
-                return found[0]
-            return self.keep_unnamed(module)
-        return module
-
-    def form_key(self) -> str:
-        """Names the form in which warnings were written that are kept with a module."""
-        options = self.options
-        return f"{options.message_format}-{max(options.verbose) > 0}"
-
-    def keep_unnamed(self, module: Path) -> Path:
-        """Without a cache, the module stays in the current directory under its own name."""
-        self.options.module_name = module.stem
-        return self.keep_module(module)
+        return running.load(self, module, kernel)
 
     # --- the passes ------------------------------------------------------
 
@@ -280,7 +225,6 @@ class Session(Messages):
         timer = PassTimer()
         from stapy.parse import open_library, parse_script, warn_unused_arguments
         from stapy.parse.facts import PreprocessFacts
-        from stapy.session import settle
 
         options = self.options
         facts = PreprocessFacts(
@@ -311,7 +255,7 @@ class Session(Messages):
             for name, text in self.texts
         ]
         if not self.diagnostics.errors and options.listing is None:
-            warn_unused_arguments(facts, used, self.diagnostics)
+            warn_unused_arguments(facts, used, self.diagnostics, options.apart)
         if options.check_version:
             settle.warn_of_versions(facts.version_tests, scripts, self.diagnostics)
         self.end_pass()
@@ -326,10 +270,11 @@ class Session(Messages):
         from stapy.debuginfo.facade import Debuginfo
         from stapy.debuginfo.user import search
         from stapy.services import Services
+        from stapy.session import building
 
         search.forget()
         self.debuginfo: Debuginfo = Debuginfo(kernel, self.cache, self.diagnostics)
-        self.debuginfo.headers = lambda spec: self.compile_headers(spec, kernel)
+        self.debuginfo.headers = partial(building.compile_headers, self, kernel)
         return Services(
             self.options, self.diagnostics, self.sources, kernel, self.debuginfo, self.library
         )
@@ -381,19 +326,14 @@ class Session(Messages):
         """Pass 3."""
         self.at_pass = 3
         timer = PassTimer()
+        from stapy.session import modules
         from stapy.translate import translate
 
-        name = self.options.module_name or self.default_name()
+        name = self.options.module_name or modules.default_name(self)
         source = translate(program, self.options, self.diagnostics, name)
         self.end_pass()
         self.verbose(f'translated to C into "{name}.c" using {memory()}, in {timer.spent()}.')
         return source
-
-    def default_name(self) -> str:
-        """Module name without -m: equal scripts get equal names, so that the cache can work."""
-        from stapy.cache import key_of, results
-
-        return "stap_" + key_of(results.text_key(self.options, self.texts))[:32]
 
     def build(self, source: ModuleSource, kernel: Kernel, services: Services) -> Module:
         """Pass 4."""
@@ -420,109 +360,6 @@ class Session(Messages):
         self.verbose(f'compiled C into "{module.path.name}" in {timer.spent()}.')
         return module
 
-    def _parameters(self, module: Path) -> list[str]:
-        """What -G sets; pass 2 has warned of names that the program does not have."""
-        from stapy.run.elf import ModuleFile
-
-        wanted = self.options.globals
-        known = set(ModuleFile(str(module)).parameters) if wanted else set()
-        return [f"{name}={value}" for name, value in wanted.items() if name in known]
-
-    def load(self, module: Path, kernel: Kernel) -> int:
-        """Pass 5, here or in a virtual machine."""
-        self.at_pass = 5
-        gc.enable()
-        timer = PassTimer()
-        from stapy.run.options import RunOptions
-
-        options = self.options
-        run_options = RunOptions(
-            module=str(module),
-            parameters=self._parameters(module),
-            command=options.command,
-            target=options.target or 0,
-            namespaces=options.namespaces or 0,
-            output=options.output,
-            rotate=options.rotate or "",
-            timeout=options.timeout,
-            warnings=not options.suppress_warnings,
-            verbose=max(options.verbose[4] - 1, 0),  # -v alone is for what wrappers read
-            color=options.color,
-            detach=options.flight_recorder and options.output is None,
-            daemon=options.flight_recorder and options.output is not None,
-            message_format="json" if options.message_format == "json" else "text",
-        )
-        self.verbose("starting run.")
-        sys.stdout.flush()
-        if options.vm:
-            from stapy.vm.errors import VmError
-            from stapy.vm.session import prepare, run_module
-
-            progress.tell(f"booting {kernel.release}")
-            try:
-                machine = self.machine or prepare(options.vm_release, options.sysroot)
-                status = run_module(str(module), machine, run_options)
-            except VmError as error:
-                self.refuse("E0590", str(error), kind="run error", hint=error.hint)
-        else:
-            from stapy.run.consumer import run
-
-            status = run(str(module), run_options)
-        self.verbose(f"run completed in {timer.spent()}.")
-        if status:
-            self.tell_failed()
-        return status
-
-    def compile_headers(self, spec: str, kernel: Kernel) -> Path | None:
-        """An object with the types of ``kernel<a.h>`` or ``<a.h>``; None (reported) if bad."""
-        from stapy.build.headers import HeaderError, compiled, is_headers
-        from stapy.build.kit import KitError
-        from stapy.build.tools import HERE
-        from stapy.debuginfo.facts import kernel_facts
-
-        def facts() -> str:
-            return kernel_facts(kernel, self.debuginfo.btf, kernel.exports)
-
-        if not is_headers(spec):
-            return None
-        if self.options.listing is None and not self.options.dump:
-            from stapy.session.checks import check_host
-
-            check_host(self, kernel)  # nothing is compiled in vain
-        try:
-            tools = self.tools or HERE
-            return compiled(
-                spec, kernel, self.options, self.cache, self.work_folder(), facts, tools
-            )
-        except (HeaderError, KitError) as error:
-            self.diagnostics.warning("W0682", f"no types of {spec}: {error}")
-            return None
-
-    def prepare_kit(self, kernel: Kernel) -> None:
-        """Let the build kit be made meanwhile, unless pass 5 is known to refuse."""
-        from stapy.build.ahead import prepare
-        from stapy.debuginfo.facade import Debuginfo
-        from stapy.debuginfo.facts import kernel_facts
-        from stapy.session.checks import obstacles
-
-        def facts() -> str:
-            btf = Debuginfo(kernel, self.cache, Diagnostics(SourceMap())).btf
-            return kernel_facts(kernel, btf, kernel.exports)
-
-        if not obstacles(self.options, kernel):
-            self.kit = prepare(kernel, self.options, self.cache, facts)
-
-    def boot_ahead(self) -> None:
-        """Let the virtual machine boot while the module is made."""
-        from stapy.vm.errors import VmError
-        from stapy.vm.session import prepare
-
-        try:
-            self.machine = prepare(self.options.vm_release, self.options.sysroot)
-        except VmError as error:
-            self.at_pass = 5
-            self.refuse("E0590", str(error), kind="run error", hint=error.hint)
-
     # --- the temporary folder --------------------------------------------
 
     def work_folder(self) -> Path:
@@ -537,11 +374,19 @@ class Session(Messages):
                 why = doubt(folder)
                 if why:
                     self.refuse("E0491", f"--tmpdir: others can change what is made there: {why}")
+                if self.options.build_in and any(folder.iterdir()):
+                    # What comes out of a container must not meet files of the user's.
+                    self.refuse(
+                        "E0491",
+                        f"--tmpdir: '{folder}' is not empty, as it has to be with --build-in",
+                        hint="name a folder that is still to be made",
+                    )
                 self.folder = folder
             else:
-                from stapy.temporary import make_folder
+                from stapy.temporary import unused_folder
 
-                self.folder = make_folder("session")
+                self.folder = unused_folder("session")  # a signal may come behind mkdir()
+                self.folder.mkdir(mode=0o700)
         return self.folder
 
     def clean_up(self) -> None:

@@ -1,11 +1,14 @@
-"""``--build-in`` and ``--prepare``: the container of a command, or why there is none."""
+"""Pass 4 around the compiler: the kit made ahead, types of headers, ``--build-in``'s container."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from stapy.debuginfo.facade import Debuginfo
+from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.paths import data_dir
+from stapy.session.checks import check_host, obstacles
 from stapy.terminal import progress
 
 if TYPE_CHECKING:
@@ -28,7 +31,7 @@ def open_tools(session: Session, kernel: Kernel) -> Tools:
             session.note(f"building in {choice.image}: {choice.reason}")
         return images.open_container(choice, kernel, runtime.absolute(), session.work_folder())
     except ContainerError as error:
-        _refuse(session, error)
+        refuse(session, error)
 
 
 def prepare(session: Session, kernel: Kernel) -> int:
@@ -44,12 +47,13 @@ def prepare(session: Session, kernel: Kernel) -> int:
         choice = images.choose(session.options.build_in, kernel)
         made = images.prepare(choice, say)
     except ContainerError as error:
-        _refuse(session, error)
+        refuse(session, error)
     session.note(f"{choice.image} is ready" if made else f"{choice.image} was here already")
     return 0
 
 
-def _refuse(session: Session, error: ContainerError) -> NoReturn:
+def refuse(session: Session, error: ContainerError) -> NoReturn:
+    """End the command: there is no container to build in, or none that is to be believed."""
     session.at_pass = 4
     session.refuse(
         "E0408",
@@ -57,3 +61,43 @@ def _refuse(session: Session, error: ContainerError) -> NoReturn:
         kind="build error",
         hint=error.hint,
     )
+
+
+def compile_headers(session: Session, kernel: Kernel, spec: str) -> Path | None:
+    """An object with the types of ``kernel<a.h>`` or ``<a.h>``; None (reported) if bad."""
+    from stapy.build.container import ContainerError
+    from stapy.build.headers import HeaderError, compiled, is_headers
+    from stapy.build.kit import KitError
+    from stapy.build.tools import HERE
+    from stapy.debuginfo.facts import kernel_facts
+
+    def facts() -> str:
+        return kernel_facts(kernel, session.debuginfo.btf, kernel.exports)
+
+    if not is_headers(spec):
+        return None
+    if session.options.listing is None and not session.options.dump:
+        check_host(session, kernel)  # nothing is compiled in vain
+    try:
+        tools = session.tools or HERE
+        return compiled(
+            spec, kernel, session.options, session.cache, session.work_folder(), facts, tools
+        )
+    except (HeaderError, KitError) as error:
+        session.diagnostics.warning("W0682", f"no types of {spec}: {error}")
+        return None
+    except ContainerError as error:
+        refuse(session, error)
+
+
+def prepare_kit(session: Session, kernel: Kernel) -> None:
+    """Let the build kit be made meanwhile, unless pass 5 is known to refuse."""
+    from stapy.build.ahead import prepare
+    from stapy.debuginfo.facts import kernel_facts
+
+    def facts() -> str:
+        btf = Debuginfo(kernel, session.cache, Diagnostics(SourceMap())).btf
+        return kernel_facts(kernel, btf, kernel.exports)
+
+    if not obstacles(session.options, kernel):
+        session.kit = prepare(kernel, session.options, session.cache, facts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from stapy.debuginfo import view
 from stapy.trust import doubt
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def check_tree(session: Messages, kernel: Kernel) -> None:
 
 
 def check_run(session: Messages) -> None:
-    """Refuse what pass 5 could not do; in a virtual machine other programs may be there."""
+    """Refuse what pass 5 could not do; a virtual machine has the programs that are here."""
     options = session.options
     if options.vm:
         from stapy.vm.errors import VmError
@@ -37,6 +38,7 @@ def check_run(session: Messages) -> None:
         except VmError as error:
             session.at_pass = 5
             session.refuse("E0590", str(error), kind="run error", hint=error.hint)
+        _check_streams(session)
         return
     from stapy.run import mark
 
@@ -44,6 +46,12 @@ def check_run(session: Messages) -> None:
     if taken:
         session.at_pass = 5
         session.refuse("E0503", taken, kind="run error")
+    _check_streams(session)
+
+
+def _check_streams(session: Messages) -> None:
+    """Refuse a command that cannot be run and a file that cannot be written."""
+    options = session.options
     if options.command is None and options.output is None:
         return
     from stapy.run import beforehand
@@ -58,23 +66,30 @@ def check_run(session: Messages) -> None:
 
 def look_in_namespaces(session: Messages) -> None:
     """Let names of programs mean what they mean for the process of --target-namespaces."""
-    from stapy.debuginfo import view
-
     pid = session.options.namespaces
     view.look_in(pid)
     if pid is None:
         return
-    from stapy.run import beforehand
+    from stapy.run import beforehand, inside
 
     why = "in a virtual machine it is another one" if session.options.vm else ""
-    why = why or beforehand.closed_to_us(pid)
-    if why:
-        hint = "stapy -p4 -m NAME makes the module; in the guest, stapy-run -N PID NAME.ko runs it"
+    gone = "" if why else beforehand.closed_to_us(pid)
+    hint = "stapy -p4 -m NAME makes the module; in the guest, stapy-run -N PID NAME.ko runs it"
+    if gone:
+        hint = beforehand.namespaces_hint(pid)
+    if why or gone:
         session.refuse(
             "E0504",
-            f"Couldn't use the name spaces of process {pid}: {why}",
+            f"Couldn't use the name spaces of process {pid}: {why or gone}",
             kind="run error",
-            hint=hint if session.options.vm else "",
+            hint=hint,
+        )
+    try:
+        session.options.namespaces_of = inside.identity(pid)
+    except OSError as error:
+        why = error.strerror or str(error)
+        session.refuse(
+            "E0504", f"Couldn't use the name spaces of process {pid}: {why}", kind="run error"
         )
 
 

@@ -7,10 +7,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stapy import kernel as kernels
 from stapy.paths import cache_place
 
 if TYPE_CHECKING:
     from stapy.kernel import Kernel
+    from stapy.options import Options
     from stapy.session.messages import Messages
 
 
@@ -38,6 +40,7 @@ def read_texts(session: Messages) -> list[tuple[str, str]]:
                 "E0190",
                 f"Input file '{options.script_file}' is missing or unreadable: {error.strerror}",
                 kind="parse error",
+                hint=_meant_for_option(options),
             )
         texts.append((options.script_file, data.decode("utf-8", "surrogateescape")))
     for number, text in enumerate(options.extra_scripts, 1):
@@ -49,8 +52,6 @@ def read_texts(session: Messages) -> list[tuple[str, str]]:
 
 def find_kernel(session: Messages) -> Kernel:
     """The kernel that the module is for."""
-    from stapy.kernel import find_kernel
-
     options = session.options
     release = options.release or os.environ.get("SYSTEMTAP_RELEASE")
     if options.vm:
@@ -63,4 +64,10 @@ def find_kernel(session: Messages) -> Kernel:
             options.vm_release = release
         except VmError as error:
             session.refuse("E0590", str(error), kind="run error", hint=error.hint)
-    return find_kernel(release, session.diagnostics, options.sysroot)
+    return kernels.find_kernel(release, session.diagnostics, options.sysroot)
+
+
+def _meant_for_option(options: Options) -> str:
+    """A hint on a file that is none: it may be the value of the option before it."""
+    word = options.apart.get(options.script_file or "")
+    return f"did you mean {word}?" if word else ""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
+from stapy.debuginfo import view
 from stapy.diagnostics import Diagnostic, Diagnostics, SourceMap, Stop
+from stapy.record import replace
 from stapy.terminal import progress, writing
 
 if TYPE_CHECKING:
@@ -82,7 +84,7 @@ class Messages:
         if self.form is None:
             name = self.options.message_format or "rich"
             self.form = form_of(name, self.sources, max(self.options.verbose) > 0, KEYWORDS)
-        return self.form(item, self.at_pass, use_color(self.options.color))
+        return self.form(_as_named(item), self.at_pass, use_color(self.options.color))
 
     def warn_here(self, code: str, message: str) -> None:
         """A warning about this machine and user, which is not kept with what was made."""
@@ -136,4 +138,22 @@ class Messages:
 
             fields = {"severity": severity, "kind": severity, "pass": self.at_pass, "message": text}
             text = json_line(fields)
+        else:
+            from stapy.diagnostics.render import harmless
+
+            text = harmless(text)
         print(text, file=sys.stderr, flush=True)
+
+
+def _as_named(item: Diagnostic) -> Diagnostic:
+    """A message with paths of --target-namespaces as that process, and the script, has them."""
+    if view.is_ours():
+        return item
+    plain = replace(
+        item,
+        message=view.without_root(item.message),
+        where=view.without_root(item.where),
+        notes=[view.without_root(note) for note in item.notes],
+        hint=view.without_root(item.hint),
+    )
+    return plain

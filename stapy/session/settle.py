@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,6 @@ DEFINES = frozenset({
 })  # fmt: skip
 
 _PROGRAMS = "probes of programs have no such limit here"
-_PROCFS = "there are no procfs probes yet"
 _OUTPUT = "output goes another way than SystemTap's"
 # Macros that SystemTap knows and that change nothing here, each with the reason.
 WITHOUT_EFFECT = {
@@ -30,8 +30,7 @@ WITHOUT_EFFECT = {
     "TASK_UTRACE_HASH_BITS": _PROGRAMS,
     "UTRACE_TASK_WORK_POOL_SIZE": _PROGRAMS,
     "STP_UTRACE_USE_TASK_WORK_QUEUE": _PROGRAMS,
-    "STP_PROCFS_BUFSIZE": _PROCFS,
-    "STP_MAX_PROCFS_FILES": _PROCFS,
+    "STP_MAX_PROCFS_FILES": "a script has as many files as it has procfs probes",
     "STP_BULKMODE": "the output of all CPUs is one text in the order of time",
     "STP_RELAY_TIMER_INTERVAL": _OUTPUT,
     "STP_CTL_TIMER_INTERVAL": _OUTPUT,
@@ -58,11 +57,19 @@ WITHOUT_EFFECT = {
 }
 
 
-def set_limits(limits: dict[str, int], diagnostics: Diagnostics) -> None:
-    """``--rlimit-NAME``: the limits of this process and of all that it starts."""
-    import resource
+# What passes 1 and 2 of the smallest script take, without bytecode. With less, Python 3.11 may not
+# end: where it has no room for the number of an instruction, it unwinds the same frame for ever.
+LEAST_MEMORY = 48 << 20
 
+
+def set_limits(limits: dict[str, int], diagnostics: Diagnostics) -> None:
+    """``--rlimit-NAME``: the limits of this process and of all that it starts.
+
+    Raises `MemoryError` for a limit of memory in which nothing can be done.
+    """
     for name, value in limits.items():
+        if name == "as" and value < LEAST_MEMORY:
+            raise MemoryError
         which = getattr(resource, f"RLIMIT_{name.upper()}")
         try:
             resource.setrlimit(which, (value, value))
@@ -190,7 +197,7 @@ def warn_of_versions(
     for place in places:
         # Tapset files are read ahead into sources of their own, whose numbers mean others here.
         sources = diagnostics.sources
-        if not 0 <= place.source < len(sources.sources) or sources.sources[place.source].library:
+        if not 0 <= place.source < len(sources.sources) or sources.sources[place.source].is_library:
             continue
         if sources.text(place) != "systemtap_v":
             continue

@@ -67,12 +67,12 @@ class Command:
         argv: list[str],
         env: dict[str, str],
         cwd: str = "/",
-        stdin: bool = False,
+        has_stdin: bool = False,
     ) -> None:
         self.argv = argv
         self.env = env
         self.cwd = cwd
-        self.stdin = stdin
+        self.stdin = has_stdin
 
     def encode(self) -> bytes:
         """The payload of an `EXEC` frame."""

@@ -31,7 +31,8 @@ AGENT = {
     "stapy/vm/frames.pyc": PACKAGE / "frames.py",
     "stapy/vm/agent.pyc": PACKAGE / "agent.py",
     **{
-        f"stapy/run/{path.stem}.pyc": path for path in sorted((PACKAGE.parent / "run").glob("*.py"))
+        f"stapy/{path.relative_to(PACKAGE.parent).with_suffix('.pyc')}": path
+        for path in sorted((PACKAGE.parent / "run").rglob("*.py"))
     },
 }
 

@@ -27,7 +27,7 @@ class GuestKernel(Record):
 
     def watches(self) -> bool:
         """Does it look for faults all the time? Such kernels are for whoever looks for some."""
-        return any(self.config.enabled(name) for name in _WATCHES)
+        return any(self.config.is_enabled(name) for name in _WATCHES)
 
     def patience(self) -> int:
         """By what the seconds are multiplied that others would get."""

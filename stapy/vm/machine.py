@@ -28,7 +28,7 @@ TIMEOUT = "timeout"
 COMPLAINED = "complained"
 
 BOOTS = 2  # tries: an emulated kernel crashes once in some hundred starts by itself
-BOOT_SECONDS = 90.0  # on a loaded machine; four on a quiet one; more if the kernel is slow
+BOOT_SECONDS = 90.0  # on an old machine; four on a new one; more if the kernel is slow
 DEAF_SECONDS = 30.0  # until a guest that does not even hear signals is given up
 SHARE = "/run/stapy/share"  # where the guest sees `Machine.share`
 _BLOCK = 1 << 16
@@ -120,7 +120,7 @@ class Machine:
         What was put into the share waits there for the next command: a guest that died
         before it was up is left to `boot`, which starts it again with the same share.
         """
-        if self._processes and (self._processes.alive() or not self._up):
+        if self._processes and (self._processes.is_alive() or not self._up):
             return self._processes
         self.close()
         self._decoder, self._outgoing = frames.Decoder(), bytearray()
@@ -139,7 +139,7 @@ class Machine:
             for left in reversed(range(BOOTS)):
                 if self._hello(processes, deadline):
                     return processes
-                if not left or processes.alive() or _OWN in processes.console_text():
+                if not left or processes.is_alive() or _OWN in processes.console_text():
                     break
                 self._decoder = frames.Decoder()
                 processes.again()
@@ -227,7 +227,7 @@ class Machine:
     def _judge(self, processes: Processes, result: VmResult) -> VmResult:
         """Decide what kind of end this was; keep the log of a bad one."""
         if result.status < 0:
-            late = processes.alive()
+            late = processes.is_alive()
             if late:
                 processes.interrupt()
             result.dmesg += processes.console_text() + processes.messages()
@@ -260,15 +260,25 @@ class Machine:
         source: int | None = None,
         tick: Callable[[], object] | None = None,
     ) -> Iterator[tuple[bytes, bytes]]:
-        """What the guest sends, until it dies or time is up; sends what waits meanwhile."""
+        """What the guest sends, until it dies or time is up; sends what waits meanwhile.
+
+        Time in which a busy host did not let the emulator run is not counted.
+        """
         port = processes.port
         port.setblocking(False)
+        before = starved = processes.starved()
         while True:
             deaf = self._unheard + DEAF_SECONDS * self.kernel.patience()
-            end = min(deadline, deaf) if self._unheard else deadline
+            end = (min(deadline, deaf) if self._unheard else deadline) + starved - before
             left = end - time.monotonic()
-            if left <= 0 or self._interrupts > 2:
+            if self._interrupts > 2:
                 return
+            if left <= 0:
+                now = processes.starved()
+                if now <= starved:
+                    return
+                starved = now
+                continue
             poll = select.poll()
             poll.register(port, select.POLLIN | (select.POLLOUT if self._outgoing else 0))
             if source is not None and len(self._outgoing) < _BLOCK:
@@ -306,11 +316,11 @@ class Machine:
                 tick()
 
     @contextlib.contextmanager
-    def _signals(self, wanted: bool) -> Iterator[None]:
+    def _signals(self, are_forwarded: bool) -> Iterator[None]:
         """Meanwhile, pass the signals that a user sends us on to the guest."""
         self._interrupts = 0
         self._unheard = 0.0
-        if not wanted:
+        if not are_forwarded:
             yield
             return
         wake, wake_in = os.pipe()

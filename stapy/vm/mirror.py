@@ -42,7 +42,7 @@ class Mirror:
                 continue
             fresh = not 0 <= done <= size
             # The name may lead elsewhere by now: it is looked at each time.
-            fd = open_file(str(self.target / name), empty=fresh)
+            fd = open_file(str(self.target / name), is_emptied=fresh)
             done = 0 if fresh else done
             with path.open("rb") as source, os.fdopen(fd, "ab") as target:
                 source.seek(done)

@@ -82,7 +82,7 @@ def virtiofsd_command(program: str, listener: int, folder: str, cache: str) -> l
     return [program, f"--fd={listener}", "-f", "-o", options]
 
 
-def _accelerated() -> bool:
+def _is_accelerated() -> bool:
     return os.environ.get("STAPY_VM_ACCEL") == "kvm"
 
 
@@ -92,13 +92,21 @@ def acceleration() -> list[str]:
     Not by itself: there are hosts (virtual machines themselves) that offer
     /dev/kvm, under which a distribution's kernel then hangs at boot.
     """
-    if _accelerated():
+    if _is_accelerated():
         return ["-accel", "kvm", "-cpu", "host"]
     # With a thread per CPU, QEMU 7.2 jumps to address 0 now and then when one
     # CPU patches a function's entry that another one runs; bare kprobes suffice.
     # Without erms the kernel clears and copies pages by words: the emulator needs a round of its
     # loop for each byte otherwise, a third of the time that the start of a program takes.
     return ["-accel", "tcg,thread=single", "-cpu", "max,-la57,-erms"]
+
+
+def _run_delay(task: Path) -> float:
+    """Seconds that a thread has waited for a processor: the second word of ``schedstat``, ns."""
+    try:
+        return int((task / "schedstat").read_text().split()[1]) / 1e9
+    except (OSError, IndexError, ValueError):
+        return 0.0
 
 
 def _die_with_parent() -> None:
@@ -192,7 +200,7 @@ class Processes:
         self, qemu: str, kernel: GuestKernel, shape: Shape, initramfs: Path, port: int, monitor: int
     ) -> list[str]:
         folder = self.folder
-        more = [] if _accelerated() else [EMULATED, clock.parameter()]
+        more = [] if _is_accelerated() else [EMULATED, clock.parameter()]
         line = " ".join(filter(None, (COMMAND_LINE, *more, shape.command_line)))
         return [
             qemu,
@@ -216,9 +224,16 @@ class Processes:
             *shape.extra,
         ]
 
-    def alive(self) -> bool:
+    def is_alive(self) -> bool:
         """True while the emulator runs."""
         return self.qemu.poll() is None
+
+    def starved(self) -> float:
+        """Seconds in which the emulator wanted to run and others had the host's processors.
+
+        They are no time for what the guest is to do. 0 where the host's kernel does not count it.
+        """
+        return max(map(_run_delay, Path(f"/proc/{self.qemu.pid}/task").glob("*")), default=0.0)
 
     def nmi(self) -> None:
         """Send an NMI to the first processor."""

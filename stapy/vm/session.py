@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
+from stapy.run.elf import ModuleFile
+from stapy.run.input import KEYS, Terminal, is_taken
 from stapy.run.messages import Messages
 from stapy.run.options import RunOptions
 from stapy.run.output import open_file
 from stapy.terminal import progress
-from stapy.vm.classify import excerpt
+from stapy.vm.classify import EMULATOR, excerpt
 from stapy.vm.errors import VmError
 from stapy.vm.machine import (
     COMPLAINED,
@@ -58,18 +61,39 @@ def run_module(module_path: str, machine: Machine, options: RunOptions) -> int:
         words.module = machine.push(Path(module_path))
         # Scripts do not see what process 1 does to carry the streams of this run.
         words.parameters = [*words.parameters, f"stapy_hidden={AGENT}"]
-        result = machine.run(
-            [*consumer_command(), *words.words()],
-            stdin=0 if options.command and _readable(0) else None,
-            stdout=_writer(1),
-            stderr=_writer(2),
-            timeout=options.timeout + GRACE if options.timeout else 0,
-            forward_signals=True,
-            tick=mirror.copy if mirror else None,
-        )
+        kind = _input(ModuleFile(module_path), options)
+        with keys_of(0) if kind == KEYS else nullcontext():
+            result = machine.run(
+                [*consumer_command(), *words.words()],
+                stdin=0 if (options.command or kind) and _is_readable(0) else None,
+                stdout=_writer(1),
+                stderr=_writer(2),
+                timeout=options.timeout + GRACE if options.timeout else 0,
+                forward_signals=True,
+                tick=mirror.copy if mirror else None,
+            )
         if mirror:
             mirror.copy()
         return _report(result, options)
+
+
+def _input(module: ModuleFile, options: RunOptions) -> str:
+    """How the script wants our standard input, "" when it does not."""
+    manifest = module.manifest()
+    return str(manifest["input"]) if is_taken(manifest, options) else ""
+
+
+@contextmanager
+def keys_of(fd: int) -> Iterator[None]:
+    """Have a terminal give each key at once; the guest has pipes only."""
+    terminal = Terminal(fd, True) if _is_readable(fd) and os.isatty(fd) else None
+    try:
+        if terminal:
+            terminal.take()
+        yield
+    finally:
+        if terminal:
+            terminal.close()
 
 
 def folder_of(output: str) -> Path:
@@ -80,7 +104,7 @@ def folder_of(output: str) -> Path:
             path = path.parent
             next(path.iterdir(), None)
         else:
-            os.close(open_file(str(path), empty=False))
+            os.close(open_file(str(path), is_emptied=False))
             path = path.parent
     except OSError as error:
         raise VmError(f"Couldn't open output file '{output}': {error.strerror}") from None
@@ -96,8 +120,11 @@ def _report(result: VmResult, options: RunOptions) -> int:
     }
     if result.kind == EXITED:
         return result.status
-    messages = Messages(options.color, json=options.message_format == "json")
-    messages.error(f"{texts[result.kind]}; its log is {result.log_path}")
+    messages = Messages(options.color, as_json=options.message_format == "json")
+    what = texts[result.kind]
+    if any(kind == EMULATOR for kind, _ in result.complaints):
+        what = "the emulator failed: the guest's registers hold what no processor puts there"
+    messages.error(f"{what}; its log is {result.log_path}")
     messages.log(excerpt(result.dmesg))
     return result.status if result.status > 0 else 1
 
@@ -124,7 +151,7 @@ def _writer(fd: int) -> Callable[[bytes], None]:
     return write
 
 
-def _readable(fd: int) -> bool:
+def _is_readable(fd: int) -> bool:
     """True when we may read: a terminal stops a job of the background that tries."""
     try:
         return not os.isatty(fd) or os.tcgetpgrp(fd) == os.getpgrp()

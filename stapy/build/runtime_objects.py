@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from stapy.build.commands import fill
 from stapy.build.modpost import global_names
-from stapy.build.units import Unit, units
+from stapy.build.units import RuntimeUnit, units
 from stapy.cache import Cache, key_of
 from stapy.debuginfo.elf import ElfFile
 
@@ -54,7 +54,7 @@ def owners(runtime: Path, members: Iterable[str]) -> dict[str, list[str]]:
     return {word: found[word] for word in sorted(found)}
 
 
-class Library:
+class RuntimeObjects:
     """The objects that one module takes from the runtime.
 
     ``broken`` maps files that this kernel's compiler refused to its words.
@@ -73,19 +73,19 @@ class Library:
 
     # --- what is needed --------------------------------------------------
 
-    def mentioned(self, text: str) -> list[Unit]:
+    def mentioned(self, text: str) -> list[RuntimeUnit]:
         """Units that C text names and that nobody has compiled yet, the largest first."""
-        if all(self.have(unit) for unit in self.units()):
+        if all(self.has(unit) for unit in self.units()):
             return []
         words = {*_NAME.findall(text), "init_module"}
-        return [unit for unit in self.owners_of(words) if not self.have(unit)]
+        return [unit for unit in self.owners_of(words) if not self.has(unit)]
 
-    def owners_of(self, names: Iterable[str]) -> list[Unit]:
+    def owners_of(self, names: Iterable[str]) -> list[RuntimeUnit]:
         """The units that may define some of these names, in the order of `units`."""
         members = {member for name in names for member in self.owners.get(name, ())}
         return [unit for unit in self.units() if members & set(unit.members)]
 
-    def units(self) -> list[Unit]:
+    def units(self) -> list[RuntimeUnit]:
         """All units, each once."""
         return list({unit.name: unit for unit in self._units.values()}.values())
 
@@ -112,7 +112,7 @@ class Library:
 
     # --- compiling -------------------------------------------------------
 
-    def have(self, unit: Unit) -> bool:
+    def has(self, unit: RuntimeUnit) -> bool:
         """Take what the cache knows of a unit; false when it must be compiled."""
         if unit.name in self._objects or unit.members[0] in self.broken:
             return True
@@ -128,13 +128,13 @@ class Library:
         self.refuse(unit, words.decode())
         return True
 
-    def key(self, unit: Unit) -> str:
+    def key(self, unit: RuntimeUnit) -> str:
         """Names the object's content."""
         return key_of(self.kit.key, self.kit.seal, unit.name, *unit.members)
 
-    def provide(self, wanted: list[Unit]) -> None:
+    def provide(self, wanted: list[RuntimeUnit]) -> None:
         """Compile what is missing of these units; members of a refused unit one by one."""
-        missing = [unit for unit in wanted if not self.have(unit)]
+        missing = [unit for unit in wanted if not self.has(unit)]
         if missing:
             width = min(len(os.sched_getaffinity(0)), 4)
             commands = [self.command(unit) for unit in missing]
@@ -157,7 +157,7 @@ class Library:
                 for name in global_names(ElfFile.open(Path(self._objects[unit.name]))).defined:
                     self.owners.setdefault(name, []).append(unit.members[0])
 
-    def command(self, unit: Unit) -> list[str]:
+    def command(self, unit: RuntimeUnit) -> list[str]:
         """The call of the compiler for one unit."""
         self.folder.mkdir(exist_ok=True)
         words = self.kit.compile_words(self.runtime)
@@ -165,11 +165,11 @@ class Library:
             words, SOURCE=str(unit.source(self.runtime, self.folder)), OBJECT=self.object(unit)
         )
 
-    def object(self, unit: Unit) -> str:
+    def object(self, unit: RuntimeUnit) -> str:
         """Where the compiler puts it."""
         return str(self.folder / f"{unit.name}.o")
 
-    def take(self, compiled: list[Unit], results: list[Result]) -> None:
+    def take(self, compiled: list[RuntimeUnit], results: list[Result]) -> None:
         """What came out of the compiler: whatever kbuild does to each object, then the cache."""
         for unit, done in zip(compiled, results):
             self.cpu += done.cpu
@@ -187,7 +187,7 @@ class Library:
                     self.cache.put_bytes(KIND, self.key(unit), _REFUSED + done.output.encode())
                 self.refuse(unit, done.output)
 
-    def refuse(self, unit: Unit, words: str) -> None:
+    def refuse(self, unit: RuntimeUnit, words: str) -> None:
         """One file that this kernel refuses must not take its neighbours along."""
         if len(unit.members) == 1:
             self.broken[unit.members[0]] = words

@@ -1,0 +1,82 @@
+"""Where the module of a command is: found among those of before, kept, left under its name."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stapy.cache import key_of, results
+from stapy.trust import write_new
+
+if TYPE_CHECKING:
+    from stapy.kernel import Kernel
+    from stapy.services import Services
+    from stapy.session import Session
+
+
+def recall(session: Session, kernel: Kernel) -> Path | None:
+    """Find the module of this command among those that were made before, say its warnings."""
+    options = session.options
+    tools = session.tools.identity if session.tools else ""
+    session.key = results.key(options, session.texts, kernel, tools)
+    # Who keeps the folder or looks at the passes wants to see all that is made.
+    if options.keep or options.tmpdir is not None or options.trace_passes:
+        return None
+    found = results.find(session.cache, session.key, _form_key(session))
+    if found is None:
+        return None
+    module, said = found
+    session.say(said)
+    return module
+
+
+def remember(session: Session, module: Path, services: Services) -> None:
+    """Keep the module with its warnings for the next command that asks for it."""
+    if session.diagnostics.errors:
+        return
+    files = services.debuginfo.module_files()
+    said = "".join(session.said)
+    results.store(session.cache, session.key, module, said, files, _form_key(session))
+
+
+def keep(session: Session, module: Path) -> Path:
+    """``-m NAME``: leave NAME.ko in the current directory."""
+    wanted = Path.cwd() / f"{session.options.module_name}.ko"
+    # Others may write to this folder as well: no name that they could guess.
+    temporary = wanted.with_name(f".{wanted.name}.{os.getpid()}-{os.urandom(4).hex()}")
+    try:
+        write_new(temporary, module.read_bytes())
+        temporary.replace(wanted)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        session.refuse("E0490", f"cannot write '{wanted}': {error.strerror}")
+    return wanted
+
+
+def lasting(session: Session, module: Path) -> Path:
+    """Where the module will still be after this command."""
+    if session.folder and not session.options.keep and session.folder in module.parents:
+        # --poison-cache keeps us from reading what was there, not from naming what we wrote.
+        found = results.find(session.cache.filled(), session.key, _form_key(session))
+        if found is not None:
+            return found[0]
+        return _keep_unnamed(session, module)
+    return module
+
+
+def _form_key(session: Session) -> str:
+    """Names the form in which warnings were written that are kept with a module."""
+    options = session.options
+    return f"{options.message_format}-{max(options.verbose) > 0}"
+
+
+def _keep_unnamed(session: Session, module: Path) -> Path:
+    """Without a cache, the module stays in the current directory under its own name."""
+    session.options.module_name = module.stem
+    return keep(session, module)
+
+
+def default_name(session: Session) -> str:
+    """Module name without -m: equal scripts get equal names, so that the cache can work."""
+    return "stap_" + key_of(results.text_key(session.options, session.texts))[:32]

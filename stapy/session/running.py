@@ -1,0 +1,79 @@
+"""Pass 5, here or in a virtual machine."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stapy.run.elf import ModuleFile
+from stapy.run.options import RunOptions
+from stapy.terminal import progress
+from stapy.timing import PassTimer
+
+if TYPE_CHECKING:
+    from stapy.kernel import Kernel
+    from stapy.session import Session
+
+
+def boot_ahead(session: Session) -> None:
+    """Let the virtual machine boot while the module is made."""
+    from stapy.vm.errors import VmError
+    from stapy.vm.session import prepare
+
+    try:
+        session.machine = prepare(session.options.vm_release, session.options.sysroot)
+    except VmError as error:
+        session.at_pass = 5
+        session.refuse("E0590", str(error), kind="run error", hint=error.hint)
+
+
+def load(session: Session, module: Path, kernel: Kernel) -> int:
+    """Pass 5, here or in a virtual machine."""
+    session.at_pass = 5
+    gc.enable()
+    timer = PassTimer()
+    options = session.options
+    run_options = RunOptions(
+        module=str(module),
+        parameters=_parameters(session, module),
+        command=options.command,
+        target=options.target or 0,
+        output=options.output,
+        rotate=options.rotate or "",
+        timeout=options.timeout,
+        warnings=not options.suppress_warnings,
+        verbose=max(options.verbose[4] - 1, 0),  # -v alone is for what wrappers read
+        color=options.color,
+        detach=options.flight_recorder and options.output is None,
+        daemon=options.flight_recorder and options.output is not None,
+        message_format="json" if options.message_format == "json" else "text",
+    )
+    session.verbose("starting run.")
+    sys.stdout.flush()
+    if options.vm:
+        from stapy.vm.errors import VmError
+        from stapy.vm.session import prepare, run_module
+
+        progress.tell(f"booting {kernel.release}")
+        try:
+            machine = session.machine or prepare(options.vm_release, options.sysroot)
+            status = run_module(str(module), machine, run_options)
+        except VmError as error:
+            session.refuse("E0590", str(error), kind="run error", hint=error.hint)
+    else:
+        from stapy.run.consumer import run
+
+        status = run(str(module), run_options)
+    session.verbose(f"run completed in {timer.spent()}.")
+    if status:
+        session.tell_failed()
+    return status
+
+
+def _parameters(session: Session, module: Path) -> list[str]:
+    """What -G sets; pass 2 has warned of names that the program does not have."""
+    wanted = session.options.globals
+    known = set(ModuleFile(str(module)).parameters) if wanted else set()
+    return [f"{name}={value}" for name, value in wanted.items() if name in known]
