@@ -28,6 +28,8 @@ LONG = (
     "runtime/test_runtime",
     "safety/test_bpf",
     "vm/test_user_stacks",
+    "vm/test_user_tables",
+    "vm/test_user_frames",
     "safety/test_processes",
     "safety/test_uprobes",
     "safety/test_load",

@@ -10,7 +10,7 @@ import pytest
 from stapy import cli, paths, trust
 from stapy.cache import Cache
 from stapy.options import Options
-from stapy.session import Session
+from stapy.session import Session, modules
 from stapy.temporary import scratch_root
 
 HIS = 12345  # another user
@@ -231,7 +231,7 @@ def test_kept_copies_do_not_follow_links(folder: Path, monkeypatch: pytest.Monke
     (folder / "mine.ko").symlink_to("target")
     (folder / "made.ko").write_bytes(b"module")
     session = Session(cli.parse(["-m", "mine", "-e", "probe begin {}"]))
-    assert session.keep_module(folder / "made.ko") == folder / "mine.ko"
+    assert modules.keep(session, folder / "made.ko") == folder / "mine.ko"
     assert (folder / "target").read_text() == "keep"
     assert (folder / "mine.ko").read_bytes() == b"module"
     assert not (folder / "mine.ko").is_symlink()

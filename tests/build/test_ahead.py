@@ -60,7 +60,7 @@ def test_close_leaves_nothing(tmp_path: Path, runtime: Path, scratch: Path, seco
 def test_not_started_in_vain(
     tmp_path: Path, runtime: Path, monkeypatch: pytest.MonkeyPatch, why: str
 ) -> None:
-    cache = Cache(tmp_path / "cache", enabled=why != "disabled")
+    cache = Cache(tmp_path / "cache", is_enabled=why != "disabled")
     kernel = installed()[-1]
     if why == "kbuild":
         monkeypatch.setenv("STAPY_BUILD", "kbuild")

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import socket
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,8 +19,11 @@ from stapy.build import images
 from stapy.build.container import Container, ContainerError, Docker, topmost, tree_of
 from stapy.build.images import choose, open_container, prepare, suites
 from stapy.build.kit import kit_key
+from stapy.build.owner import labels
 from stapy.build.tools import HERE
+from stapy.cli import main
 from tests.build import small
+from tests.build.conftest import installed
 
 docker = pytest.importorskip("docker.errors", reason="the Python package docker is not installed")
 sdk_package = pytest.importorskip("docker")
@@ -35,12 +42,15 @@ class Daemon(sdk_package.APIClient):  # type: ignore[misc]
         self.log: list[str] = []
         self.broken = ""
         self.rootless = False
-        self.left: dict[str, str] = {}  # containers of others, and the processes that made them
+        self.left: dict[str, dict[str, str]] = {}  # containers that never started: their labels
+        self.work: Callable[[list[str]], object] = lambda command: None  # what programs do
 
     def ping(self) -> bool:
         return True
 
     def info(self) -> dict[str, Any]:
+        if self.broken == "info":
+            raise docker.APIError("500", explanation="it is going down")
         return {"SecurityOptions": ["name=seccomp", *(["name=rootless"] if self.rootless else [])]}
 
     def inspect_image(self, name: str) -> dict[str, Any]:
@@ -80,10 +90,12 @@ class Daemon(sdk_package.APIClient):  # type: ignore[misc]
         return {"Id": "c1"}
 
     def inspect_container(self, name: str) -> dict[str, Any]:
-        return {"Id": name, "Config": {"Labels": {"stapy.process": self.left.get(name, "")}}}
+        return {"Id": name, "Config": {"Labels": self.left.get(name, {})}}
 
-    def containers(self, filters: dict[str, str], **_: Any) -> list[dict[str, str]]:
-        assert filters == {"label": "stapy.process", "status": "created"}
+    def containers(self, filters: dict[str, Any], **_: Any) -> list[dict[str, str]]:
+        assert filters["status"] == "created"
+        for key, _, value in (word.partition("=") for word in filters["label"]):
+            assert key in labels() and (not value or value == labels()[key])
         return [{"Id": name} for name in self.left]
 
     def attach_socket(self, name: str, params: dict[str, int], **_: Any) -> Any:
@@ -104,6 +116,7 @@ class Daemon(sdk_package.APIClient):  # type: ignore[misc]
         return {"Id": "e1"}
 
     def exec_start(self, name: str, **_: Any) -> bytes:
+        self.work(self.programs[-1][0])
         return self.answer[1]
 
     def exec_inspect(self, name: str) -> dict[str, int]:
@@ -121,6 +134,7 @@ def sdk(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> Docker:
 @pytest.fixture
 def kernel() -> Any:
     return SimpleNamespace(
+        is_running=False,
         root=Path("/"),
         release="6.12.1+deb13-amd64",
         arch="x86_64",
@@ -221,7 +235,7 @@ def test_prepare_makes_the_base_of_packages(kernel: Any, monkeypatch: pytest.Mon
         Path(argv[3]).write_text(argv[2])
         return Result(argv, 0, "", 0.0)
 
-    monkeypatch.setattr("stapy.build.process.run", script)
+    monkeypatch.setattr("stapy.build.images.run", script)
     daemon, said = Daemon(), []
     assert prepare(choose("auto", kernel), said.append, sdk(daemon, monkeypatch))
     assert daemon.log[:2] == ["pull debian:trixie", "import trixie as stapy-base:trixie"]
@@ -243,7 +257,15 @@ def test_prepare_says_why_packages_cannot_be_had(
 def opened(daemon: Daemon, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Container:
     client = sdk(daemon, monkeypatch)
     image = client.image("mine")
+    for name in ("tree", "work"):
+        (tmp_path / name).mkdir()
     return Container(client, image, "mine", [tmp_path / "tree"], [tmp_path / "work"])
+
+
+def copy_of(daemon: Daemon, folder: Path) -> Path:
+    """What the container has in place of a folder of ours."""
+    rows = daemon.created[0]["HostConfig"]["Mounts"]
+    return Path(next(row["Source"] for row in rows if row["Target"] == str(folder)))
 
 
 def test_one_container_for_all_programs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -254,34 +276,179 @@ def test_one_container_for_all_programs(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert (done.status, done.output) == (2, "no\ufffd\n")
     assert [r.status for r in tools.run_many([["a"], ["b"]], {}, 2)] == [2, 2]
     (config,) = daemon.created
-    host = config["HostConfig"]
-    assert host["NetworkMode"] == "none"
-    assert host["AutoRemove"]
     assert (config["OpenStdin"], config["StdinOnce"]) == (True, True)
-    mounts = {row["Source"]: (row["Target"], row["ReadOnly"]) for row in host["Mounts"]}
-    assert mounts[str(tmp_path / "tree")] == (str(tmp_path / "tree"), True)
-    assert mounts[str(tmp_path / "work")] == (str(tmp_path / "work"), False)
-    scratch = tools.scratch()
-    assert mounts[str(scratch)] == (str(scratch), False)
+    assert config["HostConfig"]["AutoRemove"]
     with tools.folder("x") as folder:
-        assert scratch in folder.parents
+        assert tools.scratch() in folder.parents
     command, options = daemon.programs[0]
     assert command == ["gcc-14", "-c", "x.c"]
     assert options["environment"].items() >= {"LC_ALL": "C", "ARCH": "x86"}.items()
+    scratch = tools.scratch()
     tools.close()
     assert daemon.log == ["attached", "started", "removed c1 True", "closed"]
     assert not scratch.exists()
 
 
-def test_what_killed_commands_left_is_removed(
+def test_a_container_may_do_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    daemon = Daemon("mine")
+    tools = opened(daemon, monkeypatch, tmp_path)
+    tools.run(["gcc-14"])
+    host = daemon.created[0]["HostConfig"]
+    assert host["NetworkMode"] == "none"
+    assert host["CapDrop"] == ["ALL"] and "CapAdd" not in host and "Privileged" not in host
+    assert host["SecurityOpt"] == ["no-new-privileges"]
+    assert host["ReadonlyRootfs"]
+    assert host["Memory"] == host["MemorySwap"] == 4 << 30 and host["PidsLimit"] == 256
+    writable = [row for row in host["Mounts"] if not row["ReadOnly"]]
+    ours = {str(tmp_path / "work"), str(tools.scratch())}
+    assert {row["Target"] for row in writable} - {"/root"} == ours
+    assert not ours & {row["Source"] for row in writable}  # copies
+    read = {row["Source"]: row["Target"] for row in host["Mounts"] if row["ReadOnly"]}
+    assert read == {str(tmp_path / "tree"): str(tmp_path / "tree")}
+    tools.close()
+
+
+def test_of_the_cache_it_sees_kits_and_objects_only(
+    kernel: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    cache, runtime = tmp_path / "cache/stapy", tmp_path / "runtime"
+    for folder in (cache / "module", cache / "kernels/lib/modules", runtime):
+        folder.mkdir(parents=True)
+    kernel.root = cache / "kernels"
+    tools = open_container(
+        choose("mine", kernel), kernel, runtime, tmp_path, sdk(Daemon("mine"), monkeypatch)
+    )
+    assert isinstance(tools, Container)
+    assert set(tools.readable) == {runtime, cache / "kit", cache / "unit"}
+
+
+def test_files_go_there_and_come_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    daemon = Daemon("mine")
+    tools = opened(daemon, monkeypatch, tmp_path)
+    work = tmp_path / "work"
+
+    def compile_it(command: list[str]) -> None:
+        there = copy_of(daemon, work)
+        (there / "build/x.o").write_text((there / "build/x.c").read_text() + " compiled")
+
+    daemon.work = compile_it
+    tools.started()
+    (work / "build").mkdir()
+    for text in ("one", "two"):
+        (work / "build/x.c").write_text(text)
+        tools.run(["cc"])
+        assert (work / "build/x.o").read_text() == f"{text} compiled"
+    tools.close()
+
+
+@pytest.mark.parametrize("what", ["link", "folder", "pipe", "flood"])
+def test_what_comes_out_is_plain_files(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, what: str
+) -> None:
+    """Whoever sits in the image cannot make us read or write elsewhere, or wait."""
+    daemon = Daemon("mine")
+    tools = opened(daemon, monkeypatch, tmp_path)
+    work, secret = tmp_path / "work", tmp_path / "secret"
+    secret.mkdir()
+    (secret / "key").write_text("secret")
+    monkeypatch.setattr("stapy.build.exchange.MOST_BYTES", 1 << 20)
+
+    def plant(command: list[str]) -> None:
+        there = copy_of(daemon, work)
+        if what == "link":
+            (there / "x.o").symlink_to(secret / "key")
+        elif what == "folder":
+            (there / "build").rmdir()
+            (there / "build").symlink_to(secret)
+        elif what == "pipe":
+            os.mkfifo(there / "x.o")
+        else:
+            with (there / "x.o").open("wb") as file:
+                file.truncate(1 << 40)
+
+    daemon.work = plant
+    tools.started()
+    (work / "build").mkdir()
+    with pytest.raises(ContainerError, match="what came out of mine is not used"):
+        tools.run(["cc"])
+    assert [path.name for path in work.iterdir()] == ["build"]
+    # Nor is anything written there.
+    daemon.work = lambda command: None
+    (work / "build/key").write_text("ours")
+    with pytest.raises(ContainerError):
+        tools.run(["cc"])
+    assert [(path.name, path.read_text()) for path in secret.iterdir()] == [("key", "secret")]
+    tools.close()
+
+
+def test_what_is_given_never_goes_through_a_link(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     daemon = Daemon("mine")
-    daemon.left = {"dead": "4194999", "alive": str(os.getpid())}
+    tools = opened(daemon, monkeypatch, tmp_path)
+    work, secret = tmp_path / "work", tmp_path / "secret"
+    secret.write_text("secret")
+    tools.started()
+    (copy_of(daemon, work) / "x.c").symlink_to(secret)
+    (work / "x.c").write_text("ours")
+    tools.run(["cc"])
+    assert secret.read_text() == "secret"
+    assert (work / "x.c").read_text() == "ours"
+    tools.close()
+
+
+def test_files_of_a_folder_that_the_user_named_stay_here(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    daemon = Daemon("mine")
+    client = sdk(daemon, monkeypatch)
+    (tmp_path / "letter").write_text("private")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))  # with the copies in it
+    time.sleep(0.02)  # a tick of the clock of files
+    tools = Container(client, client.image("mine"), "mine", [], [tmp_path])
+    tools.started()
+    (tmp_path / "x.c").write_text("ours")
+    tools.run(["cc"])
+    assert [path.name for path in copy_of(daemon, tmp_path).rglob("*") if path.is_file()] == ["x.c"]
+    tools.close()
+
+
+def test_what_killed_commands_left_is_removed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """But nothing of other users of the daemon, whose processes nobody here sees."""
+    daemon, own = Daemon("mine"), labels()
+    daemon.left = {
+        "dead": {**own, "stapy.process": "4194999 1"},
+        "number taken again": {**own, "stapy.process": f"{os.getpid()} 1"},
+        "alive": own,
+        "of another machine": {"stapy.owner": "f" * 32, "stapy.process": "4194999 1"},
+        "of nobody": {"stapy.process": "4194999"},
+    }
     tools = opened(daemon, monkeypatch, tmp_path)
     tools.run(["true"])
-    assert daemon.created[0]["Labels"] == {"stapy.process": str(os.getpid())}
-    assert [row for row in daemon.log if "removed" in row] == ["removed dead True"]
+    assert daemon.created[0]["Labels"] == own
+    removed = [row for row in daemon.log if "removed" in row]
+    assert removed == ["removed dead True", "removed number taken again True"]
+    tools.close()
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ((1, b"gcc: fatal error: Killed signal terminated program cc1"), "4096 MB of memory"),
+        ((137, b""), "4096 MB of memory"),
+        ((2, b"make: fork: Resource temporarily unavailable"), "256 processes"),
+    ],
+)
+def test_limits_are_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, answer: tuple[int, bytes], told: str
+) -> None:
+    tools = opened(Daemon("mine", answer=answer), monkeypatch, tmp_path)
+    with pytest.raises(ContainerError, match=told) as caught:
+        tools.run(["gcc"])
+    assert "docker/README.md" in caught.value.hint
     tools.close()
 
 
@@ -303,14 +470,25 @@ def test_a_container_that_cannot_start(monkeypatch: pytest.MonkeyPatch, tmp_path
     tools.close()
 
 
-def test_files_are_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_programs_run_as(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     daemon = Daemon()
     client = sdk(daemon, monkeypatch)
+    monkeypatch.setattr("os.getuid", lambda: 0)
+    tmp_path.chmod(0o755)
+    assert client.user([tmp_path]) == "65534:65534"
+    monkeypatch.setattr("os.umask", lambda mask: 0o077)  # what we make nobody could read
+    assert client.user([tmp_path]) == "0:0"
+    monkeypatch.setattr("os.umask", lambda mask: 0o022)
+    tmp_path.chmod(0o700)
+    assert client.user([tmp_path]) == "0:0"
     monkeypatch.setattr("os.getuid", lambda: 1000)
     monkeypatch.setattr("os.getgid", lambda: 100)
-    assert client.user() == "1000:100"
+    assert client.user([tmp_path]) == "1000:100"
     daemon.rootless = True
-    assert client.user() == "0:0"
+    assert client.user([tmp_path]) == "0:0"
+    daemon.broken = "info"
+    with pytest.raises(ContainerError, match="docker: it is going down"):
+        client.user([tmp_path])
 
 
 def test_the_image_is_in_the_keys(
@@ -333,7 +511,13 @@ def test_a_tree_is_where_its_links_lead(kernel: Any, tmp_path: Path) -> None:
     (headers / "scripts").symlink_to(helpers / "scripts")
     (headers / "Makefile").write_text(f"KBUILD_OUTPUT={headers}\ninclude {common}/Makefile\n")
     kernel.build_dir = modules / "build"
-    assert set(tree_of(kernel)) == {modules, headers, common, helpers / "scripts"}
+    wanted = {modules, headers, common, helpers / "scripts"}
+    assert set(tree_of(kernel)) == wanted
+    # A link that leads to a link, and a folder that is one.
+    (common / "scripts").symlink_to(headers / "scripts")
+    (tmp_path / "other").symlink_to(tmp_path / "common")
+    (headers / "Makefile").write_text(f"include {tmp_path}/other/Makefile\n")
+    assert set(tree_of(kernel)) == wanted | {tmp_path}
     assert topmost([headers, tmp_path / "headers/a", common]) == [common, headers]
 
 
@@ -345,6 +529,22 @@ def test_no_daemon(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with pytest.raises(ContainerError, match="docker does not answer: ") as caught:
         Docker()
     assert "DOCKER_HOST" in caught.value.hint
+    assert str(caught.value) == f"docker does not answer: there is no socket {tmp_path}/nosuch"
+    with socket.socket(socket.AF_UNIX) as nobody:
+        nobody.bind(str(tmp_path / "nosuch"))
+        with pytest.raises(ContainerError, match="nobody listens at") as caught:
+            Docker()
+    with_daemon = "systemctl start docker" if shutil.which("dockerd") else "apt-get install"
+    assert with_daemon in caught.value.hint
+
+
+def test_no_compiler_for_the_running_kernel(kernel: Any) -> None:
+    """Another kernel is what --build-in is for, and -r names it."""
+    kernel.compiler = "gcc"
+    kernel.is_running = True
+    with pytest.raises(ContainerError) as caught:
+        choose("auto", kernel)
+    assert caught.value.hint.startswith("-r RELEASE")
 
 
 def test_no_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -361,3 +561,17 @@ def test_a_folder_of_that_name_is_no_sdk(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(sys, "path", [str(Path(images.__file__).parents[2])])
     with pytest.raises(ContainerError, match="package docker is missing"):
         Docker()
+
+
+def test_a_folder_with_files_of_the_users_is_not_exchanged(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """--tmpdir=$HOME: the container could put files there that a shell runs."""
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/nosuch")
+    monkeypatch.setenv("SYSTEMTAP_DIR", str(tmp_path / "cache"))
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / ".bashrc").write_text("mine")
+    words = ["-p4", "-r", installed()[0].release, "--build-in=auto", "-e", "probe never {}"]
+    for folder, code in (("home", "E0491"), ("fresh", "E0408")):
+        assert main([*words, f"--tmpdir={tmp_path}/{folder}"]) == 1
+        assert f"[{code}]" in capfd.readouterr().err

@@ -85,7 +85,7 @@ def test_second_time_comes_from_the_cache(builder: Builder) -> None:
 def test_equal_sources_give_equal_modules(newest: Builder, cache: Cache) -> None:
     poisoned = Cache(cache.root)
     first = newest().made
-    poisoned.enabled = False
+    poisoned.is_enabled = False
     again = newest(cache=poisoned).made
     assert again.origin == "kit"
     assert first.path.read_bytes() == again.path.read_bytes()
@@ -246,7 +246,7 @@ def test_damaged_kit_is_made_again(newest: Builder, tmp_path: Path) -> None:
 
 
 def test_disabled_cache_leaves_nothing(newest: Builder, tmp_path: Path) -> None:
-    cache = Cache(tmp_path / "cache", enabled=False)
+    cache = Cache(tmp_path / "cache", is_enabled=False)
     assert newest(cache=cache).made.origin == "kit"
     assert not (tmp_path / "cache").exists()
 

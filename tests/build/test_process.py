@@ -6,12 +6,16 @@ import os
 import resource
 import signal
 import sys
+import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from stapy.build.process import Process, clean_environment, find_program, run, run_many
-from stapy.temporary import scratch_root, temporary_folder
+from stapy.build.process import clean_environment, find_program, run, run_many
+from stapy.temporary import TemporaryFolder, scratch_root
 
 
 @pytest.mark.parametrize(
@@ -57,17 +61,52 @@ def test_run_many_keeps_the_order() -> None:
     ]
 
 
-def test_interrupt_ends_the_tool(monkeypatch: pytest.MonkeyPatch) -> None:
-    process = Process(["sleep", "60"])
+@pytest.fixture
+def interrupts() -> Iterator[None]:
+    """SIGINT raises, also where it was ignored when the tests were started (``nohup … &``)."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
-    def interrupted(*_: object) -> bytes:
-        raise KeyboardInterrupt
 
-    monkeypatch.setattr(os, "read", interrupted)
+DRIVER = "(sleep 0.3; echo late > {0}/file) & echo $! > {0}/child; wait"
+
+
+@pytest.mark.usefixtures("interrupts")
+def test_interrupt_ends_the_tool_and_what_it_started(tmp_path: Path) -> None:
+    """A compiler goes on when its driver is killed: it would write where we clean up."""
+    waiting = threading.Timer(0, interrupt_when, [tmp_path / "child"])
+    waiting.start()
     with pytest.raises(KeyboardInterrupt):
-        process.wait()
+        run(["sh", "-c", f"sleep 60 & {DRIVER.format(tmp_path)}"])
+    waiting.join()
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+    time.sleep(0.4)
+    assert not (tmp_path / "file").exists()
+
+
+def interrupt_when(file: Path) -> None:
+    while not file.exists():
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.usefixtures("interrupts")
+def test_interrupt_behind_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A signal that comes while a tool is started finds it among those that run."""
+    real, started = os.posix_spawnp, []
+
+    def interrupted(*words: Any, **named: Any) -> int:
+        started.append(real(*words, **named))
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+        return started[-1]
+
+    monkeypatch.setattr(os, "posix_spawnp", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(["sleep", "60"])
     with pytest.raises(ProcessLookupError):
-        os.kill(process.pid, 0)
+        os.kill(started[0], 0)
 
 
 def test_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,8 +144,8 @@ def test_scratch_root(
     assert (scratch_root() == folder) is usable
 
 
-def test_temporary_folder_goes_away() -> None:
-    with pytest.raises(KeyboardInterrupt), temporary_folder("test") as folder:
+def test_TemporaryFolder_goes_away() -> None:
+    with pytest.raises(KeyboardInterrupt), TemporaryFolder("test") as folder:
         (folder / "x").mkdir()
         raise KeyboardInterrupt
     assert not folder.exists()

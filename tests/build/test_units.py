@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from stapy.build.units import Unit, alone, units
+from stapy.build.units import RuntimeUnit, alone, units
 from stapy.paths import data_dir
 
 # What a line that begins with "static" defines.
@@ -55,7 +55,7 @@ def test_what_only_some_scripts_use_is_not_in_the_core() -> None:
     [unit for unit in units(runtime_members()) if len(unit.members) > 1],
     ids=lambda u: u.name,
 )
-def test_files_of_a_unit_can_be_compiled_together(unit: Unit) -> None:
+def test_files_of_a_unit_can_be_compiled_together(unit: RuntimeUnit) -> None:
     # A name used twice would not break anything, but make the kit slower without a word.
     names: Counter[str] = Counter()
     for member in unit.members:
@@ -72,11 +72,11 @@ def test_source_of_one_file_is_that_file(tmp_path: Path) -> None:
 
 
 def test_source_of_several_files_includes_them_in_order(tmp_path: Path) -> None:
-    path = Unit("both", ["b.c", "a/c.c"]).source(Path("/r"), tmp_path)
+    path = RuntimeUnit("both", ["b.c", "a/c.c"]).source(Path("/r"), tmp_path)
     assert path.parent == tmp_path
     assert path.read_text() == '#include "/r/b.c"\n#include "/r/a/c.c"\n'
 
 
 def test_apart() -> None:
-    unit = Unit("both", ["b.c", "a/c.c"])
+    unit = RuntimeUnit("both", ["b.c", "a/c.c"])
     assert [part.name for part in unit.apart()] == ["b", "a_c"]

@@ -73,7 +73,7 @@ def test_damage_is_a_miss(cache: Cache, size: int, damage: str) -> None:
 
 
 def test_a_disabled_cache(tmp_path: Path) -> None:
-    cache = Cache(tmp_path / "cache", enabled=False)
+    cache = Cache(tmp_path / "cache", is_enabled=False)
     assert cache.put_bytes("x", KEY, b"1") is None
     assert cache.get("x", KEY) is None
     with cache.lock("x", KEY):

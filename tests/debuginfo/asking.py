@@ -271,7 +271,7 @@ def ask_pack(base: Btf | None) -> Ask:
     from stapy.cache import Cache
     from stapy.debuginfo.loading import _from_pack
 
-    cache = Cache(Path("/nowhere"), enabled=False)
+    cache = Cache(Path("/nowhere"), is_enabled=False)
 
     def ask(data: bytes) -> None:
         loaded = _from_pack(data, "damaged", base, cache, "")

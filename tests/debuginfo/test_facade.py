@@ -140,7 +140,7 @@ def test_types(debuginfo: Debuginfo) -> None:
 def test_a_module_completes_a_declared_struct(debuginfo: Debuginfo) -> None:
     declared = debuginfo.type("struct late")
     assert isinstance(declared, c.Struct)
-    assert declared.declaration
+    assert declared.is_declaration
     for whole in (
         debuginfo.type("struct late", ["fuse_x"]),
         debuginfo.complete(declared, ["fuse_x"]),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 
 from stapy.diagnostics import NOWHERE, Diagnostic, Label, SourceMap, Span
+from stapy.diagnostics.layouts import form_of
 from stapy.diagnostics.render import colors_from, render, use_color
 from tests.parse.helpers import parse
 
@@ -79,6 +82,35 @@ def test_every_mark_of_a_long_line_is_shown() -> None:
 
 def test_control_characters_never_reach_the_terminal() -> None:
     assert "\x1b" not in draw("a\x1b[31mb\x07 c", 3, 4)
+
+
+NAMED = "a\u202eb\x1b[2J\x9b\udcff"
+ESCAPED = r"a\342\200\256b\033[2J\302\233\377"
+
+
+@pytest.mark.parametrize("form", ["rich", "systemtap", "short"])
+def test_names_of_others_are_escaped(form: str) -> None:
+    """In octal, as points are printed; also what would turn the direction of the text."""
+    sources = SourceMap()
+    sources.add("s.stp", "probe begin {}\n")
+    item = Diagnostic(
+        Diagnostic.ERROR, "semantic error", "E0231", f"no '{NAMED}'", Span(0, 6, 11),
+        hint=f"is '{NAMED}' meant?",
+    )  # fmt: skip
+    text = form_of(form, sources, False)(item, 2, False)
+    assert text.count(ESCAPED) == 2
+    assert text.replace("\n", "").isprintable()
+
+
+def test_progress_shows_no_controls(monkeypatch: pytest.MonkeyPatch) -> None:
+    from stapy.terminal import progress
+
+    out = io.StringIO()
+    monkeypatch.setattr(progress, "on_terminal", lambda: True)
+    monkeypatch.setattr("sys.stderr", out)
+    progress.tell("reading x\ny\u202e")
+    progress.clear()
+    assert r"reading x\012y\342\200\256" in out.getvalue()
 
 
 def test_second_places_in_other_files() -> None:

@@ -17,14 +17,15 @@ from pathlib import Path
 import pytest
 
 from stapy.build.container import ContainerError, Docker
-from stapy.build.driver import Library, open_kit
+from stapy.build.driver import RuntimeObjects, open_kit
 from stapy.build.images import choose, open_container, prepare
+from stapy.build.tools import Tools
 from stapy.cache import Cache
 from stapy.debuginfo.facade import Debuginfo
 from stapy.debuginfo.facts import kernel_facts
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.kernel import Kernel, find_kernel
-from stapy.paths import data_dir
+from stapy.paths import cache_dir, data_dir
 
 pytestmark = pytest.mark.docker
 
@@ -97,38 +98,85 @@ def containers(*, running: bool = False) -> list[str]:
     return [c.id for c in Docker().client.containers.list(all=True, filters=wanted)]
 
 
+@pytest.fixture
+def tools(kernel: Kernel, tmp_path: Path) -> Iterator[Tools]:
+    """The container of a command."""
+    tools = open_container(choose("auto", kernel), kernel, data_dir("runtime"), tmp_path)
+    yield tools
+    tools.close()
+
+
+def said(tools: Tools, text: str) -> list[str]:
+    """What a shell in there prints."""
+    return tools.run(["/bin/sh", "-c", text]).output.splitlines()
+
+
+def test_a_container_may_do_nothing(tools: Tools, tmp_path: Path) -> None:
+    status = "grep -E '^(CapEff|CapBnd|NoNewPrivs):' /proc/self/status"
+    assert said(tools, status) == ["CapEff:\t" + "0" * 16, "CapBnd:\t" + "0" * 16, "NoNewPrivs:\t1"]
+    assert said(tools, "cat /proc/net/dev | tail -n +3 | cut -d: -f1") == ["    lo"]
+    for place in ("/", "/usr", str(data_dir("runtime")), str(cache_dir() / "kit")):
+        (line,) = said(tools, f"touch {place}/x")
+        assert re.search("Read-only file system|Permission denied", line)
+    there = said(tools, f"ls {cache_dir()}")
+    assert set(there) <= {"kit", "unit", "trees", "kernels"}
+    assert not said(tools, f"ls {cache_dir()}/kernels/boot 2>/dev/null")
+    if os.getuid() == 0:
+        assert said(tools, "id -u") == ["65534"]
+    # What it puts into a folder of ours is looked at, and nothing else.
+    (tmp_path / "x").write_text("ours")
+    assert said(tools, f"cat {tmp_path}/x; echo theirs >{tmp_path}/y") == ["ours"]
+    assert (tmp_path / "y").read_text() == "theirs\n"
+    with pytest.raises(ContainerError, match="link' is not a regular file"):
+        said(tools, f"ln -s /etc/passwd {tmp_path}/link")
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name != "scratch") == ["x", "y"]
+
+
+def test_limits(tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stapy.build.container.MEMORY_MB", 64)
+    monkeypatch.setattr("stapy.build.container.PROCESSES", 8)
+    with pytest.raises(ContainerError, match="64 MB of memory"):
+        said(tools, "tail /dev/zero")
+    with pytest.raises(ContainerError, match="may have 8 processes"):
+        said(tools, "for i in 1 2 3 4 5 6 7 8 9 10; do sleep 1 & done; wait; exit 1")
+    time.sleep(2)
+    assert said(tools, "echo again") == ["again"]  # what was left behind is waited for
+
+
 @pytest.mark.vm
 def test_a_battery(kernel: Kernel) -> None:
     command = f'python3 -c "{WORK}"'
     done = stapy(kernel, f"--vm={kernel.release}", "-c", command, "-e", BATTERY)
-    said = done.stdout + done.stderr
-    assert done.returncode == 0, said
+    output = done.stdout + done.stderr
+    assert done.returncode == 0, output
     assert f"kernel {kernel.release} is built with {kernel.compiler}" in done.stderr
     for line in ("begin", "timer", "count 77", "opened 1 closed 1 returned 1 switched 1"):
-        assert re.search(rf"^{line}$", done.stdout, re.M), said
-    assert re.search(r'^opens .*"/etc/hostname"', done.stdout, re.M), said
-    assert re.search(r"^ 0xffffffff\w+ : \w+getppid\+0x", done.stdout, re.M), said
+        assert re.search(rf"^{line}$", done.stdout, re.M), output
+    assert re.search(r'^opens .*"/etc/hostname"', done.stdout, re.M), output
+    assert re.search(r"^ 0xffffffff\w+ : \w+getppid\+0x", done.stdout, re.M), output
     assert not containers()
 
 
 def test_every_part_of_the_runtime_compiles(kernel: Kernel, tmp_path: Path) -> None:
     runtime = data_dir("runtime")
-    info = Debuginfo(kernel, Cache(tmp_path / "none", enabled=False), Diagnostics(SourceMap()))
+    info = Debuginfo(kernel, Cache(tmp_path / "none", is_enabled=False), Diagnostics(SourceMap()))
     tools = open_container(choose("auto", kernel), kernel, runtime, tmp_path)
     try:
         kit = open_kit(
             kernel,
             runtime,
-            Cache(tmp_path / "cache", enabled=False),
+            Cache(tmp_path / "cache", is_enabled=False),
             tmp_path,
             lambda: kernel_facts(kernel, info.btf, kernel.exports),
             tools,
         )
-        library = Library(kit, runtime, Cache(tmp_path / "cache", enabled=False), tmp_path)
-        library.provide_all()
+        objects = RuntimeObjects(
+            kit, runtime, Cache(tmp_path / "cache", is_enabled=False), tmp_path
+        )
+        objects.provide_all()
     finally:
         tools.close()
-    assert not library.broken, library.broken
+    assert not objects.broken, objects.broken
 
 
 def test_a_command_that_is_killed_leaves_no_container(kernel: Kernel, tmp_path: Path) -> None:

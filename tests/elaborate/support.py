@@ -50,7 +50,7 @@ def struct(name: str, size: int, *members: tuple[Any, ...], kind: str = "struct"
 
 
 def pointer(type: c.CType, user: bool = False) -> c.Pointer:
-    return c.Pointer(type, user=user)
+    return c.Pointer(type, is_user=user)
 
 
 QSTR = struct("qstr", 16, ("len", UINT, 0), ("name", pointer(CHAR), 8))
@@ -131,7 +131,7 @@ class FakeDebuginfo:
     btf = None
 
     def __init__(self) -> None:
-        self.programs = Programs(Cache(Path("/nowhere"), enabled=False), print)
+        self.programs = Programs(Cache(Path("/nowhere"), is_enabled=False), print)
 
     @property
     def kernel(self) -> Kernel:
@@ -308,7 +308,7 @@ class TextLibrary(NoLibrary):
         self._trees: dict[str, n.Script] = {}
         for name, text in texts.items():
             facts = PreprocessFacts(guru=True)
-            tree = parse_script(name, text, facts, None, sources, diagnostics, library=True)
+            tree = parse_script(name, text, facts, None, sources, diagnostics, is_library=True)
             assert tree is not None, [d.message for d in diagnostics.errors]
             self._trees[name] = tree
 

@@ -150,8 +150,8 @@ def test_functions_know_what_they_do() -> None:
     assert functions["f"].writes == {"g_a"}
     assert functions["f"].reads == {"g_b"}
     assert functions["g"].reads == {"g_b"}
-    assert not functions["f"].recursive
-    assert functions["r"].recursive
+    assert not functions["f"].is_recursive
+    assert functions["r"].is_recursive
     assert made.nesting > 10
 
 

@@ -59,7 +59,6 @@ REFUSED: list[tuple[str, str, str, str, int, int]] = [
 # Section, a point of a family that does not exist yet: it parses, and is said not to be here.
 NOT_YET = [
     ("4.5.8", "process(1).insn.block"),
-    ("4.7", 'procfs("switch").umask(0044).read.maxsize(64)'),
     ("stapprobes", "input.char"),
 ]
 

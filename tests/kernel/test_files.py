@@ -26,8 +26,8 @@ def test_config(tmp_path: Path, packed: bool) -> None:
         "CONFIG_E": "0x10",
     }
     assert config.path == path
-    assert config.known
-    assert [config.enabled(f"CONFIG_{x}") for x in "ABCD"] == [True, False, True, False]
+    assert config.is_known
+    assert [config.is_enabled(f"CONFIG_{x}") for x in "ABCD"] == [True, False, True, False]
     assert config.text("CONFIG_D") == "a b"
     assert config.text("CONFIG_B") == ""
 
@@ -35,7 +35,7 @@ def test_config(tmp_path: Path, packed: bool) -> None:
 def test_no_config(tmp_path: Path) -> None:
     (tmp_path / "broken.gz").write_bytes(b"\x1f\x8brubbish")
     config = Config([tmp_path / "missing", tmp_path / "broken.gz"])
-    assert not config.known
+    assert not config.is_known
     assert config.get("CONFIG_A") is None
 
 
@@ -77,11 +77,11 @@ def test_no_exports(tmp_path: Path, content: bytes | None) -> None:
     if content is not None:
         (tmp_path / "Module.symvers").write_bytes(content)
     exports = Exports(tmp_path / "Module.symvers")
-    assert not exports.known
+    assert not exports.is_known
     assert "x" not in exports
     assert exports.get("x") is None
     assert list(exports) == []
-    assert not Exports(None).known
+    assert not Exports(None).is_known
 
 
 @pytest.mark.parametrize(

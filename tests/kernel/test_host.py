@@ -33,6 +33,7 @@ def make(
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
     (folder / "config").write_text(config)
+    (folder / "Makefile").write_text("")
     kernel = Kernel(
         "6.1-x",
         (6, 1),
@@ -81,6 +82,15 @@ def test_one_obstacle(tmp_path: Path, changes: dict[str, str | None], words: str
 def test_the_configuration_tells(tmp_path: Path, config: str, words: str) -> None:
     (reason,) = make(tmp_path, {"proc/kallsyms": "0 T other\n"}, config=config)
     assert words in reason
+
+
+def test_a_folder_without_a_makefile_is_no_headers(tmp_path: Path) -> None:
+    make(tmp_path, {})
+    kernel = Kernel(
+        "6.1-x", (6, 1), "x86_64", True, tmp_path / "proc", None, None, None,
+        Config([tmp_path / "config"]), Exports(None), Modules(None),
+    )  # fmt: skip
+    assert "headers of kernel 6.1-x are not installed" in Host(tmp_path).obstacles(kernel)[0]
 
 
 def test_another_kernel_and_no_headers(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from stapy.diagnostics import Diagnostics, SourceMap, Stop
 from stapy.kernel import find_kernel
 from stapy.kernel.roots import OWN, build_tree, inside, releases, roots
-from stapy.run.inside import real
+from stapy.run.ground.links import real
 
 RELEASE = "6.1.0-9-other"
 

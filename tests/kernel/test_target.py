@@ -36,7 +36,7 @@ def test_a_build_tree(tmp_path: Path, diagnostics: Diagnostics) -> None:
     assert kernel.base_release == "6.1.5"
     assert kernel.version == (6, 1, 5)
     assert kernel.arch == "arm64"
-    assert not kernel.running
+    assert not kernel.is_running
     assert kernel.build_dir == tmp_path
     assert kernel.source_dir == tmp_path.resolve()
     assert kernel.image == tmp_path / "arch/x86/boot/bzImage"
@@ -81,9 +81,9 @@ def test_an_unknown_release(diagnostics: Diagnostics) -> None:
 
 def test_the_running_kernel_is_always_known(diagnostics: Diagnostics) -> None:
     kernel = find_kernel(None, diagnostics)
-    assert kernel.running
+    assert kernel.is_running
     assert kernel.release == os.uname().release
-    assert find_kernel(kernel.release, diagnostics).running
+    assert find_kernel(kernel.release, diagnostics).is_running
 
 
 @pytest.mark.parametrize(

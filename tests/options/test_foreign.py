@@ -89,7 +89,7 @@ ELSEWHERE = {
     "-P": "tests/options/test_cli.py: -P",
     "-B": "tests/build/test_driver.py: kbuild_flags",
     "--all-modules": "tests/translate/test_lines.py: all",
-    "--ldd": "tests/vm/test_user_stacks.py: --ldd",
+    "--ldd": "tests/vm/test_user_tables.py: --ldd",
     "-o": "tests/vm/test_consumer.py: -o",
     "-c": "tests/vm/test_consumer.py: -c",
     "-x": "tests/vm/test_consumer.py: target",
@@ -210,7 +210,6 @@ RUN = {
     "-N x x.ko": "Invalid value 'x' for -N",
     "-M 2 x.ko": "ERROR: -M is not supported",
     "-r 1:ssh://h x.ko": "ERROR: -r is not supported",
-    "-i x.ko": "ERROR: -i is not supported",
     "-F 3 x.ko": "ERROR: -F is not supported",
     "-D x.ko": "ERROR: -D needs an output file",
     "-S 1 x.ko": "ERROR: -S needs an output file",
@@ -221,8 +220,8 @@ RUN = {
     "-v": "ERROR: no module was named. Try 'stapy-run --help'.",
     "--message-format=json": r'\A\{"severity": "error", "kind": "ERROR", "pass": 5, "message": ',
 }
-# Shown by tests/vm/test_consumer.py and test_options.py.
-RUN_ELSEWHERE = {"-w", "-c", "-o", "-L", "-A", "-d", "-R"}
+# Shown by tests/vm/test_consumer.py, test_options.py and test_input.py.
+RUN_ELSEWHERE = {"-w", "-c", "-o", "-L", "-A", "-d", "-R", "-i"}
 
 
 @pytest.mark.parametrize(("line", "shown"), RUN.items())
@@ -237,7 +236,8 @@ def test_none_of_staprun_is_taken_in_silence(option: str) -> None:
     assert option in {line.split()[0] for line in RUN} | RUN_ELSEWHERE
     if option in RUN_ELSEWHERE:
         folder = ROOT / "tests" / "vm"
-        texts = [(folder / name).read_text() for name in ("test_consumer.py", "test_options.py")]
+        names = ("test_consumer.py", "test_options.py", "test_input.py")
+        texts = [(folder / name).read_text() for name in names]
         assert any(f"{option} " in text.partition("$run ")[2] for text in texts)
 
 

@@ -41,7 +41,7 @@ def parse_file(path: Path, library: Library, arguments: list[str]) -> list[str]:
     text = path.read_bytes().decode("utf-8", "surrogateescape")
     before = len(library.diagnostics.errors)
     script = parse_script(
-        str(path), text, given, library, library.sources, library.diagnostics, library=True
+        str(path), text, given, library, library.sources, library.diagnostics, is_library=True
     )
     found = [item.message for item in library.diagnostics.errors[before:]]
     if script is not None:
@@ -52,7 +52,7 @@ def parse_file(path: Path, library: Library, arguments: list[str]) -> list[str]:
             library,
             library.sources,
             library.diagnostics,
-            library=True,
+            is_library=True,
         )
         if not same(script, again):
             found.append("the printed text gives another tree")

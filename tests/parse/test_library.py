@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -89,7 +90,7 @@ def test_trees_are_the_same_with_and_without_a_cache(
     plain = library(folder, None)
     again = plain.load(str(folder / "core/b.stp"))
     assert same(script, again)
-    assert source.library
+    assert source.is_library
 
 
 def test_generated_files(folder: Path, tmp_path: Path) -> None:
@@ -168,6 +169,37 @@ def test_our_own_library_has_no_errors() -> None:
     assert [item.message for item in lib.diagnostics.items] == []
 
 
+# SystemTap's public functions about programs, of 4.8's tapset files: stacks, names, registers,
+# arguments, memory.
+ABOUT_PROGRAMS = """
+print_ubacktrace print_ubacktrace_brief print_ubacktrace_fileline print_ustack print_usyms
+sprint_ubacktrace sprint_ustack sprint_usyms ubacktrace ucallers ustack uaddr umodname usymdata
+usymfile usymfileline usymline usymname uarch_bytes user_mode is_myproc probing_32bit_app
+registers_valid register u_register asmlinkage fastcall regparm int_arg uint_arg long_arg ulong_arg
+longlong_arg ulonglong_arg pointer_arg s32_arg u32_arg s64_arg u64_arg set_int_arg set_uint_arg
+set_long_arg set_longlong_arg set_pointer_arg set_s32_arg set_s64_arg set_u32_arg set_u64_arg
+set_ulong_arg set_ulonglong_arg set_user_char set_user_int set_user_long set_user_pointer
+set_user_short set_user_string set_user_string_arg set_user_string_n user_buffer_quoted
+user_buffer_quoted_error user_char user_char_error user_char_warn user_int user_int_error
+user_int_warn user_int8 user_int8_error user_int16 user_int16_error user_int32 user_int32_error
+user_int64 user_int64_error user_long user_long_error user_long_warn user_short user_short_error
+user_short_warn user_string user_string2 user_string2_n_warn user_string2_utf16 user_string2_utf32
+user_string2_warn user_string_n user_string_n2 user_string_n2_quoted user_string_n_nofault
+user_string_n_quoted user_string_n_warn user_string_nofault user_string_quoted
+user_string_quoted_utf16 user_string_quoted_utf32 user_string_utf16 user_string_utf32
+user_string_warn user_uint8 user_uint8_error user_uint16 user_uint16_error user_uint32
+user_uint32_error user_uint64 user_uint64_error user_ulong user_ulong_error user_ulong_warn
+user_ushort user_ushort_error user_ushort_warn
+"""
+
+
+def test_functions_about_programs_are_all_there() -> None:
+    lib = library(Path(stapy.__file__).parent.parent / "tapsets", None)
+    assert not lib.diagnostics.errors
+    missing = set(ABOUT_PROGRAMS.split()) - set(lib.function_names())
+    assert not missing
+
+
 def test_what_reads_the_language_is_part_of_the_key() -> None:
     """Trees of a parser that has changed since are not taken from the cache."""
     from stapy.parse.library.library import _shape
@@ -176,3 +208,30 @@ def test_what_reads_the_language_is_part_of_the_key() -> None:
     named = {str(Path(path).relative_to(home)) for path, *_ in ast.literal_eval(_shape())}
     assert named == {str(path.relative_to(home)) for path in home.rglob("*.py")}
     assert {"actions.py", "library/syscalls.py", "rules/statements.py"} <= named
+
+
+def test_tapsets_of_single_programs(tmp_path: Path) -> None:
+    """What lies in tapset/PATH/usr/bin means programs of /usr/bin, also when it is cached."""
+    folder = tmp_path / "tapset"
+    inner = folder / "PATH/usr/bin"
+    (inner / "6.1").mkdir(parents=True)
+    (inner / "x.stp").write_text(
+        """probe x.began = process("x").begin, process("x-*").begin ?, process.end,
+        process("/opt/x").mark("m") ?, process("x").library("libx.so").function("f") ? { }
+        probe x.built = process("0123456789012345678901234567890123456789").begin { }"""
+    )
+    (inner / "6.1/y.stp").write_text('probe y = process("y").begin { }')
+    (folder / "z.stp").write_text('probe z = process("z").begin { }')
+    expected = {
+        "x": ["/usr/bin/x", "/usr/bin/x-*", "/opt/x", "/usr/bin/x", "0123456789" * 4],
+        "y": ["/usr/bin/6.1/y"],
+        "z": ["z"],
+    }
+    for _ in range(2):
+        lib = library(folder, tmp_path / "cache")
+        found: dict[str, list[str]] = {}
+        for name, path in dict.fromkeys(lib.alias_names()):
+            script = lib.load(path)
+            assert script is not None
+            found[name[0]] = re.findall(r'process\("(.*?)"\)', print_script(script))
+        assert found == expected

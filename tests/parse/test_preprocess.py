@@ -104,7 +104,7 @@ def test_arguments_that_were_used_are_known() -> None:
         used_arguments=used,
     )
     assert used == {1, 3}
-    warn_unused_arguments(given, used, diagnostics)
+    warn_unused_arguments(given, used, diagnostics, {"7": "--vm=7"})
     assert [item.message for item in diagnostics.items] == ["unused command line option $2/@2"]
 
 

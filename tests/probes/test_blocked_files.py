@@ -39,7 +39,7 @@ class Services:
 
 def place(file: str, **what: bool) -> FunctionSite:
     """A function with a harmless name in a file."""
-    shape = {"inlined": False, "exact": True} | what
+    shape = {"inlined": False, "is_exact": True} | what
     found = CodePlace("harmless", file, 10, "harmless", 0, 4096, 1, **shape)
     return FunctionSite("harmless", None, None, "dwarf", place=found)
 

@@ -21,15 +21,15 @@ from tests.elaborate import support as s
 def place(name: str, **changes: Any) -> CodePlace:
     values: dict[str, Any] = {
         "function": name, "file": "fs/a.c", "line": 10, "symbol": name, "offset": 0,
-        "address": 0x1000, "entry": 1, "inlined": False, "exact": True,
+        "address": 0x1000, "entry": 1, "inlined": False, "is_exact": True,
     }  # fmt: skip
     return CodePlace(**{**values, **changes})
 
 
 OUTSIDE = place("vfs_read")
-INSIDE = place("helper", symbol="vfs_read", offset=0x24, inlined=True, exact=False)
-REFUSED = place("copy", symbol="register_kprobe", offset=4, inlined=True, exact=False)
-PATCHED = place("branch", symbol="vfs_read", offset=9, address=0x1BAD, inlined=True, exact=False)
+INSIDE = place("helper", symbol="vfs_read", offset=0x24, inlined=True, is_exact=False)
+REFUSED = place("copy", symbol="register_kprobe", offset=4, inlined=True, is_exact=False)
+PATCHED = place("branch", symbol="vfs_read", offset=9, address=0x1BAD, inlined=True, is_exact=False)
 
 
 BASE = 0xFFFFFFFF81000000  # of the function that addresses are told from
@@ -135,7 +135,8 @@ class Info(s.FakeDebuginfo):
         sites = [
             site
             for site in answer.sites
-            if site.place and not (site.place.exact and (site.place.symbol, site.module) in known)
+            if site.place
+            and not (site.place.is_exact and (site.place.symbol, site.module) in known)
         ]
         return Places(sites, True, True, answer.near_lines, answer.functions)
 
@@ -178,7 +179,9 @@ def test_functions(point: str, expected: list[tuple[str, str, int]]) -> None:
 
 def test_calls_by_name_take_in_copies() -> None:
     copy = place("vfs_write", symbol="vfs_write.part.0", line=20)
-    info = Info([copy, place("vfs_write", symbol="vfs_read", offset=4, inlined=True, exact=False)])
+    info = Info(
+        [copy, place("vfs_write", symbol="vfs_read", offset=4, inlined=True, is_exact=False)]
+    )
     of_copy = ('kernel.function("vfs_write@fs/a.c:20").call', "vfs_write.part.0", 0)
     assert sites('kernel.function("vfs_write").call', info) == [BTF_WRITE, of_copy]
     assert len(sites('kernel.function("vfs_write").return', info)) == 2
@@ -258,7 +261,9 @@ def test_places_without_work_are_left_out_silently() -> None:
     """Where a variable is not, ``@defined`` may leave nothing of the body."""
     here = Variable("x", s.INT, False, [Op("register", 5)])
 
-    info = Info([OUTSIDE, place("helper", address=0x1024, offset=0x24, inlined=True, exact=False)])
+    info = Info(
+        [OUTSIDE, place("helper", address=0x1024, offset=0x24, inlined=True, is_exact=False)]
+    )
     info.dwarf.variables = lambda at: [here] if at.inlined else []
     text = 'probe kernel.function("*@fs/a.c") { if (@defined($x)) println($x) }'
     result = s.run(text, debuginfo=info)

@@ -51,7 +51,7 @@ EIGHT = s.struct("eight", 8, ("a", s.INT, 0), ("b", s.INT, 4))
 BYTE = c.Int("unsigned char", 1, False)
 
 
-CALLER = place("caller", exact=False)
+CALLER = place("caller", is_exact=False)
 
 
 def passed(back: int, *ops: Op) -> Passing:

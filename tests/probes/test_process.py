@@ -222,3 +222,17 @@ def test_programs_of_a_pattern(programs: Path) -> None:
     (item,) = run('probe process("/nowhere/a*").begin { println(1) }').diagnostics.items
     assert (item.code, item.notes) == ("E0231", ["no program matches '/nowhere/a*'"])
     assert search.is_pattern("/bin/{a,b}") and not search.is_pattern("/bin/{a}")
+
+
+def test_too_many_answers_to_whose_processes_are_meant(programs: Path) -> None:
+    """A bit of a word for each: told where the first stands that is too many, before it is run."""
+    points = [
+        f'probe process("{programs}/t{{ool,{n}}}").begin {{ println({n}) }}' for n in range(31)
+    ]
+    points += [f'probe process("{programs}/t{{ool,1}}").end {{ println(1) }}']  # a known one
+    last = f'probe process({os.getpid()}).syscall, process("tool").begin {{ println(2) }}'
+    assert not run("\n".join([*points, "probe process.end { println(0) }"])).diagnostics.items
+    (item,) = run("\n".join([*points, last])).diagnostics.items
+    assert (item.code, item.span.start) == ("E0239", len("\n".join(points)) + 1)
+    (note,) = item.notes
+    assert note.endswith(f'number 33 is that of process("{programs}/tool").begin')

@@ -7,7 +7,7 @@ import pytest
 from tests.debuginfo.dwarf import samples
 from tests.debuginfo.dwarf.test_scopes import SOURCE
 from tests.elaborate import support as s
-from tests.probes.test_dwarfinsides import Info
+from tests.probes.test_dwarf_points import Info
 
 
 @pytest.fixture(scope="module")

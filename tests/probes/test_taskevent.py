@@ -69,7 +69,20 @@ def test_variables(name: str, length: int, path: Path) -> None:
     [('"many"', ["W0694"]), ('"many").length(8', []), ('"number"', []), ("0x12350001230", [])],
 )
 def test_variables_watched_in_part(data: str, codes: list[str], path: Path) -> None:
-    assert probe(f'process("{path}").data({data}).write').codes == codes
+    result = probe(f'process("{path}").data({data}).write')
+    assert result.codes == codes
+    for item in result.diagnostics.items:
+        assert "bytes of 'many' the first 8 are watched" in item.message
+
+
+def test_a_pattern_leaves_out_what_compilers_make(path: Path) -> None:
+    """Of the start of programs and of the linker; by its name each can be watched."""
+    found = rows(f'probe process("{path}").data("*").write {{ println(1) }}', "taskevent")
+    names = sorted(str(row["point"]).split('"')[3] for row in found)
+    assert names == ["letter", "many", "number", "text"]
+    point = f'process("{path}").data("_IO_stdin_used").write'
+    (own,) = rows(f"probe {point} {{ println(1) }}", "taskevent")
+    assert own["length"] == 4
 
 
 def test_addresses_and_whose(path: Path) -> None:

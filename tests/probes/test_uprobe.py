@@ -16,6 +16,7 @@ import pytest
 from stapy.debuginfo.user import linker_cache, search
 from stapy.debuginfo.user.file import UserFile
 from stapy.probes.families import by_name
+from stapy.run.ground.linker_cache import levels_of
 from stapy.translate.module import make_source
 from tests.debuginfo.user.sources import LIBRARY, PROGRAM, built, compiled
 from tests.debuginfo.user.sources import run as command
@@ -173,11 +174,11 @@ def test_libraries_for_other_processors(folder: Path, tmp_path: Path) -> None:
         assert found["libthing.so.1"] == f"{places[expected]}/libthing.so.1"
     text = "processor\t: 0\nflags\t\t: fpu cx16 lahf_lm popcnt pni sse4_1 sse4_2 ssse3 avx avx2\n"
     (tmp_path / "cpuinfo").write_text(text)
-    assert linker_cache.levels_of(tmp_path / "cpuinfo") == ["x86-64-v2"]
+    assert levels_of(str(tmp_path / "cpuinfo")) == ["x86-64-v2"]
     (tmp_path / "cpuinfo").write_text(
         text.replace("avx2", "avx2 bmi1 bmi2 f16c fma abm movbe xsave")
     )
-    assert linker_cache.levels_of(tmp_path / "cpuinfo") == ["x86-64-v2", "x86-64-v3"]
+    assert levels_of(str(tmp_path / "cpuinfo")) == ["x86-64-v2", "x86-64-v3"]
 
 
 def test_a_library_in_place_of_a_program(
@@ -644,3 +645,36 @@ def test_returns_of_programs_with_exceptions_warn(folder: Path, tmp_path: Path) 
     for name, codes in (("c", []), ("plain", []), ("cxx", ["W0692"]), ("rust", ["W0692"])):
         assert probe(f'process("{tmp_path}/{name}").function("work").return').codes == codes
         assert probe(f'process("{tmp_path}/{name}").function("work")').codes == []
+    # One of those that a pattern matches and that has no such function is not warned of.
+    compiled(tmp_path, "int lonely(void) { return 1; } int main(void) { return lonely(); }")
+    assert probe(f'process("{tmp_path}/*").function("lonely").return').codes == []
+
+
+def test_files_without_a_match_are_not_kept(folder: Path, tmp_path: Path) -> None:
+    """Of a wide pattern what has no such function is let go of, but what is asked depends on it."""
+    names = [f"one{number}" for number in range(4)]
+    for name in names:
+        shutil.copy(folder / "plain", tmp_path / name)
+    built(tmp_path / "other.so", "-shared", "-g", str(folder / "lib.c"))
+    for point in ('function("outside")', 'function("out*")', 'statement("outside@lib.c")'):
+        result = probe(f'process("{tmp_path}/**").{point}')
+        assert points(result), result.shown()
+        known = result.services.debuginfo.programs
+        assert [Path(path).name for path in known._files] == ["other.so"]
+        assert {file.name for file in known.files()} >= {*names, "other.so"}
+        again = known.open(str(tmp_path / names[0]))
+        assert known.functions(again).named("work")
+
+
+def test_programs_of_32_bits_are_refused_by_that_name(tmp_path: Path) -> None:
+    """A real one; its life and its system calls need nothing of the file."""
+    text = 'void _start(void) { __asm__ volatile("mov $1, %eax; xor %ebx, %ebx; int $0x80"); }'
+    path = compiled(tmp_path, text, "-m32", "-nostdlib", "-static", "-fno-pic", name="small")
+    tails = ('function("_start")', 'function("*").return', "statement(0x8049000)", 'mark("*")')
+    for tail in (*tails, 'plt("puts")', 'library("libc.so.6").function("exit")', 'data("x").write'):
+        result = probe(f'process("{path}").{tail}')
+        assert result.codes == ["E0231"]
+        told = f"'{path}' is a 32-bit program; stapy reads 64-bit programs only so far"
+        assert result.diagnostics.items[0].message == f"cannot probe: {told}"
+    for tail in ("begin", "syscall", "thread.end"):
+        assert probe(f'process("{path}").{tail}').codes == []

@@ -84,6 +84,7 @@ def test_rows(path: Path) -> None:
         "is_return": False,
         "optional": False,
         "slot_bytes": 0,
+        "callers": None,
     }
     assert row["counter"]
     first, second = rows(f'probe process("{path}").mark("plain") ? {{ println(1) }}', "usdt")
@@ -211,3 +212,36 @@ def test_marks_of_a_library(path: Path, tmp_path: Path) -> None:
     )
     assert row["point"] == f'process("{user}").library("{library}").mark("told")'
     assert (row["file"], row["program"]) == (str(library), str(user))
+
+
+def test_files_without_marks_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a wide pattern only what has marks is opened, and each file once."""
+    from stapy.debuginfo.user.file import UserFile
+    from stapy.debuginfo.user.sdt import may_have_marks
+
+    folder = tmp_path / "wide"
+    (folder / "a/b").mkdir(parents=True)
+    marked = program(folder / "a/b")
+    plain = compiled(folder / "a", "int main(void) { return 0; }", name="plain")
+    (folder / "link").symlink_to(marked)
+    for name in ("circle", "other"):  # of which a walk that follows them would not come back
+        (folder / "a/b" / name).symlink_to(folder)
+    (folder / "text").write_text("x" * 100)
+    (folder / "short").write_bytes(b"\x7fELF\2\1")
+    damaged = bytearray(plain.read_bytes())
+    damaged[40:48] = b"\xff" * 7 + b"\x7f"
+    (folder / "damaged").write_bytes(damaged)
+    assert may_have_marks(str(marked)) and not may_have_marks(str(plain))
+    assert not may_have_marks(str(folder)) and not may_have_marks(str(folder / "damaged"))
+    opened: list[str] = []
+    real = UserFile.open
+    monkeypatch.setattr(UserFile, "open", lambda path: (opened.append(path.name), real(path))[1])
+    result = run(f'probe process("{folder}/**").mark("*") {{ println(1) }}')
+    assert result.codes == [], result.shown()
+    assert opened == ["marked"]
+    result = run(f'probe process("{folder}/a/*").mark("*") {{ println(1) }}')
+    assert result.codes == ["E0231"]
+    assert "plain' has no marks" in result.diagnostics.items[0].notes[0]
+    compiled(folder / "a", "int main(void) { return 1; }", name="another")
+    result = run(f'probe process("{folder}/a/*").mark("*") {{ println(1) }}')
+    assert "none of the 2 files that match" in result.diagnostics.items[0].notes[0]

@@ -30,6 +30,8 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ('process("tool-of-hints").function("main") { println(1) }', 'process("./tool-of-hints")'),
         ('process("./tool-of-hint").function("main") { println(1) }', "/tool-of-hints'"),
         ('process("libc").function("malloc") { println(1) }', 'process("libc.so.6")'),
+        ('process("stapio").begin { println(1) }', "apt-get install systemtap-runtime"),
+        ('process("libphp8*.so*").begin { println(1) }', "apt-get install libphp-embed"),
         ('process("~/tool").begin { println(1) }', "/tool"),
         ('process("{path}").statement("hints.c:3") { println(1) }', '"*@hints.c:3"'),
         ('process("{path}").function("main") { println(@var("hitz")) }', "'hits'"),
@@ -66,3 +68,73 @@ def test_a_script_whose_interpreter_is_missing(tmp_path: Path) -> None:
     result = run(f'probe process("{script}").begin {{ println(1) }}')
     assert result.codes == ["E0231"]
     assert "/no/such/interpreter" in result.shown()[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('@var("nosuch", "{path}")', "has no variable 'nosuch'"),
+        ('@var("hitz", "{path}")', "did you mean 'hits'?"),
+        ('@var("hits", "{path}x")', "No such file or directory"),
+        ('@var("hits", "{path}x")', "did you mean '{path}'"),
+        ('@var("hits", "{folder}x/tool-of-hints")', "did you mean '{path}'"),
+        ('@var("hits", "{folder}")', "Is a directory"),
+        ('@var("hits", "libcc.so.6")', "'libc.so.6'"),
+        ('@var("hits", "tool-of-hints")', "'./tool-of-hints' is the one of this folder"),
+        ('@cast(1, "struct nosuch", "{path}x")->a', "did you mean '{path}'"),
+        ('@cast(1, "struct nosuch", "libcc.so.6")->a', "'libc.so.6'"),
+    ],
+)
+def test_files_of_variables_and_casts(
+    text: str, said: str, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Say what is wrong with the file or the name, once, and nothing of BTF and debug files."""
+    monkeypatch.chdir(path.parent)
+
+    def filled(words: str) -> str:
+        return words.replace("{path}", str(path)).replace("{folder}", str(path.parent))
+
+    result = run(
+        f"probe process({str(path)!r}).begin {{ println({filled(text)}) }}".replace("'", '"')
+    )
+    (item,) = result.diagnostics.items
+    assert item.code in ("E0241", "E0248")
+    shown = " ".join([item.message, *item.notes, item.hint])
+    assert filled(said) in shown
+    assert "BTF" not in shown
+
+
+def test_a_type_of_another_file_than_the_named(path: Path) -> None:
+    result = run(f'probe begin {{ println(@cast(1, "struct file", "{path}x")->f_pos) }}')
+    assert result.codes == ["W0680"]
+    assert str(path) in result.diagnostics.items[0].hint
+
+
+def test_paths_are_named_as_the_other_process_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """--target-namespaces: what was found by /proc/PID/root is called what the script calls it."""
+    from stapy.debuginfo import view
+    from stapy.diagnostics import Diagnostic
+    from stapy.options import Options
+    from stapy.session.messages import Messages
+
+    monkeypatch.setattr(view, "_root", "/proc/77/root")
+    item = Diagnostic(
+        Diagnostic.ERROR, "semantic error", "E0231", "cannot probe '/proc/77/root/bin/x'",
+        notes=["/proc/77/root/bin/x: none"], hint="did you mean '/proc/77/root/bin/y'?",
+    )  # fmt: skip
+    text = Messages(Options(message_format="rich")).drawn(item)
+    assert "'/bin/x'" in text and "/bin/x: none" in text and "'/bin/y'" in text
+    assert "/proc/" not in text
+
+
+def test_no_file_of_ours_for_another_process(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """--target-namespaces: a relative path would begin at the root of that process."""
+    from stapy.debuginfo import view
+
+    monkeypatch.chdir(path.parent)
+    monkeypatch.setattr(view, "_root", str(tmp_path))
+    for point in ('process("tool-of-hints").begin', 'begin { println(@var("x", "tool-of-hints"))'):
+        (item,) = run(f"probe {point} {{ println(1) }}" + "}" * point.count("{")).diagnostics.items
+        assert "./tool-of-hints" not in item.hint

@@ -54,7 +54,7 @@ def text(value: p.Expr | None) -> str:
 def test_parameters_are_where_callers_put_them(path: Path) -> None:
     scope = scope_of(path, 'function("walk")')
     found = scope.variables
-    assert (scope.module, scope.user) == (str(path), True)
+    assert (scope.module, scope.is_user) == (str(path), True)
     assert text(found["$n"].value) == "@program_register(5):u64"
     assert text(found["$depth"].value) == "@program_register(4):s32"
     assert text(found["$c"].value) == "@program_register(2):s8"
@@ -65,7 +65,7 @@ def test_parameters_are_where_callers_put_them(path: Path) -> None:
     assert text(found["$large"].address) == "(@program_register(7):u64) + 8"
     assert text(found["$seven"].value) == "@user_s64((@program_register(7):u64) + 32)"
     assert text(found["$eight"].value) == "@user_u8((@program_register(7):u64) + 40)"
-    assert all(variable.user for variable in found.values())
+    assert all(variable.is_user for variable in found.values())
     names = ["$n", "$depth", "$text", "$c", "$both", "$large", "$seven", "$eight"]
     assert scope.groups["$$parms"] == names
 
@@ -79,7 +79,7 @@ def test_nothing_of_the_kernel_is_in_them(path: Path) -> None:
     reads = [node for node in walk(handler.body) if isinstance(node, p.MemoryRead)]
     registers = [node.name for node in walk(handler.body) if isinstance(node, p.ContextValue)]
     assert len(reads) > 4
-    assert all(node.user for node in reads)
+    assert all(node.is_user for node in reads)
     assert set(registers) == {"program_register", "address"}
 
 
@@ -174,7 +174,7 @@ def test_paths_are_meant_as_in_the_probe_point(
         if isinstance(node, p.MemoryRead)
     ]
     assert reads
-    assert all(node.user for node in reads)
+    assert all(node.is_user for node in reads)
     source = make_source(result.program, result.services.options, result.diagnostics, "m")
     assert f'.file = "{tmp_path}/sh\\303\\266p"' in source.text()
     assert list(source.manifest["files"]) == [f"{tmp_path}/shöp"]

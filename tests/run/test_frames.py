@@ -315,9 +315,10 @@ def test_no_device_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     names: list[str] = []
     real = os.open
 
-    def watched(name: str, *rest: Any) -> int:
-        names.append(str(name))
-        return real(name, *rest)
+    def watched(name: str, flags: int, *rest: Any, **more: Any) -> int:
+        fd = real(name, flags, *rest, **more)
+        names.extend([] if flags & os.O_PATH else [str(Path(f"/proc/self/fd/{fd}").readlink())])
+        return fd
 
     monkeypatch.setattr(os, "open", watched)
     assert "/dev/zero" not in objects.closure(str(path))
@@ -329,7 +330,7 @@ def test_a_device_that_was_a_file_a_moment_ago(
 ) -> None:
     """What stands at a path is its owner's affair, also while we look."""
     path = compiled(tmp_path, PROGRAM, "-O2", "-Wl,--dynamic-linker=/dev/zero")
-    monkeypatch.setattr(os.path, "isfile", lambda name: True)
+    monkeypatch.setattr(objects, "is_regular", lambda name: True)
     opened: list[str] = []
     real = os.open
 

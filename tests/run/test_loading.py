@@ -11,6 +11,7 @@ from stapy.run import kernel, loading, mark
 from stapy.run.control import Channel
 from stapy.run.errors import GoneError, RunError
 from stapy.run.messages import Messages
+from stapy.run.options import RunOptions
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -27,7 +28,7 @@ class World:
         self.did = []
         self.trouble = []  # for each opening: what goes wrong, or None
         for place, name, what in (
-            (mark, "loaded", lambda name, *_: self.loaded),
+            (mark, "is_loaded", lambda name, *_: self.loaded),
             (mark, "is_ours", lambda name, *_: self.loaded),
             (mark, "is_going", lambda name, *_: False),
             (mark, "state_of", lambda name, *_: self.state),
@@ -95,6 +96,22 @@ def test_what_was_left_over_is_told_that_we_remove_it(world):
     world.loaded = True
     load(world)
     assert world.did == ["open", "dismiss", "close", "remove", "insert", "open"]
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("mosst=1", r"\(it has: most, text\); did you mean 'most'\?"),
+        ("other=1", r"\(it has: most, text\); declare it with -G other=VALUE"),
+    ],
+)
+def test_names_of_parameters(word, said):
+    """Those of the script are told, not those that the runtime has for itself."""
+    module = World.__new__(World)
+    names = ("most", "text", "stapy_state", "stapy_hidden", "stapy_buffer_mb", "tz_name")
+    module.parameters = dict.fromkeys(names, "")
+    with pytest.raises(RunError, match=said):
+        loading.parameters(module, RunOptions(parameters=[word]))
 
 
 def test_the_start_imports_nothing_costly(tmp_path):

@@ -106,16 +106,33 @@ def test_what_is_ours(world, state, initstate, folder, ours, refused):
     assert (refused in told) if refused else not told
 
 
+@pytest.mark.parametrize("until", range(5))
+@pytest.mark.parametrize("lasting", range(4))
+@pytest.mark.parametrize("states", ["changing ours", "ours changing gone"], ids=["comes", "goes"])
+def test_a_module_of_ours_that_changes_between_two_questions(monkeypatch, states, until, lasting):
+    """Another consumer loads or removes it meanwhile: it is nobody else's for that."""
+    first, second, *last = states.split()
+    ahead = [first] * until + [second] * lasting + (last or [second])
+
+    def now():
+        return ahead.pop(0) if len(ahead) > 1 else ahead[0]
+
+    monkeypatch.setattr(mark, "is_going", lambda *_: now() == "changing")
+    monkeypatch.setattr(mark, "is_ours", lambda *_: now() == "ours")
+    monkeypatch.setattr(mark, "is_loaded", lambda *_: now() != "gone")
+    assert mark.refusal("one") == ""
+
+
 def test_names_that_lead_elsewhere(world):
     world("one", "running")
     for name in ("", ".", "..", "one/../one", "two", "one\0"):
-        assert not mark.loaded(name, world.places[0])
+        assert not mark.is_loaded(name, world.places[0])
         assert not mark.is_ours(name, *world.places)
 
 
 def test_a_name_that_is_free(monkeypatch):
     there = {unique("one", 7), unique("one", "7_1")}
-    monkeypatch.setattr(mark, "loaded", lambda name: name in there)
+    monkeypatch.setattr(mark, "is_loaded", lambda name: name in there)
     assert free_name("one", 7) == "one__7_2"
     assert free_name("one", 8) == "one__8"
 

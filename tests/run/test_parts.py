@@ -8,11 +8,12 @@ import struct
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import stapy.run
-from stapy.run import kernel, refusals
+from stapy.run import elf, kernel, refusals
 from stapy.run.control import Channel, unescape
 from stapy.run.elf import Elf, ModuleFile, build_id, describe
 from stapy.run.errors import RunError
@@ -92,6 +93,37 @@ def test_truncated_modules_never_crash(tmp_path, cut):
     path.write_bytes(data[:cut])
     with contextlib.suppress(RunError):
         describe(ModuleFile(str(path)))
+
+
+def _asking_for_more(context):
+    raise AttributeError(f"type object '{context.__name__}' has no attribute 'yet_another_hook'")
+
+
+def _of_another_shape(context):
+    return lambda text, at: {"no": "pair"}
+
+
+def _lacking_something(context):
+    raise TypeError("make_scanner() takes exactly 2 arguments (1 given)")
+
+
+@pytest.mark.parametrize("scanner", [None, _asking_for_more, _of_another_shape, _lacking_something])
+def test_a_manifest_is_read_whatever_pythons_scanner_has_become(scanner, monkeypatch):
+    """It is nobody's interface: 3.15 gives it a field more."""
+    other = ModuleType("_json")
+    if scanner:
+        other.make_scanner = scanner
+    monkeypatch.setitem(sys.modules, "_json", other)
+    assert elf._from_json('{"a": [1, "x"], "b": 0.5}\n') == {"a": [1, "x"], "b": 0.5}
+    for damaged in ("", "{", '{"a": 1} x', "nul"):
+        with pytest.raises(ValueError):
+            elf._from_json(damaged)
+
+
+def test_a_damaged_manifest_is_none():
+    for damaged in ("", "{", '{"a": 1} x', "nul"):
+        with pytest.raises(ValueError):
+            elf._from_json(damaged)
 
 
 def test_build_id_skips_other_notes():
@@ -219,7 +251,7 @@ def test_lines_are_whole_among_those_of_other_writers(tail, monkeypatch):
     monkeypatch.setattr(os, "write", noted)
     sink = Sink(write_end)
     sink.write(memoryview(text))
-    while sink.busy:
+    while sink.is_busy:
         os.read(read_end, 1 << 16)
         sink.flush()
     os.close(read_end)

@@ -9,11 +9,11 @@ import time
 
 import pytest
 
-from stapy.run.consumer import Session
 from stapy.run.control import Channel
 from stapy.run.messages import Messages
 from stapy.run.options import RunOptions
 from stapy.run.output import File, Sink
+from stapy.run.session import ModuleSession
 from stapy.run.signals import Signals
 from stapy.run.target import Target
 
@@ -82,7 +82,7 @@ def play(tmp_path, capfd):
         messages = Messages("never", chosen.warnings)
         sinks = [sink or File(str(path))]
         with Signals() as signals:
-            session = Session(module.channel, sinks, messages, chosen, signals)
+            session = ModuleSession(module.channel, sinks, messages, chosen, signals)
             session.target = waiting
             session.start(target)
             session.loop()
@@ -147,7 +147,7 @@ def test_an_error_of_the_loop_is_not_lost_while_a_command_is_sent(play, monkeypa
     def fail(session, fd):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(Session, "_move", fail)
+    monkeypatch.setattr(ModuleSession, "_move", fail)
     sent, send = threading.Semaphore(0), Channel.send
     monkeypatch.setattr(Channel, "send", lambda *words: (send(*words), sent.acquire(timeout=60)))
     with pytest.raises(ZeroDivisionError):
@@ -234,12 +234,20 @@ def test_signals_end_cleanly(play, number):
     assert [word for word in heard if word != "exit"] == ["start 0", "stop"]
 
 
+def interrupt_and_wait(target):
+    """Until the session has noticed."""
+    os.kill(target.pid, signal.SIGINT)
+    deadline = time.monotonic() + 60
+    while target.status is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
 def test_interrupted_command_is_no_failure(play):
     interrupt = ("call", lambda: os.kill(os.getpid(), signal.SIGINT))
     *_, session = play(
         [ARMED, ("sleep", 0.1), interrupt],
-        at_stop=[("call", lambda: os.kill(waiting.pid, signal.SIGINT)), ("sleep", 0.2)],
-        command=(waiting := Target("sleep 10")),
+        at_stop=[("call", lambda: interrupt_and_wait(waiting))],
+        command=(waiting := Target("sleep 600")),
     )
     assert session.target.status is not None
     assert session.target.complaint() == ""
@@ -257,6 +265,34 @@ def test_quit_detaches_without_stop(play):
     module_heard = play(script)
     assert module_heard[2] == ["start 0", "detach"]
     assert module_heard[3].detached
+
+
+def test_a_session_that_is_left_in_the_kernel_needs_no_reader(play):
+    """stapy-run -L m.ko | head -n 1: the reader may leave while the probes are being armed."""
+    read, write = os.pipe()
+    leave = ("call", lambda: os.close(read))
+    begin = [("output", b"begin\n"), ("sleep", 0.1), leave, ("output", b"more\n"), ("sleep", 0.2)]
+    _, printed, heard, session = play([*begin, ARMED], sink=Sink(write), detach=True)
+    assert heard == ["start 0", "detach"]
+    assert session.detached and printed == ""
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        [EXIT, ARMED],
+        [("say", "started 0\nexit")],
+        [("call", lambda: os.kill(os.getpid(), signal.SIGINT)), ("sleep", 0.1), ARMED],
+    ],
+    ids=["exit(), armed", "armed, exit()", "interrupt"],
+)
+def test_what_ends_is_not_left_in_the_kernel(play, how):
+    """Neither by -L nor by SIGQUIT: nobody would ever remove it."""
+    quit = ("call", lambda: os.kill(os.getpid(), signal.SIGQUIT))
+    script = [*how, ("sleep", 0.1), quit]
+    _, _, heard, session = play(script, detach=True)
+    assert "detach" not in heard and heard[-1] == "stop"
+    assert not session.detached
 
 
 def test_system_runs_a_shell_and_its_output_is_seen(play):
@@ -302,7 +338,7 @@ def test_refused_command_is_an_error(play, capfd):
     os.close(module.output)
     messages = Messages("never")
     with Signals() as signals:
-        session = Session(module.channel, [Sink(1)], messages, RunOptions(), signals)
+        session = ModuleSession(module.channel, [Sink(1)], messages, RunOptions(), signals)
         session.start(0)
         session.loop()
     assert "Couldn't start the module" in capfd.readouterr().err
@@ -329,14 +365,14 @@ class Preparing:
 def test_who_stops_before_the_beginning_begins_nothing(play, monkeypatch):
     """While tables are made: no begin probe runs, no command starts."""
     interrupt = Preparing(1 << 30, lambda: os.kill(os.getpid(), signal.SIGINT))
-    monkeypatch.setattr(Session, "start", begun_with(interrupt))
+    monkeypatch.setattr(ModuleSession, "start", begun_with(interrupt))
     _, errors, heard, _ = play([ARMED])
     assert heard == ["stop"] and not errors
 
 
 def test_the_time_of_a_session_is_that_from_its_beginning(play, monkeypatch):
     preparing = Preparing(20, lambda: time.sleep(0.1))
-    monkeypatch.setattr(Session, "start", begun_with(preparing))
+    monkeypatch.setattr(ModuleSession, "start", begun_with(preparing))
     now = ("call", lambda: times.append(time.monotonic()))
     times: list[float] = []
     _, errors, heard, _ = play([now, ARMED], at_stop=[now], timeout=1)
@@ -345,7 +381,7 @@ def test_the_time_of_a_session_is_that_from_its_beginning(play, monkeypatch):
 
 
 def begun_with(supplier):
-    start = Session.start
+    start = ModuleSession.start
 
     def begun(session, target):
         session.supplier = supplier

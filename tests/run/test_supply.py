@@ -272,7 +272,7 @@ def test_a_maker_whose_session_was_killed_does_not_stay(
             assert one.give(place, "bad", trusted=True)
         one._socket.close()
         end = time.monotonic() + 30
-        while not one.gone():
+        while not one.is_gone():
             assert time.monotonic() < end
             time.sleep(0.05)
     os.close(place)
@@ -327,6 +327,7 @@ def test_names_are_printable(session: Session, tmp_path: Path, capfd) -> None:
     shown = str(tmp_path / r"e\033[31m")
     session.until(lambda: shown in session.module.taken)
     assert printable.name("é\n\x9b".encode() + b"\x9b") == "é\\012\\233\\233".encode()
+    assert printable.name("a\u202eb\u2066".encode()) == rb"a\342\200\256b\342\201\246"
     rows = [(0, 4, b"a\x1b[2Jb"), (8, 4, b"plain")]
     assert usersymbols.packed(rows, 0)[2] == b"a\\033[2Jb\0plain\0"
     forged = compiled(tmp_path, PROGRAM, "-O2", name="x\nERROR: forged")
@@ -369,3 +370,63 @@ one.end()
         [sys.executable, "-SI", "-c", script], capture_output=True, text=True, check=False
     )
     assert f"{path} " in done.stdout and not done.stderr, done
+
+
+def test_of_many_programs_those_that_run(session: Session, tmp_path: Path) -> None:
+    """A pattern may match hundreds: what does not run is asked for when it is met."""
+    names = [f"tool{number}" for number in range(objects._EAGER + 1)]
+    first = compiled(tmp_path, "int pause(void); int main(void) { return pause(); }", name=names[0])
+    for name in names[1:]:
+        (tmp_path / name).write_bytes(first.read_bytes())
+        (tmp_path / name).chmod(0o755)
+    paths = [str(tmp_path / name) for name in names]
+    with subprocess.Popen([paths[3]]) as running:
+        try:
+            session.supplier.begin(paths, "", 0)
+            session.until(lambda: not session.supplier.preparing)
+        finally:
+            running.kill()
+    made = {name for name in names if str(tmp_path / name) in session.module.taken}
+    assert made == {names[3]}
+    session.supplier.begin(paths[:3], "", 0)
+    session.until(lambda: not session.supplier.preparing)
+    assert all(path in session.module.taken for path in paths[:4])
+
+
+def everything(master: int) -> bytes:
+    """All that was written to a terminal whose other end is closed: it comes in pieces."""
+    found = b""
+    while True:
+        try:
+            found += os.read(master, 1 << 16)
+        except OSError:  # EIO: nothing more will come
+            return found
+
+
+def test_the_terminal_is_told_of_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line, gone before any message; where nobody looks, nothing."""
+    path = compiled(tmp_path, PROGRAM, "-O2")
+    master, slave = os.openpty()
+    monkeypatch.setenv("TERM", "xterm")
+    kept = os.dup(2)
+    one = Session()
+    messages = Messages("never")
+    one.supplier = supply.Supplier(one.module, {}, messages.warning, messages.progress)
+    try:
+        os.dup2(slave, 2)
+        one.supplier.begin([str(path)], "", 0)
+        one.until(lambda: not one.supplier.preparing)
+        messages.progress("more")
+        messages.warning("all is well")
+    finally:
+        os.dup2(kept, 2)
+        one.supplier.end()
+    os.close(slave)
+    said = everything(master).decode()
+    assert "stapy-run: making tables for user stacks (once): 1 done, now" in said
+    assert said.replace("\r\n", "\n").endswith("\r\033[KWARNING: all is well\n")
+    for fd in (kept, master):
+        os.close(fd)
+    quiet = Messages("never")
+    quiet.progress("unseen")
+    assert not quiet._has_line

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from stapy.debuginfo.lookup.line_pack import find
 from stapy.run import lines, usersymbols
 from tests.debuginfo.user.sources import built, compiled, run
+from tests.linetable import find
 from tests.run.test_frames import opened
 
 SOURCE = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import resource
 import subprocess
@@ -201,11 +202,40 @@ def closed() -> Iterator[str]:
     Path(folder).rmdir()
 
 
+def limited(limit: str, *more: str, **environment: str) -> tuple[int, str]:
+    """The status and messages of a start that may have so much memory."""
+    words = ["-m", "stapy", f"--rlimit-as={limit}", "-p2", "-e", "probe begin { exit() }", *more]
+    done = subprocess.run(
+        [sys.executable, *words],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stderr
+
+
 @pytest.mark.parametrize("limit", ["10", "9999"])
 def test_a_limit_of_memory_that_is_too_small(limit: str) -> None:
-    words = ["-m", "stapy", f"--rlimit-as={limit}", "-p2", "-e", "probe begin {}"]
-    done = subprocess.run(
-        [sys.executable, *words], cwd=ROOT, capture_output=True, text=True, check=False
-    )
     said = f"ERROR: the limit of --rlimit-as is too small: {limit} bytes\n"
-    assert (done.returncode, done.stderr) == (1, said)
+    assert limited(limit) == (1, said)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bytecode", [True, False])
+def test_limits_of_memory_from_too_small_to_enough(bytecode: bool, tmp_path: Path) -> None:
+    """Wherever memory ends, in an import or a message as well, one line says so."""
+    settings = {"XDG_CACHE_HOME": str(tmp_path)}
+    if not bytecode:
+        settings |= {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPYCACHEPREFIX": str(tmp_path / "none")}
+    ends = set()
+    for limit in range(16_000_000, 72_000_000, 4_000_000):
+        status, said = limited(str(limit), **settings)
+        ends.add((status, said.replace(str(limit), "LIMIT")))
+    assert ends == {(0, ""), (1, "ERROR: the limit of --rlimit-as is too small: LIMIT bytes\n")}
+
+
+def test_a_limit_of_memory_that_is_too_small_as_json() -> None:
+    _, said = limited("9999", "--message-format=json")
+    assert json.loads(said)["message"] == "the limit of --rlimit-as is too small: 9999 bytes"

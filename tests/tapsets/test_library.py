@@ -51,7 +51,11 @@ def test_file(path: Path, library: Library) -> None:
     assert not library.diagnostics.errors
     assert script is not None
     for decl in script.decls:
-        if isinstance(decl, n.FunctionDecl) and not decl.private and not decl.name.startswith("__"):
+        if (
+            isinstance(decl, n.FunctionDecl)
+            and not decl.is_private
+            and not decl.name.startswith("__")
+        ):
             check_function(decl)
 
 

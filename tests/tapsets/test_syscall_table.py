@@ -97,7 +97,7 @@ def test_spellings(name: str) -> None:
 def test_text_parses(name: str) -> None:
     sources = SourceMap()
     diagnostics = Diagnostics(sources)
-    script = parse_script(name, TEXTS[name], X86, None, sources, diagnostics, library=True)
+    script = parse_script(name, TEXTS[name], X86, None, sources, diagnostics, is_library=True)
     assert not diagnostics.errors
     assert script is not None
     assert all(isinstance(decl, n.AliasDecl) for decl in script.decls)
@@ -194,7 +194,7 @@ def test_text_of_guru_mode_parses(name: str) -> None:
     sources = SourceMap()
     diagnostics = Diagnostics(sources)
     text = GURU_TEXTS[name]
-    assert parse_script(name, text, GURU, None, sources, diagnostics, library=True) is not None
+    assert parse_script(name, text, GURU, None, sources, diagnostics, is_library=True) is not None
 
 
 def test_call_without_number_has_no_tracepoint() -> None:

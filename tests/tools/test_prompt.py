@@ -39,8 +39,8 @@ def test_all_facts_have_an_origin(names: dict[str, Any]) -> None:
     rows = names["fact"]().splitlines()
     assert len(rows) > 20 and all(" (" in row and row.endswith(")") for row in rows)
     assert names["fact"]("STAPY_HAVE_HRTIMER_SETUP") in rows
-    with pytest.raises(KeyError, match="NOTHING"):
-        names["fact"]("NOTHING")
+    with pytest.raises(LookupError, match="called 'HRTIMER_SETUPS'; did you mean 'HRTIMER_SETUP'"):
+        names["fact"]("HRTIMER_SETUPS")
 
 
 def test_the_prompt_itself(
@@ -54,6 +54,11 @@ def test_the_prompt_itself(
     assert "x86_64" in captured.out and "kernel 6.1.0-test-amd64" in captured.err
     assert prompt.main(["kernel.version[0]", "kernel.arch"]) == 0
     assert capsys.readouterr().out == "6\nx86_64\n"
+    assert prompt.main(["kernel.nothing", "1 +", "kernel.arch"]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == "x86_64\n" and "Traceback" not in captured.err
+    assert [line.partition(" ")[0] for line in captured.err.splitlines()] == ["ERROR:", "ERROR:"]
+    assert "ERROR: kernel.nothing: AttributeError: " in captured.err
 
 
 def test_a_kernel_that_is_not_here(capsys: pytest.CaptureFixture[str]) -> None:

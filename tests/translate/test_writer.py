@@ -49,8 +49,8 @@ def test_comments_cannot_end_early() -> None:
 
 
 def test_embedded_text_is_written_as_it_was_read() -> None:
-    assert verbatim("/* \xc3\xa9 */", library=False) == "/* é */"
-    assert verbatim("/* é */", library=True) == "/* é */"
+    assert verbatim("/* \xc3\xa9 */", is_library=False) == "/* é */"
+    assert verbatim("/* é */", is_library=True) == "/* é */"
 
 
 WORDS = [

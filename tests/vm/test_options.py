@@ -88,6 +88,18 @@ def test_files_that_are_kept(release: str, tmp_path: Path) -> None:
         assert "probe begin" in next(folder.rglob("kept_script.c")).read_text()
 
 
+def test_what_ends_at_its_beginning_is_not_left(
+    guest: Machine, release: str, tmp_path: Path
+) -> None:
+    """-L of a script that calls exit(): nobody else would hear of it, and the module would stay."""
+    text = 'probe begin { println("begin") exit() } probe end { println("end") }'
+    made = build(release, ["-m", "brief", "-e", text], tmp_path)
+    assert made.module, made.stderr
+    result = shell(guest, {"brief": made.module}, "$run -L $brief; grep -c '^brief ' /proc/modules")
+    assert output(result) == ["begin", "end", "0"], result.stderr
+    assert result.left_modules == [] and result.stderr == b""
+
+
 def test_left_in_the_kernel(guest: Machine, ticks: dict[str, Path]) -> None:
     """-F without -o is what -L of the consumer is: the module stays, and can be attached to."""
     result = shell(guest, ticks, "$run -L $ticks | head -n 1; $run -A -T 1 ticks | tail -n 1")

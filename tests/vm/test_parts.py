@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stapy.vm import agent, classify, initramfs, kernels
+from stapy.run.options import RunOptions
+from stapy.vm import agent, classify, frames, initramfs, kernels, qemu, session
 from stapy.vm.cpio import Archive
 from stapy.vm.errors import VmError
 from stapy.vm.frames import Command, Decoder, pack
+from stapy.vm.machine import PANIC, Machine, VmResult
 from stapy.vm.mirror import Mirror
 from stapy.vm.session import folder_of
 from tests.vm.harness import read_case, releases
@@ -92,11 +97,24 @@ def test_archive_is_read_by_busybox(tmp_path: Path) -> None:
         ("[    1.0] perf: interrupt took too long (2501 > 2500)", None),
         ("[    1.0] DEBUG: nothing", None),
         ("[    1.0] BUG kmalloc-64 (Tainted: G    OE): Right Redzone overwritten", "corruption"),
+        ("[    1.0] RSP: 0018:ffffd418c0177ce8 EFLAGS: c1e4a602", "emulator"),
+        ("[    1.0] RSP: 0018:ffffd418c0177ce8 EFLAGS: 00210246", None),
         ("[    1.0] pagealloc: single bit error", "corruption"),
     ],
 )
 def test_complaints(line: str, kind: str | None) -> None:
     assert [found for found, _ in classify.complaints(line)] == ([kind] if kind else [])
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"), [("c1e4a602", "the emulator failed"), ("00010246", "crashed")]
+)
+def test_whose_fault_a_crash_is(flags: str, told: str, capfd: pytest.CaptureFixture[str]) -> None:
+    log = f"BUG: kernel NULL pointer dereference\nRIP: 0010:0x0\nRSP: 0018:ff EFLAGS: {flags}"
+    result = VmResult(PANIC, dmesg=log, complaints=classify.complaints(log), log_path=Path("/log"))
+    assert session._report(result, RunOptions()) == 1
+    error = capfd.readouterr().err
+    assert told in error and "its log is /log" in error
 
 
 def test_excerpt_begins_at_the_complaint() -> None:
@@ -238,3 +256,35 @@ def test_case_file(tmp_path: Path) -> None:
     assert case.expect == ["^one$", "two"]
     assert (case.status, case.command) == (1, "true")
     assert case.runs_on("6.12.1") and not case.runs_on("6.1.0-56")
+
+
+class Starved:
+    """An emulator that others keep from the host's processors, for a time or but once."""
+
+    def __init__(self, seconds: float) -> None:
+        self.port, self._inner = socket.socketpair()
+        self._start, self._seconds = time.monotonic(), seconds
+
+    def starved(self) -> float:
+        waited = time.monotonic() - self._start
+        if waited > self._seconds > 0:
+            self._inner.sendall(pack(frames.HELLO, b""))
+        return min(waited, self._seconds)
+
+
+@pytest.mark.parametrize(("seconds", "is_up"), [(0.5, True), (0.0, False)], ids=["starved", "not"])
+def test_time_without_a_processor_is_not_counted(seconds: float, is_up: bool) -> None:
+    machine = Machine.__new__(Machine)
+    machine.kernel = SimpleNamespace(patience=lambda: 1)  # type: ignore[assignment]
+    machine._decoder, machine._outgoing = Decoder(), bytearray()
+    machine._interrupts, machine._unheard, machine._wake = 0, 0.0, -1
+    emulator = Starved(seconds)
+    assert machine._hello(emulator, time.monotonic() + 0.1) == is_up  # type: ignore[arg-type]
+
+
+def test_how_long_a_thread_waited_for_a_processor(tmp_path: Path) -> None:
+    (tmp_path / "schedstat").write_text("44697948829 608344079984 40203\n")
+    assert qemu._run_delay(tmp_path) == pytest.approx(608.344)
+    assert qemu._run_delay(tmp_path / "gone") == 0
+    (tmp_path / "schedstat").write_text("0\n")
+    assert qemu._run_delay(tmp_path) == 0

@@ -137,6 +137,25 @@ def test_watched_memory(guest: Machine, release: str, tmp_path: Path, option: st
     assert lines == [*expected, "status 0"], result.stderr.decode()
 
 
+READING = """
+global reads
+probe process("{path}").data("many").length(8).rw {{ println("first") }}
+probe process("{path}").data("number").rw {{ hits++ }} global hits
+probe process("{path}").syscall {{ reads += !@var("many")[0]; n = @var("number") m = n }}
+probe timer.profile {{ try {{ n = @var("number", "{path}") m = n }} catch {{ }} }}
+probe end {{ println(reads > 3, " ", hits > 3) }}
+"""
+
+
+def test_own_reads_are_no_hits(guest: Machine, release: str, tmp_path: Path) -> None:
+    """What handlers of the same script read of watched memory, in a process and an interrupt."""
+    path = compiled(tmp_path, WATCHED, "-g", "-O1", "-pthread")
+    modules = make(release, tmp_path, reading=READING.format(path=path))
+    lines, result = shell(guest, modules, f"$run -c {path} $reading; echo status $?")
+    assert lines == ["1 1", "status 0"], result.stderr.decode()
+    assert "skipped" not in result.stderr.decode()
+
+
 SPINNING = r"""
 #include <unistd.h>
 volatile int number;

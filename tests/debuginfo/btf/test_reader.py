@@ -148,11 +148,11 @@ def test_functions(btf: Btf) -> None:
     assert c.c_name(read, "vfs_read") == "size_t vfs_read(struct file *, const char *, size_t)"
     buffer = read.params[1].type
     assert isinstance(buffer, c.Pointer)
-    assert buffer.user
-    assert not getattr(read.params[0].type, "user", True)
+    assert buffer.is_user
+    assert not getattr(read.params[0].type, "is_user", True)
     printk = btf.function("printk")
     assert printk is not None
-    assert printk.variadic
+    assert printk.is_variadic
     assert len(printk.params) == 1
     assert btf.function("node") is None
 
@@ -193,7 +193,7 @@ def test_variables(btf: Btf) -> None:
 def test_forward_declarations(btf: Btf) -> None:
     found = btf.type("struct hidden")
     assert isinstance(found, c.Struct)
-    assert found.declaration
+    assert found.is_declaration
     assert found.members() == []
 
 

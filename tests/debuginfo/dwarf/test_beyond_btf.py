@@ -61,7 +61,7 @@ def test_what_a_copy_is_not_passed(kernel_info: Debuginfo) -> None:
     """The location begins behind the call of ``__fentry__``; at the entry the same calls tell."""
     dwarf = kernel_info.dwarf
     place = kernel_info.place_of("netlink_autobind.isra.0")
-    assert dwarf is not None and place is not None and place.exact
+    assert dwarf is not None and place is not None and place.is_exact
     entry = dwarf.info.entry(place.entry)
     (socket,) = (v for v in in_scope(entry, place.address, Types()) if v.name == "sock")
     assert socket.ops is None and socket.ranges[0][0] > place.address

@@ -23,7 +23,7 @@ from stapy.diagnostics import NOWHERE
 from stapy.elaborate.lower.chains import Place
 from stapy.elaborate.lower.pretty import _Writer
 from stapy.ir.program import Expr
-from stapy.probes.values.evaluate import Machine
+from stapy.probes.values.evaluate import Evaluator
 from stapy.probes.values.location import _in_pieces
 from stapy.probes.values.numbers import Unavailable, address_of, const
 from tests.debuginfo.elfwriter import ElfWriter
@@ -119,7 +119,7 @@ def test_a_location_that_doubles_with_each_operation() -> None:
     def double(times: int) -> list[Op]:
         return [Op("address_in", 3), *([Op("dup"), Op("*")] * times), Op("value")]
 
-    machine = Machine(Call())  # type: ignore[arg-type]
+    machine = Evaluator(Call())  # type: ignore[arg-type]
     assert machine.run(double(3))[1]
     with pytest.raises(Unavailable):
         machine.run(double(60))

@@ -151,7 +151,7 @@ def test_what_is_nice_to_have_is_not_fetched(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     info = world(tmp_path, monkeypatch, "elsewhere/sample.ko")
-    assert not info.places("leaf", "sample", download=False).available
+    assert not info.places("leaf", "sample", download=False).is_available
     assert info.place_of("leaf", "sample") is None
     assert info.type("struct point", ["sample"]) is None
     assert not server.asked

@@ -94,7 +94,7 @@ def test_statements(sample: Path) -> None:
         assert spec is not None
         (place,) = dwarf.find(spec).places
         assert place.symbol == "leaf"
-        assert place.exact == (place.offset == 0)
+        assert place.is_exact == (place.offset == 0)
         assert contains(ranges_of(dwarf.info.entry(place.entry)), place.address)
 
 
@@ -143,7 +143,7 @@ def test_a_line_names_the_function_that_it_is_in(sample: Path) -> None:
         spec = parse(text)
         assert spec is not None
         (place,) = dwarf.find(spec, lines_as_functions=True).places
-        assert (place.function, place.line, place.exact) == ("leaf", start, True)
+        assert (place.function, place.line, place.is_exact) == ("leaf", start, True)
     outside = parse("leaf@sample.c:1")
     assert outside is not None
     assert not dwarf.find(outside, lines_as_functions=True).places

@@ -34,7 +34,7 @@ def test_labels(sample: Path) -> None:
         assert (label.name, label.place.function) == ("out", "jumping")
         assert label.place.line == line_of("out:")
         assert label.place.address > dwarf.index.anchor(label.place.address)[1]  # type: ignore[index]
-        assert not label.place.exact
+        assert not label.place.is_exact
     assert not labels.labels(dwarf, Spec("leaf"), "*")
     assert not labels.labels(dwarf, Spec("jumping"), "in")
 
@@ -68,7 +68,7 @@ def test_frames_are_return_addresses(sample: Path) -> None:
             for _, address in frame:
                 at = address - text.address
                 assert call.place is not None
-                if call.place.exact and code[at - 5] == 0xE8:
+                if call.place.is_exact and code[at - 5] == 0xE8:
                     distance = int.from_bytes(code[at - 4 : at], "little", signed=True)
                     assert address + distance == call.place.address
                     checked += 1
@@ -102,8 +102,8 @@ def test_prologues(sample: Path) -> None:
     dwarf = opened(sample)
     (place,) = dwarf.find(Spec("framed", "sample.c")).places
     moved = labels.behind_prologue(dwarf, place)
-    assert place.exact
-    assert not moved.exact
+    assert place.is_exact
+    assert not moved.is_exact
     assert 0 < moved.address - place.address == moved.offset - place.offset < 32
     names = {v.name: v.ops for v in dwarf.variables(moved)}
     assert names["n"]
@@ -115,7 +115,7 @@ def test_addresses(sample: Path) -> None:
     start = row.sites[0].pc
     here = addresses.statement_at(dwarf, start)
     assert here is not None
-    assert (here.start, here.place.function, here.place.exact) == (start, "leaf", True)
+    assert (here.start, here.place.function, here.place.is_exact) == (start, "leaf", True)
     assert here.place.file == "sample.c"
     inside = addresses.statement_at(dwarf, start + 1)
     assert inside is not None

@@ -42,7 +42,7 @@ from stapy.debuginfo.errors import DebuginfoError
 )
 def test_patterns(text: str, parts: Any) -> None:
     spec = parse(text)
-    found = spec and (spec.function, spec.file, spec.lines, spec.relative)
+    found = spec and (spec.function, spec.file, spec.lines, spec.is_relative)
     assert found == parts
 
 

@@ -152,8 +152,8 @@ def test_refused(rows: bytes, machine: int, kind: int, why: str) -> None:
 
 def test_rows_out_of_order_are_noticed() -> None:
     in_order = row(0, 1, 1, 0) + row(8, 1, 1, 0)
-    assert Relocations(loose(in_order)).sorted(2)
-    assert not Relocations(loose(row(8, 1, 1, 0) + row(0, 1, 1, 0))).sorted(2)
+    assert Relocations(loose(in_order)).is_sorted(2)
+    assert not Relocations(loose(row(8, 1, 1, 0) + row(0, 1, 1, 0))).is_sorted(2)
 
 
 def test_damage_is_an_error_and_no_crash(pair: tuple[Path, Path]) -> None:
@@ -215,9 +215,9 @@ def test_places_in_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name
     assert info.dwarf is None and info.dwarf_of("kernel") is None
     assert len(info.places("leaf@sample.c:*", "sample").sites) > 1
     absent = info.places("leaf@sample.c", "fuse_x")
-    assert (absent.sites, absent.available) == ([], False)
-    assert not info.places("leaf@sample.c").available
-    assert not info.places("leaf@", "sample").valid
+    assert (absent.sites, absent.is_available) == ([], False)
+    assert not info.places("leaf@sample.c").is_available
+    assert not info.places("leaf@", "sample").is_valid
 
 
 def test_a_debug_file_of_another_build_is_left_out(
@@ -230,7 +230,7 @@ def test_a_debug_file_of_another_build_is_left_out(
     debug = tmp_path / "debug" / name.format(r=info.kernel.release)
     data = debug.read_bytes()
     debug.write_bytes(data.replace(bytes.fromhex(ids[0]), bytes(20)))
-    assert not info.places("leaf@sample.c", "sample").available
+    assert not info.places("leaf@sample.c", "sample").is_available
     (warning,) = info._diagnostics.items
     assert "its build-id is " + "0" * 40 in warning.message
     assert ids[0] in warning.message

@@ -99,7 +99,7 @@ def test_addresses(program: DwarfFile, symbol: str, name: str) -> None:
     assert statement is not None and statement.place.function == name
     around = addresses.function_at(program, start + 1, inlined=False)
     assert around is not None
-    assert (around.function, around.address, around.exact) == (name, start, True)
+    assert (around.function, around.address, around.is_exact) == (name, start, True)
 
 
 def test_types(program: DwarfFile) -> None:

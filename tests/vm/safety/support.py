@@ -77,7 +77,7 @@ def shell(
     assert result.kind in (EXITED, COMPLAINED) and not complained, (
         result.kind,
         result.complaints,
-        result.dmesg[-3000:],
+        result.dmesg[-12000:],
         result.stderr[-2000:],
     )
     assert b"Traceback" not in result.stderr, result.stderr.decode()

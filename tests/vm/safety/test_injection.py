@@ -45,7 +45,7 @@ ALL_AT_LOAD = ("data", "timer")
 
 def option(release: str, name: str) -> bool:
     """Was the kernel built with this option?"""
-    return find_kernel(release, Diagnostics(SourceMap())).config.enabled(name)
+    return find_kernel(release, Diagnostics(SourceMap())).config.is_enabled(name)
 
 
 @pytest.fixture(scope="module")

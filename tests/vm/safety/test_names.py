@@ -95,6 +95,6 @@ def test_many_short_sessions_of_one_module_race(pair: Machine, modules: dict[str
     wait; cat a b c; loaded one; folders
     """
     lines, _ = shell(pair, modules, text, 120)
-    assert lines.count("status=0") == 9, lines
-    assert lines.count("end one") == 9, lines
+    assert lines.count("status=0") == 9, "\n".join(lines)
+    assert lines.count("end one") == 9, "\n".join(lines)
     assert lines[-2:] == ["0", "0"]

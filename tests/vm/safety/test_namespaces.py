@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -119,6 +120,8 @@ def inside(
     (root / "opt/tool").symlink_to("/srv/tool")
     with subprocess.Popen(["chroot", str(root), "/bin/sleep", "100000"]) as process:
         try:
+            while Path(f"/proc/{process.pid}/comm").read_text() != "sleep\n":  # chroot's exec
+                time.sleep(0.01)
             yield process
         finally:
             process.kill()
@@ -157,7 +160,7 @@ def test_programs_of_a_container(
 def test_who_is_no_such_container(
     pair: Machine, modules: dict[str, Path], lower: Path, files: Path, tmp_path: Path
 ) -> None:
-    """Each is refused in one line: nobody, no such file there, another build of it."""
+    """Each is refused in one line: nobody, no such file there, another build of it, by accident."""
     other = tmp_path / "other"
     shutil.copytree(files, other)
     built(
@@ -167,18 +170,26 @@ def test_who_is_no_such_container(
     $run -N 3999999 $hits; echo $?
     $run -N $$ $hits; echo $?
     {begun(lower, other)} begin; $run -N $inner $hits; echo $?; kill -9 $inner; gone
+    $run $hits; echo $?
     """
     lines, result = shell(pair, modules, text, 180)
-    assert lines == ["1", "1", "1"], result.stderr.decode()
+    assert lines == ["1", "1", "1", "1"], result.stderr.decode()
     told = [line for line in result.stderr.decode().splitlines() if line.startswith("ERROR: ")]
-    assert len(told) == 3, told
+    assert len(told) == 4, told
     assert told[0] == "ERROR: Couldn't use the name spaces of process 3999999: No such process"
     assert re.fullmatch(
-        r"ERROR: Couldn't resolve target program file path '/proc/\d+/root/srv/\S+': "
+        r"ERROR: Couldn't resolve target program file path '/srv/\S+' of process \d+'s name space: "
         "No such file or directory",
         told[1],
     )
-    assert re.match(r"ERROR: '/proc/\d+/root/srv/tool' is not the program that ", told[2]), told
+    assert re.match(
+        r"ERROR: '/srv/tool' of process \d+'s name space is not the program that ", told[2]
+    ), told
+    assert re.fullmatch(
+        r"ERROR: Couldn't use the name spaces of process \d+: the module was made for 'sleep' on "
+        "another machine, or before this one was booted; stapy-run -N PID names the process to use",
+        told[3],
+    ), told
 
 
 def test_a_container_that_ends_while_probes_are_armed(

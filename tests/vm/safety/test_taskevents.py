@@ -46,8 +46,8 @@ def test_storms(guest: Machine, release: str, tmp_path: Path) -> None:
     probe perf.type(1).config(2).process("{path}").counter("faults") {{}}
     probe process("{path}").syscall {{ if (@perf("faults") < 0) println("wrong") }}
     """
-    ending = f"{script} probe timer.ms(100) {{ exit() }} probe end {{ println(hits > 0) }}"
-    modules = make(release, tmp_path, ends=ending, stays=("-e", script))
+    ending = "probe timer.ms(100) { if (hits) exit() } probe end { println(hits > 0) }"
+    modules = make(release, tmp_path, ends=script + ending, stays=("-e", script))
     text = f"{path} & first=$!; {path} & second=$!; sleep 1; "
     text += "for n in 1 2 3; do $run $ends; done; "
     text += "for n in 1 2; do $run $stays & run=$!; sleep 1; kill -9 $run; wait $run; done; "

@@ -29,6 +29,8 @@ probe {LIBC}.function("fork").return, {LIBC}.function("_exit").return {{ returns
 probe {BASH}.function("execute_command_internal") {{ calls++ }}
 probe {BASH}.function("execute_command_internal").return {{ returns++ }}
 probe {BASH}.library("libc.so.6").function("malloc").return {{ returns++ }}
+global told
+probe timer.ms(50) {{ if (calls && returns && kept && !told++) println("seen") }}
 probe end {{ printf("calls=%d\\nreturns=%d\\nkept=%d\\nwrong=%d\\n", calls, returns, kept, wrong) }}
 """
 # Whether the text of a file, as processes have it, is that of the file.
@@ -85,23 +87,28 @@ def test_sessions_in_a_storm_of_programs(pair: Machine, modules: dict[str, Path]
 {TEXTS}
 END
     bash=$(readlink -f /bin/bash); libc=$(readlink -f /lib/x86_64-linux-gnu/libc.so.6)
+    fails() {{
+        failures=$((failures + 1)); echo "round $rounds, status $?" >&2; tail -n 5 out err >&2
+    }}
     {STORM}
     rounds=0; failures=0
     while [ $rounds -lt {ROUNDS} ]; do
         /usr/bin/sleep 1000 & killed=$!
         case $((rounds % 4)) in
-        0) (wait_for '[ "$(state hits)" = running ]'; kill -9 $killed) >&2 &
-           $run -T 6 $hits >out 2>err || {{ failures=$((failures + 1)); cat err >&2; }}
+        0) $run $hits >out 2>err & session=$!
+           wait_for 'grep -aq seen out' >&2 || fails; kill -9 $killed
+           kill -INT $session; wait $session || fails
            grep -a '=' out >figures ;;
-        1) $run $hits >out 2>err & victim=$!; wait_for '[ "$(state hits)" = running ]' >&2
+        1) $run $hits >out 2>err & victim=$!
+           wait_for '[ "$(state hits)" = running ]' >&2 || fails
            sleep 0.3; kill -9 $victim; wait $victim 2>/dev/null
-           wait_for '[ $(loaded hits) = 0 ]' >&2 || failures=$((failures + 1)) ;;
+           wait_for '[ $(loaded hits) = 0 ]' >&2 || fails ;;
         2) $run -c '/bin/bash -c "(true); /usr/bin/sleep 0.2; exec true"' $hits >out 2>err ||
-               failures=$((failures + 1)) ;;
+               fails ;;
         3) insmod $hits
            (exec 4<$bash; echo "file 4 $bash" >&3; exec 4<$libc; echo "file 4 $libc" >&3
             echo "start 0" >&3; /usr/bin/sleep 0.2; stop_by_hand) 3>/proc/stapy_hits/control
-           rmmod hits || failures=$((failures + 1)) ;;
+           rmmod hits || fails ;;
         esac
         kill -9 $killed 2>/dev/null; wait $killed 2>/dev/null
         rounds=$((rounds + 1))

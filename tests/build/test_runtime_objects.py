@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from stapy.build.kit import open_kit
-from stapy.build.library import Library, owners
 from stapy.build.modpost import global_names
+from stapy.build.runtime_objects import RuntimeObjects, owners
 from stapy.cache import Cache
 from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.facade import Debuginfo
@@ -111,13 +111,13 @@ def test_the_real_runtime_is_described_whole(kernel: small.Kernel, tmp_path: Pat
 
     runtime = data_dir("runtime")
     kit = open_kit(target, runtime, cache, tmp_path, facts)
-    library = Library(kit, runtime, cache, tmp_path)
-    library.provide_all()
-    assert not library.broken
-    for name, members in library.owners.items():
+    objects = RuntimeObjects(kit, runtime, cache, tmp_path)
+    objects.provide_all()
+    assert not objects.broken
+    for name, members in objects.owners.items():
         # Static calls belong to the one file that makes them.
         if name.startswith(("__pfx_", "__SCK__", "__SCT__")) or name == "__this_module":
             continue
         assert set(kit.owners.get(name, [])) & {
-            member for unit in library.owners_of([name]) for member in unit.members
+            member for unit in objects.owners_of([name]) for member in unit.members
         }, f"{name} of {members}"

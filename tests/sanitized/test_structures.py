@@ -1,0 +1,233 @@
+"""Arrays, statistics, strings and formats of the runtime beside a model of them.
+
+The C is that of the kernel module, compiled for a process with AddressSanitizer and
+UndefinedBehaviorSanitizer: a byte beyond a buffer ends the program, and with it the test.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from typing import TypeAlias
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.sanitized import model
+from tests.sanitized.conftest import ENVIRONMENT, Compiler
+from tests.sanitized.model import Array, Declaration, Key, Keys, Shape, written
+
+pytestmark = pytest.mark.build
+
+Command: TypeAlias = tuple[str, int, Keys, list[int], Key]
+
+LOG = Shape(variance=True)
+ARRAYS = (
+    Declaration((0,), 5),
+    Declaration((16,), 4, told_size=False),
+    Declaration((9, 0, 24), 8, told_size=False),
+    Declaration((0,), 3, wraps=True),
+    Declaration((5,), 4, value=8, told_size=False),
+    Declaration((16, 0), 6, shape=LOG, told_size=False),
+    Declaration((0,), 3, wraps=True, shape=Shape(linear=(-10, 10, 3))),
+)
+
+
+class Program:
+    """The running program: a command is a line, and so is its answer."""
+
+    def __init__(self, path: str) -> None:
+        self._process = subprocess.Popen(
+            [path],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=ENVIRONMENT,
+        )
+
+    def ask(self, command: str) -> str:
+        """Carry out a command; a report of a sanitizer is an `AssertionError` with its text.
+
+        So is a command that does not end, without one.
+        """
+        assert self._process.stdin and self._process.stdout and self._process.stderr
+        self._process.stdin.write(command + "\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        assert answer, f"{command}: {self._process.stderr.read()}"
+        return answer[:-1]
+
+    def close(self) -> None:
+        """End it: what was not freed is a report as well."""
+        _, error = self._process.communicate()
+        assert self._process.returncode == 0, error
+
+
+# The kernel reads strings by words where it can, and by bytes elsewhere.
+@pytest.fixture(scope="module", params=["words", "bytes"])
+def program(request: pytest.FixtureRequest, sanitized: Compiler) -> Iterator[Program]:
+    flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover"]
+    if request.param == "words":
+        flags.append("-DCONFIG_DCACHE_WORD_ACCESS")
+    running = Program(str(sanitized("structures", *flags)))
+    yield running
+    running.close()
+
+
+NUMBERS = st.one_of(st.integers(-3, 3), st.integers(-(2**63), 2**63 - 1))
+FEW = st.integers(-3, 3)
+# Long and short, with beginnings in common, so that keys are cut alike.
+TEXTS = st.one_of(
+    st.sampled_from([b"", b"a", b"abcdefg", b"abcdefgh", b"abcdefghi", b"abcdefgh" * 4, b"b"]),
+    st.binary(max_size=40).map(lambda text: text.replace(b"\0", b"\1")),
+)
+
+
+@st.composite
+def commands(draw: st.DrawFn, at: int) -> Command:
+    """What is to be done to an array: a word, the array's number, keys, numbers, a value."""
+    array = ARRAYS[at]
+    keys = tuple(draw(TEXTS if most else FEW) for most in array.keys)
+    words = ["get"] * 4 + ["delete", "each", "each", "slice", "drop", "clear"]
+    words += ["add"] * 12 if array.shape else ["set"] * 12 + ["delete-found"]
+    any_of = draw(st.integers(0, 2 ** len(array.keys) - 1))
+    numbers = [
+        draw(st.integers(0, 1 + len(array.keys))),
+        draw(st.integers(0, 5 if array.shape and array.shape.variance else 4)),
+        draw(st.integers(0, 1)),
+        draw(st.integers(-1, 4)),
+        draw(st.sampled_from([-1, any_of])),
+    ]
+    return draw(st.sampled_from(words)), at, keys, numbers, draw(TEXTS if array.value else NUMBERS)
+
+
+def both(program: Program, arrays: list[Array], command: Command) -> None:
+    """Carry out one command here and there."""
+    word, at, keys, numbers, value = command
+    array = arrays[at]
+    line, expected = f"{word} {at}", ""
+    if word == "clear":
+        array.clear()
+    elif word == "each":
+        sort, operator, descending, limit, any_of = numbers
+        line += f" {sort} {operator} {descending} {limit} {any_of} {written(keys)}"
+        expected = array.each(sort, operator, bool(descending), limit, keys, any_of)
+    elif word in ("slice", "drop"):
+        any_of = max(numbers[-1], 0)
+        line += f" {any_of} {written(keys)}"
+        expected = array.slice(keys, any_of) if word == "slice" else array.drop_slice(keys, any_of)
+    elif word == "add":
+        assert isinstance(value, int)
+        cpu = numbers[0] % model.CPUS
+        line += f" {written(keys)} {cpu} {value}"
+        expected = array.add(keys, cpu, value)
+    elif word == "set":
+        line += f" {written(keys)} {written((value,))}"
+        expected = array.set(keys, value)
+    elif word == "get":
+        line += f" {written(keys)}"
+        expected = array.get(keys)
+    else:
+        line += f" {written(keys)}"
+        array.drop(keys)
+    assert program.ask(line) == expected, line
+
+
+def lives(at: int) -> st.SearchStrategy[list[Command]]:
+    """Much of one array: it is full more often than not."""
+    return st.lists(commands(at), min_size=20, max_size=80)
+
+
+@given(st.integers(0, len(ARRAYS) - 1).flatmap(lives))
+@settings(max_examples=200, deadline=None)
+def test_arrays(program: Program, asked: list[Command]) -> None:
+    arrays = [Array(declared) for declared in ARRAYS]
+    for at in range(len(arrays)):
+        program.ask(f"clear {at}")
+    for command in asked:
+        both(program, arrays, command)
+
+
+@given(st.lists(st.tuples(st.integers(0, model.CPUS - 1), NUMBERS), max_size=20))
+@settings(max_examples=100, deadline=None)
+def test_a_statistic(program: Program, values: list[tuple[int, int]]) -> None:
+    program.ask("empty")
+    for cpu, value in values:
+        program.ask(f"record {cpu} {value}")
+    alone = [value for _, value in values]
+    if abs(sum(alone)) < 2**63:  # its sum wraps beyond that, and what is made of it is nonsense
+        assert program.ask("read") == model.said_of(alone, LOG)
+    picture, lost = program.ask("histogram 100000 0 0 0").split(" ")
+    rows = bytes.fromhex(picture[1:]).decode().splitlines()[1:-1]
+    assert sum(int(row.rpartition(" ")[2]) for row in rows if "|" in row) == len(values)
+    assert lost == "0"
+
+
+@given(st.integers(1, 40), TEXTS, TEXTS, st.booleans())
+@settings(max_examples=200, deadline=None)
+def test_strings(program: Program, size: int, first: bytes, second: bytes, is_cut: bool) -> None:
+    one, two = model.text(first), model.text(second)
+    assert program.ask(f"copy {size} {one}") == model.text(first[: size - 1])
+    assert program.ask(f"concat {size} {one} {two}") == model.text((first + second)[: size - 1])
+    quoted = bytes.fromhex(program.ask(f"quote {size} {one} {int(is_cut)}")[1:])
+    if size <= 6:
+        assert quoted == b""
+        return
+    body, dots = quoted.removesuffix(b"..."), quoted.endswith(b'"...')
+    assert body[:1] == body[-1:] == b'"' and len(quoted) < size
+    shown = body[1:-1].decode("unicode_escape").encode("latin-1")
+    assert first.startswith(shown) and dots == (is_cut or shown != first)
+
+
+@given(
+    st.integers(1, 100),
+    NUMBERS,
+    st.sampled_from("duoxXp"),
+    st.integers(0, 31),
+    st.integers(0, 90),
+    st.integers(-1, 90),
+)
+@settings(max_examples=400, deadline=None)
+def test_numbers(
+    program: Program, size: int, value: int, conversion: str, flags: int, width: int, precision: int
+) -> None:
+    whole = model.number(value, conversion, flags, width, precision)
+    said = program.ask(f"long {size} {flags} {width} {precision} {conversion} {value}")
+    fits = whole[: size - 1].encode()
+    assert said == f"{model.text(fits)} {len(whole) - len(fits)}"
+
+
+@given(
+    st.integers(1, 100), TEXTS, st.integers(0, 31), st.integers(0, 60), st.integers(-1, 60), NUMBERS
+)
+@settings(max_examples=200, deadline=None)
+def test_other_formats(
+    program: Program, size: int, text: bytes, flags: int, width: int, precision: int, value: int
+) -> None:
+    is_left = bool(flags & model.LEFT)
+
+    def same(whole: bytes, command: str) -> None:
+        fits = whole[: size - 1]
+        assert program.ask(command) == f"{model.text(fits)} {len(whole) - len(fits)}", command
+
+    head = f"{size} {flags} {width} {precision}"
+    cut = text if precision < 0 else text[:precision]
+    same(cut.ljust(width) if is_left else cut.rjust(width), f"string {head} {model.text(text)}")
+    sizes = (1, 2, 4, 8)
+    bytes_of = precision if precision in sizes else width if width in sizes else 8
+    word = (value % 2**64).to_bytes(8, "little")[:bytes_of]
+    binary = word.ljust(width, b"\0") if is_left else word.rjust(width, b"\0")
+    same(binary, f"binary {head} {value}")
+    if not flags & model.ALTERNATIVE:
+        one = word[:1]
+        same(one.ljust(width) if is_left else one.rjust(width), f"char {head} {value}")
+    length = min(1 if precision < 0 else precision, len(text))
+    for is_hex in (0, 1):
+        shown = text[:length].hex().encode() if is_hex else text[:length]
+        head = f"{size} {flags} {width} {length}"
+        same(
+            shown.ljust(width) if is_left else shown.rjust(width),
+            f"memory {head} {is_hex} {model.text(text)}",
+        )

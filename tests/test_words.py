@@ -1,0 +1,39 @@
+"""One word, one thing; and what docstrings must not begin with."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+STAPY = Path(__file__).resolve().parent.parent / "stapy"
+# Each of them was the name of several classes.
+WORDS = {
+    *("Entry", "Job", "Kernel", "Library", "Machine", "Names", "Place", "Session", "Unit"),
+    "listed",
+}
+# Words that send the reader elsewhere instead of saying something.
+ELSEWHERE = ("See ", "The same ", "Same ", "As above", "Likewise", "Ditto")
+
+
+def definitions() -> Iterator[tuple[str, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """Every class and function of stapy with the file that it stands in."""
+    for path in sorted(STAPY.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                yield str(path.relative_to(STAPY)), node
+
+
+def test_one_word_is_one_thing() -> None:
+    found: dict[str, list[str]] = defaultdict(list)
+    for file, node in definitions():
+        found[node.name].append(file)
+    assert {name: files for name, files in found.items() if name in WORDS and files[1:]} == {}
+    assert found["Session"] == ["session/__init__.py"]
+
+
+def test_docstrings_can_be_read_alone() -> None:
+    told = [(file, node.name, ast.get_docstring(node) or "") for file, node in definitions()]
+    assert len([text for _, _, text in told if text]) > 2000
+    assert [(file, name) for file, name, text in told if text.startswith(ELSEWHERE)] == []

@@ -1,0 +1,237 @@
+"""``stapy doctor``: each finding is the one that a run would come to."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stapy import cli
+from stapy.build import tools
+from stapy.diagnostics import Diagnostics, SourceMap
+from stapy.kernel import Kernel
+from stapy.kernel.config import Config
+from stapy.kernel.exports import Exports
+from stapy.kernel.host import Host
+from stapy.kernel.modules import Modules
+from stapy.kernel.roots import with_headers
+from stapy.tools import doctor, examination
+from stapy.tools.doctor import Answer
+from stapy.tools.examination import BAD, LIMITED, OK, Examination, Finding
+from tests.kernel.test_host import GOOD
+
+ROOT = Path(__file__).resolve().parents[2]
+CONFIG = "CONFIG_MODULES=y\nCONFIG_KPROBES=y\nCONFIG_UPROBES=y\n"
+HERE = 'CONFIG_CC_VERSION_TEXT="fake-gcc-12 (Some 12.2.0-14) 12.2.0"\n'
+
+
+def kernel(
+    folder: Path, changes: dict[str, str], config: str = CONFIG + HERE, *, running: bool = True
+) -> Kernel:
+    for name, text in {**GOOD, **changes}.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (folder / "config").write_text(config)
+    if not (folder / "nothing").exists():
+        (folder / "Makefile").write_text("")
+    files = Config([folder / "config"])
+    return Kernel(
+        "6.1-x", (6, 1), "x86_64", running, folder, None, None, None, files, Exports(None),
+        Modules(None),
+    )  # fmt: skip
+
+
+def examination_of(folder: Path, about: Kernel) -> Examination:
+    return Examination(about, Diagnostics(SourceMap()), folder)
+
+
+def rows(folder: Path, changes: dict[str, str], **more: object) -> dict[str, Finding]:
+    about = kernel(folder, changes, **more)  # type: ignore[arg-type]
+    it = examination_of(folder, about)
+    return {row.name: row for row in [*it.loading(), *it.probing(), it.headers()]}
+
+
+def test_nothing_is_bad(tmp_path: Path) -> None:
+    assert {row.state for row in rows(tmp_path, {}).values()} == {OK}
+
+
+@pytest.mark.parametrize(
+    ("changes", "name", "remedy"),
+    [
+        ({"proc/self/status": "CapEff:\t0000000000000000\n"}, "privilege", "CAP_SYS_MODULE"),
+        ({"proc/sys/kernel/modules_disabled": "1\n"}, "modules", "stapy --vm"),
+        ({"sys/kernel/security/lockdown": "none [integrity]"}, "lockdown", "lockdown="),
+        ({"sys/module/module/parameters/sig_enforce": "Y\n"}, "signing", "sig_enforce off"),
+    ],
+)
+def test_what_is_bad_is_what_a_run_says(
+    tmp_path: Path, changes: dict[str, str], name: str, remedy: str
+) -> None:
+    found = rows(tmp_path, changes)
+    assert {row.name for row in found.values() if row.state == BAD} == {name}
+    assert [found[name].text] == Host(tmp_path).obstacles(kernel(tmp_path, changes))
+    assert remedy in found[name].remedy
+
+
+def test_kprobes_are_needed_and_uprobes_are_not(tmp_path: Path) -> None:
+    found = rows(tmp_path, {"proc/kallsyms": "0 T x\n"}, config="CONFIG_MODULES=y\n")
+    assert (found["kprobes"].state, found["uprobes"].state) == (BAD, LIMITED)
+    assert "CONFIG_UPROBES" in found["uprobes"].text
+
+
+def test_another_kernel_is_not_judged_by_the_symbols_of_this_one(tmp_path: Path) -> None:
+    symbols = {"proc/kallsyms": "0 T register_kprobe\n0 T uprobe_register\n"}
+    it = kernel(tmp_path, symbols, "CONFIG_MODULES=y\n", running=False)
+    assert Host(tmp_path).verdicts(it)["kprobes"]
+    assert Host(tmp_path).without_uprobes(it)
+
+
+def test_headers_are_a_tree_that_kbuild_can_start_in(tmp_path: Path) -> None:
+    (tmp_path / "nothing").write_text("")
+    row = rows(tmp_path, {})["headers"]
+    assert row.state == BAD and "not installed" in row.text and row.remedy
+
+
+def compiler(folder: Path, monkeypatch: pytest.MonkeyPatch, says: str) -> Finding:
+    """The finding about a compiler that says its version so."""
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    if says:
+        program = folder / "fake-gcc-12"
+        program.write_text(f"#!/bin/sh\necho '{says}'\n")
+        program.chmod(0o755)
+    return examination_of(folder, kernel(folder, {})).compiler()
+
+
+@pytest.mark.parametrize(
+    ("says", "state", "words"),
+    [
+        ("gcc (Some 12.2.0-14) 12.2.0", OK, "with which the kernel was built"),
+        ("gcc (Some 12.3.0-1) 12.3.0", OK, "the kernel was built with fake-gcc-12"),
+        ("gcc (GCC) 13.1.0", LIMITED, "the kernel was built with fake-gcc-12"),
+        ("", BAD, "no fake-gcc-12"),
+    ],
+)
+def test_the_compiler(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says: str, state: str, words: str
+) -> None:
+    found = compiler(tmp_path, monkeypatch, says)
+    assert (found.state, words in found.text) == (state, True), found.text
+    assert bool(found.remedy) == (state != OK)
+
+
+def test_programs_that_are_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tools.HERE, "find", lambda name: None if name == "ld" else name)
+    row = examination_of(tmp_path, kernel(tmp_path, {})).programs()
+    assert (row.state, row.remedy) == (BAD, "apt-get install binutils")
+
+
+def test_a_cache_that_is_not_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    others = tmp_path / "theirs"
+    others.mkdir()
+    others.chmod(0o777)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(others))
+    row = examination.cache()
+    assert row.state == LIMITED and f"'{others}/stapy' is not used" in row.text
+
+
+ROWS = [Finding("kernel", OK, "6.1-x"), Finding("btf", LIMITED, "none"), Finding("qemu", OK, "")]
+
+
+@pytest.mark.parametrize(
+    ("bad", "running", "qemu", "verdict", "status"),
+    [
+        ("", True, OK, "runs", 0),
+        ("", False, OK, "builds", 0),
+        ("kprobes", True, OK, "vm", 1),
+        ("kprobes", True, LIMITED, "no", 1),
+        ("packages", True, OK, "no", 1),
+        ("headers", False, OK, "no", 1),
+    ],
+)
+def test_the_verdict(
+    tmp_path: Path, bad: str, running: bool, qemu: str, verdict: str, status: int
+) -> None:
+    found = [Finding("qemu", qemu, ""), *([Finding(bad, BAD, "")] if bad else [])]
+    answer = Answer(kernel(tmp_path, {}, running=running), found)
+    assert (answer.verdict, answer.status) == (verdict, status)
+
+
+def test_the_screen(tmp_path: Path) -> None:
+    answer = Answer(kernel(tmp_path, {}), [*ROWS, Finding("x", BAD, "two words", "do \x1bthis")])
+    plain = answer.as_text(False, 0)
+    assert "\n  x          bad      two words\n" + " " * 22 + "-> do \\033this\n" in plain
+    assert "\033" not in plain
+    assert "\033[01;31mbad     \033[0m two words" in answer.as_text(True, 0)
+    assert max(map(len, answer.as_text(False, 60).splitlines())) <= 77
+
+
+def stapy(*words: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "stapy", *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.build
+def test_a_kernel_with_headers_can_be_built_for() -> None:
+    release = with_headers()[-1]
+    done = stapy("doctor", "-r", release, "--message-format=json")
+    found = json.loads(done.stdout)
+    assert (found["kernel"], done.returncode) == (release, 0), done.stderr
+    assert found["verdict"] == ("runs" if found["running"] else "builds")
+    states = {row["name"]: row["state"] for row in found["checks"]}
+    assert states["btf"] == states["compiler"] == OK
+    assert {"privilege", "lockdown", "tracefs"} & set(states) == set()
+
+
+def test_what_cannot_be_asked() -> None:
+    for words, said in (
+        (["-r", "1.2.3-none"], "missing kernel-devel package"),
+        (["--nosuch"], "unrecognized arguments: --nosuch"),
+        (["--sysroot", "/"], "which kernel"),
+    ):
+        done = stapy("doctor", *words)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert said in done.stderr and "Traceback" not in done.stderr
+
+
+def test_without_packages_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is to tell that a package is missing must not need it."""
+    code = (
+        "import sys\n"
+        "class None_:\n"
+        "    def find_spec(name, path=None, target=None):\n"
+        "        if name.partition('.')[0] in ('ply', 'jinja2', 'elftools', 'markupsafe'):\n"
+        "            raise ModuleNotFoundError(name, name=name)\n"
+        "sys.meta_path.insert(0, None_)\n"
+        "import importlib.util as u\n"
+        "real = u.find_spec\n"
+        "def find(name):\n"
+        "    try: return real(name)\n"
+        "    except ModuleNotFoundError: return None\n"
+        "u.find_spec = find\n"
+        "from stapy.tools import doctor\n"
+        "sys.exit(doctor.main([]))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1, done.stderr
+    assert "no ply, jinja2, markupsafe, elftools" in done.stdout
+    assert "pip install ply" in done.stdout
+
+
+def test_tools_are_named_by_the_help() -> None:
+    for name in cli.TOOLS:
+        assert (ROOT / "stapy/tools" / f"{name}.py").is_file()
+        assert f"  {name} " in cli.usage()
+    assert doctor.parser().format_help().count("-r RELEASE") == 2
