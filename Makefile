@@ -10,6 +10,10 @@ QUICK = $(PYTEST) -q -m "not build and not vm and not slow"
 WORKERS = -n 3
 AS_ROOT = $(shell [ "$$(id -u)" = 0 ] || echo sudo -E)
 
+# Whoever sets this has pytest rewrite the assertions of each file anew in each worker, half of
+# what it takes to collect the tests.
+export PYTHONDONTWRITEBYTECODE =
+
 LINT_IMPORTS = from importlinter.cli import lint_imports_command as run; run()
 
 define EXAMPLE
@@ -88,7 +92,7 @@ vm: setup bytecode
 	$(AS_ROOT) $(PYTEST) -q -m vm
 
 # Modules that containers make, for kernels of other suites, in guests; not a part of make test, for
-# it fetches some 400 MB the first time (.ci/docker).
+# it fetches some 500 MB the first time (.ci/docker).
 docker-test: setup bytecode
 	@.ci/docker
 
@@ -101,14 +105,14 @@ oracle: setup
 bench: bytecode
 	$(PYTHON) -m tests.bench
 
-# Some machines forbid Python to write its bytecode; without it every start is slower.
+# Made once, not by several starts at the same time; without it every start is slower.
 bytecode:
 	@$(PYTHON) -m compileall -q stapy
 
 # The consumer as one file for a machine that has nothing but Python.
 stapy-run:
 	@rm -rf build/stapy-run && mkdir -p build/stapy-run dist
-	@cp -r stapy/run build/stapy-run/stapy_run && rm -rf build/stapy-run/stapy_run/__pycache__
+	@cp -r stapy/run build/stapy-run/stapy_run && find build/stapy-run -name __pycache__ -prune -exec rm -rf {} +
 	@$(PYTHON) -m zipapp build/stapy-run -m stapy_run.cli:start -p "/usr/bin/env python3" \
 		-o dist/stapy-run.pyz
 	@echo dist/stapy-run.pyz
