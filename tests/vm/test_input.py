@@ -159,7 +159,7 @@ if leader == 0:
             os.kill(job, signal.SIGCONT)
         elif key == "how":
             time.sleep(1)
-            print(state(job), how(), flush=True)
+            print("stopped" if state(job) == "T" else "runs", how(), flush=True)
         elif key == "kill":
             os.kill(job, signal.SIGKILL)
         else:
@@ -183,14 +183,14 @@ os.waitpid(leader, 0)
         (
             "keys",
             r"wait,a,read,\x1a,stopped,back,how,fore,wait,b,q",
-            ["stopped usual", "S usual", "3 308", "left usual 0"],
+            ["stopped usual", "runs usual", "3 308", "left usual 0"],
         ),
         ("keys", "wait,a,kill", ["left usual 9"]),
         # Lines are those of the terminal, which can be edited.
         (
             "lines",
             r"ready,how,ab\x7fc\n,stop\n",
-            ["S usual", "1<ac", "2<ac", "1<stop", "end", "left usual 0"],
+            ["runs usual", "1<ac", "2<ac", "1<stop", "end", "left usual 0"],
         ),
     ],
 )  # fmt: skip
