@@ -11,6 +11,7 @@ from stapy.diagnostics.habits import old_function
 from stapy.diagnostics.suggest import listed, nearest
 from stapy.ir.literals import quote_name
 from stapy.probes.code import labels_and_callees
+from stapy.probes.decide import Wanted
 from stapy.probes.family import Match, PointError, number_of, text_of
 from stapy.record import replace
 
@@ -102,15 +103,11 @@ def _behind_prologue(site: FunctionSite, ground: Ground) -> FunctionSite:
 
 
 def _is_wanted(site: FunctionSite, ground: Ground) -> bool:
-    found = ground.found
     assert site.place is not None
-    if "inline" in found:
-        return site.place.inlined
-    if "return" in found or "call" in found:
-        return not site.place.inlined
-    if "exported" in found:
-        return not site.place.inlined and ground.exports(site)
-    return True
+    wanted = Wanted(ground.found, ground.services.options.guru)
+    if not wanted.takes(inlined=site.place.inlined):
+        return False
+    return not wanted.exported_only or ground.exports(site)
 
 
 def _no_match(text: str, answer: Places, ground: Ground, refused: list[str]) -> PointError:

@@ -27,7 +27,7 @@ from stapy.debuginfo.lookup.wildcards import wanted
 from stapy.debuginfo.symbols.table import is_function, section_of, shared
 from stapy.ir.literals import quote_name
 from stapy.paths import package_dir
-from stapy.probes import blocklist
+from stapy.probes.decide import ENTRY, ENTRY_GURU, allowed_below, allowed_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,13 +41,6 @@ T = TypeVar("T")
 # Of a name: a pattern of plain names takes it; several functions (for all that is known)
 # or a copy, which DWARF knows better; another name of a function that BTF has.
 WANTED, SEVERAL, COPY, SECOND = 1, 2, 4, 8
-# Of a name: what refuses it, see `_blocked`.
-AT_ENTRY, AT_RETURN, IN_ANY_CASE = 16, 32, 64
-
-# Of a line: it has an inlined instance that may be probed, or may be with -g.
-INLINED, INLINED_GURU = 1, 2
-# Of a function's own code: where it may be probed.
-ENTRY, RETURN, ENTRY_GURU, RETURN_GURU = 1, 2, 4, 8
 
 
 class _Table:
@@ -84,7 +77,7 @@ class _Table:
 
 
 class FunctionNames(_Table):
-    """Functions by name; ``bits`` beside them.
+    """Functions by name; ``bits`` beside them, and in ``allowed`` how `decide` lets them be probed.
 
     ``groups`` are pairs of a row and the number that all names of its address share.
     """
@@ -93,8 +86,9 @@ class FunctionNames(_Table):
         super().__init__(data)
         self.names = self._texts("name")
         self.bits = bytes(self._part("bits"))
+        self.allowed = bytes(self._part("allowed"))
         self.groups = list(zip(self._numbers("row"), self._numbers("group"), strict=True))
-        self._equal(self.names, self.bits)
+        self._equal(self.names, self.bits, self.allowed)
         if any(row >= len(self.names) for row, _ in self.groups):
             raise DebuginfoError("damaged catalogue: no such name")
 
@@ -103,8 +97,9 @@ class Lines(_Table):
     """Functions as ``name@file:line``; rows of one name follow each other.
 
     ``first[n]`` is the first row of name ``n``, which is without its scope; ``file`` has
-    numbers of ``files``.  The functions' own code, in the order of the index: ``out_line``, the
-    row that it belongs to, ``out_symbol`` and ``out_address``, the place, and ``out_bits``.
+    numbers of ``files``, and ``bits`` say how `decide` lets inlined instances be probed.  The
+    functions' own code, in the order of the index: ``out_line``, the row that it belongs to,
+    ``out_symbol`` and ``out_address``, the place, and ``out_bits``, how it may be probed.
     """
 
     def __init__(self, data: Buffer) -> None:
@@ -170,15 +165,6 @@ def rules() -> str:
     return key_of(*(file_identity(file) for file in files))
 
 
-@cache
-def _blocked(name: str) -> int:
-    """What our list says of a name."""
-    if blocklist.reason(name, True):
-        bits = AT_RETURN | (AT_ENTRY if blocklist.reason(name, False) else 0)
-        return bits | (IN_ANY_CASE if blocklist.never(name, True) else 0)
-    return 0  # what may be probed when it returns may be probed when it is entered
-
-
 # --- names ----------------------------------------------------------------------
 
 
@@ -207,7 +193,7 @@ def _made_names(loaded: Loaded) -> bytes:
         own = kinds.get(name, [])
         if wanted(name, "*", own, loaded):
             several = SEVERAL if _several(name, own, loaded) else 0
-            rows[name] = bits | WANTED | several | (COPY if "." in name else 0) | _blocked(name)
+            rows[name] = bits | WANTED | several | (COPY if "." in name else 0)
     shown = {name for name, _ in groups}
     rows = {name: bits for name, bits in rows.items() if bits or name in shown}
     numbers = {name: number for number, name in enumerate(rows)}
@@ -215,6 +201,7 @@ def _made_names(loaded: Loaded) -> bytes:
         {
             "name": _joined(rows),
             "bits": bytes(rows.values()),
+            "allowed": bytes(map(allowed_below, rows)),
             "row": array("I", [numbers[name] for name, _ in groups]).tobytes(),
             "group": array("I", [group for _, group in groups]).tobytes(),
         }
@@ -253,11 +240,9 @@ def _joined(texts: Iterable[str]) -> bytes:
 
 # --- lines ----------------------------------------------------------------------
 
-_PLACED, _ALLOWED, _RETURNS, _RETURNS_GURU = 1, 2, 4, 8
 
-
-class _Judge:
-    """What may be probed of the places below one symbol, or of the functions of one name."""
+class _Anchors:
+    """The symbols that places are told by, and how code below each may be probed."""
 
     def __init__(self, loaded: Loaded, dwarf: DwarfFile) -> None:
         self.addresses, self.symbols = dwarf.index.anchor_tables()
@@ -269,27 +254,19 @@ class _Judge:
                 if len(kind) > 1:
                     self._kinds.setdefault(name, []).append(kind)
 
-    @staticmethod
-    def name(name: str) -> int:
-        """What our list allows of a name."""
-        bits = _blocked(name)
-        allowed = 0 if bits & AT_ENTRY else _ALLOWED
-        allowed |= 0 if bits & AT_RETURN else _RETURNS
-        return allowed | (0 if bits & IN_ANY_CASE else _RETURNS_GURU)
-
-    def symbol(self, address: int) -> tuple[int, int]:
-        """The symbol that an address is told by, and what is allowed below it."""
+    def above(self, address: int) -> tuple[int, int]:
+        """Find the symbol that an address is told by; give its number and what it allows."""
         number = bisect_right(self.addresses, address) - 1
         known = self._known.get(number)
         if known is None:
             name = self.symbols[number] if number >= 0 else ""
             refused = not name or section_of(self._kinds.get(name, []))
-            known = self._known[number] = 0 if refused else _PLACED | self.name(name)
+            known = self._known[number] = 0 if refused else allowed_below(name)
         return number, known
 
 
 def _made_lines(loaded: Loaded, dwarf: DwarfFile) -> bytes:
-    judge = _Judge(loaded, dwarf)
+    anchors = _Anchors(loaded, dwarf)
     table, pcs = dwarf.index.tables()
     paths = dwarf.index.paths()
     names: list[str] = []
@@ -313,21 +290,20 @@ def _made_lines(loaded: Loaded, dwarf: DwarfFile) -> bytes:
             texts.append(quote_name(f"{function}@{path}:{line}" if path else function)[1:-1])
             files.append(file)
             bits.append(0)
-            by_name = judge.name(function)
-            of_name.append(by_name & _RETURNS_GURU if blocklist.of_file(path) else by_name)
+            of_name.append(allowed_of(function, path))
         for pc in pcs[start:middle]:
-            number, allowed = judge.symbol(pc)
+            number, allowed = anchors.above(pc)
             if allowed:
                 out_line.append(row)
                 out_symbol.append(symbols.setdefault(number, len(symbols)))
                 out_address.append(pc)
-                out_bits.append(_of_code(allowed, of_name[row]))
-        full = INLINED | INLINED_GURU if of_name[row] & _ALLOWED else INLINED_GURU
+                out_bits.append(allowed & of_name[row])
+        full = (ENTRY | ENTRY_GURU) & of_name[row]
         at = middle
         while at < end and bits[row] != full:  # one place is as good as all of them
-            number, allowed = judge.symbol(pcs[at])
-            if allowed and pcs[at] not in judge.refusals:
-                bits[row] |= full if allowed & _ALLOWED else INLINED_GURU
+            number, allowed = anchors.above(pcs[at])
+            if allowed and pcs[at] not in anchors.refusals:
+                bits[row] |= full & allowed
             at += 1
     first.append(len(texts))
     return pack.encode(
@@ -338,20 +314,10 @@ def _made_lines(loaded: Loaded, dwarf: DwarfFile) -> bytes:
             "bits": bytes(bits),
             "file_number": files.tobytes(),
             "file": _joined(paths),
-            "symbol": _joined(judge.symbols[number] for number in symbols),
+            "symbol": _joined(anchors.symbols[number] for number in symbols),
             "out_line": out_line.tobytes(),
             "out_symbol": out_symbol.tobytes(),
             "out_address": out_address.tobytes(),
             "out_bits": bytes(out_bits),
         }
     )
-
-
-def _of_code(symbol: int, name: int) -> int:
-    """Bits of a function's own code out of what its symbol and its name allow."""
-    bits = ENTRY_GURU
-    if symbol & name & _ALLOWED:
-        bits |= ENTRY
-    if symbol & name & _RETURNS:
-        bits |= RETURN
-    return bits | (RETURN_GURU if symbol & _RETURNS_GURU else 0)

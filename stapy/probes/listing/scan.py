@@ -1,8 +1,8 @@
 """What -l prints of functions that wildcards name, without resolving a single one.
 
 The catalogue of the kernel or module (`catalogue.py`) has it all; here is
-what a pattern and the words behind it choose.  Every list is that of ``resolve()`` of the
-family, whose rules stand in ``families/kprobe/`` and ``debuginfo/facade.py``;
+what a pattern and the words behind it choose.  What may be probed is decided where ``resolve()``
+of the family asks as well (`decide.py`), and every list is what that gives;
 `tests/probes/test_listed.py` compares the two.
 """
 
@@ -15,6 +15,7 @@ from stapy.debuginfo.dwarf.index.reader import file_matcher
 from stapy.debuginfo.dwarf.query.spec import Spec, parse
 from stapy.debuginfo.glob import has_wildcard, matcher
 from stapy.ir.literals import quote_name
+from stapy.probes.decide import Wanted
 from stapy.probes.family import print_component, text_of
 from stapy.probes.listing import catalogue as c
 from stapy.probes.listing.store import units
@@ -38,14 +39,10 @@ class _Question:
         self.point, self.spec, self.services = point, spec, services
         module = text_of(found["module"]) if "module" in found else None
         self.units = units(services.debuginfo, module)
-        self.is_return = "return" in found
-        self.exported = "exported" in found
-        self.only_inlined = "inline" in found
-        self.inlined = not found.keys() & {"call", "return", "exported"}
-        self.by_dwarf = self.only_inlined or bool(spec.file)
+        self.wanted = Wanted(found.keys(), services.options.guru)
+        self.by_dwarf = not self.wanted.own_code or bool(spec.file)
         self.all = not spec.function.strip("*")
         self.match: Callable[[str], bool] = matcher(spec.function)
-        self.guru: bool = services.options.guru
 
 
 def lines(point: ProbePoint, services: Services) -> list[str] | None:
@@ -131,13 +128,10 @@ def _names(
     by_dwarf = asked.units.has_dwarf(unit, several)
     left = c.SEVERAL | c.COPY if by_dwarf else 0
     known = {name for _, name, bits in rows if not bits & left}
-    chosen = [(name, bits) for _, name, bits in rows if name in known]
-    if asked.exported:
-        chosen = [(name, bits) for name, bits in chosen if info.exported(name)]
-    refuses = c.AT_RETURN if asked.is_return else c.AT_ENTRY
-    if asked.guru:
-        refuses = c.IN_ANY_CASE if asked.is_return else 0
-    shown = [name for name, bits in chosen if not bits & refuses]
+    chosen = [(row, name) for row, name, _ in rows if name in known]
+    if asked.wanted.exported_only:
+        chosen = [(row, name) for row, name in chosen if info.exported(name)]
+    shown = [name for row, name in chosen if table.allowed[row] & asked.wanted.bit]
     return shown, known, len(shown) < len(chosen)
 
 
@@ -165,10 +159,9 @@ def _lines(asked: _Question, unit: str | None, known: set[str]) -> Iterable[str]
         return None
     chosen = _chosen(asked, table)
     shown = bytearray(len(table.texts))
-    if asked.inlined:
-        bit = c.INLINED_GURU if asked.guru else c.INLINED
-        shown[:] = bytes(1 if bits & bit else 0 for bits in table.bits)
-    if not asked.only_inlined:
+    if asked.wanted.inlined:
+        shown[:] = bytes(1 if bits & asked.wanted.bit else 0 for bits in table.bits)
+    if asked.wanted.own_code:
         _own_code(asked, table, chosen, known, shown)
     return compress(table.texts, shown if chosen is None else map(min, shown, chosen))
 
@@ -198,16 +191,13 @@ def _own_code(
     shown: bytearray,
 ) -> None:
     """Mark the functions whose own code is to be printed: one of those at one address."""
-    bit = c.RETURN if asked.is_return else c.ENTRY
-    if asked.guru:
-        bit = c.RETURN_GURU if asked.is_return else c.ENTRY_GURU
     seen: set[int] = set()
     columns = zip(table.out_line, table.out_symbol, table.out_address, table.out_bits, strict=True)
     for row, symbol, address, bits in columns:
         if symbol in known or address in seen or not (chosen is None or chosen[row]):
             continue
         seen.add(address)
-        if bits & bit and not shown[row]:
+        if bits & asked.wanted.bit and not shown[row]:
             name = table.texts[row].partition("@")[0]
-            if not asked.exported or asked.services.debuginfo.exported(name):
+            if not asked.wanted.exported_only or asked.services.debuginfo.exported(name):
                 shown[row] = 1

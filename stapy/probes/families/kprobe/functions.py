@@ -14,6 +14,7 @@ from stapy.ir.literals import quote_name
 from stapy.ir.scope import TargetScope
 from stapy.probes import abi, blocklist, signatures
 from stapy.probes.code import points
+from stapy.probes.decide import Wanted
 from stapy.probes.families.kprobe import dwarf_points, places
 from stapy.probes.families.kprobe.ground import KernelGround
 from stapy.probes.families.kprobe.site import KprobeSite, maxactive_of
@@ -113,12 +114,11 @@ class Kprobe:
         maxactive: int,
         services: Services,
     ) -> list[Match]:
-        exported = any(c.name == "exported" for c in point.components)
-        outside = {c.name for c in point.components} & {"call", "return", "exported"}
+        wanted = Wanted({c.name for c in point.components}, services.options.guru)
         pattern, brace, signature = pattern.partition("(")
         wild = any(char in pattern for char in WILDCARDS)
         # Without DWARF a name that BTF knows is all there is; with it there may be copies.
-        complete = bool(outside) and not wild
+        complete = not wanted.inlined and not wild
         complete = complete and not self._has_dwarf(point, module, services, download=False)
         by_dwarf = point.components[0].name in ("kernel", "module")
         matches: list[Match] = []
@@ -143,7 +143,7 @@ class Kprobe:
                 unlike = item
                 continue
             seen.add((item.name, item.module))
-            if exported and not services.debuginfo.exported(item.name):
+            if wanted.exported_only and not services.debuginfo.exported(item.name):
                 continue
             why = places.refusal(item, is_return, services)
             if why:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stapy.diagnostics.suggest import listed, nearest
-from stapy.probes import blocklist
+from stapy.probes import decide
 from stapy.probes.code.ground import address_of, place_text
 from stapy.probes.families.kprobe.site import KprobeSite, maxactive_of
 from stapy.probes.family import PointError, text_of
@@ -94,12 +94,11 @@ def refusal(site: FunctionSite, is_return: bool, services: Services) -> str:
         if what:
             return f"the kernel wants no probe there ({what})"
     # What holds an inlined function must not be probed counts as well.
-    symbol = site.place.symbol if site.place is not None else site.name
-    if services.options.guru:
-        return blocklist.never(symbol, is_return)
-    if site.place is not None and blocklist.of_file(site.place.file):
-        return blocklist.of_file(site.place.file)
-    return blocklist.reason(site.name, is_return) or blocklist.reason(symbol, is_return)
+    symbol, file = site.name, ""
+    if site.place is not None:
+        symbol, file = site.place.symbol, site.place.file
+    guru = services.options.guru
+    return decide.refusal(site.name, symbol, file, is_return=is_return, guru=guru)
 
 
 def kprobe_site(site: FunctionSite, found: dict[str, PointComponent]) -> KprobeSite:
