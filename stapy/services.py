@@ -34,22 +34,22 @@ class LibraryLike(Protocol):
     """What pass 2 asks of the tapset library (``stapy/parse/library.py``)."""
 
     def files_with_function(self, name: str) -> Sequence[str]:
-        """Paths of the files that define a function."""
+        """List the paths of the files that define a function."""
 
     def files_with_global(self, name: str) -> Sequence[str]:
-        """Paths of the files that define a global."""
+        """List the paths of the files that define a global."""
 
     def alias_names(self) -> Iterable[tuple[tuple[str, ...], str]]:
-        """``(component names, file)`` of every alias."""
+        """List every alias as ``(component names, file)``."""
 
     def exact_alias_names(self) -> set[str]:
-        """Last components of the aliases that no wildcard shall match."""
+        """Collect last components of aliases that no wildcard shall match."""
 
     def function_names(self) -> Iterable[str]:
-        """Names of all functions, for suggestions."""
+        """List the names of all functions, for suggestions."""
 
     def load(self, path: str) -> Script | None:
-        """The tree of one file; None when it does not parse (already reported)."""
+        """Parse one file; None when it has errors (reported once) or holds nothing."""
 
 
 class DebuginfoLike(Protocol):
@@ -74,22 +74,22 @@ class DebuginfoLike(Protocol):
         """What is known of the files of user programs."""
 
     def units(self, module: str | None) -> Iterator[tuple[str | None, Loaded]]:
-        """The kernel (None), or the modules of a name that may have wildcards."""
+        """Yield the kernel (None), or the modules of a name with wildcards, opened."""
 
     def kept(self, key: str, make: Callable[[], bytes]) -> Buffer:
-        """A content that is made of debug information, once for a key."""
+        """Return what ``make`` makes of debug information; kept under ``key``."""
 
     def note(self, modules: list[str]) -> None:
-        """An answer depends on modules that did not have to be opened."""
+        """Note that an answer depends on modules that did not have to be opened."""
 
     def safe(self, otherwise: T, question: Callable[..., T], *arguments: object) -> T:
-        """An answer, or ``otherwise`` and a warning when the file turns out to be damaged."""
+        """Call ``question``; warn and return ``otherwise`` if the file is damaged."""
 
     def functions(self, pattern: str, module: str | None = None) -> Sequence[FunctionSite]:
-        """Functions by wildcard."""
+        """Find functions by a pattern with wildcards."""
 
     def function(self, name: str, module: str | None = None) -> FunctionSite | None:
-        """The function of exactly this name."""
+        """Find the function of exactly this name; None when there is none."""
 
     def places(
         self,
@@ -101,82 +101,91 @@ class DebuginfoLike(Protocol):
         download: bool = True,
         known: Container[tuple[str, str | None]] = (),
     ) -> Places:
-        """What DWARF knows about ``name@file:line``."""
+        """Ask DWARF about ``name@file:line``."""
 
     def site_at(self, place: CodePlace) -> FunctionSite:
-        """A place of DWARF with what cheaper sources know about it."""
+        """Describe a place of DWARF with what cheaper sources know about it."""
 
     def module_names(self, pattern: str = "*") -> list[str]:
-        """Modules of this kernel whose name matches."""
+        """List the modules of this kernel whose name matches."""
 
     def built_in(self, pattern: str) -> list[str]:
-        """What could be modules, but is part of this kernel."""
+        """List what could be modules, but is part of this kernel."""
 
     def symbol_kinds(self, name: str) -> list[str] | None:
-        """Kinds of the kernel's symbols of a name; None when that cannot be known."""
+        """List the kinds (nm's letters) of the kernel's symbols of a name.
+
+        None when that cannot be known.
+        """
 
     def similar_symbols(self, name: str, limit: int = 3) -> list[str]:
-        """Symbols with similar names."""
+        """Suggest symbols of data whose names are like a wrong one."""
 
     def variable(self, name: str) -> CType | None:
-        """Type of a per-CPU variable."""
+        """Look up the type of a per-CPU variable; None when BTF does not know it."""
 
     def per_cpu(self, name: str, module: str | None = None) -> tuple[CType, int] | None:
-        """Type of a per-CPU variable and its offset in each CPU's area."""
+        """Look up a per-CPU variable's type and its offset in each CPU's area."""
 
     def dwarf_of(self, module: str | None, *, download: bool = True) -> DwarfFile | None:
-        """The debug file of the kernel (None) or of a module."""
+        """Find the debug file of the kernel (None) or of a module; None without."""
 
     def place_of(self, symbol: str, module: str | None = None) -> CodePlace | None:
-        """The first instruction of a symbol's function by DWARF."""
+        """Find the first instruction of a symbol's function; None without DWARF."""
 
     def exported(self, name: str) -> bool:
-        """True for a function that modules may call."""
+        """Tell whether modules may call a function of this name."""
 
     def type(self, name: str, modules: Sequence[str] = ()) -> CType | None:
-        """A type by name: ``struct x``, ``x`` …"""
+        """Look up a type by name: ``struct x``, ``x`` …; None when unknown."""
 
     def complete(self, type: CType, modules: Sequence[str] = ()) -> CType:
-        """The definition of a struct that is only declared where it was met, else the same."""
+        """Find the definition of a struct that is only declared, else keep it."""
 
     def enumerator(self, name: str, modules: Sequence[str] = ()) -> int | None:
-        """Value of an enumeration constant."""
+        """Look up the value of an enumeration constant; None when unknown."""
 
     def tracepoints(self, pattern: str, module: str | None = None) -> Sequence[Tracepoint]:
-        """Tracepoints by ``name`` or ``system:name``."""
+        """Find the tracepoints that match ``name`` or ``system:name``."""
 
     def similar_functions(self, name: str, limit: int = 3, module: str | None = None) -> list[str]:
-        """Functions with similar names."""
+        """Suggest functions whose names are like a wrong one."""
 
     def similar_types(self, name: str, limit: int = 3) -> list[str]:
-        """Types with similar names."""
+        """Suggest structs, unions and enums whose names are like a wrong one."""
 
     def similar_enumerators(self, name: str, limit: int = 3) -> list[str]:
-        """Enumeration constants with similar names."""
+        """Suggest enumeration constants with names like a wrong one."""
 
     def similar_tracepoints(self, name: str, limit: int = 3) -> list[str]:
-        """Tracepoints with similar names."""
+        """Suggest tracepoints whose names are like a wrong one."""
 
     def function_at(self, address: int, module: str | None = None) -> FunctionStart | None:
-        """The function that a link address lies in, by tables of symbols."""
+        """Find the function that a link address lies in, by symbol tables."""
 
     def exporter(self, name: str) -> str | None:
-        """Who exports a function to modules: "kernel" or a module; None when nobody does."""
+        """Say who exports a function to modules: "kernel" or a module.
+
+        None when nobody does.
+        """
 
     def line_table(self, module: str | None = None) -> LineTable | None:
-        """The lines of the kernel or a module for lookups at run time; None without DWARF."""
+        """Pack the lines of the kernel or a module for lookups at run time.
+
+        None without DWARF.
+        """
 
     def build_ids(self, modules: Iterable[str]) -> dict[str, str]:
-        """Build-ids of the kernel and of modules, as far as they were asked about."""
+        """Look up build-ids (hex) of the kernel and of modules asked about."""
 
     def module_files(self) -> list[Path]:
-        """Files of the modules that were asked about."""
+        """List the files of the modules that were asked about."""
 
     def loaded_modules(self) -> list[str]:
-        """Modules that are loaded, when this kernel runs here."""
+        """List the modules that are loaded; none of another kernel."""
 
     def missing_hint(self, what: str) -> str:
-        """Which package would give ``what``, as one action."""
+        """Say which package would give ``what``, as one action."""
 
 
 class Services(Record):
@@ -191,6 +200,6 @@ class Services(Record):
     listing_expires: bool = False  # what was listed is not to be remembered: it changes
 
     def at_least(self, version: str) -> bool:
-        """Whether the language spoken (``--compatible``) is that of ``version`` or newer."""
+        """Tell whether the language spoken (``--compatible``) is ``version`` or newer."""
         spoken = self.options.compatible
         return not spoken or compare_versions(spoken, version) >= 0

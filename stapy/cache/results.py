@@ -29,7 +29,7 @@ _BYTES = "utf-8", "surrogateescape"  # a path is any bytes
 
 
 def text_key(options: Options, texts: list[tuple[str, str]]) -> str:
-    """Names the script and the options that shape its module."""
+    """Compute the key of the script and of those options that shape its module."""
     chosen = [
         (field, getattr(options, field)) for field in type(options).fields if field not in RUN_ONLY
     ]
@@ -38,7 +38,11 @@ def text_key(options: Options, texts: list[tuple[str, str]]) -> str:
 
 
 def key(options: Options, texts: list[tuple[str, str]], kernel: Kernel, tools: str = "") -> str:
-    """Names the module of this command; ``tools`` is the identity of those that make it."""
+    """Compute the key of the module of this command, as hex SHA-256.
+
+    It covers the texts, the options, the kernel, all that modules are made of, and ``tools``, the
+    identity of the programs that make them.
+    """
     runtime = Path(options.runtime_dir) if options.runtime_dir else data_dir("runtime")
     folders = [
         package_dir(),
@@ -62,9 +66,10 @@ def key(options: Options, texts: list[tuple[str, str]], kernel: Kernel, tools: s
 
 
 def _target(texts: list[tuple[str, str]], options: Options) -> Iterator[str]:
-    """Which program ``process`` alone means: neither -c nor -x are options of a module else.
+    """Yield what decides which program ``process`` alone means, as strings for a key.
 
-    An alias of the user's library may say so as well.
+    Neither -c nor -x are options of a module otherwise. An alias of the user's library may say
+    ``process`` as well.
     """
     if not options.tapset_dirs and not any("process" in text for _, text in texts):
         return
@@ -85,7 +90,10 @@ def _identity(path: Path) -> str:
 
 
 def find(cache: Cache, key: str, form: str = "") -> tuple[Path, str] | None:
-    """The module and the warnings of its translation in a form of messages, or None."""
+    """Find the module's path and the warnings of its translation in one form of messages.
+
+    Returns None when either of the two is not kept or depends on what has changed.
+    """
     said = _opened(cache.get_bytes("said", key_of(key, form)))
     module = cache.get("result", key + ".ko") if said is not None else None
     if said is None or module is None:
@@ -105,12 +113,12 @@ def store(
 
 
 def list_key(options: Options, texts: list[tuple[str, str]], kernel: Kernel) -> str:
-    """Names what -l or -L prints."""
+    """Compute the key of what -l or -L prints for these texts."""
     return key_of(key(options, texts, kernel), options.verbose[1] > 0)
 
 
 def find_list(cache: Cache, key: str) -> str | None:
-    """What -l printed for a `list_key`."""
+    """Find what -l printed for a `list_key`; None when it is not kept or has changed."""
     return _opened(cache.get_bytes("lists", key))
 
 
@@ -129,7 +137,7 @@ def _sealed(text: str, files: Iterable[Path]) -> bytes:
 
 
 def _opened(data: bytes | None) -> str | None:
-    """The text, None when a file or a program's name that it depends on is another one now."""
+    """Return the text; None when a file or program name it depends on has changed since."""
     if data is None:
         return None
     count, _, text = data.decode(*_BYTES).partition("\n")
@@ -143,7 +151,7 @@ def _opened(data: bytes | None) -> str | None:
 
 
 def _answer(question: str) -> str:
-    """What is told of programs now: links, ``$PATH`` and processes change."""
+    """Ask now what was asked of programs then: links, ``$PATH`` and processes change."""
     from stapy.debuginfo.user import search
 
     return search.answer(question)

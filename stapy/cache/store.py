@@ -34,7 +34,7 @@ _STALE_S = 3600  # a temporary name older than this belongs to nobody
 
 
 def key_of(*parts: object) -> str:
-    """Hex SHA-256 over the parts; each is framed, so ``("ab", "c")`` differs from ``("a", "bc")``.
+    """Compute the hex SHA-256 of the parts; framed, ``("ab", "c")`` is not ``("a", "bc")``.
 
     Parts are ``bytes``, ``str`` or anything whose ``str()`` identifies it.
     """
@@ -49,13 +49,16 @@ def key_of(*parts: object) -> str:
 
 
 def file_identity(path: Path) -> tuple[str, int, int]:
-    """What tells one content of a file from another without reading it."""
+    """Return real path, size in bytes and mtime in ns: another content has others."""
     status = path.stat()
     return str(path.resolve()), status.st_size, status.st_mtime_ns
 
 
 def files_below(folder: str | Path) -> Iterator[tuple[str, int, int]]:
-    """Path, size and time of every file below a folder, compiled Python left out."""
+    """Yield path, size and mtime in ns of every file below a folder, in order of names.
+
+    Compiled Python is left out; a folder that cannot be read has no files.
+    """
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError:
@@ -83,7 +86,7 @@ class Cache:
 
     @classmethod
     def of(cls, options: Options) -> Cache:
-        """The cache that the command line asks for."""
+        """Make the cache that the command line asks for."""
         cache = cls(cache_dir(), options.use_cache)
         cache.poisoned = options.poison_cache
         return cache
@@ -93,11 +96,11 @@ class Cache:
         return Cache(self.root, self.is_enabled)
 
     def path(self, kind: str, key: str) -> Path:
-        """Where an entry lives, whether it exists or not."""
+        """Return where an entry lives, whether it exists or not."""
         return self.root / kind / key[:2] / key
 
     def _make_root(self) -> None:
-        """Modules and code are kept here: nobody else has any business with it."""
+        """Create the root with mode 0700: it holds code that nobody else may change."""
         if not is_dir(self.root):
             self.root.parent.mkdir(parents=True, exist_ok=True)
             self.root.mkdir(mode=0o700, exist_ok=True)
@@ -105,7 +108,7 @@ class Cache:
     # --- reading ---------------------------------------------------------
 
     def get(self, kind: str, key: str) -> Path | None:
-        """The entry's path, None when there is none or it is damaged.
+        """Find an entry's path; None when there is none or it is damaged.
 
         A poisoned cache (--poison-cache) stores but never answers.
         """
@@ -124,7 +127,7 @@ class Cache:
         return path
 
     def get_bytes(self, kind: str, key: str) -> bytes | None:
-        """The entry's content."""
+        """Read an entry's content; None when there is none or it is damaged."""
         path = self.get(kind, key)
         if path is None:
             return None
@@ -233,7 +236,7 @@ class Cache:
     # --- size ------------------------------------------------------------
 
     def setting(self, name: str, default: int) -> int:
-        """The number in a settings file of the root, ``default`` when absent or no number."""
+        """Read the number in a settings file of the root; ``default`` without one."""
         try:
             return max(0, int((self.root / name).read_text().split()[0]))
         except (OSError, ValueError, IndexError):

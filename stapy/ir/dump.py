@@ -14,7 +14,7 @@ INDENT = "  "
 
 
 def dump_program(program: p.Program, with_bodies: bool = False) -> str:
-    """``# globals``, ``# functions``, ``# probes``; with ``with_bodies`` the code as well."""
+    """Write a program as -p2 prints it; ``with_bodies`` shows the code as well."""
     lines: list[str] = []
     if program.embedded:
         lines.append("# global embedded code")
@@ -89,7 +89,7 @@ def _probe(probe: p.DerivedProbe, with_bodies: bool) -> list[str]:
 
 
 def statement(node: p.Stmt, indent: str) -> list[str]:
-    """A statement as lines."""
+    """Format a statement as lines, indented by ``indent``."""
     printer = _STATEMENTS[type(node)]
     return printer(node, indent)
 
@@ -183,7 +183,7 @@ _STATEMENTS: dict[type, Callable[..., list[str]]] = {
 
 
 def expression(node: p.Expr) -> str:
-    """An expression as text."""
+    """Format an expression as text."""
     return _EXPRESSIONS[type(node)](node)
 
 
@@ -198,7 +198,7 @@ def _keys(keys: list[p.Expr | None]) -> str:
 
 
 def format_text(pieces: list[p.FormatPiece]) -> str:
-    """A format as printf would have it."""
+    """Put the pieces of a format together as the quoted string printf would have."""
     text = ""
     for piece in pieces:
         if piece.kind == "text":

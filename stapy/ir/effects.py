@@ -45,7 +45,7 @@ def _var(node: p.Node) -> p.Global | None:
 
 
 def access(node: p.Node) -> Access:
-    """What a tree itself does to globals; calls are not followed."""
+    """Collect what a tree itself does to globals; calls are not followed."""
     result = Access()
     targets: set[int] = set()
     for item in walk(node):
@@ -80,9 +80,10 @@ def access(node: p.Node) -> Access:
 
 
 def values_read(node: p.Node) -> set[str]:
-    """Globals whose value a tree uses: ``x++`` and ``x += 1`` as statements do not count.
+    """Collect the c_names of globals whose value a tree uses.
 
-    ``delete`` does, as in SystemTap: a script that takes elements away looks after them itself.
+    ``x++`` and ``x += 1`` as statements do not count. ``delete`` does, as in SystemTap: a script
+    that takes elements away looks after them itself.
     """
     found: set[str] = set()
     targets: set[int] = set()
@@ -104,7 +105,10 @@ def values_read(node: p.Node) -> set[str]:
 
 
 def calls(node: p.Node) -> dict[str, p.Function]:
-    """Functions that a tree calls, with the overloads they fall through to."""
+    """Collect the functions that a tree calls, with the overloads they fall through to.
+
+    The keys are their c_names.
+    """
     found: dict[str, p.Function] = {}
     for item in walk(node):
         if isinstance(item, p.CallOp):
@@ -116,12 +120,12 @@ def calls(node: p.Node) -> dict[str, p.Function]:
 
 
 def _own_effect(node: p.Node) -> bool:
-    """True when a tree does something besides computing a value and setting its locals."""
+    """Tell whether a tree does more than compute a value and set its locals."""
     return any(acts(item) for item in walk(node))
 
 
 def acts(item: p.Node) -> bool:
-    """True when a node, whatever is below it, does more than compute a value or set a local."""
+    """Tell whether a node, whatever is below it, does more than compute a value or set a local."""
     if isinstance(item, (p.AssignOp, p.IncrementOp)):
         return not isinstance(item.target, p.LocalRef)
     if isinstance(item, p.PrintOp):
@@ -132,7 +136,7 @@ def acts(item: p.Node) -> bool:
 
 
 def function_effects(functions: Iterable[p.Function]) -> set[str]:
-    """c_names of the functions that have side effects."""
+    """Collect the c_names of the functions that have side effects."""
     impure: set[str] = set()
     edges: dict[str, set[str]] = {}
     for function in functions:
@@ -155,7 +159,7 @@ def function_effects(functions: Iterable[p.Function]) -> set[str]:
 
 
 def has_effect(node: p.Node, impure: set[str]) -> bool:
-    """True when dropping an expression would change what the script does."""
+    """Tell whether dropping an expression would change what the script does."""
     for item in walk(node):
         if isinstance(item, (p.AssignOp, p.IncrementOp, p.SaveEntry)):
             return True
@@ -176,7 +180,7 @@ def has_effect(node: p.Node, impure: set[str]) -> bool:
 
 
 def pragma_access(function: p.Function, globals_: dict[str, p.Global]) -> Access:
-    """What embedded C says about globals: ``/* pragma:read:x */`` and ``write``."""
+    """Read what embedded C says of globals: ``/* pragma:read:x */`` and ``write``."""
     result = Access()
     for mark in function.markers:
         for prefix, table in ((PRAGMA_READ, result.reads), (PRAGMA_WRITE, result.writes)):
@@ -219,7 +223,7 @@ class CallGraph:
                 changed = changed or mine.size != size
 
     def recursive(self) -> set[str]:
-        """Functions that can call themselves, directly or through others."""
+        """Find the functions that can call themselves, directly or through others."""
         found: set[str] = set()
         for start in self.edges:
             seen: set[str] = set()
@@ -235,7 +239,10 @@ class CallGraph:
         return found
 
     def depth(self, roots: Iterable[str]) -> int:
-        """Longest call chain; with recursion no less than SystemTap's MAXNESTING."""
+        """Count the calls of the longest chain from ``roots``.
+
+        With recursion it is no less than SystemTap's MAXNESTING.
+        """
         if self.recursive():
             return MAX_NESTING + 1 + len(self.edges)
         known: dict[str, int] = {}
@@ -248,7 +255,7 @@ class CallGraph:
         return max((of(name) for name in roots), default=0)
 
     def whole(self, node: p.Node) -> Access:
-        """What a tree does to globals, callees included."""
+        """Collect what a tree does to globals, callees included."""
         result = access(node)
         for name in calls(node):
             result.merge(self.access[name])
@@ -256,7 +263,7 @@ class CallGraph:
 
 
 def locks_of(found: Access, constant: set[str]) -> list[p.Lock]:
-    """Locks for a handler, in one order for the whole program.
+    """Choose the locks for a handler, in one order for the whole program.
 
     Adding to a statistic is a reader's business: each CPU has its own part.
     Reading one merges the parts and needs the writer's lock; so does sorting,
@@ -276,7 +283,7 @@ def locks_of(found: Access, constant: set[str]) -> list[p.Lock]:
 
 
 def state_of(target: p.Expr) -> str:
-    """The name under which pass 3 knows what a target stores."""
+    """Name what a target stores into, as pass 3 knows it."""
     if isinstance(target, p.LocalRef):
         return "l." + target.name
     if isinstance(target, (p.GlobalRef, p.ElementRef)):
@@ -292,7 +299,7 @@ class Effects(Record):
 
 
 def effects(expr: p.Node) -> Effects:
-    """What evaluating an expression changes, calls followed: needed to keep the script's order."""
+    """Find what evaluating an expression changes, calls followed: it keeps the script's order."""
     writes: set[str] = set()
     slow = False
     for node in walk(expr):

@@ -8,7 +8,7 @@ class CText(str):
 
 
 def quote(text: str) -> str:
-    """A string literal of the language."""
+    """Write a text as a string literal of the language, escaped and with its quotes."""
     if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'  # nearly always; lists have tens of thousands
     table = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
@@ -24,7 +24,10 @@ def quote(text: str) -> str:
 
 
 def of_files(text: str) -> str:
-    """What a string of a script, a character for each byte, is as a name of files or symbols."""
+    """Turn a script's string, a character for each byte, into a name of files or symbols.
+
+    A text with characters beyond a byte is such a name already and is returned as it is.
+    """
     if text.isascii():
         return text
     try:
@@ -34,7 +37,7 @@ def of_files(text: str) -> str:
 
 
 def quote_name(name: str) -> str:
-    """A string literal of the language for a name of files or symbols."""
+    """Write a name of files or symbols as a string literal of the language."""
     if name.isascii():
         return quote(name)
     return quote(name.encode("utf-8", "surrogateescape").decode("latin-1"))

@@ -86,7 +86,7 @@ class Parsed(Record):
 
 
 def parse(pattern: str) -> Parsed:
-    """The tree of a pattern, or `RegexError`.
+    """Parse a pattern to its tree; raises `RegexError`, which has the offset.
 
     A ``)`` too many at the very end closes nothing and is let pass, as in SystemTap.
     """
@@ -133,7 +133,10 @@ class _Parser:
         return node
 
     def bounds(self) -> tuple[int, int | None]:
-        """``{n}``, ``{n,}`` or ``{n,m}``."""
+        """Read ``{n}``, ``{n,}`` or ``{n,m}`` behind its brace: least and most repeats.
+
+        The most is None without an upper bound. Raises `RegexError` for what is no range.
+        """
         start = self.at
         end = self.text.find("}", start)
         first, comma, second = self.text[start + 1 : max(end, 0)].partition(",")
@@ -176,7 +179,7 @@ class _Parser:
         return Chars(frozenset((ord(char) & 0xFF,)))
 
     def bracket(self, start: int) -> Node:
-        """``[...]`` after its opening bracket."""
+        """Read ``[...]`` behind its opening bracket; the node never matches NUL."""
         negate = self.peek() == "^"
         if negate:
             self.at += 1
@@ -208,7 +211,10 @@ class _Parser:
         return Chars(EVERYTHING - members if negate else frozenset(members))
 
     def member(self, start: int) -> int:
-        """One character of the class that begins at ``start``; a backslash is an escape."""
+        """Read one character of the class that begins at ``start``, as its code.
+
+        A backslash is an escape. Raises `RegexError` at the end of the pattern.
+        """
         char = self.peek()
         self.at += 1
         if char == "\\":

@@ -88,7 +88,7 @@ class TargetScope(Record):
         return found
 
     def members(self, group: str) -> Iterator[tuple[str, TargetVariable | None]]:
-        """The variables of a group; None for one that is nowhere here."""
+        """Yield the variables of a group by name; None for one that is nowhere here."""
         names = list(self.groups[group])
         rest: dict[str, TargetVariable] = {}
         if self.deeper is not None and not self.is_return:

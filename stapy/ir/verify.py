@@ -30,7 +30,7 @@ def check(program: p.Program) -> None:
 
 
 def problems(program: p.Program) -> list[str]:
-    """Every rule that a program breaks, and where; nothing of a sound one."""
+    """List every rule that a program breaks, and where; empty for a sound one."""
     look = _Look(program)
     return [
         *_names(program),
@@ -42,7 +42,7 @@ def problems(program: p.Program) -> list[str]:
 
 
 def _names(program: p.Program) -> Iterator[str]:
-    """Names in C are names of one thing; globals have types that the runtime knows."""
+    """Report C names of two things, and globals of types that the runtime does not know."""
     tables: dict[str, Sequence[p.Global | p.Function | p.Handler]] = {
         "globals": program.globals,
         "functions": program.functions,
@@ -78,7 +78,7 @@ class _Look:
     # --- bodies ----------------------------------------------------------------
 
     def functions(self) -> Iterator[str]:
-        """Functions have a body or C, and call only what is there."""
+        """Report functions without one of body and C, and calls of what is not there."""
         for function in self._program.functions:
             name = function.c_name
             if (function.body is None) == (function.code is None):
@@ -96,7 +96,7 @@ class _Look:
                 yield from self._body(name, function.body, known, in_function=True)
 
     def handlers(self) -> Iterator[str]:
-        """Handlers hold what they use, and are used."""
+        """Report handlers that nobody uses or that lack what they use."""
         used = {id(probe.handler) for probe in self._program.probes}
         used |= {id(probe.entry) for probe in self._program.probes}
         for handler in self._program.handlers:
@@ -185,7 +185,7 @@ class _Look:
     # --- locks -------------------------------------------------------------------
 
     def _whole(self, tree: p.Node) -> Access:
-        """What a tree does to globals, callees included."""
+        """Collect what a tree does to globals, callees included."""
         result = access(tree)
         for name, function in self._reached(tree).items():
             own = self._access.get(name)
@@ -199,7 +199,7 @@ class _Look:
 
     @staticmethod
     def _reached(tree: p.Node) -> dict[str, p.Function]:
-        """Functions that running a tree may get to."""
+        """Find the functions that running a tree may get to, by their names in C."""
         found: dict[str, p.Function] = {}
         stack = [tree]
         while stack:
@@ -224,14 +224,14 @@ class _Look:
             yield f"{where}: {what} is used where it is not held"
 
     def _used(self, found: Access) -> set[str]:
-        """Globals that need a lock: all that somebody writes."""
+        """Choose the globals that need a lock: all that somebody writes."""
         used = {*found.reads, *found.writes, *found.inserts}
         return used & self._written
 
     def _held(
         self, where: str, tree: p.Node, locks: list[p.Lock], conditions: list[p.Condition]
     ) -> Iterator[str]:
-        """The locks of a region are in the program's order and enough for all that it does."""
+        """Report a region's locks when out of order or not enough for all that it does."""
         names = [lock.var.c_name for lock in locks]
         if names != sorted(set(names)):
             yield f"{where}: locks out of order: {', '.join(names)}"
@@ -247,7 +247,7 @@ class _Look:
     # --- probes --------------------------------------------------------------------
 
     def probes(self) -> Iterator[str]:
-        """Probes have places, and handlers and conditions of this program."""
+        """Report probes without places, and handlers and conditions of other programs."""
         handlers = {id(handler) for handler in self._program.handlers}
         conditions = {id(condition) for condition in self._program.conditions}
         for probe in self._program.probes:
@@ -265,7 +265,7 @@ class _Look:
 
     @staticmethod
     def _slots(where: str, probe: p.DerivedProbe) -> Iterator[str]:
-        """What the entry saves is what the return reads."""
+        """Report slots that the entry does not fill in order, or the return reads unfilled."""
         stored = [
             node.slot
             for node in walk(probe.entry.body if probe.entry is not None else None)
@@ -280,7 +280,7 @@ class _Look:
                 yield f"{where}: slot {node.slot} of {len(probe.slots)} is read"
 
     def conditions(self) -> Iterator[str]:
-        """Conditions read globals and do nothing else."""
+        """Report conditions that do more than read globals."""
         for number, condition in enumerate(self._program.conditions):
             where = f"condition {number}"
             if condition.test.type != p.LONG:
@@ -294,7 +294,7 @@ class _Look:
 
 
 def _outside(node: p.Stmt) -> p.Stmt:
-    """A body without its locked parts."""
+    """Return a body without its locked parts."""
     if isinstance(node, p.Locked):
         return p.Block(node.span, [])
     if isinstance(node, p.Block):
@@ -306,7 +306,7 @@ def _outside(node: p.Stmt) -> p.Stmt:
 
 
 def _jumps(where: str, node: p.Node, in_loop: bool) -> Iterator[str]:
-    """``break`` and ``continue`` are in loops."""
+    """Report each ``break`` and ``continue`` outside of a loop."""
     for item in below(node):
         if isinstance(item, p.Stmt):
             yield from _jumps(where, item, in_loop or isinstance(node, _LOOPS))
@@ -327,7 +327,7 @@ def _listed(kinds: Iterable[p.Type | None]) -> str:
 
 
 def _operands(node: p.BinaryOp) -> Iterator[str]:
-    """Both sides are of one type: strings to join or compare, else numbers."""
+    """Report sides of different types; strings are joined and compared, numbers do all else."""
     kinds = {node.left.type, node.right.type}
     allowed = {p.LONG}
     if node.op == ".":

@@ -15,7 +15,10 @@ _FIELDS: dict[type, tuple[str, ...]] = {}
 
 
 def _tree_fields(kind: type[p.Node]) -> tuple[str, ...]:
-    """Fields of a node that can hold expressions or statements, by their annotations."""
+    """Find the fields of a node that can hold expressions or statements.
+
+    Their annotations tell; the answer is remembered.
+    """
     notes: dict[str, str] = {}
     for base in reversed(kind.__mro__):
         notes.update(vars(base).get("__annotations__", {}))
@@ -27,7 +30,7 @@ def _tree_fields(kind: type[p.Node]) -> tuple[str, ...]:
 
 
 def walk(node: p.Node | None) -> list[p.Node]:
-    """A node and everything below it, parents first, in the order of the text.
+    """List a node and everything below it, parents first, in the order of the text.
 
     A list and not a generator: pass 2 spends most of its time here.
     """
@@ -53,7 +56,7 @@ def walk(node: p.Node | None) -> list[p.Node]:
 
 
 def below(node: p.Node) -> list[p.Node]:
-    """The expressions and statements directly below a node."""
+    """List the expressions and statements directly below a node."""
     found: list[p.Node] = []
     for field in _FIELDS.get(type(node)) or _tree_fields(type(node)):
         value = getattr(node, field)
@@ -81,7 +84,7 @@ def transform(node: p.Node, change: Callable[[Any], Any]) -> Any:
 
 
 def fingerprint(node: object) -> Hashable:
-    """A hashable value that is equal for equal trees; places do not count."""
+    """Compute a hashable value that is equal for equal trees; places do not count."""
     if isinstance(node, (p.Global, p.Function, p.Handler)):
         return ("@", node.c_name)
     if isinstance(node, Record):
@@ -100,7 +103,7 @@ def fingerprint(node: object) -> Hashable:
 
 
 def copy_tree(node: p.Node) -> Any:
-    """A copy of a tree; globals, functions, handlers and variables stay shared."""
+    """Copy a tree; globals, functions, handlers and variables stay shared."""
     if isinstance(node, _LEAVES):
         return node
     if isinstance(node, Record):

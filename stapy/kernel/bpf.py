@@ -39,7 +39,7 @@ class Program(Record):
 
 
 def running(kernel: Kernel, kinds: list[str]) -> list[Program]:
-    """All programs in the order of their numbers; ``kinds`` are the names of their types.
+    """List all programs in the order of their numbers; ``kinds`` are the names of their types.
 
     Raises `Unknown` when the kernel is not the running one or does not answer us.
     """
@@ -74,7 +74,11 @@ class _Asker:
     def __call__(
         self, command: int, attributes: bytes, may_be_absent: bool = False
     ) -> bytes | None:
-        """The attributes as the kernel leaves them; None for what ``may_be_absent`` and is."""
+        """Run a command of bpf(2) and return the attributes as the kernel leaves them.
+
+        Returns None when the object is absent and ``may_be_absent``; raises `Unknown` for other
+        errors.
+        """
         buffer = ctypes.create_string_buffer(attributes.ljust(128, b"\0"), 128)
         length = ctypes.c_uint(max(16, len(attributes)))
         self.result = self._call(ctypes.c_long(self._number), command, buffer, length)
@@ -122,7 +126,7 @@ def _program(ask: _Asker, id: int, kinds: list[str], symbols: dict[str, str]) ->
 
 
 def _symbols() -> dict[str, str]:
-    """Names by tags, from the kernel's symbols ``bpf_prog_<tag>_<name>``."""
+    """Map tags to names, from the kernel's symbols ``bpf_prog_<tag>_<name>``."""
     found = {}
     try:
         text = Path("/proc/kallsyms").read_text(encoding="utf-8", errors="replace")

@@ -44,16 +44,16 @@ class Config(Mapping[str, str]):
         return len(self._load())
 
     def is_enabled(self, name: str) -> bool:
-        """True for ``y`` and ``m``."""
+        """Tell whether an option is ``y`` or ``m``."""
         return self._load().get(name) in ("y", "m")
 
     def text(self, name: str) -> str:
-        """A string option without its quotes, "" when not set."""
+        """Return the value of a string option without its quotes, "" when it is not set."""
         return self._load().get(name, "").strip('"')
 
 
 def parse(text: str) -> dict[str, str]:
-    """The options of a ``.config`` that are set."""
+    """Parse a ``.config``: option to value, only those that are set."""
     values: dict[str, str] = {}
     for line in text.splitlines():
         if line.startswith("CONFIG_"):

@@ -69,7 +69,7 @@ class Exports:
         return name.encode() in self._names
 
     def get(self, name: str) -> Export | None:
-        """The export of that name."""
+        """Find the export of that name; None when the kernel has none."""
         start = self._line(name)
         if start < 0:
             return None

@@ -25,7 +25,7 @@ class Host:
             return None
 
     def obstacles(self, kernel: Kernel) -> list[str]:
-        """Why a module for ``kernel`` cannot be loaded here; empty when nothing is in the way."""
+        """List why a module for ``kernel`` cannot be loaded here; empty when it can."""
         return [reason for reason in self.verdicts(kernel).values() if reason]
 
     def verdicts(self, kernel: Kernel) -> dict[str, str]:
@@ -84,13 +84,16 @@ class Host:
         return ""
 
     def without_uprobes(self, kernel: Kernel) -> str:
-        """Why probes cannot be put into programs; other probes work all the same."""
+        """Say why programs cannot be probed; "" when they can.
+
+        Other probes work all the same.
+        """
         if self._lacks(kernel, "uprobe_register", "CONFIG_UPROBES"):
             return "the kernel is built without uprobes (CONFIG_UPROBES)"
         return ""
 
     def _lacks(self, kernel: Kernel, function: str, option: str) -> bool:
-        """Whether neither the running kernel has a function nor the configuration its option."""
+        """Tell whether the running kernel lacks a function and the configuration its option."""
         text = (self._read("proc/kallsyms") or "") if kernel.is_running else ""
         known = kernel.config.is_known
         if f" {function}\n" in text or (not text and not known):
@@ -111,5 +114,5 @@ def _is_unset(kernel: Kernel, option: str) -> bool:
 
 
 def obstacles(kernel: Kernel) -> list[str]:
-    """The reasons on this machine, for "this host cannot load modules: …"."""
+    """List this machine's reasons, for "this host cannot load modules: …"; empty if none."""
     return Host().obstacles(kernel)

@@ -11,7 +11,7 @@ _SUFFIX = re.compile(r"\.ko(?:\.(?:xz|zst|gz))?$")
 
 
 def module_name(file_name: str) -> str:
-    """``nf-tables.ko.xz`` gives ``nf_tables``: the name that the kernel uses."""
+    """Turn a file's name into the kernel's: ``nf-tables.ko.xz`` gives ``nf_tables``."""
     return _SUFFIX.sub("", file_name.rpartition("/")[2]).replace("-", "_")
 
 
@@ -23,7 +23,7 @@ class Modules:
         self._files: dict[str, Path] | None = None
 
     def files(self) -> dict[str, Path]:
-        """All modules of this kernel."""
+        """Map the names of all modules of this kernel to their files."""
         if self._files is None:
             self._files = {}
             if self._folder is not None:
@@ -46,11 +46,11 @@ class Modules:
         return {module_name(path.name): path for path in sorted(folder.rglob("*.ko*"))}
 
     def path(self, name: str) -> Path | None:
-        """A module's file; ``-`` and ``_`` are one letter here."""
+        """Find a module's file, None without one; ``-`` and ``_`` are one letter here."""
         return self.files().get(name.replace("-", "_"))
 
     def builtin(self) -> set[str]:
-        """Names of what could be a module, but is part of this kernel."""
+        """Read the names of what could be a module, but is part of this kernel."""
         try:
             path = (self._folder or Path("/nowhere")) / "modules.builtin"
             text = path.read_text(encoding="utf-8", errors="replace")
@@ -60,7 +60,7 @@ class Modules:
 
 
 def loaded_modules() -> list[str]:
-    """Modules of the running kernel."""
+    """List the modules that the running kernel has loaded."""
     try:
         text = Path("/proc/modules").read_text(encoding="utf-8", errors="replace")
     except OSError:

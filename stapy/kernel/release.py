@@ -11,18 +11,18 @@ _NUMBERS = re.compile(r"\d+(?:\.\d+)*")
 
 
 def version_tuple(release: str) -> tuple[int, ...]:
-    """The leading numbers of a release: ``6.12.117+deb12-amd64`` gives ``(6, 12, 117)``."""
+    """Split off the leading numbers: ``6.12.117+deb12-amd64`` gives ``(6, 12, 117)``."""
     found = _NUMBERS.match(release)
     return tuple(int(part) for part in found.group().split(".")) if found else ()
 
 
 def is_line(text: str) -> bool:
-    """Whether a text names a line of kernels, by some of its numbers: 6.1, 6.12.117."""
+    """Tell whether a text names a line of kernels, by some of its numbers: 6.1, 6.12.117."""
     return re.fullmatch(r"\d+(?:\.\d+)*", text) is not None
 
 
 def newest_of(line: str, releases: list[str]) -> str:
-    """The newest of some releases that belongs to a line, "" when none does."""
+    """Choose the newest of some releases that belongs to a line, "" when none does."""
     wanted = version_tuple(line)
     found = [name for name in releases if version_tuple(name)[: len(wanted)] == wanted]
     return max(found, key=_numbers, default="")
@@ -37,12 +37,12 @@ def _numbers(release: str) -> list[tuple[int, str]]:
 
 
 def base_release(release: str) -> str:
-    """What a script sees as ``kernel_v``: the release up to its first ``-``."""
+    """Cut a release at its first ``-``: that is what a script sees as ``kernel_v``."""
     return release.partition("-")[0]
 
 
 def compare_versions(a: str, b: str) -> int:
-    """Negative, 0 or positive: the C library's version order, by which SystemTap compares.
+    """Compare as the C library orders versions, and SystemTap: below 0, 0 or above.
 
     A run of digits counts as a number; one that starts with 0 as the digits of
     a fraction, so that ``1.001`` < ``1.01`` < ``1.0`` < ``1.1``.
@@ -83,7 +83,10 @@ def _order(a: str, b: str) -> int:
 
 @functools.cache
 def distribution(os_release: str = "/etc/os-release") -> str:
-    """``debian``, ``ubuntu``, ``fedora``, ``suse``, ``arch`` or "" for others."""
+    """Find this system's family: ``debian``, ``ubuntu``, ``fedora``, ``suse``, ``arch``.
+
+    Returns "" for others.
+    """
     try:
         text = Path(os_release).read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -144,9 +147,10 @@ _PACKAGES = {
 
 
 def install_command(purpose: str, release: str, system: str | None = None) -> str:
-    """A command to paste that installs ``headers``, ``debuginfo`` or ``image`` of a kernel.
+    """Give a command to paste that installs one package of a kernel.
 
-    Empty when the distribution is not known or has no such package.
+    ``purpose`` is ``headers``, ``debuginfo`` or ``image``. Returns "" when the distribution is not
+    known or has no such package.
     """
     command, packages = _PACKAGES.get(distribution() if system is None else system, ("", {}))
     package = packages.get(purpose)

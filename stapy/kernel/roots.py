@@ -24,12 +24,12 @@ _OTHER_ROOT = re.compile(r"/proc/\d+/root(?=/)")
 
 
 def roots(sysroot: str | None) -> list[Path]:
-    """Where to look for a kernel, in this order."""
+    """List the trees in which to look for a kernel, in this order."""
     return [Path(sysroot).absolute()] if sysroot else [OWN, cache_dir() / "kernels"]
 
 
 def inside(root: Path, name: str) -> Path:
-    """The file that ``name`` means in a tree: its links are followed there, also absolute ones.
+    """Find the file that ``name`` means in a tree; links, absolute ones too, stay in it.
 
     Where others can exchange folders for links it is one for a moment only: `open_inside`.
     """
@@ -50,7 +50,7 @@ def open_place(path: Path | str) -> int:
 
 
 def status(path: Path | str) -> os.stat_result:
-    """`os.stat` of what `open_place` opens; an `OSError` without that."""
+    """Call `os.stat` on what `open_place` opens; raises `OSError` when there is none."""
     if not _OTHER_ROOT.match(str(path)):
         return os.stat(path)  # noqa: PTH116 - a Path would lose what ".." means
     place = open_place(path)
@@ -61,7 +61,7 @@ def status(path: Path | str) -> os.stat_result:
 
 
 def existing(root: Path, places: list[str]) -> Path | None:
-    """The first of some places that a tree has."""
+    """Find the first of some places that a tree has, as its path; None when it has none."""
     for place in places:
         path = inside(root, place)
         if exists(path):
@@ -70,7 +70,7 @@ def existing(root: Path, places: list[str]) -> Path | None:
 
 
 def releases(root: Path) -> list[str]:
-    """Releases of which a tree has at least modules or headers."""
+    """List the releases of which a tree has at least modules or headers, sorted as text."""
     try:
         found = inside(root, "/lib/modules").iterdir()
         return sorted(path.name for path in found if is_dir(path))
@@ -79,18 +79,18 @@ def releases(root: Path) -> list[str]:
 
 
 def is_build_tree(tree: Path | None) -> bool:
-    """Whether kbuild can be started in a folder."""
+    """Tell whether kbuild can be started in a folder."""
     return tree is not None and exists(tree / "Makefile")
 
 
 def with_headers() -> list[str]:
-    """Releases for which this machine can build modules, the newest last."""
+    """List the releases for which this machine can build modules, the newest last."""
     found = [name for name in releases(OWN) if is_build_tree(Path(f"/lib/modules/{name}/build"))]
     return sorted(found, key=lambda name: [int(number) for number in re.findall(r"\d+", name)])
 
 
 def build_tree(root: Path, tree: Path) -> Path:
-    """A folder that kbuild can work in: ``tree`` itself, or one that stands for it.
+    """Find a folder that kbuild can work in: ``tree`` itself, or one that stands for it.
 
     The other folder, in the cache, has a link for each entry of the tree, and a
     Makefile that includes the common one from where it really is.
@@ -115,7 +115,7 @@ def build_tree(root: Path, tree: Path) -> Path:
 
 
 def _target(root: Path, path: Path) -> Path:
-    """What an entry's link must name; a helper that the tree lacks may be installed here."""
+    """Choose what an entry's link must name; a helper the tree lacks may be installed here."""
     if not path.is_symlink():
         return path
     there = inside(root, "/" + str(path.relative_to(root)))

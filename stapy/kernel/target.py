@@ -76,7 +76,7 @@ class Kernel(Record):
 
 
 def find_kernel(option: str | None, diagnostics: Diagnostics, sysroot: str | None = None) -> Kernel:
-    """The kernel that ``-r`` names (a release or a build tree), or the running one.
+    """Find the kernel that ``-r`` names (a release or a build tree), or the running one.
 
     ``6.1`` is the newest of its line, of those that have headers if there is one.
     A release is looked for in ``sysroot`` alone when that is given.
@@ -119,7 +119,7 @@ def _newest(line: str, sysroot: str | None) -> str:
 
 
 def installed_releases() -> list[str]:
-    """Releases of which at least modules or headers are installed."""
+    """List the releases of which at least modules or headers are installed."""
     return releases(OWN)
 
 
@@ -186,7 +186,7 @@ def _assemble(
 
 
 def _source_dir(build_dir: Path | None, modules_dir: Path | None) -> Path | None:
-    """The tree that has ``include/linux``; Debian splits it from the build tree."""
+    """Find the tree that has ``include/linux``; Debian splits it from the build tree."""
     if build_dir is None:
         return None
     candidates = [build_dir]
@@ -217,7 +217,7 @@ def _arch(build_dir: Path | None, config: Config) -> str:
 
 
 def platform_machine() -> str:
-    """This machine's architecture in SystemTap's spelling."""
+    """Return this machine's architecture in SystemTap's spelling."""
     machine = os.uname().machine
     if re.fullmatch("i[3-6]86", machine):
         return "i386"
