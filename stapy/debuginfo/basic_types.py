@@ -6,7 +6,10 @@ _WORDS = frozenset(("signed", "unsigned", "char", "short", "int", "long"))
 
 
 def basic_name(text: str) -> str:
-    """``unsigned long`` gives ``long unsigned int``, GCC's name; "" for any other type."""
+    """Spell a basic type as GCC does: ``unsigned long`` gives ``long unsigned int``.
+
+    Returns "" for any other type.
+    """
     words = text.split()
     if not words or not _WORDS.issuperset(words):
         return ""

@@ -78,13 +78,13 @@ class Struct(CType):
     by_address: Callable[[], bool] | None = None
 
     def members(self) -> list[Member]:
-        """All members, read from the debug information on first use."""
+        """List all members, read from the debug information on first use."""
         if self.cached is None:
             self.cached = self.load()
         return self.cached
 
     def __repr__(self) -> str:
-        """Without members: types refer to each other in circles."""
+        """Show no members: types refer to each other in circles."""
         return f"Struct({self.kind} {self.name or '{...}'})"
 
 
@@ -141,14 +141,14 @@ class Unknown(CType):
 
 
 def strip(type: CType) -> CType:
-    """The type below typedefs and qualifiers."""
+    """Find the type below typedefs and qualifiers."""
     while isinstance(type, (Typedef, Qualified)):
         type = type.target
     return type
 
 
 def size_of(type: CType) -> int:
-    """Size in bytes; 0 for void, functions and incomplete types."""
+    """Compute the size in bytes; 0 for void, functions and incomplete types."""
     type = strip(type)
     if isinstance(type, Array):
         return type.count * size_of(type.element)
@@ -156,13 +156,16 @@ def size_of(type: CType) -> int:
 
 
 def is_signed(type: CType) -> bool:
-    """True when a value of this type has to be sign-extended to 64 bits."""
+    """Tell whether a value of this type has to be sign-extended to 64 bits."""
     type = strip(type)
     return isinstance(type, (Int, Enum)) and type.signed
 
 
 def find_member(type: CType, name: str) -> tuple[Member, int] | None:
-    """``(member, bit offset from the outermost struct)``, anonymous members searched too."""
+    """Find a member and its bit offset from the outermost struct; None without one.
+
+    Anonymous members are searched, too.
+    """
     return _find_member(type, name, [])
 
 
@@ -183,12 +186,12 @@ def _find_member(type: CType, name: str, around: list[CType]) -> tuple[Member, i
 
 
 def _is_one_of(type: CType, around: list[CType]) -> bool:
-    """True for a struct that contains itself, as damaged debug information has it."""
+    """Tell whether a struct contains itself, as damaged debug information has it."""
     return any(type is other for other in around)
 
 
 def member_names(type: CType) -> list[str]:
-    """All names that `find_member` would find, for suggestions."""
+    """List all names that `find_member` would find, for suggestions."""
     return _member_names(type, [])
 
 
@@ -203,7 +206,7 @@ def _member_names(type: CType, around: list[CType]) -> list[str]:
 
 
 def c_name(type: CType, declarator: str = "") -> str:
-    """The type as C would write it around ``declarator`` (`-L` prints these)."""
+    """Write the type as C would around ``declarator`` (`-L` prints these)."""
     if isinstance(type, Pointer):
         inner = type.target
         star = "*" + declarator
@@ -235,7 +238,7 @@ def c_name(type: CType, declarator: str = "") -> str:
 
 
 def strip_qualifiers(type: CType) -> CType:
-    """The type below qualifiers only."""
+    """Find the type below qualifiers only."""
     while isinstance(type, Qualified):
         type = type.target
     return type

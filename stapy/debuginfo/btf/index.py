@@ -33,14 +33,14 @@ KIND_LETTERS = {
 
 
 def kind_of(info: int) -> int:
-    """The kind in a type header's info word."""
+    """Extract the kind from a type header's info word."""
     return info >> 24 & 31
 
 
 def build_index(
     types: bytes, texts: bytes, first: int, string: Callable[[int], bytes], name: str
 ) -> tuple[array[int], bytes]:
-    """``(byte position of each type, sorted lines "letter name number")``.
+    """Index all types: byte position of each, and sorted lines "letter name number".
 
     ``texts`` are the strings when they start at offset 0, else empty: then
     ``string`` finds them.  A blank inside a name ("unsigned int") is a tab in the line.

@@ -47,7 +47,7 @@ class Btf(BtfSection):
         self._asked = 0
 
     def type_by_number(self, number: int) -> c.CType:
-        """The type of a number; `Unknown` for a number that does not exist."""
+        """Make the type of a number; `Unknown` for a number that does not exist."""
         if number < self.first and self.base is not None:
             return self.base.type_by_number(number)
         return self._factory.get(number)
@@ -63,21 +63,21 @@ class Btf(BtfSection):
             raise self.damaged("a damaged index of names") from None
 
     def function(self, name: str) -> c.Function | None:
-        """The prototype of a function; of several of that name, the first."""
+        """Find the prototype of a function by name; of several, the first; None without one."""
         number = self.function_number(name)
         return None if number is None else self.prototype(number)
 
     def function_number(self, name: str) -> int | None:
-        """The type number of the first function of this name."""
+        """Find the type number of the first function of this name; None without one."""
         return next(iter(self._numbers("f", name)), None)
 
     def prototypes(self, name: str) -> list[c.Function]:
-        """The prototypes of all functions of this name."""
+        """List the prototypes of all functions of this name."""
         found = map(self.prototype, self._numbers("f", name))
         return [type for type in found if type is not None]
 
     def shares_name(self, name: str) -> bool:
-        """True when BTF describes several functions of this name."""
+        """Tell whether BTF describes several functions of this name."""
         self._asked += 1
         if self._several is None and self._asked < _MANY:
             return len(self._numbers("f", name)) > 1
@@ -88,17 +88,20 @@ class Btf(BtfSection):
         return name in self._several
 
     def prototype(self, number: int) -> c.Function | None:
-        """The prototype of the FUNC with this type number."""
+        """Make the prototype of the FUNC with this type number; None when it is damaged."""
         _, _, proto, _ = self.header(number)
         type = self.type_by_number(proto)
         return type if isinstance(type, c.Function) else None
 
     def has_function(self, name: str) -> bool:
-        """True when BTF describes a function of this name."""
+        """Tell whether BTF describes a function of this name."""
         return bool(self._numbers("f", name))
 
     def function_numbers(self, pattern: str = "*") -> Iterator[tuple[str, int]]:
-        """``(name, type number)`` for names matching ``* ? []``; sorted, each name once."""
+        """Yield ``(name, type number)`` of functions that match ``* ? []``.
+
+        Sorted by name, each name once.
+        """
         prefix = literal_prefix(pattern)
         match = matcher(pattern)
         last = ""
@@ -110,21 +113,24 @@ class Btf(BtfSection):
             last = name
 
     def functions(self, pattern: str = "*") -> Iterator[str]:
-        """The names alone."""
+        """Yield the names of functions that match ``* ? []``, sorted, each once."""
         return (name for name, _ in self.function_numbers(pattern))
 
     def tracepoints(self, pattern: str = "*") -> Iterator[str]:
-        """Names of tracepoints that match; `tracepoint` gives the parameters."""
+        """Yield names of tracepoints that match; `tracepoint` gives their parameters."""
         for name in self.functions(TRACEITER + pattern):
             yield name[len(TRACEITER) :]
 
     def tracepoint(self, name: str) -> list[c.Parameter] | None:
-        """The parameters of a tracepoint, None when there is none of that name."""
+        """Find the parameters of a tracepoint; None when there is none of that name."""
         proto = self.function(TRACEITER + name)
         return None if proto is None else proto.params[1:]
 
     def type(self, name: str) -> c.CType | None:
-        """``struct x``, ``union x``, ``enum x`` or ``x`` (a typedef or basic type, else a tag)."""
+        """Find ``struct x``, ``union x``, ``enum x`` or ``x``; None when there is none.
+
+        ``x`` alone is a typedef or basic type, else a tag.
+        """
         name = basic_name(name) or name
         kind, _, tag = name.strip().rpartition(" ")
         letters = {"struct": "sw", "union": "uW", "enum": "e", "class": "s"}.get(kind)
@@ -136,7 +142,7 @@ class Btf(BtfSection):
         return None
 
     def type_names(self, letters: str = "sue") -> Iterator[str]:
-        """Names of all types of some kinds, as `type` takes them (for suggestions)."""
+        """Yield names of all types of some kinds, as `type` takes them (for suggestions)."""
         words = {"s": "struct ", "u": "union ", "e": "enum "}
         for letter in letters:
             for row in self.index.names.with_prefix(f"{letter} ".encode()):
@@ -144,13 +150,16 @@ class Btf(BtfSection):
                 yield words.get(letter, "") + name.replace("\t", " ")
 
     def variable(self, name: str) -> c.CType | None:
-        """The type of a global variable (BTF knows the per-CPU ones)."""
+        """Find the type of a global variable; None unless it is per CPU, as BTF has them."""
         for number in self._numbers("v", name):
             return self.type_by_number(self.header(number)[2])
         return None
 
     def per_cpu(self, name: str) -> tuple[c.CType, int] | None:
-        """Type and offset of a variable in the section of per-CPU variables."""
+        """Find a per-CPU variable's type, and its offset in bytes in its section.
+
+        Returns None when there is none of that name.
+        """
         wanted = set(self._numbers("v", name))
         last = self.first + len(self.index.positions) - 1
         # Sections are the last types of all.
@@ -165,7 +174,7 @@ class Btf(BtfSection):
         return None
 
     def enumerator(self, name: str) -> int | None:
-        """The value of an enumeration constant.
+        """Find the value of an enumeration constant; None when there is none of that name.
 
         They are not in the index: one search for the string and one for its
         offset among the types answer in about two milliseconds.
@@ -183,7 +192,10 @@ class Btf(BtfSection):
         return None
 
     def enumerators(self) -> Iterator[str]:
-        """The names of all enumeration constants, by a walk over all types (for suggestions)."""
+        """Yield the names of all enumeration constants, by a walk over all types.
+
+        It is slow, and meant for suggestions.
+        """
         for number in range(self.first, self.end):
             _, info, _, _ = self.header(number)
             if kind_of(info) in (ENUM, ENUM64):

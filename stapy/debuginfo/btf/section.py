@@ -34,7 +34,11 @@ class BtfSection:
         part: tuple[int, int] | None = None,
         kept: Path | None = None,
     ) -> None:
-        """``kept`` is the file of the cache that all this is from: what is damaged is dropped."""
+        """Read the header, and index the types unless ``index`` is given.
+
+        ``part`` is start and size in ``data``. ``kept`` is the file of the cache that all this is
+        from: it is removed when its content turns out to be damaged.
+        """
         self.name = name
         self.base = base
         self._kept = kept
@@ -73,14 +77,14 @@ class BtfSection:
         self._text, self._text_size = body + text_at, text_size
 
     def raw(self) -> bytes:
-        """The whole section, with a header that fits."""
+        """Return the whole section, with a header that fits."""
         types = self._data[self._types : self._types + self._type_size]
         texts = self._data[self._text : self._text + self._text_size]
         sizes = (0, len(types), len(types), len(texts))
         return struct.pack("<HBBIIIII", 0xEB9F, 1, 0, 24, *sizes) + types + texts
 
     def string(self, offset: int) -> bytes:
-        """The string at an offset; empty for a bad one."""
+        """Read the string at an offset; empty for a bad one."""
         if offset < self._first_text:
             return self.base.string(offset) if self.base else b""
         at = offset - self._first_text
@@ -91,12 +95,15 @@ class BtfSection:
         return self._data[start:end] if end >= 0 else b""
 
     def _all_texts(self) -> bytes:
-        """The strings; damaged ones (no NUL at the end) get one."""
+        """Copy all strings; damaged ones (no NUL at the end) get one."""
         texts = bytes(self._data[self._text : self._text + self._text_size])
         return texts if texts.endswith(b"\0") else texts + b"\0"
 
     def header(self, number: int) -> tuple[int, int, int, int]:
-        """``(name offset, info, size or type, position of what follows)`` of our own type."""
+        """Read ``(name offset, info, size or type, position behind)`` of an own type.
+
+        Raises `DebuginfoError` for a number that is not our own or leads out of the data.
+        """
         if not self.first <= number < self.end:
             raise self.damaged(f"no BTF type {number}")
         at = self._types + self.index.positions[number - self.first]
@@ -106,14 +113,17 @@ class BtfSection:
         return name, info, size, at + 12
 
     def words(self, at: int, count: int) -> tuple[int, ...]:
-        """``count`` numbers at a position that `header` gave."""
+        """Read ``count`` numbers at a position that `header` gave, or `DebuginfoError`."""
         if at + 4 * count > self._types + self._type_size:
             raise self.damaged("damaged BTF type")
         found: tuple[int, ...] = struct.unpack_from(f"<{count}I", self._data, at)
         return found
 
     def damaged(self, why: str) -> DebuginfoError:
-        """The error of data that cannot be; if it is a copy of ours the next one is made anew."""
+        """Make the error of data that cannot be, and drop the copy in the cache.
+
+        The next one is made anew.
+        """
         if self._kept is not None:
             self._kept.unlink(missing_ok=True)
         return DebuginfoError(f"{self.name}: {why}")

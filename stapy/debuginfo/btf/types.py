@@ -28,7 +28,10 @@ class TypeFactory:
         self._depth = 0
 
     def get(self, number: int) -> c.CType:
-        """The type of a number of our own."""
+        """Make the type of a number of our own, once; `Unknown` for any other number.
+
+        Raises `DebuginfoError` for a type that contains itself.
+        """
         made = self._made.get(number)
         if made is not None:
             return made
@@ -151,7 +154,10 @@ class TypeFactory:
         return members
 
     def _old_bits(self, number: int) -> tuple[int, int]:
-        """Width and shift of a bit field that is described by an integer type of its own."""
+        """Find width and shift of a bit field that an integer type of its own tells.
+
+        Both are 0 when it does not.
+        """
         btf: BtfSection | None = self._btf
         for _ in range(_MAX_DEPTH):
             while btf is not None and number < btf.first:

@@ -8,7 +8,10 @@ _LONGEST = 140  # bits; compilers pad numbers now and then, but not by more than
 
 
 def uleb(data: Buffer, at: int) -> tuple[int, int]:
-    """An unsigned number and the position behind it."""
+    """Read an unsigned LEB128 number; return it and the position behind it.
+
+    Raises `IndexError` at the end of the data and for a number without end.
+    """
     byte = data[at]
     if byte < 0x80:
         return byte, at + 1
@@ -25,7 +28,10 @@ def uleb(data: Buffer, at: int) -> tuple[int, int]:
 
 
 def sleb(data: Buffer, at: int) -> tuple[int, int]:
-    """A signed number and the position behind it."""
+    """Read a signed LEB128 number; return it and the position behind it.
+
+    Raises `IndexError` at the end of the data and for a number without end.
+    """
     value = shift = 0
     while True:
         byte = data[at]
@@ -42,12 +48,12 @@ def sleb(data: Buffer, at: int) -> tuple[int, int]:
 
 
 def number(data: Buffer, at: int, size: int) -> int:
-    """An unsigned little-endian number of a fixed size."""
+    """Read an unsigned little-endian number of ``size`` bytes."""
     return int.from_bytes(data[at : at + size], "little")
 
 
 def text(data: Buffer, at: int) -> bytes:
-    """The bytes up to the next NUL."""
+    """Read the bytes up to the next NUL; raises `IndexError` without one."""
     find = getattr(data, "find", None) or bytes(data).find
     end = find(b"\0", at)
     if end < 0:

@@ -19,7 +19,10 @@ class Link(NamedTuple):
 
 
 def link_of(elf: ElfFile) -> Link | None:
-    """What a file says about its alternate file; None when it has none."""
+    """Read what a file says about its alternate file; None when it has none.
+
+    Raises `DebuginfoError` for a damaged link.
+    """
     try:
         data = elf.read(".gnu_debugaltlink")
         if data:
@@ -45,7 +48,10 @@ def _mark_of(elf: ElfFile) -> str:
 
 
 def open_alternate(elf: ElfFile) -> ElfFile:
-    """The alternate file that a debug file names, wherever it lies."""
+    """Open the alternate file that a debug file names, wherever it lies.
+
+    Raises `DebuginfoError` when no file has the mark that the link tells.
+    """
     link = link_of(elf)
     if link is None:
         raise DebuginfoError(f"{elf.name}: it names no alternate file")

@@ -29,13 +29,13 @@ _BUILD_ID = re.compile(r"[0-9a-f]{4,128}")
 
 
 def servers() -> list[str]:
-    """The servers to ask, none when the variable is not set."""
+    """List the servers of ``$DEBUGINFOD_URLS``; none when it is not set."""
     words = os.environ.get("DEBUGINFOD_URLS", "").split()
     return [word.rstrip("/") for word in words if word.startswith(_SCHEMES)]
 
 
 def fetch(build_id: str, what: str, notice: Callable[[str], None]) -> tuple[Path | None, list[str]]:
-    """The debug file of a build, from the cache or a server; and what went wrong.
+    """Get a build's debug file from the cache or a server, and list what went wrong.
 
     ``what`` names it in the messages ("the kernel"). None without problems: no
     server is named, or none has it.
@@ -64,7 +64,7 @@ def fetch(build_id: str, what: str, notice: Callable[[str], None]) -> tuple[Path
 
 
 def _folder() -> Path:
-    """The client's cache; ours when others could put files or links into theirs."""
+    """Choose the client's cache; ours when others could put files or links into theirs."""
     named = os.environ.get("DEBUGINFOD_CACHE_PATH")
     base = os.environ.get("XDG_CACHE_HOME")
     folder = (Path(base) if base else Path.home() / ".cache") / "debuginfod_client"
@@ -88,7 +88,7 @@ def _remember_miss(path: Path) -> None:
 
 
 def number_in(name: str, default: float) -> float:
-    """A variable's number; the default when it has none."""
+    """Read the number in a variable of the environment; the default when it has none."""
     try:
         return float(os.environ.get(name, ""))
     except ValueError:

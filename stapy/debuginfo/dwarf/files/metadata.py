@@ -47,7 +47,7 @@ def builds(path: str) -> Known:
 
 
 def of_archives(known: Known, pattern: str) -> dict[str, set[str]]:
-    """The builds with an archive that a pattern means: of whole names, or of last parts."""
+    """Select the builds with an archive that a pattern means: a whole path or last part."""
 
     def fits(archive: str) -> bool:
         name = archive if "/" in pattern else archive.rpartition("/")[2]
@@ -90,7 +90,10 @@ def _fetched(url: str, key: str, path: str) -> bytes:
 
 
 def _whole(answer: Any, end: float) -> bytes:
-    """All of an answer, as long as it is neither too large nor too slow."""
+    """Read all of an answer; raises `DebuginfoError` when it is too large or too slow.
+
+    ``end`` is a time of `time.monotonic`.
+    """
     data = bytearray()
     while piece := answer.read1(_PIECE):
         data += piece
@@ -112,7 +115,7 @@ def _decoded(data: bytes) -> dict[str, Any]:
 
 
 def _rows(answer: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Build-id and archive of each program or library; what has no such form is passed over."""
+    """Yield build-id and archive of each program or library; rows of another form are skipped."""
     for row in answer["results"]:
         if not isinstance(row, dict) or row.get("type") != "executable":
             continue

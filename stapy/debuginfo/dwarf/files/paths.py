@@ -28,7 +28,7 @@ _MODULE_FILES = (
 
 
 def folders(root: Path = OWN) -> list[Path]:
-    """Folders that hold debug files: ``$SYSTEMTAP_DEBUGINFO_PATH``, else the usual one.
+    """List the folders of debug files: ``$SYSTEMTAP_DEBUGINFO_PATH``, else the usual one.
 
     As SystemTap has it the list takes the place of ``/usr/lib/debug``, is separated by
     colons, and a ``+`` or ``-`` in front of a folder asks for check sums or not;
@@ -44,7 +44,10 @@ def folders(root: Path = OWN) -> list[Path]:
 
 
 def kernel_files(kernel: Kernel, build_id: str) -> Iterator[Path]:
-    """Files that may be the kernel's, the surest first, whether they exist or not."""
+    """Yield paths that may be the kernel's debug file, the surest first.
+
+    They may or may not exist.
+    """
     for folder in folders(kernel.root):
         yield from by_build_id(folder, build_id)
         for name in _BELOW:
@@ -72,13 +75,13 @@ def module_files(
 
 
 def by_build_id(folder: Path, build_id: str) -> Iterator[Path]:
-    """Where a folder has the debug file of a build-id."""
+    """Yield the path, if any, at which a folder has the debug file of a build-id."""
     if len(build_id) > 2:
         yield folder / ".build-id" / build_id[:2] / f"{build_id[2:]}.debug"
 
 
 def _below(kernel: Kernel, path: Path | None) -> str:
-    """Where a module lies below the folder of its kernel, "" when it lies elsewhere."""
+    """Find where a module lies below the folder of its kernel, "" when it lies elsewhere."""
     if path is None or kernel.modules_dir is None:
         return ""
     try:
@@ -95,7 +98,7 @@ def _plain(name: str) -> str:
 
 
 def existing(paths: Iterable[Path]) -> list[Path]:
-    """Those of some candidates that are files, each once."""
+    """Select those of some candidates that are files, each once."""
     return [path for path in dict.fromkeys(paths) if _is_file(path)]
 
 
@@ -107,7 +110,7 @@ def _is_file(path: Path) -> bool:
 
 
 def fingerprint(kernel: Kernel) -> list[str]:
-    """What tells one state of the machine's debug files from another, for cache keys."""
+    """List what tells one state of the machine's debug files from another, for cache keys."""
     found = [os.environ.get("DEBUGINFOD_URLS", "")]
     # The folders of modules stand for the files in them.
     trees = [

@@ -23,7 +23,7 @@ class DebugLink(NamedTuple):
 
 
 def debug_link(elf: ElfFile) -> DebugLink | None:
-    """The link of a binary, None without one."""
+    """Read the link of a binary, None without one; `DebuginfoError` for a damaged one."""
     data = elf.read(".gnu_debuglink")
     if not data:
         return None
@@ -38,7 +38,7 @@ def debug_link(elf: ElfFile) -> DebugLink | None:
 
 
 def separate_files(elf: ElfFile, path: Path) -> list[Path]:
-    """The debug files of a binary, the surest first; all belong to it.
+    """Find the debug files of a binary, the surest first; all belong to it.
 
     Those of its build-id, then those of its link: beside it, in ``.debug`` there,
     and below the folders of debug files where its own path leads to.  A file of

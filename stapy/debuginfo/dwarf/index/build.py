@@ -26,7 +26,7 @@ _SHF_ALLOC, _SHF_EXECINSTR = 2, 4
 
 
 def build(elf: ElfFile) -> bytes:
-    """The packed index of a file."""
+    """Pack the index of a file; raises `DebuginfoError` when its DWARF is damaged."""
     # Hundreds of thousands of small objects and no cycles: collecting costs a third of the time.
     enabled = gc.isenabled()
     gc.disable()
@@ -56,7 +56,7 @@ class _Names:
         self._known: dict[int, bytes] = {}
 
     def text(self, number: int) -> bytes:
-        """The text of a name."""
+        """Read the text of a name; raises `DebuginfoError` outside of ``.debug_str``."""
         known = self._known.get(number)
         if known is None:
             if 0 <= number - INLINE_NAMES < len(self._extra):
@@ -71,7 +71,7 @@ class _Names:
 
 
 def _text_table(parts: dict[str, bytes], prefix: str, texts: Iterable[bytes]) -> None:
-    """A sorted list of texts: one blob and where each begins."""
+    """Store a sorted list of texts under ``prefix``: one blob and where each begins."""
     starts, blob = array("I"), bytearray()
     for text in texts:
         starts.append(len(blob))
@@ -189,7 +189,7 @@ def _functions(info: Info, found: Found, parts: dict[str, bytes]) -> None:
 
 
 def _scope(found: Found, row: int) -> str:
-    """The scope of a function: that of its declaration, when it is defined elsewhere."""
+    """Find the scope of a function: that of its declaration, when it is defined elsewhere."""
     if not found.scopes:
         return ""
     own = found.scopes.get(found.entry[row], "")
@@ -223,7 +223,7 @@ class _Files:
         return [self._shortened(path) for path in program.files]
 
     def _shortened(self, path: str) -> str:
-        """A path that dwz moved to a unit of its own, as the units have it that use it."""
+        """Cut a path that dwz moved to a unit of its own as the units that use it do."""
         if self._folders is None:
             roots = (self._info.unit(number).root for number in range(len(self._info.headers)))
             names = {str(root.values.get(k.AT_COMP_DIR, "")).rstrip("/") + "/" for root in roots}
@@ -231,7 +231,7 @@ class _Files:
         return next((path[len(f) :] for f in self._folders if path.startswith(f)), path)
 
     def number(self, unit: int, file: int) -> int:
-        """The number of a unit's file."""
+        """Number the file of a unit over all units; `NO_FILE` when the unit has none such."""
         table = self._units.get(unit)
         if table is None:
             table = self._units[unit] = self._unit(unit)
@@ -247,7 +247,7 @@ class _Files:
 
 
 def _named(info: Info, found: Found, parts: dict[str, bytes]) -> None:
-    """Types and global variables; a letter in front tells them apart."""
+    """Store types and global variables, sorted; a letter in front tells them apart."""
     names = _Names(info, found)
     rows = [
         (_LETTERS[TYPES[tag]].encode() + names.text(name), entry)
@@ -264,7 +264,7 @@ def _named(info: Info, found: Found, parts: dict[str, bytes]) -> None:
 
 
 def _anchors(elf: ElfFile, parts: dict[str, bytes]) -> _Symbols:
-    """Names that stand for one address only: what addresses are expressed by.
+    """Store the names that stand for one address only, by which addresses are expressed.
 
     The kernel moves as one piece, and its code is enough.  Of a module each
     section goes elsewhere, so its data needs names, too, and a name is good up

@@ -72,13 +72,13 @@ class _Texts(Sequence[bytes]):
         return bytes(self.blob[self.starts[row] : self.starts[row + 1] - 1])
 
     def span(self, prefix: bytes) -> tuple[int, int]:
-        """Rows of a sorted table that start with a prefix."""
+        """Find the rows of a sorted table that start with a prefix: first and behind the last."""
         low = bisect_left(self, prefix)
         high = bisect_left(self, prefix + b"\xff\xff\xff\xff", low)
         return low, high
 
     def matching(self, pattern: str) -> Iterator[int]:
-        """Rows of a sorted table whose text matches a wildcard."""
+        """Yield the rows of a sorted table whose text matches a wildcard."""
         if not has_wildcard(pattern):
             key = pattern.encode()
             row = bisect_left(self, key)
@@ -137,7 +137,7 @@ class DwarfIndex:
         self._check()
 
     def _check(self) -> None:
-        """Tables that belong together have one size."""
+        """Check that tables have the sizes they should; raise `DebuginfoError` if not."""
         texts = (self._names, self._files, self._things, self._anchors, self._scopes)
         if any(len(table.starts) == 0 for table in texts):
             raise DebuginfoError("damaged index: an empty table")
@@ -162,7 +162,7 @@ class DwarfIndex:
     # --- functions -------------------------------------------------------
 
     def functions(self, pattern: str, file_pattern: str = "") -> Iterator[FunctionRow]:
-        """Functions with code, by name and, where it is given, by file.
+        """Yield functions with code, by name and, where it is given, by file.
 
         Scopes in front of the name, ``a::b::f``, are the inner ones of its own.
         """
@@ -179,7 +179,7 @@ class DwarfIndex:
                     yield self._row(row, self._names[number].decode("utf-8", "replace"))
 
     def tables(self) -> tuple[Iterator[tuple[str, str, int, int, int, int, int]], list[int]]:
-        """All functions, as they are stored, and the addresses of all sites.
+        """Read all functions, as they are stored, and the addresses of all sites.
 
         Of each function its name, scope, number of the file, line, and where among the
         addresses its sites begin, those that are inlined, and those of the next one.
@@ -204,11 +204,11 @@ class DwarfIndex:
         return rows(), self._pc.tolist()
 
     def paths(self) -> list[str]:
-        """All files, by their numbers."""
+        """List all files, by their numbers."""
         return [text.decode("utf-8", "replace") for text in self._files[0 : len(self._files)]]
 
     def function_at(self, address: int) -> FunctionRow | None:
-        """The function whose code out of line begins at an address."""
+        """Find the function whose code out of line begins at an address, or None."""
         wanted, at = address.to_bytes(8, "little"), -1
         pcs = bytes(self._pc.cast("B"))
         while True:
@@ -222,7 +222,10 @@ class DwarfIndex:
                 return self._row(row, self._names[name].decode("utf-8", "replace"))
 
     def begun_before(self, address: int) -> int | None:
-        """The entry of the function out of line that begins at an address or last before it."""
+        """Find the entry of the last function out of line to begin by an address.
+
+        That is its offset; None when all begin later.
+        """
         if self._own_code is None:
             own = [
                 (self._pc[at], self._site_entry[at])
@@ -249,13 +252,13 @@ class DwarfIndex:
         return self._scopes[number].decode("utf-8", "replace")
 
     def path(self, number: int) -> str:
-        """The file of a number, "" for `NO_FILE`."""
+        """Look up the file of a number, "" for `NO_FILE`."""
         if number == NO_FILE or number >= len(self._files):
             return ""
         return self._files[number].decode("utf-8", "replace")
 
     def files(self, pattern: str) -> set[int]:
-        """Numbers of the files that a pattern means: a whole path, or its last parts."""
+        """Find the numbers of the files that a pattern means: a whole path or last parts."""
         test = file_matcher(pattern)
         found = {number for number, path in enumerate(self.paths()) if test(path)}
         if not found and pattern.startswith("/"):
@@ -265,7 +268,10 @@ class DwarfIndex:
         return found
 
     def files_like(self, pattern: str) -> list[str]:
-        """Files whose last part is like a pattern's, only those in its folder if there are any."""
+        """Suggest up to two files whose last part is like a pattern's.
+
+        Only those in the pattern's folder if there are any.
+        """
         folder, _, last = pattern.rpartition("/")
         by_name: dict[str, list[str]] = {}
         for text in self.paths():
@@ -275,7 +281,7 @@ class DwarfIndex:
         return (same or found)[:2]
 
     def similar(self, name: str) -> Iterator[str]:
-        """Names that begin like one."""
+        """Yield the names that begin like one, by its first two letters."""
         low, high = self._names.span(name[:2].encode())
         for text in self._names[low:high]:
             yield text.decode("utf-8", "replace")
@@ -283,7 +289,7 @@ class DwarfIndex:
     # --- other names -----------------------------------------------------
 
     def things(self, letter: str, name: str) -> list[int]:
-        """Entries of a type (s, u, e, t, b) or of a global variable (v)."""
+        """Find the entries of a type (s, u, e, t, b) or of a global variable (v)."""
         key = (letter + name).encode()
         found: list[int] = []
         row = bisect_left(self._things, key)
@@ -293,7 +299,7 @@ class DwarfIndex:
         return found
 
     def variables_like(self, name: str) -> Iterator[str]:
-        """Global variables that begin like one."""
+        """Yield global variables that begin like one, by its first two letters."""
         low, high = self._things.span(b"v" + name[:2].encode())
         for text in self._things[low:high]:
             yield text[1:].decode("utf-8", "replace")
@@ -301,7 +307,10 @@ class DwarfIndex:
     # --- addresses -------------------------------------------------------
 
     def anchor(self, address: int) -> tuple[str, int] | None:
-        """``(symbol, offset)`` with a symbol that is unique in the kernel or module."""
+        """Express an address as ``(symbol, offset)``; None when no symbol is below it.
+
+        The symbol is unique in the kernel or module.
+        """
         row = bisect_right(self._anchor_address, address) - 1
         if row < 0:
             return None
@@ -309,19 +318,19 @@ class DwarfIndex:
         return (name, address - self._anchor_address[row]) if name else None
 
     def anchor_tables(self) -> tuple[list[int], list[str]]:
-        """Where `anchor` looks: addresses, and the symbols there; some have none."""
+        """Read where `anchor` looks: addresses, and the symbols there or ""."""
         texts = self._anchors[0 : len(self._anchors)]
         return self._anchor_address.tolist(), [t.decode("utf-8", "replace") for t in texts]
 
     def anchors(self) -> Iterator[tuple[int, str]]:
-        """``(address, symbol)`` of every symbol that is unique."""
+        """Yield ``(address, symbol)`` of every symbol that is unique."""
         for address, name in zip(*self.anchor_tables()):
             if name:
                 yield address, name
 
 
 def split_scope(text: str) -> tuple[str, str]:
-    """``a::b`` and ``f`` of ``a::b::f``; colons in angle brackets are a template's own."""
+    """Split ``a::b::f`` into ``a::b`` and ``f``; a template's own colons do not count."""
     operator = _OPERATOR.search(text)
     if operator is not None:  # its own angle brackets are no pair
         return text[: max(0, operator.start() - 2)], text[operator.start() :]
@@ -334,7 +343,7 @@ def split_scope(text: str) -> tuple[str, str]:
 
 
 def scope_matches(scope: str, pattern: str) -> bool:
-    """True when the inner parts of a scope are those of a pattern."""
+    """Tell whether the inner parts of a scope are those of a pattern."""
     while pattern:
         pattern, wanted = split_scope(pattern)
         scope, part = split_scope(scope)
@@ -344,6 +353,6 @@ def scope_matches(scope: str, pattern: str) -> bool:
 
 
 def file_matcher(pattern: str) -> Any:
-    """A test of a path against a pattern as probe points have it."""
+    """Make a test of a path against a pattern as probe points have it."""
     whole, tail = matcher(pattern), matcher("*/" + pattern)
     return lambda path: whole(path) or tail(path)

@@ -73,7 +73,7 @@ class _Shape:
         )
 
     def value(self, values: tuple[int, ...], attribute: int, default: int = 0) -> int:
-        """An attribute among the plain numbers of an entry."""
+        """Look up an attribute among the plain numbers of an entry, else in its constants."""
         at = self.index.get(attribute)
         if at is not None:
             return values[at]
@@ -274,7 +274,7 @@ class Scanner:
                 at = _over(data, start, step, shape, len(data))
 
     def _walk_scopes(self, number: int, header: Header, shapes: list[_Shape | None]) -> None:
-        """A unit of C++ or Rust: every entry is met, with the scope that it is in."""
+        """Walk a unit of C++ or Rust: each entry is met, with its scope."""
         data = bytes(self.info.data[header.offset : header.end])
         at, end = header.first - header.offset, header.end - header.offset
         scope, in_function = "", False
@@ -323,7 +323,10 @@ class Scanner:
     def _deep(
         self, header: Header, data: bytes, at: int, shapes: list[_Shape | None], in_code: bool
     ) -> int:
-        """A function's children without help: clang tells no siblings. Where they end."""
+        """Walk a function's children without help: clang tells no siblings.
+
+        Returns where they end.
+        """
         depth = 1
         while depth:
             number, start = uleb(data, at)
@@ -403,7 +406,7 @@ class Scanner:
 
 
 def _joined(scope: str, name: str) -> str:
-    """A name in its scope; what has none counts as its scope does."""
+    """Put a name behind its scope; what has no name counts as its scope does."""
     return f"{scope}::{name}" if scope and name else name or scope
 
 
@@ -426,14 +429,14 @@ def _behind(data: bytes, start: int, shape: _Shape) -> int:
 
 
 def _over(data: bytes, start: int, step: int, shape: _Shape, end: int) -> int:
-    """The position behind an entry and, where its sibling is known, its children."""
+    """Find the position behind an entry and, where its sibling is known, its children."""
     if step == _JUMP:
         return _jump(data, start + shape.jump, start, end)
     return skip(data, start, shape.plan.skips)
 
 
 def _sibling(shape: _Shape, data: bytes, start: int, end: int) -> int:
-    """Where a function's entry and its children end; -1 when it does not tell."""
+    """Find where a function's entry and its children end; -1 when it does not tell."""
     if shape.jump >= 0:
         return _jump(data, start + shape.jump, start, end)
     if shape.late_sibling is None:

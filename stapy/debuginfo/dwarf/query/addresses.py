@@ -36,7 +36,7 @@ class Statement(Record):
 
 
 def statement_at(dwarf: DwarfCode, address: int) -> Statement | None:
-    """The row of the line table that an address lies in, None when no code is known there."""
+    """Find the row of the line table that an address lies in; None without code there."""
     number = _unit_at(dwarf, address)
     if number is None:
         return None
@@ -55,7 +55,7 @@ def statement_at(dwarf: DwarfCode, address: int) -> Statement | None:
 
 
 def function_at(dwarf: DwarfCode, address: int, *, inlined: bool) -> CodePlace | None:
-    """Where the function begins that an address lies in, None when no code is known there.
+    """Find where the function begins that an address lies in; None without code there.
 
     With ``inlined`` the innermost one counts, an instance of an inlined function perhaps.
     """
@@ -68,7 +68,7 @@ def function_at(dwarf: DwarfCode, address: int, *, inlined: bool) -> CodePlace |
 
 
 def _unit_at(dwarf: DwarfCode, address: int) -> int | None:
-    """The number of the unit that has the code at an address."""
+    """Find the number of the unit that has the code at an address, or None."""
     units = arange_units(dwarf.info)
     at = bisect_right(units, (address, 1 << 64, 0)) - 1
     if at < 0 or not units[at][0] <= address < units[at][1]:
@@ -77,7 +77,10 @@ def _unit_at(dwarf: DwarfCode, address: int) -> int | None:
 
 
 def _row_of(rows: list[Row], address: int) -> Row | None:
-    """The last row at or below an address in the sequence that covers it."""
+    """Find the last row at or below an address in the sequence that covers it, or None.
+
+    Rows that begin a statement come first.
+    """
     best: Row | None = None
     for row, following in pairwise(rows):
         if row.ends_sequence or not row.address <= address < following.address:
@@ -88,7 +91,7 @@ def _row_of(rows: list[Row], address: int) -> Row | None:
 
 
 def _holders(root: Die, address: int) -> list[Die]:
-    """The function that an address lies in, and the inlined instances, the innermost last."""
+    """List the function that an address lies in, then the inlined instances to the innermost."""
     function = function_around(root, address)
     found: list[Die] = []
     while function is not None and len(found) < _MAX_INSTANCES:
@@ -105,7 +108,10 @@ def _holders(root: Die, address: int) -> list[Die]:
 
 
 def _row_and_site(dwarf: DwarfCode, entry: Die) -> tuple[FunctionRow, Site]:
-    """What the index has for the entry of a function or an inlined instance."""
+    """Look up what the index has for the entry of a function or an inlined instance.
+
+    An entry that the index does not have gets a row and a site of its own.
+    """
     for row in dwarf.index.functions(plain(entry.name())):
         for site in row.sites:
             if site.entry == entry.offset:

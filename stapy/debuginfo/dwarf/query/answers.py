@@ -40,7 +40,7 @@ class Answer(Record):
 
 
 def distinct(places: list[CodePlace], by_function: bool) -> Iterator[CodePlace]:
-    """Each place once; ``by_function`` tells of places that were not asked for by their lines.
+    """Yield each place once; ``by_function`` tells of places not asked for by their lines.
 
     An instance of an inlined function is a place of its own even where the
     function around it, or another instance, begins at the same instruction;

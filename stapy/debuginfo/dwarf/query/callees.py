@@ -80,7 +80,7 @@ def callees(
     with_tail_calls: bool = False,
     elsewhere: Finder = lambda name: None,
 ) -> list[Callee]:
-    """What the functions that a pattern means call, down to a depth.
+    """List what the functions that a pattern means call, down to a depth.
 
     Jumps at the end of a function leave no trace on the stack: such callees are
     only given with ``with_tail_calls``.  ``elsewhere`` is asked about functions that the
@@ -122,7 +122,7 @@ class _Walk:
         frames: list[list[Return]],
         level: int,
     ) -> None:
-        """All that one function or inlined instance calls."""
+        """Collect all that one function or inlined instance calls."""
         called: dict[int, list[Return]] = {}
         for part in self._own_parts(entry):
             if part.tag == k.INLINED_SUBROUTINE:
@@ -143,7 +143,7 @@ class _Walk:
                 self._take(target, caller, target.site.pc, deeper, level)
 
     def _own_parts(self, entry: Die) -> Iterator[Die]:
-        """The parts of a function; a part of itself that was inlined is no callee."""
+        """Yield the parts of a function; where it was inlined into itself, their parts."""
         own = entry.origin()
         for part in parts_of(entry):
             if part.tag == k.INLINED_SUBROUTINE and own is not None:
@@ -206,7 +206,7 @@ class _Walk:
             raise TooManyCallees(f"more than {MAX_CALLEES} places at depth {level}")
 
     def _sites(self, dwarf: DwarfFile, offset: int) -> list[_Target] | Elsewhere:
-        """Where a called function lies, out of line."""
+        """Find where a called function lies, out of line; what was found is remembered."""
         key = dwarf.module, offset
         known = self._targets.get(key)
         if known is None:
@@ -231,7 +231,7 @@ class _Walk:
 
 
 def _rows(dwarf: DwarfFile, target: Die) -> Iterator[FunctionRow]:
-    """Functions of the index that an entry describes."""
+    """Yield the functions of the index that an entry describes."""
     names = {target.offset}
     origin = target.origin()
     if origin is not None:
@@ -242,6 +242,6 @@ def _rows(dwarf: DwarfFile, target: Die) -> Iterator[FunctionRow]:
 
 
 def _external(dwarf: DwarfFile, name: str) -> list[FunctionRow]:
-    """Functions of a name that other units, and objects, can call."""
+    """List the functions of a name that other units, and objects, can call."""
     rows = dwarf.index.functions(plain(name))
     return [row for row in rows if dwarf.info.entry(row.entry).inherited(k.AT_EXTERNAL)]

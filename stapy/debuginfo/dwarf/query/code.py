@@ -30,9 +30,9 @@ class DwarfCode:
         module: str | None = None,
         code: Path | None = None,
     ) -> None:
-        """``code`` is the file of a module that is loaded, if it is known.
+        """Take a file with its index; ``code`` is a loaded module's file, if known.
 
-        ``moves`` can be cleared when addresses are good for themselves, as those of
+        ``needs_symbols`` can be cleared when addresses are good for themselves, as those of
         programs are: then a place needs no symbol.
         """
         self.path = path
@@ -71,7 +71,10 @@ class DwarfCode:
         return layout(self._elf)[self._elf.number(section)] if section is not None else 0
 
     def following_line(self, row: FunctionRow) -> int:
-        """The line at which the next function of a function's file begins."""
+        """Find the line at which the next function of a function's file begins.
+
+        Returns 2^32 behind the last one.
+        """
         known = self._first_lines.get(row.file)
         if known is None:
             others = self.index.functions("*", row.file)
@@ -81,12 +84,12 @@ class DwarfCode:
         return known[at] if at < len(known) else 1 << 32
 
     def folder_of(self, entry: int) -> str:
-        """The folder that the unit of an entry was compiled in."""
+        """Look up the folder that the unit of an entry was compiled in."""
         root = self.info.unit(self.info.number_of(entry)).root
         return str(root.values.get(k.AT_COMP_DIR, ""))
 
     def place(self, row: FunctionRow, site: Site, address: int, line: int) -> CodePlace | None:
-        """An address in one site of a function; None when no symbol is below it."""
+        """Describe an address in one site of a function; None when no symbol is below it."""
         anchor = self.index.anchor(address)
         if anchor is None and not self.needs_symbols:
             anchor = "", 0
@@ -106,7 +109,7 @@ class DwarfCode:
             answer.places.append(place)
 
     def line_table(self, unit: int) -> tuple[list[str], list[Line]]:
-        """Files and rows of a unit's line table."""
+        """Read a unit's line table: its files and its rows."""
         program, rows = self._program(unit)
         return program.files, rows
 

@@ -68,7 +68,7 @@ class DwarfFile(DwarfCode):
     def find(
         self, spec: Spec, *, allow_nearest: bool = False, lines_as_functions: bool = False
     ) -> Answer:
-        """All places that a pattern means.
+        """Find all places that a pattern means.
 
         With ``lines_as_functions`` a line names the functions that it is in.
         """
@@ -83,7 +83,7 @@ class DwarfFile(DwarfCode):
         return answer
 
     def place_of(self, symbol: str) -> CodePlace | None:
-        """The first instruction of the function that a symbol stands for.
+        """Find the first instruction of the function that a symbol stands for.
 
         ``f.isra.0`` and other names that only the compiler gave, and aliases, too;
         None when several symbols have this name.
@@ -102,11 +102,11 @@ class DwarfFile(DwarfCode):
         return answer.places[0] if len(answer.places) == 1 else None
 
     def prototype(self, place: CodePlace) -> c.Function:
-        """Parameters and result of a place's function as its source has them."""
+        """Read parameters and result of a place's function as its source has them."""
         return self._types.function(self.info.entry(place.entry))
 
     def _covers(self, row: FunctionRow, site: Site, spec: Spec) -> bool:
-        """True when one of the lines asked for is between a function's first and last line."""
+        """Tell whether a line asked for lies between a function's first and last line."""
         base = row.line if spec.is_relative else 0
         wanted = [(low + base, high + base) for low, high in spec.lines or ()]
         if any(low <= row.line <= high for low, high in wanted):
@@ -119,7 +119,7 @@ class DwarfFile(DwarfCode):
         return any(low <= last and high >= row.line for low, high in wanted)
 
     def _lines_of(self, row: FunctionRow, site: Site) -> dict[int, int]:
-        """The lines of a site's own code with their lowest addresses."""
+        """Map the lines of a site's own code to their lowest addresses."""
         entry = self.info.entry(site.entry)
         ranges = ranges_of(entry) or [(site.pc, site.pc + 1)]
         inside = list(inlined_ranges(entry))
@@ -140,7 +140,7 @@ class DwarfFile(DwarfCode):
         return found
 
     def refused(self, address: int) -> str:
-        """What the kernel keeps probes away from at an address, "" when it is nothing."""
+        """Say what the kernel keeps probes away from at an address, "" for nothing."""
         return self.refusals().get(address, "")
 
     def refusals(self) -> dict[int, str]:
@@ -156,14 +156,17 @@ class DwarfFile(DwarfCode):
     # --- variables -------------------------------------------------------
 
     def variables(self, place: CodePlace) -> list[Variable]:
-        """Parameters and locals at a place."""
+        """List the parameters and locals in scope at a place."""
         found = in_scope(self.info.entry(place.entry), place.address, self._types)
         if not place.is_exact or not is_clone(place.symbol):
             return found
         return [not_passed(row) if row.is_parameter and row.ops is None else row for row in found]
 
     def frame(self, place: CodePlace) -> Row | None:
-        """Where the canonical frame address and the caller's registers are at a place."""
+        """Find where the canonical frame address and the caller's registers are at a place.
+
+        None when the file does not tell.
+        """
         if place.is_exact:
             return _AT_ENTRY
         if self._frames is None:
@@ -171,11 +174,11 @@ class DwarfFile(DwarfCode):
         return self._frames.row(place.address)
 
     def operations(self, expression: bytes, place: CodePlace) -> list[Op]:
-        """What an expression of a frame's description does."""
+        """Decode an expression of a frame's description."""
         return decode(expression, self.info.entry(place.entry).unit)
 
     def calls_with(self, parameter: int, place: CodePlace) -> list[Passing]:
-        """The calls of a place's unit that tell what they would pass for a parameter."""
+        """List the calls of a place's unit that tell what they pass for a parameter."""
         unit = self.info.number_of(place.entry)
         known = self._passing.get(unit)
         if known is None:
@@ -198,7 +201,7 @@ class DwarfFile(DwarfCode):
         return Passing(call.back, place, argument.value)
 
     def _subprogram(self, place: CodePlace) -> Die:
-        """The function out of line that a place lies in."""
+        """Find the function out of line that a place lies in."""
         entry = self.info.entry(place.entry)
         if entry.tag == k.SUBPROGRAM:
             return entry
@@ -212,27 +215,31 @@ class DwarfFile(DwarfCode):
         return known
 
     def frame_base(self, place: CodePlace) -> list[Op]:
-        """What offsets of the frame count from; empty when that is not known."""
+        """Decode what offsets of the frame count from; empty when it is not known."""
         return frame_base(self._subprogram(place), place.address) or []
 
     def entrance_address(self, place: CodePlace) -> int | None:
-        """Where the function out of line begins that a place is in."""
+        """Find where the function out of line around a place begins, or None."""
         return entry_address(self._subprogram(place)) or None
 
     def entrance(self, place: CodePlace) -> tuple[str, int, int] | None:
-        """``(symbol, offset, address)`` of the entry of the function out of line around a place."""
+        """Find ``(symbol, offset, address)`` where the function out of line begins.
+
+        It is the one around the place; None when it has no address or no symbol.
+        """
         address = entry_address(self._subprogram(place))
         anchor = self.index.anchor(address) if address else None
         return None if anchor is None or not address else (*anchor, address)
 
     def pointed_to(self, offset: int, place: CodePlace) -> Variable:
-        """What lies at an entry of its own that a location refers to, at a place."""
+        """Find what lies, at a place, at the entry that a location refers to."""
         return variable_at(self.info.entry(offset), place.address, self._types)
 
     def lines_with(self, place: CodePlace, variable: Variable) -> list[tuple[int, int]]:
-        """Lines of a place's function at whose first instruction a variable is somewhere.
+        """Find lines of a place's function where a variable is somewhere.
 
-        As runs ``(first, last)`` of lines between which no line is without it.
+        They are those at whose first instruction it is, as runs ``(first, last)`` of lines between
+        which no line is without it.
         """
         declared = self.info.entry(place.entry).inherited(k.AT_DECL_LINE)
         base = declared if isinstance(declared, int) else 0
@@ -253,9 +260,10 @@ class DwarfFile(DwarfCode):
         return runs
 
     def global_variable(self, name: str, file: str = "") -> tuple[c.CType, int] | None:
-        """``(type, address in the file)`` of a global or static variable.
+        """Find type and address in the file of a global or static variable.
 
-        `DwarfIndex.anchor` tells such an address of a module as symbol plus offset.
+        Returns None when there is none of that name. `DwarfIndex.anchor` tells such an address of a
+        module as symbol plus offset.
         """
         test = file_matcher(file) if file else None
         found: tuple[c.CType, int] | None = None
@@ -277,7 +285,10 @@ class DwarfFile(DwarfCode):
         return found
 
     def per_cpu_offset(self, address: int) -> int | None:
-        """Where a variable of a module lies in its per-CPU areas; None for an ordinary one."""
+        """Compute a module variable's offset in its per-CPU areas.
+
+        None for an ordinary one.
+        """
         section = self._elf.section(".data..percpu")
         if section is None or self._elf.type != ET_REL:
             return None
@@ -306,7 +317,10 @@ class DwarfFile(DwarfCode):
     def thread_variable(
         self, name: str, file: str = "", place: int | None = None
     ) -> tuple[c.CType, int] | None:
-        """``(type, offset in a thread's block)``, perhaps of a file or an entry's unit."""
+        """Find type and offset in a thread's block of a variable by name.
+
+        ``file`` or the unit of the entry ``place`` narrow it down; None when there is none.
+        """
         test = file_matcher(file) if file else None
         for offset in self.index.things("v", name):
             entry = self.info.entry(offset)
@@ -318,7 +332,7 @@ class DwarfFile(DwarfCode):
         return None
 
     def _homes(self, entry: Die) -> list[str]:
-        """The file that declares a variable, and the one that its unit was made of."""
+        """List the file that declares a variable, and the one its unit was made of."""
         holder = entry.holder(k.AT_DECL_FILE)
         declared: list[str] = []
         if holder is not None:
@@ -328,11 +342,14 @@ class DwarfFile(DwarfCode):
         return [*declared, entry.unit.root.name()]
 
     def enumerator(self, name: str) -> int | None:
-        """The value of an enumeration constant."""
+        """Find the value of an enumeration constant; None when there is none."""
         return enumerator(self.info, name)
 
     def type(self, name: str) -> c.CType | None:
-        """``struct x``, ``class x``, ``union x``, ``enum x`` or ``x``, as `Btf.type` has it."""
+        """Find ``struct x``, ``class x``, ``union x``, ``enum x`` or ``x``, or None.
+
+        As `Btf.type`, ``x`` alone is a typedef or basic type before a tag.
+        """
         name = basic_name(name) or name
         # Names of templates have blanks in them.
         word, _, tag = name.strip().partition(" ")

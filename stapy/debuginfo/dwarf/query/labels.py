@@ -27,7 +27,7 @@ class Label(Record):
 
 
 def parts_of(entry: Die, depth: int = 0) -> Iterator[Die]:
-    """Entries of a function's own: also those in its blocks, but not of what is inlined."""
+    """Yield a function's own entries: also those in its blocks, but not of what is inlined."""
     for child in entry.children():
         if child.tag != k.LEXICAL_BLOCK:
             yield child
@@ -39,7 +39,7 @@ def parts_of(entry: Die, depth: int = 0) -> Iterator[Die]:
 
 
 def labels(dwarf: DwarfCode, spec: Spec, pattern: str) -> list[Label]:
-    """Labels whose name matches, in all functions and inlined instances that a pattern means."""
+    """Find labels whose name matches, in all functions and instances that a pattern means."""
     match = matcher(pattern)
     found: list[Label] = []
     for row in dwarf.index.functions(spec.function, spec.file):
@@ -59,7 +59,7 @@ def labels(dwarf: DwarfCode, spec: Spec, pattern: str) -> list[Label]:
 
 
 def behind_prologue(dwarf: DwarfCode, place: CodePlace) -> CodePlace:
-    """Where the second row of a function's lines begins: its frame is set up there.
+    """Find where the second row of a function's lines begins: its frame is set up.
 
     The place itself when the function has no second row.
     """

@@ -23,7 +23,7 @@ def open_first(
     notice: Callable[[str], None],
     code: Path | None = None,
 ) -> tuple[DwarfFile | None, list[str]]:
-    """The first of some files that belongs to a build, None without any; and what is wrong.
+    """Open the first of some files that belongs to a build, or None; list what is wrong.
 
     ``build_id`` is that of the kernel or module, "" when it is not known: then
     any file will do.  ``notice`` is told when an index takes seconds to build.

@@ -26,7 +26,10 @@ _TABLES = (
 
 
 def refused(elf: ElfFile, address_of: Callable[[str], int | None]) -> dict[int, str]:
-    """What is at the addresses that refuse probes; empty for a file without the tables' content."""
+    """Map the addresses that refuse probes to what is there.
+
+    Empty for a file without the tables' content.
+    """
     rows = {}
     for name, size, _ in _TABLES:
         symbol = name.removeprefix(".")
@@ -52,7 +55,10 @@ def refused_in_module(module: ElfFile, debug: ElfFile) -> dict[int, str]:
 
 
 def _believed(rows: dict[str, list[int]], elf: ElfFile, addresses: list[int]) -> dict[int, str]:
-    """What is at the addresses of tables; rows of another size than ours point anywhere."""
+    """Map addresses of tables to what is there; a table counts if all of them are code.
+
+    Rows of another size than ours point anywhere.
+    """
     code = [
         range(address, address + section.size)
         for section, address in zip(elf.sections, addresses, strict=True)
@@ -66,7 +72,7 @@ def _believed(rows: dict[str, list[int]], elf: ElfFile, addresses: list[int]) ->
 
 
 def _rows(elf: ElfFile, start: int | None, stop: int | None, size: int) -> list[int]:
-    """The addresses that the rows between two addresses tell."""
+    """Read the addresses that the rows between two addresses tell; none without a table."""
     if elf.type != ET_EXEC or start is None or stop is None:
         return []
     for section in elf.sections:

@@ -26,7 +26,7 @@ class Spec(Record):
 
 
 def parse(text: str) -> Spec | None:
-    """The parts of ``name[@file[:lines|+lines]]``; None when it is malformed.
+    """Split ``name[@file[:lines|+lines]]`` into its parts; None when it is malformed.
 
     Lines are ``*`` or numbers and ranges with commas in between.
     """

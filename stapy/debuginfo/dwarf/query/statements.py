@@ -48,7 +48,7 @@ class Scope(Record):
 
 
 def line_map(files: list[str], rows: Iterable[Row], path: str) -> LineMap:
-    """The rows of a unit's table that name a file."""
+    """Collect the rows of a unit's table that name a file, sorted by address."""
     own = {number for number, name in enumerate(files) if name == path}
     found = sorted(
         {
@@ -61,7 +61,7 @@ def line_map(files: list[str], rows: Iterable[Row], path: str) -> LineMap:
 
 
 def scope_of(dwarf: DwarfCode, row: FunctionRow, site: Site, table: LineMap) -> Scope:
-    """A site with the lines of its code, that of what is inlined into it included."""
+    """Describe a site with the lines of its code, that of what is inlined into it included."""
     ranges = ranges_of(dwarf.info.entry(site.entry)) or [(site.pc, site.pc + 1)]
     lowest: dict[int, int] = {}
     for start, end in ranges:
@@ -74,7 +74,7 @@ def scope_of(dwarf: DwarfCode, row: FunctionRow, site: Site, table: LineMap) -> 
 
 
 def find(dwarf: DwarfCode, spec: Spec, allow_nearest: bool) -> Answer:
-    """All statements at the lines that a pattern asks for."""
+    """Find all statements at the lines that a pattern asks for."""
     answer = Answer()
     groups: dict[tuple[int, str], list[tuple[FunctionRow, Site]]] = {}
     for row in dwarf.index.functions(spec.function, spec.file):
@@ -92,7 +92,7 @@ def find(dwarf: DwarfCode, spec: Spec, allow_nearest: bool) -> Answer:
 def _add(
     answer: Answer, dwarf: DwarfCode, scopes: list[Scope], spec: Spec, allow_nearest: bool
 ) -> None:
-    """What one unit has."""
+    """Add the statements of one unit to the answer."""
     # Lines asked for from a function's beginning are other ones in each function.
     ranges = _ranges(dwarf, scopes, spec)
     bases = {scope.row.line for scope in scopes} if spec.is_relative else {0}
@@ -115,7 +115,7 @@ def _add(
 
 
 def _ranges(dwarf: DwarfCode, scopes: list[Scope], spec: Spec) -> list[tuple[int, int]]:
-    """Lines asked for; all lines are those of the source of the functions that are named."""
+    """Find the ranges of lines asked for; ``*`` is the source of the functions that are named."""
     if spec.lines != [EVERY]:
         return spec.lines or []
     found: list[tuple[int, int]] = []
@@ -135,7 +135,10 @@ def _wanted(
     spec: Spec,
     allow_nearest: bool,
 ) -> set[int]:
-    """Lines of a scope that are asked for; those close to one that has no code are noted."""
+    """Choose the lines of a scope that are asked for.
+
+    Those close to one that has no code are noted in the answer.
+    """
     lines = scope.lowest
     wanted: set[int] = set()
     for low, high in ranges:

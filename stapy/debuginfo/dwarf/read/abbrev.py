@@ -66,7 +66,11 @@ class Abbreviations:
         self._last: tuple[int, dict[int, Plan]] = (-1, {})
 
     def table(self, offset: int, limit: int | None = None) -> dict[int, Plan]:
-        """Plans by code; ``limit`` is where the next table starts, when that is known."""
+        """Compile the plans of one table, by code.
+
+        ``limit`` is where the next table starts, when that is known. Raises `DebuginfoError` for
+        one that is cut off.
+        """
         if self._last[0] == offset:
             return self._last[1]
         end = len(self._data) if limit is None else limit
@@ -113,7 +117,7 @@ class Abbreviations:
 
 
 def compile_plan(body: bytes) -> Plan:
-    """The plan of a declaration, given its bytes between its code and the final zeros."""
+    """Compile a declaration, given its bytes between its code and the final zeros."""
     tag, at = uleb(body, 0)
     children = bool(body[at])
     at += 1
@@ -163,7 +167,7 @@ def _compile(tag: int, has_children: bool, attributes: list[tuple[int, int, int]
 
 
 def skip(data: Buffer, at: int, steps: tuple[int, ...]) -> int:
-    """The position behind an entry of varying size."""
+    """Find the position behind an entry of varying size."""
     for step in steps:
         if step > 0:
             at += step

@@ -36,7 +36,7 @@ class Call(Record):
 
 
 def calls(function: Die) -> Iterator[Call]:
-    """All calls of a function out of line, also of what is inlined into it."""
+    """Yield all calls of a function out of line, also of what is inlined into it."""
     for part in _parts(function, 0):
         yield Call(
             return_address(part),
@@ -60,17 +60,17 @@ def _parts(entry: Die, depth: int) -> Iterator[Die]:
 
 
 def return_address(part: Die) -> int:
-    """Where the call that an entry describes returns to."""
+    """Read where the call that an entry describes returns to, 0 if it does not tell."""
     return part.number(k.AT_CALL_RETURN_PC) or part.number(k.AT_LOW_PC)
 
 
 def is_tail(part: Die) -> bool:
-    """True for a jump to another function, which returns in its stead."""
+    """Tell whether a call is a jump to another function, which returns in its stead."""
     return bool(part.number(k.AT_CALL_TAIL_CALL) or part.number(k.AT_GNU_TAIL_CALL))
 
 
 def target(part: Die) -> Die | None:
-    """The function that is called, None by a pointer."""
+    """Find the entry of the function that is called; None for a call by a pointer."""
     return part.refer(k.AT_CALL_ORIGIN) or part.refer(k.AT_ABSTRACT_ORIGIN)
 
 

@@ -17,7 +17,7 @@ from stapy.debuginfo.dwarf.read.units import Die, Info
 
 
 def enumerator(info: Info, name: str) -> int | None:
-    """The value of the first constant of a name."""
+    """Find the value of the first constant of a name; None when there is none."""
     for header in info.headers:  # of a file that was not linked, the numbers are made first
         info.sections.prepare(header.offset, header.end)
     text = name.encode() + b"\0"
@@ -31,14 +31,14 @@ def enumerator(info: Info, name: str) -> int | None:
 
 
 def _offsets(info: Info, text: bytes) -> list[int]:
-    """Where a name is among the strings: as one of its own, else as the end of another."""
+    """Find where a name is among the strings: as one of its own, else as the end of another."""
     strings = info.sections.section("str")
     found = [match.start() for match in re.finditer(re.escape(text), strings)]
     return [at for at in found if not at or not strings[at - 1]] or found
 
 
 def _named_at(info: Info, at: int, form: int) -> Die | None:
-    """The constant whose name stands at a position; None when something else does."""
+    """Find the constant whose name stands at a position; None when something else does."""
     number = info.number_of(at + info.base)
     if number < 0 or at < info.headers[number].first:
         return None
@@ -54,7 +54,7 @@ def _named_at(info: Info, at: int, form: int) -> Die | None:
 
 
 def _is_listed(entry: Die) -> bool:
-    """True when an entry is where the unit's enumerations have one, and not within another."""
+    """Tell whether an entry is where the unit's enumerations have one, not within another."""
     code = uleb(entry.unit.info.data, entry.after)[0]
     if code and getattr(entry.unit.plans.get(code), "tag", 0) != k.ENUMERATOR:
         return False  # cheap, and says nearly always what the walk below would
@@ -71,7 +71,7 @@ def _is_listed(entry: Die) -> bool:
 
 
 def _starts(info: Info, at: int) -> Iterator[int]:
-    """Where an entry may begin whose code ends at a position."""
+    """Yield where an entry may begin whose code ends at a position."""
     for start in (at - 1, at - 2):
         if start >= 0 and uleb(info.data, start)[1] == at:
             yield start

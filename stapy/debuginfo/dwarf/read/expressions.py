@@ -60,9 +60,10 @@ NOT_HERE = frozenset(("unknown", "implicit_pointer"))
 
 
 def decode(data: bytes, unit: DwarfUnit, *, is_inner: bool = False) -> list[Op]:
-    """The operations of one expression; decoding ends at the first unknown one.
+    """Decode one expression; it ends with the first operation that is unknown.
 
-    One that ``is_inner`` is part of another, and has no other in it.
+    One that ``is_inner`` is part of another, and has no other in it. Raises `DebuginfoError` for
+    damaged bytes.
     """
     ops: list[Op] = []
     numbers: dict[int, int] = {}  # position in the bytes -> number of the operation
@@ -83,7 +84,7 @@ def decode(data: bytes, unit: DwarfUnit, *, is_inner: bool = False) -> list[Op]:
 
 
 def _aimed(op: Op, number: int, numbers: dict[int, int]) -> Op:
-    """A branch with the number of the operation that it leads to; loops are unknown."""
+    """Give a branch the number of the operation that it leads to; loops become unknown."""
     if op.name not in ("branch", "skip"):
         return op
     target = numbers.get(op.first, 0)
@@ -91,7 +92,7 @@ def _aimed(op: Op, number: int, numbers: dict[int, int]) -> Op:
 
 
 def _step(data: bytes, at: int, unit: DwarfUnit) -> tuple[list[Op], int]:
-    """What one operation means, in one or two of ours or in none, and where the next one is."""
+    """Decode the operation at ``at`` into zero to two `Op`s; return them and the offset behind."""
     code = data[at]
     if code in _NOTHING:
         return [], at + 1
@@ -128,7 +129,10 @@ def _unknown(code: int) -> Op:
 
 
 def _entry_value(ops: list[Op], code: int) -> list[Op]:
-    """What a register had on entry, plus a number perhaps; memory may have changed since."""
+    """Decode what a register had on entry, plus a number perhaps.
+
+    All else is unknown: memory may have changed since.
+    """
     if len(ops) == 1 and ops[0].name == "register":
         return [Op("entry_register", ops[0].first)]
     if len(ops) == 1 and ops[0].name == "address_in":
@@ -137,7 +141,10 @@ def _entry_value(ops: list[Op], code: int) -> list[Op]:
 
 
 def _convert(unit: DwarfUnit, type: int) -> Op:
-    """To a base type, told as an offset in the unit; 0 is the type of plain numbers."""
+    """Make the conversion to a base type, told as an offset in the unit.
+
+    Offset 0 is the type of plain numbers.
+    """
     if not type:
         return Op("convert")
     entry = unit.entry_at(unit.header.offset + type)
