@@ -26,6 +26,7 @@ TOOLS = {
     "doctor": "say what scripts need on this machine, and what is missing",
     "report": "pack what a report of a fault should have",
     "fmt": "put the blanks and indents of scripts in order",
+    "check": "find the mistakes of scripts, for any kernel",
 }
 _ALL = [*TABLE, *foreign.TABLE]
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

@@ -36,6 +36,7 @@ _VERSION = 6  # of everything that is cached here
 KIND = "debuginfo"
 _SYSFS = Path("/sys/kernel/btf")
 _PROC = Path("/proc/kallsyms")
+_BTF_MAGIC = b"\x9f\xeb"  # of a copy of what sysfs has
 
 
 class Loaded(NamedTuple):
@@ -130,8 +131,10 @@ def _opened(
 
 def _read_image_parts(path: Path) -> dict[str, bytes]:
     with path.open("rb") as file:
-        plain = file.read(4) == b"\x7fELF"
-    if plain:
+        start = file.read(4)
+    if start[:2] == _BTF_MAGIC:
+        return _with_index({"btf": path.read_bytes()}, str(path), None)
+    if start == b"\x7fELF":
         elf = ElfFile.open(path)
         return _with_index(
             {

@@ -13,7 +13,7 @@ from stapy.kernel.modules import Modules
 from stapy.kernel.release import base_release, install_command, is_line, newest_of, version_tuple
 from stapy.kernel.roots import OWN, build_tree, existing, inside, releases, roots
 from stapy.paths import is_file
-from stapy.record import Record
+from stapy.record import Record, replace
 
 _MODULE_PLACES = ("/lib/modules/{r}", "/usr/lib/modules/{r}")
 _BUILD_PLACES = (
@@ -99,6 +99,15 @@ def find_kernel(option: str | None, diagnostics: Diagnostics, sysroot: str | Non
         _report_unknown(release, diagnostics, sysroot)
         raise Stop
     return _assemble(release, None, None, None, True)
+
+
+def kernel_of_btf(release: str, btf: Path, config: Path | None = None) -> Kernel:
+    """Describe a kernel of which nothing is known but its BTF and perhaps its configuration.
+
+    ``btf`` is what ``/sys/kernel/btf/vmlinux`` has, or an image that holds it.
+    """
+    made = _assemble(release, None, None, btf, False)
+    return replace(made, config=Config([config] if config is not None else []))
 
 
 def _newest(line: str, sysroot: str | None) -> str:

@@ -142,4 +142,7 @@ bpftrace, DTrace, perf and ftrace name probes by words with colons. Here a scrip
 tracepoint:a:b is kernel.trace("a:b"), interval:s:1 is timer.s(1), BEGIN is begin. Variables are
 plain names, those of all probes declared by `global`; pid, comm and their like are functions:
 pid(), execname(). `x <<< value` adds to a statistic, @count(x) and @hist_log(x) read it.""",
+    "E0193": """Options of a script's first line
+`stapy check` takes the options behind `#! /usr/bin/stap` as the kernel would hand them on when the
+script is started by its name. The message says which one cannot be used.""",
 }

@@ -142,6 +142,9 @@ let go what was made of it: `stapy --clean-cache`.""",
     "E0292": """-G does not fit the script
 `-G NAME=VALUE` sets a global number or string of the script when the module is loaded. Arrays and
 statistics have no single value; a number may be decimal, hexadecimal or octal.""",
+    "E0293": """No BTF in the file of a kernel
+`stapy check --btf RELEASE=FILE` wants a copy of /sys/kernel/btf/vmlinux of that kernel, its vmlinuz
+or its vmlinux. A kernel built without CONFIG_DEBUG_INFO_BTF has none.""",
     "E0291": """A regular expression that is too large
 The automaton for this expression would not fit. Split it.""",
 }

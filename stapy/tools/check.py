@@ -1,0 +1,220 @@
+"""``stapy check``: passes 1 to 3 of scripts for any kernels; nothing is compiled or loaded.
+
+A kernel is one that is installed, a build tree, or a file with its BTF, which is enough for all
+that needs no debug package.  `outcomes.py` has the forms that programs read.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+from stapy import cli
+from stapy.debuginfo.errors import DebuginfoError
+from stapy.diagnostics import Bug, Span, Stop
+from stapy.diagnostics.layouts import as_json
+from stapy.kernel import Kernel, find_kernel
+from stapy.kernel.target import kernel_of_btf
+from stapy.options import Options
+from stapy.options.table import MESSAGE_FORMATS, UsageError
+from stapy.record import Record, replace
+from stapy.session import Session
+from stapy.session.messages import Messages
+from stapy.terminal import progress, writing
+from stapy.tools.arguments import UNUSABLE, Parser, complain
+from stapy.tools.outcomes import FORMS, Message, Outcome, as_text
+
+# What a first line, or the words behind '--', may say: how a script is translated.
+_TAKEN = ("guru", "unoptimized", "prologue_search", "defines", "globals", "compatible",
+          "tapset_dirs", "privilege", "privilege_set", "skip_badvars", "suppress_time_limits",
+          "debug_modules", "ldd", "all_modules", "command", "target", "arguments")  # fmt: skip
+_END = """\
+Options in a script's first line (#! /usr/bin/stap -g) count, as far as they are about translation,
+and so do options and arguments behind '--', for all scripts. With several -r and --btf each script
+is checked for each of those kernels. No privilege is needed.
+
+The exit status is 0, 1 for an error (with -W also for a warning), 2 when a script or a kernel
+cannot be read."""
+
+
+class Asked(Record):
+    """A command line: which scripts, for which kernels, and how they are translated."""
+
+    files: list[str]
+    kernels: list[Kernel]
+    options: Options
+
+
+class Check(Session):
+    """A session that keeps its messages instead of showing them."""
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        self.messages: list[Message] = []
+
+    def show(self) -> None:
+        """Keep what the pass has reported."""
+        for item in self.diagnostics.items[self.shown :]:
+            if item.severity == item.WARNING and self.options.suppress_warnings:
+                continue
+            fields = as_json(item, self.sources, self.at_pass)
+            self.messages.append(Message(fields, self.drawn(item)))
+        self.shown = len(self.diagnostics.items)
+
+    def warn_here(self, code: str, message: str) -> None:
+        """Say nothing of this machine and user: a check is about scripts."""
+
+
+def parser() -> Parser:
+    """Describe the command line."""
+    it = Parser("check", "Find the mistakes of scripts, for one or more kernels.", _END)
+    it.add_argument("-r", dest="releases", metavar="RELEASE", action="append", default=[],
+                    help="a kernel that is installed here, or a build tree")  # fmt: skip
+    it.add_argument("--btf", metavar="RELEASE=FILE", action="append", default=[],
+                    help="a kernel by a copy of /sys/kernel/btf/vmlinux, or image")  # fmt: skip
+    it.add_argument("--config", metavar="FILE", help="the configuration of the kernel of --btf")
+    it.add_argument("--message-format", dest="form", metavar="FORM", default="rich",
+                    choices=(*MESSAGE_FORMATS, *FORMS),
+                    help="rich, systemtap, short, json, sarif, junit")  # fmt: skip
+    it.add_argument("-o", dest="output", metavar="FILE", help="write to FILE")
+    it.add_argument("-W", dest="strict", action="store_true", help="warnings count as errors")
+    it.add_argument("-w", dest="quiet", action="store_true", help="leave warnings out")
+    it.add_argument("files", metavar="SCRIPT", nargs="+", help="'-' is standard input")
+    return it
+
+
+def main(words: list[str]) -> int:
+    """Obey a command line; return the exit status."""
+    end = words.index("--") if "--" in words else len(words)
+    options = parser()
+    given = options.parse_args(words[:end])
+    if given.config and (len(given.btf) != 1 or given.releases):
+        options.error("--config is that of one --btf, and of no other kernel")
+    try:
+        asked = Asked(
+            given.files,
+            _kernels(given.releases, given.btf, given.config),
+            _taken(["-p3", "-e", "", *words[end + 1 :]], Options()),
+        )
+    except UsageError as error:
+        complain(f"stapy check: {error}")
+        return UNUSABLE
+    except Stop:
+        return UNUSABLE  # why was told
+    asked.options.suppress_warnings = given.quiet
+    asked.options.message_format = given.form if given.form in MESSAGE_FORMATS else "short"
+    if given.output is not None or not sys.stdout.isatty():
+        asked.options.color = "never"
+    outcomes = [checked(name, kernel, asked) for name in given.files for kernel in asked.kernels]
+    text = FORMS.get(given.form, as_text)(outcomes)
+    if given.output is None:
+        writing.write(text)
+    else:
+        try:
+            Path(given.output).write_text(text, encoding="utf-8", errors="surrogateescape")
+        except OSError as error:
+            complain(f"stapy check: '{given.output}' cannot be written: {error.strerror}")
+            return UNUSABLE
+    return max(outcome.status(given.strict) for outcome in outcomes)
+
+
+def _kernels(releases: list[str], files: list[str], config: str | None) -> list[Kernel]:
+    """Find the kernels; `Stop` when one is not here, which was told then."""
+    messages = Messages(Options())
+    wanted: list[str | None] = [*releases]
+    try:
+        found = [
+            find_kernel(release, messages.diagnostics)
+            for release in wanted or ([] if files else [None])
+        ]
+    finally:
+        messages.show()
+    return found + [_kernel_of(text, config) for text in files]
+
+
+def _kernel_of(text: str, config: str | None) -> Kernel:
+    """Take ``RELEASE=FILE`` apart; `UsageError` when no file of BTF is there."""
+    release, equals, name = text.partition("=")
+    if not (equals and name and release[:1].isdigit()):
+        raise UsageError(f"--btf wants RELEASE=FILE, such as 6.1.0-13-amd64={name or text}")
+    for path in (name, config):
+        try:
+            if path is not None:
+                Path(path).open("rb").close()
+        except OSError as error:
+            raise UsageError(f"'{path}': {error.strerror}") from None
+    return kernel_of_btf(release, Path(name), Path(config) if config else None)
+
+
+# --- one script for one kernel ----------------------------------------------------
+
+
+def checked(name: str, kernel: Kernel, asked: Asked) -> Outcome:
+    """Translate a script for a kernel; return what was found."""
+    shown = "<stdin>" if name == "-" else name
+    try:
+        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    except OSError as error:
+        complain(f"stapy check: '{name}': {error.strerror}")
+        return Outcome(shown, kernel.release, [], error.strerror or "cannot be read")
+    text = data.decode("utf-8", "surrogateescape")
+    session = Check(replace(asked.options, script_text=None, script_file=shown, last_pass=3))
+    session.texts = [(shown, text)]
+    try:
+        _translate(session, kernel, text)
+    except Stop:
+        pass
+    except DebuginfoError as error:
+        session.diagnostics.error("semantic error", "E0290", f"damaged debug information: {error}")
+    except Bug as error:
+        session.diagnostics.error("error", "", f"a mistake in stapy, please report it: {error}")
+    finally:
+        session.show()
+        progress.clear()
+        session.clean_up()
+    return Outcome(shown, kernel.release, session.messages)
+
+
+def _translate(session: Check, kernel: Kernel, text: str) -> None:
+    """Take a script through passes 1 to 3; `Stop` behind the first that finds an error."""
+    _obey_first_line(session, text)
+    session.begin()
+    scripts = session.parse(kernel)
+    services = session.services(kernel)
+    if kernel.image is not None and kernel.modules_dir is None and services.debuginfo.btf is None:
+        problems = services.debuginfo.loaded.problems
+        session.refuse("E0293", f"'{kernel.image}' has no BTF", hint="; ".join(problems))
+    session.translate(session.elaborate(scripts, services))
+
+
+def _obey_first_line(session: Check, text: str) -> None:
+    """Take the options of ``#! /usr/bin/stap -g`` as the kernel would hand them on."""
+    line = text.partition("\n")[0]
+    if not line.startswith("#!"):
+        return
+    try:
+        words = shlex.split(line[2:])
+        while words and not words[0].startswith("-"):
+            words.pop(0)  # the interpreter, and what env is to call
+        if words[:1] == ["-S"]:
+            words = [word for word in words[1:] if word.rpartition("/")[2] not in ("stap", "stapy")]
+        session.options = _taken([*words, "-e", ""], session.options)
+    except (UsageError, ValueError) as error:
+        name = session.texts[0][0]
+        span = Span(session.sources.add(name, text), 0, len(line))
+        session.diagnostics.error(
+            "parse error", "E0193", f"options of the first line: {error}", span
+        )
+        raise Stop from None
+
+
+def _taken(words: list[str], options: Options) -> Options:
+    """Add to options what a command line says of translation; `UsageError` as for a command."""
+    given, usual = cli.parse(words), Options()
+    changed = {
+        field: getattr(given, field)
+        for field in _TAKEN
+        if getattr(given, field) != getattr(usual, field)
+    }
+    return replace(options, **changed)

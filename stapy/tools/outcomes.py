@@ -1,0 +1,203 @@
+"""What a check of scripts found, in the forms that people, editors and code hosts read."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+from xml.etree import ElementTree
+
+from stapy import __version__
+from stapy.diagnostics.explain import pages
+from stapy.diagnostics.layouts import json_line
+from stapy.diagnostics.render import harmless
+from stapy.record import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_ERROR = "error"
+_NOT_IN_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+class Message(Record):
+    """One message: its ``data`` as in ``--message-format=json``, and as ``text``."""
+
+    data: dict[str, object]
+    text: str
+
+    @property
+    def is_error(self) -> bool:
+        """Tell an error from a warning."""
+        return self.data["severity"] == _ERROR
+
+
+class Outcome(Record):
+    """What was found in one script for one kernel; ``unreadable`` says why it was not read."""
+
+    script: str
+    kernel: str
+    messages: list[Message]
+    unreadable: str = ""
+
+    def status(self, strict: bool) -> int:
+        """Give the exit status: 0, 1 for an error (``strict``: a warning), 2 when unreadable."""
+        if self.unreadable:
+            return 2
+        return int(any(message.is_error or strict for message in self.messages))
+
+
+def as_text(outcomes: list[Outcome]) -> str:
+    """Write the messages one behind the other, each kernel named where there are several."""
+    several = len({outcome.kernel for outcome in outcomes}) > 1
+    parts: list[str] = []
+    for outcome in outcomes:
+        if several and outcome.messages:
+            parts.append(f"--- {harmless(outcome.script)} for {outcome.kernel}\n")
+        parts += [
+            one.text if one.text.endswith("\n") else f"{one.text}\n" for one in outcome.messages
+        ]
+    return "".join(parts)
+
+
+def as_json(outcomes: list[Outcome]) -> str:
+    """Write an object for each message, one on a line, with its script and kernel."""
+    return "".join(
+        json_line({"script": outcome.script, "kernel": outcome.kernel, **message.data}) + "\n"
+        for outcome in outcomes
+        for message in outcome.messages
+    )
+
+
+# --- SARIF 2.1.0, which code hosts show beside the lines -----------------------------
+
+
+def as_sarif(outcomes: list[Outcome]) -> str:
+    """Write one SARIF log; what several kernels have in common is one result."""
+    results: dict[str, dict[str, object]] = {}
+    rules: dict[str, dict[str, object]] = {}
+    for outcome in outcomes:
+        for message in outcome.messages:
+            result = _result(outcome, message)
+            known = results.setdefault(json_line(result), {**result, "properties": {"kernels": []}})
+            properties = known["properties"]
+            assert isinstance(properties, dict)
+            properties["kernels"].append(outcome.kernel)
+            code = str(message.data["code"])
+            if code:
+                rules.setdefault(code, _rule(code))
+    driver = {
+        "name": "stapy",
+        "version": __version__,
+        "rules": [rules[code] for code in sorted(rules)],
+    }
+    is_whole = not any(outcome.unreadable for outcome in outcomes)
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "invocations": [{"executionSuccessful": is_whole}],
+        "results": list(results.values()),
+    }
+    return json_line({"$schema": _SARIF, "version": "2.1.0", "runs": [run]}) + "\n"
+
+
+def _rule(code: str) -> dict[str, object]:
+    title, _, page = pages().get(code, code).partition("\n")
+    rule: dict[str, object] = {"id": code, "shortDescription": {"text": title}}
+    if page:
+        rule["fullDescription"] = {"text": page}
+    return rule
+
+
+def _result(outcome: Outcome, message: Message) -> dict[str, object]:
+    fields = message.data
+    result: dict[str, object] = {
+        "level": _ERROR if message.is_error else "warning",
+        "message": {"text": _told(fields)},
+        # Without a place it is about the script as a whole.
+        "locations": [_location(fields if fields.get("file") else {"file": outcome.script})],
+    }
+    if fields["code"]:
+        result["ruleId"] = fields["code"]
+    labels = fields["labels"]
+    assert isinstance(labels, list)
+    related = [
+        {**_location(label), "message": {"text": label["text"]}}
+        for label in labels
+        if label.get("file")
+    ]
+    if related:
+        result["relatedLocations"] = related
+    return result
+
+
+def _location(place: dict[str, object]) -> dict[str, object]:
+    name = str(place["file"]).encode("utf-8", "surrogateescape")
+    physical: dict[str, object] = {"artifactLocation": {"uri": quote(name)}}
+    if "line" in place:
+        physical["region"] = {
+            "startLine": place["line"],
+            "startColumn": place["column"],
+            "endLine": place["end_line"],
+            "endColumn": place["end_column"],
+        }
+    return {"physicalLocation": physical}
+
+
+def _told(fields: dict[str, object]) -> str:
+    """Join what a message says of itself: what, where, why, what to do."""
+    notes = fields["notes"]
+    assert isinstance(notes, list)
+    parts = [str(fields["message"]), str(fields["where"]), *map(str, notes), str(fields["hint"])]
+    return "\n".join(part for part in parts if part)
+
+
+# --- JUnit's XML, which test reports read ---------------------------------------------
+
+
+def as_junit(outcomes: list[Outcome]) -> str:
+    """Write a suite for each kernel and a case for each script; warnings are its output."""
+    root = ElementTree.Element("testsuites", name="stapy check")
+    for kernel in dict.fromkeys(outcome.kernel for outcome in outcomes):
+        cases = [outcome for outcome in outcomes if outcome.kernel == kernel]
+        failures = sum(any(one.is_error for one in case.messages) for case in cases)
+        suite = ElementTree.SubElement(
+            root, "testsuite", name=kernel, tests=str(len(cases)), failures=str(failures),
+            errors=str(sum(bool(case.unreadable) for case in cases)),
+        )  # fmt: skip
+        for case in cases:
+            _case(suite, case)
+    ElementTree.indent(root)
+    text = ElementTree.tostring(root, "unicode", xml_declaration=False)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + text + "\n"
+
+
+def _case(suite: ElementTree.Element, outcome: Outcome) -> None:
+    name, folder = Path(outcome.script).name, str(Path(outcome.script).parent)
+    case = ElementTree.SubElement(
+        suite, "testcase", name=_fit(name), classname=_fit(folder), file=_fit(outcome.script)
+    )
+    if outcome.unreadable:
+        ElementTree.SubElement(case, "error", message=_fit(outcome.unreadable))
+    errors = [message for message in outcome.messages if message.is_error]
+    if errors:
+        first = str(errors[0].data["message"])
+        failure = ElementTree.SubElement(case, "failure", message=_fit(first))
+        failure.text = _fit("".join(error.text for error in errors))
+    warnings = [message.text for message in outcome.messages if not message.is_error]
+    if warnings:
+        ElementTree.SubElement(case, "system-out").text = _fit("".join(warnings))
+
+
+def _fit(text: str) -> str:
+    """Replace what XML cannot have: control characters, halves of surrogate pairs."""
+    return _NOT_IN_XML.sub("\ufffd", text)
+
+
+FORMS: dict[str, Callable[[list[Outcome]], str]] = {
+    "json": as_json,
+    "sarif": as_sarif,
+    "junit": as_junit,
+}

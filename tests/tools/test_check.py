@@ -1,0 +1,208 @@
+"""``stapy check``: which kernels and options count, the forms of what it finds, its exit status."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from stapy import cli
+from stapy.tools import outcomes
+from tests.debuginfo.btfwriter import BtfWriter
+
+GOOD = 'probe kernel.function("vfs_read") { println($count) }\n'
+BAD = 'probe kernel.function("vfs_raed") { println(1) }\n'
+WARNED = "global unused\nprobe begin { println(1) }\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with scripts and the BTF of two kernels; the newer one has no vfs_read."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("good", GOOD), ("bad", BAD), ("warned", WARNED)):
+        Path(f"{name}.stp").write_text(text)
+    for name, function in (("old", "vfs_read"), ("new", "vfs_reader")):
+        writer = BtfWriter()
+        number = writer.int("unsigned long", 8)
+        writer.function(function, number, [("count", number)])
+        Path(f"{name}.btf").write_bytes(writer.data())
+    return tmp_path
+
+
+def check(*words: str) -> int:
+    return cli.main(["check", *words])
+
+
+OLD = ("--btf", "6.1.0-test=old.btf")
+NEW = ("--btf", "6.12.0-test=new.btf")
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "told"),
+    [
+        ([*OLD, "good.stp"], 0, ""),
+        ([*OLD, "bad.stp"], 1, "bad.stp:1:14: semantic error: no match (similar functions"),
+        ([*OLD, "good.stp", "bad.stp", "good.stp"], 1, "bad.stp:1:14"),
+        ([*NEW, "good.stp"], 1, "good.stp:1:14: semantic error"),
+        ([*OLD, *NEW, "good.stp"], 1, "--- good.stp for 6.12.0-test\ngood.stp:1:14"),
+        ([*OLD, "warned.stp"], 0, "warned.stp:1:8: warning"),
+        ([*OLD, "-W", "warned.stp"], 1, "warned.stp:1:8: warning"),
+        ([*OLD, "-W", "-w", "warned.stp"], 0, ""),
+        (["--btf", "6.1.0=good.stp", "good.stp"], 1, "error: 'good.stp' has no BTF"),
+    ],
+)  # fmt: skip
+def test_status_and_text(
+    folder: Path,
+    words: list[str],
+    status: int,
+    told: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert check("--message-format=short", *words) == status
+    said = capsys.readouterr()
+    assert (told in said.out) if told else not said.out
+    assert said.err == ""
+
+
+def test_the_usual_form_shows_the_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert check(*OLD, "bad.stp") == 1
+    assert f" 1 | {BAD}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--btf", "old.btf", "good.stp"], "--btf wants RELEASE=FILE, such as 6.1"),
+        (["--btf", "6.1=gone.btf", "good.stp"], "'gone.btf': No such file or directory"),
+        ([*OLD, "--config", "gone", "good.stp"], "'gone': No such file or directory"),
+        ([*OLD, *NEW, "--config", "old.btf", "good.stp"], "--config is that of one --btf"),
+        ([*OLD, "gone.stp"], "'gone.stp': No such file or directory"),
+        (["-r", "1.2.3-nosuch", "good.stp"], "Incorrect version or missing kernel-devel package"),
+        ([*OLD, "good.stp", "--", "--nosuch"], "unknown option '--nosuch'"),
+        ([*OLD], "the following arguments are required: SCRIPT"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_asked(
+    folder: Path, words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert check(*words) == 2
+    said = capsys.readouterr()
+    assert told in said.err and said.out == ""
+
+
+def test_an_unreadable_script_does_not_hide_the_others(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert check(*OLD, "gone.stp", "bad.stp") == 2
+    assert "vfs_raed" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("first_line", "words", "status", "told"),
+    [
+        ("#! /usr/bin/stap -g", [], 0, ""),
+        ("#!/usr/bin/env -S stap -g", [], 0, ""),
+        ("#! /usr/bin/stap", [], 1, "embedded expression code in unprivileged script"),
+        ("", [], 1, "embedded expression code in unprivileged script"),
+        ("", ["--", "-g"], 0, ""),
+        ("#! /usr/bin/stap -g --nosuch", [], 1, "x.stp:1:1: parse error: options of"),
+        # What would do something besides translating is not heeded.
+        ("#! /usr/bin/stap -g --clean-cache -o gone -p5 -W", [], 0, ""),
+    ],
+)  # fmt: skip
+def test_options(
+    folder: Path,
+    first_line: str,
+    words: list[str],
+    status: int,
+    told: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("x.stp").write_text(f"{first_line}\nprobe begin {{ %{{ ; %}} println(1) }}\n")
+    assert check("--message-format=short", *OLD, "x.stp", *words) == status
+    said = capsys.readouterr()
+    assert told in said.out and bool(told) == bool(said.out)
+    assert not Path("gone").exists()
+
+
+def test_arguments_of_the_script(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("x.stp").write_text("probe begin { println($1 + 1) }\n")
+    assert check(*OLD, "x.stp", "--", "12") == 0
+    assert check(*OLD, "x.stp") == 1
+    assert "$1" in capsys.readouterr().out
+
+
+def test_configuration(folder: Path) -> None:
+    Path("config").write_text("CONFIG_SMP=y\n")
+    Path("x.stp").write_text(
+        'probe begin { %( CONFIG_SMP == "y" %? println(1) %: nosuch() %) }\n'
+    )  # fmt: skip
+    assert check(*OLD, "x.stp") == 1
+    assert check(*OLD, "--config", "config", "x.stp") == 0
+
+
+def test_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert check("--message-format=json", *OLD, *NEW, "bad.stp", "warned.stp") == 1
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    told = [(row["script"], row["kernel"], row["severity"], row["line"]) for row in rows]
+    assert told == [
+        ("bad.stp", "6.1.0-test", "error", 1),
+        ("bad.stp", "6.12.0-test", "error", 1),
+        ("warned.stp", "6.1.0-test", "warning", 1),
+        ("warned.stp", "6.12.0-test", "warning", 1),
+    ]
+
+
+def test_sarif(folder: Path) -> None:
+    """What is wrong for two kernels in the same way is one result, with a rule and a place."""
+    Path("odd name.stp").write_text(BAD)
+    words = ["--message-format=sarif", "-o", "log", *OLD, *NEW]
+    assert check(*words, "good.stp", "odd name.stp", "warned.stp", "gone.stp") == 2
+    (run,) = json.loads(Path("log").read_text())["runs"]
+    assert run["invocations"] == [{"executionSuccessful": False}]
+    rules = {
+        rule["id"]: rule["shortDescription"]["text"] for rule in run["tool"]["driver"]["rules"]
+    }
+    found = {}
+    for result in run["results"]:
+        (location,) = result["locations"]
+        place = location["physicalLocation"]
+        kernels = result["properties"]["kernels"]
+        assert rules[result["ruleId"]]
+        found[place["artifactLocation"]["uri"], result["level"], len(kernels)] = place["region"]
+    assert set(found) == {
+        ("good.stp", "error", 1),
+        ("odd%20name.stp", "error", 1),  # the nearest names differ
+        ("warned.stp", "warning", 2),
+    }
+    place = found["warned.stp", "warning", 2]
+    assert place == {"startLine": 1, "startColumn": 8, "endLine": 1, "endColumn": 14}
+
+
+def test_junit(folder: Path) -> None:
+    words = ["--message-format=junit", "-o", "log.xml", *OLD, *NEW]
+    assert check(*words, "good.stp", "bad.stp", "warned.stp", "gone.stp") == 2
+    root = ElementTree.parse("log.xml").getroot()
+    suites = {suite.get("name"): suite for suite in root}
+    assert list(suites) == ["6.1.0-test", "6.12.0-test"]
+    old = suites["6.1.0-test"]
+    assert (old.get("tests"), old.get("failures"), old.get("errors")) == ("4", "1", "1")
+    children = {case.get("name"): [child.tag for child in case] for case in old}
+    assert children == {
+        "good.stp": [], "bad.stp": ["failure"], "warned.stp": ["system-out"], "gone.stp": ["error"],
+    }  # fmt: skip
+    assert suites["6.12.0-test"].get("failures") == "2"
+
+
+def test_xml_has_no_character_that_readers_refuse() -> None:
+    message = outcomes.Message(
+        {"severity": "error", "message": "a\x00\x1b[1m\udcff\ufffe😀"}, "\x07"
+    )
+    text = outcomes.as_junit([outcomes.Outcome("x\x01.stp", "6.1", [message])])
+    case = ElementTree.fromstring(text)[0][0]
+    assert case.get("name") == "x\ufffd.stp"
+    failure = case.find("failure")
+    assert failure is not None and failure.text == "\ufffd"
+    assert failure.get("message") == "a\ufffd\ufffd[1m\ufffd\ufffd😀"
