@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def list_points(scripts: list[Script], services: Services, with_variables: bool) -> list[str]:
-    """Points that the scripts' probes stand for; with their variables for -L.
+    """List the points that the scripts' probes stand for, sorted; with their variables for -L.
 
     An alias is listed under its own name, everything else as it was resolved.
     With -v the variables are followed by the source that told of them.
@@ -57,7 +57,7 @@ def _names(scripts: list[Script], resolver: Resolver) -> list[str]:
 
 
 def _infer(lowered: Lowered, services: Services) -> None:
-    """Types of the locals; what does not fit is of no interest in a list."""
+    """Infer the types of the locals; mismatches are of no interest in a list."""
     inference = Inference(lowered.types, Diagnostics(services.sources))
     for raw in lowered.probes:
         inference.body(raw.body)
@@ -79,7 +79,7 @@ def _described(raw: LoweredProbe, types: TypeTable, services: Services) -> list[
 
 
 def _rungs(site: Any) -> str:
-    """Who told of a place and of its types, as a comment."""
+    """Tell, as a C comment, which source knew a place and its types; "" when none is recorded."""
     source = getattr(site, "source", "")
     if not source:
         return ""
@@ -92,7 +92,7 @@ def _rungs(site: Any) -> str:
 
 
 def _locals(raw: LoweredProbe, types: TypeTable) -> list[tuple[str, str]]:
-    """What an alias sets for the user's handler, in the order of its text."""
+    """List what an alias sets for the user's handler, (name, type), in the order of its text."""
     found: dict[str, str] = {}
     for item in walk(raw.body):
         if isinstance(item, p.AssignOp) and isinstance(item.target, p.LocalRef):
@@ -103,7 +103,7 @@ def _locals(raw: LoweredProbe, types: TypeTable) -> list[tuple[str, str]]:
 
 
 def _spelled(type: ctypes.CType) -> str:
-    """A C type as SystemTap writes it: ``struct file*``."""
+    """Write a C type as SystemTap does: ``struct file*``."""
     return ctypes.c_name(type).replace(" *", "*")
 
 
@@ -124,7 +124,7 @@ def _targets(scope: TargetScope) -> str:
 
 
 def dump(what: str, services: Services) -> list[str]:
-    """``probe-types``, ``probe-aliases`` or ``functions``."""
+    """List what ``--dump-WHAT`` shows for ``probe-types``, ``probe-aliases`` or ``functions``."""
     if what == "probe-types":
         everything = services.options.privilege != STAPUSR
         return sorted(

@@ -11,7 +11,7 @@ from stapy.ir.program import OpenType, Type
 
 
 def is_open(kind: Type) -> bool:
-    """True for a type variable."""
+    """Tell whether a type is a type variable."""
     return isinstance(kind, OpenType)
 
 
@@ -23,7 +23,7 @@ class TypeTable:
         self._known: dict[Type, tuple[Type, Span]] = {}  # by root: type and where it came from
 
     def new(self) -> Type:
-        """A fresh type variable."""
+        """Make a fresh type variable."""
         return OpenType()
 
     def _root(self, kind: Type) -> Type:
@@ -35,7 +35,7 @@ class TypeTable:
         return root
 
     def find(self, kind: Type) -> Type:
-        """What is known of ``kind``: a concrete type, or the variable that stands for its group."""
+        """Resolve ``kind``: to a concrete type, or the variable that stands for its group."""
         if not is_open(kind):
             return kind
         root = self._root(kind)
@@ -43,12 +43,12 @@ class TypeTable:
         return known[0] if known is not None else root
 
     def settled(self, kind: Type, otherwise: Type) -> Type:
-        """What ``kind`` was found to be, or ``otherwise`` when nothing told."""
+        """Resolve ``kind`` to what it was found to be, or to ``otherwise`` when nothing told."""
         found = self.find(kind)
         return otherwise if is_open(found) else found
 
     def origin(self, kind: Type) -> Span:
-        """The place that gave the group of ``kind`` its type."""
+        """Find the place that gave the group of ``kind`` its type, NOWHERE when none did."""
         known = self._known.get(self._root(kind)) if is_open(kind) else None
         return known[1] if known is not None else NOWHERE
 
@@ -69,6 +69,6 @@ class TypeTable:
         return False
 
     def _place(self, kind: Type, span: Span) -> Span:
-        """Where a type comes from: the first place that said so, else this one."""
+        """Return where a type comes from: the first place that said so, else ``span``."""
         origin = self.origin(kind)
         return origin if origin != NOWHERE else span

@@ -38,7 +38,7 @@ def make_manifest(
     namespaces: int | None = None,
     process: Manifest | None = None,
 ) -> Manifest:
-    """The manifest of one module.
+    """Build the manifest of one module.
 
     ``probes`` has a row per derived probe (``written``, ``points``, ``place``);
     ``build_ids`` maps "kernel", a module's name or a file's path to its build-id
@@ -77,7 +77,7 @@ def make_manifest(
 
 
 def encode(manifest: Manifest) -> bytes:
-    """The bytes that go into the section; equal manifests give equal bytes."""
+    """Encode the bytes that go into the section; equal manifests give equal bytes."""
     data = json.dumps(manifest, sort_keys=True, separators=(",", ":")).encode("ascii")
     if len(data) < _LONG:
         return data
@@ -85,7 +85,7 @@ def encode(manifest: Manifest) -> bytes:
 
 
 def assembly(data_file: str, digest: str) -> str:
-    """Assembler text that puts an encoded manifest, in ``data_file``, into a module.
+    """Write assembler text that puts an encoded manifest, in ``data_file``, into a module.
 
     The section is not allocated: a loaded module does not pay for it.
     """

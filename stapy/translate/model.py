@@ -28,7 +28,7 @@ HELPER_BYTES = 512
 
 
 def build(unit: Unit, name: str, script: str, build_ids: dict[str, str] | None = None) -> Model:
-    """The model of one module; handlers come first, since they fill the unit's tables.
+    """Build the model of one module; handlers come first, since they fill the unit's tables.
 
     ``build_ids`` are those of the manifest: modules that come later are compared with them.
     """
@@ -106,7 +106,7 @@ def build(unit: Unit, name: str, script: str, build_ids: dict[str, str] | None =
 
 
 def is_late(code: str) -> bool:
-    """True for a block of embedded C that asks to stand behind the globals."""
+    """Tell whether a block of embedded C asks to stand behind the globals."""
     return "/* pragma:suffix */" in code
 
 
@@ -221,7 +221,7 @@ def _any_tables(unit: Unit) -> list[dict[str, str]]:
 
 
 def all_handlers(program: p.Program) -> list[p.Handler]:
-    """Every handler once, those of the entry side of return probes included."""
+    """List every handler once, those of the entry side of return probes included."""
     known = {id(item): item for item in program.handlers}
     for probe in program.probes:
         for handler in (probe.handler, probe.entry):
@@ -231,7 +231,7 @@ def all_handlers(program: p.Program) -> list[p.Handler]:
 
 
 def _handlers(unit: Unit) -> list[Model]:
-    """The C of every handler and of the tables of locks that it needs."""
+    """Write the C of every handler and of the tables of locks that it needs."""
     points: dict[int, list[str]] = {}
     slots: dict[int, str] = {}
     known = {id(item): item for item in all_handlers(unit.program)}
@@ -250,7 +250,7 @@ def _handlers(unit: Unit) -> list[Model]:
 
 
 def _conditions(unit: Unit) -> list[dict[str, str]]:
-    """Name and C of the test of each arming condition."""
+    """Write the test of each arming condition: its name and its C."""
     return [
         {"test": name, "text": functions.condition_function(unit, name, condition.test)}
         for name, condition in _tests(unit)
@@ -262,7 +262,7 @@ def _tests(unit: Unit) -> list[tuple[str, p.Condition]]:
 
 
 def _is_rearmed(program: p.Program) -> bool:
-    """True when there are probes that can be disarmed, and armed again, while the script runs."""
+    """Tell whether a probe can be disarmed, and armed again, while the script runs."""
     return any(
         probe.family != "begin_end"
         and probe.condition is not None
@@ -292,14 +292,14 @@ def _probe_rows(unit: Unit) -> list[Model]:
 
 
 def frame_bytes(unit: Unit) -> int:
-    """Bytes of frames that the deepest chain of a handler and its calls needs."""
+    """Compute the bytes of frames that the deepest chain of a handler and its calls needs."""
     names = (unit.function_name(one) for one in unit.program.functions if one.is_recursive)
     widest = max((unit.frames.get(name, 0) for name in names), default=0)
     return deepest_chain(unit, unit.frames) + widest * unit.limits.nesting
 
 
 def stack_bytes(unit: Unit) -> int:
-    """Bytes of the kernel's stack that a hit needs: its deepest chain, and what that calls.
+    """Compute the bytes of kernel stack a hit needs: its deepest chain, and what that calls.
 
     Recursion is not counted in: each call of it looks for itself.
     """
@@ -307,7 +307,7 @@ def stack_bytes(unit: Unit) -> int:
 
 
 def deepest_chain(unit: Unit, bytes_of: dict[str, int]) -> int:
-    """The largest sum of a handler's bytes and those of the calls inside each other in it."""
+    """Find the largest sum of a handler's bytes and those of the calls nested in it."""
     callees: dict[str, set[str]] = {}
     for function in unit.program.functions:
         called = {function.next} if function.next is not None else set()

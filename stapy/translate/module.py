@@ -109,7 +109,7 @@ def _files(program: p.Program, unit: Unit) -> dict[str, Manifest]:
 
 
 def _input(program: p.Program) -> str:
-    """How the script wants standard input, "" when it does not."""
+    """Tell how the script wants standard input, "lines" or "keys"; "" when it does not."""
     found = ""
     for probe in program.probes:
         if any(getattr(site, "is_stdin", False) for site in probe.sites):

@@ -31,7 +31,7 @@ class Sites:
         self._registers = Registers(unit.failures.macros)
 
     def families(self) -> list[Model]:
-        """One entry per family that the program uses."""
+        """Build one entry per family that the program uses."""
         registry = {item.name: item for item in families()}
 
         by_family: dict[str, list[Model]] = {}
@@ -51,7 +51,7 @@ class Sites:
         return entries
 
     def _entrances(self, family: Family) -> list[Model]:
-        """Rows for entries of functions whose registers other handlers want.
+        """Build rows for entries of functions whose registers other handlers want.
 
         They come first, so that as few calls as possible are met in their middle.
         """
@@ -93,7 +93,7 @@ class Sites:
         return {**row_of(fields), "point": comment(point), "sort": row.get("priority", 0)}
 
     def _numbers(self, values: list[int | str]) -> str:
-        """An array of numbers; a symbol ``module:name`` stands for the number of its row."""
+        """Write an array of numbers; a symbol ``module:name`` stands for the number of its row."""
         texts = [
             str(self._unit.module_symbol_number(value) if isinstance(value, str) else value)
             for value in values
@@ -102,7 +102,7 @@ class Sites:
 
 
 def c_value(value: object) -> str:
-    """A field of a family's row as C; text is a literal, unless it is C already."""
+    """Write a field of a family's row as C; text is a literal, unless it is C already."""
     if value is None:
         return "NULL"
     if isinstance(value, bool):

@@ -27,7 +27,7 @@ class ModuleSource(Record):
     blobs: dict[str, bytes] = new(dict)
 
     def text(self) -> str:
-        """All files one after the other, each below a line with its name: what ``-p3`` prints."""
+        """Join all files, several below a line with the name of each: what ``-p3`` prints."""
         if len(self.files) == 1:
             return next(iter(self.files.values()))
         return "".join(f"/* {name} */\n{text}" for name, text in self.files.items())

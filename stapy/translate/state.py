@@ -67,27 +67,27 @@ class Unit:
     # --- names -------------------------------------------------------------
 
     def global_name(self, var: p.Global) -> str:
-        """C name of a global."""
+        """Return the C name of a global."""
         return _prefixed("g_", var.c_name)
 
     def function_name(self, function: p.Function) -> str:
-        """C name of a script function."""
+        """Return the C name of a script function."""
         return _prefixed("f_", function.c_name)
 
     def handler_name(self, handler: p.Handler) -> str:
-        """C name of a handler."""
+        """Return the C name of a handler."""
         return _prefixed("h_", handler.c_name)
 
     def lock_name(self, var: p.Global) -> str:
-        """C name of a global's lock."""
+        """Return the C name of a global's lock."""
         return "lock_" + self.global_name(var).removeprefix("g_")
 
     def find_global(self, c_name: str) -> p.Global | None:
-        """A global by the name that it has in `Function.reads`."""
+        """Find a global by the name that it has in `Function.reads`, else None."""
         return self._by_name.get(c_name)
 
     def short(self, file: str) -> str:
-        """A file's name without its folders, for comments."""
+        """Return a file's name without its folders, for comments."""
         return PurePath(file).name or file
 
     # --- tables ------------------------------------------------------------
@@ -98,45 +98,45 @@ class Unit:
         return self._storage
 
     def shape(self, var: p.Global) -> str:
-        """The shape of a statistic: it is part of the global's row, which the runtime completes."""
+        """Name a statistic's shape: it is part of the global's row, which the runtime completes."""
         return f"storage[{self._numbers[var.c_name]}].shape"
 
     def module_symbol(self, name: str) -> str:
-        """The row of a symbol ``module:name``, whose address the runtime finds."""
+        """Return the row of a symbol ``module:name``, whose address the runtime finds."""
         return f"module_symbols[{self.module_symbol_number(name)}]"
 
     def module_symbol_number(self, name: str) -> int:
-        """The number of that row."""
+        """Return the number of a symbol's row, given out on its first use."""
         return self.module_symbols.setdefault(name, len(self.module_symbols))
 
     def mapped_file(self, image: p.FileImage) -> str:
-        """The row of a file that the runtime looks for in the memory of processes."""
+        """Return the row of a file that the runtime looks for in the memory of processes."""
         row = len(self.mapped_files), image.identity
         number, _ = self.mapped_files.setdefault((image.path, image.code), row)
         return f"mapped_files[{number}]"
 
     def entrance(self, function: p.Entrance) -> int:
-        """The number, from 1, of a function whose entries have to be remembered."""
+        """Return the number, from 1, of a function whose entries have to be remembered."""
         key = function.symbol, function.module, function.offset
         return self.entrances.setdefault(key, len(self.entrances) + 1)
 
     def any_table(self, flags: list[bool]) -> str:
-        """Name of the table that says which keys of a slice match everything."""
+        """Name the table that says which keys of a slice match everything."""
         key = tuple(flags)
         if key not in self.any_tables:
             self.any_tables[key] = "any_" + "".join("x" if flag else "k" for flag in flags)
         return self.any_tables[key]
 
     def condition(self, condition: p.Condition) -> str:
-        """The row of an arming condition, which holds the verdict on it."""
+        """Return the row of an arming condition, which holds the verdict on it."""
         return f"conditions[{self._conditions[id(condition)]}]"
 
     def judge(self, conditions: list[p.Condition]) -> list[str]:
-        """The C that judges conditions again."""
+        """Write the C that judges conditions again."""
         return [f"stapy_judge(c, &{self.condition(one)});" for one in conditions]
 
     def slots(self, types: list[p.Type]) -> str:
-        """Name of the struct for saved entry values of some types."""
+        """Name the struct for saved entry values of some types."""
         key = tuple(types)
         if key not in self.slot_types:
             letters = "".join("s" if kind == p.STRING else "n" for kind in types)
@@ -144,7 +144,7 @@ class Unit:
         return self.slot_types[key]
 
     def regex(self, pattern: str, span: Span) -> str:
-        """Name of the tables of a pattern; a bad pattern is reported."""
+        """Name the tables of a pattern; report a bad pattern."""
         if pattern not in self.regexes:
             from stapy.ir.regex import RegexError
             from stapy.translate.tables.regex import build
@@ -169,7 +169,7 @@ class Unit:
         return self._captures
 
     def uses_regex(self, node: p.Stmt, seen: frozenset[int] = frozenset()) -> bool:
-        """True when a body, or what it calls, matches a regular expression."""
+        """Tell whether a body, or what it calls, matches a regular expression."""
         for below in walk(node):
             if isinstance(below, p.RegexMatch):
                 return True
@@ -181,7 +181,7 @@ class Unit:
         return False
 
     def lock_rows(self, locks: list[p.Lock]) -> list[dict[str, str]]:
-        """Rows of a table of locks."""
+        """Build the rows of a table of locks."""
         return [
             {
                 "lock": "&" + self.lock_name(lock.var),
@@ -194,7 +194,7 @@ class Unit:
         ]
 
     def lock_table(self, locks: list[p.Lock], handler: str) -> str:
-        """The C name of a table of locks, made for the first handler that wants these locks."""
+        """Name the C table of some locks, made for the first handler that wants these locks."""
         rows = self.lock_rows(locks)
         key = tuple(f"{row['lock']} {row['mode']}" for row in rows)
         if key not in self._lock_tables:
@@ -208,14 +208,14 @@ class Unit:
         return self._lock_tables[key]
 
     def new_lock_tables(self) -> list[Model]:
-        """Tables that were made since the last call."""
+        """Return the tables that were made since the last call."""
         made, self._new_tables = self._new_tables, []
         return made
 
     # --- functions ---------------------------------------------------------
 
     def may_fail(self, function: p.Function) -> bool:
-        """True when a call can leave an error behind."""
+        """Tell whether a call can leave an error behind."""
         return self.nesting_is_watched or self.failures.of(function)
 
     def _watches_actions(self, function: p.Function) -> bool:
@@ -238,12 +238,12 @@ class Unit:
     # --- embedded C --------------------------------------------------------
 
     def verbatim(self, code: str, span: Span) -> str:
-        """Embedded C as it goes into the file."""
+        """Return embedded C as it goes into the file."""
         source = self.sources.source(span)
         return verbatim(code.rstrip(), source is not None and source.is_library)
 
     def line_directive(self, span: Span, code: str = "") -> str:
-        """``#line`` for verbatim code that stands in the script at or after a place."""
+        """Write ``#line`` for verbatim code that stands in the script at or after a place."""
         source = self.sources.source(span)
         if source is None:
             return '#line 1 "embedded"'

@@ -38,7 +38,7 @@ class Templates:
         self._functions: dict[str, Any] | None = None
 
     def render(self, name: str, model: Model) -> str:
-        """The text that a template makes of a model; an unknown name in it is a `Bug`."""
+        """Render a template with a model; raise `Bug` for a name that is not in the model."""
         if self._functions is None:
             space: dict[str, Any] = {}
             exec(self._code(), space)
@@ -72,7 +72,7 @@ class Templates:
 
 
 def environment() -> Environment:
-    """The Jinja environment whose syntax and white space rules the templates follow."""
+    """Make the Jinja environment whose syntax and white space rules the templates follow."""
     from jinja2 import Environment, StrictUndefined
 
     return Environment(
@@ -85,7 +85,7 @@ def environment() -> Environment:
 
 
 def python_of(texts: dict[str, str]) -> str:
-    """Python source with one function per template and the table ``TEMPLATES``."""
+    """Write Python source with one function per template and the table ``TEMPLATES``."""
     env = environment()
     lines: list[str] = []
     for number, (name, text) in enumerate(texts.items()):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def settings(given: dict[str, str], variables: list[p.Global], diagnostics: Diagnostics) -> None:
-    """What ``-G NAME=VALUE`` names must be a scalar, and the value must fit.
+    """Report ``-G NAME=VALUE`` where NAME is no scalar or the value does not fit its type.
 
     ``variables`` are those of the program, the script's own behind the library's of
     that name; one that does not exist is warned of.
@@ -51,7 +51,7 @@ def settings(given: dict[str, str], variables: list[p.Global], diagnostics: Diag
 
 
 def _is_number(text: str) -> bool:
-    """Whether the kernel's kstrtoll() takes it: decimal, 0x hex or 0 octal."""
+    """Tell whether the kernel's kstrtoll() takes a text: decimal, 0x hex or 0 octal, 64 bits."""
     digits = text.removeprefix("-").removeprefix("+")
     try:
         octal = len(digits) > 1 and digits.isdigit() and digits[0] == "0"
@@ -80,7 +80,7 @@ def pending(bodies: Iterable[p.Node], diagnostics: Diagnostics) -> None:
 
 
 def loops(node: p.Node, graph: CallGraph, diagnostics: Diagnostics) -> None:
-    """An array must not change while a loop goes over it."""
+    """Report arrays that change while a ``foreach`` below ``node`` goes over them."""
     for item in walk(node):
         if isinstance(item, p.Foreach):
             _loop(item, graph, diagnostics)
@@ -114,7 +114,7 @@ def _loop(loop: p.Foreach, graph: CallGraph, diagnostics: Diagnostics) -> None:
 
 
 def slices(node: p.Node, diagnostics: Diagnostics) -> None:
-    """``a[*]`` as a value is only there for statistics."""
+    """Report ``a[*]`` as a value where ``a`` is not an array of statistics."""
     inside_delete: set[int] = set()
     for item in walk(node):
         if isinstance(item, p.Delete):
@@ -131,7 +131,7 @@ def slices(node: p.Node, diagnostics: Diagnostics) -> None:
 
 
 def unassigned(body: p.Node, names: set[str]) -> list[p.LocalRef]:
-    """First uses of the locals that a body reads and never sets."""
+    """Find the locals among ``names`` that a body reads and never sets: the first use of each."""
     first: dict[str, p.LocalRef] = {}
     assigned: set[str] = set()
     for item in walk(body):

@@ -66,7 +66,7 @@ class Delay:
         self._moved: set[int] = set()
 
     def body(self, body: p.Stmt, own: Span) -> p.Stmt:
-        """A handler's body whose aliases compute late; ``own`` is what the script itself says."""
+        """Move what aliases set down to where it is needed; ``own`` is the script's own part."""
         if not isinstance(body, p.Block) or all(_is_inside(item.span, own) for item in body.body):
             return body
         literals = self._literals(body, own)
@@ -89,7 +89,7 @@ class Delay:
         return p.Block(body.span, done)
 
     def _literals(self, body: p.Block, own: Span) -> dict[str, p.Const | p.Text]:
-        """Variables that an alias sets to a literal before anything asks, and nothing else sets."""
+        """Find what an alias alone sets, once, to a literal before any use: the values by name."""
         found: dict[str, p.Const | p.Text] = {}
         before: set[str] = set()
         for item in body.body:
@@ -111,7 +111,7 @@ class Delay:
         return all(self._is_steady(node) for node in walk(stmt.expr.value))
 
     def _is_steady(self, node: p.Node) -> bool:
-        """True when an expression, but for its operands, has the same value a few tests later."""
+        """Tell whether a node, apart from its operands, has the same value a few tests later."""
         if isinstance(node, p.CallOp):
             return self._is_steady_function(node.function)
         if isinstance(node, (p.GlobalRef, p.ElementRef, p.InArray)):
@@ -150,7 +150,7 @@ class Delay:
     # --- where to ---------------------------------------------------------------
 
     def _placed(self, stmt: p.Stmt, name: str, rest: Sequence[p.Stmt]) -> list[p.Stmt]:
-        """The statements after an assignment, with the assignment where it is needed."""
+        """Put an assignment in front of the first statement that needs it; return them all."""
         reads = self._names(stmt) - {name}
         for at, item in enumerate(rest):
             if name not in self._names(item):
@@ -167,7 +167,7 @@ class Delay:
         return [stmt, *rest]  # nobody reads it: what has no effect is dropped elsewhere
 
     def _into_branch(self, stmt: p.Stmt, name: str, test: p.If) -> p.If | None:
-        """The test with the assignment in the one branch that needs it."""
+        """Move an assignment into the one branch that needs it; None when it cannot go there."""
         if name in self._names(test.cond) or has_effect(test.cond, self._impure):
             return None
         other = test.otherwise
@@ -183,7 +183,7 @@ class Delay:
         return p.Block(branch.span, self._placed(stmt, name, rest))
 
     def _passes(self, item: p.Stmt, reads: frozenset[str]) -> bool:
-        """True when a value computed after a statement is the one computed before it."""
+        """Tell whether a value computed after a statement is the one computed before it."""
         if isinstance(item, p.Block):
             return all(self._passes(one, reads) for one in item.body)
         if isinstance(item, p.If):
@@ -198,7 +198,7 @@ class Delay:
         return not has_effect(item.expr.value, self._impure)
 
     def _names(self, node: p.Node) -> frozenset[str]:
-        """The local variables that are read or set anywhere in a tree."""
+        """Find the local variables that are read or set anywhere in a tree."""
         found = self._mentioned.get(id(node))
         if found is None:
             found = self._mentioned[id(node)] = node, frozenset(_names(node))
@@ -206,7 +206,7 @@ class Delay:
 
 
 def _target(stmt: p.Stmt) -> str:
-    """The local variable that a plain assignment sets; "" for all other statements."""
+    """Name the local variable that a plain assignment sets; "" for all other statements."""
     if isinstance(stmt, p.Evaluate) and isinstance(stmt.expr, p.AssignOp) and stmt.expr.op == "=":
         target = stmt.expr.target
         return target.name if isinstance(target, p.LocalRef) else ""
@@ -214,7 +214,7 @@ def _target(stmt: p.Stmt) -> str:
 
 
 def _set_by(node: p.Node) -> list[str]:
-    """The local variables that a node itself sets."""
+    """List the local variables that a node itself sets, not those that its children set."""
     if isinstance(node, (p.AssignOp, p.IncrementOp, p.Delete)):
         return [node.target.name] if isinstance(node.target, p.LocalRef) else []
     found: list[p.Variable | None] = []
@@ -246,7 +246,7 @@ def _insert(node: p.Node, literals: dict[str, p.Const | p.Text]) -> p.Node:
 
 
 def _leaves(stmt: p.Stmt) -> bool:
-    """True when nothing that follows a statement is reached from it."""
+    """Tell whether a statement never goes on to the one behind it."""
     last = stmt.body[-1] if isinstance(stmt, p.Block) and stmt.body else stmt
     return isinstance(last, _LEAVES)
 

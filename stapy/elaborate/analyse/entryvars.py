@@ -25,7 +25,7 @@ class EntryVariable(Record):
 
 
 def find(tree: PointTree, chain: list[str], name: str) -> EntryVariable | None:
-    """What to say of a local without a value; None when the entry does not have it either."""
+    """Find what to say of a local without a value; None when the entry does not have it either."""
     names = [point for point in chain if point.endswith(_RETURN)]
     for point in names:
         entry = point.removesuffix(_RETURN)
@@ -44,7 +44,7 @@ def find(tree: PointTree, chain: list[str], name: str) -> EntryVariable | None:
 
 
 def _assigned(tree: PointTree, point: str) -> dict[str, n.Expr]:
-    """What the body of an alias gives its variables."""
+    """Collect what the bodies of the alias at ``point`` give their variables, by name."""
     values: dict[str, n.Expr] = {}
     components = [n.PointComponent(NOWHERE, part, None) for part in point.split(".")]
     hits, mismatch = tree.match(components)
@@ -61,7 +61,7 @@ def _assigned(tree: PointTree, point: str) -> dict[str, n.Expr]:
 
 
 def _at_entry(values: dict[str, n.Expr], name: str) -> str:
-    """The ``@entry`` of a value, in terms that the user's script has, too; "" for a long one."""
+    """Print ``@entry`` of a value in terms that the user's script has, too; "" for a long one."""
     expr = _inlined(values[name], values, 0)
     text = print_expr(expr) if expr is not None else ""
     short = (
@@ -76,7 +76,7 @@ def _at_entry(values: dict[str, n.Expr], name: str) -> str:
 
 
 def _inlined(expr: n.Expr, values: dict[str, n.Expr], depth: int) -> n.Expr | None:
-    """An expression with the alias's own variables replaced by what they are."""
+    """Replace the alias's own variables in an expression by what they are; None if that fails."""
     if depth > _MAX_DEPTH:
         return None
     if isinstance(expr, n.Name):

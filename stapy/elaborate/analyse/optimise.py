@@ -23,7 +23,7 @@ MAX_ROUNDS = 50
 
 
 def optimise(lowered: Lowered, services: Services) -> Lowered:
-    """The program without what has no effect."""
+    """Return the program without what has no effect; what was left out is in its ``dropped``."""
     optimiser = Optimiser(lowered, services)
     optimiser.run()
     left = replace(
@@ -67,7 +67,7 @@ class Optimiser:
             self.dropped.append(Dropped(node, self._function, acts_))
 
     def _acts(self, node: p.Node) -> bool:
-        """True for code that only never runs: SystemTap checks it like all other code."""
+        """Tell whether code has effects: SystemTap checks it, even where it never runs."""
         return any(
             acts(item) or (isinstance(item, p.CallOp) and has_effect(item, self.impure))
             for item in walk(node)
@@ -178,7 +178,7 @@ class Optimiser:
         return body
 
     def _unassign(self, node: p.Node, unread: set[str]) -> p.Node:
-        """An assignment to a variable that nobody reads is only its value."""
+        """Replace an assignment to a local in ``unread`` by its value; leave all else."""
         if isinstance(node, p.AssignOp) and node.op == "=":
             target = node.target
             if isinstance(target, p.LocalRef) and target.name in unread:
@@ -201,7 +201,7 @@ class Optimiser:
         return change(self, node) if change is not None else node
 
     def _decided(self, node: p.Expr, folded: p.Expr) -> p.Expr:
-        """The value that one side of an operator decides, as ``x * 0``; SystemTap's are the same.
+        """Fold an operator that one side decides, as ``x * 0``, where SystemTap folds it, too.
 
         What the other side reads counts as never read, and an error that it would have met is none.
         """
@@ -305,7 +305,7 @@ class Optimiser:
         return node if kept else self._nothing(node)
 
     def try_(self, node: p.Try) -> p.Stmt:
-        """Nothing to try is nothing."""
+        """Leave out a ``try`` whose body is empty."""
         if not _is_empty(node.body):
             return node
         self._drop(node)  # with its variable, which is a string
@@ -325,7 +325,7 @@ _RIGHT_DECIDES: dict[tuple[str, int | str | None], int] = {
 
 
 def _decided_by(op: str, left: int | str | None, right: int | str | None) -> int | None:
-    """What an operator gives whatever the side is that is not known, else None."""
+    """Compute what an operator gives whatever its unknown side is; None when that side matters."""
     if op == "||" and isinstance(right, int) and right:
         return 1
     value = _LEFT_DECIDES.get((op, left))
@@ -341,7 +341,7 @@ def _is_empty(node: p.Stmt) -> bool:
 
 
 def _reads(body: p.Stmt) -> set[str]:
-    """Locals whose value is used somewhere."""
+    """Find the locals whose value is used somewhere."""
     targets: set[int] = set()
     found: set[str] = set()
     for item in walk(body):
@@ -353,7 +353,7 @@ def _reads(body: p.Stmt) -> set[str]:
 
 
 def _mentioned(body: p.Stmt) -> set[str]:
-    """Locals that still occur, loop and catch variables included."""
+    """Find the locals that still occur, loop and catch variables included."""
     found: set[str] = set()
     for item in walk(body):
         if isinstance(item, p.LocalRef):

@@ -38,7 +38,7 @@ class _Settling:
         self._inference.ctype = lowered.values.ctype
 
     def run(self) -> Typed | None:
-        """The typed program; None when there are errors."""
+        """Find and write down all types; return the typed program, None when there are errors."""
         before = len(self._diagnostics.errors)
         self._pending()
         self._infer(quiet=before > 0)
@@ -123,7 +123,7 @@ class _Settling:
             self._inference.unresolved(body, library)
 
     def _near(self, raw: LoweredProbe) -> list[p.Variable | p.Global]:
-        """Variables that a wrong name in a probe may mean: its own, those of aliases, globals."""
+        """List what a wrong name in a probe may mean: its variables, those of aliases, globals."""
         infos = self._lowered.symbols.infos.values()
         return [*raw.locals.values(), *(info.var for info in infos if not info.is_library)]
 
@@ -200,7 +200,7 @@ class _Settling:
         )
 
     def _entry(self, raw: LoweredProbe) -> tuple[p.Stmt | None, list[p.Type], list[p.Variable]]:
-        """The entry handler that fills the slots which the body still reads."""
+        """Build the entry handler for the slots still read; return it, its types and locals."""
         if raw.slots is None or not raw.slots.values:
             return None, [], []
         used: dict[int, list[p.SavedEntry]] = {}
@@ -226,7 +226,7 @@ class _Settling:
         return p.Block(raw.derived.span, stores), [raw.slots.types[s] for s in kept], locals_
 
     def _embedded(self) -> list[str]:
-        """Top-level C: the user's, and that of library files of which a function is left."""
+        """List the top-level C: the user's, and that of library files with a function in use."""
         needed = {id(item.source.file) for item in self._functions}
         return [
             decl.code

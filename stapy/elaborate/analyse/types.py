@@ -42,7 +42,7 @@ class Inference:
     # --- equalities -----------------------------------------------------------
 
     def expect(self, value: p.Expr, kind: p.Type) -> None:
-        """The value must have this type."""
+        """Unify a value's type with ``kind``; report a mismatch."""
         found = self.types.find(value.type)
         if found == p.VOID:
             self._void(value)
@@ -55,7 +55,7 @@ class Inference:
                 self._mismatch(expected, found, value.span, origin, found, value)
 
     def same(self, a: p.Expr, b: p.Expr, span: Span) -> None:
-        """Both values must have one type; the second is the one to blame."""
+        """Unify the types of two values; report a mismatch as the fault of the second."""
         first, second = self.types.find(a.type), self.types.find(b.type)
         for value, kind in ((a, first), (b, second)):
             if kind == p.VOID:
@@ -67,7 +67,7 @@ class Inference:
             self._mismatch(first, second, b.span, settled, first, b)
 
     def is_scalar(self, value: p.Expr) -> bool:
-        """The value must be a long or a string; False (reported) when it cannot be."""
+        """Tell whether a value may be a long or a string; report it when it cannot be either."""
         kind = self.types.find(value.type)
         if kind == p.VOID:
             self._void(value)
@@ -124,7 +124,7 @@ class Inference:
         )
 
     def _text_hint(self, value: p.Expr) -> str:
-        """Which function reads the text that a value points to, "" when it points to none."""
+        """Name the function that reads the text a value points to, "" when it points to none."""
         known = self.ctype(value)
         type = ctypes.strip(known) if known is not None else None
         if isinstance(type, ctypes.Pointer):
@@ -152,7 +152,7 @@ class Inference:
                 rule(self, item)
 
     def finish(self) -> None:
-        """Rules that need to know which globals are statistics."""
+        """Check the loops by the rules that need to know which globals are statistics."""
         for node in self._loops:
             _loop_value(self, node)
 
@@ -233,7 +233,7 @@ class Inference:
         )
 
     def _similar(self, name: str, near: Sequence[p.Variable | p.Global]) -> str:
-        """Variables of a name like one that has no value; short names are all alike."""
+        """Suggest variables named like one that has no value, "" for none or for a short name."""
         known = [var.name for var in near if not is_open(self.types.find(var.type))]
         return did_you_mean(name, known) if len(name) >= _NO_LETTER else ""
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def leave_out(
     probes: list[LoweredProbe], verbose: bool, diagnostics: Diagnostics
 ) -> list[LoweredProbe]:
-    """All probes but those of copies by the compiler whose variables the script wants in vain.
+    """Drop probes of copies by the compiler that lack variables; keep all if none is left.
 
     A wildcard takes in ``f.isra.0`` though nothing is known of its parameters; a
     script that reads them means the other functions.
@@ -39,7 +39,7 @@ def leave_out(
 
 
 def skip(tree: Any, diagnostics: Diagnostics) -> Any:
-    """``--skip-badvars``: what is missing is 0, and is not written; warnings tell."""
+    """Apply ``--skip-badvars``: what is missing is 0 and is not written, with a warning."""
 
     def change(node: p.Node) -> p.Node:
         if isinstance(node, Pending) and node.diagnostic.code.startswith("E024"):

@@ -80,7 +80,7 @@ def never_assigned_locals(typed: Typed, services: Services) -> None:
 
 
 def _target_hint(probe: TypedProbe | None, name: str, services: Services) -> str:
-    """Variables of the probed code have a dollar."""
+    """Suggest ``$name`` where the probed code has a variable of that name, else return ""."""
     scopes = (
         ()
         if probe is None
@@ -110,7 +110,7 @@ def never_assigned_globals(
 def globals_in_use(
     symbols: SymbolTable, used: dict[str, p.Global], services: Services
 ) -> list[p.Global]:
-    """Those that something uses or -G sets; of the user's others a warning tells."""
+    """List the globals that something uses or -G sets; warn of the user's others."""
     kept = []
     for name, info in symbols.infos.items():
         if name in used or info.var.settable:

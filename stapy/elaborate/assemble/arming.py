@@ -33,15 +33,15 @@ class Conditions:
                 self._reads.append((made, found))
 
     def all(self) -> list[p.Condition]:
-        """Each once, in the order of the script."""
+        """List all conditions, each once, in the order of the script."""
         return list(self._known.values())
 
     def of(self, test: p.Expr | None) -> p.Condition | None:
-        """The one that stands for a test and all that are equal to it."""
+        """Find the condition that stands for a test and all that are equal to it; None for None."""
         return None if test is None else self._known[fingerprint(test)]
 
     def shares_globals(self, test: p.Expr | None, found: Access) -> bool:
-        """True when ``found`` has a global of a test that may change."""
+        """Tell whether ``found`` has a global of a test that may change."""
         condition = self.of(test)
         if condition is None or condition.judged_once:
             return False
@@ -50,12 +50,12 @@ class Conditions:
         return not used.isdisjoint(reads.reads)
 
     def changed_by(self, found: Access) -> list[p.Condition]:
-        """The conditions that code may change, by what it does to globals."""
+        """List the conditions that code may change, by what it does to globals."""
         changed = found.writes.keys() | found.inserts.keys()
         return [one for one, reads in self._reads if not changed.isdisjoint(reads.reads)]
 
     def widened(self, found: Access, judged: list[p.Condition]) -> Access:
-        """What code does to globals when it also judges conditions."""
+        """Add what judging ``judged`` reads to what code does to globals; return a new `Access`."""
         whole = Access()
         whole.merge(found)
         for one, reads in self._reads:

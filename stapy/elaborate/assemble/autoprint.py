@@ -14,7 +14,7 @@ def _text(text: str) -> p.FormatPiece:
 
 
 def _value(kind: p.Type, is_pointer: bool = False) -> list[p.FormatPiece]:
-    """A value as SystemTap shows it: a number, a pointer in hexadecimal, a quoted string."""
+    """Format a value as SystemTap shows it: a number, a hexadecimal pointer, a quoted string."""
     if kind == p.STRING:
         return [_text('"'), p.FormatPiece("s"), _text('"')]
     return [p.FormatPiece("x", "", HEX) if is_pointer else p.FormatPiece("d")]
@@ -42,7 +42,7 @@ def _operators(stat: p.Expr, var: p.Global) -> tuple[list[p.FormatPiece], list[p
 
 
 def _scalar_stat(var: p.Global) -> p.Stmt:
-    """An empty statistic has only a count; SystemTap writes that one in hexadecimal."""
+    """Build the statement that prints a statistic; an empty one has only its count, in hex."""
     place = p.GlobalRef(NOWHERE, p.STATS, var)
     pieces, args = _operators(place, var)
     count = p.StatRead(NOWHERE, p.LONG, "count", place)
@@ -76,7 +76,7 @@ def _array(var: p.Global) -> tuple[p.Stmt, list[p.Variable]]:
 
 
 def handler_body(var: p.Global, is_pointer: bool) -> tuple[p.Stmt, list[p.Variable]]:
-    """What prints one global, which may be a pointer, and the locals for it."""
+    """Build what prints one global, which may be a pointer; return it and the locals it needs."""
     var.autoprint = True
     if var.keys:
         return _array(var)

@@ -89,7 +89,7 @@ class _Assembly:
             self._written |= set(found.writes) | set(found.inserts)
 
     def program(self) -> p.Program:
-        """The whole."""
+        """Assemble the whole program: handlers, derived probes, and the globals still in use."""
         typed, services = self._typed, self._services
         self._functions()
         derived: list[p.DerivedProbe] = []
@@ -128,7 +128,7 @@ class _Assembly:
     def _handler(
         self, probe: TypedProbe, body: p.Stmt, locals_: list[p.Variable], tail: str
     ) -> p.Handler:
-        """The handler of a body; an equal one that is there already is used again.
+        """Return the handler of a body, that of an equal body where there is one already.
 
         Not that of a text that only reads alike: messages of errors tell where they come from.
         """
@@ -232,7 +232,7 @@ def _end_probe(body: p.Stmt, locals_: list[p.Variable]) -> TypedProbe:
 
 
 def _hint(probe: TypedProbe) -> str:
-    """A short word for a handler's C name."""
+    """Make a short word, at most 40 characters, for a handler's C name."""
     text = probe.alias or probe.points[0]
     quoted = re.search(r'\("([^"]+)"\)', text)
     if quoted and "*" not in quoted[1]:
@@ -242,7 +242,7 @@ def _hint(probe: TypedProbe) -> str:
 
 
 def _features(program: p.Program) -> set[str]:
-    """Pieces of the runtime that the program uses."""
+    """Find the pieces of the runtime that the program uses."""
     found: set[str] = set()
     for function in program.functions:
         for mark in function.markers:

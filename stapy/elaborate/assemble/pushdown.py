@@ -42,7 +42,7 @@ class Pushdown:
         self._starts: dict[int, bool] = {}
 
     def narrow(self, body: p.Stmt) -> p.Stmt:
-        """The body with its regions marked; without marks when it is one region as a whole."""
+        """Mark the regions of a body that need locks; return it as it is when that is all of it."""
         self._locked.clear()
         self._starts.clear()
         self._look(body)
@@ -72,7 +72,7 @@ class Pushdown:
         return False, acts(node)
 
     def _narrow(self, stmt: p.Stmt) -> p.Stmt:
-        """A statement that is the last of its path."""
+        """Mark the regions of a statement that is the last of its path; return the result."""
         if not self._locked[id(stmt)]:
             return stmt
         if isinstance(stmt, p.Block):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def current_scope(low: Context) -> TargetScope | None:
-    """The scope that ``$name`` is looked up in."""
+    """Return the scope that ``$name`` is looked up in, None where the probe has none."""
     scope = low.body.scope
     if scope is not None and low.body.at_entry:
         return scope.entry or scope
@@ -32,7 +32,7 @@ def current_scope(low: Context) -> TargetScope | None:
 
 
 def enumerator(low: Context, name: str) -> int | None:
-    """The value of a constant, that of the probed module before the kernel's."""
+    """Find the value of an enumerator, the probed module's before the kernel's; None if unknown."""
     scope = current_scope(low)
     modules = [scope.module] if scope is not None and scope.module != "kernel" else []
     found: int | None = low.services.debuginfo.enumerator(name, modules)
@@ -40,7 +40,7 @@ def enumerator(low: Context, name: str) -> int | None:
 
 
 def modules_of(low: Context, module: str) -> list[str]:
-    """Where to look for a type: the modules named, else the probed one and the kernel."""
+    """List where to look for a type: the modules named, else the probed one and the kernel."""
     if module:
         return [_unit(low, part) for part in of_files(module).split(":") if part]
     scope = low.body.scope
@@ -50,7 +50,7 @@ def modules_of(low: Context, module: str) -> list[str]:
 
 
 def _unit(low: Context, name: str) -> str:
-    """A module, a header, or the path of a program as the probe point with this name has it."""
+    """Resolve a unit's name: a module or header as it is, a program to its path."""
     if name in ("kernel", "vmlinux") or "<" in name or '"' in name:
         return name
     if "/" not in name and low.services.debuginfo.module_names(name):
@@ -59,7 +59,7 @@ def _unit(low: Context, name: str) -> str:
 
 
 def _named_type(low: Context, name: str, module: str) -> ctypes.CType | None:
-    """A type by name; ``*`` at its end makes pointers."""
+    """Find a type by name, each ``*`` at its end making a pointer; None if it is unknown."""
     bare = name.strip()
     stars = 0
     while bare.endswith("*"):
@@ -93,7 +93,7 @@ def _missing_type(low: Context, name: str, module: str, span: Span) -> p.Expr:
 
 
 def cast_place(low: Context, node: n.Cast) -> Place | p.Expr:
-    """What a cast's value points to, or what is wrong with the cast."""
+    """Find what a cast's value points to; a `Pending` or error value when the cast is wrong."""
     value = low.expr(node.value)
     if isinstance(value, Pending):
         return value
@@ -128,7 +128,7 @@ def _warn_of_files(low: Context, modules: list[str], span: Span) -> None:
 
 
 def _is_of_program(low: Context, name: str, modules: list[str]) -> bool:
-    """True for a type that a user program's file gives: its values are in that memory."""
+    """Tell whether a user program's file gives a type: its values are in that memory."""
     bare = name.strip().rstrip("* ")
     info = low.services.debuginfo
     for path in modules:
@@ -144,7 +144,7 @@ def _is_user_value(low: Context, value: p.Expr) -> bool:
 
 
 def cast(low: Context, node: n.Cast) -> p.Expr:
-    """``@cast(value, "type", "module")`` with its chain."""
+    """Lower ``@cast(value, "type", "module")`` with its chain."""
     place = cast_place(low, node)
     if not isinstance(place, Place):
         return place
@@ -187,7 +187,7 @@ def autocast(low: Context, node: n.AutoCast) -> p.Expr:
 
 
 def at_const(low: Context, node: n.AtConst) -> p.Expr:
-    """``@const("C expression")``: a number, an enumerator, or what the compiler makes of it."""
+    """Lower ``@const("C expression")``: a number, an enumerator, or what the compiler says."""
     text = node.text.strip()
     if re.fullmatch(r"-?(0[xX][0-9a-fA-F]+|\d+)", text):
         return p.Const(node.span, p.LONG, int(text, 0))
@@ -202,7 +202,7 @@ def at_const(low: Context, node: n.AtConst) -> p.Expr:
 
 
 def at_enum(low: Context, node: n.AtEnum) -> p.Expr:
-    """``@enum("NAME")``."""
+    """Lower ``@enum("NAME")`` to its value; a `Pending` error when no enumeration has it."""
     value = enumerator(low, node.name)
     if value is not None:
         return p.Const(node.span, p.LONG, value)
@@ -216,7 +216,7 @@ def at_enum(low: Context, node: n.AtEnum) -> p.Expr:
 
 
 def at_enum_name(low: Context, node: n.AtEnumName) -> p.Expr:
-    """``@enumname(value[, "type"])``: the name of a value, as a chain of conditions."""
+    """Lower ``@enumname(value[, "type"])``, the name of a value, to a chain of conditions."""
     value = low.expr(node.value)
     type = None
     if node.type:

@@ -53,7 +53,7 @@ class Place(Record):
 
 
 def place_of(variable: TargetVariable) -> Place:
-    """Where a context variable is."""
+    """Make the `Place` of a context variable."""
     return Place(
         variable.type,
         variable.value,
@@ -68,7 +68,7 @@ def place_of(variable: TargetVariable) -> Place:
 
 
 def add(address: p.Expr, offset: int, member_name: str = "") -> p.Expr:
-    """``address + offset``, simplified; the offset may be that of a member."""
+    """Build ``address + offset`` (bytes), simplified; the offset may be that of a member."""
     if not offset:
         return address
     step = p.Const(address.span, p.LONG, offset, member_name)
@@ -76,7 +76,7 @@ def add(address: p.Expr, offset: int, member_name: str = "") -> p.Expr:
 
 
 def is_user(type: ctypes.CType) -> bool:
-    """True for a pointer whose type says that it points to user space."""
+    """Tell whether a type is a pointer that says that it points to user space."""
     while isinstance(type, (ctypes.Typedef, ctypes.Qualified)):
         if isinstance(type, ctypes.Qualified) and "user" in type.qualifier:
             return True
@@ -93,7 +93,7 @@ def is_user(type: ctypes.CType) -> bool:
 
 
 def address_of(low: Context, place: Place, span: Span) -> p.Expr:
-    """``&place``."""
+    """Lower ``&place``; a `Pending` error for a bit-field or a value in a register."""
     if place.bit_size:
         return low.pending("E0245", "cannot take address of bit-field", span)
     if place.address is None:
@@ -107,7 +107,7 @@ def address_of(low: Context, place: Place, span: Span) -> p.Expr:
 
 
 def rvalue(low: Context, place: Place, span: Span) -> p.Expr:
-    """The value of a place as 64 bits; arrays give their address."""
+    """Read a place as 64 bits; an array gives its address, a whole struct a `Pending` error."""
     type = ctypes.strip(place.type)
     result: p.Expr
     if isinstance(type, ctypes.Array):
@@ -151,7 +151,7 @@ def rvalue(low: Context, place: Place, span: Span) -> p.Expr:
 
 
 def _seen(place: Place) -> ctypes.CType:
-    """The type of a value: a pointer that a program has points to its memory."""
+    """Return the C type of a place's value: a pointer that a program has points to its memory."""
     type = ctypes.strip(place.type)
     if place.is_user and isinstance(type, ctypes.Pointer) and not is_user(place.type):
         return ctypes.Pointer(type.target, is_user=True)
@@ -159,7 +159,7 @@ def _seen(place: Place) -> ctypes.CType:
 
 
 def _located(value: p.Expr, span: Span) -> p.Expr:
-    """What a family made, where it is asked for: run-time errors tell that place."""
+    """Copy a family's expression to where it is asked for: run-time errors tell that place."""
     if all(item.span != NOWHERE for item in walk(value)):
         return value
     own: p.Expr = copy_tree(value)
@@ -175,7 +175,7 @@ def _not_here(low: Context, span: Span, note: str, hint: str = "") -> Pending:
 
 
 def _unit(place: Place, size: int) -> tuple[int, int, int]:
-    """``(byte offset, bytes to read, shift)`` of a bit field."""
+    """Split a bit field's place into ``(byte offset, bytes to read, shift in bits)``."""
     byte = place.bit_offset // (size * 8) * size
     shift = place.bit_offset - byte * 8
     if shift + place.bit_size > size * 8:
@@ -206,7 +206,7 @@ def _in_gap(place: Place) -> bool:
 
 
 def _from_parts(place: Place, span: Span) -> p.Expr:
-    """A member of a struct that is in registers: shift and mask, sign by two shifts."""
+    """Extract a member of a struct that is in registers: shift and mask, sign by two shifts."""
     size_bits = place.bit_size or min(WORD, ctypes.size_of(place.type)) * 8
     word, shift = divmod(place.bit_offset, WORD * 8)
     value = place.parts[min(word, len(place.parts) - 1)]
@@ -225,7 +225,7 @@ def _from_parts(place: Place, span: Span) -> p.Expr:
 
 
 def _behind(low: Context, place: Place, span: Span, index: int) -> Place | Pending:
-    """What a pointer points to that has no value, or what is ``index`` elements further on."""
+    """Find what a pointer without a value points to, ``index`` elements further on."""
     type = ctypes.strip(place.type)
     assert isinstance(type, ctypes.Pointer) and place.behind is not None
     found = place.behind()
@@ -245,7 +245,7 @@ def _behind(low: Context, place: Place, span: Span, index: int) -> Place | Pendi
 
 
 def pointee(low: Context, place: Place, span: Span) -> Place | Pending:
-    """What a pointer points to."""
+    """Find the place that a pointer points to; `Pending` when the pointer cannot be read."""
     type = ctypes.strip(place.type)
     assert isinstance(type, ctypes.Pointer)
     if place.behind is not None:
@@ -258,7 +258,7 @@ def pointee(low: Context, place: Place, span: Span) -> Place | Pending:
 
 
 def member(low: Context, place: Place, step: n.Member) -> Place | Pending:
-    """``->name``, through a pointer or of a struct."""
+    """Find ``->name``, through a pointer or of a struct; `Pending` when there is none."""
     for _ in range(2):
         if isinstance(ctypes.strip(place.type), ctypes.Pointer):
             below = pointee(low, place, step.span)
@@ -300,7 +300,7 @@ def member(low: Context, place: Place, step: n.Member) -> Place | Pending:
 
 
 def complete(low: Context, type: ctypes.Struct, place: Place) -> ctypes.Struct | None:
-    """The definition of a struct that is only declared where its pointer was found."""
+    """Find the definition of a struct that is only declared at its pointer; None if unknown."""
     scope = low.body.scope
     here = [*place.modules, *([scope.module] if scope is not None else []), "kernel"]
     found = low.services.debuginfo.complete(type, list(dict.fromkeys(here)))
@@ -330,7 +330,7 @@ def _pend(item: p.Expr) -> Pending:
 
 
 def subscript(low: Context, place: Place, step: n.Subscript) -> Place | Pending:
-    """``[index]`` of an array or of a pointer."""
+    """Find ``[index]`` of an array or of a pointer; `Pending` for any other type."""
     type = ctypes.strip(place.type)
     index = low.expr(step.index)
     known = constant(index)
@@ -365,7 +365,7 @@ def subscript(low: Context, place: Place, step: n.Subscript) -> Place | Pending:
 
 
 def follow(low: Context, place: Place, chain: list[n.Component], span: Span) -> Place | Pending:
-    """A place after all members and subscripts of a chain (without its ``$``)."""
+    """Follow all members and subscripts of a chain (without its ``$``); return the last place."""
     for step in chain:
         found: Place | Pending
         if isinstance(step, n.Member):

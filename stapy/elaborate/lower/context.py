@@ -33,15 +33,15 @@ class Worklist(Protocol):
     ruled_out: list[tuple[n.Stmt | n.Expr, Body]]
 
     def request(self, low: Context, node: n.Call, args: list[p.Expr]) -> p.Function | None:
-        """The function that a call means; None (reported) when there is none."""
+        """Find the function that a call means; None (reported) when there is none."""
 
     def library_call(
         self, low: Context, name: str, args: list[p.Expr], span: Span
     ) -> p.Expr | None:
-        """A call of a library function by name; None when the library does not have it."""
+        """Build a call of a library function by name; None when the library does not have it."""
 
     def result_ctype(self, function: p.Function) -> CType | None:
-        """The C type of what a function returns."""
+        """Find the C type of what a function returns, None when it is not known."""
 
 
 class Context(ABC):
@@ -90,7 +90,7 @@ class Context(ABC):
         hint: str = "",
         explain: Callable[[Diagnostic], None] | None = None,
     ) -> Pending:
-        """A mistake that only counts when the value is used."""
+        """Make the `Pending` of a mistake that only counts when the value is used."""
         labels = used_at(span, self.body.use, "for this probe point")
         kind = "semantic error"
         item = Diagnostic(
@@ -99,7 +99,7 @@ class Context(ABC):
         return Pending(span, self.types.new(), item, self.body.point, explain)
 
     def local(self, name: str, kind: p.Type | None = None) -> p.Variable:
-        """The local variable of that name, made on first use."""
+        """Find the local variable of that name; make it on first use."""
         found = self.body.locals.get(name)
         if found is None:
             found = p.Variable(name, kind or self.types.new())
@@ -107,17 +107,17 @@ class Context(ABC):
         return found
 
     def hidden(self, hint: str, kind: p.Type | None = None) -> p.Variable:
-        """A local variable that no script can name."""
+        """Make a local variable that no script can name."""
         self.body.hidden += 1
         return self.local(f"__{hint}{self.body.hidden}", kind)
 
     def is_parameter(self, name: str) -> bool:
-        """True for a parameter of the function being lowered: it hides a global."""
+        """Tell whether a name is a parameter of the function being lowered: it hides a global."""
         function = self.body.function
         return function is not None and any(v.name == name for v in function.params)
 
     def global_(self, name: str) -> p.Global | None:
-        """The global that a name means here, None for a local."""
+        """Find the global that a name means here, None for a local."""
         if self.is_parameter(name):
             return None
         return self.names.find_global(name, self.body.file)
@@ -129,7 +129,7 @@ class Context(ABC):
             self.resolver.ruled_out.append((node, replace(body)))
 
     def array(self, node: n.Name, arity: int) -> p.Global | None:
-        """The global array of that name with ``arity`` keys; None (reported) when there is none."""
+        """Find the global array of that name with ``arity`` keys; None (reported) if none is."""
         var = self.global_(node.name)
         if var is None:
             self.missing_array(node.name, arity, node.span)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def element(low: Context, node: n.Index, allow_wildcard: bool = False) -> p.Expr:
-    """``array[keys]``."""
+    """Lower ``array[keys]``; an error value (reported) when it is no element of a global array."""
     if not isinstance(node.base, n.Name):
         return low.error("E0250", "only a global array can have keys", node.base.span)
     var = low.array(node.base, len(node.keys))

@@ -33,7 +33,7 @@ def save(low: Context, value: p.Expr, span: Span) -> p.Expr:
 
 
 def saved(low: Context, operand: n.Expr, span: Span) -> p.Expr:
-    """The value that an expression had when the function was entered."""
+    """Lower the value that an expression had when the function was entered."""
     body = low.body
     if body.entry is None:
         return low.error(
@@ -50,7 +50,7 @@ def saved(low: Context, operand: n.Expr, span: Span) -> p.Expr:
 
 
 def entry(low: Context, node: n.Entry) -> p.Expr:
-    """``@entry(expr)``."""
+    """Lower ``@entry(expr)``; a `Pending` error outside .return probes."""
     scope = low.body.scope
     if low.body.entry is None or (scope is not None and not scope.is_return):
         return low.pending(

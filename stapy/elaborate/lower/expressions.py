@@ -31,7 +31,7 @@ def lower_expr(low: Context, node: n.Expr) -> p.Expr:
 
 
 def decided(syntax: n.Expr, value: p.Expr) -> bool | None:
-    """Truth of a condition that ``@defined`` and constants settle, else None."""
+    """Decide the truth of a condition that ``@defined`` and constants settle, else return None."""
     if not any(isinstance(item, (n.Defined, n.ProbeWrite)) for item in walk(syntax)):
         return None
     known = constant(value)
@@ -39,17 +39,17 @@ def decided(syntax: n.Expr, value: p.Expr) -> bool | None:
 
 
 def number(low: Context, node: n.Number) -> p.Expr:
-    """Integer literal."""
+    """Lower an integer literal."""
     return p.Const(node.span, p.LONG, node.value)
 
 
 def string(low: Context, node: n.String) -> p.Expr:
-    """String literal."""
+    """Lower a string literal."""
     return p.Text(node.span, p.STRING, node.value)
 
 
 def name(low: Context, node: n.Name) -> p.Expr:
-    """A variable: parameter, global, or local."""
+    """Lower a variable: parameter, global, or local."""
     var = low.global_(node.name)
     if var is not None:
         low.names.note_arity(var, 0, node.span)
@@ -63,7 +63,7 @@ def name(low: Context, node: n.Name) -> p.Expr:
 
 
 def index(low: Context, node: n.Index) -> p.Expr:
-    """``array[keys]``, or the bucket of a histogram."""
+    """Lower ``array[keys]``, or the bucket of a histogram."""
     if isinstance(node.base, n.Histogram):
         stat = stats.histogram_stat(low, node.base)
         keys = [low.expr(k) for k in node.keys if k is not None]
@@ -74,7 +74,7 @@ def index(low: Context, node: n.Index) -> p.Expr:
 
 
 def binary(low: Context, node: n.Binary) -> p.Expr:
-    """Arithmetic, bits, comparison, concatenation."""
+    """Lower a binary operator: arithmetic, bits, comparison, concatenation."""
     left, right = low.expr(node.left), low.expr(node.right)
     kind = p.STRING if node.op == "." else p.LONG
     at = node.operator_at
@@ -83,7 +83,7 @@ def binary(low: Context, node: n.Binary) -> p.Expr:
 
 
 def logical(low: Context, node: n.Logical) -> p.Expr:
-    """``&&`` and ``||``; the right side is not looked at when @defined decides."""
+    """Lower ``&&`` and ``||``; the right side is not looked at when @defined decides."""
     left = low.expr(node.left)
     known = decided(node.left, left)
     if known is not None and known == (node.op == "||"):
@@ -93,7 +93,7 @@ def logical(low: Context, node: n.Logical) -> p.Expr:
 
 
 def regex(low: Context, node: n.Regex) -> p.Expr:
-    """``=~`` and ``!~``."""
+    """Lower ``=~`` and ``!~``; report a pattern that does not compile."""
     from stapy.ir.regex import RegexError, parse
 
     left = low.expr(node.left)
@@ -109,7 +109,7 @@ def regex(low: Context, node: n.Regex) -> p.Expr:
 
 
 def array_in(low: Context, node: n.ArrayIn) -> p.Expr:
-    """``[keys] in array``."""
+    """Lower ``[keys] in array``, where the array may be a histogram."""
     keys = [low.expr(k) if k is not None else None for k in node.keys]
     if isinstance(node.array, n.Histogram):
         stat = stats.histogram_stat(low, node.array)
@@ -125,7 +125,7 @@ def array_in(low: Context, node: n.ArrayIn) -> p.Expr:
 
 
 def unary(low: Context, node: n.Unary) -> p.Expr:
-    """``- + ! ~``."""
+    """Lower the unary operators ``- + ! ~``."""
     operand = low.expr(node.operand)
     if node.op == "+":
         return p.BinaryOp(node.span, p.LONG, "+", p.Const(node.span, p.LONG, 0), operand)
@@ -133,7 +133,7 @@ def unary(low: Context, node: n.Unary) -> p.Expr:
 
 
 def lvalue(low: Context, node: n.Expr, what: str, operator: n.Expr) -> p.Expr | None:
-    """The target of an assignment; None (reported) when it cannot be one."""
+    """Lower the target of an assignment; None (reported) when it cannot be one."""
     if isinstance(node, n.Name):
         return name(low, node)
     if isinstance(node, n.Index) and isinstance(node.base, n.Name):
@@ -155,7 +155,7 @@ def lvalue(low: Context, node: n.Expr, what: str, operator: n.Expr) -> p.Expr | 
 
 
 def assign(low: Context, node: n.Assign) -> p.Expr:
-    """``=`` and the compound assignments."""
+    """Lower ``=``, ``<<<`` and the compound assignments."""
     if node.op == "<<<":
         return stats.insert(low, node)
     target = lvalue(low, node.target, "assignment", node)
@@ -174,7 +174,7 @@ def assign(low: Context, node: n.Assign) -> p.Expr:
 
 
 def increment(low: Context, node: n.Increment) -> p.Expr:
-    """``++`` and ``--``."""
+    """Lower ``++`` and ``--``."""
     target = lvalue(low, node.operand, f"'{node.op}'", node)
     if target is None:
         return p.Const(node.span, low.types.new(), 0)
@@ -182,7 +182,7 @@ def increment(low: Context, node: n.Increment) -> p.Expr:
 
 
 def ternary(low: Context, node: n.Ternary) -> p.Expr:
-    """``?:``; a branch that @defined rules out is not looked at."""
+    """Lower ``?:``; a branch that @defined rules out is not looked at."""
     cond = low.expr(node.cond)
     known = decided(node.cond, cond)
     if known is not None:
@@ -195,7 +195,7 @@ def ternary(low: Context, node: n.Ternary) -> p.Expr:
 
 
 def call(low: Context, node: n.Call) -> p.Expr:
-    """A call of a script function."""
+    """Lower a call of a script function."""
     args = [low.expr(arg) for arg in node.args]
     function = low.resolver.request(low, node, args)
     if function is None:
@@ -206,7 +206,7 @@ def call(low: Context, node: n.Call) -> p.Expr:
 
 
 def embedded(low: Context, node: n.EmbeddedExpr) -> p.Expr:
-    """``%{ C %}`` as a value."""
+    """Lower ``%{ C %}`` as a value."""
     marks = markers(node.code)
     kind = p.STRING if "string" in marks else p.LONG
     check_code(low, marks, node.span)
@@ -217,7 +217,7 @@ def embedded(low: Context, node: n.EmbeddedExpr) -> p.Expr:
 
 
 def embedded_arguments(low: Context, code: str, span: Span) -> list[p.Expr]:
-    """The parameters of the function at hand that embedded C calls STAP_ARG_name."""
+    """List the parameters of the function at hand that embedded C calls STAP_ARG_name."""
     function = low.body.function
     if function is None or "STAP_ARG_" not in code:
         return []
@@ -230,7 +230,7 @@ def embedded_arguments(low: Context, code: str, span: Span) -> list[p.Expr]:
 
 
 def pragma_globals(low: Context, marks: set[str]) -> tuple[list[p.Global], list[p.Global]]:
-    """The globals that embedded C reads and writes, by its ``/* pragma:read:x */``."""
+    """List the globals that embedded C reads, and those it writes, by ``/* pragma:read:x */``."""
     found: dict[str, list[p.Global]] = {PRAGMA_READ: [], PRAGMA_WRITE: []}
     for mark in sorted(marks):
         for prefix, list_ in found.items():
@@ -254,7 +254,7 @@ def guru_only(low: Context, node: n.Expr, word: str) -> bool:
 
 
 def register(low: Context, node: n.AtRegister) -> p.Expr:
-    """``@kregister(n)`` and ``@uregister(n)``."""
+    """Lower ``@kregister(n)`` and ``@uregister(n)``; n is a constant from 0 to 16."""
     word = "@uregister" if node.is_user else "@kregister"
     index = constant(low.expr(node.number))
     if not isinstance(index, int) or not 0 <= index <= 16:
@@ -265,7 +265,7 @@ def register(low: Context, node: n.AtRegister) -> p.Expr:
 
 
 def deref(low: Context, node: n.AtDeref) -> p.Expr:
-    """``@kderef(size, address)`` and ``@uderef``."""
+    """Lower ``@kderef(size, address)`` and ``@uderef``; the size is 1, 2, 4 or 8 bytes."""
     word = "@uderef" if node.is_user else "@kderef"
     size = constant(low.expr(node.size))
     address = low.expr(node.address)

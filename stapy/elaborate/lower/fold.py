@@ -12,7 +12,7 @@ ValueOf = Callable[[p.Expr], "int | str | None"]
 
 
 def wrap(value: int) -> int:
-    """The value as a signed 64-bit number."""
+    """Reduce a value to a signed 64-bit number, as C does on overflow."""
     value &= (1 << 64) - 1
     return value - (1 << 64) if value >> 63 else value
 
@@ -23,7 +23,7 @@ def _divide(a: int, b: int) -> int:
 
 
 def _arithmetic(op: str, a: int, b: int) -> int | None:
-    """Value of ``a op b``; None when it is an error at run time."""
+    """Compute ``a op b`` in 64 bits; None when it is an error at run time, or no arithmetic."""
     if op in ("/", "%"):
         if b == 0:
             return None
@@ -57,17 +57,17 @@ def _compare(op: str, a: Literal, b: Literal) -> int | None:
 
 
 def literal(node: p.Expr) -> int | str | None:
-    """The value of a literal, None for all else."""
+    """Return the value of a literal, None for all else."""
     return node.value if isinstance(node, (p.Const, p.Text)) else None
 
 
 def constant(node: p.Expr) -> int | str | None:
-    """The value of an expression that is known now, else None."""
+    """Compute the value of an expression that is known now, else return None."""
     return _known(node, constant)
 
 
 def _known(node: p.Expr, value_of: ValueOf) -> int | str | None:
-    """The value of an expression by the values of its parts."""
+    """Compute the value of an expression by the values of its parts; None if it is not known."""
     if isinstance(node, (p.Const, p.Text)):
         return node.value
     if isinstance(node, p.UnaryOp):
@@ -109,7 +109,7 @@ def _binary(node: p.BinaryOp, value_of: ValueOf) -> int | str | None:
 
 
 def fold(node: p.Expr) -> p.Expr:
-    """A literal when the value is known, else a simpler or the same expression.
+    """Return a literal when the value is known, else a simpler or the same expression.
 
     What is below has been folded before, so only literals are looked at: deep
     trees would be walked again at each level.
@@ -133,7 +133,7 @@ def fold(node: p.Expr) -> p.Expr:
 
 
 def _identity(node: p.BinaryOp) -> p.Expr:
-    """``x + 0``, ``x . ""``, and sums of several numbers."""
+    """Simplify ``x + 0``, ``x . ""``, and sums of several numbers; return all else unchanged."""
     right = literal(node.right)
     left = literal(node.left)
     if node.op == "+" and left == 0 and node.right.type == p.LONG:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def local_of(low: Context, node: n.AtVar) -> n.Target | None:
-    """``@var("x")`` that names no unit is ``$x`` where the probe has one."""
+    """Return ``$x`` for an ``@var("x")`` that names no unit where the probe has one, else None."""
     scope = casts.current_scope(low)
     if scope is None or "@" in node.name:
         return None
@@ -35,7 +35,7 @@ def local_of(low: Context, node: n.AtVar) -> n.Target | None:
 
 
 def of_unit(scope: TargetScope, name: str) -> Place | None:
-    """A global or static variable that the source of the probed function sees."""
+    """Find a global or static variable that the source of the probed function sees, else None."""
     found = scope.outside(name) if scope.outside is not None else None
     if found is None:
         return None
@@ -43,7 +43,7 @@ def of_unit(scope: TargetScope, name: str) -> Place | None:
 
 
 def var_place(low: Context, node: n.AtVar) -> Place | p.Expr:
-    """The variable that an ``@var`` names."""
+    """Find the variable that an ``@var`` names; a `Pending` error when there is none."""
     info = low.services.debuginfo
     modules = [None if m in ("kernel", "vmlinux") else m for m in
                casts.modules_of(low, node.module)]  # fmt: skip
@@ -67,7 +67,7 @@ def var_place(low: Context, node: n.AtVar) -> Place | p.Expr:
 
 
 def _of_program(low: Context, scope: TargetScope | None, name: str, path: str) -> Place | None:
-    """A variable of a file: of that which the probe is in it is known where that lies."""
+    """Find a variable of a program's file, in the probe's own file by its scope; else None."""
     if scope is None or scope.module != path:
         found = of_other_file(path, name, low.services)
     else:
@@ -143,7 +143,7 @@ def _why_not_of_program(low: Context, node: n.AtVar, path: str) -> list[str]:
 
 
 def _hint_of_program(low: Context, name: str, path: str) -> str:
-    """What the script may have meant by a file or by a variable of it."""
+    """Suggest what the script may have meant by a file or by a variable of it, "" for nothing."""
     programs = low.services.debuginfo.programs
     if namedfiles.unfit(low, path):
         return search.near_path(path)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def group(low: Context, node: n.Target, scope: TargetScope) -> p.Expr:
-    """The text; parameters of a return probe are taken at entry, ``=?`` is nowhere here."""
+    """Build the text of ``$$vars`` and its kin; parameters of a return probe are taken at entry."""
     depth = 0
     if node.chain and isinstance(node.chain[-1], n.Pretty):
         depth = node.chain[-1].depth

@@ -51,15 +51,15 @@ class Lowerer(Context):
             self.body.loops -= 1
 
     def block(self, node: n.Block) -> p.Stmt:
-        """``{ … }``."""
+        """Lower ``{ … }``."""
         return p.Block(node.span, [self.stmt(item) for item in node.body])
 
     def empty(self, node: n.Stmt) -> p.Stmt:
-        """``;``."""
+        """Lower ``;`` to an empty block."""
         return p.Block(node.span, [])
 
     def expression(self, node: n.ExprStmt) -> p.Stmt:
-        """An expression for its effect; operators that choose become ``if``."""
+        """Lower an expression for its effect; operators that choose become ``if``."""
         return self.effect(node.expr)
 
     def effect(self, node: n.Expr) -> p.Stmt:
@@ -84,7 +84,7 @@ class Lowerer(Context):
         return p.Evaluate(value.span, value)
 
     def if_(self, node: n.IfStmt) -> p.Stmt:
-        """``if``; a branch that ``@defined`` rules out is not even looked at."""
+        """Lower ``if``; a branch that ``@defined`` rules out is not even looked at."""
         cond = self.expr(node.cond)
         known = decided(node.cond, cond)
         if known is not None:
@@ -96,7 +96,7 @@ class Lowerer(Context):
         return p.If(node.span, cond, then, otherwise)
 
     def while_(self, node: n.WhileStmt) -> p.Stmt:
-        """``while``."""
+        """Lower ``while``."""
 
         def loop() -> p.Stmt:
             cond = self.expr(node.cond)
@@ -105,7 +105,7 @@ class Lowerer(Context):
         return self._around(loop)
 
     def for_(self, node: n.ForStmt) -> p.Stmt:
-        """``for``: the first part comes before the loop."""
+        """Lower ``for``: the first part comes before the loop."""
 
         def loop() -> p.Stmt:
             cond = self.expr(node.cond) if node.cond is not None else None
@@ -136,7 +136,7 @@ class Lowerer(Context):
         return made
 
     def loop_variable(self, key: n.ForeachKey) -> tuple[p.Variable, p.Stmt | None]:
-        """The variable of a loop; for the name of a global, a hidden one and its assignment."""
+        """Make the variable of a loop; for a global's name, a hidden one and its assignment."""
         var = self.global_(key.name)
         if var is None:
             if key.name in self.body.ctypes:
@@ -151,7 +151,7 @@ class Lowerer(Context):
         return hidden, p.Evaluate(key.span, assign)
 
     def foreach(self, node: n.ForeachStmt) -> p.Stmt:
-        """``foreach`` over an array or the buckets of a histogram."""
+        """Lower ``foreach`` over an array or the buckets of a histogram."""
         keys, copies = [], []
         for key in node.keys:
             variable, copy = self.loop_variable(key)
@@ -235,23 +235,23 @@ class Lowerer(Context):
         return p.ForeachBucket(node.span, stat, keys[0], value, limit, body)
 
     def break_(self, node: n.BreakStmt) -> p.Stmt:
-        """``break``."""
+        """Lower ``break``; report it outside a loop."""
         if not self.body.loops:
             self.error("E0252", "cannot 'break' outside loop", node.span)
         return p.Break(node.span)
 
     def continue_(self, node: n.ContinueStmt) -> p.Stmt:
-        """``continue``."""
+        """Lower ``continue``; report it outside a loop."""
         if not self.body.loops:
             self.error("E0252", "cannot 'continue' outside loop", node.span)
         return p.Continue(node.span)
 
     def next_(self, node: n.NextStmt) -> p.Stmt:
-        """``next``."""
+        """Lower ``next``."""
         return p.Next(node.span)
 
     def return_(self, node: n.ReturnStmt) -> p.Stmt:
-        """``return``."""
+        """Lower ``return``; report it outside a function."""
         value = self.expr(node.value) if node.value is not None else None
         if self.body.function is None:
             self.error(
@@ -263,7 +263,7 @@ class Lowerer(Context):
         return p.Return(node.span, value)
 
     def delete(self, node: n.DeleteStmt) -> p.Stmt:
-        """``delete``: a scalar, an element, a slice, or a whole array."""
+        """Lower ``delete`` of a scalar, an element, a slice, or a whole array."""
         target = node.target
         if isinstance(target, n.Name):
             var = self.global_(target.name)
@@ -287,7 +287,7 @@ class Lowerer(Context):
         return p.Block(node.span, [])
 
     def try_(self, node: n.TryStmt) -> p.Stmt:
-        """``try`` and ``catch``."""
+        """Lower ``try`` and ``catch``."""
         body = self.stmt(node.body)
         variable, copy = None, None
         if node.variable is not None:
@@ -299,7 +299,7 @@ class Lowerer(Context):
         return p.Try(node.span, body, variable, handler)
 
     def embedded(self, node: n.EmbeddedStmt) -> p.Stmt:
-        """``%{ C %}``."""
+        """Lower ``%{ C %}`` as a statement."""
         marks = markers(node.code)
         check_code(self, marks, node.span)
         marks |= asserted(self.services, marks)

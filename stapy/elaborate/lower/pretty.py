@@ -163,19 +163,19 @@ class _Writer:
 
 
 def _is_char(type: ctypes.CType) -> bool:
-    """``char`` and its signed and unsigned kinds, of which the kernel makes strings too."""
+    """Tell whether a type is a plain, signed or unsigned ``char``, of which strings are made."""
     return isinstance(type, ctypes.Int) and type.size == 1 and type.name.endswith("char")
 
 
 def pretty(low: Context, place: Place, depth: int, span: Span) -> p.Expr:
-    """``$x$`` (depth 1) and ``$x$$``: a ``{.member=value, …}`` text."""
+    """Lower ``$x$`` (depth 1) and ``$x$$`` to a ``{.member=value, …}`` text."""
     writer = _Writer(low, span)
     writer.place(place, 1 if depth == 1 else 8, True)
     return writer.done()
 
 
 def listing(low: Context, places: list[tuple[str, Place | None]], depth: int, span: Span) -> p.Expr:
-    """``$$vars``: ``name=value`` for each, hexadecimal unless ``$`` asks for more."""
+    """Build ``$$vars``: ``name=value`` for each place, hexadecimal unless ``$`` asks for more."""
     writer = _Writer(low, span)
     for number, (name, place) in enumerate(places):
         writer.text((" " if number else "") + name + "=")

@@ -24,7 +24,7 @@ class FormatError(Exception):
 
 
 def parse_format(text: str) -> list[p.FormatPiece]:
-    """The pieces of a printf format, with SystemTap's directives."""
+    """Split a printf format into pieces; raise `FormatError` for a wrong directive."""
     pieces: list[p.FormatPiece] = []
     literal = ""
     at = 0
@@ -66,7 +66,7 @@ def _piece(found: re.Match[str], text: str) -> p.FormatPiece:
 
 
 def _pad_pointer(piece: p.FormatPiece) -> None:
-    """``%p`` as it was before 1.3: 16 digits, zeros in front."""
+    """Format ``%p`` as before 1.3: 16 digits, zeros in front."""
     if piece.kind != "p":
         return
     digits = 16 if not isinstance(piece.width, int) else max(piece.width - 2, 0)
@@ -74,7 +74,7 @@ def _pad_pointer(piece: p.FormatPiece) -> None:
 
 
 def wants(piece: p.FormatPiece) -> list[p.Type | None]:
-    """Types of the arguments that a piece takes, in order; None for one that plain print finds."""
+    """List the types of the arguments that a piece takes; None for one that plain print finds."""
     types: list[p.Type | None] = [p.LONG for part in (piece.width, piece.precision) if part == "*"]
     if piece.kind == "text":
         return types
@@ -86,7 +86,7 @@ def wants(piece: p.FormatPiece) -> list[p.Type | None]:
 
 
 def print_(low: Context, node: n.Print) -> p.Expr:
-    """Any of the print family."""
+    """Lower any call of the print family."""
     if node.name == "print_char":
         return _char(low, node)
     base = node.name[1:] if node.name.startswith("s") else node.name
@@ -129,7 +129,7 @@ def print_(low: Context, node: n.Print) -> p.Expr:
 
 
 def _char(low: Context, node: n.Print) -> p.Expr:
-    """``print_char``: the byte with that number."""
+    """Lower ``print_char``, which prints the byte with that number."""
     args = [low.expr(arg) for arg in node.args]
     if len(args) != 1:
         return low.error("E0258", "print_char prints one character", node.span)

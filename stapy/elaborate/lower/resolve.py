@@ -94,7 +94,7 @@ class Resolver:
         )
 
     def _uncalled(self) -> None:
-        """The user's functions that nobody calls are looked at too.
+        """Lower the user's functions that nobody calls.
 
         SystemTap does not even look up their names: mistakes in them are warnings.
         """
@@ -128,7 +128,7 @@ class Resolver:
             self.probes.append(raw)
 
     def _repeats(self, derived: Derived) -> bool:
-        """True when the probe before is the same but for its places.
+        """Tell whether the probe before is the same but for its places.
 
         An alias for a system call stands for two or three functions.
         """
@@ -181,7 +181,7 @@ class Resolver:
         return LoweredProbe(derived, matches, whole, body.locals, slots, condition)
 
     def _condition(self, pieces: list[ConditionPiece]) -> p.Expr | None:
-        """All conditions of a point: globals only, nothing changed, nothing called."""
+        """Lower all conditions of a point, joined by ``&&``; None when it has none."""
         result: p.Expr | None = None
         for piece in pieces:
             if not self._condition_allowed(piece):
@@ -222,7 +222,7 @@ class Resolver:
     # --- functions ----------------------------------------------------------
 
     def request(self, low: Context, node: n.Call, args: list[p.Expr]) -> p.Function | None:
-        """The function that a call means; None (reported) when there is none."""
+        """Find the function that a call means; None (reported) when there is none."""
         sources = self.names.find_functions(node.name, low.body.file)
         if not sources:
             self._unknown_function(low, node)
@@ -237,7 +237,7 @@ class Resolver:
     def library_call(
         self, low: Context, name: str, args: list[p.Expr], span: Span
     ) -> p.Expr | None:
-        """A call of a library function by name; None when the library does not have it."""
+        """Build a call of a library function by name; None when the library does not have it."""
         sources = self.names.find_functions(name, low.body.file)
         fitting = [s for s in sources if len(s.decl.params) == len(args)]
         if not fitting:
@@ -266,7 +266,7 @@ class Resolver:
     def _overloads_differ(
         self, first: p.Function, later: p.Function, mine: p.Type, other: p.Type
     ) -> None:
-        """One call goes from overload to overload, so all must have the same types."""
+        """Report an overload whose type differs: one call goes from overload to overload."""
         expected, found = self.types.find(mine), self.types.find(other)
         self.services.diagnostics.error(
             "semantic error",
@@ -362,7 +362,7 @@ class Resolver:
         return traits
 
     def _calls(self, node: n.Node, file: FileScope) -> Traits:
-        """What the functions called below a tree depend on."""
+        """Find what the functions called below a tree depend on."""
         result = Traits()
         for name in sorted(syntax.called(node)):
             for source in self.names.find_functions(name, file):
@@ -399,7 +399,7 @@ class Resolver:
         )
 
     def result_ctype(self, function: p.Function) -> CType | None:
-        """The C type of what a function returns.
+        """Find the C type of what a function returns, None when it is not known.
 
         Embedded C says to which structure of the kernel it points: ``/* pointer:NAME */``.
         """
@@ -422,5 +422,5 @@ class Resolver:
 
 
 def _is_in_unit(site: Any) -> bool:
-    """True for a place of a module or of a program, which has types of its own."""
+    """Tell whether a place is in a module or a program, which has types of its own."""
     return bool(getattr(site, "module", None) or getattr(site, "user_files", None))

@@ -20,7 +20,7 @@ MAX_SHIFT = 62
 
 
 def stat_place(low: Context, node: n.Expr, arity_hint: str) -> p.Expr | None:
-    """The global or element that an aggregate operator works on; None when refused."""
+    """Lower the global or element that an aggregate operator works on; None when refused."""
     if isinstance(node, n.Name):
         var = low.global_(node.name)
         if var is None:
@@ -50,12 +50,12 @@ def stat_place(low: Context, node: n.Expr, arity_hint: str) -> p.Expr | None:
 
 
 def shown(low: Context, value: p.Expr) -> str:
-    """The type of a value as far as it is known."""
+    """Name the type of a value as far as it is known."""
     return str(low.types.find(value.type))
 
 
 def insert(low: Context, node: n.Assign) -> p.Expr:
-    """``stat <<< value``."""
+    """Lower ``stat <<< value``."""
     target = node.target
     value = low.expr(node.value)
     place: p.Expr | None
@@ -73,7 +73,7 @@ def insert(low: Context, node: n.Assign) -> p.Expr:
 
 
 def stat_read(low: Context, node: n.StatOp) -> p.Expr:
-    """``@count(x)`` …"""
+    """Lower ``@count(x)``, ``@avg(x)``, ``@variance(x, shift)`` and their kin."""
     place = stat_place(low, node.stat, f"@{node.op}")
     shift = 0
     if node.params:
@@ -116,7 +116,7 @@ def _shape(low: Context, node: n.Histogram) -> p.HistogramShape | None:
 
 
 def _wrong_shape(low: Context, start: int, end: int, step: int) -> tuple[str, str] | None:
-    """What keeps a linear histogram from being kept, and what helps."""
+    """Tell what keeps a linear histogram from being kept, and what helps; None if it can be."""
     if step < 1:
         return f"histogram: interval must be positive, not {step}", ""
     if end < start:
@@ -136,7 +136,7 @@ def _wrong_shape(low: Context, start: int, end: int, step: int) -> tuple[str, st
 
 
 def _allowed_buckets(low: Context) -> int | None:
-    """``-D STP_MAX_BUCKETS``; None when that is no number."""
+    """Read ``-D STP_MAX_BUCKETS``, or the default; None when that is no number."""
     given = dict(low.services.options.defines).get("STP_MAX_BUCKETS")
     if given is None:
         return MAX_BUCKETS
@@ -147,7 +147,7 @@ def _allowed_buckets(low: Context) -> int | None:
 
 
 def histogram_stat(low: Context, node: n.Histogram) -> p.Expr | None:
-    """The statistic of a histogram, its shape noted in the global."""
+    """Lower the statistic of a histogram and note its shape in the global; None when refused."""
     shape = _shape(low, node)
     place = stat_place(low, node.stat, f"@hist_{node.kind}")
     if place is None or shape is None:
@@ -175,7 +175,7 @@ def histogram_stat(low: Context, node: n.Histogram) -> p.Expr | None:
 
 
 def histogram_value(low: Context, node: n.Histogram) -> p.Expr:
-    """A histogram where a value is wanted: only print takes one."""
+    """Refuse a histogram where a value is wanted: only print takes one."""
     histogram_stat(low, node)
     return low.error(
         "E0303",

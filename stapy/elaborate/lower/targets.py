@@ -36,7 +36,7 @@ __all__ = ["TargetScope", "TargetVariable"]
 
 
 def target(low: Context, node: n.Target) -> p.Expr:
-    """``$name`` with its chain, and the ``$$`` texts."""
+    """Lower ``$name`` with its chain, and the ``$$`` texts."""
     scope = current_scope(low)
     if scope is None:
         return low.pending(
@@ -145,7 +145,7 @@ def _unknown(low: Context, node: n.Target, scope: TargetScope, whole: TargetScop
 
 
 def defined(low: Context, node: n.Defined) -> p.Expr:
-    """``@defined(expr)``: 1 when everything in it resolves."""
+    """Lower ``@defined(expr)``: 1 when everything in it resolves, else 0."""
     slots = low.body.entry
     before = len(slots.values) if slots is not None else 0
     known = set(low.body.locals)
@@ -162,7 +162,7 @@ def defined(low: Context, node: n.Defined) -> p.Expr:
 
 
 def probe_write(low: Context, node: n.ProbeWrite) -> p.Expr:
-    """``@probewrite(variable)``: 1 when the probe that uses the alias writes it.
+    """Lower ``@probewrite(variable)``: 1 when the probe that uses the alias writes it, else 0.
 
     What the alias itself writes does not count, nor do functions.
     """
@@ -174,7 +174,7 @@ def probe_write(low: Context, node: n.ProbeWrite) -> p.Expr:
 
 
 def perf(low: Context, node: n.Perf) -> p.Expr:
-    """``@perf("name")``: of this thread when the counter is one of processes, else of this CPU."""
+    """Lower ``@perf("name")``: this thread's value of a counter of processes, else this CPU's."""
     script = low.body.file.script
     points = [pt for decl in script.decls if isinstance(decl, n.ProbeDecl) for pt in decl.points]
     named = {
@@ -202,7 +202,7 @@ def perf(low: Context, node: n.Perf) -> p.Expr:
 
 
 def _target_place(low: Context, node: n.Expr) -> Place | p.Expr:
-    """The place behind a target expression, without reading it."""
+    """Find the place behind a target expression, without reading it."""
     start: Place | p.Expr
     if isinstance(node, n.AtVar):
         node = local_of(low, node) or node
@@ -231,7 +231,7 @@ def _target_place(low: Context, node: n.Expr) -> Place | p.Expr:
 
 
 def _not_writable(low: Context, found: Place | p.Expr, span: Span) -> None:
-    """A write that would reach a copy at most, or nothing at all."""
+    """Report a write that would reach a copy at most, or nothing at all."""
     value, type = (
         (found.value, found.type) if isinstance(found, Place) else (found, low.values.ctype(found))
     )
@@ -254,7 +254,7 @@ def _not_writable(low: Context, found: Place | p.Expr, span: Span) -> None:
 
 
 def write_place(low: Context, node: n.Expr, op: str) -> p.Expr | None:
-    """A target expression that is to be changed (with -g) by an operator such as ``+=``."""
+    """Lower a target expression that ``op``, such as ``+=``, changes; None when refused."""
     if isinstance(node, n.Target) and texts.are_all(low):
         return texts.place(low, node, op)
     if not low.services.options.guru and not low.body.file.script.is_library:
@@ -289,7 +289,7 @@ def write_place(low: Context, node: n.Expr, op: str) -> p.Expr | None:
 
 
 def at_var(low: Context, node: n.AtVar) -> p.Expr:
-    """``@var("name")``: one of the probe, or of the kernel where debug information has it."""
+    """Lower ``@var("name")``: one of the probe, or of the kernel where debug information has it."""
     local = local_of(low, node)
     if local is not None:
         return target(low, local)

@@ -21,7 +21,7 @@ OPERATORS = ("=", ".=")
 
 
 def read(low: Context, node: n.Target, variable: TargetVariable) -> p.Expr:
-    """The text of a variable."""
+    """Lower the text of a variable; a `Pending` error where it can only be written."""
     wrong = _as_something_else(low, node)
     if wrong is not None:
         return wrong
@@ -37,13 +37,13 @@ def read(low: Context, node: n.Target, variable: TargetVariable) -> p.Expr:
 
 
 def are_all(low: Context) -> bool:
-    """True where a text or two are all the target variables that there are."""
+    """Tell whether a text or two are all the target variables that there are."""
     scope = current_scope(low)
     return scope is not None and bool(scope.unknown)
 
 
 def place(low: Context, node: n.Target, op: str) -> p.Expr | None:
-    """What an assignment to a text sets; None (reported) when it may not be set."""
+    """Lower the text that an assignment sets; None (reported) when it may not be set."""
     scope = current_scope(low)
     assert scope is not None
     variable = scope.variables.get(node.name)

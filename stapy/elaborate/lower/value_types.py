@@ -36,16 +36,16 @@ class ValueTypes:
             self._ctypes[id(value)] = (value, type)
 
     def ctype(self, value: p.Expr) -> CType | None:
-        """The C type of an expression, when it is known."""
+        """Find the C type of an expression, None when it is not known."""
         found = self._ctypes.get(id(value))
         return found[1] if found is not None else None
 
     def common_ctype(self, values: list[p.Expr]) -> CType | None:
-        """The C type that all values with a known one share; constants do not count."""
+        """Find the C type that all values share, constants left out; None when one is unknown."""
         return common([self.ctype(v) for v in values if not isinstance(v, p.Const)])
 
     def assign(self, body: Body, name: str, value: p.Expr) -> None:
-        """A local got a value; two different types make its type unknown.
+        """Note that a local got a value; two different types make its type unknown.
 
         A value without a type leaves what was known, as in SystemTap.
         """
@@ -59,7 +59,7 @@ class ValueTypes:
         body.ctypes[name] = before if type is None else type
 
     def note_stored(self, target: p.Expr, value: p.Expr) -> None:
-        """A global was given a value."""
+        """Note that a global was given a value."""
         if isinstance(target, p.GlobalRef):
             type = self.ctype(value)
             if isinstance(value, p.GlobalRef):
@@ -67,12 +67,12 @@ class ValueTypes:
             self._stored.setdefault(id(target.var), (target.var, []))[1].append(type)
 
     def of_local(self, body: Body, name: str) -> CType | None:
-        """The C type of what a local holds at this place, when it is known."""
+        """Find the C type of what a local holds at this place, None when it is not known."""
         type = body.ctypes.get(name)
         return None if type is MIXED else type
 
     def of_global(self, var: p.Global) -> CType | None:
-        """The C type of what a scalar global holds, when it is known."""
+        """Find the C type of what a scalar global holds, None when it is not known."""
         return None if var.keys else self._known.get(var.c_name)
 
     def want(self, body: Body, value: p.Expr) -> None:
@@ -83,7 +83,7 @@ class ValueTypes:
             body.wanted.add(value.name)
 
     def of_globals(self) -> dict[str, CType]:
-        """The types of all globals that were given values of one type only, by c_name."""
+        """Map the c_name of each scalar global given values of one type only to that type."""
         found = {}
         for var, types in self._stored.values():
             type = common([type for type in types if type is not None])
@@ -92,7 +92,7 @@ class ValueTypes:
         return found
 
     def holds_pointers(self, var: p.Global) -> bool:
-        """True when a scalar global was given a pointer anywhere, from another global as well."""
+        """Tell whether a scalar global was given a pointer, if only by another global."""
         given, seen = [var], {id(var)}
         for one in given:
             types = self._stored.get(id(one), (one, []))[1]
@@ -108,7 +108,7 @@ class ValueTypes:
 
 
 def common(types: list[CType | None]) -> CType | None:
-    """The one type that all are; None when they differ or one is not known."""
+    """Return the one type that all are; None when they differ or one is not known."""
     if not types or any(t is None for t in types):
         return None
     names = {ctypes.c_name(t) for t in types if t is not None}

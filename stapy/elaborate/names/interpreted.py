@@ -46,12 +46,12 @@ REFUSED = {
 
 
 def is_argument(name: str) -> bool:
-    """True for functions that read arguments by number."""
+    """Tell whether a function of that name reads arguments by number."""
     return _BY_NUMBER.fullmatch(name) is not None
 
 
 def _pattern(text: str) -> str:
-    """A wildcard pattern as a regular expression."""
+    """Convert a wildcard pattern to a regular expression."""
     return "".join(
         _WILD.get(char) or (char if char.isalnum() or char in "_/<>-" else f"\\{char}")
         for char in text
@@ -59,7 +59,7 @@ def _pattern(text: str) -> str:
 
 
 def _checked(text: str, what: str, span: Span) -> str:
-    """A pattern that names can match."""
+    """Return a pattern that names can match; raise `PointError` for any other."""
     if not text or any(char in "\\[]{}()|^$\"'" or not char.isprintable() for char in text):
         raise PointError(
             "E0212",
@@ -71,7 +71,7 @@ def _checked(text: str, what: str, span: Span) -> str:
 
 
 def _refuse_file(module: str, span: Span) -> None:
-    """A module's name has no suffix and dots in place of folders."""
+    """Raise `PointError` for a file where a module's name belongs: no suffix, dots for folders."""
     if not module.endswith(".py") and "/" not in module:
         return
     name = module.removesuffix(".py").removesuffix("/__init__").strip("./").replace("/", ".")
@@ -85,7 +85,7 @@ def _refuse_file(module: str, span: Span) -> None:
 
 
 def chosen(alias: str, components: list[n.PointComponent]) -> tuple[str, n.Stmt]:
-    """The alias that a point stands for, and the statement that leaves out all other functions."""
+    """Choose the alias of a point; return it and the statement that skips other functions."""
     module, function = components[1], components[2]
     assert isinstance(module.arg, n.String) and isinstance(function.arg, n.String)
     _refuse_file(module.arg.value, module.span)
@@ -118,7 +118,7 @@ def chosen(alias: str, components: list[n.PointComponent]) -> tuple[str, n.Stmt]
 
 
 def silence(point: n.ProbePoint) -> str:
-    """What to do where no interpreter tells of calls, "" for points of no interpreter."""
+    """Tell what to do where no interpreter reports calls, "" for points of no interpreter."""
     if point.components[0].name != "python3":
         return ""
     return (
@@ -129,7 +129,7 @@ def silence(point: n.ProbePoint) -> str:
 
 
 def refuse_variables(body: n.Stmt) -> None:
-    """Variables of a Python function are objects that only Python can turn into values."""
+    """Raise `PointError` where a body reads variables of a Python function: they are objects."""
     for node in walk(body):
         if isinstance(node, n.Entry):
             raise PointError(
@@ -162,7 +162,7 @@ def refuse_variables(body: n.Stmt) -> None:
 
 
 def refuse_arguments(matches: list[Match], body: n.Stmt) -> None:
-    """Arguments by number are where C has them, which Go does otherwise."""
+    """Raise `PointError` where a body reads arguments by number of code that Go made."""
     for node in walk(body):
         if isinstance(node, n.Call) and is_argument(node.name):
             for match in matches:

@@ -85,7 +85,7 @@ def explain(error: PointError, mismatch: Mismatch, above: str, lists: Lists) -> 
 def _known_names(
     word: str, names: list[str], parent: list[n.PointComponent], under: str, lists: Lists
 ) -> list[str]:
-    """What could stand in a place: the names, or where they are too many how they are listed."""
+    """List what could stand in a place, as notes: the names, or the command that lists them."""
     if len(names) == 1:
         return [f"'{names[0]}' is the only name{under}"]
     note = f"'{word}' is not one of the {len(names)} names{under}"

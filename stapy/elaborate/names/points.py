@@ -72,7 +72,7 @@ class _Way(Record):
 
 
 def print_points(points: list[n.ProbePoint], sources: SourceMap) -> str:
-    """A list of points as one text, conditions as they were written."""
+    """Print a list of points as one text, conditions as they were written."""
     texts = []
     for point in points:
         text = dotted(point.components)
@@ -84,7 +84,7 @@ def print_points(points: list[n.ProbePoint], sources: SourceMap) -> str:
 
 
 def dotted(components: list[n.PointComponent]) -> str:
-    """Components as text."""
+    """Print components as one text, joined by dots."""
     return ".".join(print_component(c) for c in components)
 
 
@@ -112,7 +112,7 @@ class Points:
         return self._tree
 
     def derive(self, source: ProbeSource) -> list[Derived]:
-        """Everything that one probe declaration stands for; what is wrong has been reported."""
+        """Find everything that one probe declaration stands for; report what is wrong."""
         decl = source.decl
         user = not source.file.script.is_library
         written = print_points(decl.points, self.services.sources)
@@ -129,7 +129,7 @@ class Points:
         report: bool,
         suffix: list[n.PointComponent] | None = None,
     ) -> list[Derived]:
-        """A list of alternatives: ``?`` may fail, ``!`` ends the list when it matched."""
+        """Derive a list of alternatives: ``?`` may fail, ``!`` ends the list when it matched."""
         result: list[Derived] = []
         first: PointError | None = None
         forbidden: PointError | None = None
@@ -253,7 +253,7 @@ class Points:
     def _interpreted(
         self, hit: PointMatch, point: n.ProbePoint, way: _Way, middle: Piece
     ) -> list[Derived]:
-        """A point in interpreted code: an alias, and what leaves out other functions."""
+        """Derive a point in interpreted code: an alias, and what leaves out other functions."""
         interpreted.refuse_variables(middle.body)
         name, others = interpreted.chosen(hit.node.interpreted, hit.components)
         steps = [n.PointComponent(point.span, word) for word in name.split(".")]
@@ -316,7 +316,7 @@ class Points:
         file: FileScope,
         middle: Piece,
     ) -> str:
-        """The pattern by which ``-l`` shows points that go on by ``names``; "" for none."""
+        """Find the pattern by which ``-l`` shows points that go on by ``names``; "" for none."""
         tried = Points(self.names, self.services, only_names=True)
         for pattern in ("*", "**"):
             components = [*parent, n.PointComponent(parent[-1].span, pattern)]

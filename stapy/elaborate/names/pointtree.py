@@ -37,7 +37,7 @@ class PointNode(Record):
     interpreted: str = ""  # the alias that a point with its arguments stands for
 
     def child(self, name: str, kind: str) -> PointNode:
-        """The child of that name, made when it is not there."""
+        """Find the child of that name; make it when it is not there."""
         kinds = self.children.setdefault(name, {})
         if kind not in kinds:
             kinds[kind] = PointNode()
@@ -67,14 +67,14 @@ class Mismatch(Record):
 
 
 def kind_of(component: n.PointComponent) -> str:
-    """Kind of a component's argument."""
+    """Name the kind of a component's argument: "string", "number", "" for none."""
     if component.arg is None:
         return ""
     return "string" if isinstance(component.arg, n.String) else "number"
 
 
 def is_wild(name: str) -> bool:
-    """True when a component's name holds a wildcard."""
+    """Tell whether a component's name holds a wildcard."""
     return "*" in name
 
 
@@ -166,7 +166,7 @@ class PointTree:
     # --- matching -------------------------------------------------------
 
     def match(self, components: list[n.PointComponent]) -> tuple[list[PointMatch], Mismatch | None]:
-        """Every place that a point leads to; the mismatch when there is none."""
+        """Find every place that a point leads to; the mismatch when there is none."""
         self._enter(components[0].name)
         failures: list[tuple[int, Mismatch]] = []
         hits = list(self._walk(self.root, components, 0, [], failures))
@@ -178,7 +178,7 @@ class PointTree:
         return [], deepest
 
     def _at_wildcard(self, found: Mismatch, components: list[n.PointComponent]) -> Mismatch:
-        """The mismatch of a point that ends early: at the wildcard where it went several ways."""
+        """Move the mismatch of a point that ends early to its wildcard, if it has one."""
         wild = next((at for at, one in enumerate(components) if is_wild(one.name)), None)
         if wild is None or "**" in components[wild].name or len(found.parent) <= wild:
             return found
@@ -239,7 +239,7 @@ class PointTree:
         return sorted(name for name in node.children if regex.match(name) and name not in exact)
 
     def _exact_names(self) -> set[str]:
-        """Second spellings of system calls: a wildcard would count those calls twice."""
+        """List second spellings of system calls: a wildcard would count those calls twice."""
         if self._exact is None:
             self._exact = self._names.services.library.exact_alias_names()
         return self._exact
@@ -247,7 +247,7 @@ class PointTree:
     def _deep(
         self, node: PointNode, component: n.PointComponent
     ) -> Iterator[tuple[list[n.PointComponent], PointNode]]:
-        """Paths of any length below ``node`` that a name with ``**`` matches."""
+        """Yield the paths of any length below ``node`` that a name with ``**`` matches."""
         regex = _regex(component.name)
         kind = kind_of(component)
         exact = self._exact_names()

@@ -45,7 +45,7 @@ def check_function(services: Services, decl: n.FunctionDecl, use: Span) -> None:
 
 
 def asserted(services: Services, marks: set[str]) -> set[str]:
-    """The mark of C that looks first whose process it runs in, if it has to."""
+    """Return the mark of C that checks whose process it runs in, nothing where it need not."""
     needed = services.options.privilege == STAPUSR and MYPROC in marks
     return {ASSERTS} if needed else set()
 

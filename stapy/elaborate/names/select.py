@@ -94,7 +94,7 @@ class SymbolTable:
         self._order = 0
 
     def by_name(self) -> dict[str, Global]:
-        """All globals by the names that embedded C gives them."""
+        """Map all globals by the names that embedded C gives them."""
         return {info.var.name: info.var for info in self.infos.values()}
 
     # --- taking files in ---------------------------------------------
@@ -165,7 +165,7 @@ class SymbolTable:
         )
 
     def unique(self, prefix: str, name: str) -> str:
-        """A C name that nothing else has."""
+        """Make a C name that nothing else has, from a prefix and a name."""
         base = prefix + "".join(c if c.isalnum() or c == "_" else "_" for c in name)
         result, number = base, 1
         while result in self._taken:
@@ -181,7 +181,7 @@ class SymbolTable:
         return self._loaded[path]
 
     def alias_file(self, path: str) -> FileScope | None:
-        """A library file for the sake of its aliases only: nothing of it is registered yet."""
+        """Load a library file for its aliases only, registering nothing; None if missing."""
         if self._loaded.get(path) is not None:
             return self._loaded[path]
         if path not in self._alias_files:
@@ -193,7 +193,7 @@ class SymbolTable:
         return self._alias_files[path]
 
     def enter(self, file: FileScope) -> FileScope:
-        """The file as the resolver sees it: private names and probes of an alias's file need it."""
+        """Return the file as the resolver sees it, pulled in if it has private names or probes."""
         script = file.script
         if not script.is_library or file in self.files:
             return file
@@ -208,7 +208,7 @@ class SymbolTable:
     # --- looking names up ---------------------------------------------
 
     def find_global(self, name: str, file: FileScope) -> Global | None:
-        """The global that ``name`` means in ``file``; a library file is pulled in for it.
+        """Find the global that ``name`` means in ``file``; pull in a library file for it.
 
         Library code does not see the user's globals: its local variables stay
         local when the user happens to have a global of that name.
@@ -223,7 +223,7 @@ class SymbolTable:
         return self.shared.get(name)
 
     def find_functions(self, name: str, file: FileScope) -> list[FunctionSource]:
-        """All overloads of a name visible in ``file``, in the order in which they are tried."""
+        """List all overloads of a name visible in ``file``, in the order they are tried."""
         private = file.functions.get(name)
         if private:
             return sorted(private, key=lambda f: (f.priority, f.order))
@@ -244,19 +244,19 @@ class SymbolTable:
         )
 
     def function_names(self, file: FileScope) -> Iterator[str]:
-        """Every function name, for suggestions."""
+        """Yield every function name, for suggestions."""
         yield from file.functions
         yield from self.functions
         yield from self.services.library.function_names()
 
     def global_names(self, file: FileScope) -> list[str]:
-        """Global names of the user and of ``file``, for suggestions."""
+        """List the global names of the user and of ``file``, for suggestions."""
         return [*file.globals, *self.globals]
 
     # --- arrays --------------------------------------------------------
 
     def note_arity(self, var: Global, arity: int, span: Span) -> bool:
-        """All uses of a global must have one number of keys; False (reported) when not."""
+        """Note how many keys a use of a global has; False (reported) when another use differs."""
         info = self.infos[var.c_name]
         if arity > MAX_KEYS and info.has_complained:
             return False

@@ -15,7 +15,7 @@ _CONTEXT = (n.Target, n.AtVar, n.Entry, n.Perf)
 
 
 def walk(node: n.Node | None) -> Iterator[n.Node]:
-    """A syntax node and everything below it, parents first, in the order of the text."""
+    """Yield a syntax node and everything below it, parents first, in the order of the text."""
     stack: list[object] = [node]
     while stack:
         item = stack.pop()
@@ -31,24 +31,24 @@ def walk(node: n.Node | None) -> Iterator[n.Node]:
 
 
 def uses_context(node: n.Node) -> bool:
-    """True when a tree itself reads variables of the probed code."""
+    """Tell whether a tree itself reads variables of the probed code."""
     return any(isinstance(item, _CONTEXT) for item in walk(node))
 
 
 def called(node: n.Node) -> set[str]:
-    """Names of the functions that a tree calls."""
+    """Find the names of the functions that a tree calls."""
     return {item.name for item in walk(node) if isinstance(item, n.Call)}
 
 
 def has_next(decl: n.FunctionDecl) -> bool:
-    """True when a function can fall through to its next overload."""
+    """Tell whether a function can fall through to its next overload."""
     if decl.code is not None:
         return "STAP_NEXT" in decl.code
     return any(isinstance(item, n.NextStmt) for item in walk(decl.body))
 
 
 def markers(code: str) -> set[str]:
-    """Marks in the comments of embedded C: ``/* pure */``, ``/* pragma:unwind */`` …"""
+    """Find the marks in the comments of embedded C: ``/* pure */``, ``/* pragma:unwind */`` …"""
     found: set[str] = set()
     for comment in re.findall(r"/\*\s*([\w:.,+-]+(?:\s+[\w:.,+-]+)?)\s*\*/", code):
         found.add(comment.strip())
@@ -56,7 +56,7 @@ def markers(code: str) -> set[str]:
 
 
 def written(body: n.Stmt) -> set[str]:
-    """What a body assigns to, loop and catch variables included, as it prints."""
+    """Find what a body assigns to, loop and catch variables included, as it prints."""
     found: set[str] = set()
     for item in walk(body):
         if isinstance(item, n.Assign):

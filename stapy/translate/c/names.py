@@ -34,7 +34,7 @@ _TAKEN = re.compile(
 
 
 def usable(name: str) -> str:
-    """The name itself, or with an underscore where C or the kernel already uses it."""
+    """Return the name, with an underscore behind it where C or the kernel already uses it."""
     if name in KEYWORDS or _TAKEN.fullmatch(name):
         return name + "_"
     return name
@@ -51,7 +51,7 @@ class Names:
         self._taken.update(names)
 
     def make(self, wish: str, default: str = "value") -> str:
-        """A free name as near to the wish as possible."""
+        """Make a free name as near to the wish as possible, and take it."""
         base = usable(identifier(wish, default)[:40])
         name = base
         number = 2

@@ -17,7 +17,7 @@ S64_MIN = -(1 << 63)
 
 
 def string_literal(text: str) -> str:
-    """A C string literal; octal escapes because hexadecimal ones have no end."""
+    """Quote a C string literal; with octal escapes, because hexadecimal ones have no end."""
 
     def escape(match: re.Match[str]) -> str:
         char = match.group()
@@ -27,14 +27,14 @@ def string_literal(text: str) -> str:
 
 
 def name_literal(name: str) -> str:
-    """A C string literal for a name of files or symbols, which is no text of bytes yet."""
+    """Quote the name of a file or symbol, which is no text of bytes yet, as a C string literal."""
     if not name.isascii():
         name = name.encode("utf-8", "surrogateescape").decode("latin-1")
     return string_literal(name)
 
 
 def number(value: int) -> str:
-    """An integer constant of C with the same value as an s64."""
+    """Write an integer constant of C with the same value as an s64."""
     if value == S64_MIN:
         return "S64_MIN"
     if -0x7FFFFFFF <= value <= 0x7FFFFFFF:
@@ -43,7 +43,7 @@ def number(value: int) -> str:
 
 
 def identifier(text: str, default: str = "x") -> str:
-    """Letters, digits and underscores that remain of a text, not starting with a digit."""
+    """Reduce a text to letters, digits and underscores that do not start with a digit."""
     word = _WORD.sub("_", text).strip("_")
     if not word:
         return default
@@ -51,7 +51,7 @@ def identifier(text: str, default: str = "x") -> str:
 
 
 def comment(text: str, room: int = 88) -> str:
-    """A one-line comment; the text is made harmless and cut."""
+    """Write a one-line C comment; the text is made harmless and cut to ``room`` characters."""
     flat = " ".join(text.split()).replace("*/", "* /").replace("/*", "/ *")
     flat = "".join(char if " " <= char <= "~" else "?" for char in flat)
     if len(flat) > room:
@@ -60,7 +60,7 @@ def comment(text: str, room: int = 88) -> str:
 
 
 def verbatim(code: str, is_library: bool) -> str:
-    """Embedded C as text: scripts are read byte by byte, library files as UTF-8."""
+    """Decode embedded C to text: scripts are read byte by byte, library files as UTF-8."""
     if code.isascii():
         return code
     data = (

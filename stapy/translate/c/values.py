@@ -31,7 +31,7 @@ class Value(Record):
     room: int = 0
 
     def at(self, level: int) -> str:
-        """The text, in parentheses unless it binds at least as tight as ``level``."""
+        """Return the text, in parentheses unless it binds at least as tight as ``level``."""
         return self.text if self.level >= level else f"({self.text})"
 
     def as_wide(self) -> Value:
@@ -42,18 +42,18 @@ class Value(Record):
 
 
 def const(value: int) -> Value:
-    """An integer constant."""
+    """Make the `Value` of an integer constant."""
     text = number(value)
     level = UNARY if value < 0 and text != "S64_MIN" else ATOM
     return Value(text, level, is_wide=abs(value) > 0x7FFFFFFF, constant=value)
 
 
 def literal(value: str) -> Value:
-    """A string literal; what is beyond a NUL byte does not exist in the language."""
+    """Make the `Value` of a string literal; it ends at a NUL byte, as all strings do."""
     value = value.split("\0", 1)[0]
     return Value(string_literal(value), constant=value, room=len(value) + 1)
 
 
 def merged(*values: Value) -> frozenset[str]:
-    """Everything that some values read."""
+    """Collect everything that some values read."""
     return NOTHING.union(*(value.reads for value in values))

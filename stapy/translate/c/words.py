@@ -20,12 +20,12 @@ _RUNTIME_MACRO = re.compile(r"\bSTAPY_[A-Z0-9_]+\s*\(")
 
 
 def macros_of(program: p.Program) -> frozenset[str]:
-    """Macros of the embedded blocks: what hides in them is not known here."""
+    """Find the macros that embedded blocks define: what hides in them is not known here."""
     return frozenset(name for code in program.embedded for name in _DEFINED.findall(code))
 
 
 def words_of(program: p.Program) -> frozenset[str]:
-    """Words of the script's C: none of them may mean one of our locals where it stands."""
+    """Find the words of the script's C: none may mean one of our locals where it stands."""
     words = {name for code in program.embedded for name in _DEFINED.findall(code)}
     bodies: list[p.Stmt] = [handler.body for handler in program.handlers]
     bodies += [one.body for one in program.functions if one.body is not None]
@@ -37,12 +37,12 @@ def words_of(program: p.Program) -> frozenset[str]:
 
 
 def words_in(code: str) -> list[str]:
-    """Every word of a piece of C."""
+    """List every word of a piece of C."""
     return _WORD.findall(code)
 
 
 def can_fail(function: p.Function, macros: frozenset[str]) -> bool:
-    """True when the C of a function may set the error of the run."""
+    """Tell whether the C of a function may set the error of the run."""
     code = function.code or ""
     if p.ASSERTS in function.markers:
         return True
@@ -50,10 +50,10 @@ def can_fail(function: p.Function, macros: frozenset[str]) -> bool:
 
 
 def hides(code: str, macros: frozenset[str]) -> bool:
-    """True when a macro is used that may itself use any of the names below."""
+    """Tell whether code uses a macro that may itself use any of the names below."""
     return _RUNTIME_MACRO.search(code) is not None or not macros.isdisjoint(words_in(code))
 
 
 def may_jump(code: str, macros: frozenset[str]) -> bool:
-    """True when verbatim C may go to one of the labels that it is promised."""
+    """Tell whether verbatim C may go to one of the labels that it is promised."""
     return _JUMPS.search(code) is not None or hides(code, macros)

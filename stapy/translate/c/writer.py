@@ -89,13 +89,13 @@ class CWriter:
         self.line("}" + text)
 
     def between(self, text: str) -> None:
-        """``} text {``: else and its like."""
+        """Write ``} text {``: else and its like."""
         self._depth -= 1
         self.open("} " + text)
 
     @contextmanager
     def block(self, text: str) -> Iterator[None]:
-        """A braced block; one simple statement inside loses its braces, as kernel style asks."""
+        """Hold a braced block open; one simple statement loses its braces, as kernel style asks."""
         start = len(self._lines)
         self.open(text)
         yield
@@ -118,7 +118,7 @@ class CWriter:
         self.close()
 
     def guard(self, condition: str, *statements: str) -> None:
-        """``if (condition)`` with one or more simple statements."""
+        """Write ``if (condition)`` with one or more simple statements."""
         with self.block(f"if ({condition})"):
             for statement in statements:
                 self.line(statement)
@@ -205,14 +205,14 @@ class CWriter:
         ]
 
     def single(self) -> str | None:
-        """The only line when it is one simple statement, without its semicolon."""
+        """Return the only line if it is one simple statement, without its semicolon; else None."""
         if len(self._lines) != 1:
             return None
         line = self._lines[0]
         return line.text[:-1] if line.depth >= 0 and line.text.endswith(";") else None
 
     def text(self) -> str:
-        """Everything as C source, ending in a newline."""
+        """Return everything as C source, ending in a newline; "" for no lines."""
         out: list[str] = []
         for at, (depth, text, *_) in enumerate(self._lines):
             if depth == -2:
@@ -247,7 +247,7 @@ def wrap(text: str, depth: int) -> list[str]:
 
 
 def _break_point(text: str, room: int) -> int | None:
-    """The last good place to break before ``room``: lowest bracket depth wins, then the right."""
+    """Find the last good place to break before ``room``: outermost first, then rightmost."""
     best: tuple[int, int] | None = None
     nesting = 0
     at = 0

@@ -46,12 +46,12 @@ def fill(body: Body, keys: Keys, array: str = "") -> str:
 
 
 def any_of(body: Body, keys: Keys) -> str:
-    """Name of the constant table that says which keys are ``*``."""
+    """Name the constant table that says which keys are ``*``."""
     return body.unit.any_table([value is None for value in keys.values])
 
 
 def state_of_var(var: p.Global) -> frozenset[str]:
-    """The state that reading an array depends on."""
+    """Name the state that reading an array depends on."""
     return frozenset(("g." + var.c_name,))
 
 
@@ -71,12 +71,12 @@ def _element(body: Body, expr: p.ElementRef) -> Value:
 
 
 def known_slot(body: Body, expr: p.ElementRef) -> str:
-    """Pointer to an element's value where it was looked for and is there; "" elsewhere."""
+    """Return a pointer to an element's value where it is known to be there; "" elsewhere."""
     return body.known.text(expr) if body.known is not None else ""
 
 
 def fetch(body: Body, var: p.Global, array: str) -> Value:
-    """The value of an element whose keys are in place."""
+    """Read the value of an element whose keys are in place."""
     name = body.unit.global_name(var)
     if var.type == p.STRING:
         result = body.temp("const char *", var.name)
@@ -111,7 +111,7 @@ def _in_array(body: Body, expr: p.InArray) -> Value:
 
 
 def slot(body: Body, var: p.Global, array: str, expr: p.Expr) -> str:
-    """Pointer to an element's long, made when it is not there; the text of the element."""
+    """Find or make an element's long; return the C text of the element."""
     pointer = body.temp("s64 *", "slot")
     place = body.unit.places.of(expr.span)
     name = body.unit.global_name(var)
@@ -121,14 +121,14 @@ def slot(body: Body, var: p.Global, array: str, expr: p.Expr) -> str:
 
 
 def set_string(body: Body, var: p.Global, array: str, value: Value, expr: p.Expr) -> None:
-    """``var[keys] = value`` for a string."""
+    """Write ``var[keys] = value`` for a string."""
     place = body.unit.places.of(expr.span)
     name = body.unit.global_name(var)
     body.check(f"stapy_map_set_string(c, {name}, {array}, {value.text}, {place})")
 
 
 def delete(body: Body, target: p.Expr) -> None:
-    """``delete`` of an element, a slice, an array or a scalar."""
+    """Write ``delete`` of an element, a slice, an array or a scalar."""
     if isinstance(target, p.ElementRef):
         name = body.unit.global_name(target.var)
         known = known_slot(body, target)
@@ -164,19 +164,19 @@ def delete(body: Body, target: p.Expr) -> None:
 
 
 def stat_keys(body: Body, stat: p.Expr) -> Keys:
-    """The evaluated keys of a statistic; none for a scalar one."""
+    """Evaluate the keys of a statistic; a scalar one has none."""
     if isinstance(stat, p.ElementRef):
         return lower_keys(body, stat.var, stat.keys)[0]
     return Keys(stat_var(stat), [])
 
 
 def stat_pointer(body: Body, stat: p.Expr) -> str:
-    """A ``const struct stapy_stat *`` for a statistic; may be NULL for an element."""
+    """Look up a statistic; return a ``const struct stapy_stat *``, NULL for a missing element."""
     return stat_found(body, stat_keys(body, stat))
 
 
 def stat_found(body: Body, keys: Keys) -> str:
-    """The merged statistic of evaluated keys.
+    """Look up the merged statistic of evaluated keys; return the name of its pointer.
 
     Merging costs a walk over all CPUs, so what the line before has merged is
     used again: `last_stat` knows it until anything else is written.
@@ -200,7 +200,7 @@ def stat_found(body: Body, keys: Keys) -> str:
 
 
 def stat_var(stat: p.Expr) -> p.Global:
-    """The global behind a statistic."""
+    """Return the global behind a statistic."""
     assert isinstance(stat, (p.GlobalRef, p.ElementRef))
     return stat.var
 
@@ -212,7 +212,7 @@ def _stat_read(body: Body, expr: p.StatRead) -> Value:
 
 
 def stat_value(body: Body, expr: p.Expr | p.Stmt, pointer: str, op: str, shift: int) -> Value:
-    """One number of a statistic; all but count and sum fail when it is empty."""
+    """Read one number of a statistic; all but count and sum fail when it is empty."""
     result = body.temp("s64", op)
     place = body.unit.places.of(expr.span)
     call = f"stapy_stat_value(c, {pointer}, {STAT_OPS[op]}, {shift}, &{result}, {place})"
@@ -228,7 +228,7 @@ def stat_value(body: Body, expr: p.Expr | p.Stmt, pointer: str, op: str, shift: 
 
 @lowers(p.BucketRead, p.BucketIn)
 def _bucket_read(body: Body, expr: p.BucketRead | p.BucketIn) -> Value:
-    """A bucket is in a histogram when something was counted there, which is its value."""
+    """Read a bucket's count; ``in`` is the same, since a bucket without a count is not there."""
     bucket = lower(body, expr.bucket)
     pointer = stat_pointer(body, expr.stat)
     shape = body.unit.shape(stat_var(expr.stat))

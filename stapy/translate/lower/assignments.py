@@ -16,7 +16,7 @@ from stapy.translate.lower.expressions import binary, lower_string_into
 
 @lowers(p.AssignOp)
 def assign(body: Body, expr: p.AssignOp) -> Value:
-    """``target op value``; the result is the value that was stored."""
+    """Write ``target op value``; return the value that was stored."""
     target = expr.target
     if isinstance(target, p.ElementRef):
         return _assign_element(body, expr, target)
@@ -65,7 +65,7 @@ def _assign_string(
 
 
 def update(body: Body, expr: p.AssignOp, text: str, value: Value) -> None:
-    """``text op= value`` for a C lvalue that is an s64."""
+    """Write ``text op= value`` for a C lvalue that is an s64."""
     op = expr.op[:-1]
     if op in FAILING and value.constant in (None, 0, -1):
         place = body.unit.places.of_operator(expr.target, expr.value, expr.span)
@@ -90,7 +90,7 @@ def _lvalue(text: str) -> str:
 
 
 def combine(body: Body, expr: p.AssignOp, old: Value, value: Value) -> Value:
-    """The new value of a compound assignment to memory."""
+    """Compute the new value of a compound assignment to memory."""
     op = expr.op[:-1]
     return binary(
         body,
@@ -133,7 +133,7 @@ def _assign_element(body: Body, expr: p.AssignOp, target: p.ElementRef) -> Value
 
 
 def _assign_known(body: Body, expr: p.AssignOp, slot: str, reads: frozenset[str]) -> Value:
-    """``a[x] op value`` for a number that is surely there."""
+    """Write ``a[x] op value`` for a number that is surely there; return the value stored."""
     value = lower(body, expr.value)
     if expr.op == "=":
         body.out.line(f"{slot} = {value.text};")
@@ -161,7 +161,7 @@ def _assign_memory(body: Body, expr: p.AssignOp, target: p.MemoryRead | p.Contex
 
 
 def _steady(body: Body, address: Value) -> Value:
-    """An address that is used more than once is computed once."""
+    """Keep an address that is used more than once in a temporary."""
     return address if address.level == v.ATOM else body.keep(address, "address", False)
 
 
@@ -174,7 +174,7 @@ def _increment(body: Body, expr: p.IncrementOp) -> Value:
 
 
 def increment(body: Body, expr: p.IncrementOp, is_used: bool) -> Value:
-    """``++x`` and ``x++``; the value is kept only when something uses it."""
+    """Write ``++x`` or ``x++``; the value is kept only when something uses it."""
     target = expr.target
     if isinstance(target, (p.MemoryRead, p.ContextValue)):
         return _increment_memory(body, expr, target)
@@ -216,7 +216,7 @@ def _increment_memory(
 
 
 def evaluate(body: Body, expr: p.Expr) -> None:
-    """An expression for its effect only."""
+    """Write an expression for its effect only."""
     if isinstance(expr, p.IncrementOp):
         increment(body, expr, is_used=False)
         return

@@ -99,7 +99,7 @@ class Body:
             self.locals[variable.name] = Local(text, variable.type, member)
 
     def local(self, name: str) -> Local:
-        """A script variable, noted as used (the first use puts it into the frame)."""
+        """Find a script variable and note it as used (the first use puts it into the frame)."""
         try:
             local = self.locals[name]
         except KeyError:
@@ -118,7 +118,7 @@ class Body:
 
     @contextmanager
     def temporaries(self) -> Iterator[None]:
-        """Temporaries made inside are free again afterwards."""
+        """Hold a scope: temporaries made inside are free again afterwards."""
         self._scopes.append([])
         yield
         for name, room in self._scopes.pop():
@@ -128,7 +128,7 @@ class Body:
                 self._free.setdefault(self._kind_of[name], []).append(name)
 
     def temp(self, kind: str, hint: str) -> str:
-        """A C variable of a type for the time of a statement, named after what it holds."""
+        """Take a C variable of a type for the time of a statement, named after what it holds."""
         free = self._free.setdefault(kind, [])
         wanted = [name for name in free if _base(name) == hint]
         total = sum(1 for known in self._kind_of.values() if known == kind)
@@ -144,14 +144,14 @@ class Body:
         return name
 
     def lasting(self, kind: str, hint: str) -> str:
-        """A C variable of a type that stays for the whole function."""
+        """Make a C variable of a type that stays for the whole function; return its name."""
         total = sum(1 for known in self._kind_of.values() if known == kind)
         name = self._new_temp(kind, hint, total)
         self._kind_of[name] = kind
         return name
 
     def _new_temp(self, kind: str, hint: str, before: int) -> str:
-        """A temporary on the stack, or in the frame where the stack holds many: it is small."""
+        """Make a temporary on the stack, or in the frame where the (small) stack holds many."""
         name = self.names.make(hint)
         star = "*" if kind.endswith("*") else ""
         bare = kind.rstrip("*").rstrip()
@@ -163,14 +163,14 @@ class Body:
         return "l->" + name
 
     def stack_bytes(self) -> int:
-        """Bytes of the kernel's stack that a call of this function takes, at most."""
+        """Compute how many bytes of the kernel's stack a call of this function takes, at most."""
         locals_ = [one for one in self.locals.values() if one.is_used and not one.in_frame]
         structs = sum(1 for kind, name in self.declarations if _is_struct(kind, name))
         words = len(locals_) + len(self.declarations) - structs + self.key_count
         return CALL_BYTES + words * WORD + structs * STRUCT_BYTES
 
     def buffer(self, room: int) -> tuple[str, int]:
-        """A string buffer of at least so many bytes (0: MAXSTRINGLEN) in the frame."""
+        """Take a string buffer of ``room`` or more bytes (0: MAXSTRINGLEN); return name, size."""
         limit = self.unit.string_room
         size = next((size for size in SMALL_ROOMS if 0 < room <= size < limit), limit)
         free = next((item for item in self._free_buffers if item[1] == size), None)
@@ -186,34 +186,34 @@ class Body:
         return name, size
 
     def member(self, declaration: str, size: int, hint: str) -> str:
-        """A frame member that stays for the whole function; ``{}`` stands for its name."""
+        """Add a frame member that stays for the whole function; ``{}`` stands for its name."""
         name = self.names.make(hint)
         self.frame.append((declaration.format(name), size))
         return "l->" + name
 
     def keys(self, count: int) -> str:
-        """The array of keys, grown to at least ``count``."""
+        """Name the array of keys, grown to at least ``count``."""
         self.key_count = max(self.key_count, count)
         return "keys"
 
     # --- control flow ------------------------------------------------------
 
     def new_label(self, word: str) -> str:
-        """A label that no other has."""
+        """Make a label that no other has."""
         self._labels_made += 1
         return f"{word}_{self._labels_made}"
 
     def goto(self, label: str) -> Jump:
-        """A jump to a label, which is noted as used."""
+        """Make a jump to a label, which is noted as used."""
         self.labels[label] = self.labels.get(label, 0) + 1
         return Jump(f"goto {label};", label)
 
     def fail(self) -> Jump:
-        """The jump that an error takes."""
+        """Make the jump that an error takes."""
         return self.goto(self.fail_label)
 
     def check(self, call: str, *before: str) -> None:
-        """A call that returns false after it has set the error."""
+        """Write a call that returns false after it has set the error, and the jump then taken."""
         self.out.check(call, *before, self.fail())
 
     def check_error(self, span: Span, noting: str = "stapy_called_from") -> None:
@@ -223,7 +223,7 @@ class Body:
 
     @contextmanager
     def capture(self) -> Iterator[CWriter]:
-        """Lines written inside go to the writer that is given, not to the function."""
+        """Yield a writer that takes the lines written inside, in place of the function."""
         outer = self.out
         self.out = CWriter()
         try:
@@ -234,7 +234,7 @@ class Body:
     # --- script lines ------------------------------------------------------
 
     def source_line(self, span: Span) -> None:
-        """A comment with the script's line, once for each run of statements from it."""
+        """Write the script's line as a comment, once for each run of statements from it."""
         if self.unit.terse:
             return
         sources = self.unit.sources
@@ -249,7 +249,7 @@ class Body:
     # --- materialising -----------------------------------------------------
 
     def keep(self, value: Value, hint: str, is_string: bool) -> Value:
-        """The value in a temporary, so that later side effects cannot change it."""
+        """Copy the value to a temporary, so that later side effects cannot change it."""
         if value.constant is not None:
             return value
         if is_string:
@@ -262,7 +262,7 @@ class Body:
 
 
 def _base(name: str) -> str:
-    """The hint that a temporary was named after."""
+    """Return the hint that a temporary was named after."""
     return name.removeprefix("l->").rstrip("0123456789").rstrip("_")
 
 

@@ -117,7 +117,7 @@ def _embedded_value(body: Body, expr: p.EmbeddedValue) -> Value:
 
 
 def embedded_block(body: Body, node: p.Expr | p.Stmt, before: str, code: str, after: str) -> None:
-    """Verbatim C in a block of its own, whose errors leave the way that script errors do."""
+    """Write verbatim C in a block of its own; its errors leave the way that script errors do."""
     out = body.out
     jumps = may_jump(code, body.unit.failures.macros)
     macros = _macros(body, node)
@@ -141,7 +141,7 @@ def embedded_block(body: Body, node: p.Expr | p.Stmt, before: str, code: str, af
 
 
 def _macros(body: Body, node: p.Expr | p.Stmt) -> list[tuple[str, str]]:
-    """SystemTap's names for globals and for the parameters of the function around."""
+    """List SystemTap's names for globals and for the function's parameters, (macro, value)."""
     if not isinstance(node, (p.EmbeddedValue, p.EmbeddedC)):
         return []
     arguments = [

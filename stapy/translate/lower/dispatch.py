@@ -75,5 +75,5 @@ def lower_into(body: Body, expr: p.Expr, dest: str, size: str) -> bool:
 
 
 def hint_for(body: Body, expr: p.Expr, default: str = "value") -> str:
-    """A word for a temporary that holds an expression."""
+    """Find a word for a temporary that holds an expression."""
     return hint_of(expr, body.unit.sources, default)

@@ -29,7 +29,7 @@ _ERROR_BUFFER = re.compile(r"\bCONTEXT\s*->\s*error_buffer\b")
 
 
 def embedded_function(unit: Unit, function: p.Function) -> str:
-    """The C of one function with an embedded body."""
+    """Write the C of one function with an embedded body."""
     code = modern(function.code or "")
     out = CWriter()
     hidden = unit.failures.macros
@@ -89,7 +89,7 @@ def embedded_function(unit: Unit, function: p.Function) -> str:
 
 
 def _copied_arguments(unit: Unit, function: p.Function) -> list[str]:
-    """String arguments that the code may change: copies, unless it promises not to."""
+    """List the string arguments that the code may change: copies, unless it promises not to."""
     source = unit.sources.source(function.span)
     if "unmodified-fnargs" in function.markers or (source is not None and source.is_library):
         return []
@@ -102,7 +102,7 @@ def _names(unit: Unit, function: p.Function) -> dict[str, str]:
 
 
 def modern(code: str) -> str:
-    """Embedded C as ours: SystemTap's functions return nothing in C, and its context has members.
+    """Convert embedded C to ours: SystemTap's returns carry no value, its context has members.
 
     A plain return must still go by the end of the function, which gives back its frame.
     """
@@ -126,7 +126,7 @@ def _frame(unit: Unit, out: CWriter, function: p.Function, copies: list[str], ro
 
 
 def _old_names(unit: Unit, out: CWriter, function: p.Function, code: str) -> None:
-    """``THIS->x``, as scripts for SystemTap before 1.8 have it."""
+    """Write ``THIS->x``, as scripts for SystemTap before 1.8 have it."""
     if "THIS" not in code:
         return
     names = _names(unit, function)
@@ -177,7 +177,7 @@ def _result(function: p.Function, code: str) -> list[tuple[str, str]]:
 
 
 def exhausted() -> str:
-    """The C of a ``next`` in the last of a function's overloads: an error of the call."""
+    """Return the C of a ``next`` in the last of a function's overloads: an error of the call."""
     return 'stapy_error(c, stapy_at_call, "all functions exhausted");'
 
 
@@ -201,7 +201,7 @@ def _globals(unit: Unit, function: p.Function) -> list[tuple[str, str]]:
 
 
 def global_macros(unit: Unit, variables: list[p.Global], writes: set[str]) -> list[tuple[str, str]]:
-    """STAP_GLOBAL_GET_x and STAP_GLOBAL_SET_x for the globals that pragmas name."""
+    """List STAP_GLOBAL_GET_x and STAP_GLOBAL_SET_x of the globals in pragmas, (macro, value)."""
     macros: list[tuple[str, str]] = []
     for var in variables:
         if var.type == p.STATS:
@@ -265,7 +265,7 @@ def _leave(unit: Unit, out: CWriter, function: p.Function, has_frame: bool, code
 
 
 def top_level(unit: Unit, code: str) -> str:
-    """One embedded block of the top level, with the place it came from."""
+    """Write one embedded block of the top level, with the place it came from."""
     for number, source in enumerate(unit.sources.sources):
         start = source.text.find(code) if code.strip() else -1
         if start >= 0:

@@ -44,7 +44,7 @@ def _global(body: Body, expr: p.GlobalRef) -> Value:
 
 
 def binary(body: Body, op: str, left: Value, right: Value, place: Callable[[], str]) -> Value:
-    """``left op right`` on two longs."""
+    """Combine two longs by ``op``; ``place`` gives the place of an error of division."""
     if op in FAILING:
         return _divide(body, op, left, right, place)
     if op in SHIFTS:
@@ -62,12 +62,12 @@ def binary(body: Body, op: str, left: Value, right: Value, place: Callable[[], s
 
 
 def _is_signed(value: Value) -> bool:
-    """True for int-like narrow values; unsigned ones need a cast before they are compared."""
+    """Tell whether a narrow value is int-like; unsigned ones are cast before a comparison."""
     return value.constant is not None or value.level in (v.LESS, v.EQUAL, v.ANDAND, v.OROR)
 
 
 def _shift(op: str, left: Value, right: Value) -> Value:
-    """Shifts take the count modulo 64, as the processor does."""
+    """Combine two longs by a shift, whose count is taken modulo 64, as the processor does."""
     left = left.as_wide()
     if isinstance(right.constant, int):
         count = str(right.constant & 63)
@@ -145,7 +145,7 @@ def _logical(body: Body, expr: p.LogicalOp) -> Value:
 
 
 def truth(value: Value) -> str:
-    """A text that is 0 or 1."""
+    """Write a value as a C text that is 0 or 1."""
     if value.level in (v.LESS, v.EQUAL, v.ANDAND, v.OROR) or value.text.startswith("!"):
         return value.text
     if isinstance(value.constant, int):
@@ -183,7 +183,7 @@ def _conditional(body: Body, expr: p.Conditional) -> Value:
 
 
 def concat(body: Body, expr: p.BinaryOp) -> Value:
-    """``a . b`` into a buffer of the frame."""
+    """Write ``a . b`` into a buffer of the frame."""
     left, right = lower_many(body, [expr.left, expr.right])
     room = left.room + right.room - 1 if left.room and right.room else 0
     if isinstance(left.constant, str) and isinstance(right.constant, str):
@@ -220,7 +220,7 @@ def _reads_state(expr: p.Expr, state: str) -> bool:
 
 
 def _joins_in_place(body: Body, expr: p.BinaryOp, dest: str, size: str, state: str) -> bool:
-    """``x = a . b . c`` without a buffer, when only the first part may be x itself."""
+    """Write ``x = a . b . c`` without a buffer; False where another part than the first reads x."""
     parts: list[p.Expr] = []
     node: p.Expr = expr
     while isinstance(node, p.BinaryOp) and node.op == ".":

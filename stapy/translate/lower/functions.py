@@ -18,7 +18,7 @@ from stapy.translate.state import Unit
 
 
 def handler_text(unit: Unit, handler: p.Handler, points: list[str], slots: str) -> str:
-    """The C of one handler."""
+    """Write the C of one handler."""
     cost = unit.costs.statement(handler.body)
     charged = unit.charging and (cost is None or cost > unit.limits.action_limit)
     name = unit.handler_name(handler)
@@ -67,7 +67,7 @@ def _handler_comment(unit: Unit, handler: p.Handler, points: list[str]) -> list[
 
 
 def wrapped(text: str) -> list[str]:
-    """A text of a comment in lines that fit."""
+    """Wrap a text of a comment into lines that fit."""
     lines = [""]
     for word in text.split(" "):
         if lines[-1] and len(lines[-1]) + len(word) > 90:
@@ -78,12 +78,12 @@ def wrapped(text: str) -> list[str]:
 
 
 def body_frame(body: Body) -> int:
-    """Bytes of a function's frame, rounded up generously."""
+    """Compute the bytes of a function's frame, rounded up generously."""
     return sum((size + 7) // 8 * 8 for _, size in body.frame)
 
 
 def function_text(unit: Unit, function: p.Function) -> str:
-    """The C of one script function with a body in the language."""
+    """Write the C of one script function with a body in the language."""
     assert function.body is not None
     charged = unit.charging and unit.costs.function(function) is None
     body = Body(unit, is_charged=charged)
@@ -138,7 +138,7 @@ def _next_call(unit: Unit, function: p.Function, names: list[str]) -> str:
 
 
 def condition_function(unit: Unit, name: str, condition: p.Expr) -> str:
-    """The C of one arming condition; one that fails is false, and nobody is told of the error."""
+    """Write the C of one arming condition; one that fails is false, and nobody is told."""
     body = Body(unit)
     body.in_condition = True
     value: Value = lower(body, condition)
@@ -210,7 +210,7 @@ def _declarations(out: CWriter, body: Body, result: str) -> None:
 
 
 def _packed(kind: str, declarators: list[str]) -> list[str]:
-    """Declarations of one type, as many on a line as fit."""
+    """Write declarations of one type, as many on a line as fit."""
     lines: list[str] = []
     current = ""
     for declarator in declarators:

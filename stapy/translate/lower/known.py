@@ -58,19 +58,19 @@ class Known:
             self._stmt(body)
 
     def finds(self, node: p.Expr) -> Found | None:
-        """What an expression has to find out, since others use it; None when nobody does."""
+        """Return what an expression has to find out, since others use it; None when nobody does."""
         found = self._finds.get(id(node))
         return found if found is not None and found.uses else None
 
     def text(self, node: p.Expr) -> str:
-        """The C of what is known of an expression; "" when it has to be written as usual."""
+        """Return the C of what is known of an expression; "" when it has to be written as usual."""
         found = self._uses.get(id(node))
         return found.text if found is not None else ""
 
     # --- facts ------------------------------------------------------------------
 
     def _is_stable(self, node: p.Node) -> bool:
-        """True for a call that gives the same all through a handler, and cannot fail."""
+        """Tell whether a call cannot fail and gives the same value all through a handler."""
         return (
             isinstance(node, p.CallOp)
             and "stable" in node.function.markers
@@ -81,7 +81,7 @@ class Known:
         )
 
     def _element(self, var: p.Global, keys: Sequence[p.Expr | None]) -> Hashable | None:
-        """How an element is known; None for a slice, a statistic, or keys that may change."""
+        """Return the key by which an element is known; None if it is a slice or keys may change."""
         if var.type == p.STATS or any(key is None for key in keys):
             return None
         for key in keys:
@@ -152,7 +152,7 @@ class Known:
             self._forget(CONTEXT)
 
     def _apart(self, node: p.Node | None, facts: Facts) -> Facts:
-        """What is known after something that runs with some facts; those here stay."""
+        """Find what is known after something that runs with some facts; those here stay."""
         outer, self._facts = self._facts, dict(facts)
         if isinstance(node, p.Stmt):
             self._stmt(node)
@@ -265,7 +265,7 @@ class Known:
             self._change(node)
 
     def _below(self, node: p.Node) -> None:
-        """The expressions directly below a node, in their order."""
+        """Look at the expressions directly below a node, in their order."""
         for item in below(node):
             if isinstance(item, p.Expr):
                 self._expr(item)
@@ -280,7 +280,7 @@ class Known:
             self._uses[id(node)] = found
 
     def _known_or_keys(self, node: p.ElementRef) -> None:
-        """An element that is read or deleted; its keys are of no interest where it is known."""
+        """Note a use of an element that is known, or look at the keys of one that is not."""
         name = self._element(node.var, node.keys)
         found = self._facts.get(name) if name is not None else None
         if found is None:
@@ -314,7 +314,7 @@ class Known:
 
 
 def _both(one: Facts, other: Facts) -> Facts:
-    """What is known whichever of two ways was taken."""
+    """Keep what is known whichever of two ways was taken."""
     return {key: found for key, found in one.items() if other.get(key) is found}
 
 
@@ -324,7 +324,7 @@ def _leaves(stmt: p.Stmt) -> bool:
 
 
 def _is_plain(node: p.Node) -> bool:
-    """True for a key that is computed without a step that may fail or go on by itself."""
+    """Tell whether a key is computed without a step that may fail or go on by itself."""
     if isinstance(node, p.BinaryOp):
         return node.op not in ("/", "%", "u/", "u%", ".")
     return not isinstance(node, p.GlobalRef) or node.var.type != p.STATS

@@ -22,7 +22,7 @@ def _memory_read(body: Body, expr: p.MemoryRead) -> Value:
 
 
 def read(body: Body, expr: p.MemoryRead, address: Value, hint: str) -> Value:
-    """A checked read; a fault is an error of the script."""
+    """Write a checked read; a fault is an error of the script."""
     kind, wide = INTEGERS[expr.size, expr.signed and not expr.bits]
     name = body.temp(kind, hint)
     space = "user" if expr.is_user else "kernel"
@@ -44,7 +44,7 @@ def _bits(name: str, expr: p.MemoryRead) -> Value:
 
 
 def write(body: Body, expr: p.MemoryRead, address: Value, value: Value) -> None:
-    """A checked write (guru mode)."""
+    """Write a checked write (guru mode)."""
     space = "user" if expr.is_user else "kernel"
     place = body.unit.places.of(expr.span)
     kind, _ = INTEGERS[expr.size, False]
@@ -84,7 +84,7 @@ def _context_value(body: Body, expr: p.ContextValue) -> Value:
 
 
 def context_text(expr: p.ContextValue) -> str:
-    """The C expression of a context value, before it is widened."""
+    """Return the C expression of a context value, before it is widened."""
     row = CONTEXT[expr.name]
     register = row.registers[expr.index] if row.registers else ""
     return row.template.format(register=register, index=expr.index, stack=WORD * (expr.index + 1))

@@ -34,14 +34,14 @@ class Piece(Record):
 
 
 def flags_text(flags: str) -> str:
-    """The flags of a directive as C."""
+    """Write the flags of a directive as C."""
     return " | ".join(dict.fromkeys(FLAGS[flag] for flag in flags if flag in FLAGS)) or "0"
 
 
 def _fold(
     pieces: list[p.FormatPiece], args: list[p.Expr]
 ) -> tuple[list[p.FormatPiece], list[p.Expr]]:
-    """Plain constants become text, neighbouring texts become one."""
+    """Turn plain constants into text and join neighbouring texts; return pieces and arguments."""
     out: list[p.FormatPiece] = []
     left: list[p.Expr] = []
     rest = iter(args)
@@ -83,7 +83,7 @@ def _pieces(pieces: list[p.FormatPiece], args: list[p.Expr], values: list[Value]
 
 
 def _emit(body: Body, item: Piece, sink: str, *cleanup: str) -> None:
-    """One piece into a sink; ``cleanup`` comes before the jump when it fails."""
+    """Write one piece into a sink; ``cleanup`` comes before the jump when it fails."""
     out = body.out
     piece = item.piece
     if piece.kind == "text":
@@ -124,7 +124,7 @@ def _emit(body: Body, item: Piece, sink: str, *cleanup: str) -> None:
 
 @lowers(p.HistogramRef)
 def _histogram(body: Body, expr: p.HistogramRef) -> Value:
-    """Only the keys: a merged statistic lives until the next one of its array is asked for."""
+    """Evaluate only the keys: a merged statistic lives until its array is asked for the next."""
     keys = arrays.stat_keys(body, expr.stat)
     if body.args_change:
         keys.values = [
@@ -158,7 +158,7 @@ def lower_print(body: Body, expr: p.PrintOp) -> Value:
 
 
 def format_into(body: Body, expr: p.PrintOp, dest: str, size: str) -> None:
-    """sprint and its relatives, into ``dest``; no argument may read it."""
+    """Write sprint and its relatives into ``dest``; no argument may read it."""
     pieces, args = _fold(expr.pieces, expr.args)
     body.args_change = any(effects(arg).writes for arg in args)
     values = lower_many(body, args)
@@ -178,7 +178,7 @@ def _format_into_variable(body: Body, expr: p.PrintOp, dest: str, size: str) -> 
 
 
 def _room(expr: p.PrintOp) -> int:
-    """Bytes that the text can need, 0 when that depends on the data."""
+    """Compute the bytes that the text can need, 0 when that depends on the data."""
     room = 1
     for piece in expr.pieces:
         if piece.kind == "text":
@@ -196,7 +196,7 @@ def _room(expr: p.PrintOp) -> int:
 
 @lowers(p.PrettyPrint)
 def _pretty(body: Body, expr: p.PrettyPrint) -> Value:
-    """Pieces whose reads may fail one by one; a failed one prints as "?"."""
+    """Write pieces whose reads may fail one by one; a failed one prints as "?"."""
     text, size = body.buffer(0)
     sink = body.temp("struct stapy_out", "sink")
     pieces, args = _fold(expr.pieces, expr.args)

@@ -17,7 +17,7 @@ C_TYPES = {p.LONG: "s64 ", p.STRING: "const char *"}
 
 
 def signature(unit: Unit, function: p.Function) -> str:
-    """The first line of a script function."""
+    """Write the first line of a script function."""
     params = ["struct stapy_context *c"]
     if function.type == p.STRING:
         params.append("char *ret")
@@ -29,7 +29,7 @@ def signature(unit: Unit, function: p.Function) -> str:
 
 
 def one_line(unit: Unit, function: p.Function) -> str:
-    """The C expression that a library function of one assignment gives; "" for all others."""
+    """Return the C expression that a library function of one assignment gives; "" for others."""
     source = unit.sources.source(function.span)
     found = _ONE_LINE.fullmatch(function.code or "")
     if found is None or source is None or not source.is_library or function.type != p.LONG:
@@ -45,7 +45,7 @@ def one_line(unit: Unit, function: p.Function) -> str:
 
 
 def parameter_names(unit: Unit, function: p.Function) -> list[str]:
-    """The C names of a function's parameters."""
+    """List the C names of a function's parameters."""
     names = Names(unit.words_of_c)
     if function.code:
         names.take(words_in(function.code))
@@ -57,7 +57,7 @@ def parameter_names(unit: Unit, function: p.Function) -> list[str]:
 
 
 def copied_parameters(function: p.Function) -> set[str]:
-    """Parameters that the body changes in a way that the caller's value must not see."""
+    """Find the parameters that the body changes in a way the caller must not see."""
     if function.body is None:
         return set()
     changed = _assigned(function.body)

@@ -58,7 +58,7 @@ def write(body: Body, stmt: p.Stmt) -> None:
 
 
 def _locked(body: Body, stmt: p.Locked) -> None:
-    """A region in which globals are held; what leaves it goes by way of its end."""
+    """Write a region in which globals are held; what leaves it goes by way of its end."""
     out = body.out
     table = body.unit.lock_table(stmt.locks, body.name)
     out.blank()
@@ -78,7 +78,7 @@ def _locked(body: Body, stmt: p.Locked) -> None:
 
 
 def write_list(body: Body, statements: list[p.Stmt], extra: int = 0) -> None:
-    """Statements in order; each straight run of them is charged at its start."""
+    """Write statements in order; each straight run of them is charged at its start."""
     # A lone jump is paid for by what comes after it.
     lone = len(statements) == 1 and isinstance(statements[0], _LEAVES)
     due = extra > 0 or not (lone and body.unit.costs.head(statements[0]) == 1)
@@ -109,7 +109,7 @@ def charge(body: Body, cost: int, stmt: p.Stmt | None) -> None:
 
 
 def write_inside(body: Body, stmt: p.Stmt, extra: int = 0) -> None:
-    """The body of a branch or a loop."""
+    """Write the body of a branch or a loop."""
     write_list(body, stmt.body if isinstance(stmt, p.Block) else [stmt], extra)
 
 
@@ -235,7 +235,7 @@ def _foreach_value(body: Body, stmt: p.Foreach, iterator: str) -> None:
 
 
 def _slice(body: Body, stmt: p.Foreach) -> tuple[str, str]:
-    """Keys of a slice live in the frame as long as the loop runs."""
+    """Copy a slice's keys to the frame for the time of the loop; return keys and wildcard table."""
     if stmt.slice is None:
         return "NULL", "NULL"
     keys, _ = arrays.lower_keys(body, stmt.var, stmt.slice)

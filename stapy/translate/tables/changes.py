@@ -23,7 +23,7 @@ _READERS = (
 
 
 def may_repeat(program: p.Program) -> bool:
-    """True when some probe of a program reads its memory."""
+    """Tell whether a program probes a process and reads memory anywhere."""
     sites = (site for probe in program.probes for site in probe.sites)
     if not any(hasattr(site, "user_files") for site in sites):
         return False
@@ -38,7 +38,7 @@ def may_repeat(program: p.Program) -> bool:
 
 
 def _heads(stmt: p.Stmt) -> Iterator[p.Node | None]:
-    """Expressions that a statement evaluates itself, not in the statements that it is made of."""
+    """Yield the expressions that a statement itself evaluates, not those of statements in it."""
     if isinstance(stmt, p.If):
         yield stmt.cond
     elif isinstance(stmt, p.Loop):
@@ -65,7 +65,7 @@ def _changes(node: p.Node) -> bool:
 
 
 def changes(stmt: p.Stmt) -> tuple[bool, bool]:
-    """Whether something is to be held for changed before a statement, and after it.
+    """Tell whether something is to be held for changed before a statement, and after it.
 
     Before, when the statement may read memory after its change.  Script functions are none of
     this: their own statements are.

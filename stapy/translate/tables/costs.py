@@ -19,7 +19,7 @@ class Costs:
         self._busy: set[int] = set()
 
     def function(self, function: p.Function) -> int | None:
-        """The bound of a call."""
+        """Compute the bound of a call, None when it has none."""
         key = id(function)
         if key in self._functions:
             return self._functions[key]
@@ -37,7 +37,7 @@ class Costs:
         return own
 
     def calls(self, node: p.Node) -> int | None:
-        """The bound of all calls below an expression."""
+        """Compute the bound of all calls below an expression, None when it has none."""
         total = 0
         for below in walk(node):
             if isinstance(below, p.CallOp):
@@ -48,7 +48,7 @@ class Costs:
         return total
 
     def head(self, stmt: p.Stmt) -> int:
-        """What running a statement itself costs: one, and its calls that do not pay themselves."""
+        """Compute what a statement itself costs: one, and its calls that do not pay themselves."""
         total = 0 if isinstance(stmt, (p.Block, p.Locked)) else 1
         for field in type(stmt).fields:
             value = getattr(stmt, field)
@@ -60,7 +60,7 @@ class Costs:
         return total
 
     def statement(self, stmt: p.Stmt | None) -> int | None:
-        """The bound of a statement with everything inside it."""
+        """Compute the bound of a statement with everything inside it, None when it has none."""
         if stmt is None:
             return 0
         if isinstance(stmt, (p.Loop, p.Foreach, p.ForeachBucket)):

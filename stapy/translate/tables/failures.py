@@ -22,7 +22,7 @@ class Failures:
         self._known: dict[int, bool] = {}
 
     def of(self, function: p.Function) -> bool:
-        """True when a call can set the error of the run."""
+        """Tell whether a call can set the error of the run."""
         key = id(function)
         if key not in self._known:
             self._known[key] = True  # while it is looked at: recursion can fail
@@ -42,7 +42,7 @@ class Failures:
         )
 
     def _fails(self, node: p.Node) -> bool:
-        """True when the operation of a node itself can fail."""
+        """Tell whether the operation of a node itself can fail."""
         if isinstance(node, p.CallOp):
             return self.of(node.function)
         if isinstance(node, p.BinaryOp):

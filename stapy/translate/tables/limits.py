@@ -107,7 +107,7 @@ class Limits:
         self.buffer_bytes = (options.buffer_mb or BUFFER_MIB) * MIB
 
     def version_macros(self, codes: list[str]) -> list[str]:
-        """The version macros, for embedded C that asks for them."""
+        """List the ``#define`` lines of the version macros, if embedded C asks for them."""
         if not any("STAP_VERSION" in code or "STAP_COMPAT_VERSION" in code for code in codes):
             return []
         major, _, minor = self._compatible.partition(".")
@@ -122,11 +122,11 @@ class Limits:
         return "STAP_SUPPRESS_TIME_LIMITS_ENABLE" not in self.given
 
     def bad(self) -> list[str]:
-        """Names of limits whose value is no number."""
+        """List the names of limits whose value is no number."""
         return [row.name for row in self.rows if self._evaluate(row.name) is None]
 
     def number(self, name: str) -> int:
-        """The value of a limit; its default when the text makes no sense."""
+        """Return the value of a limit; its default when the text makes no sense."""
         value = self._evaluate(name)
         if value is not None:
             return value
@@ -139,7 +139,7 @@ class Limits:
         return evaluate(self._text.get(name, "?"), self.number)
 
     def macros(self) -> list[dict[str, str]]:
-        """``name`` and ``value`` of the limits that differ from what ``runtime/defaults.h`` has."""
+        """List ``name`` and ``value`` of the limits that differ from ``runtime/defaults.h``."""
         usual = {row.name: row.default for row in (*LIMITS, NESTING)}
         return [
             {"name": row.name, "value": self._text[row.name]}
@@ -148,7 +148,7 @@ class Limits:
         ]
 
     def others(self) -> list[dict[str, str]]:
-        """``name`` and ``value`` of what else ``-D`` defines."""
+        """List ``name`` and ``value`` of what else ``-D`` defines."""
         known = {row.name for row in self.rows}
         return [
             {"name": name, "value": value}
@@ -157,7 +157,7 @@ class Limits:
         ]
 
     def fields(self) -> list[dict[str, str]]:
-        """``name`` and ``value`` of the members of ``struct stapy_limits`` that few scripts set."""
+        """List ``name`` and ``value`` of what few scripts set in ``struct stapy_limits``."""
         rare = [*HISTOGRAM_LIMITS, *GIVEN_LIMITS]
         rows = [
             {"name": row.field, "value": row.name + _UNSAID.get(row.name, "")}
@@ -173,7 +173,7 @@ class Limits:
         return rows
 
     def numbers(self) -> dict[str, int]:
-        """All limits as numbers, for the manifest."""
+        """Map the name of each limit to its value, for the manifest."""
         return {row.name: self.number(row.name) for row in self.rows}
 
 
@@ -188,7 +188,7 @@ _HIGHEST = {"MAXACTION": 1000, "MAXACTION_INTERRUPTIBLE": 10000}
 
 
 def is_harmless(name: str, value: str) -> bool:
-    """True when ``-D NAME=VALUE`` may be given for a script that is to be safe for others.
+    """Tell whether ``-D NAME=VALUE`` may be given for a script that is to be safe for others.
 
     It sets a limit or a switch to a number, and so brings in no C, and lifts no limit that
     protects the machine.
@@ -202,7 +202,7 @@ def is_harmless(name: str, value: str) -> bool:
 
 
 def is_data(name: str, value: str) -> bool:
-    """True when ``-D NAME=VALUE`` sets a limit or a switch to a number, and so brings in no C."""
+    """Tell whether ``-D NAME=VALUE`` only sets a limit or switch to a number: it brings in no C."""
     rows = (*LIMITS, *HISTOGRAM_LIMITS, *GIVEN_LIMITS)
     if name not in {"MAXNESTING", *SWITCHES, *(row.name for row in rows)}:
         return False
@@ -210,7 +210,7 @@ def is_data(name: str, value: str) -> bool:
 
 
 def evaluate(text: str, lookup: Callable[[str], int]) -> int | None:
-    """Value of a constant expression as ``-D`` has it, None when it is none."""
+    """Evaluate a constant expression as ``-D`` has it; None when it is none."""
     try:
         tree = ast.parse(_SUFFIX.sub(r"\1", text.strip()), mode="eval").body
         return _value(tree, lookup)

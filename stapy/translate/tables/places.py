@@ -36,17 +36,17 @@ class Places:
         self._taken: set[str] = set()
 
     def of(self, span: Span) -> str:
-        """The C name of the place where a span starts."""
+        """Name in C the place where a span starts."""
         return self._at(span.source, span.start)
 
     def of_binary(self, expr: p.BinaryOp) -> str:
-        """The place of the operator of an expression."""
+        """Name in C the place of the operator of an expression."""
         if expr.operator_span != NOWHERE:
             return self.of(expr.operator_span)
         return self.of_operator(expr.left, expr.right, expr.span)
 
     def of_operator(self, left: p.Expr, right: p.Expr, whole: Span) -> str:
-        """The place of the operator between two operands."""
+        """Name in C the place of the operator between two operands."""
         source = self._sources.source(left.span)
         if source is None or right.span.source != left.span.source:
             return self.of(whole)
@@ -55,11 +55,11 @@ class Places:
         return self._at(left.span.source, start) if start < right.span.start else self.of(whole)
 
     def rows(self) -> list[dict[str, str]]:
-        """``name`` and ``text`` of every place used so far."""
+        """List ``name`` and ``text`` of every place used so far."""
         return [{"name": name, "text": text} for text, name in self._names.items()]
 
     def where(self, span: Span) -> str:
-        """``file:line:column``."""
+        """Format where a span starts as ``file:line:column``."""
         file, line, column = self._sources.place(span)
         return f"{file}:{line}:{column}"
 
@@ -84,7 +84,7 @@ class Places:
 
 
 def token_text(text: str, start: int) -> str:
-    """``identifier 'x'``: the kind and the text of the token at an offset."""
+    """Describe the token at an offset by its kind and text, as ``identifier 'x'``."""
     match = _TOKEN.match(text, start)
     if match is None:
         return "end of file"
@@ -99,7 +99,7 @@ def token_text(text: str, start: int) -> str:
 
 
 def hint_of(expr: p.Expr, sources: SourceMap, default: str) -> str:
-    """A word for a temporary that holds an expression: the last name in its text."""
+    """Find a word for a temporary that holds an expression: the last name in its text."""
     text = sources.text(expr.span)[:200]
     words = re.findall(r"[A-Za-z_]\w*", re.sub(r'"[^"]*"|\([^()]*\)|\[[^\[\]]*\]', "", text))
     return words[-1].lower() if words else default

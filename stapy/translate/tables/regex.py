@@ -47,7 +47,7 @@ class Automaton(Record):
     tags: list[int] = new(list)
 
     def c_text(self, name: str) -> str:
-        """The tables as C, and the struct that holds them together."""
+        """Write the tables as C, and the struct that holds them together."""
         parts = [
             _array("u8", f"{name}_classes", self.classes),
             _array("u16", f"{name}_next", self.next),
@@ -184,7 +184,7 @@ class _Graph:
         return after
 
     def closure(self, seeds: list[Item], at_begin: bool, at_end: bool) -> list[Item]:
-        """The places where characters are read, in order of priority."""
+        """Find the places where characters are read, in order of priority."""
         done: list[Item] = []
         seen: set[int] = set()
         stack = list(reversed(seeds))
@@ -208,7 +208,7 @@ class _Graph:
 
 
 def _classes(graph: _Graph) -> tuple[list[int], list[int]]:
-    """Class of each byte, and one byte of each class; bytes in one class never differ."""
+    """Sort bytes into classes of equal meaning; return each byte's class and a byte of each."""
     sets = {node.members for node in graph.nodes if isinstance(node, _Read)}
     numbers: dict[tuple[bool, ...], int] = {}
     table: list[int] = []
@@ -226,7 +226,7 @@ def _classes(graph: _Graph) -> tuple[list[int], list[int]]:
 
 
 def build(pattern: str, keeps_groups: bool) -> Automaton:
-    """The automaton of a pattern, or `RegexError`."""
+    """Build the automaton of a pattern; raise `RegexError` for one that is wrong or too large."""
     parsed = rx.parse(pattern)
     graph = _Graph(parsed, keeps_groups)
     return _Builder(graph, min(parsed.groups, MAX_GROUPS) if keeps_groups else -1).run()
@@ -249,7 +249,7 @@ class _Builder:
         self.registers = 0
 
     def run(self) -> Automaton:
-        """All tables."""
+        """Build all tables."""
         classes, samples = _classes(self.graph)
         self._state(())  # 0: dead
         seed = Item(self.graph.loop, (UNSET,) * self.ntags)
@@ -282,7 +282,7 @@ class _Builder:
         return next((one for one in items if isinstance(nodes[one.node], _Accept)), None)
 
     def _target(self, items: list[Item]) -> tuple[int, int]:
-        """Number of the state of some items, and the moves that bring registers there."""
+        """Return the number of the state of some items, and of the moves that lead there."""
         items = self._cut(items)
         order: dict[int, int] = {}
         for item in items:
@@ -300,7 +300,7 @@ class _Builder:
         return self._state(key), self._moves(pairs)
 
     def _cut(self, items: list[Item]) -> list[Item]:
-        """Behind a match only what started at the same place can still be better."""
+        """Drop what comes after a match and started elsewhere: it can no longer be better."""
         if not self.tagged:
             return sorted(items)
         match = self._match(items)
@@ -319,7 +319,7 @@ class _Builder:
         return self.numbers[key]
 
     def _moves(self, pairs: list[tuple[int, int]]) -> int:
-        """Moves in an order that overwrites nothing that is still needed."""
+        """Order moves so that none overwrites what is still needed; return where they begin."""
         scratch = MAX_REGISTERS - 1
         waiting = [(new, old) for new, old in pairs if old != HERE]
         done: list[tuple[int, int]] = []
@@ -341,7 +341,7 @@ class _Builder:
         return self.command_at[flat]
 
     def _final(self, item: Item) -> int:
-        """Where the registers of the groups of a match stand in the table of tags."""
+        """Return where the registers of the groups of a match stand in the table of tags."""
         if item.registers not in self.tags_at:
             self.tags_at[item.registers] = len(self.tags)
             self.tags += [{HERE: 0xFE, UNSET: 0xFF}.get(value, value) for value in item.registers]
@@ -379,7 +379,7 @@ class _Builder:
 
 
 def search(automaton: Automaton, text: str) -> list[tuple[int, int]] | bool | None:
-    """What the kernel's walk over the tables finds: for tests.
+    """Find what the kernel's walk over the tables finds: for tests.
 
     Without groups True or None; with groups the borders of the match and of
     each group, (-1, -1) for one that took no part.

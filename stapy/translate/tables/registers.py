@@ -32,7 +32,7 @@ class Registers:
         self._calls: dict[int, list[p.Function] | None] = {}
 
     def are_few(self, handler: p.Handler | None) -> bool:
-        """True when the saved ones suffice for a handler at a function's entry."""
+        """Tell whether the saved registers suffice for a handler at a function's entry."""
         reached = [] if handler is None else self._below(handler.body)
         seen: set[int] = set()
         while reached:
@@ -59,7 +59,7 @@ class Registers:
         return self._calls[key]
 
     def _below(self, body: p.Stmt) -> list[p.Function] | None:
-        """The functions that a body calls; None when it needs other registers itself."""
+        """List the functions that a body calls; None when it needs other registers itself."""
         calls = []
         for node in walk(body):
             if isinstance(node, p.CallOp):
