@@ -132,18 +132,21 @@ class ElfFile:
     # --- content ---------------------------------------------------------
 
     def section(self, name: str) -> Section | None:
-        """The first section of that name; also the old spelling ``.zdebug_x`` of ``.debug_x``."""
+        """Find the first section of that name, or None; ``.zdebug_x`` is ``.debug_x``, too."""
         found = self._by_name.get(name)
         if found is None and name.startswith(".debug_"):
             found = self._by_name.get(".z" + name[1:])
         return found
 
     def number(self, section: Section) -> int:
-        """A section's number in the file."""
+        """Find a section's number in the file."""
         return next(n for n, row in enumerate(self.sections) if row is section)
 
     def content(self, section: Section) -> bytes:
-        """A section's bytes, inflated when it is compressed; empty for NOBITS."""
+        """Read a section's bytes, inflated when it is compressed; empty for NOBITS.
+
+        Raises `DebuginfoError` for damage.
+        """
         if section.type == SHT_NOBITS:
             return b""
         raw = self._range(section.offset, section.size, f"section {section.name}")
@@ -176,12 +179,12 @@ class ElfFile:
         return data
 
     def read(self, name: str) -> bytes | None:
-        """Content of a section by name, None when the file lacks it."""
+        """Read the content of a section by name, None when the file lacks it."""
         section = self.section(name)
         return None if section is None else self.content(section)
 
     def symbols(self, table: str = ".symtab", *, with_local: bool = True) -> Iterator[Symbol]:
-        """The symbols of a table in file order; the local ones unless they are not wanted.
+        """Yield the symbols of a table in file order; local ones unless not wanted.
 
         None when the table is absent.
         """
@@ -198,18 +201,18 @@ class ElfFile:
                 yield Symbol(_string(names, name), value, size, info & 15, info >> 4, index)
 
     def notes(self) -> Iterator[tuple[str, int, bytes]]:
-        """``(owner, type, description)`` of each note."""
+        """Yield ``(owner, type, description)`` of each note."""
         for section in self.sections:
             if section.type == SHT_NOTE:
                 yield from parse_notes(self.content(section))
 
     def build_id(self) -> str:
-        """The build-id as hex, "" when the file has none."""
+        """Read the build-id as hex, "" when the file has none."""
         return build_id_of(self.notes())
 
 
 def parse_notes(data: bytes) -> Iterator[tuple[str, int, bytes]]:
-    """``(owner, type, description)`` of each note in a note section; stops at damage."""
+    """Yield ``(owner, type, description)`` of each note of a section; stop at damage."""
     at = 0
     while at + 12 <= len(data):
         name_size, size, kind = struct.unpack_from("<III", data, at)
@@ -222,7 +225,7 @@ def parse_notes(data: bytes) -> Iterator[tuple[str, int, bytes]]:
 
 
 def build_id_of(notes: Iterator[tuple[str, int, bytes]]) -> str:
-    """The GNU build-id among notes, "" when there is none."""
+    """Find the GNU build-id among notes, as hex; "" when there is none."""
     for owner, kind, description in notes:
         if owner == "GNU" and kind == _NT_GNU_BUILD_ID:
             return description.hex()
@@ -237,7 +240,10 @@ def _string(table: bytes, offset: int) -> str:
 
 
 def map_file(path: Path) -> Buffer:
-    """A file's bytes without copying them; inflated when it is compressed."""
+    """Map a file's bytes without copying them; inflate what is compressed.
+
+    Raises `DebuginfoError` for a file that is empty or cannot be read.
+    """
     try:
         with open_regular(path) as file:
             head = file.read(6)
@@ -273,7 +279,7 @@ def open_regular(path: Path | str) -> BinaryIO:
 
 
 def mapped(file: BinaryIO) -> Buffer:
-    """An open file's bytes; before descriptors run out they are read instead of mapped.
+    """Map an open file's bytes; before descriptors run out read them instead.
 
     Before Python 3.13 a map keeps a descriptor for as long as it lives, and a
     script over all modules maps two thousand files.
@@ -288,7 +294,7 @@ def mapped(file: BinaryIO) -> Buffer:
 
 
 def has_descriptors(number: int) -> bool:
-    """True when enough descriptors are left for compilers and pipes, perhaps by a higher limit."""
+    """Tell whether descriptors are left for compilers and pipes; raise the limit if not."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if number + _SPARE_DESCRIPTORS < soft or soft == resource.RLIM_INFINITY:
         return True

@@ -69,7 +69,7 @@ class Debuginfo(KernelUnits):
         return self.dwarf_of(None)
 
     def dwarf_of(self, module: str | None, *, download: bool = True) -> DwarfFile | None:
-        """The DWARF of the kernel (None) or of a module; None when there is none.
+        """Find the DWARF of the kernel (None) or of a module; None when there is none.
 
         Without ``download`` only what is installed counts: for what is nice to have
         nothing is fetched from a server.  What a `CodePlace` says is to be asked of the
@@ -189,7 +189,7 @@ class Debuginfo(KernelUnits):
         return similar.symbols(self, name, limit)
 
     def exported(self, name: str) -> bool:
-        """True when modules can link to this name."""
+        """Tell whether modules can link to this name."""
         return name in self.kernel.exports
 
     def exporter(self, name: str) -> str | None:
@@ -204,9 +204,10 @@ class Debuginfo(KernelUnits):
     # --- types -----------------------------------------------------------
 
     def type(self, name: str, modules: Iterable[str] = ()) -> c.CType | None:
-        """``struct x``, ``union x``, ``enum x`` or ``x``; a full definition before a mere name.
+        """Look up ``struct x``, ``union x``, ``enum x`` or ``x``; None when nobody knows it.
 
-        What BTF does not have is looked for by DWARF, where that is installed.
+        A full definition comes before a mere name. What BTF does not have is looked for by DWARF,
+        where that is installed.
         """
         return self._types.type(name, list(modules))
 

@@ -203,7 +203,7 @@ _ANSWER: dict[str, Callable[[Question, _Data], Answer | None]] = {
 
 
 def answer(question: Question, kernel: Kernel, btf: Btf | None, exports: Exports) -> Answer:
-    """Yes or no, and where it is from."""
+    """Answer a question with yes or no, and say where that is from."""
     found: Answer | None = None
     try:
         found = _ANSWER[question.kind](question, _Data(kernel, btf, exports))
@@ -219,7 +219,7 @@ def _by_version(question: Question, kernel: Kernel) -> Answer:
 
 
 def kernel_facts(kernel: Kernel, btf: Btf | None, exports: Exports) -> str:
-    """The text of ``kernel_facts.h``."""
+    """Write the text of ``kernel_facts.h``."""
     rows = [(question, *answer(question, kernel, btf, exports)) for question in QUESTIONS]
     width = max(len(question.name) for question in QUESTIONS) + len("STAPY_HAVE_")
     lines = [

@@ -11,24 +11,24 @@ _SPECIAL = re.compile(r"[*?\[\\]")
 
 
 def has_wildcard(pattern: str) -> bool:
-    """True when a pattern can match more than itself."""
+    """Tell whether a pattern can match more than itself."""
     return any(character in pattern for character in "*?[")
 
 
 def literal_prefix(pattern: str) -> str:
-    """The characters that each match starts with."""
+    """Cut off the characters that each match starts with."""
     found = _SPECIAL.search(pattern)
     return pattern[: found.start()] if found else pattern
 
 
 def plain(name: str) -> str:
-    """A name as a pattern that matches nothing else: operators of C++ have stars."""
+    """Turn a name into a pattern that matches nothing else: operators of C++ have stars."""
     return name.replace("*", "[*]") if has_wildcard(name) else name
 
 
 @lru_cache(maxsize=256)
 def matcher(pattern: str) -> Callable[[str], bool]:
-    """A test of a whole name against a pattern."""
+    """Compile a pattern into a test of a whole name."""
     if not has_wildcard(pattern):
         return pattern.__eq__
     # ``[^x]`` is the C library's second spelling of ``[!x]``.

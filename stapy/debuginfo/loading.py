@@ -56,7 +56,7 @@ class Loaded(NamedTuple):
 
 
 def load_kernel(kernel: Kernel, cache: Cache) -> Loaded:
-    """The kernel itself."""
+    """Open the kernel itself; what is wrong with its files is listed in ``problems``."""
     if kernel.is_running and exists(_SYSFS / "vmlinux"):
         loaded = _load_running(kernel, cache)
         if loaded is not None:
@@ -80,7 +80,7 @@ def load_kernel(kernel: Kernel, cache: Cache) -> Loaded:
 
 
 def image_places(kernel: Kernel) -> list[Path]:
-    """Files that may hold this kernel's BTF, the best first."""
+    """List the files that may hold this kernel's BTF, the best first."""
     places = [kernel.image] if kernel.image is not None else []
     for folder in (kernel.build_dir, kernel.modules_dir):
         if folder is not None:
@@ -93,7 +93,7 @@ def image_places(kernel: Kernel) -> list[Path]:
 
 
 def packed_symbols(kernel: Kernel, cache: Cache) -> PackedSymbols | None:
-    """The table in a kernel's image, with link addresses; None without such an image."""
+    """Open the symbols in a kernel's image, with link addresses; None without an image."""
     for path in image_places(kernel):
         try:
             symbols = _load_image(kernel, path, cache).symbols
@@ -115,7 +115,7 @@ def _load_image(kernel: Kernel, path: Path, cache: Cache) -> Loaded:
 def _opened(
     cache: Cache, key: str, name: str, base: Btf | None, make: Callable[[], dict[str, bytes]]
 ) -> Loaded:
-    """What the cache keeps of a kernel or module, read once."""
+    """Open what the cache keeps of a kernel or module; made anew once when it is damaged."""
 
     def data() -> Buffer:
         return kept(cache, key, lambda: pack.encode(make()))
@@ -180,7 +180,7 @@ def _cached(cache: Cache, key: str) -> Buffer | None:
 
 
 def kept(cache: Cache, key: str, make: Callable[[], bytes]) -> Buffer:
-    """A content from the cache, made at most once at a time."""
+    """Get a content from the cache; it is made at most once at a time."""
     data = _cached(cache, key)
     if data is None:
         with cache.lock(KIND, key):
@@ -250,7 +250,10 @@ def _load_running(kernel: Kernel, cache: Cache) -> Loaded | None:
 
 
 def _running_symbols(cache: Cache, kernel_key: str) -> Symbols | None:
-    """``/proc/kallsyms``; cached, since the symbols of the kernel itself never change."""
+    """Read ``/proc/kallsyms``; cached, since the kernel's own symbols never change.
+
+    Returns None when it cannot be read.
+    """
     key = key_of("proc-kallsyms", _VERSION, kernel_key, os.geteuid())
     data = _cached(cache, key)
     if data is None:
@@ -268,7 +271,7 @@ def _running_symbols(cache: Cache, kernel_key: str) -> Symbols | None:
 
 
 def load_module(kernel: Kernel, name: str, base: Btf | None, cache: Cache) -> Loaded | None:
-    """One module, from its file or, when it has none and is loaded, from sysfs.
+    """Open one module, from its file or, when it has none and is loaded, from sysfs.
 
     None when there is no such module.
     """
@@ -288,7 +291,7 @@ def load_module(kernel: Kernel, name: str, base: Btf | None, cache: Cache) -> Lo
 
 
 def _running_build_id(module: str) -> str:
-    """The build-id of a loaded module."""
+    """Read the build-id of a loaded module as hex, "" when it has none."""
     try:
         notes = Path(f"/sys/module/{module}/notes/.note.gnu.build-id").read_bytes()
     except OSError:

@@ -14,7 +14,7 @@ _ROW = struct.Struct("<16sQQ")
 
 
 def encode(parts: dict[str, bytes]) -> bytes:
-    """One file content with all parts; each starts at a multiple of 8."""
+    """Join all parts as the content of one file; each starts at a multiple of 8."""
     at = len(_MAGIC) + 8 + _ROW.size * len(parts)
     rows, body = [], []
     for name, data in parts.items():
@@ -27,7 +27,10 @@ def encode(parts: dict[str, bytes]) -> bytes:
 
 
 def decode(data: Buffer) -> dict[str, tuple[int, int]]:
-    """Name -> ``(start, end)`` in ``data``."""
+    """Find the parts of a content: name to ``(start, end)`` in ``data``.
+
+    Raises `DebuginfoError` for damage and other versions.
+    """
     if len(data) < 16 or bytes(data[:8]) != _MAGIC:
         raise DebuginfoError("not an index of this version")
     (count,) = struct.unpack_from("<Q", data, 8)
@@ -43,7 +46,7 @@ def decode(data: Buffer) -> dict[str, tuple[int, int]]:
 
 
 def numbers(code: Literal["I", "Q", "q"], part: bytes) -> array[int]:
-    """The numbers of a part, ``code`` as `array` has it."""
+    """Read the numbers of a part, ``code`` as `array` has it; `DebuginfoError` for damage."""
     found: array[int] = array(code)
     try:
         found.frombytes(part)

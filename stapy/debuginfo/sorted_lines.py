@@ -21,19 +21,19 @@ class SortedLines:
 
     @staticmethod
     def encode(lines: Iterable[bytes]) -> bytes:
-        """The text form of some lines."""
+        """Sort some lines and join them as one text."""
         rows = sorted(lines)
         return b"\n".join(rows) + b"\n" if rows else b""
 
     def text(self) -> bytes:
-        """All lines."""
+        """Copy all lines as one text."""
         return bytes(self._data[self.start : self.end])
 
     def __bool__(self) -> bool:
         return self.end > self.start
 
     def _first(self, key: bytes) -> int:
-        """Position of the first line that is not less than ``key``."""
+        """Find the position of the first line that is not less than ``key``."""
         data, low, high = self._data, self.start, self.end
         while low < high:
             middle = data.rfind(b"\n", low, (low + high) // 2) + 1 or low
@@ -46,18 +46,18 @@ class SortedLines:
         return low
 
     def range(self, prefix: bytes) -> tuple[int, int]:
-        """The part of the buffer whose lines start with ``prefix``."""
+        """Find the part of the buffer whose lines start with ``prefix``: start and end."""
         low = self._first(prefix)
         high = self._first(prefix + b"\xff" * 8) if prefix else self.end
         return low, high
 
     def text_of(self, prefix: bytes) -> str:
-        """The lines that start with ``prefix``; each byte is one character."""
+        """Read the lines that start with ``prefix``; each byte is one character."""
         low, high = self.range(prefix)
         return str(self._data[low:high], "latin-1")
 
     def with_prefix(self, prefix: bytes) -> Iterator[bytes]:
-        """The lines that start with ``prefix``, without it."""
+        """Yield the lines that start with ``prefix``, without it."""
         low, high = self.range(prefix)
         skip = len(prefix)
         # Not splitlines(): a damaged name may hold a carriage return.
@@ -66,7 +66,7 @@ class SortedLines:
                 yield line[skip:]
 
     def get(self, key: bytes) -> list[bytes]:
-        """What follows ``key`` and a space, for each such line."""
+        """List what follows ``key`` and a space, for each such line."""
         wanted = key + b" "
         at = self._first(wanted)
         found: list[bytes] = []

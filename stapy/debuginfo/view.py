@@ -26,22 +26,22 @@ def look_in(pid: int | None) -> None:
 
 
 def root() -> str:
-    """The folder in front of all paths that are looked up, "" for our own."""
+    """Return the folder in front of all paths that are looked up, "" for our own."""
     return _root
 
 
 def is_ours() -> bool:
-    """True where names mean our own files."""
+    """Tell whether names mean our own files."""
     return not _root
 
 
 def covers(path: Path | str) -> bool:
-    """True for a path that leads into the namespace of that process."""
+    """Tell whether a path leads into the namespace of that process."""
     return bool(_root) and str(path).startswith(_root + "/")
 
 
 def real(path: str) -> str:
-    """The path without links; one that has been found here before stays here."""
+    """Resolve the links of a path; one that has been found here before stays here."""
     if not _root:
         return os.path.realpath(path)
     found = inside(Path(_root), path.removeprefix(_root))
@@ -49,7 +49,7 @@ def real(path: str) -> str:
 
 
 def exists(path: Path | str) -> bool:
-    """Whether something is there for us, with links followed where it lies."""
+    """Tell whether something is there for us, with links followed where it lies."""
     try:
         status(path)
     except (OSError, ValueError):
@@ -58,7 +58,7 @@ def exists(path: Path | str) -> bool:
 
 
 def is_file(path: Path | str) -> bool:
-    """Whether a file is there for us."""
+    """Tell whether a file is there for us."""
     try:
         return stat.S_ISREG(status(path).st_mode)
     except (OSError, ValueError):
@@ -66,7 +66,7 @@ def is_file(path: Path | str) -> bool:
 
 
 def is_command(path: str) -> bool:
-    """Whether a file is there that we may run."""
+    """Tell whether a file is there that we may run."""
     try:
         place = open_place(path)
     except (OSError, ValueError):
@@ -79,7 +79,7 @@ def is_command(path: str) -> bool:
 
 
 def names_in(folder: Path | str) -> list[str]:
-    """Names of what is in a folder; an `OSError` for what is none."""
+    """List the names in a folder; raises `OSError` for what is none."""
     place = open_place(folder)
     try:
         return os.listdir(f"/proc/self/fd/{place}")  # noqa: PTH208 - names are all that is asked
@@ -88,7 +88,7 @@ def names_in(folder: Path | str) -> list[str]:
 
 
 def matching(pattern: str) -> list[str]:
-    """Files and folders that a pattern of paths matches, as `glob.glob` finds ours."""
+    """List the files and folders that a pattern matches, as `glob.glob` finds ours."""
     if not _root:
         from glob import glob
 
@@ -97,7 +97,7 @@ def matching(pattern: str) -> list[str]:
 
 
 def _matching(folder: str, parts: list[str]) -> Iterator[str]:
-    """What matches below a folder there, each link followed there before it is gone on from."""
+    """Yield what matches below a folder there; each link is followed there first."""
     if not parts:
         yield folder
         return
@@ -120,7 +120,7 @@ def _matching(folder: str, parts: list[str]) -> Iterator[str]:
 
 
 def _entries(folder: str) -> list[tuple[str, bool]]:
-    """Names in a folder there, with whether they are folders; nothing for what is none."""
+    """List names in a folder there, and whether they are folders; empty for what is none."""
     try:
         place = open_place(folder)
         try:
@@ -133,15 +133,15 @@ def _entries(folder: str) -> list[tuple[str, bool]]:
 
 
 def place() -> str:
-    """Words for a message that says where something was not found, "" for our own files."""
+    """Say for a message where something was not found, "" for our own files."""
     return "" if not _root else f" in the name spaces of process {_root.split('/')[2]}"
 
 
 def shown(path: Path | str) -> str:
-    """A path as that process has it, for points and messages."""
+    """Cut a path to what that process has, for points and messages."""
     return str(path).removeprefix(_root) if covers(path) else str(path)
 
 
 def without_root(text: str) -> str:
-    """A message with the paths that it names as that process has them."""
+    """Cut the paths that a message names to what that process has."""
     return text.replace(_root + "/", "/") if _root else text

@@ -43,7 +43,10 @@ class ImageParts(Record):
 
 
 def read_image(path: Path) -> ImageParts:
-    """The parts of ``/boot/vmlinuz-RELEASE`` (bzImage, a packed or a plain vmlinux)."""
+    """Read the parts of ``/boot/vmlinuz-RELEASE`` (bzImage, a packed or a plain vmlinux).
+
+    Raises `DebuginfoError` when it cannot be read or is damaged.
+    """
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -52,7 +55,10 @@ def read_image(path: Path) -> ImageParts:
 
 
 def payload(data: bytes, name: str) -> bytes:
-    """The packed vmlinux inside of a bzImage; other files as they are."""
+    """Cut the packed vmlinux out of a bzImage; other files are returned as they are.
+
+    Raises `DebuginfoError` for a damaged header.
+    """
     if len(data) < 0x260 or data[0x202:0x206] != b"HdrS":
         return data
     offset, size = struct.unpack_from("<II", data, 0x248)
@@ -154,7 +160,7 @@ def extract(pieces: Iterator[bytes]) -> ImageParts:
 
 
 def _btf_end(image: bytearray, start: int) -> int:
-    """End of the BTF data whose header is at ``start``, -1 when it is none."""
+    """Find the end of the BTF data whose header is at ``start``, -1 when it is none."""
     header: tuple[int, ...] = struct.unpack_from("<HBBIIIII", image, start)
     size, type_offset, type_size, text_offset, text_size = header[3:]
     if size != 24 or type_offset != 0 or text_offset != type_size or type_size % 4:

@@ -34,7 +34,7 @@ class FunctionStart(Record):
 def function_at(
     units: KernelUnits, functions: Functions, address: int, module: str | None
 ) -> FunctionStart | None:
-    """The function that an address lies in; None where no table tells of code."""
+    """Find the function that an address lies in; None where no table tells of code."""
     if module is None:
         rows = sorted(_of_kernel(units))
     else:

@@ -15,7 +15,7 @@ from stapy.debuginfo.symbols.table import SHARED, is_function, section_of, share
 def second_names(
     loaded: Loaded, kinds: dict[str, list[str]], known: Collection[str]
 ) -> Iterator[tuple[str, int]]:
-    """``(name, number in BTF)`` of functions that only a second name of theirs matches.
+    """Yield ``(name, number in BTF)`` of functions whose second name alone matches.
 
     ``kinds`` are the symbols that match, ``known`` those of them that BTF has.
     """

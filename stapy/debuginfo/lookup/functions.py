@@ -62,13 +62,13 @@ class Functions:
         ]
 
     def _copies(self, name: str, module: str | None, loaded: Loaded) -> list[FunctionSite]:
-        """What the compiler made of a function that has no symbol of its own name."""
+        """List what the compiler made of a function without a symbol of its own name."""
         rows = clones_of(name, loaded.symbols) if loaded.symbols is not None else []
         found = [self.exact(row, module, loaded) for row in rows]
         return [site for site in found if site is not None]
 
     def exact(self, name: str, module: str | None, loaded: Loaded) -> FunctionSite | None:
-        """The function of exactly this name in one kernel or module."""
+        """Find the function of exactly this name in one kernel or module, or None."""
         kinds = kinds_of(name, loaded.symbols) if loaded.symbols is not None else []
         known = loaded.btf is not None and loaded.btf.has_function(name)
         if loaded.symbols is not None:

@@ -100,7 +100,7 @@ def _symbols(dwarf: DwarfFile, lowest: int) -> bytes:
 
 
 def hash_of(name: str) -> int:
-    """FNV-1a of a symbol's name, as the runtime computes it."""
+    """Hash a symbol's name by FNV-1a of 32 bits, as the runtime does."""
     number = 0x811C9DC5
     for byte in name.encode():
         number = (number ^ byte) * 0x01000193 & 0xFFFFFFFF
@@ -108,12 +108,12 @@ def hash_of(name: str) -> int:
 
 
 def pack(rows: list[Packed], names: list[str]) -> bytes:
-    """Rows sorted by address, with files as numbers of ``names`` from 1 on, as one table."""
+    """Pack rows sorted by address, with files as numbers of ``names`` from 1 on, as one table."""
     return line_table.packed(rows, [name.encode() for name in names], rows[0][0] if rows else 0)
 
 
 def merge(rows: Iterable[Row], files: list[int]) -> list[Packed]:
-    """One unit's table without the rows that tell nothing new; ``files`` renumbers its files."""
+    """Leave out the rows of a unit's table that tell nothing new; ``files`` renumbers its files."""
     found: list[Packed] = []
     last = 0
     for row in rows:
@@ -132,7 +132,10 @@ def merge(rows: Iterable[Row], files: list[int]) -> list[Packed]:
 
 
 def table(dwarf: DwarfFile) -> tuple[int, int, bytes]:
-    """The lowest address of a file's code, the bytes from there to the end, the packed table."""
+    """Pack a file's lines: the lowest address of its code, the size in bytes, and the table.
+
+    Raises `DebuginfoError` for code of more than 4 GB.
+    """
     numbers: dict[str, int] = {}
     rows: list[Packed] = []
     for unit_rows, files in _tables(dwarf):

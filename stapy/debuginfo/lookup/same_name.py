@@ -42,13 +42,16 @@ def common_prototype(name: str, types: list[c.Function], symbols: int) -> Common
 
 
 def _shown(type: c.Function, name: str) -> str:
-    """A prototype with the names of its parameters."""
+    """Write a prototype with the names of its parameters."""
     params = ", ".join(c.c_name(row.type, row.name) for row in type.params) or "void"
     return c.c_name(type.result, f"{name}({params})")
 
 
 def _common(types: list[c.Function]) -> c.Function:
-    """The parameters that all have at one place; others are there without a name."""
+    """Make a prototype of the parameters that all have at one place.
+
+    Parameters that are not alike are there without a name.
+    """
     params: list[c.Parameter] = []
     for row in zip(*(type.params for type in types)):
         first = row[0]
@@ -63,7 +66,7 @@ def _common(types: list[c.Function]) -> c.Function:
 
 
 def _result(types: list[c.CType]) -> c.CType:
-    """One of the results' types if they are of one size, else all of the register, or nothing."""
+    """Choose one of the results' types if they have one size, else the register, or void."""
     if any(isinstance(c.strip(type), c.Void) for type in types):
         return c.Void()
     if len({c.size_of(type) for type in types}) == 1:

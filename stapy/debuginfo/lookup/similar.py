@@ -67,7 +67,10 @@ def enumerators(units: KernelUnits, name: str, limit: int) -> list[str]:
 
 
 def _may_be_near(name: str, candidate: str) -> bool:
-    """A cheap test before the edit distance: similar length, and begin or end in common."""
+    """Tell cheaply whether two names are worth an edit distance.
+
+    They are of similar length, with begin or end in common.
+    """
     if name in candidate and len(name) > 4:
         return True
     if candidate[:2] != name[:2] and candidate[-3:] != name[-3:] and " " not in candidate:

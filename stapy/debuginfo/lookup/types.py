@@ -51,7 +51,10 @@ class TypeLookup:
                 yield found.btf
 
     def type(self, name: str, modules: list[str]) -> c.CType | None:
-        """The kernel's BTF, that of the modules, then DWARF, then headers."""
+        """Ask for a type: the kernel's BTF, that of modules, then DWARF, then headers.
+
+        Headers and programs that are named come first. None when nobody knows it.
+        """
         # A user's header may have another struct of that name than the kernel.
         users = [spec for spec in modules if spec and spec[0] in _HEADER]
         found = self._type_of_headers(name, users) if users else None
@@ -89,7 +92,10 @@ class TypeLookup:
         return None
 
     def _dwarf_of_headers(self, spec: str) -> DwarfFile | None:
-        """The types of ``kernel<linux/fs.h>`` and the like, which are compiled for it."""
+        """Open the types of ``kernel<linux/fs.h>`` and the like, or None.
+
+        The headers are compiled for it, once.
+        """
         if spec not in self._header_types:
             path = self._compiled(spec)
             found = self._files.of_object(path) if path is not None else None
@@ -97,7 +103,7 @@ class TypeLookup:
         return self._header_types[spec]
 
     def enumerator(self, name: str, modules: list[str]) -> int | None:
-        """The modules' BTF, then the kernel's.
+        """Ask for a constant's value: the modules' BTF, then the kernel's; or None.
 
         It has all, anonymous ones too.  DWARF is asked about modules that were built
         without it, as out of tree; it is no index, and too slow for a whole kernel.
@@ -124,7 +130,7 @@ class TypeLookup:
         return None
 
     def variable(self, name: str, modules: list[str]) -> c.CType | None:
-        """BTF only."""
+        """Find the type of a global variable in BTF only; None when that has none."""
         for btf in self._btfs(modules):
             found: c.CType | None = self._units.safe(None, btf.variable, name)
             if found is not None:

@@ -14,9 +14,10 @@ PADDING = "__pfx_"  # a symbol at the padding before each function, since 6.2
 
 
 def wanted(name: str, pattern: str, kinds: list[str], loaded: Loaded) -> bool:
-    """True when a pattern that matches a symbol of these kinds means a function that can be probed.
+    """Tell whether a pattern that matches a symbol means a function that can be probed.
 
-    Paddings and pieces such as ``f.cold`` only when the pattern names them.
+    ``kinds`` are the symbol's. Paddings and pieces such as ``f.cold`` only when the pattern names
+    them.
     """
     if name.startswith(PADDING) and not pattern.startswith(PADDING):
         return False

@@ -13,19 +13,19 @@ REFUSED = "b"  # the mark of what the kernel refuses by name
 
 
 def is_clone(name: str) -> bool:
-    """True for the name of a copy that is called; ``f.cold`` is a piece of a function."""
+    """Tell whether a name is that of a copy that is called; ``f.cold`` is only a piece."""
     return "." in name and _COPY.fullmatch(name) is not None
 
 
 def clones_of(name: str, symbols: Symbols) -> list[str]:
-    """The copies of a function in the source, sorted."""
+    """List the copies of a function in the source, sorted."""
     if "." in name:
         return []
     return [row for row in dict.fromkeys(r for r, _ in symbols.rows(name + ".")) if is_clone(row)]
 
 
 def kinds_of(name: str, symbols: Symbols) -> list[str]:
-    """Kinds of a symbol; what the kernel refuses of a function it refuses of its copies."""
+    """List the kinds of a symbol; what the kernel refuses of a function goes for its copies."""
     kinds = symbols.kinds(name)
     if kinds and is_clone(name):
         of = symbols.kinds(name.partition(".")[0])

@@ -59,7 +59,7 @@ class Layout(Record):
 
 
 def locate(data: Buffer) -> Layout | None:
-    """The tables in a kernel image (or its read-only data), None when not found for sure."""
+    """Find the tables in a kernel image (or its read-only data); None when not found for sure."""
     view = bytes(data) if isinstance(data, memoryview) else data
     at = view.find(_DIGITS)
     while at >= 0:
@@ -107,7 +107,10 @@ def _locate_by_digits(data: Buffer, digits: int) -> Layout | None:
 
 
 def _token_start(data: Buffer, digits: int) -> int | None:
-    """The table starts 48 tokens ("\\0" to "/") before token "0"."""
+    r"""Find where the token table starts: 48 tokens ("\\0" to "/") before token "0".
+
+    Returns None when it cannot be there.
+    """
     low = max(0, digits - 48 * 64)
     before = bytes(data[low:digits])
     at = len(before)
@@ -123,7 +126,7 @@ def _token_start(data: Buffer, digits: int) -> int | None:
 
 
 def _find_markers(data: Buffer, tokens: int) -> Iterator[tuple[int, int]]:
-    """``(position, number)`` of what may be the markers: u32 values that rise from 0.
+    """Yield ``(position, number)`` of what may be the markers: u32 that rise from 0.
 
     They end right before ``tokens``, or before 3 bytes for each symbol.
     """
@@ -147,13 +150,13 @@ def _find_markers(data: Buffer, tokens: int) -> Iterator[tuple[int, int]]:
 
 
 def _with_order(distance: int) -> range:
-    """How many markers fit when the symbols' order lies between them and the tokens."""
+    """Compute how many markers fit with the symbols' order between them and the tokens."""
     least = distance // (4 + 3 * _BLOCK)
     return range(least, least + 3)
 
 
 def _rising(window: bytes, at: int, number: int) -> int:
-    """``number`` (or one less, for padding) when so many values rise from ``at``, else 0."""
+    """Return ``number`` (one less, for padding) if so many values rise from ``at``, else 0."""
     if number < 2 or at + 4 * number > len(window):
         return 0
     for count in (min(number, 8), number):  # most wrong places show at once
@@ -168,7 +171,10 @@ def _rising(window: bytes, at: int, number: int) -> int:
 
 
 def _find_count(data: Buffer, markers: int, marker_count: int) -> tuple[int, int, int] | None:
-    """``(count, position of the count, names)``; the walk over the names must meet the markers."""
+    """Find ``(count, position of the count, names)``, or None.
+
+    The walk over the names must meet the markers.
+    """
     low_count, high_count = (marker_count - 1) * _BLOCK + 1, marker_count * _BLOCK
     (last,) = struct.unpack_from("<I", data, markers + 4 * (marker_count - 1))
     (second,) = struct.unpack_from("<I", data, markers + 4)
@@ -188,7 +194,7 @@ def _find_count(data: Buffer, markers: int, marker_count: int) -> tuple[int, int
 
 
 def _walk(data: Buffer, at: int, count: int) -> int | None:
-    """Position after ``count`` compressed names."""
+    """Find the position after ``count`` compressed names; None behind the end."""
     limit = len(data) - 2
     for _ in range(count):
         if at >= limit:
@@ -230,7 +236,7 @@ def _find_addresses(data: Buffer, layout: Layout) -> None:
 
 
 def _is_ordered(rows: array[int]) -> bool:
-    """Symbols are sorted by address: absolute (per-CPU) ones first, then relative to the base."""
+    """Tell whether symbols are sorted: absolute (per-CPU) ones, then the others."""
     if not rows:
         return False
     keys = list(map(abs, rows))
@@ -255,7 +261,7 @@ class Kallsyms:
         return self.layout.count
 
     def _expand(self, at: int) -> tuple[bytes, int]:
-        """Kind letter and name at a position, and the position after it."""
+        """Decode kind letter and name at a position; return the position after it, too."""
         data = self._data
         length = data[at]
         at += 1
@@ -266,7 +272,7 @@ class Kallsyms:
         return b"".join(map(self._tokens.__getitem__, chunk)), at + length
 
     def symbols(self) -> Iterator[tuple[str, str, int]]:
-        """``(name, kind letter, address)`` in order of address."""
+        """Yield ``(name, kind letter, address)`` in order of address."""
         at = self.layout.names
         with _told():
             addresses = self._addresses() or [0] * self.layout.count
@@ -275,7 +281,7 @@ class Kallsyms:
                 yield text[1:].decode("latin-1"), chr(text[0]), address
 
     def text(self) -> bytes:
-        """All symbols as sorted lines ``name kind``, with marks of `sections` behind the kind.
+        """Decode all symbols to sorted lines ``name kind``, the marks of `sections` behind.
 
         The form in which they are cached: a name is found by its bytes.
         """
@@ -313,7 +319,7 @@ class Kallsyms:
         return b"\n".join(lines) + b"\n"
 
     def _sharing(self) -> Iterator[int]:
-        """Numbers of the symbols whose address is that of another one."""
+        """Yield the numbers of the symbols whose address is that of another one."""
         rows = self._rows()
         last = -1
         for number, (row, following) in enumerate(pairwise(rows)):
@@ -324,7 +330,7 @@ class Kallsyms:
                 yield last
 
     def _shared(self, number: int) -> bytes:
-        """The mark of a symbol among others of its address, empty for a single one."""
+        """Make the mark of a symbol among others of its address, empty for a single one."""
         row = self._row(number)
         first = self._first_there(number)
         if row is None or (first == number and row != self._row(number + 1)):
@@ -332,7 +338,7 @@ class Kallsyms:
         return b"=%d" % first
 
     def _sections(self, number_of: Callable[[bytes], int]) -> list[tuple[bytes, int, int]]:
-        """``(mark, first, last)``: ranges of symbol numbers that lie in a part of `SECTIONS`."""
+        """List ``(mark, first, last)``: symbol numbers that lie in each of `SECTIONS`."""
         found: list[tuple[bytes, int, int]] = []
         for mark, start, end in SECTIONS:
             first, last = number_of(start), number_of(end)
@@ -341,7 +347,7 @@ class Kallsyms:
         return found
 
     def _first_there(self, number: int) -> int:
-        """The first of the symbols that share a symbol's address."""
+        """Find the first of the symbols that share a symbol's address."""
         row = self._row(number)
         while row is not None and number and self._row(number - 1) == row:
             number -= 1
@@ -354,7 +360,7 @@ class Kallsyms:
         return bytes(self._data[at : at + 4])
 
     def _rows(self) -> array[int]:
-        """Addresses as the table has them, none when it was not found."""
+        """Read the addresses as the table has them; empty when it was not found."""
         rows = array("i")
         if self.layout.offsets >= 0:
             end = self.layout.offsets + 4 * self.layout.count
@@ -372,7 +378,7 @@ class Kallsyms:
         return [base + row for row in rows]
 
     def address(self, name: str) -> int:
-        """The link address of a symbol, 0 when there is none."""
+        """Find the link address of a symbol, 0 when there is none."""
         if not self.searchable:
             return next((at for row, _, at in self.symbols() if row == name), 0)
         with _told():
@@ -387,7 +393,7 @@ class Kallsyms:
         return self.layout.sorted >= 0
 
     def find(self, name: str) -> list[str]:
-        """Kind and marks, as in `text`, of all symbols of that name; needs `searchable`."""
+        """List kind and marks, as in `text`, of all symbols of a name; needs `searchable`."""
         with _told():
             return self._find(name.encode())
 
@@ -438,7 +444,7 @@ class Kallsyms:
 
 @contextlib.contextmanager
 def _told() -> Iterator[None]:
-    """Tables that lead out of the data, or to text that is none, are damaged."""
+    """Turn the errors of tables that lead out of the data, or to no text, into `DebuginfoError`."""
     try:
         yield
     except (IndexError, ValueError, struct.error):

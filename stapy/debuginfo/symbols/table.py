@@ -28,10 +28,10 @@ class Symbols(Protocol):
     """A kind is nm's letter and marks: those of `MARKS`, and `SHARED` of names of one address."""
 
     def kinds(self, name: str) -> list[str]:
-        """Kinds of all symbols of a name; empty when there is none."""
+        """List the kinds of all symbols of a name; empty when there is none."""
 
     def rows(self, prefix: str) -> Iterator[tuple[str, str]]:
-        """``(name, kind)`` of all symbols whose name starts with ``prefix``, sorted."""
+        """Yield ``(name, kind)`` of the symbols whose name starts with ``prefix``, sorted."""
 
 
 class LineSymbols:
@@ -83,7 +83,7 @@ class PackedSymbols:
 
 
 def is_function(kinds: list[str]) -> bool:
-    """True when a symbol of these kinds may be a function."""
+    """Tell whether a symbol of these kinds may be a function."""
     for kind in kinds:  # noqa: SIM110  # any() takes twice as long, for every symbol of a kernel
         if kind[:1] in _TEXT:
             return True
@@ -91,7 +91,7 @@ def is_function(kinds: list[str]) -> bool:
 
 
 def section_of(kinds: list[str]) -> str:
-    """Why a function cannot be probed at any time: a value of `MARKS`, "" when it can."""
+    """Say why a function cannot be probed at any time: a value of `MARKS`, "" when it can."""
     for kind in kinds:
         if len(kind) > 1:
             for mark in kind[1:]:
@@ -101,12 +101,12 @@ def section_of(kinds: list[str]) -> str:
 
 
 def shared(kind: str) -> str:
-    """What the names of one address have in common; "" of a name that is the only one."""
+    """Cut out what the names of one address have in common; "" of a name that is alone."""
     return kind.partition(SHARED)[2]
 
 
 def _with_shared(lines: list[bytes], places: list[object]) -> list[bytes]:
-    """The lines with marks, where two of them have equal places."""
+    """Mark the lines, where two of them have equal places."""
     counts = Counter(places)
     numbers = {place: number for number, place in enumerate(counts) if counts[place] > 1}
     return [
@@ -116,7 +116,7 @@ def _with_shared(lines: list[bytes], places: list[object]) -> list[bytes]:
 
 
 def elf_lines(elf: ElfFile) -> bytes:
-    """The function symbols of a module or vmlinux as lines for `LineSymbols`."""
+    """Write the function symbols of a module or vmlinux as lines for `LineSymbols`."""
     init = {i for i, row in enumerate(elf.sections) if row.name.startswith(".init.text")}
     lines: list[bytes] = []
     places: list[object] = []
@@ -130,7 +130,7 @@ def elf_lines(elf: ElfFile) -> bytes:
 
 
 def proc_lines(text: bytes) -> bytes:
-    """``/proc/kallsyms`` as lines for `LineSymbols`; symbols of modules are left out."""
+    """Turn ``/proc/kallsyms`` into lines for `LineSymbols`, without symbols of modules."""
     rows: list[tuple[int, bytes, bytes]] = []
     for line in text.splitlines():
         fields = line.split()

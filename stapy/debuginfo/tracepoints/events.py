@@ -40,7 +40,7 @@ class Shapes(Record):
 
 
 def shapes(btf: Btf) -> Shapes | None:
-    """The offsets in a kernel, by its BTF; None when its structs are others than ours."""
+    """Look up the offsets in a kernel, by its BTF; None when its structs are others than ours."""
 
     def offset(struct_name: str, member: str) -> int:
         type = btf.type(f"struct {struct_name}")
@@ -72,13 +72,13 @@ class _Memory:
                 self._rows.append((start, start + section.size, number))
 
     def start(self, number: int) -> int:
-        """Where a section begins."""
+        """Return the address at which a section, by its number, begins."""
         if self._relocations is not None:
             return self._relocations.addresses[number]
         return self._elf.sections[number].address
 
     def read(self, address: int, size: int) -> bytes:
-        """At most ``size`` bytes; none where the file has none."""
+        """Read at most ``size`` bytes at an address; none where the file has none."""
         for start, end, number in self._rows:
             if start <= address < end:
                 if number not in self._parts:
@@ -95,18 +95,18 @@ class _Memory:
         return bytes(data)
 
     def word(self, address: int, size: int = _WORD) -> int:
-        """A number; 0 where the file has none."""
+        """Read a number of ``size`` bytes; 0 where the file has none."""
         data = self.read(address, size)
         return int.from_bytes(data, "little") if len(data) == size else 0
 
     def text(self, address: int) -> bytes:
-        """A string; empty where there is none."""
+        """Read a string; empty where there is none."""
         head, end, _ = self.read(address, _LONGEST).partition(b"\0")
         return head if end else b""
 
 
 def of_image(path: Path, shape: Shapes) -> Iterator[bytes]:
-    """``tracepoint system`` for each event of a kernel's image, packed or not."""
+    """Yield ``tracepoint system`` for each event of a kernel's image, packed or not."""
     with path.open("rb") as file:
         packed = file.read(4) != b"\x7fELF"
     data: Buffer = map_file(path)
@@ -121,7 +121,7 @@ def of_image(path: Path, shape: Shapes) -> Iterator[bytes]:
 
 
 def _bounds(elf: ElfFile) -> tuple[int, int]:
-    """Where the table begins and ends, zeros when no table of symbols tells it."""
+    """Find where the table begins and ends; zeros when no table of symbols tells it."""
     known = {symbol.name: symbol.value for symbol in elf.symbols() if symbol.name in _BOUNDS}
     if not known:
         layout = kallsyms.locate(elf.data)
@@ -132,7 +132,7 @@ def _bounds(elf: ElfFile) -> tuple[int, int]:
 
 
 def of_module(elf: ElfFile, shape: Shapes) -> Iterator[bytes]:
-    """``tracepoint system`` for each event of a module."""
+    """Yield ``tracepoint system`` for each event of a module."""
     section = elf.section(_TABLE)
     if section is None or elf.type != ET_REL:
         return

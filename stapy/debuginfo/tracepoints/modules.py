@@ -23,7 +23,10 @@ _NAME = re.compile(rb"\0__traceiter_(\w+)(?=\0)")
 
 
 def module_tracepoints(kernel: Kernel, btf: Btf | None, cache: Cache) -> SortedLines:
-    """Lines ``tracepoint module system``, without the last where the module has no event."""
+    """Index all modules of a kernel: lines ``tracepoint module system``, cached.
+
+    The system is missing where the module has no event.
+    """
     files = kernel.modules.files()
     if not files:
         return SortedLines(b"")

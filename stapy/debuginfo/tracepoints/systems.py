@@ -43,7 +43,7 @@ _NO_EVENT = re.compile(rb".*(?:CLASS|FLAGS|PERF|_FIELD)\w*\Z")
 
 
 def trace_systems(kernel: Kernel, cache: Cache) -> dict[str, str]:
-    """Tracepoint name -> system, from the kernel's headers or its tracefs."""
+    """Map tracepoints to systems, from the kernel's headers or its tracefs; cached."""
     headers = _headers(kernel)
     key = key_of(
         "systems",
@@ -125,7 +125,7 @@ def _from_tracefs() -> Iterator[tuple[str, str]]:
 
 
 def scan(text: bytes) -> Iterator[tuple[str, str]]:
-    """``(tracepoint, system)`` for each event that a trace header defines."""
+    """Yield ``(tracepoint, system)`` for each event that a trace header defines."""
     system = b""
     macros: dict[bytes, tuple[list[bytes], list[bytes]]] = {}
     for item in _ITEM.finditer(text):

@@ -11,7 +11,7 @@ _BLOCK = 8 << 20  # each block of a legacy frame inflates to this much, but the 
 
 
 def blocks(data: bytes) -> Iterator[bytes]:
-    """The inflated blocks of a legacy frame, one by one."""
+    """Yield the inflated blocks of a legacy frame, one by one."""
     at = 4
     while at + 4 <= len(data):
         size = int.from_bytes(data[at : at + 4], "little")
@@ -24,7 +24,7 @@ def blocks(data: bytes) -> Iterator[bytes]:
 
 
 def inflate_block(data: bytes) -> bytes:
-    """One LZ4 block."""
+    """Inflate one LZ4 block; raises `DebuginfoError` when it is damaged."""
     out = bytearray()
     at, end = 0, len(data)
     try:

@@ -17,7 +17,7 @@ MAX_MEMORY = 256 << 20  # what a packed file may ask an unpacker to take
 
 
 def through(command: list[str], data: bytes) -> Iterator[bytes]:
-    """What a program (with its path) makes of some data; whoever stops asking ends it."""
+    """Yield what a program (with its path) makes of some data; who stops asking ends it."""
     process = subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
@@ -52,7 +52,7 @@ def _feed(pipe: IO[bytes], data: bytes) -> None:
 
 
 def joined(pieces: Iterable[bytes], name: str, limit: int = MAX_FILE) -> bytes:
-    """All pieces; `DebuginfoError` when they are more than ``limit`` bytes."""
+    """Join all pieces; raises `DebuginfoError` when they are more than ``limit`` bytes."""
     found: list[bytes] = []
     total = 0
     for piece in pieces:

@@ -51,7 +51,7 @@ def check(
 
 
 def _function_before(file: UserFile, functions: FunctionTable, address: int) -> int | None:
-    """The last place before an address, or there, that begins a function which it is in.
+    """Find the last start of a function at or before an address that it has; or None.
 
     What is behind the end of a function may be data, which can be decoded like anything else.
     A function of unknown size goes up to the next one in its section.
@@ -70,7 +70,7 @@ def _function_before(file: UserFile, functions: FunctionTable, address: int) -> 
 
 
 def start_of(file: UserFile, known: int, address: int) -> int | None:
-    """Where the instruction begins that ``address`` is in; ``known`` is one before it.
+    """Find where the instruction begins that ``address`` is in; ``known`` is one before it.
 
     None when there is something between the two that is no instruction.
     """

@@ -83,7 +83,7 @@ def here(build_ids: Iterable[str], commands: Paths, likely: Iterable[str] = ()) 
 
 
 def _build_of(path: str, wanted: set[str]) -> str:
-    """The build-id of a file if it is a wanted one, else ""."""
+    """Read the build-id of a file if it is a wanted one, else ""."""
     try:
         with open_regular(path) as file:
             if not wanted & set(_written(file.read(_HEAD))):
@@ -95,7 +95,7 @@ def _build_of(path: str, wanted: set[str]) -> str:
 
 
 def _written(head: bytes) -> Iterator[str]:
-    """What looks like a build-id in the beginning of a file."""
+    """Yield what looks like a build-id in the beginning of a file, as hex."""
     for note in _NOTE.finditer(head):
         size = int.from_bytes(note[1], "little")
         yield head[note.end() : note.end() + size].hex()
@@ -108,7 +108,7 @@ def _chained(first: list[str], *others: Paths) -> Iterator[str]:
 
 
 def _mapped_code() -> Iterator[str]:
-    """Files whose code processes have, as we see them."""
+    """Yield the files whose code processes have, as we see them."""
     for maps in Path("/proc").glob("[0-9]*/maps"):
         try:
             lines = maps.read_text(errors="surrogateescape").splitlines()

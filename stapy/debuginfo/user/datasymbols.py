@@ -37,7 +37,7 @@ class DataSymbols(Record):
     elsewhere: set[str]  # of other files, which this one uses
 
     def matching(self, pattern: str) -> list[DataSymbol]:
-        """Variables of a name or pattern, ``NAME`` or ``NAME@FILE``; each place once.
+        """Find variables by name or pattern, ``NAME`` or ``NAME@FILE``; each place once.
 
         A pattern leaves out what compilers and linkers have made for themselves.
         """
@@ -74,7 +74,7 @@ def _is_made(row: DataSymbol) -> bool:
 
 
 def is_pattern(name: str) -> bool:
-    """True for what may mean several variables."""
+    """Tell whether a name may mean several variables."""
     return has_wildcard(name)
 
 

@@ -155,23 +155,26 @@ class UserFile:
         return row if address < row.address + row.file_size else None
 
     def has_address(self, address: int) -> bool:
-        """True for an address of linking that something of the file has in memory."""
+        """Tell whether the file has something in memory at an address of linking."""
         return any(row.address <= address < row.address + row.memory_size for row in self._loads)
 
     def offset_of(self, address: int) -> int | None:
-        """Where an address is in the file; None for what is not in it (.bss)."""
+        """Find where an address is in the file; None for what is not in it (.bss)."""
         row = self._load(address)
         return None if row is None else address - row.address + row.offset
 
     def code_offset(self, address: int) -> int | None:
-        """Where an address of code is in the file; None when no executable segment has it."""
+        """Find where an address of code is in the file.
+
+        None when no executable segment has it.
+        """
         row = self._load(address)
         if row is None or not row.flags & PF_X:
             return None
         return address - row.address + row.offset
 
     def address_of(self, offset: int) -> int | None:
-        """The address of what is at a place in the file, code first; None when none is there."""
+        """Find the address of what is at an offset of the file, code first; or None."""
         found = None
         for row in self._loads:
             if row.offset <= offset < row.offset + row.file_size:
@@ -186,7 +189,7 @@ class UserFile:
         return [(row.offset, row.offset + row.file_size) for row in self._loads if row.flags & PF_X]
 
     def read(self, address: int, size: int) -> bytes:
-        """What the file has at an address; fewer bytes at the end of a segment."""
+        """Read what the file has at an address; fewer bytes at the end of a segment."""
         row = self._load(address)
         if row is None:
             return b""

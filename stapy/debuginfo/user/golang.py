@@ -25,12 +25,12 @@ _MOST = 1 << 22
 
 
 def is_go(elf: ElfFile) -> bool:
-    """True for a program of Go's own compiler."""
+    """Tell whether a program is of Go's own compiler."""
     return any(elf.section(name) is not None for name in _MARKS)
 
 
 def _moved(elf: ElfFile, table: Section, start: int) -> int:
-    """Where the code begins: in a program that can lie anywhere the loader is told."""
+    """Find where the code begins: a program that can lie anywhere tells it to the loader."""
     moves = elf.read(".rela.dyn") or b""
     for place, _, value in _MOVE.iter_unpack(moves[: len(moves) - len(moves) % _MOVE.size]):
         if place == table.address + _START:
@@ -39,7 +39,10 @@ def _moved(elf: ElfFile, table: Section, start: int) -> int:
 
 
 def functions(elf: ElfFile) -> Iterator[tuple[str, int, int]]:
-    """Name, address and size of each function; none where the table is another one or damaged."""
+    """Yield name, address and size of each function.
+
+    None where the table is another one or damaged.
+    """
     found = [section for name in _TABLES if (section := elf.section(name)) is not None]
     data = elf.content(found[0]) if found else b""
     if len(data) < _HEAD.size:

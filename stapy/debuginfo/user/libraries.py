@@ -26,7 +26,7 @@ _MOST = 4096  # libraries of one program
 
 
 def loaded_with(programs: Programs, file: UserFile) -> list[str]:
-    """Paths without links of all libraries that a program needs, also those of its libraries."""
+    """List paths, without links, of all libraries a program needs, and of those they need."""
     real = _real_of(file)
     known = cached() if real is view.real else cached(Path(CACHE))
     found: dict[str, None] = {}
@@ -49,7 +49,7 @@ def loaded_with(programs: Programs, file: UserFile) -> list[str]:
 
 
 def _real_of(file: UserFile) -> Callable[[str], str]:
-    """What follows links for a program: as those see it whose files are meant, if it is theirs."""
+    """Choose what resolves links for a program: as the process sees them whose files it is of."""
     return view.real if view.is_ours() or view.covers(file.path) else os.path.realpath
 
 
@@ -84,7 +84,7 @@ def _folders(text: str, file: UserFile) -> Iterator[str]:
 
 
 def matching(programs: Programs, file: UserFile, pattern: str) -> list[str]:
-    """Libraries of a program by pattern of their names; one by full path need not be needed."""
+    """Find libraries of a program by pattern; one by full path need not be needed."""
     if "/" in pattern and not any(char in pattern for char in "*?["):
         path = _real_of(file)(pattern)
         return [path] if view.is_file(path) else []
@@ -97,7 +97,7 @@ def matching(programs: Programs, file: UserFile, pattern: str) -> list[str]:
 
 
 def matching_in(programs: Programs, pid: int, pattern: str) -> list[str]:
-    """Libraries that a process has loaded, by pattern of their names or paths.
+    """Find libraries that a process has loaded, by pattern of their names or paths.
 
     A full path, as the process sees it, need not be loaded.
     """

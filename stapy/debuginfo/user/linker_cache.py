@@ -11,7 +11,7 @@ from stapy.run.ground.linker_cache import CACHE, FOLDERS, MOST, libraries
 
 
 def cached(path: Path | None = None, levels: list[str] | None = None) -> dict[str, str]:
-    """Paths of libraries by name from the linker's cache: of several the one that it would take.
+    """Read the linker's cache: name to the path that it would take, of several.
 
     ``levels`` are the kinds of processors whose libraries are run (default: of this one), ``path``
     is the cache (default: of those whose files are meant).
@@ -37,7 +37,7 @@ def by_name(name: str) -> str | None:
 
 
 def library_folders() -> list[str]:
-    """Folders where the linker may find libraries, in its order, each once."""
+    """List the folders where the linker may find libraries, in its order, each once."""
     known = [os.path.dirname(path) for path in cached().values()]  # noqa: PTH120 - of thousands
     return list(dict.fromkeys(map(_placed, [*_told_folders(), *known, *FOLDERS])))
 

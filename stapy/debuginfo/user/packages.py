@@ -13,7 +13,7 @@ _SECONDS = 10
 
 
 def debug_command(path: Path) -> str:
-    """The command that installs the debug information of a file, "" when none is known.
+    """Find the command that installs a file's debug information, "" when none is known.
 
     It asks the package manager, which takes a while: for messages only.
     """
@@ -56,7 +56,10 @@ def install_hint(name: str) -> str:
 
 
 def _debian_package(path: Path) -> str:
-    """The package that a file is of; its list may have the name from before ``/usr`` was merged."""
+    """Find the package that a file is of, "" when it is of none.
+
+    Its list may have the name from before ``/usr`` was merged.
+    """
     names = [view.shown(path)]
     own = [f"--admindir={view.real('/var/lib/dpkg')}"] if view.covers(path) else []
     if names[0].startswith("/usr/"):
@@ -69,7 +72,7 @@ def _debian_package(path: Path) -> str:
 
 
 def _debian_debug(package: str) -> str:
-    """The package with the debug files: a few have one in the main archive."""
+    """Name the package with the debug files: a few have one in the main archive."""
     for name in (f"{package}-dbg", package.rstrip("0123456789") + "-dbg"):
         if _answer(["apt-cache", "show", "--no-all-versions", name]):
             return name
@@ -77,7 +80,7 @@ def _debian_debug(package: str) -> str:
 
 
 def _answer(command: list[str]) -> str:
-    """What a command prints, "" when there is no such command or it fails."""
+    """Run a command and return what it prints, "" when it is absent or fails."""
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, check=False, timeout=_SECONDS, errors="replace"

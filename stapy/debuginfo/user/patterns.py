@@ -9,7 +9,7 @@ from glob import escape, glob
 
 
 def matches(pattern: str) -> Iterator[str]:
-    """Names that a pattern of paths stands for; ``**`` is all folders below one.
+    """Yield the names that a pattern of paths stands for; ``**`` is all folders below one.
 
     Links to folders are not followed by ``**``: they may lead in a circle.
     """
@@ -31,7 +31,7 @@ def matches(pattern: str) -> Iterator[str]:
 
 
 def files_of(names: list[str], real: Callable[[str], str]) -> list[str]:
-    """Paths without links of files by their names, sorted, each once; of folders nothing.
+    """Resolve names of files to paths without links, sorted, each once; folders are left out.
 
     A folder is resolved once, for a pattern with ``**`` may have a hundred thousand files.
     """

@@ -29,7 +29,7 @@ class Stub(NamedTuple):
 
 
 def stubs(file: UserFile) -> list[Stub]:
-    """All stubs whose names are known, by address; raises `DebuginfoError` for a damaged file."""
+    """Find all stubs whose names are known, by address; `DebuginfoError` for a damaged file."""
     names = _slots(file.elf)
     found: dict[str, Stub] = {}
     for section in _SECTIONS if names else ():
@@ -47,7 +47,7 @@ def stubs(file: UserFile) -> list[Stub]:
 
 
 def _slot_of(code: bytes, address: int) -> int | None:
-    """The slot that a stub jumps by, None when it is no stub."""
+    """Decode the slot that a stub jumps by, None when it is no stub."""
     at = len(_ENDBR) if code.startswith(_ENDBR) else 0
     at += len(_BND) if code.startswith(_BND, at) else 0
     if not code.startswith(_JUMP, at) or len(code) < at + _JUMP_BYTES:
@@ -57,7 +57,7 @@ def _slot_of(code: bytes, address: int) -> int | None:
 
 
 def _slots(elf: ElfFile) -> dict[int, str]:
-    """Names of functions by the addresses of the slots that will hold them."""
+    """Map the addresses of slots to the functions that they will hold."""
     names: dict[int, str] = {}
     for section in (".rela.dyn", ".rela.plt"):
         row = elf.section(section)

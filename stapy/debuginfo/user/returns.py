@@ -40,7 +40,7 @@ _TABLE: tuple[tuple[str, str], ...] = (
 
 
 def why_not(names: Iterable[str], *, is_entry: bool = False) -> str | None:
-    """Why the return of a function must not be probed, by all of its names; None when it may.
+    """Say why the return of a function, by all of its names, must not be probed; None if it may.
 
     ``is_entry`` is true for the address that the file is entered by.
     """

@@ -83,9 +83,10 @@ _MOST_NAMES = 1 << 20  # bytes of the names of sections that are looked at
 
 
 def may_have_marks(path: str) -> bool:
-    """Whether a file has a section of marks: from its headers, and nothing is kept of it.
+    """Tell from a file's headers whether it has a section of marks.
 
-    True also for what cannot be told so: whoever opens it says what is wrong with it.
+    Nothing is kept of it. True also for what cannot be told so: whoever opens it says what is wrong
+    with it.
     """
     try:
         with open_regular(Path(path)) as file:
@@ -106,7 +107,7 @@ def may_have_marks(path: str) -> bool:
 
 
 def marks(file: UserFile, warn: Callable[[str], None] = lambda _: None) -> list[Mark]:
-    """The marks of a file in its order; what is damaged among them is left out and told."""
+    """Read the marks of a file in its order; ``warn`` of those that are damaged and left out."""
     elf = file.elf
     found: list[Mark] = []
     moved_to = elf.section(_BASE)
@@ -135,7 +136,7 @@ def marks(file: UserFile, warn: Callable[[str], None] = lambda _: None) -> list[
 
 
 def _mark(file: UserFile, data: bytes, base: int | None) -> Mark | str:
-    """One mark, or what is wrong with it; ``base`` is where its base is now."""
+    """Decode one mark, or say what is wrong with it; ``base`` is where its base is now."""
     words = data[_ADDRESSES.size :].split(b"\0")
     if len(data) < _ADDRESSES.size or len(words) < 4:
         return "its note is cut off"
@@ -161,14 +162,14 @@ def _mark(file: UserFile, data: bytes, base: int | None) -> Mark | str:
 
 
 def matching(found: list[Mark], name: str, provider: str | None = None) -> list[Mark]:
-    """Those of some marks that patterns mean; ``-`` in a pattern is ``__`` in a name."""
+    """Select those of some marks that patterns mean; ``-`` there is ``__`` in a name."""
     fits, fits_provider = matcher(_spelled(name)), matcher(_spelled(provider or "*"))
     return [row for row in found if fits(row.name) and fits_provider(row.provider)]
 
 
 @lru_cache(maxsize=64)
 def _spelled(pattern: str) -> str:
-    """A pattern with ``__`` for each hyphen that is not within brackets."""
+    """Replace each hyphen of a pattern that is not within brackets by ``__``."""
     pieces = re.split(r"(\[[^]]*\])", pattern)
     return "".join(piece if piece.startswith("[") else piece.replace("-", "__") for piece in pieces)
 
@@ -199,12 +200,12 @@ _WORDS = re.compile(r"(?:[^\s(]|\([^)]*\)?)+")
 
 
 def operands(text: str) -> list[Operand]:
-    """The arguments of a mark."""
+    """Parse the arguments of a mark."""
     return [operand(word) for word in _WORDS.findall(text)]
 
 
 def operand(text: str) -> Operand:
-    """One argument."""
+    """Parse one argument, such as ``-4@8(%rsp)``; of unknown kind when it is not understood."""
     found = _SIZE.match(text)
     # Without a size: the whole register, as very old notes have it.
     minus, size, real, rest = found.groups() if found else ("", "8", "", text)
@@ -259,7 +260,7 @@ def _register(name: str) -> Register | None:
 
 
 def _wide(name: str | None) -> Register | None:
-    """A register that addresses are made of."""
+    """Find a register that addresses are made of, by its name; None for any other."""
     if name == "rip":
         return Register(RIP, 8)
     found = _register(name or "")
@@ -267,7 +268,7 @@ def _wide(name: str | None) -> Register | None:
 
 
 def _sum(text: str) -> tuple[int, tuple[tuple[int, str], ...]] | None:
-    """The number and the signed names of a sum such as ``name+8-4``; None when it is none."""
+    """Split a sum such as ``name+8-4`` into the number and the signed names; None if it is none."""
     number, symbols, at = 0, [], 0
     while at < len(text):
         term = _TERM.match(text, at)

@@ -43,7 +43,7 @@ _questions: dict[str, Callable[..., object]] = {}
 
 
 def asked() -> list[tuple[str, str]]:
-    """Questions that were asked since `forget`, as text for `answer`, and what they were told."""
+    """List the questions asked since `forget`, as text for `answer`, with what was answered."""
     return sorted(
         (" ".join([question, *map(_word, arguments)]), found)
         for (question, arguments), found in _asked.items()
@@ -51,7 +51,7 @@ def asked() -> list[tuple[str, str]]:
 
 
 def answer(question: str) -> str:
-    """What a question that was asked is answered now."""
+    """Answer now a question that was asked."""
     name, *words = question.split(" ")
     return repr(_questions[name](*(map(_argument, words))))
 
@@ -86,12 +86,12 @@ def _kept(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def is_pattern(name: str) -> bool:
-    """True for a name with wildcards, or with words in braces."""
+    """Tell whether a name has wildcards, or words in braces."""
     return any(char in name for char in _WILDCARDS) or bool(_BRACES.search(name))
 
 
 def _alternatives(pattern: str) -> Iterator[str]:
-    """The patterns that one with words in braces stands for, as in a shell: ``/bin/{a,b}*``."""
+    """Yield the patterns that braces stand for, as in a shell: ``/bin/{a,b}*``."""
     found = _BRACES.search(pattern)
     if found is None:
         yield pattern
@@ -102,10 +102,10 @@ def _alternatives(pattern: str) -> Iterator[str]:
 
 @_kept
 def programs(pattern: str) -> list[str]:
-    """Files that a pattern of paths matches, without links, each file once; ELF files only.
+    """Find the ELF files that a pattern of paths matches, without links, each file once.
 
-    A pattern without a folder that matches nothing here is one of names: of commands in
-    ``$PATH``, and of libraries if it says that it means such (``libruby*.so*``).
+    A pattern without a folder that matches nothing here is one of names: of commands in ``$PATH``,
+    and of libraries if it says that it means such (``libruby*.so*``).
     """
     found: dict[tuple[int, int], str] = {}
 
@@ -140,7 +140,7 @@ def programs(pattern: str) -> list[str]:
 
 @_kept
 def interpreter(path: str) -> str | None:
-    """The program that runs a script by its first line, None for what is no script."""
+    """Find the program that runs a script by its first line, None for what is no script."""
     seen = path
     for _ in range(_HOPS):
         line = _first_line(seen)
@@ -160,7 +160,7 @@ def interpreter(path: str) -> str | None:
 
 @_kept
 def unfit(path: str) -> str | None:
-    """Why nobody runs the file at a path; None for a program, a script, what we may not read."""
+    """Say why nobody runs a file; None for a program, a script, what we may not read."""
     try:
         with open_regular(path) as file:
             if file.read(4) == b"\x7fELF" or interpreter(path):
@@ -187,7 +187,7 @@ def _first_line(path: str) -> str | None:
 
 
 def of_command(command: str) -> str | None:
-    """The program that a command line begins with; None where only a shell knows."""
+    """Find the program that a command line begins with; None where only a shell knows."""
     if _SHELL & set(_QUOTED.sub("", command)):
         return None
     import shlex
@@ -203,7 +203,10 @@ def of_command(command: str) -> str | None:
 
 @_kept
 def of_process(pid: int) -> str | None:
-    """The file that a process runs: by its own path, if that still is the file; None without it."""
+    """Find the file that a process runs; None without it.
+
+    By its own path, if that still is the file.
+    """
     own = Path(f"/proc/{pid}/exe")
     try:
         path = own.readlink()
@@ -218,7 +221,7 @@ def of_process(pid: int) -> str | None:
 
 @_kept
 def mapped_at(pid: int, address: int) -> tuple[str, int] | None:
-    """The file whose code a process has at an address, and the place in it; None for others."""
+    """Find the file whose code a process has at an address, and the offset; None for others."""
     try:
         lines = Path(f"/proc/{pid}/maps").read_text(errors="surrogateescape").splitlines()
     except OSError:
@@ -236,7 +239,10 @@ def mapped_at(pid: int, address: int) -> tuple[str, int] | None:
 
 
 def _mapped_file(pid: int, addresses: str, inode: int, name: str) -> str:
-    """The path of a file that a process maps, as we see it; its own root may be another one."""
+    """Find the path of a file that a process maps, as we see it.
+
+    Its own root may be another one.
+    """
     inside = Path(f"/proc/{pid}/map_files/{addresses}")
     for path in (Path(name), Path(f"/proc/{pid}/root{name}")):
         try:
@@ -255,7 +261,10 @@ def _mapped_file(pid: int, addresses: str, inode: int, name: str) -> str:
 
 @_kept
 def libraries_of(pid: int) -> list[tuple[str, str]]:
-    """Files whose code a process has, besides its program: as it names them, and our paths."""
+    """List the files whose code a process has: as it names them, and our paths.
+
+    Its program is left out.
+    """
     try:
         lines = Path(f"/proc/{pid}/maps").read_text(errors="surrogateescape").splitlines()
     except OSError:
@@ -273,7 +282,7 @@ def libraries_of(pid: int) -> list[tuple[str, str]]:
 
 @_kept
 def sees_our_files(pid: int) -> bool:
-    """True for a process for which paths mean what they mean for us."""
+    """Tell whether paths mean for a process what they mean for us."""
     own = Path("/proc/self/ns/mnt")
     try:
         return Path(f"/proc/{pid}/root").samefile("/") and own.samefile(f"/proc/{pid}/ns/mnt")
@@ -283,13 +292,13 @@ def sees_our_files(pid: int) -> bool:
 
 @_kept
 def program(name: str) -> str | None:
-    """`find`, in the folders of ``$PATH``."""
+    """Call `find` for the folders of ``$PATH``; the answer is remembered."""
     return find(name)
 
 
 @_kept
 def own_program(name: str) -> str | None:
-    """What we ourselves would start by a name, whoever's files are probed."""
+    """Find what we ourselves would start by a name, whoever's files are probed; or None."""
     if "/" in name:
         return _real_here(name)
     for folder in _words_of_path(None):
@@ -315,12 +324,12 @@ def code_of(name: str) -> str | None:
 
 
 def library_names() -> list[str]:
-    """File names of the libraries that the linker's cache knows."""
+    """List the file names of the libraries that the linker's cache knows."""
     return list(cached())
 
 
 def library_places() -> str:
-    """Where `library` looks, as words for a message."""
+    """Say where `library` looks, as words for a message."""
     return f"$LD_LIBRARY_PATH, the linker's cache and the usual folders ({', '.join(FOLDERS)})"
 
 
@@ -344,7 +353,7 @@ def builds_of(path: str, archive: str) -> Builds:
 
 
 def _command_paths() -> Iterator[str]:
-    """Files in the folders of ``$PATH``."""
+    """Yield the files in the folders of ``$PATH``."""
     for folder in _folders(None):
         try:
             paths = [f"{folder}/{name}" for name in view.names_in(folder)]
@@ -389,12 +398,12 @@ def near_path(path: str) -> str:
 
 
 def _real(path: str) -> str:
-    """The path without links, as those see it whose files are meant."""
+    """Resolve the links of a path, as those see it whose files are meant."""
     return _real_here(path) if view.is_ours() else view.real(path)
 
 
 def _real_here(path: str) -> str:
-    """The path without links, unless that leads elsewhere: links in /proc are no names."""
+    """Resolve the links of a path, unless that leads elsewhere: links in /proc are no names."""
     real = os.path.realpath(path)
     try:
         meant = os.stat(path)  # noqa: PTH116 - a Path would lose what "..", behind a link, means
@@ -408,7 +417,7 @@ def _real_here(path: str) -> str:
 
 
 def commands(path: str | None = None) -> list[str]:
-    """Names of all commands in the folders of ``path`` (default: ``$PATH``), for suggestions."""
+    """List the commands in the folders of ``path`` (default: ``$PATH``), for suggestions."""
     found: set[str] = set()
     for folder in _folders(path):
         try:
@@ -419,7 +428,7 @@ def commands(path: str | None = None) -> list[str]:
 
 
 def _folders(path: str | None) -> Iterator[str]:
-    """The folders of commands, as we see them."""
+    """Yield the folders of commands, as we see them."""
     folders = _words_of_path(path)
     return folders if view.is_ours() else (view.real(folder) for folder in folders)
 

@@ -11,7 +11,7 @@ _SKELETON = 4  # the kind of a unit that only says where its entries are
 
 
 def is_split(elf: ElfFile) -> bool:
-    """True for a file in which no unit has its own entries."""
+    """Tell whether no unit of a file has its own entries."""
     if elf.section(".debug_addr") is None:
         return False
     data = Sections(elf).section("info")

@@ -111,7 +111,7 @@ class FunctionTable:
         )
 
     def named(self, name: str) -> list[UserFunction]:
-        """Functions of exactly this name, by address; the ones that new programs get first.
+        """Find functions of exactly this name, by address; those that new programs get first.
 
         Several units may have a ``static`` function of one name.
         """
@@ -121,7 +121,7 @@ class FunctionTable:
         return sorted(found, key=lambda row: (row.is_old, row.address))
 
     def matching(self, pattern: str) -> list[UserFunction]:
-        """Functions whose name matches a pattern with ``* ? []``, by name; all names of each."""
+        """Find functions that match ``* ? []``, by name; all names of each."""
         if not has_wildcard(pattern):
             return self.named(pattern)
         prefix, match = literal_prefix(pattern), matcher(pattern)
@@ -137,7 +137,7 @@ class FunctionTable:
         return found
 
     def names(self) -> list[str]:
-        """All names, sorted; a name that several functions have is there as often."""
+        """List all names, sorted; a name that several functions have is there as often."""
         return self._names
 
     def _by_address(self) -> list[int]:
@@ -146,13 +146,13 @@ class FunctionTable:
         return self._starts
 
     def aliases(self, address: int) -> list[str]:
-        """All names of the function that begins at an address, the best one first."""
+        """List all names of the function that begins at an address, the best first."""
         starts = self._by_address()
         low, high = bisect_left(starts, address), bisect_right(starts, address)
         return [self._names[number] for number in self._order[low:high]]
 
     def at(self, address: int) -> UserFunction | None:
-        """The function that an address lies in, by its best name; None where none is known.
+        """Find the function that an address lies in, by its best name; or None.
 
         A function of unknown size is its first byte: the hole behind it may be another
         one's whose name was stripped.
@@ -171,18 +171,18 @@ class FunctionTable:
         return None
 
     def last_start(self, address: int) -> int | None:
-        """The address of the last function at or before an address."""
+        """Find the address of the last function at or before an address, or None."""
         starts = self._by_address()
         at = bisect_right(starts, address)
         return starts[at - 1] if at else None
 
     def nearest(self, name: str, limit: int = 3) -> list[str]:
-        """Names that a wrong one may have meant."""
+        """Suggest up to ``limit`` names that a wrong one may have meant."""
         return nearest(name, set(self._names), limit)
 
 
 def load(file: UserFile, debug: Path | None, cache: Cache) -> FunctionTable:
-    """The functions of a file; ``debug`` is its separate debug file, None without one."""
+    """Open the functions of a file; ``debug`` is its separate debug file, None without one."""
     size = len(file.elf.data)
     name = (file.build_id, size) if file.build_id else file_identity(file.path)
     extra = file_identity(debug) if debug is not None else ()
@@ -198,7 +198,7 @@ def load(file: UserFile, debug: Path | None, cache: Cache) -> FunctionTable:
 
 
 def nothing(file: UserFile) -> FunctionTable:
-    """The table of a file whose symbols cannot be read."""
+    """Make the table of a file whose symbols cannot be read."""
     return FunctionTable(_packed({}, ""), file)
 
 
@@ -231,7 +231,7 @@ class _Names:
 
 
 def _functions(elf: ElfFile, table: str, *, exported: bool) -> Iterator[tuple[str, int, int, int]]:
-    """``(name, value, size, flags)`` of the functions in a table that are defined there."""
+    """Yield ``(name, value, size, flags)`` of the functions that a table defines."""
     section = elf.section(table)
     if section is None or section.link >= len(elf.sections):
         return
@@ -294,7 +294,7 @@ def _packed(
 
 
 def _rank(name: str, _: int, row: tuple[int, int]) -> tuple[bool, bool, int, int, str]:
-    """Which of the names of one address is the best: what a person would call it."""
+    """Rank the names of one address: the least is what a person would call it."""
     size, flags = row
     return not size, bool(flags & OLD), -(flags & GLOBAL), name.count("_", 0, 2), name
 
@@ -310,7 +310,7 @@ def _full_tables(file: UserFile, debug: Path | None) -> Iterator[tuple[str, ElfF
 
 
 def moved_by(file: UserFile, elf: ElfFile) -> int:
-    """How far a file's addresses are from those of its debug file: prelink moves them."""
+    """Compute how far a file's addresses are from its debug file's: prelink moves them."""
     if elf is file.elf:
         return 0
     try:
@@ -323,7 +323,7 @@ def moved_by(file: UserFile, elf: ElfFile) -> int:
 
 
 def addresses(file: UserFile, debug: Path | None, names: set[str]) -> dict[str, int]:
-    """Link-time addresses of symbols by name; without names that several of them have."""
+    """Map names of symbols to link addresses; without names that several of them have."""
     files = [(file.elf, 0)]
     if debug is not None:
         elf = ElfFile.open(debug)
@@ -341,9 +341,10 @@ def addresses(file: UserFile, debug: Path | None, names: set[str]) -> dict[str, 
 def debug_file(
     file: UserFile, warn: Callable[[str], None], *, download: bool = False
 ) -> Path | None:
-    """The separate debug file, from a server only with ``download``; None when there is none.
+    """Find the separate debug file; None when there is none.
 
-    ``warn`` is told of files that belong to another build.
+    A server is asked only with ``download``. ``warn`` is told of files that belong to another
+    build.
     """
     for path in separate_files(file.elf, file.path):
         try:

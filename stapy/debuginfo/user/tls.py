@@ -32,7 +32,10 @@ class Block(NamedTuple):
 
 
 def variable(file: UserFile, name: str) -> int | None:
-    """How far a variable that others may use is from the beginning of the file's block."""
+    """Find how far, in bytes, an exported variable is from the begin of the file's block.
+
+    Returns None when the file exports none of that name.
+    """
     row = file.elf.section(".dynsym")
     if row is None or row.type == SHT_NOBITS or not 0 < row.link < len(file.elf.sections):
         return None
@@ -46,7 +49,7 @@ def variable(file: UserFile, name: str) -> int | None:
 
 
 def block_of(file: UserFile) -> Block | None:
-    """Where the thread-local variables of a file begin; None when nothing tells."""
+    """Find where the thread-local variables of a file begin; None when nothing tells."""
     segment = next((row for row in file.segments if row.type == PT_TLS), None)
     if segment is None:
         return None

@@ -120,7 +120,7 @@ _EMULATED = _opcodes("70-7f 90 e8-e9 eb")
 
 
 def decode(code: bytes, at: int = 0) -> Instruction | None:
-    """The instruction at a place; None when it is cut off or is none."""
+    """Decode the instruction at a place; None when it is cut off or is none."""
     try:
         found = _decode(code, at)
     except IndexError:
@@ -176,7 +176,7 @@ def _is_branch(map: int, opcode: int) -> bool:
 
 
 def _operand_size(code: bytes, at: int, *, moves_control: bool = False) -> int:
-    """Bytes of ModRM, SIB and displacement."""
+    """Count the bytes of ModRM, SIB and displacement."""
     modrm = code[at]
     mode, memory = modrm >> 6, modrm & 7
     if mode == 3 or moves_control:
@@ -192,7 +192,7 @@ def _operand_size(code: bytes, at: int, *, moves_control: bool = False) -> int:
 
 
 def _immediate(map: int, opcode: int, modrm: int, rex: int, prefixes: bytes) -> int:
-    """Bytes of the constant behind an instruction."""
+    """Count the bytes of the constant behind an instruction."""
     if map == MAP_0F3A:
         return 1
     if map == MAP_0F38:
@@ -219,7 +219,10 @@ def _immediate(map: int, opcode: int, modrm: int, rex: int, prefixes: bytes) -> 
 
 
 def _vector(code: bytes, start: int, at: int, prefixes: bytes, first: int) -> Instruction | None:
-    """An instruction with VEX (c4, c5), EVEX (62) or XOP (8f); ``at`` is behind that byte."""
+    """Decode an instruction with VEX (c4, c5), EVEX (62) or XOP (8f), or None.
+
+    ``at`` is behind that byte.
+    """
     if first == 0xC5:
         map, at = MAP_0F, at + 1
     elif first == 0x62:

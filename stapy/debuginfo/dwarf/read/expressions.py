@@ -216,9 +216,9 @@ def _one(data: bytes, at: int, unit: DwarfUnit) -> tuple[Op, int]:
 
 
 def location(entry: Die, attribute: int, address: int) -> tuple[list[Op] | None, list[Range]]:
-    """Where something is at an address, None when nowhere; and where else it can be had.
+    """Find where something is at an address, None when nowhere; and where else it can be had.
 
-    A location that holds everywhere has no ranges.
+    The second part are address ranges; a location that holds everywhere has none.
     """
     value = entry.values.get(attribute)
     if isinstance(value, bytes):
@@ -239,12 +239,15 @@ def location(entry: Die, attribute: int, address: int) -> tuple[list[Op] | None,
 
 
 def is_available(ops: list[Op]) -> bool:
-    """True when what a location says can be had where it holds."""
+    """Tell whether what a location says can be had where it holds."""
     return bool(ops) and not any(op.name in NOT_HERE for op in ops)
 
 
 def location_list(entry: Die, attribute: int) -> list[tuple[int, int, bytes]]:
-    """``(start, end, expression)`` of each row of a location list."""
+    """Read ``(start, end, expression)`` of each row of a location list.
+
+    Raises `DebuginfoError` for a damaged list.
+    """
     unit = entry.unit
     offset = entry.number(attribute)
     base = low_pc(unit.root) or 0

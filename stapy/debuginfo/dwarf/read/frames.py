@@ -85,7 +85,7 @@ class Frames:
         self._starts = [row.start for row in rows]
 
     def row(self, address: int) -> Row | None:
-        """What holds at an address; None where nothing is described."""
+        """Compute what holds at an address; None where nothing is described."""
         at = bisect_right(self._starts, address) - 1
         if at < 0 or address >= self._rows[at].end:
             return None
@@ -111,7 +111,7 @@ class _Table:
         self._commons: dict[int, _Common] = {}
 
     def functions(self) -> Iterator[_Function]:
-        """All functions that are described."""
+        """Yield all functions that are described."""
         data, at = self.data, 0
         head, body = struct.Struct("<II").unpack_from, struct.Struct("<QQ").unpack_from
         while at + 24 <= len(data):
@@ -125,7 +125,7 @@ class _Table:
             at = end
 
     def common(self, at: int) -> _Common:
-        """What several functions share."""
+        """Read, once, what several functions share, at its offset in the section."""
         found = self._commons.get(at)
         if found is None:
             found = self._commons[at] = self._read_common(at)
@@ -151,7 +151,7 @@ class _Unwinding(_Table):
         self._address = address
 
     def functions(self) -> Iterator[_Function]:
-        """All functions that are described, up to the first that cannot be read."""
+        """Yield all functions that are described, up to the first that is damaged."""
         data, at = self.data, 0
         while at + 8 <= len(data):
             length, back = struct.unpack_from("<II", data, at)
@@ -231,11 +231,11 @@ class _Program:
         self._kept: list[tuple[Address | None, dict[int, Saved]]] = []
 
     def begin(self) -> None:
-        """The common part is over: what holds now is what registers are restored to."""
+        """End the common part: what holds now is what registers are restored to."""
         self._initial = self.rule, dict(self.saved)
 
     def run(self, data: bytes, at: int, end: int) -> None:
-        """All instructions, up to the one that goes beyond the address."""
+        """Run all instructions, up to the one that goes beyond the address."""
         while at < end and self._place <= self._address:
             code = data[at]
             high, low = code & 0xC0, code & 0x3F
@@ -281,7 +281,7 @@ class _Program:
             self.saved.pop(register, None)
 
     def _frame(self, data: bytes, at: int, code: int) -> int:
-        """An instruction about the frame address."""
+        """Run an instruction about the frame address; return the offset behind it."""
         if code == 0x0F:
             size, at = uleb(data, at)
             self.rule = data[at : at + size]
@@ -298,7 +298,10 @@ class _Program:
         return at
 
     def _register(self, data: bytes, at: int, code: int) -> int:
-        """An instruction about another register."""
+        """Run an instruction about another register; return the offset behind it.
+
+        Raises `_Unknown` for a code that is not known.
+        """
         if code == 0x2E:  # GNU's size of arguments, which nothing depends on
             return uleb(data, at)[1]
         register, at = uleb(data, at)

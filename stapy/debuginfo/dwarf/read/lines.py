@@ -58,7 +58,7 @@ class LineReader:
         self._known: dict[tuple[int, str, str], str] = {}
 
     def program(self, offset: int, comp_dir: str, unit_name: str) -> LineProgram:
-        """The header of the program at an offset."""
+        """Read the header of the program at an offset, or raise `DebuginfoError`."""
         try:
             return self._header(offset, comp_dir, unit_name)
         except (IndexError, struct.error):
@@ -99,7 +99,7 @@ class LineReader:
         return path
 
     def _shown(self, comp_dir: str, folder: str, name: str) -> str:
-        """A path as scripts name it: below the folder of the compilation without that folder."""
+        """Join a path as scripts name it: relative below the folder of the compilation."""
         path = self._join(folder, name)
         top = comp_dir.rstrip("/") + "/"
         return path[len(top) :] if comp_dir and path.startswith(top) else path
@@ -142,7 +142,10 @@ class LineReader:
         return files
 
     def _usual_files(self, data: bytes, at: int, folders: list[str], top: str) -> list[str]:
-        """The files as GCC writes them; a kernel has 300 000 rows, nearly all seen before."""
+        """Read the files as GCC writes them.
+
+        A kernel has 300 000 rows, nearly all seen before.
+        """
         known, files = self._known, []
         total, at = uleb(data, at)
         for _ in range(total):
@@ -201,7 +204,10 @@ class LineReader:
         return number(data, at, size), at + size
 
     def rows(self, program: LineProgram) -> list[Row]:
-        """The table: rows of one sequence after the other, each closed by an ``end`` row."""
+        """Run a program: rows of one sequence after the other, each closed by an ``end`` row.
+
+        Raises `DebuginfoError` for a damaged program.
+        """
         try:
             rows = _run(bytes(self._data[program.start : program.end]), program)
         except (IndexError, struct.error):

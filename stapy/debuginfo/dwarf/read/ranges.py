@@ -17,13 +17,13 @@ _MAX_BLOCKS = 64  # blocks in blocks
 
 
 def low_pc(entry: Die) -> int | None:
-    """The entry's first address, where it says one."""
+    """Read the entry's first address; None where it has none."""
     value = entry.values.get(k.AT_LOW_PC)
     return value if isinstance(value, int) else None
 
 
 def ranges_of(entry: Die) -> list[Range]:
-    """Half-open ranges of an entry's code; empty when it has none."""
+    """Read the half-open ranges of an entry's code; empty when it has none."""
     start = low_pc(entry)
     if k.AT_HIGH_PC in entry.values and start is not None:
         high = entry.number(k.AT_HIGH_PC)
@@ -37,7 +37,7 @@ def ranges_of(entry: Die) -> list[Range]:
 
 
 def entry_address(entry: Die) -> int | None:
-    """Where execution enters a function or an inlined instance."""
+    """Find where execution enters a function or an inlined instance; None without code."""
     value = entry.values.get(k.AT_ENTRY_PC)
     start = low_pc(entry)
     if isinstance(value, int):
@@ -54,12 +54,15 @@ def entry_address(entry: Die) -> int | None:
 
 
 def contains(ranges: list[Range], address: int) -> bool:
-    """True when an address lies in one of the ranges."""
+    """Tell whether an address lies in one of the ranges."""
     return any(start <= address < end for start, end in ranges)
 
 
 def function_around(holder: Die, address: int, depth: int = 0) -> Die | None:
-    """The function out of line whose code has an address, in a unit or one of its scopes."""
+    """Find the function out of line whose code has an address, or None.
+
+    ``holder`` is a unit or one of its scopes.
+    """
     for child in holder.children():
         if child.tag == k.SUBPROGRAM:
             if contains(ranges_of(child), address):
@@ -72,7 +75,7 @@ def function_around(holder: Die, address: int, depth: int = 0) -> Die | None:
 
 
 def inlined_ranges(entry: Die, depth: int = 0) -> Iterator[tuple[int, int]]:
-    """The code of what is inlined into a function: its lines are another function's."""
+    """Yield the ranges of what is inlined into a function: its lines are another's."""
     for child in entry.children():
         if child.tag == k.INLINED_SUBROUTINE:
             yield from ranges_of(child)
@@ -122,7 +125,7 @@ def _new(unit: DwarfUnit, offset: int, base: int) -> list[Range]:
 
 
 def arange_units(info: Info) -> list[tuple[int, int, int]]:
-    """``(start, end, offset of the unit)`` of all code, sorted.
+    """List ``(start, end, offset of the unit)`` of all code, sorted.
 
     By ``.debug_aranges``, or by the units' own ranges when there is none: clang
     leaves it out.

@@ -34,7 +34,7 @@ _STORE = {
 
 
 def layout(elf: ElfFile) -> list[int]:
-    """The address of each section, by number; 0 for those that are not loaded.
+    """Choose the address of each section, by number; 0 for those that are not loaded.
 
     In a linked file symbols have addresses and nothing is to be added: all 0.
     """
@@ -73,11 +73,11 @@ class Relocations:
         self._known: dict[int, tuple[int, bool, int]] = {}
 
     def has(self, section: int) -> bool:
-        """True when a section (by number) has relocations."""
+        """Tell whether a section (by number) has relocations."""
         return section in self._tables
 
     def is_sorted(self, section: int) -> bool:
-        """True when a section's relocations are in the order of their places."""
+        """Tell whether a section's relocations are in the order of their places."""
         places = self._table(section).cast("Q")[::3].tolist() if self.has(section) else []
         return all(a <= b for a, b in pairwise(places))
 
@@ -127,7 +127,10 @@ class Relocations:
         return size, relative, self._symbol(info >> 32)
 
     def _symbol(self, number: int) -> int:
-        """A symbol's address; of what another file defines 0, which is no address here."""
+        """Compute a symbol's address; 0, which is none, of another file's symbol.
+
+        Raises `DebuginfoError` for a symbol in no section.
+        """
         if self._symbols is None:
             section = self._elf.section(".symtab")
             self._symbols = memoryview(self._elf.content(section) if section else b"")

@@ -24,7 +24,10 @@ class Sections:
         self._in_parts = in_parts and self._relocations is not None
 
     def section(self, name: str) -> Buffer:
-        """A section; uncompressed ones of linked files are not copied."""
+        """Open a section, empty if there is none; uncompressed ones are not copied.
+
+        Those of files that were not linked always are.
+        """
         found = self._open.get(name)
         if found is None:
             full = name if name.startswith(".") else ".debug_" + name
@@ -60,14 +63,17 @@ class Sections:
                 self._relocations.apply(self.elf.number(row), data, start, end)
 
     def is_sorted(self) -> bool:
-        """True when ``.debug_info`` can be read in parts."""
+        """Tell whether ``.debug_info`` can be read in parts."""
         row = self.elf.section(_INFO)
         if self._relocations is None or row is None:
             return False
         return self._relocations.is_sorted(self.elf.number(row))
 
     def string(self, name: str, offset: int) -> str:
-        """The string at an offset of ``str`` or ``line_str``."""
+        """Read the string at an offset of ``str`` or ``line_str``.
+
+        Raises `DebuginfoError` outside of the section.
+        """
         data = self.section(name)
         # A window has no find(): look for the end in growing pieces.
         size = 64

@@ -19,7 +19,7 @@ class SymbolTable:
         self._content: tuple[bytes, bytes] | None = None
 
     def address(self, name: str) -> int | None:
-        """The address of the only symbol of a name; None when there is none, or several."""
+        """Find the address of the only symbol of a name; None for none, or several."""
         place = self._place(name)
         if place is None:
             return None
@@ -28,7 +28,7 @@ class SymbolTable:
         return value + layout(self._elf)[section] if known else value
 
     def aliases(self, name: str) -> list[str]:
-        """Other names of the only symbol of a name: symbols of the same place."""
+        """List other names of the only symbol of a name: symbols of the same place."""
         place = self._place(name)
         if place is None:
             return []
@@ -52,7 +52,7 @@ class SymbolTable:
         return self._content
 
     def _place(self, name: str) -> tuple[int, int] | None:
-        """Section and value of the only symbol of a name."""
+        """Find section and value of the only symbol of a name; None for none, or several."""
         rows, names = self._tables()
         found = set(_with_names(rows, set(_offsets(names, name.encode() + b"\0"))))
         return found.pop() if len(found) == 1 else None
@@ -66,7 +66,7 @@ class SymbolTable:
 
 
 def _offsets(names: bytes, text: bytes) -> list[int]:
-    """Every place of a text: linkers let names share their tails."""
+    """Find every place of a text: linkers let names share their tails."""
     found: list[int] = []
     at = names.find(text)
     while at >= 0:
@@ -76,7 +76,7 @@ def _offsets(names: bytes, text: bytes) -> list[int]:
 
 
 def _with_names(rows: bytes, offsets: set[int]) -> list[tuple[int, int]]:
-    """``(section, value)`` of the defined symbols whose names are at one of some offsets.
+    """List ``(section, value)`` of defined symbols whose names are at some offsets.
 
     A search for the bytes of an offset is many times faster than a look at each row.
     """

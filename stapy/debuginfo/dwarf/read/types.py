@@ -26,7 +26,7 @@ class Types:
         self._making: set[int] = set()
 
     def of(self, entry: Die, depth: int = 0) -> c.CType:
-        """The type that an entry's type attribute names; void without one."""
+        """Make the type that an entry's type attribute names; void without one."""
         holder = entry.holder(k.AT_TYPE)
         target = holder.refer(k.AT_TYPE) if holder is not None else None
         if target is None:  # one in a unit of its own, of DWARF 4, is not read
@@ -34,7 +34,7 @@ class Types:
         return self.type(target, depth)
 
     def type(self, entry: Die, depth: int = 0) -> c.CType:
-        """The type that an entry describes."""
+        """Make the type that an entry describes, once; `Unknown` where it contains itself."""
         known = self._known.get(entry.offset)
         if known is not None:
             return known
@@ -79,7 +79,7 @@ class Types:
         return c.Unknown(name)
 
     def _to_member(self, entry: Die, depth: int) -> c.CType:
-        """A pointer to a member: of data a distance, of functions more than one number."""
+        """Make a pointer to a member: of data a distance, of functions more than a number."""
         type = self.of(entry, depth)
         owner = entry.refer(k.AT_CONTAINING_TYPE)
         scope = owner.qualified() if owner is not None else ""
@@ -88,7 +88,7 @@ class Types:
         return c.Int(c.c_name(type, f"{scope}::*"), 8, True, "signed")
 
     def function(self, entry: Die) -> c.Function:
-        """The prototype of a function, out of line or inlined.
+        """Make the prototype of a function, out of line or inlined.
 
         A copy may lack parameters that the compiler dropped: the function's own
         description has them all.
@@ -137,7 +137,7 @@ class Types:
         return members
 
     def _member(self, child: Die) -> c.Member | None:
-        """One member; None for a virtual base, whose place is another in each object."""
+        """Make one member; None for a virtual base, whose place differs in each object."""
         type = self.of(child)
         place = child.values.get(k.AT_DATA_MEMBER_LOCATION, 0)
         if isinstance(place, bytes):
@@ -158,7 +158,7 @@ class Types:
         return c.Member(child.name(), type, start, bits)
 
     def _variants(self, part: Die) -> list[c.Member]:
-        """An enumeration with data, as Rust has it: which variant there is, and a union of all.
+        """Make Rust's enumeration with data: which variant there is, and a union of all.
 
         The first is an enumeration of the variants' names; one that stands for all
         other numbers is not in it.  It is missing where there is one variant only.
@@ -211,7 +211,7 @@ _NO_CALL, _BY_ADDRESS, _BY_VALUE = 3, 4, 5
 
 
 def passed_by_address(entry: Die, depth: int = 0) -> bool:
-    """True for a class of C++ whose objects are copied or destroyed by functions of theirs.
+    """Tell whether functions of a C++ class copy or destroy its objects.
 
     Calls pass the address of a copy then.  What GCC does not say by an attribute follows
     from the functions, and from what the class is made of.
@@ -251,7 +251,7 @@ def _copies_or_destroys(function: Die, entry: Die) -> bool:
 
 
 def _class_of(entry: Die) -> Die | None:
-    """The class that a type is, or an array is of, without its other names."""
+    """Find the class that a type is, or an array is of, without its other names; or None."""
     for _ in range(_MAX_DEPTH):
         target = entry.refer(k.AT_TYPE)
         if target is None or target.tag in (k.STRUCTURE_TYPE, k.CLASS_TYPE, k.UNION_TYPE):

@@ -70,17 +70,17 @@ class Die:
         return self.plan.tag
 
     def number(self, attribute: int, default: int = 0) -> int:
-        """A numeric attribute."""
+        """Read a numeric attribute; ``default`` when it is absent or no number."""
         value = self.values.get(attribute, default)
         return value if isinstance(value, int) else default
 
     def name(self) -> str:
-        """The entry's name, "" when it has none; an origin's name when it only refers."""
+        """Read the entry's name, "" when it has none; an origin's name when it only refers."""
         value = self.inherited(k.AT_NAME)
         return value if isinstance(value, str) else ""
 
     def holder(self, attribute: int) -> Die | None:
-        """The entry that has an attribute: this one, or one that it completes."""
+        """Find the entry that has an attribute: this one, or one that it completes; or None."""
         entry: Die | None = self
         for _ in range(4):
             if entry is None or attribute in entry.values:
@@ -89,25 +89,25 @@ class Die:
         return None
 
     def qualified(self) -> str:
-        """The name with the namespaces and classes around it."""
+        """Read the name with the namespaces and classes around it."""
         name = self.name()
         scope = self.unit.scope(self.offset - self.unit.info.base) if name else ""
         return f"{scope}::{name}" if scope else name
 
     def inherited(self, attribute: int) -> Value | None:
-        """An attribute of the entry or of what it completes."""
+        """Read an attribute of the entry or of what it completes; None without one."""
         entry = self.holder(attribute)
         return None if entry is None else entry.values[attribute]
 
     def origin(self) -> Die | None:
-        """The abstract origin or the declaration that this entry completes."""
+        """Find the abstract origin or the declaration that this entry completes, or None."""
         for attribute in (k.AT_ABSTRACT_ORIGIN, k.AT_SPECIFICATION):
             if attribute in self.values:
                 return self.refer(attribute)
         return None
 
     def refer(self, attribute: int) -> Die | None:
-        """The entry that an attribute refers to."""
+        """Find the entry that an attribute refers to; None when it does not refer."""
         value = self.values.get(attribute)
         if not isinstance(value, int):
             return None
@@ -117,7 +117,7 @@ class Die:
         return self.unit.info.entry(value)
 
     def children(self) -> Iterator[Die]:
-        """The direct children."""
+        """Yield the direct children."""
         if not self.plan.has_children:
             return
         at = self.after
@@ -129,7 +129,7 @@ class Die:
             at = entry.end()
 
     def end(self, depth: int = 0) -> int:
-        """Where the next sibling, or the end of the list, is."""
+        """Find where the next sibling, or the end of the list, is."""
         if not self.plan.has_children:
             return self.after
         sibling = self.values.get(k.AT_SIBLING)
@@ -173,7 +173,7 @@ class DwarfUnit:
         return self._root
 
     def scope(self, offset: int) -> str:
-        """The namespaces and classes that an entry (by its offset in the section) is in."""
+        """Name the namespaces and classes that an entry, by its offset in the section, is in."""
         if self._scopes is None:
             scoped = any(plan.tag in k.SCOPED for plan in self.plans.values())
             self._scopes = list(_scopes(self.root, "", 0)) if scoped else []
@@ -184,13 +184,16 @@ class DwarfUnit:
         return inner
 
     def base(self, attribute: int, default: int) -> int:
-        """A base for indexed forms."""
+        """Read a base for indexed forms; ``default`` while the root is being read."""
         if self._root is None and self._reading_root:
             return default
         return self.root.number(attribute, default)
 
     def entry_at(self, offset: int) -> Die | None:
-        """The entry at an offset of the section itself; None for the end of a list."""
+        """Decode the entry at an offset of the section; None for the end of a list.
+
+        Raises `DebuginfoError` for a damaged entry.
+        """
         if not self.header.first <= offset < self.header.end:
             return None
         try:
@@ -289,13 +292,13 @@ class DwarfUnit:
         return self.info.sections.string("str", number(table, at, 4))
 
     def indexed_address(self, index: int) -> int:
-        """An address of ``.debug_addr``."""
+        """Look up an address of ``.debug_addr``."""
         at = self.base(k.AT_ADDR_BASE, 8) + 8 * index
         return number(self.info.sections.section("addr"), at, 8)
 
 
 def _scopes(entry: Die, outer: str, depth: int) -> Iterator[tuple[int, int, str]]:
-    """``(start, end, name)`` of the scopes below an entry, in the section's own offsets."""
+    """Yield ``(start, end, name)`` of the scopes below an entry, in the section's offsets."""
     base = entry.unit.info.base
     for child in entry.children():
         if child.tag in k.SCOPES and child.plan.has_children and depth < _MAX_SCOPES:
@@ -368,13 +371,16 @@ class Info:
             at = end
 
     def number_of(self, offset: int) -> int:
-        """The number of the unit that an offset lies in."""
+        """Find the number of the unit that an offset lies in."""
         if offset >= ALTERNATE and not self.base:
             return len(self.headers) + self.alternate.number_of(offset)
         return bisect_right(self._starts, offset - self.base) - 1
 
     def unit(self, index: int, limit: int | None = None) -> DwarfUnit:
-        """A unit by its number; ``limit`` is where its abbreviations end, when that is known."""
+        """Open a unit by its number, once; `DebuginfoError` when there is none.
+
+        ``limit`` is where its abbreviations end, when that is known.
+        """
         found = self._units.get(index)
         if found is None:
             if index >= len(self.headers) and not self.base:
@@ -387,7 +393,7 @@ class Info:
         return found
 
     def entry(self, offset: int) -> Die:
-        """The entry at an offset."""
+        """Decode the entry at an offset; raises `DebuginfoError` when there is none."""
         if offset >= ALTERNATE and not self.base:
             return self.alternate.entry(offset)
         found = self.unit(self.number_of(offset)).entry_at(offset - self.base)

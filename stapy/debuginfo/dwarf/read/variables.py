@@ -30,7 +30,10 @@ class Variable(Record):
 
 
 def in_scope(entry: Die, address: int, types: Types) -> list[Variable]:
-    """Variables of a function or inlined instance at an address, inner ones instead of outer."""
+    """List the variables of a function or inlined instance at an address.
+
+    Inner ones stand instead of outer ones of their name.
+    """
     found: dict[str, Variable] = {}
     _collect(entry, address, types, found, 0)
     origin = entry.origin()
@@ -59,7 +62,7 @@ def _collect(
 
 
 def variable_at(entry: Die, address: int, types: Types) -> Variable:
-    """The variable that an entry describes, or the bare location that it gives."""
+    """Describe the variable of an entry at an address, or the bare location it gives."""
     parameter = entry.tag == k.FORMAL_PARAMETER
     constant = entry.inherited(k.AT_CONST_VALUE)
     ops: list[Op] | None
@@ -77,7 +80,7 @@ def variable_at(entry: Die, address: int, types: Types) -> Variable:
 
 
 def not_passed(variable: Variable) -> Variable:
-    """A parameter that a copy of its function does without, at its entry: what was meant for it.
+    """Give a parameter that a copy does without, at its entry, what was meant for it.
 
     GCC says so behind the entry only, where the copy would have had it.
     """
@@ -86,7 +89,7 @@ def not_passed(variable: Variable) -> Variable:
 
 
 def global_address(entry: Die) -> int | None:
-    """The address of a global variable; None for one per thread or of several pieces."""
+    """Find a global variable's address; None for one per thread or of several pieces."""
     value = entry.values.get(k.AT_LOCATION)
     if not isinstance(value, bytes):
         return None
@@ -95,7 +98,7 @@ def global_address(entry: Die) -> int | None:
 
 
 def thread_offset(entry: Die) -> int | None:
-    """Where a thread-local variable is in the block that each thread has; None for any other."""
+    """Find where a thread-local variable is in each thread's block; None for any other."""
     value = entry.values.get(k.AT_LOCATION)
     if not isinstance(value, bytes):
         return None
@@ -104,5 +107,5 @@ def thread_offset(entry: Die) -> int | None:
 
 
 def frame_base(entry: Die, address: int) -> list[Op] | None:
-    """The frame base of a function out of line."""
+    """Decode the frame base of a function out of line; None where it has none."""
     return location(entry, k.AT_FRAME_BASE, address)[0]
