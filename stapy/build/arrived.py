@@ -18,7 +18,7 @@ _STRUCTURE = ".gnu.linkonce.this_module"
 
 
 def doubt(path: Path, source: ModuleSource, release: str) -> str:
-    """Why a file is not the module that was to be made of ``source``; "" when it looks like it.
+    """Tell why a file is not the module that was to be made of ``source``; "" when it may be.
 
     What its code does nobody can see: an image is believed as a compiler is.
     """

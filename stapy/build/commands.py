@@ -88,7 +88,7 @@ class Commands(Record):
     common_source: str = ""
 
     def as_data(self) -> dict[str, Any]:
-        """For JSON; the common object travels as its own file."""
+        """Return all fields for JSON but the common object, which travels as its own file."""
         return {field: getattr(self, field) for field in type(self).fields if field != "common"}
 
 
@@ -110,7 +110,7 @@ def fill(words: list[str], **places: str | list[str]) -> list[str]:
 
 
 def make_command(build_dir: Path, folder: Path, *words: str) -> list[str]:
-    """The call of kbuild for an external module."""
+    """Build the call of kbuild for an external module."""
     return ["make", "-C", str(build_dir), f"M={folder}", *words, "modules"]
 
 
@@ -124,7 +124,7 @@ def capture(build_dir: Path, tools: Tools = HERE) -> tuple[Commands, Result]:
 
 
 def _capture(build_dir: Path, tools: Tools, *, is_whole: bool) -> tuple[Commands, Result] | None:
-    """One build of the dummy; None when it was not whole and the last link could not be had."""
+    """Build the dummy once; None when it was not whole and the last link could not be had."""
     words = () if is_whole else ("KBUILD_MODPOST_NOFINAL=1",)
 
     with tools.folder("capture") as folder:
@@ -174,7 +174,7 @@ def _final_link(folder: Path, tools: Tools) -> tuple[Result, str] | None:
 
 
 def _variables(folder: Path) -> dict[str, str]:
-    """What the dummy's Kbuild wrote down."""
+    """Read what the dummy's Kbuild wrote down."""
     lines = (folder / "variables").read_text().splitlines()
     pairs = (line.partition("=") for line in lines)
     return {name: value.strip() for name, _, value in pairs}
@@ -232,12 +232,12 @@ class _Reader:
         )
 
     def environment(self) -> dict[str, str]:
-        """What kbuild exports and its helper programs read."""
+        """Return what kbuild exports and its helper programs read."""
         values = _variables(self.folder)
         return {name: values[name] for name in ("SRCARCH", "ARCH")}
 
     def steps(self, target: str, place: str) -> list[list[str]]:
-        """The commands for one target, with ``place`` for the target itself."""
+        """List the commands for one target, with ``place`` for the target itself."""
         text = self.saved.get(target)
         if text is None:
             raise CaptureError(f"kbuild left no command for {target}")
@@ -280,7 +280,7 @@ class _Reader:
         return path
 
     def absolute(self, word: str) -> str:
-        """kbuild runs in the kernel's folder, we run anywhere."""
+        """Make a word's path absolute: kbuild runs in the kernel's folder, we run anywhere."""
         match = _PATH_OPTION.match(word)
         option, path = (match[1], match[2]) if match else ("", word)
         if path.startswith("/") or (path.startswith("-") and not match):
@@ -291,7 +291,7 @@ class _Reader:
         return word
 
     def compiler(self, words: list[str]) -> list[str]:
-        """Without debug information, dependency files and the dummy's own name."""
+        """Drop debug information, dependency files and the dummy's name from a compiler's words."""
         kept = [
             word
             for word in words
@@ -311,7 +311,7 @@ class _Reader:
 
 
 def _template(text: str) -> tuple[str, bool]:
-    """``X.mod.c`` without the tables that depend on the module's symbols, and if it had CRCs."""
+    """Cut the tables of symbols out of ``X.mod.c``; return the rest, and if it had CRCs."""
     if "__version_ext" in text and "____versions" not in text:
         raise CaptureError("kbuild writes the CRC table in a new format only")
     versions = "____versions" in text
@@ -326,5 +326,5 @@ def _template(text: str) -> tuple[str, bool]:
 
 
 def load(data: dict[str, Any], common: bytes) -> Commands:
-    """The inverse of `Commands.as_data`."""
+    """Rebuild the commands from `Commands.as_data` and the common object."""
     return Commands(common=common, **data)

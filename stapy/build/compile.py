@@ -73,7 +73,7 @@ class ShortWay:
         self.tools = job.kit.tools
 
     def make(self) -> Path:
-        """The path of the module."""
+        """Make the module; return its path."""
         objects = self.compile()
         linked = self.link(objects)
         try:
@@ -90,7 +90,7 @@ class ShortWay:
     # --- steps -----------------------------------------------------------
 
     def compile(self) -> list[str]:
-        """One object for each C file, the first one with the module's description."""
+        """Compile each C file, the first one with the module's description; list the objects."""
         words = self.job.kit.compile_words(self.job.runtime)
         if sum(len(text) for text in self.job.source.files.values()) > LARGE:
             words = ["-O1" if word == "-O2" else word for word in words]
@@ -118,7 +118,7 @@ class ShortWay:
         return objects
 
     def run_compilers(self, commands: list[list[str]]) -> None:
-        """The script's files, and beside them the units of the runtime that they mention."""
+        """Compile the script's files, and beside them the runtime's units that they mention."""
         runtime_objects = self.job.runtime_objects
         units = runtime_objects.mentioned("".join(self.job.source.files.values()))
         ours = [runtime_objects.command(unit) for unit in units]
@@ -136,7 +136,7 @@ class ShortWay:
         self.take(start, "the compiler failed", True)
 
     def unit(self, script: Path) -> Path:
-        """The script's file together with the module's description: one run of the compiler."""
+        """Join the script's file and the module's description for one run of the compiler."""
         path = self.job.folder / "stapy-unit.c"
         path.write_text(
             f'#include "{script.name}"\n'
@@ -146,7 +146,7 @@ class ShortWay:
         return path
 
     def link(self, objects: list[str]) -> str:
-        """Script and the units of the runtime that it needs."""
+        """Link the script and the units of the runtime that it needs; return the object's path."""
         linked = str(self.job.folder / f"{self.job.source.name}.o")
         commands = self.job.kit.commands
         try:
@@ -159,7 +159,7 @@ class ShortWay:
         return linked
 
     def tables(self, linked: str) -> str:
-        """The object with CRCs, dependencies and the manifest."""
+        """Make the object with CRCs, dependencies and the manifest; return its path."""
         exports = self.job.exports
         if not exports.is_known:
             raise NoShortWay("the kernel's headers have no Module.symvers")
@@ -183,7 +183,7 @@ class ShortWay:
         return target
 
     def finish(self, linked: str, tables: str) -> Path:
-        """The last link, by the kernel's linker script."""
+        """Link the module by the kernel's linker script; return its path."""
         inputs = [linked, tables]
         common = self.job.kit.folder / "common.o"
         if self.job.kit.commands.common:

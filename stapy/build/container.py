@@ -76,7 +76,7 @@ class Docker:
             raise _no_answer(error) from error
 
     def image(self, name: str) -> Any | None:
-        """An image that is here, None when it is not; nothing is fetched."""
+        """Find an image that is here, None when it is not; nothing is fetched."""
         try:
             return self.client.images.get(name)
         except self.sdk.errors.ImageNotFound:
@@ -85,7 +85,7 @@ class Docker:
             raise self.failed(error) from error
 
     def user(self, readable: list[Path]) -> str:
-        """Who programs run as; root inside is ourselves when the daemon is ours.
+        """Choose who programs run as, ``uid:gid``; root inside is ourselves if the daemon is ours.
 
         For root it is nobody, if all may read what nobody has to.
         """
@@ -99,14 +99,14 @@ class Docker:
         return "0:0" if rootless else f"{os.getuid()}:{os.getgid()}"
 
     def failed(self, error: Exception) -> ContainerError:
-        """What the daemon refused."""
+        """Make the error of what the daemon refused."""
         return ContainerError(
             f"docker: {short(error)}", "see whether `docker run` works with this image"
         )
 
 
 def _no_answer(error: Exception) -> ContainerError:
-    """Nobody, or somebody else, behind the socket that requests go to."""
+    """Make the error of a socket behind which nobody, or somebody else, listens."""
     place = os.environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock"
     said = short(error)
     path = place.partition("://")[2] if place.startswith("unix:") else ""
@@ -200,15 +200,15 @@ class Container(Tools):
         return done.output.strip() or None if done.status == 0 else None
 
     def stamp(self, program: str) -> tuple[str, int, int]:
-        """The image's content says all about its programs."""
+        """Name a program's state: the image's content says all about its programs."""
         return f"{program} in {self.identity}", 0, 0
 
     def scratch(self) -> Path:
-        """A folder of this container's own."""
+        """Return a folder of this container's own."""
         return self._folder() / "own"
 
     def _folder(self) -> Path:
-        """Where copies of folders are, and the folder of our own."""
+        """Make, once, the folder with copies of folders and the folder of our own; return it."""
         if self._base is None:
             self._base = unused_folder("container")
             self._base.mkdir(mode=0o700)
@@ -223,7 +223,7 @@ class Container(Tools):
 
     @contextmanager
     def folder(self, purpose: str) -> Iterator[Path]:
-        """A new folder in there."""
+        """Hold a new folder in there, removed on the way out."""
         folder = self.scratch() / f"{purpose}-{os.urandom(4).hex()}"
         folder.mkdir()
         try:
@@ -257,7 +257,7 @@ class Container(Tools):
             pool.shutdown(wait=False)
 
     def started(self) -> Any:
-        """The running container."""
+        """Wait for the running container and return it."""
         self.begin()
         assert self._running is not None
         return self._running.result()
@@ -305,7 +305,7 @@ class Container(Tools):
                 left.remove(force=True)
 
     def mounts(self) -> list[Any]:
-        """Volumes; one that is not there is an error, not a new folder."""
+        """List the volumes; one that is not there is an error, not a new folder."""
         mount = self.docker.types.Mount
         base = self._folder()
         passage = []
@@ -326,7 +326,7 @@ def _limited(program: str, why: str) -> ContainerError:
 
 
 def _for_all(paths: list[Path]) -> bool:
-    """True where all users may read some files and folders, and what we make."""
+    """Tell whether all users may read some files and folders, and what we make."""
     mask = os.umask(0o077)
     os.umask(mask)
     if mask & 0o055:
@@ -343,7 +343,7 @@ def _for_all(paths: list[Path]) -> bool:
 
 
 def topmost(paths: Iterable[Path]) -> list[Path]:
-    """Without those that lie below another one."""
+    """Drop the paths that lie below another one."""
     kept: list[Path] = []
     for path in sorted(set(paths)):
         if not any(other in path.parents for other in kept):
@@ -352,7 +352,7 @@ def topmost(paths: Iterable[Path]) -> list[Path]:
 
 
 def tree_of(kernel: BuildKernel) -> list[Path]:
-    """All folders that a kernel's build tree consists of: links lead from one to the next."""
+    """List all folders that a kernel's build tree consists of: links lead from one to the next."""
     found: list[Path] = []
     waiting = [kernel.build_dir] if kernel.build_dir is not None else []
     seen: set[Path] = set()
@@ -376,11 +376,11 @@ def tree_of(kernel: BuildKernel) -> list[Path]:
 
 
 def _next(link: Path) -> Path:
-    """What a link names, which may be a link."""
+    """Return what a link names, which may be a link."""
     return Path(os.path.normpath(link.parent / link.readlink()))
 
 
 def short(error: Exception) -> str:
-    """The first line of what a daemon says."""
+    """Return the first line of what a daemon says."""
     lines = str(getattr(error, "explanation", None) or error).strip().splitlines()
     return lines[0] if lines else type(error).__name__

@@ -36,7 +36,7 @@ KIND = "module"
 
 
 def kbuild_wanted(options: Options) -> bool:
-    """Whether the user asked for the long way."""
+    """Tell whether the user asked for the long way."""
     return bool(options.kbuild_flags) or os.environ.get("STAPY_BUILD") == "kbuild"
 
 
@@ -74,7 +74,7 @@ class Build:
         self.objects: RuntimeObjects | None = None
 
     def run(self) -> Module | None:
-        """The module, or None with the reasons in the collector."""
+        """Make the module; return it, or None with the reasons in the collector."""
         try:
             return self.make()
         except ContainerError as error:
@@ -116,7 +116,7 @@ class Build:
     # --- the cache -------------------------------------------------------
 
     def key(self, way: str) -> str:
-        """Names the module's content."""
+        """Name the module's content."""
         parts: list[object] = [way, kit_key(self.kernel, self.runtime, self.tools)]
         parts += [self.source.name, encode(self.source.manifest), *self.flags]
         for table in (self.source.files, self.source.defines):
@@ -142,7 +142,7 @@ class Build:
     # --- three ways --------------------------------------------------------
 
     def short_way(self, key: str) -> Module:
-        """By the kit; `NoShortWay` and others when that does not work."""
+        """Make the module by the kit; raise `NoShortWay` and others when that does not work."""
         kit = open_kit(self.kernel, self.runtime, self.cache, self.folder, self.facts, self.tools)
         work = self.folder / "build"
         work.mkdir(exist_ok=True)
@@ -156,7 +156,7 @@ class Build:
         return self.done(path, "".join(way.log), key, "kit", "")
 
     def long_way(self, build_dir: Path, key: str, reason: str) -> Module | None:
-        """By the kernel's kbuild."""
+        """Make the module by the kernel's kbuild; None (reported) when that fails."""
         tree = self.tree()
         self.write_tree(build_dir, tree, key)
         try:
@@ -167,7 +167,7 @@ class Build:
         return self.built(done, tree, key, reason)
 
     def built(self, done: Result, tree: Path, key: str, reason: str) -> Module | None:
-        """What came out of kbuild."""
+        """Take the module that came out of kbuild; None (reported) when there is none."""
         self.cpu += done.cpu
         path = tree / f"{self.source.name}.ko"
         if done.status or not exists(path):
@@ -190,7 +190,7 @@ class Build:
     # --- the tree for kbuild ---------------------------------------------
 
     def tree(self) -> Path:
-        """The folder for kbuild; make cannot handle blanks and colons in its path."""
+        """Choose the folder for kbuild; make cannot handle blanks and colons in its path."""
         safe = str(self.folder).startswith(scratch_root()) or " " not in str(self.folder)
         base = self.folder if safe else self.tools.scratch() / self.folder.name
         return base / self.source.name
@@ -207,7 +207,7 @@ class Build:
         )
 
     def keep_tree(self, build_dir: Path, key: str) -> None:
-        """For -k: a folder in which ``make`` builds the module without us."""
+        """Write, for -k, a folder in which ``make`` builds the module without us."""
         self.write_tree(build_dir, self.tree(), key)
 
     # --- failures --------------------------------------------------------

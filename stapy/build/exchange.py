@@ -133,7 +133,7 @@ class Exchange:
         self._seen[self.theirs, path] = _stamp(theirs)
 
     def _is_known(self, given: bool, path: str, status: os.stat_result) -> bool:
-        """Whether the other side has it already, or shall never have it."""
+        """Tell whether the other side has a file already, or shall never have it."""
         side = self.ours if given else self.theirs
         if (side, path) not in self._seen:
             return given and status.st_ctime_ns < self._since

@@ -32,7 +32,7 @@ class HeaderError(Exception):
 
 
 def is_headers(module: str) -> bool:
-    """True for ``<a.h>``, ``<a.h><b.h>`` and the same with ``kernel`` in front."""
+    """Tell whether a name is ``<a.h>`` or ``<a.h><b.h>``, perhaps behind ``kernel``."""
     return _SPEC.fullmatch(module) is not None
 
 
@@ -45,7 +45,7 @@ def compiled(
     facts: Callable[[], str],
     tools: Tools = HERE,
 ) -> Path:
-    """An object with the types of the headers; `HeaderError` when they do not compile.
+    """Compile headers to an object with their types; raise `HeaderError` when that fails.
 
     With ``kernel`` in front they are the kernel's, else the user's.  ``facts``
     is for the build kit, which may have to be made for the kernel's.
@@ -80,7 +80,7 @@ def compiled(
 
 
 def _identity(headers: list[str]) -> str:
-    """What tells one state of the user's compiler and of these headers from another."""
+    """Name the state of the user's compiler and of these headers."""
     compiler = (Path(folder) / "gcc" for folder in os.get_exec_path())
     places = [folder / name for folder in _FOLDERS for name in headers]
     found: list[str] = []

@@ -52,7 +52,7 @@ class Choice(Record):
 
 
 def suites() -> list[Suite]:
-    """Debian's suites in the order of the file."""
+    """List Debian's suites in the order of the file."""
     text = (data_dir("docker") / "suites.toml").read_text("utf-8")
     return [
         Suite(name, row["gcc"], row["packages"], row["download"])
@@ -61,7 +61,7 @@ def suites() -> list[Suite]:
 
 
 def choose(wanted: str, kernel: Kernel) -> Choice:
-    """The image that ``--build-in`` means for a kernel; `ContainerError` when none can be meant."""
+    """Choose the image that ``--build-in`` means for a kernel, or raise `ContainerError`."""
     if wanted == "auto":
         return _by_compiler(kernel)
     if not wanted.startswith(_DEBIAN):
@@ -83,7 +83,7 @@ def choose(wanted: str, kernel: Kernel) -> Choice:
 
 
 def _by_compiler(kernel: Kernel) -> Choice:
-    """What ``auto`` means."""
+    """Choose what ``auto`` means: a suite that has the kernel's compiler."""
     gcc = _version(kernel)
     found = [suite for suite in suites() if gcc in suite.gcc]
     # A suite whose own kernels are built with it has what else they need.
@@ -120,7 +120,7 @@ def _names(known: dict[str, Suite]) -> str:
 def open_container(
     choice: Choice, kernel: Kernel, runtime: Path, folder: Path, docker: Docker | None = None
 ) -> Tools:
-    """A container of that image for this kernel, not started yet; nothing is fetched."""
+    """Make, but do not start, a container of that image for this kernel; fetch nothing."""
     docker = docker or Docker()
     image = docker.image(choice.image)
     if image is None:
@@ -130,7 +130,7 @@ def open_container(
 
 
 def _cached() -> list[Path]:
-    """What programs need of the cache: kits and objects, but no script, module or answer."""
+    """List what programs need of the cache: kits and objects, but no script, module or answer."""
     found = [cache_dir() / kind for kind in (KIT, UNIT)]
     for path in found:
         with suppress(OSError):  # no cache: they are made in the session's folder
@@ -185,7 +185,7 @@ def prepare(choice: Choice, say: Callable[[str], None], docker: Docker | None = 
 
 
 def _base(docker: Docker, suite: Suite, say: Callable[[str], None]) -> str:
-    """The image of a bare suite: one that is here, the registry's, one made of packages."""
+    """Find the image of a bare suite: one that is here, the registry's, one made of packages."""
     ours = f"stapy-base:{suite.name}"
     for name in (ours, _DEBIAN + suite.name):
         if docker.image(name) is not None:
@@ -228,7 +228,7 @@ def _made_of_packages(docker: Docker, suite: Suite, name: str) -> str:
 
 
 def _import(docker: Docker, file: Any, repository: str, tag: str) -> None:
-    """Podman does not heed the name that it is told, so the name is given afterwards."""
+    """Import an image, and name it: podman does not heed the name that it is told."""
 
     text = docker.client.api.import_image_from_data(file.read(), repository, tag)
     found = re.findall(r"sha256:[0-9a-f]{64}", text if isinstance(text, str) else json.dumps(text))

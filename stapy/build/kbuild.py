@@ -100,7 +100,7 @@ def _copy_runtime(runtime: Path, folder: Path, without: set[str]) -> list[str]:
 
 
 def make_words(flags: list[str]) -> list[str]:
-    """What to tell make: the words of ``-B``, and no debug information unless they ask for it.
+    """List what to tell make: the words of ``-B``, and else no debug information.
 
     It triples the time, and nobody reads it.
     """

@@ -86,12 +86,12 @@ class Kit(Record):
     tools: Tools = HERE
 
     def compile_words(self, runtime: Path) -> list[str]:
-        """The compile command with the precompiled header in front."""
+        """Return the compile command with the precompiled header in front."""
         return compile_words(self.commands, self.folder, runtime)
 
 
 def compile_words(commands: Commands, folder: Path, runtime: Path) -> list[str]:
-    """The kernel's compile command; the precompiled header must be its first include."""
+    """Return the kernel's compile command; the precompiled header must be its first include."""
     words = commands.compile
     return [
         words[0],
@@ -105,7 +105,7 @@ def compile_words(commands: Commands, folder: Path, runtime: Path) -> list[str]:
 
 
 def _without_includes(words: list[str]) -> tuple[list[str], list[str]]:
-    """``words`` without ``-include X``, and the ``X``s: these are part of ``prefix.h``."""
+    """Split ``-include X`` off ``words``; return the rest and the ``X``s, for ``prefix.h``."""
     rest: list[str] = []
     headers: list[str] = []
     at = 0
@@ -120,7 +120,7 @@ def _without_includes(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 def runtime_files(runtime: Path) -> list[Path]:
-    """Every C file and header of the runtime, sorted."""
+    """List every C file and header of the runtime, sorted."""
     return sorted(path for path in runtime.rglob("*") if path.suffix in (".c", ".h", ".S"))
 
 
@@ -128,7 +128,7 @@ _keys: dict[tuple[str, Path], str] = {}
 
 
 def kit_key(kernel: BuildKernel, runtime: Path, tools: Tools = HERE) -> str:
-    """Names the content of the kit for this kernel, this runtime, this stapy and these tools.
+    """Name the content of the kit for this kernel, this runtime, this stapy and these tools.
 
     Asked for several times by each session, made once.
     """
@@ -173,7 +173,7 @@ def open_kit(
     facts: Callable[[], str],
     tools: Tools = HERE,
 ) -> Kit:
-    """The kit from the cache, or a new one; a `KitError` when none can be made.
+    """Load the kit from the cache, or make it; raise `KitError` when that cannot be done.
 
     With a cache that stores nothing the kit lives in ``scratch``.  ``facts`` is
     called only when a kit is made.
@@ -235,7 +235,7 @@ class _Maker:
         self.cpu = 0.0
 
     def make(self) -> float:
-        """Everything; the CPU seconds that it took."""
+        """Make everything; return the CPU seconds that it took."""
         assert self.kernel.build_dir is not None
         try:
             self.commands, done = capture(self.kernel.build_dir, self.tools)
@@ -284,7 +284,7 @@ class _Maker:
             raise KitError("headers", "stapy.h does not compile", done.output)
 
     def compile_common(self) -> None:
-        """The object that goes into every module, when kbuild did not make it for us."""
+        """Compile the object that goes into every module, when kbuild did not make it for us."""
         source = self.commands.common_source
         if not source:
             return

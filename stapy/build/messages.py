@@ -61,7 +61,7 @@ class Problem(Record):
 
 
 def problems(log: str) -> list[Problem]:
-    """The compiler's messages in their order, without the source lines it draws."""
+    """List the compiler's messages in their order, without the source lines it draws."""
     found: list[Problem] = []
     for match in _PROBLEM.finditer(log):
         place = match["file"], int(match["line"]), int(match["column"] or 1)
@@ -74,14 +74,14 @@ def problems(log: str) -> list[Problem]:
 
 
 def _option_removed(text: str) -> str:
-    """Without the ``[-Werror=…]`` at its end: nobody set that option by hand."""
+    """Cut the ``[-Werror=…]`` off a text's end: nobody set that option by hand."""
     return re.sub(r" \[-W[\w=-]+\]$", "", text)
 
 
 def span_of_line(
     sources: SourceMap, name: str, line: int, column: int = 1, message: str = ""
 ) -> Span | None:
-    """The place in a script that ``name:line:column`` means, None when no source has that name.
+    """Find the place in a script that ``name:line:column`` means, None when no source has it.
 
     Columns are not to be trusted: compilers count tabs as they like, and embedded
     C does not start where its line does.  A name that ``message`` quotes is looked
@@ -107,7 +107,7 @@ def span_of_line(
 
 
 def _column(text: str, column: int, message: str) -> int:
-    """The offset in a line that a compiler's column and message point at."""
+    """Find the offset in a line that a compiler's column and message point at."""
     places = [
         match.start()
         for name in re.findall(r"'(\w+)'", message)
@@ -121,7 +121,7 @@ def _column(text: str, column: int, message: str) -> int:
 
 
 def script_place(text: str, line: int) -> tuple[str, int] | None:
-    """Which script line stands behind a line of generated C: the last mark above it."""
+    """Find the script line behind a line of generated C, by the last mark above it, or None."""
     place: tuple[str, int] | None = None
     for number, content in enumerate(text.splitlines()[:line], 1):
         mark = _LINE_MARK.match(content)
@@ -227,7 +227,7 @@ class Reporter:
         )
 
     def behind(self, problem: Problem) -> tuple[Span, str]:
-        """The script's place behind an error in generated C."""
+        """Find the script's place behind an error in generated C, and words for its label."""
         text = self.source.files.get(Path(problem.file).name)
         if text is None:
             text = next(iter(self.source.files.values()), "")
@@ -238,7 +238,7 @@ class Reporter:
     # --- the rest --------------------------------------------------------
 
     def unknown_kernel(self, member: str, *notes: str) -> None:
-        """A part of the runtime does not fit to this kernel."""
+        """Report a part of the runtime that does not fit to this kernel."""
         self.diagnostics.error(
             KIND,
             "E0405",
@@ -269,7 +269,7 @@ class Reporter:
             self.diagnostics.error(KIND, "E0407", f"'{name}' {reason}", self.use_of(name))
 
     def use_of(self, name: str) -> Span:
-        """Where the script uses a C name, as far as the marks in the C tell."""
+        """Find where the script uses a C name, as far as the marks in the C tell; else NOWHERE."""
         word = re.compile(rf"\b{re.escape(name)}\b")
         for text in self.source.files.values():
             for number, line in enumerate(text.splitlines(), 1):
@@ -281,7 +281,7 @@ class Reporter:
         return NOWHERE
 
     def no_headers(self, build_dir: Path | None) -> None:
-        """There is nothing to build modules with."""
+        """Report that there is nothing to build modules with."""
         hint = install_command("headers", self.release)
         hint = hint or f"install the headers of kernel {self.release}"
         others = [name for name in with_headers() if name != self.release]
@@ -301,7 +301,7 @@ class Reporter:
         )
 
     def no_program(self, program: str) -> None:
-        """A tool is missing."""
+        """Report a missing tool."""
         name = Path(program).name
         hint = f"the image {self.image} must have it" if self.image else ""
         self.diagnostics.error(
@@ -312,12 +312,12 @@ class Reporter:
         )
 
     def container(self, reason: str, hint: str) -> None:
-        """The container that was asked for cannot be had."""
+        """Report a container that cannot be had."""
         self.diagnostics.error(KIND, "E0408", f"cannot build in a container: {reason}", hint=hint)
 
 
 def refused_imports(log: str) -> Imports | None:
-    """What the kernel's own modpost refused, None when it refused nothing."""
+    """Find what the kernel's own modpost refused, None when it refused nothing."""
     missing = list(dict.fromkeys(_NO_EXPORT.findall(log)))
     refused = []
     for pattern in _REFUSED:
@@ -336,7 +336,7 @@ def way_to_program(name: str, release: str) -> str:
 
 
 def is_offered(package: str) -> bool:
-    """Whether apt's lists have a package; true where there is no apt to ask."""
+    """Tell whether apt's lists have a package; true where there is no apt to ask."""
     try:
         return run(["apt-cache", "show", "--no-all-versions", package]).status == 0
     except OSError:
@@ -344,13 +344,13 @@ def is_offered(package: str) -> bool:
 
 
 def missing_program(log: str) -> str | None:
-    """The program that a shell or make did not find."""
+    """Find the program that a shell or make did not find, None when there is none."""
     match = _NOT_FOUND.search(log)
     return match["program"] if match else None
 
 
 def runtime_member(file: str, runtime: Path) -> str | None:
-    """The path below the runtime's folder, None for a file that is elsewhere.
+    """Return the path below the runtime's folder, None for a file that is elsewhere.
 
     kbuild compiles a copy in a folder ``runtime``, and its macro-prefix maps cut
     the front off; so the end of the path decides.
@@ -367,7 +367,7 @@ def runtime_member(file: str, runtime: Path) -> str | None:
 
 
 def family_of(member: str) -> str:
-    """What users call a file of the runtime: its folder's subject, or its own name."""
+    """Name a file of the runtime as users do: by its folder's subject, or its own name."""
     path = Path(member)
     if path.parts[0] in ("probes", "compat") or len(path.parts) == 1:
         return path.stem

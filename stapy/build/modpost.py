@@ -39,7 +39,7 @@ class Imports(Record):
 
 
 def modinfo(elf: ElfFile) -> list[tuple[str, str]]:
-    """The ``name=value`` lines of an object's ``.modinfo``."""
+    """List the ``name=value`` pairs of an object's ``.modinfo``."""
     pairs = []
     for item in (elf.read(".modinfo") or b"").split(b"\0"):
         name, equals, value = item.decode("utf-8", "replace").partition("=")
@@ -56,7 +56,7 @@ class GlobalNames(Record):
 
 
 def global_names(elf: ElfFile) -> GlobalNames:
-    """An object's names that others can see."""
+    """Find an object's names that others can see."""
     names = GlobalNames(set(), set())
     for symbol in elf.symbols(with_local=False):
         if symbol.section:
@@ -67,7 +67,7 @@ def global_names(elf: ElfFile) -> GlobalNames:
 
 
 def refusal(namespace: str) -> str:
-    """Why a name is refused: its namespace, or ("") the module's licence."""
+    """Tell why a name is refused: its namespace, or ("") the module's licence."""
     if namespace:
         return f"needs MODULE_IMPORT_NS({namespace})"
     return "is for modules under the GPL only"
@@ -97,7 +97,7 @@ def resolve(elf: ElfFile, exports: Exports) -> Imports:
 
 
 def assembly(imports: Imports, exports: Exports, with_versions: bool, word: int = 8) -> str:
-    """Assembler text of the CRC table and the list of modules to be loaded first."""
+    """Write assembler text of the CRC table and the list of modules to be loaded first."""
     lines = [
         '\t.section .modinfo,"a",@progbits',
         f'\t.asciz "depends={",".join(imports.depends)}"',
@@ -117,5 +117,5 @@ def assembly(imports: Imports, exports: Exports, with_versions: bool, word: int 
 
 
 def too_long(imports: Imports) -> list[str]:
-    """Names that do not fit into a row of the CRC table."""
+    """List the names that do not fit into a row of the CRC table."""
     return [e.name for e in imports.found if len(e.name) >= _NAME_BYTES]

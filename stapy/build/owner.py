@@ -14,13 +14,13 @@ PROCESS, OWNER = "stapy.process", "stapy.owner"
 
 
 def labels() -> dict[str, str]:
-    """The labels of a container that this process makes."""
+    """Make the labels of a container that this process makes."""
     pid = os.getpid()
     return {PROCESS: f"{pid} {_start(pid)}", OWNER: _owner()}
 
 
 def is_left(found: dict[str, str]) -> bool:
-    """True for a container of ours whose process has ended."""
+    """Tell whether a container is ours and its process has ended."""
     number, _, start = found.get(PROCESS, "").partition(" ")
     if found.get(OWNER) != _owner() or not number.isdigit() or not start:
         return False
@@ -29,7 +29,7 @@ def is_left(found: dict[str, str]) -> bool:
 
 @cache
 def _owner() -> str:
-    """This user on this machine since it was booted, where processes have these numbers."""
+    """Name this user on this machine since it was booted, where processes have these numbers."""
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     numbers = Path("/proc/self/ns/pid").readlink()
     users = Path("/proc/self/ns/user").readlink()
@@ -37,7 +37,7 @@ def _owner() -> str:
 
 
 def _start(pid: int) -> str:
-    """When a process began, "" for none."""
+    """Read when a process began, in ticks since boot, "" for none."""
     with suppress(OSError, IndexError):
         text = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
         return text.rpartition(")")[2].split()[19]

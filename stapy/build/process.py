@@ -120,7 +120,7 @@ class Process:
 
 
 def clean_environment(extra: dict[str, str] | None = None) -> dict[str, str]:
-    """Our environment without what would change a build, in the C locale, plus ``extra``."""
+    """Copy our environment without what changes builds, in the C locale, plus ``extra``."""
     environment = {
         name: value
         for name, value in os.environ.items()
@@ -176,7 +176,7 @@ def _signals_held() -> Iterator[set[int]]:
 
 
 def find_program(name: str) -> str | None:
-    """The absolute path of a program, following no links; None when it is not there."""
+    """Find the absolute path of a program, following no links; None when it is not there."""
     if os.sep in name:
         return name if os.access(name, os.X_OK) else None
     for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):

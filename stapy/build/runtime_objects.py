@@ -38,7 +38,7 @@ _REFUSED = b"refused\n"
 
 
 def owners(runtime: Path, members: Iterable[str]) -> dict[str, list[str]]:
-    """For each word that a file of the runtime may define, the files that may.
+    """Map each word that a file of the runtime may define to the files that may.
 
     It may name too many, since it only looks where definitions stand; the names
     of the module's two entries come from the macro that makes them.
@@ -74,23 +74,23 @@ class RuntimeObjects:
     # --- what is needed --------------------------------------------------
 
     def mentioned(self, text: str) -> list[RuntimeUnit]:
-        """Units that C text names and that nobody has compiled yet, the largest first."""
+        """List the units that C text names and that nobody has compiled yet, largest first."""
         if all(self.has(unit) for unit in self.units()):
             return []
         words = {*_NAME.findall(text), "init_module"}
         return [unit for unit in self.owners_of(words) if not self.has(unit)]
 
     def owners_of(self, names: Iterable[str]) -> list[RuntimeUnit]:
-        """The units that may define some of these names, in the order of `units`."""
+        """List the units that may define some of these names, in the order of `units`."""
         members = {member for name in names for member in self.owners.get(name, ())}
         return [unit for unit in self.units() if members & set(unit.members)]
 
     def units(self) -> list[RuntimeUnit]:
-        """All units, each once."""
+        """List all units, each once."""
         return list({unit.name: unit for unit in self._units.values()}.values())
 
     def close(self, objects: list[str]) -> list[str]:
-        """The runtime's objects that these need, and they themselves.
+        """Provide the runtime's objects that these need; return their paths.
 
         A damaged one is a `DebuginfoError`.
         """
@@ -129,7 +129,7 @@ class RuntimeObjects:
         return True
 
     def key(self, unit: RuntimeUnit) -> str:
-        """Names the object's content."""
+        """Name the object's content."""
         return key_of(self.kit.key, self.kit.seal, unit.name, *unit.members)
 
     def provide(self, wanted: list[RuntimeUnit]) -> None:
@@ -158,7 +158,7 @@ class RuntimeObjects:
                     self.owners.setdefault(name, []).append(unit.members[0])
 
     def command(self, unit: RuntimeUnit) -> list[str]:
-        """The call of the compiler for one unit."""
+        """Build the call of the compiler for one unit."""
         self.folder.mkdir(exist_ok=True)
         words = self.kit.compile_words(self.runtime)
         return fill(
@@ -166,11 +166,11 @@ class RuntimeObjects:
         )
 
     def object(self, unit: RuntimeUnit) -> str:
-        """Where the compiler puts it."""
+        """Return where the compiler puts a unit's object."""
         return str(self.folder / f"{unit.name}.o")
 
     def take(self, compiled: list[RuntimeUnit], results: list[Result]) -> None:
-        """What came out of the compiler: whatever kbuild does to each object, then the cache."""
+        """Finish what came out of the compiler as kbuild does, then put it into the cache."""
         for unit, done in zip(compiled, results):
             self.cpu += done.cpu
             for step in self.kit.commands.after_compile:
@@ -188,7 +188,7 @@ class RuntimeObjects:
                 self.refuse(unit, done.output)
 
     def refuse(self, unit: RuntimeUnit, words: str) -> None:
-        """One file that this kernel refuses must not take its neighbours along."""
+        """Note a file that this kernel refuses; split a unit, so that its neighbours live on."""
         if len(unit.members) == 1:
             self.broken[unit.members[0]] = words
             return

@@ -32,23 +32,23 @@ class Tools:
         return process.run_many(commands, environment, width)
 
     def find(self, name: str) -> str | None:
-        """The absolute path of a program, None when it is not there."""
+        """Find the absolute path of a program, None when it is not there."""
         return process.find_program(name)
 
     def stamp(self, program: str) -> tuple[str, int, int]:
-        """What tells one state of a program from another."""
+        """Name the state of a program: another one has another stamp."""
         return file_identity(Path(program))
 
     def scratch(self) -> Path:
-        """A folder that programs see under the same name as we."""
+        """Return a folder that programs see under the same name as we."""
         return Path(scratch_root())
 
     def folder(self, purpose: str) -> AbstractContextManager[Path]:
-        """A new folder for programs to work in, removed on the way out."""
+        """Hold a new folder for programs to work in, removed on the way out."""
         return TemporaryFolder(purpose)
 
     def begin(self) -> None:
-        """Be told that programs will be run soon."""
+        """Prepare for programs that will be run soon."""
 
     def close(self) -> None:
         """Give up what was started."""

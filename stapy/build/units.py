@@ -70,7 +70,7 @@ class RuntimeUnit(Record):
     members: list[str]
 
     def source(self, runtime: Path, folder: Path) -> Path:
-        """The file to compile; several members get one that includes them all."""
+        """Return the file to compile; several members get one that includes them all."""
         if len(self.members) == 1:
             return runtime / self.members[0]
         path = folder / f"unit_{self.name}.c"
@@ -83,12 +83,12 @@ class RuntimeUnit(Record):
 
 
 def alone(member: str) -> RuntimeUnit:
-    """A unit of one file."""
+    """Make a unit of one file."""
     return RuntimeUnit(member[: -len(".c")].replace("/", "_"), [member])
 
 
 def units(members: list[str]) -> list[RuntimeUnit]:
-    """All C files of the runtime, the largest unit first so that all processors end together."""
+    """Group all C files of the runtime, largest unit first so that all processors end together."""
     found: list[RuntimeUnit] = []
     rest = list(members)
     for name, wanted in _TOGETHER.items():

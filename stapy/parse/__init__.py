@@ -52,10 +52,10 @@ class MacroSource(Protocol):
     """The part of the library that a parse needs."""
 
     def macro(self, name: str) -> Macro | None:
-        """The library's definition of ``@name``."""
+        """Find the library's definition of ``@name``, None when it has none."""
 
     def macro_names(self) -> list[str]:
-        """All names, for suggestions."""
+        """List the names of all macros, for suggestions."""
 
 
 def parse_script(
@@ -151,7 +151,7 @@ def _other_language(text: str, source: int, diagnostics: Diagnostics) -> bool:
 
 
 def _commented(sources: SourceMap) -> Callable[[Token, Token], bool]:
-    """Whether there is more than blanks between two tokens of one text."""
+    """Make a test whether there is more than blanks between two tokens of one text."""
 
     def test(left: Token, right: Token) -> bool:
         if left.source != right.source:
@@ -178,7 +178,7 @@ def _sort(diagnostics: Diagnostics, first: int, source: int) -> None:
 def warn_unused_arguments(
     facts: PreprocessFacts, used: set[int], diagnostics: Diagnostics, apart: dict[str, str]
 ) -> None:
-    """A warning for each script argument that no script used (after all were parsed).
+    """Warn of each script argument that no script used (after all were parsed).
 
     ``apart`` has words that may be meant for an option, and how they are written then.
     """
@@ -196,7 +196,7 @@ def open_library(
     sources: SourceMap,
     diagnostics: Diagnostics,
 ) -> Library:
-    """The tapset library: stapy's own folder, $XDG_DATA_DIRS and the folders of -I."""
+    """Open the tapset library: stapy's own folder, $XDG_DATA_DIRS and the folders of -I."""
     from stapy.parse import library
 
     return library.open_library(extra_dirs, facts, cache, sources, diagnostics)

@@ -42,13 +42,13 @@ class GrammarActions(PointActions):
     # --- expressions --------------------------------------------------------
 
     def parenthesised(self, value: n.Expr) -> n.Expr:
-        """What stands in parentheses; see ``assign``."""
+        """Return what stands in parentheses; note a ternary, for `assign`."""
         if isinstance(value, n.Ternary) and not self.facts.at_least("4.0"):
             self._closed.append(value)
         return value
 
     def assign(self, op: Token, target: n.Expr, value: n.Expr) -> n.Expr:
-        """``target op value``.
+        """Build ``target op value``.
 
         Up to 3.3 of the language an assignment after ``a ? b :`` is the third operand of the
         ternary; since then the ternary is what is assigned to, as in C, which no rule allows.
@@ -61,7 +61,7 @@ class GrammarActions(PointActions):
         return n.Assign(target.span.to(value.span), op.value, target, value)
 
     def number(self, token: Token, minus: Token | None = None) -> n.Number:
-        """A literal, with its sign where the grammar allows one inside the literal."""
+        """Build a literal, with its sign where the grammar allows one inside the literal."""
         value = parse_number(token.value)
         if value is not None and minus is not None and value < 0 and value != -(1 << 63):
             value = None  # with its sign it needs 65 bits
@@ -83,7 +83,7 @@ class GrammarActions(PointActions):
         return n.Number(minus.span.to(token.span), wrap(-value), "-" + token.value)
 
     def address_of(self, amp: Token, operand: n.Expr) -> n.Expr:
-        """``&`` before a target variable or a cast; anything else becomes an autocast."""
+        """Build ``&`` before a target variable or a cast; anything else becomes an autocast."""
         if not isinstance(operand, (n.Target, n.AtVar, n.Cast, n.AutoCast)):
             operand = n.AutoCast(operand.span, operand, [])
         elif operand.address_of:
@@ -93,7 +93,7 @@ class GrammarActions(PointActions):
         return operand
 
     def target(self, token: Token) -> n.Target:
-        """``$name``, with the dollars at its end split off."""
+        """Build ``$name``, with the dollars at its end split off."""
         name = token.value
         chain: list[n.Component] = []
         bare = name.rstrip("$")
@@ -112,11 +112,11 @@ class GrammarActions(PointActions):
         return n.Pretty(Span(token.source, token.end - depth, token.end), min(depth, 2))
 
     def pretty(self, token: Token) -> list[n.Component]:
-        """``$`` or ``$$`` alone, after a bracket."""
+        """Build the chain of ``$`` or ``$$`` alone, after a bracket."""
         return [self._pretty(token, len(token.value))]
 
     def member(self, arrow: Token, name: Token) -> list[n.Component]:
-        """``->name``, with the dollars at its end split off."""
+        """Build ``->name``, with the dollars at its end split off."""
         bare = name.value.rstrip("$")
         depth = len(name.value) - len(bare)
         links: list[n.Component] = [n.Member(arrow.span.to(name.span), bare)]
@@ -125,7 +125,7 @@ class GrammarActions(PointActions):
         return links
 
     def auto_cast(self, value: n.Expr, links: list[n.Component]) -> n.Expr:
-        """A chain after something that is neither ``$x`` nor a cast."""
+        """Build a chain after something that is neither ``$x`` nor a cast."""
         if not self.facts.at_least("2.6"):
             self.error(
                 "E0144",
@@ -137,7 +137,7 @@ class GrammarActions(PointActions):
         return n.AutoCast(value.span.to(links[-1].span), value, list(links))
 
     def extend(self, base: Chained, links: list[n.Component]) -> n.Expr:
-        """One more step of a chain."""
+        """Add one more step to a chain."""
         if base.chain and isinstance(base.chain[-1], n.Pretty):
             self.error(
                 "E0145",
@@ -152,7 +152,7 @@ class GrammarActions(PointActions):
         return base
 
     def statistic(self, token: Token, span: Span, stat: n.Expr, params: list[n.Expr]) -> n.Expr:
-        """``@count(x)`` and its kin; only ``@variance`` takes a shift."""
+        """Build ``@count(x)`` and its kin; only ``@variance`` takes a shift."""
         if params and token.value != "@variance":
             self.error(
                 "E0105", "expected ')'", params[0].span, f"'{token.value}' takes one operand"
@@ -160,12 +160,12 @@ class GrammarActions(PointActions):
         return n.StatOp(span, token.value[1:], stat, params)
 
     def bare_histogram(self, histogram: n.Histogram) -> n.Expr:
-        """A histogram where a value is expected; `print` takes it as a whole."""
+        """Note a histogram where a value is expected; `print` takes it as a whole."""
         self._histograms.append(histogram)
         return histogram
 
     def need_guru(self, token: Token) -> None:
-        """Operators that can read or compute anything."""
+        """Report an operator that can read or compute anything, unless guru mode allows it."""
         if not self.privileged:
             self.error(
                 "E0131",
@@ -186,20 +186,20 @@ class GrammarActions(PointActions):
             )
 
     def embedded_expression(self, token: Token) -> n.EmbeddedExpr:
-        """``%{ C %}`` as a value."""
+        """Build ``%{ C %}`` as a value."""
         self._need_guru_code(token, "expression ")
         return n.EmbeddedExpr(token.span, token.value)
 
     # --- print --------------------------------------------------------------
 
     def print_args(self, args: list[n.Expr]) -> list[n.Expr]:
-        """A histogram may be printed when it is the only thing to print."""
+        """Accept a histogram when it is the only thing to print; return the arguments."""
         if len(args) == 1 and self._histograms and self._histograms[-1] is args[0]:
             self._histograms.pop()
         return args
 
     def empty_print(self, name: Token, closing: Token) -> None:
-        """``print()`` prints nothing."""
+        """Report ``print()``, which prints nothing."""
         self.error(
             "E0105",
             "expected literal string or number",
@@ -209,7 +209,7 @@ class GrammarActions(PointActions):
         )
 
     def short_printd(self, name: Token, closing: Token) -> None:
-        """A delimiter separates at least two values."""
+        """Report a delimiter that does not have two values to separate."""
         self.error(
             "E0105",
             "expected literal string or number",
@@ -218,7 +218,7 @@ class GrammarActions(PointActions):
         )
 
     def check_format(self, string: n.String) -> None:
-        """Every percent sign of a format must begin a conversion."""
+        """Report a percent sign of a format that begins no conversion."""
         text = string.value
         bad = next((f.group() for f in _CONVERSION.finditer(text) if len(f.group()) < 2), None)
         if bad is not None:
@@ -234,11 +234,11 @@ class GrammarActions(PointActions):
     # --- statements ---------------------------------------------------------
 
     def statement(self, node: n.Stmt | None, before: Token) -> n.Stmt:
-        """A statement that must be there; None is one lost to a parse error."""
+        """Return a statement that must be there, an empty one for one lost to a parse error."""
         return node if node is not None else n.EmptyStmt(before.span)
 
     def expression_statement(self, expr: n.Expr) -> n.Stmt:
-        """An expression on its own; C code alone is a statement of its own kind."""
+        """Build an expression on its own; C code alone is a statement of its own kind."""
         if isinstance(expr, n.EmbeddedExpr):
             return n.EmbeddedStmt(expr.span, expr.code)
         return n.ExprStmt(expr.span, expr)
@@ -246,13 +246,13 @@ class GrammarActions(PointActions):
     def foreach_key(
         self, name: Token, direction: Token | None
     ) -> tuple[n.ForeachKey, Token | None]:
-        """One loop variable and the mark behind it."""
+        """Build one loop variable; return it and the sort mark behind it."""
         sort = 0 if direction is None else 1 if direction.value == "+" else -1
         span = name.span.to(direction.span) if direction else name.span
         return n.ForeachKey(span, name.value, sort), direction
 
     def foreach(self, keyword: Token, head: Any, body: n.Stmt) -> n.ForeachStmt:
-        """Puts a loop together; at most one thing may be sorted by."""
+        """Put a loop together; report more than one thing to sort by."""
         value, keys, array, indexes, (operator, mark), limit = head
         marks = [m for _, m in ([value] if value else []) + keys if m] + ([mark] if mark else [])
         if len(marks) > 1:
@@ -277,7 +277,7 @@ class GrammarActions(PointActions):
         )
 
     def jump(self, token: Token) -> n.Stmt:
-        """``break``, ``continue`` or ``next``."""
+        """Build ``break``, ``continue`` or ``next``."""
         kinds: dict[str, type[n.Stmt]] = {
             "BREAK": n.BreakStmt,
             "CONTINUE": n.ContinueStmt,
@@ -286,7 +286,7 @@ class GrammarActions(PointActions):
         return kinds[token.type](token.span)
 
     def nothing_returned(self, following: Token) -> None:
-        """A value may stand in the next line, so only ``}`` says that there is none."""
+        """Report a ``return`` without value unless ``}`` follows: one may be in the next line."""
         if following.type != "RBRACE":
             self.error(
                 "E0105",
@@ -297,14 +297,14 @@ class GrammarActions(PointActions):
             )
 
     def return_statement(self, token: Token, value: n.Expr | None) -> n.ReturnStmt:
-        """``return``; a probe's body has nobody to return to."""
+        """Build ``return`` and note its place; a probe's body has nobody to return to."""
         self._returns.append(token.span)
         return n.ReturnStmt(token.span.to(value.span) if value else token.span, value)
 
     # --- declarations -------------------------------------------------------
 
     def end_body(self, *, in_function: bool) -> None:
-        """Called when the body of a declaration is complete."""
+        """Report what the completed body of a declaration may not hold, and forget it."""
         if not in_function:
             for span in self._returns:
                 self.error(
@@ -325,23 +325,23 @@ class GrammarActions(PointActions):
         self._returns, self._histograms, self._closed = [], [], []
 
     def forget_body(self) -> None:
-        """After a parse error: what was begun will not be finished."""
+        """Forget what a parse error left unfinished."""
         self._returns, self._histograms, self._closed = [], [], []
 
     def embedded_declaration(self, token: Token) -> list[n.Decl]:
-        """``%{ C %}`` between declarations."""
+        """Build ``%{ C %}`` between declarations."""
         self._need_guru_code(token, "")
         return [n.EmbeddedDecl(token.span, token.value)]
 
     def embedded_body(self, token: Token) -> str:
-        """A function written in C."""
+        """Return the C of a function's body; report it without guru mode."""
         self._need_guru_code(token, "")
         return token.value
 
     def global_item(
         self, name: Token, wraps: bool, size: n.Number | None, value: Any
     ) -> n.GlobalDecl:
-        """One variable of a ``global`` list."""
+        """Build one variable of a ``global`` list."""
         if size is not None and not 0 < size.value < 1 << 31:
             self.error("E0152", "array size out of range", size.span, "must be 1 to 2147483647")
         if size is not None and value is not None:
@@ -374,17 +374,17 @@ class GrammarActions(PointActions):
         return node
 
     def param(self, name: Token, kind: str) -> n.Param:
-        """One parameter of a function."""
+        """Build one parameter of a function."""
         return n.Param(name.span, name.value, kind)
 
     def priority(self, number: n.Number) -> int:
-        """The order among overloads; smaller is tried first."""
+        """Return the order among overloads; smaller is tried first."""
         if number.value <= 0:
             self.error("E0155", "specified priority must be > 0", number.span, "use 1 or more")
         return number.value
 
     def function(self, keyword: Token, is_private: bool, rest: Any) -> list[n.Decl]:
-        """A function, written in script or in C."""
+        """Build a function, written in script or in C."""
         name, kind, params, priority, body = rest
         seen: dict[str, n.Param] = {}
         for param in params:
@@ -414,6 +414,6 @@ class GrammarActions(PointActions):
         ]
 
     def doc(self, token: Token) -> str:
-        """The comment that stands directly before a declaration."""
+        """Return the comment that stands directly before a declaration, "" without one."""
         source = self.diagnostics.sources.source(token.span)
         return doc_before(source.text, token.start) if source else ""

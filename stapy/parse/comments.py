@@ -8,7 +8,7 @@ _STARS = re.compile(r"^[ \t]*\*+[ \t]?", re.MULTILINE)
 
 
 def doc_before(text: str, start: int) -> str:
-    """Text of the comment that ends directly before ``start``, without its marks.
+    """Return the comment that ends directly before ``start``, without its marks; "" for none.
 
     A blank line between comment and declaration separates the two.
     """

@@ -60,7 +60,7 @@ class ConditionReader:
         self.opening = opening
 
     def read(self) -> bool:
-        """The whole condition; ``&&`` binds tighter.  All sides are checked, none is skipped."""
+        """Evaluate the whole condition; ``&&`` binds tighter, and no side is left unchecked."""
         result = self._conjunction()
         while self._accept("LOR"):
             right = self._conjunction()

@@ -19,7 +19,7 @@ def allow_recursion() -> None:
 
 
 def too_deep(decls: list[Decl]) -> Node | None:
-    """The first node that is nested deeper than permitted."""
+    """Find the first node that is nested deeper than permitted, None when none is."""
     stack: list[tuple[Node, int]] = [(decl, 1) for decl in reversed(decls)]
     while stack:
         node, level = stack.pop()

@@ -120,7 +120,7 @@ class Expectation:
         return {"PROBE", "GLOBAL"} <= self.kinds and not self._member()
 
     def _member(self) -> bool:
-        """Directly behind an arrow every word of the language is a name."""
+        """Tell whether the token is directly behind an arrow, where every word is a name."""
         return self.before is not None and self.before.type == "ARROW"
 
     def _statement(self) -> str:
@@ -130,7 +130,7 @@ class Expectation:
         return "expected literal string or number"
 
     def _in_head(self, keyword: str) -> bool:
-        """Whether the innermost bracket is the one after this keyword."""
+        """Tell whether the innermost bracket is the one after this keyword."""
         if not self.opened or self.opened[-1].type != "LPAREN":
             return False
         tokens = self.feed.tokens
@@ -150,7 +150,7 @@ class Expectation:
         return ""
 
     def _after_value(self) -> str:
-        """Behind an expression; a table's row shows all followers, the brackets the one due."""
+        """Say what may follow an expression: of all followers, what the open bracket waits for."""
         kinds = self.kinds
         opening = self.opened[-1].type if self.opened else ""
         if opening == "LPAREN":
@@ -171,7 +171,7 @@ class Expectation:
         return "expected " + _one_of(wanted)
 
     def _call(self) -> bool:
-        """Whether the innermost parenthesis holds the arguments of something."""
+        """Tell whether the innermost parenthesis holds the arguments of something."""
         tokens = self.feed.tokens
         for index in range(min(self.at, len(tokens) - 1), 0, -1):
             if tokens[index] is self.opened[-1]:
@@ -232,7 +232,7 @@ class Expectation:
     # --- labels and hint ------------------------------------------------------
 
     def _labels(self) -> list[Label]:
-        """Where the bracket that is not closed was opened."""
+        """Mark where the bracket that is not closed was opened."""
         if self.token is None:
             return [
                 Label(opening.span, f"this '{opening.value}' is not closed")
@@ -276,7 +276,7 @@ class Expectation:
         return ""
 
     def _called_before(self) -> str:
-        """The name in front of the parentheses that end at the token before."""
+        """Name what is called by the parentheses that end at the token before, "" for nothing."""
         depth = 0
         tokens = self.feed.tokens
         for index in range(min(self.at, len(tokens) - 1), 0, -1):

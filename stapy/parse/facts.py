@@ -37,7 +37,7 @@ class PreprocessFacts(Record):
         return self.kernel_release.split("-", 1)[0]
 
     def key(self) -> str:
-        """Text that differs when any fact but ``config`` and ``arguments`` differs.
+        """Make a text that differs when any fact but ``config`` and ``arguments`` differs.
 
         The configuration belongs to the release, so the release stands for it.
         """
@@ -53,5 +53,5 @@ class PreprocessFacts(Record):
         )
 
     def at_least(self, version: str) -> bool:
-        """Whether the language spoken is that of ``version`` or newer."""
+        """Tell whether the language spoken is that of ``version`` or newer."""
         return compare_versions(self.compatible or LANGUAGE_VERSION, version) >= 0

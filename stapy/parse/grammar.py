@@ -52,7 +52,7 @@ class _Driver:
         return token.start == token.end and token.type == "RBRACE"
 
     def _close_blocks(self, token: Token) -> None:
-        """A declaration inside a block: the closing braces were forgotten."""
+        """Put the forgotten closing braces in front of a declaration inside a block."""
         feed = self.feed
         place = token.start
         feed.missing = [token] + [
@@ -121,7 +121,7 @@ def parse_tokens(
     is_library: bool,
     damaged: set[int] | None = None,
 ) -> list[Decl]:
-    """The declarations that could be read; mistakes are in the collector.
+    """Parse the declarations that can be read; mistakes are in the collector.
 
     ``damaged`` holds the starts of tokens before which something is missing by
     a mistake that was reported already (-1: the end): no second message there.

@@ -58,14 +58,14 @@ def _unescape(match: re.Match[str]) -> str:
 
 
 def as_bytes_text(text: str) -> str:
-    """Text as the kernel will hold it: one character (below 256) for each UTF-8 byte."""
+    """Encode text as the kernel will hold it: one character (below 256) for each UTF-8 byte."""
     if text.isascii():
         return text
     return text.encode("utf-8", "surrogateescape").decode("latin-1")
 
 
 def readable(text: str) -> str:
-    """Text that was read byte by byte, as the UTF-8 that it nearly always is."""
+    """Decode text that was read byte by byte as the UTF-8 that it nearly always is."""
     if text.isascii():
         return text
     try:
@@ -75,13 +75,13 @@ def readable(text: str) -> str:
 
 
 def decode_string(body: str) -> str:
-    """Value of what stands between the quotes of a literal."""
+    """Decode what stands between the quotes of a literal to its value."""
     body = as_bytes_text(body)
     return _ESCAPE.sub(_unescape, body) if "\\" in body else body
 
 
 def tokenize(text: str, source: int, diagnostics: Diagnostics) -> list[Token]:
-    """All tokens of a text; characters that begin no token become ``JUNK``."""
+    """Split a text into tokens; characters that begin no token become ``JUNK``."""
     tokens: list[Token] = []
     add = tokens.append
     match = _PATTERN.match

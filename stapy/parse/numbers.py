@@ -8,7 +8,7 @@ _DIGITS = re.compile(r"0[xX]([0-9A-Fa-f]+)|0([0-7]*)|([1-9][0-9]*)", re.ASCII)
 
 
 def parse_number(text: str) -> int | None:
-    """Value of a decimal, octal or hexadecimal literal up to 2**64 - 1, wrapped to int64.
+    """Parse a decimal, octal or hexadecimal literal up to 2**64 - 1, wrapped to int64.
 
     None for anything else.
     """
@@ -26,6 +26,6 @@ def parse_number(text: str) -> int | None:
 
 
 def wrap(value: int) -> int:
-    """The int64 with the same low 64 bits."""
+    """Reduce a value to the int64 with the same low 64 bits."""
     value &= (1 << 64) - 1
     return value - (1 << 64) if value >> 63 else value

@@ -26,7 +26,7 @@ class PointActions:
         labels: list[Label] | None = None,
         hint: str = "",
     ) -> None:
-        """A parse error."""
+        """Report a parse error."""
         self.diagnostics.error(
             "parse error", code, message, span, where=where, labels=labels, hint=hint
         )
@@ -34,14 +34,14 @@ class PointActions:
     def step(
         self, name: Token, argument: n.Number | n.String | None, end: Token | None
     ) -> list[n.ProbePoint]:
-        """``name`` or ``name(literal)``."""
+        """Build ``name`` or ``name(literal)``."""
         span = name.span.to(end.span) if end else name.span
         return [n.ProbePoint(span, [n.PointComponent(span, name.value, argument)])]
 
     def joined(
         self, left: list[n.ProbePoint], right: list[n.ProbePoint], dot: Token
     ) -> list[n.ProbePoint]:
-        """``left.right``, each with each."""
+        """Build ``left.right``, each with each."""
         for point in left:
             if point.optional or point.sufficient or point.condition is not None:
                 self.error(
@@ -74,7 +74,7 @@ class PointActions:
     def marked(
         self, points: list[n.ProbePoint], mark: Token | None, condition: n.Expr | None
     ) -> list[n.ProbePoint]:
-        """``point ? if (condition)``; marks inside and behind braces add up."""
+        """Build ``point ? if (condition)``; marks inside and behind braces add up."""
         for point in points:
             if mark is not None:
                 point.optional = point.optional or mark.type == "QUESTION"
@@ -90,7 +90,7 @@ class PointActions:
         return points
 
     def probe(self, keyword: Token, points: list[n.ProbePoint], body: n.Stmt) -> list[n.Decl]:
-        """A probe."""
+        """Build a probe."""
         self.end_body(in_function=False)
         return [n.ProbeDecl(keyword.span.to(body.span), points, body)]
 
@@ -102,7 +102,7 @@ class PointActions:
         prologue: n.Stmt | None,
         epilogue: n.Stmt | None,
     ) -> list[n.Decl]:
-        """A probe point alias; exactly one plain name stands before the equals sign."""
+        """Build a probe point alias; exactly one plain name stands before the equals sign."""
         self.end_body(in_function=False)
         if len(names) > 1:
             self.error(
@@ -133,7 +133,7 @@ class PointActions:
         return [n.AliasDecl(span, name.components, points, prologue, epilogue, self.doc(keyword))]
 
     def double_epilogue(self, comma: Token) -> None:
-        """``+=`` takes one block."""
+        """Report a second block behind ``+=``, which takes one."""
         self.error(
             "E0165",
             "Combined prologue and epilogue cannot be defined with '+='",
@@ -143,9 +143,9 @@ class PointActions:
         )
 
     def end_body(self, *, in_function: bool) -> None:
-        """Checks at the end of a body; see `GrammarActions`."""
+        """Check a body that ends, as `GrammarActions` does."""
         raise NotImplementedError
 
     def doc(self, token: Token) -> str:
-        """The comment before a declaration; see `GrammarActions`."""
+        """Return the comment before a declaration, as `GrammarActions` does."""
         raise NotImplementedError

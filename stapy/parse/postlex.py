@@ -24,7 +24,7 @@ def _is_near(left: Token, right: Token) -> bool:
 
 
 def postlex(tokens: list[Token], apart: Apart = _is_near) -> list[Token]:
-    """Joins adjacent string literals, and the pieces of each component of a probe point.
+    """Join adjacent string literals, and the pieces of each component of a probe point.
 
     Before 2.0 of the language a comment between two literals kept them apart.
     """
@@ -58,7 +58,7 @@ def _strings(tokens: list[Token], at: int, first: Token, out: list[Token], apart
 
 
 def _heading(tokens: list[Token], at: int, out: list[Token], apart: Apart) -> int:
-    """From after ``probe`` to the brace that opens the body."""
+    """Join components from after ``probe`` to the brace of the body; return where they end."""
     groups = parens = 0
     before = "PROBE"
     size = len(tokens)

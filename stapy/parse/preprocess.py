@@ -51,7 +51,7 @@ class Preprocessor(Definitions):
         self._level = 0
 
     def run(self, tokens: list[Token]) -> list[Token]:
-        """The tokens that are left for the grammar."""
+        """Expand a text; return the tokens that are left for the grammar."""
         out: list[Token] = []
         self._expand(tokens, _Scope(), out)
         return out
@@ -90,14 +90,14 @@ class Preprocessor(Definitions):
                 out.append(token if source is None else token.moved(source))
 
     def _read_by_tapset(self, name: str) -> None:
-        """``argc``, ``argv`` and ``argv_1`` of the tapset read the script's arguments, too."""
+        """Note what ``argc``, ``argv`` and ``argv_1`` of the tapset read of the arguments."""
         if name in ("argc", "argv"):
             self.used_arguments.update(range(1, len(self.facts.arguments) + 1))
         elif name.startswith("argv_") and name[5:].isdecimal():
             self.used_arguments.add(int(name[5:]))
 
     def _is_redefined(self, token: Token, scope: _Scope) -> bool:
-        """Whether a macro or a parameter hides a built-in operator."""
+        """Tell whether a macro or a parameter hides a built-in operator."""
         return token.value[1:] in scope.values or token.value[1:] in self.macros
 
     def _stray(self, token: Token) -> None:
@@ -232,7 +232,7 @@ class Preprocessor(Definitions):
     def _sides(
         self, opening: Token, tokens: list[Token], at: int
     ) -> tuple[int, int, int, int] | None:
-        """Indices: after ``%?``, end of the first side, after ``%:`` (0: none), after ``%)``."""
+        """Find indices: behind ``%?``, the first side's end, behind ``%:`` (0: none) and ``%)``."""
         depth, then_start, then_end, else_start = 0, 0, 0, 0
         for index in range(at, len(tokens)):
             token = tokens[index]
@@ -359,12 +359,12 @@ class Preprocessor(Definitions):
         return None
 
     def _placeholder(self, call: Token, out: list[Token]) -> None:
-        """Something harmless in place of a macro that could not be expanded."""
+        """Put something harmless in place of a macro that could not be expanded."""
         out.append(Token("NUMBER", "0", call.source, call.start, call.end))
         self.damaged.add(call.start)
 
     def _variable_hint(self, call: Token, tokens: list[Token], at: int) -> str:
-        """Variables of bpftrace and DTrace are written so: with an index, or set."""
+        """Explain an ``@name`` that is used like a variable of bpftrace or DTrace; else ""."""
         if at < len(tokens) and tokens[at].value in ("[", "=", "++", "+="):
             name = call.value[1:]
             return f"variables have no '@': declare 'global {name}' and write '{name}'"

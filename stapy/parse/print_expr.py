@@ -49,12 +49,12 @@ _ESCAPES = {
 
 
 def print_expr(expr: n.Expr) -> str:
-    """Source text of an expression."""
+    """Print an expression as source text."""
     return _at(expr, _ANY)
 
 
 def quote(value: str) -> str:
-    """A string literal; bytes that are no printable UTF-8 become octal escapes."""
+    """Quote a string literal; bytes that are no printable UTF-8 become octal escapes."""
     text = value
     if not value.isascii():
         try:
@@ -78,31 +78,31 @@ def _letter(char: str, is_raw: bool) -> str:
 
 
 def print_literal(literal: n.Number | n.String) -> str:
-    """A literal as it may stand after ``global x =`` or in a probe point."""
+    """Print a literal as it may stand after ``global x =`` or in a probe point."""
     if isinstance(literal, n.String):
         return quote(literal.value)
     return literal.text or str(literal.value)
 
 
 def print_component(component: n.PointComponent) -> str:
-    """``name`` or ``name(literal)``."""
+    """Print ``name`` or ``name(literal)``."""
     if component.arg is None:
         return component.name
     return f"{component.name}({print_literal(component.arg)})"
 
 
 def print_args(args: list[n.Expr]) -> str:
-    """Expressions with commas between them."""
+    """Print expressions with commas between them."""
     return ", ".join(print_expr(arg) for arg in args)
 
 
 def print_keys(keys: list[n.Expr | None]) -> str:
-    """Keys of an array; None is the wildcard."""
+    """Print the keys of an array; None is the wildcard."""
     return ", ".join("*" if key is None else print_expr(key) for key in keys)
 
 
 def print_array(array: n.Expr) -> str:
-    """What may stand after ``in``."""
+    """Print what may stand after ``in``."""
     return print_expr(array)
 
 

@@ -17,7 +17,7 @@ _INDENT = "    "
 
 
 def dump(scripts: list[n.Script]) -> str:
-    """What -p1 shows."""
+    """Print scripts as -p1 shows them."""
     parts = ["# parse tree dump\n"]
     for script in scripts:
         parts.append(f"# file {script.path}\n")
@@ -26,7 +26,7 @@ def dump(scripts: list[n.Script]) -> str:
 
 
 def print_script(script: n.Script) -> str:
-    """All declarations in their order."""
+    """Print all declarations in their order."""
     return "".join(print_decl(decl) for decl in script.decls)
 
 
@@ -34,7 +34,7 @@ def print_script(script: n.Script) -> str:
 
 
 def print_decl(decl: n.Decl) -> str:
-    """One declaration, with its line break."""
+    """Print one declaration, with its line break."""
     if isinstance(decl, n.GlobalDecl):
         return _global(decl)
     if isinstance(decl, n.FunctionDecl):
@@ -93,7 +93,7 @@ def _points(points: list[n.ProbePoint]) -> str:
 
 
 def print_point(point: n.ProbePoint) -> str:
-    """One probe point with its marks and condition."""
+    """Print one probe point with its marks and condition."""
     text = ".".join(print_component(component) for component in point.components)
     text += " !" if point.sufficient else " ?" if point.optional else ""
     return text + (f" if ({print_expr(point.condition)})" if point.condition is not None else "")
@@ -113,7 +113,7 @@ def _block(body: n.Stmt | None, depth: int = 0) -> str:
 
 
 def print_stmt(stmt: n.Stmt, depth: int = 0) -> str:
-    """One statement without the indent of its first line and without a line break at its end."""
+    """Print a statement without the indent of its first line and the line break at its end."""
     if isinstance(stmt, n.Block):
         return _block(stmt, depth)
     if isinstance(stmt, n.ExprStmt):

@@ -33,10 +33,10 @@ class Production(Protocol):
     lexer: Words
 
     def __len__(self) -> int:
-        """One more than there are symbols on the right side."""
+        """Return one more than there are symbols on the right side."""
 
     def __getitem__(self, at: int) -> Any:
-        """The value of a symbol."""
+        """Return the value of a symbol."""
 
     def __setitem__(self, at: int, value: object) -> None:
         """Give the left side its value."""

@@ -28,7 +28,7 @@ _MODULES = (declarations, statements, expressions, operators)
 
 
 def rules() -> dict[str, Action]:
-    """All actions by name."""
+    """Map the names of all actions to them."""
     found: dict[str, Action] = {}
     for module in _MODULES:
         for name, value in vars(module).items():
@@ -39,7 +39,7 @@ def rules() -> dict[str, Action]:
 
 
 def digest() -> str:
-    """Changes whenever the tables must."""
+    """Make a text that changes whenever the tables must."""
     import ply  # type: ignore[import-untyped]
 
     text = "\n".join(
@@ -50,7 +50,7 @@ def digest() -> str:
 
 
 def make_parser(on_error: Callable[[Any], Any]) -> Any:
-    """A PLY parser; the tables come from a cache when there is a good one."""
+    """Make a PLY parser; the tables come from a cache when there is a good one."""
     from ply.yacc import LRParser  # type: ignore[import-untyped]
 
     functions = rules()
@@ -92,7 +92,7 @@ class _Tables:
 
 
 def grammar_module() -> ModuleType:
-    """One module with everything that PLY reads: rules, tokens, precedence."""
+    """Make one module with everything that PLY reads: rules, tokens, precedence."""
     module = ModuleType("stapy_grammar")
     module.__file__ = __file__
     vars(module).update(rules())
@@ -128,7 +128,7 @@ def generate(log: Any = None) -> tuple[Any, Any, Any]:
 
 
 def _faster(generator: type) -> type:
-    """PLY's generator with one step done by dictionaries instead of searches in lists.
+    """Derive PLY's generator with one step done by dictionaries instead of searches in lists.
 
     For a grammar of our size that step takes three quarters of the whole time.
     """

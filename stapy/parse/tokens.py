@@ -160,7 +160,7 @@ class Token:
         return Token(self.type, self.value, source, self.start, self.end)
 
     def describe(self) -> str:
-        """How messages call this word: ``keyword 'else'``, ``operator ')'``."""
+        """Describe a word as messages do: ``keyword 'else'``, ``operator ')'``."""
         kind = self.type
         if kind in ("IDENT", "TARGET", "DOLLARS", "PRINT", "PRINTD", "PRINTF", "COMPONENT"):
             return f"identifier '{self.value}'"

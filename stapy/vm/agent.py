@@ -100,7 +100,7 @@ def held(fd: int) -> Iterator[bytes]:
 
 
 def become(command: Command, stdin: int, stdout: int, stderr: int) -> None:
-    """In the child: turn into the command; never returns."""
+    """Turn this child into the command; never returns."""
     status = 127
     try:
         os.setsid()
@@ -130,7 +130,7 @@ def become(command: Command, stdin: int, stdout: int, stderr: int) -> None:
 
 
 def is_consumer(argv: list[str]) -> bool:
-    """True for ``python3 -m stapy.run …`` with the interpreter that runs us."""
+    """Tell whether a command is ``python3 -m stapy.run …`` with the interpreter that runs us."""
     return argv[0] == sys.executable and argv[1:3] == ["-m", "stapy.run"]
 
 
@@ -149,7 +149,7 @@ def preload() -> None:
 
 
 def run_consumer(command: Command) -> None:
-    """Be the consumer in this very interpreter: starting another takes a second here."""
+    """Run the consumer in this very interpreter: starting another takes a second here."""
     from stapy.run.cli import main as consume
 
     os.environ.clear()
@@ -159,7 +159,7 @@ def run_consumer(command: Command) -> None:
 
 
 def loaded_modules() -> set[str]:
-    """Names of the modules in the kernel."""
+    """Read the names of the modules in the kernel."""
     with open("/proc/modules", encoding="ascii") as file:
         return {line.partition(" ")[0] for line in file}
 
@@ -318,7 +318,7 @@ class Agent:
         self.send(STATUS, f"{job.status} {left}".encode())
 
     def read_kmsg(self) -> bytes:
-        """All kernel messages since the last call, one per line with its time."""
+        """Read all kernel messages since the last call, one per line with its time."""
         lines: list[bytes] = []
         while True:
             try:

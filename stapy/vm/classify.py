@@ -52,7 +52,7 @@ _CALL_TRACE_LINES = 40
 
 
 def complaints(log: str) -> list[tuple[str, str]]:
-    """``(kind, line)`` of every complaint in a kernel log, in order."""
+    """List ``(kind, line)`` of every complaint in a kernel log, in order."""
     found = []
     for line in log.splitlines():
         for kind, pattern in _ROWS:
@@ -63,7 +63,7 @@ def complaints(log: str) -> list[tuple[str, str]]:
 
 
 def excerpt(log: str, lines: int = _CALL_TRACE_LINES) -> str:
-    """The first complaint and what follows it, for a person to read."""
+    """Cut out the first complaint and what follows it, for a person to read; else the end."""
     rows = log.splitlines()
     for number, line in enumerate(rows):
         if complaints(line):

@@ -23,13 +23,13 @@ _TRIES = 20
 
 @functools.cache
 def parameter() -> str:
-    """The kernel's parameter for the rate; "" where it cannot be measured."""
+    """Write the kernel's parameter for the counter's rate; "" where it cannot be measured."""
     khz = counter_khz()
     return f"tsc_early_khz={khz}" if khz else ""
 
 
 def counter_khz() -> int:
-    """The rate of the host's time stamp counter in kHz; 0 where there is none, or no way to it."""
+    """Measure the rate of the host's time stamp counter in kHz; 0 where that cannot be done."""
     if platform.machine() != "x86_64":
         return 0
     try:
@@ -48,7 +48,7 @@ def counter_khz() -> int:
 
 
 def _both(read: Callable[[], int]) -> tuple[int, int]:
-    """The counter, and the time in ns at that moment: of some tries the least disturbed one."""
+    """Read the counter and the time in ns at that moment: of some tries the least disturbed."""
     best = (1 << 62, 0, 0)
     for _ in range(_TRIES):
         before = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)

@@ -13,24 +13,24 @@ class Archive:
         self._names: set[str] = set()
 
     def file(self, name: str, data: bytes, mode: int = 0o644) -> None:
-        """A regular file."""
+        """Add a regular file."""
         self._entry(name, stat.S_IFREG | mode, data)
 
     def folder(self, name: str) -> None:
-        """A directory."""
+        """Add a directory, once."""
         if name and name not in self._names:
             self._entry(name, stat.S_IFDIR | 0o755, b"")
 
     def link(self, name: str, target: str) -> None:
-        """A symbolic link."""
+        """Add a symbolic link."""
         self._entry(name, stat.S_IFLNK | 0o777, target.encode())
 
     def device(self, name: str, major: int, minor: int) -> None:
-        """A character device."""
+        """Add a character device."""
         self._entry(name, stat.S_IFCHR | 0o600, b"", (major, minor))
 
     def finish(self) -> bytes:
-        """The archive."""
+        """Write the end of the archive; return it as bytes."""
         self._raw("TRAILER!!!", 0, b"", (0, 0))
         return b"".join(self._parts)
 

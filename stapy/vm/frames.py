@@ -27,7 +27,7 @@ LARGEST = 1 << 24
 
 
 def pack(kind: bytes, payload: bytes = b"") -> bytes:
-    """One frame as bytes."""
+    """Encode one frame as bytes."""
     return HEAD.pack(kind, len(payload)) + payload
 
 
@@ -75,14 +75,14 @@ class Command:
         self.stdin = has_stdin
 
     def encode(self) -> bytes:
-        """The payload of an `EXEC` frame."""
+        """Encode the command as the payload of an `EXEC` frame."""
         parts = [self.cwd, "1" if self.stdin else "0", str(len(self.argv)), *self.argv]
         parts += [f"{name}={value}" for name, value in self.env.items()]
         return "\0".join(parts).encode("utf-8", "surrogateescape")
 
     @classmethod
     def decode(cls, payload: bytes) -> Command:
-        """The command in the payload of an `EXEC` frame."""
+        """Decode the command in the payload of an `EXEC` frame."""
         cwd, stdin, count, *rest = payload.decode("utf-8", "surrogateescape").split("\0")
         argv, pairs = rest[: int(count)], rest[int(count) :]
         env = dict(pair.split("=", 1) for pair in pairs if "=" in pair)

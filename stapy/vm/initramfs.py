@@ -38,7 +38,7 @@ AGENT = {
 
 
 def busybox() -> Path:
-    """A static busybox."""
+    """Find a static busybox, or raise `VmError`."""
     for name in ("busybox-static", "busybox"):
         path = shutil.which(name, path=os.environ.get("PATH", "") + ":/bin:/usr/bin:/usr/sbin")
         if path:
@@ -47,12 +47,12 @@ def busybox() -> Path:
 
 
 def interpreter() -> str:
-    """The Python that the guest shall use: this one, without any virtual environment."""
+    """Find the Python that the guest shall use: this one, without any virtual environment."""
     return str(Path(getattr(sys, "_base_executable", sys.executable)).resolve())
 
 
 def module_order(modules: Path) -> list[Path]:
-    """Files of the modules that the guest needs, each after those that it depends on."""
+    """List the files of the modules that the guest needs, each after those it depends on."""
     needs: dict[str, list[str]] = {}
     paths: dict[str, str] = {}
     for line in (modules / "modules.dep").read_text().splitlines():
@@ -75,7 +75,7 @@ def module_order(modules: Path) -> list[Path]:
 
 
 def unpack(path: Path) -> bytes:
-    """The bytes of a module file, which distributions compress in one of three ways."""
+    """Read the bytes of a module file, which distributions compress in one of three ways."""
     data = path.read_bytes()
     if path.suffix == ".xz":
         return lzma.decompress(data)
@@ -89,13 +89,13 @@ def unpack(path: Path) -> bytes:
 
 
 def bytecode(source: Path) -> bytes:
-    """A .pyc that is never checked against its source (the guest compiles too slowly)."""
+    """Compile a .pyc that is never checked against its source (the guest compiles too slowly)."""
     code = compile(source.read_bytes(), str(source), "exec", dont_inherit=True)
     return importlib.util.MAGIC_NUMBER + struct.pack("<III", 1, 0, 0) + marshal.dumps(code)
 
 
 def ensure(kernel: GuestKernel) -> Path:
-    """The cached initramfs for a kernel, made when it is not there."""
+    """Return the path of the cached initramfs for a kernel; make it when it is not there."""
     script = (PACKAGE / "init.sh").read_bytes()
     box = busybox()
     key = hashlib.sha256(script)
@@ -115,7 +115,7 @@ def ensure(kernel: GuestKernel) -> Path:
 
 
 def build(kernel: GuestKernel, script: bytes, box: Path) -> bytes:
-    """The archive itself."""
+    """Build the archive itself."""
     archive = Archive()
     for folder in ("proc", "sys", "dev", "lower", "layer", "new"):
         archive.folder(folder)

@@ -26,16 +26,16 @@ class GuestKernel(Record):
     config: Config
 
     def watches(self) -> bool:
-        """Does it look for faults all the time? Such kernels are for whoever looks for some."""
+        """Tell whether it looks for faults all the time: such a kernel is chosen only by name."""
         return any(self.config.is_enabled(name) for name in _WATCHES)
 
     def patience(self) -> int:
-        """By what the seconds are multiplied that others would get."""
+        """Return by what to multiply the seconds that other kernels would get."""
         return _SLOWER if self.watches() else 1
 
 
 def find(release: str, sysroot: str | None = None) -> GuestKernel:
-    """The kernel of this release, or a `VmError` that says how to get it.
+    """Find the kernel of this release, or raise a `VmError` that says how to get it.
 
     ``6.1`` is the newest of its line that is installed with headers.
     """
@@ -59,7 +59,7 @@ def find(release: str, sysroot: str | None = None) -> GuestKernel:
 
 
 def newest(release: str, sysroot: str | None = None) -> str:
-    """The newest installed release of a line such as ``6.1``; any other name as it is."""
+    """Find the newest installed release of a line such as ``6.1``; return other names as given."""
     if not is_line(release):
         return release
     for root in roots(sysroot):
@@ -72,7 +72,7 @@ def newest(release: str, sysroot: str | None = None) -> str:
 
 
 def installed(root: Path = OWN) -> list[str]:
-    """Releases of a tree with an image, modules and headers, oldest first."""
+    """List the releases of a tree with an image, modules and headers, oldest first."""
     found = []
     for image in inside(root, "/boot").glob("vmlinuz-*"):
         release = image.name.partition("-")[2]
@@ -84,7 +84,7 @@ def installed(root: Path = OWN) -> list[str]:
 
 
 def lines(root: Path = OWN) -> list[str]:
-    """The newest release of each kernel line (6.1, 6.12, …) in a tree, oldest line first."""
+    """List the newest release of each kernel line (6.1, 6.12, …) in a tree, oldest line first."""
     newest: dict[str, str] = {}
     for release in installed(root):
         newest[".".join(re.findall(r"\d+", release)[:2])] = release
@@ -100,7 +100,7 @@ def order(release: str) -> list[tuple[int, str]]:
 
 
 def default_release(sysroot: str | None = None) -> str:
-    """What ``--vm`` boots by itself.
+    """Choose what ``--vm`` boots by itself; raise `VmError` when there is nothing to boot.
 
     The oldest line that is installed, in its newest release: a distribution's
     own stable kernel, which other packages of the machine were made for.

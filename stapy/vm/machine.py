@@ -260,7 +260,7 @@ class Machine:
         source: int | None = None,
         tick: Callable[[], object] | None = None,
     ) -> Iterator[tuple[bytes, bytes]]:
-        """What the guest sends, until it dies or time is up; sends what waits meanwhile.
+        """Yield what the guest sends, until it dies or time is up; send what waits meanwhile.
 
         Time in which a busy host did not let the emulator run is not counted.
         """
@@ -317,7 +317,7 @@ class Machine:
 
     @contextlib.contextmanager
     def _signals(self, are_forwarded: bool) -> Iterator[None]:
-        """Meanwhile, pass the signals that a user sends us on to the guest."""
+        """Hold the signals that a user sends us, and pass them on to the guest."""
         self._interrupts = 0
         self._unheard = 0.0
         if not are_forwarded:
@@ -348,7 +348,7 @@ class Machine:
 
 
 def guest_environment() -> dict[str, str]:
-    """Our environment as the guest's commands shall see it."""
+    """Copy our environment as the guest's commands shall see it."""
     env = dict(os.environ)
     size = None
     for fd in (2, 1, 0):
@@ -362,5 +362,5 @@ def guest_environment() -> dict[str, str]:
 
 
 def consumer_command() -> list[str]:
-    """The start of a command that runs ``stapy-run`` in the guest."""
+    """Return the start of a command that runs ``stapy-run`` in the guest."""
     return [interpreter(), "-m", "stapy.run"]

@@ -47,7 +47,7 @@ class Shape(Record):
 
 
 def qemu_program() -> str:
-    """The emulator."""
+    """Find the emulator, or raise `VmError`."""
     found = os.environ.get("STAPY_QEMU") or shutil.which("qemu-system-x86_64")
     if not found:
         raise VmError("no qemu-system-x86_64", hint="apt-get install qemu-system-x86")
@@ -55,7 +55,7 @@ def qemu_program() -> str:
 
 
 def virtiofsd_program() -> str:
-    """The file server, which distributions hide in three places."""
+    """Find the file server, which distributions hide in three places, or raise `VmError`."""
     places = [
         os.environ.get("STAPY_VIRTIOFSD", ""),
         shutil.which("virtiofsd") or "",
@@ -73,7 +73,7 @@ def virtiofsd_program() -> str:
 
 
 def virtiofsd_command(program: str, listener: int, folder: str, cache: str) -> list[str]:
-    """Arguments for the older server (in C, part of QEMU) and the newer one (in Rust)."""
+    """Build the call of the older file server (in C, part of QEMU) or the newer (in Rust)."""
     text = subprocess.run([program, "--help"], capture_output=True, text=True, check=False).stdout
     if "--shared-dir" in text:
         command = [program, f"--fd={listener}", f"--shared-dir={folder}"]
@@ -87,7 +87,7 @@ def _is_accelerated() -> bool:
 
 
 def acceleration() -> list[str]:
-    """How the CPU is made: emulated, unless ``STAPY_VM_ACCEL=kvm`` asks for the real one.
+    """Choose how the CPU is made: emulated, unless ``STAPY_VM_ACCEL=kvm`` asks otherwise.
 
     Not by itself: there are hosts (virtual machines themselves) that offer
     /dev/kvm, under which a distribution's kernel then hangs at boot.
@@ -102,7 +102,7 @@ def acceleration() -> list[str]:
 
 
 def _run_delay(task: Path) -> float:
-    """Seconds that a thread has waited for a processor: the second word of ``schedstat``, ns."""
+    """Read the seconds a thread has waited for a processor: second word of ``schedstat``, ns."""
     try:
         return int((task / "schedstat").read_text().split()[1]) / 1e9
     except (OSError, IndexError, ValueError):
@@ -225,11 +225,11 @@ class Processes:
         ]
 
     def is_alive(self) -> bool:
-        """True while the emulator runs."""
+        """Tell whether the emulator runs."""
         return self.qemu.poll() is None
 
     def starved(self) -> float:
-        """Seconds in which the emulator wanted to run and others had the host's processors.
+        """Return the seconds that the emulator, wanting to run, waited for a processor.
 
         They are no time for what the guest is to do. 0 where the host's kernel does not count it.
         """
@@ -248,14 +248,14 @@ class Processes:
             pass
 
     def console_text(self) -> str:
-        """What the guest's kernel has printed on its console."""
+        """Read what the guest's kernel has printed on its console."""
         try:
             return self.console.read_bytes().decode("utf-8", "replace").replace("\r", "")
         except OSError:
             return ""
 
     def messages(self) -> str:
-        """What the emulator and the file servers said, for an error message."""
+        """Read what the emulator and the file servers said, for an error message."""
         # The emulator's last: its end is the cause of what the servers say.
         logs = sorted(self.folder.glob("*.log"), key=lambda path: path.name.startswith("qemu"))
         texts = [path.read_text(errors="replace") for path in logs]

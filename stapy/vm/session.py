@@ -33,7 +33,7 @@ GRACE = 60.0  # seconds that a run with -T may take beyond it
 
 
 def prepare(release: str | None, sysroot: str | None = None) -> Machine:
-    """A machine that boots while the caller makes the module; the caller must close it."""
+    """Start a machine that boots while the caller makes the module; the caller must close it."""
     machine = Machine(release, cpus=min(2, os.cpu_count() or 1), sysroot=sysroot)
     try:
         machine.start()
@@ -78,14 +78,14 @@ def run_module(module_path: str, machine: Machine, options: RunOptions) -> int:
 
 
 def _input(module: ModuleFile, options: RunOptions) -> str:
-    """How the script wants our standard input, "" when it does not."""
+    """Tell how the script wants our standard input, "" when it does not."""
     manifest = module.manifest()
     return str(manifest["input"]) if is_taken(manifest, options) else ""
 
 
 @contextmanager
 def keys_of(fd: int) -> Iterator[None]:
-    """Have a terminal give each key at once; the guest has pipes only."""
+    """Hold a terminal so that it gives each key at once; the guest has pipes only."""
     terminal = Terminal(fd, True) if _is_readable(fd) and os.isatty(fd) else None
     try:
         if terminal:
@@ -97,7 +97,7 @@ def keys_of(fd: int) -> Iterator[None]:
 
 
 def folder_of(output: str) -> Path:
-    """Where a file of ``-o`` shall appear; its name may have marks of strftime."""
+    """Return where a file of ``-o`` shall appear; its name may have marks of strftime."""
     path = Path(output).absolute()
     try:
         if "%" in output:
@@ -130,7 +130,7 @@ def _report(result: VmResult, options: RunOptions) -> int:
 
 
 def _writer(fd: int) -> Callable[[bytes], None]:
-    """A sink that writes to one of our own descriptors until nobody reads it."""
+    """Make a sink that writes to one of our own descriptors until nobody reads it."""
     broken = False
 
     def write(data: bytes) -> None:
@@ -152,7 +152,7 @@ def _writer(fd: int) -> Callable[[bytes], None]:
 
 
 def _is_readable(fd: int) -> bool:
-    """True when we may read: a terminal stops a job of the background that tries."""
+    """Tell whether we may read: a terminal stops a job of the background that tries."""
     try:
         return not os.isatty(fd) or os.tcgetpgrp(fd) == os.getpgrp()
     except OSError:

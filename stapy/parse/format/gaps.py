@@ -34,7 +34,7 @@ class Surroundings(frozenset[str]):
 
 
 def gap(left: Piece, right: Piece, place: Surroundings, before_left: str) -> str:
-    """The blanks between two pieces of one line; ``before_left`` is the kind before ``left``."""
+    """Choose the blanks between two pieces of a line; ``before_left`` is a kind of token."""
     chosen = _ONE if right.gap else _NONE
     if right.kind == COMMENT:
         return right.gap or _ONE
@@ -94,7 +94,7 @@ def _operators(left: str, right: str, place: Surroundings, before: str) -> str |
 
 
 def _would_join(left: str, right: str) -> bool:
-    """Whether two tokens without a blank might be read as others."""
+    """Tell whether two tokens without a blank might be read as others."""
     if left[-1:].isalnum() or left[-1:] in "_$@":
         return right[:1].isalnum() or right[:1] in "_$@"
     return left[-1:] in "+-<>=!~&|^*/%.?:" and right[:1] in "+-<>=!~&|^*/%.?:({#"

@@ -13,7 +13,7 @@ _TAB = 8
 
 
 def formatted(text: str, source: int, diagnostics: Diagnostics, indent: str = "    ") -> str | None:
-    """The text in order; None when the lexer cannot read it, with the reasons collected."""
+    """Format a script; None (reported) when the lexer cannot read it, `Bug` if words changed."""
     before = len(diagnostics.errors)
     found = pieces(text, source, diagnostics)
     if len(diagnostics.errors) > before:
@@ -25,7 +25,7 @@ def formatted(text: str, source: int, diagnostics: Diagnostics, indent: str = " 
 
 
 def _meaning(text: str, source: int, diagnostics: Diagnostics) -> tuple[object, ...]:
-    """What a formatter may not change: tokens, the names that they make, words of comments."""
+    """Collect what a formatter may not change: tokens, names made of them, words of comments."""
     tokens = tokenize(text, source, diagnostics)
     comments = [p.text.split() for p in pieces(text, source, diagnostics) if p.kind == COMMENT]
     return (
@@ -47,7 +47,7 @@ class _Layout:
         self.places = _Places()
 
     def text(self) -> str:
-        """The whole."""
+        """Lay out the whole script."""
         before: Piece | None = None
         older = ""  # the kind of the token before that
         for at, piece in enumerate(self.found):
@@ -74,7 +74,7 @@ class _Layout:
         return "".join(self.out).lstrip("\n") + ("\n" if self.out else "")
 
     def after(self, at: int) -> str:
-        """The kind of the next token."""
+        """Return the kind of the next token that is no comment, "" at the end."""
         return next((p.kind for p in self.found[at + 1 :] if p.kind != COMMENT), "")
 
     def flush(self, after: Piece | None) -> None:
@@ -84,7 +84,7 @@ class _Layout:
             self.begin(comment, self.levels.of_comment(after))
 
     def begin(self, piece: Piece, level: int) -> None:
-        """A piece at the beginning of a line, one empty line before it where there were some."""
+        """Begin a line with a piece, behind one empty line where there were some."""
         self.out.append("\n\n" if piece.lines > 1 else "\n")
         first = self.indent * level
         self.out.append(first)
@@ -99,7 +99,7 @@ def _ends_line(piece: Piece) -> bool:
 
 
 def _moved(comment: Piece, first: str) -> str:
-    """A comment with its later lines as far to the right of its first one as they were."""
+    """Indent a comment's later lines as far to the right of its first one as they were."""
     lines = comment.text.rstrip().split("\n")
     if len(lines) == 1:
         return lines[0]
@@ -131,7 +131,7 @@ class _Places:
         self.stack: list[str] = []  # open brackets: foreach, keep, or ""
 
     def place(self) -> Surroundings:
-        """Of the gap behind the last token."""
+        """Describe the surroundings of the gap behind the last token."""
         found = {word for word in self.stack if word}
         if self.heading and not self.parens:
             found.add("heading")
@@ -155,7 +155,7 @@ class _Places:
         return before
 
     def _head_ends(self, kind: str, follows: str) -> bool:
-        """Whether a token ends the head of a function, or a declaration of globals."""
+        """Tell whether a token ends the head of a function, or a declaration of globals."""
         if self.head == "types":
             return kind in ("LBRACE", "EMBED")
         return self.head == "global" and (kind == "SEMI" or follows in _DECLARATIONS)

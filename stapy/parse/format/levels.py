@@ -61,7 +61,7 @@ class Levels:
     # --- the beginning of a line -------------------------------------------
 
     def of_line(self, piece: Piece) -> int:
-        """The level of a line that begins with this token."""
+        """Find the level of a line that begins with this token."""
         frame = self.frame
         if piece.kind in _CLOSES:
             opened = self.opened(piece.kind)
@@ -84,7 +84,7 @@ class Levels:
         return frame.statement + 1
 
     def begins(self, piece: Piece) -> bool:
-        """Whether a statement or declaration begins with the first token of a line."""
+        """Tell whether a statement or declaration begins with the first token of a line."""
         frame = self.frame
         if frame.is_fresh:
             return True
@@ -93,7 +93,7 @@ class Levels:
         return self.last in _ENDS and piece.kind in _BEGINS
 
     def of_comment(self, after: Piece | None) -> int:
-        """The level of a line that begins with a comment, by the token behind it."""
+        """Find the level of a line that begins with a comment, by the token behind it."""
         if after is None or after.kind in _CLOSES or after.kind in ("PP_THEN", "PP_ELSE"):
             return self.frame.inner
         return self.of_line(after)
@@ -126,7 +126,7 @@ class Levels:
         self.last = kind
 
     def word(self, kind: str, follows: str) -> None:
-        """A token of a statement."""
+        """Take in a token of a statement."""
         frame = self.frame
         if kind == "ELSE" or kind == "CATCH":
             control = self.waiting(kind)
@@ -151,7 +151,7 @@ class Levels:
         frame.is_function = frame.is_function or kind == "FUNCTION"
 
     def start(self) -> int:
-        """A statement begins here: its level."""
+        """Begin a statement; return its level."""
         frame = self.frame
         top = frame.controls[-1] if frame.controls else None
         level = self.line
@@ -163,7 +163,7 @@ class Levels:
         return level
 
     def waiting(self, kind: str) -> Control | None:
-        """The ``if`` that an ``else`` belongs to, the ``try`` of a ``catch``."""
+        """Find the ``if`` that an ``else`` belongs to, the ``try`` of a ``catch``; else None."""
         wanted = "IF" if kind == "ELSE" else "TRY"
         for control in reversed(self.frame.controls):
             if control.kind == wanted and not control.has_else:
@@ -173,7 +173,7 @@ class Levels:
     # --- brackets ----------------------------------------------------------
 
     def open(self, kind: str) -> None:
-        """An opening bracket."""
+        """Take in an opening bracket."""
         frame = self.frame
         top = frame.controls[-1] if frame.controls else None
         if kind in ("LPAREN", "LBRACK"):
@@ -198,11 +198,11 @@ class Levels:
         self.frames.append(Frame(kind, outer, inner, owner, statement=inner))
 
     def is_head(self, top: Control | None) -> bool:
-        """Whether a parenthesis is the head of a control statement."""
+        """Tell whether a parenthesis is the head of a control statement."""
         return top is not None and self.last in (*_LOOPS, "CATCH")
 
     def opened(self, kind: str) -> Frame | None:
-        """The frame that a closing bracket closes; none beyond the preprocessor's."""
+        """Find the frame that a closing bracket closes; none beyond the preprocessor's."""
         for frame in reversed(self.frames):
             if frame.kind == _CLOSES[kind]:
                 return frame
@@ -217,7 +217,7 @@ class Levels:
                 self.frames.pop()
 
     def close(self, kind: str, follows: str) -> None:
-        """A closing bracket."""
+        """Take in a closing bracket."""
         frame = self.opened(kind)
         if frame is None:
             return
@@ -231,7 +231,7 @@ class Levels:
             self.end_statement(follows)
 
     def end_statement(self, follows: str) -> None:
-        """A statement has ended, and with it those whose body it was."""
+        """End a statement, and with it those whose body it was."""
         controls = self.frame.controls
         if follows in ("ELSE", "CATCH") and self.waiting(follows) is not None:
             return

@@ -21,7 +21,7 @@ class CacheFiles:
         self.readable = may_read
 
     def get(self, name: str) -> Any:
-        """A stored value, None when there is none or it is damaged."""
+        """Load a stored value, None when there is none or it is damaged."""
         if self.folder is None or not self.readable:
             return None
         try:
@@ -52,6 +52,6 @@ class CacheFiles:
 
 
 def digest(text: str) -> str:
-    """A short name for a text (for file names; contents are compared in full)."""
+    """Make a short name for a text (for file names; contents are compared in full)."""
     data = text.encode("utf-8", "surrogateescape")
     return f"{zlib.crc32(data):08x}{zlib.adler32(data):08x}{len(data):x}"

@@ -59,5 +59,5 @@ def guess_names(text: str) -> Declared:
 
 
 def macro_names(text: str) -> list[str]:
-    """Macros that a text may define."""
+    """List the macros that a text may define."""
     return list(dict.fromkeys(_MACRO.findall(text)))

@@ -31,7 +31,7 @@ _VERSION = re.compile(r"\d+\.\d+")
 
 
 def library_folders(extra: list[str]) -> list[str]:
-    """The library's folders: ours (or $SYSTEMTAP_TAPSET), those in $XDG_DATA_DIRS, then -I."""
+    """List the library's folders: ours (or $SYSTEMTAP_TAPSET), $XDG_DATA_DIRS, then -I."""
     folders = [os.environ.get("SYSTEMTAP_TAPSET") or str(data_dir("tapsets"))]
     for place in filter(None, os.environ.get("XDG_DATA_DIRS", "").split(":")):
         folder = Path(place) / "systemtap" / "tapset"
@@ -43,7 +43,7 @@ def library_folders(extra: list[str]) -> list[str]:
 
 
 def _is_wanted(name: str, facts: PreprocessFacts) -> bool:
-    """Whether a sub-folder is for this kernel: by version, architecture or runtime."""
+    """Tell whether a sub-folder is for this kernel: by version, architecture or runtime."""
     if name in _ARCHES:
         return name == facts.arch
     if name in _RUNTIMES:
@@ -56,7 +56,7 @@ def _is_wanted(name: str, facts: PreprocessFacts) -> bool:
 
 
 def library_files(folders: list[str], facts: PreprocessFacts) -> Iterator[tuple[str, int, int]]:
-    """``(path, mtime, size)`` of each library file, folder by folder, sorted by name.
+    """Yield ``(path, mtime in ns, size)`` of each library file, by folder, sorted by name.
 
     Folders for a kernel version come before the plain files beside them.
     """
@@ -67,7 +67,7 @@ def library_files(folders: list[str], facts: PreprocessFacts) -> Iterator[tuple[
 def _walk(
     folder: str, facts: PreprocessFacts, of_programs: bool = False
 ) -> Iterator[tuple[str, int, int]]:
-    """Files of a folder; with ``of_programs`` those below it have no meaning for the kernel."""
+    """Yield the files of a folder; with ``of_programs`` those of all folders below it."""
     try:
         with os.scandir(folder) as scan:
             entries = sorted(scan, key=lambda entry: entry.name)

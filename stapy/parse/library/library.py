@@ -70,35 +70,35 @@ class Library:
     # --- names ----------------------------------------------------------
 
     def files(self) -> list[str]:
-        """Paths of all library files."""
+        """List the paths of all library files."""
         return [path for path, _, _ in self._stamps]
 
     def files_with_function(self, name: str) -> list[str]:
-        """Files that define a function which others may call."""
+        """List the files that define a function which others may call."""
         return self._index.functions.get(name, [])
 
     def files_with_global(self, name: str) -> list[str]:
-        """Files that declare a global which is not private."""
+        """List the files that declare a global which is not private."""
         return self._index.globals.get(name, [])
 
     def files_with_macro(self, name: str) -> list[str]:
-        """Macro files that may define ``@name``."""
+        """List the macro files that may define ``@name``."""
         return self._index.macros.get(name, [])
 
     def function_names(self) -> list[str]:
-        """All function names."""
+        """List all function names."""
         return list(self._index.functions)
 
     def global_names(self) -> list[str]:
-        """All global names."""
+        """List all global names."""
         return list(self._index.globals)
 
     def macro_names(self) -> list[str]:
-        """All macro names."""
+        """List all macro names."""
         return list(self._index.macros)
 
     def alias_names(self) -> list[tuple[tuple[str, ...], str]]:
-        """``(component names, file)`` of each alias; a name may come several times."""
+        """List ``(component names, file)`` of each alias; a name may come several times."""
         aliases = self._index.aliases()
         if aliases is None:
             self._build_index()
@@ -107,7 +107,7 @@ class Library:
         return aliases
 
     def exact_alias_names(self) -> set[str]:
-        """Last components of the aliases that no wildcard shall match."""
+        """Find the last components of the aliases that no wildcard shall match."""
         from stapy.parse.library.syscalls import exact
 
         names: set[str] = set()
@@ -119,7 +119,7 @@ class Library:
     # --- trees ----------------------------------------------------------
 
     def load(self, path: str) -> Script | None:
-        """The tree of one file; None when it has errors (reported once) or holds nothing."""
+        """Parse one file; None when it has errors (reported once) or holds nothing."""
         if path not in self._trees:
             self._trees[path] = self._load(path)
         return self._trees[path]
@@ -144,7 +144,7 @@ class Library:
         return script
 
     def text(self, path: str) -> str:
-        """The text of a library file or of a generated one; "" when it cannot be read."""
+        """Read the text of a library file or of a generated one; "" when it cannot be read."""
         found = self._texts.get(path)
         if found is None:
             if "#" in path and path.partition("#")[0].endswith(".table"):
@@ -207,7 +207,7 @@ class Library:
     # --- macros ---------------------------------------------------------
 
     def macro(self, name: str) -> Macro | None:
-        """The library's definition of ``@name``."""
+        """Find the library's definition of ``@name``, None when it has none."""
         if name not in self._macros:
             self._macros[name] = None  # a file that uses the macro it defines finds nothing
             for path in self.files_with_macro(name):
@@ -272,7 +272,7 @@ def open_library(
     sources: SourceMap,
     diagnostics: Diagnostics,
 ) -> Library:
-    """The library of a session; ``cache`` is its `stapy.cache.Cache` or None."""
+    """Open the library of a session; ``cache`` is its `stapy.cache.Cache` or None."""
     folder = Path(cache.root) / "parse" if cache is not None and cache.is_enabled else None
     return Library(
         library_folders(extra_dirs),

@@ -12,7 +12,7 @@ _BUILD_ID = 40
 
 
 def folder_of(path: str, dirs: list[str]) -> str:
-    """The folder of programs that a library file is about, "" for one that lies elsewhere."""
+    """Return the folder of programs that a library file is about, "" for one that is elsewhere."""
     for folder in sorted(dirs, key=len, reverse=True):
         top = folder.rstrip("/") + "/"
         if path.startswith(top):

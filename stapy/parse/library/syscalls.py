@@ -35,7 +35,7 @@ class Facts(Protocol):
     guru: bool
 
     def at_least(self, version: str) -> bool:
-        """Whether the language spoken is that of ``version`` or newer."""
+        """Tell whether the language spoken is that of ``version`` or newer."""
 
 
 class TableError(ValueError):
@@ -92,7 +92,7 @@ _RAW = re.compile(r"\$(next|loff|long|[1-6])?")
 
 
 def names(text: str) -> list[str]:
-    """Names of all calls, in the table's order, without making any text."""
+    """List the names of all calls, in the table's order, without making any text."""
     found: dict[str, None] = {}
     for line in text.splitlines():
         if line and line[0] not in "#%":
@@ -101,13 +101,13 @@ def names(text: str) -> list[str]:
 
 
 def exact(text: str) -> set[str]:
-    """Names of aliases that wildcards leave out: second spellings of a call."""
+    """Find the names of aliases that wildcards leave out: second spellings of a call."""
     lines = (line for line in text.splitlines() if line.startswith("%exact "))
     return {name for line in lines for name in line.split()[1:]}
 
 
 def generate(text: str, facts: Facts) -> dict[str, str]:
-    """The text of each call's aliases, by call name."""
+    """Write the text of each call's aliases, by call name; raise `TableError` for a bad table."""
     kinds, calls = _read(text)
     return {name: _aliases(name, rows, kinds, facts) for name, rows in calls.items()}
 
@@ -203,7 +203,7 @@ _TRACED = _Source(*["__syscall_regs_arg($regs, {})"] * 3)
 
 
 def _fill(template: str, variable: str, index: int, source: _Source) -> str:
-    """A template of the table with ``@`` and ``$`` replaced."""
+    """Replace ``@`` and ``$`` in a template of the table."""
 
     def raw(found: re.Match[str]) -> str:
         which = found[1]
@@ -219,7 +219,7 @@ def _fill(template: str, variable: str, index: int, source: _Source) -> str:
 
 
 def _kind(spec: str, kinds: dict[str, Kind]) -> tuple[Kind, str, bool]:
-    """What an argument is, its variable, whether argstr shows it."""
+    """Read an argument: what it is, its variable, whether argstr shows it; raise `TableError`."""
     found = _ARGUMENT.fullmatch(spec)
     if found is None:
         raise TableError(f"cannot read the argument '{spec}'")
@@ -238,7 +238,7 @@ def _kind(spec: str, kinds: dict[str, Kind]) -> tuple[Kind, str, bool]:
 def _argument(
     spec: str, index: int, kinds: dict[str, Kind], source: _Source
 ) -> tuple[list[tuple[str, str]], str, str, bool]:
-    """Assignments of one argument, its format, what argstr shows, whether it does."""
+    """Build an argument: its assignments, its format, what argstr shows, whether it does."""
     kind, variable, visible = _kind(spec, kinds)
     pairs = [
         (name.replace("@", variable), _fill(value, variable, index, source))
@@ -248,7 +248,7 @@ def _argument(
 
 
 def _stores(call: Call, kinds: dict[str, Kind], source: _Source) -> list[str]:
-    """What the script wrote to a variable goes back to where the argument came from."""
+    """Write the lines that take what the script wrote to a variable back to the argument."""
     lines = []
     for index, spec in enumerate(call.arguments, 1):
         if spec == "-":
@@ -316,7 +316,7 @@ def _alias(name: str, points: list[str], body: list[str], after: Sequence[str] =
 
 
 def _aliases(name: str, rows: list[Call], kinds: dict[str, Kind], facts: Facts) -> str:
-    """All spellings of one call."""
+    """Write all spellings of one call."""
     parts = [f"/**\n * syscall.{name} - the system call {name}\n */\n"]
     ends = [""] + ([".return"] if any(row.result for row in rows) else [])
     for end in ends:

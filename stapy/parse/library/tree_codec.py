@@ -32,7 +32,7 @@ class _Freezer:
         self.rows: list[tuple[str, int, int, int, str, bool]] = []
 
     def source(self, number: int) -> int:
-        """The tree's own number of a source; its parents get theirs before it."""
+        """Return the tree's own number of a source; its parents get theirs before it."""
         found = self.numbers.get(number)
         if found is not None:
             return found
@@ -55,7 +55,7 @@ class _Freezer:
 
 
 def freeze(script: nodes.Script, sources: SourceMap) -> Frozen:
-    """``(sources, tree)`` made of tuples, lists, texts and numbers only."""
+    """Convert a script to ``(sources, tree)`` made of tuples, lists, texts and numbers only."""
     freezer = _Freezer(sources)
     freezer.source(script.span.source)
     tree = freezer.value(script)
@@ -63,7 +63,7 @@ def freeze(script: nodes.Script, sources: SourceMap) -> Frozen:
 
 
 def thaw(frozen: Frozen, sources: SourceMap, text_of: Callable[[str], str]) -> nodes.Script:
-    """The tree again, its sources entered in a session's map; ``text_of`` reads a source."""
+    """Rebuild the tree, its sources entered in a session's map; ``text_of`` reads a source."""
     rows, tree = frozen
     base = len(sources.sources)
     for name, parent, start, end, label, library in rows:
