@@ -41,7 +41,7 @@ enabled features: BTF DWARF DEBUGINFOD VM"""
 
 
 def usage() -> str:
-    """The text of ``--help``."""
+    """Write the text of ``--help``."""
     lines = [
         "Usage: stapy [options] FILE [arguments]",
         "   or: stapy [options] -e SCRIPT [arguments]",
@@ -57,7 +57,7 @@ def usage() -> str:
 
 
 def option_names(option: Option) -> str:
-    """The names of an option with its value: ``-m NAME``, ``--color[=WHEN]``."""
+    """Join the names of an option and its value: ``-m NAME``, ``--color[=WHEN]``."""
     names = [f"-{option.short}"] if option.short else []
     names += [f"--{option.long}"] if option.long else []
     text = ", ".join(names)
@@ -67,12 +67,12 @@ def option_names(option: Option) -> str:
 
 
 def version() -> str:
-    """The text of ``-V``: SystemTap's line, whose version is that of the language."""
+    """Write the text of ``-V``: SystemTap's line, whose version is that of the language."""
     return _VERSION.format(language=LANGUAGE_VERSION, own=__version__)
 
 
 def parse(words: list[str]) -> Options:
-    """Options from the words of a command line; UsageError when they make no sense."""
+    """Parse the words of a command line; raise `UsageError` when they make no sense."""
     options = Options()
     plain: list[str] = []
     queue = list(words)
@@ -112,7 +112,7 @@ def _parse_long(options: Options, text: str, queue: list[str]) -> None:
 
 
 def _parse_short(options: Options, word: str, queue: list[str], has_script: bool) -> None:
-    """One word of letters; ``has_script`` says that a script was named before it."""
+    """Parse one word of letters; ``has_script`` says that a script was named before it."""
     letters = word[1:]
     while letters:
         letter, letters = letters[0], letters[1:]
@@ -153,7 +153,7 @@ def _place(options: Options, plain: list[str]) -> None:
 
 
 def _check(options: Options) -> None:
-    """Combinations that contradict each other."""
+    """Raise `UsageError` for combinations that contradict each other."""
     if options.prepare and not options.build_in:
         raise UsageError("--prepare makes the image of --build-in, which is not given.")
     if options.explain or options.clean_cache or options.dump:
@@ -182,7 +182,7 @@ def _check(options: Options) -> None:
 
 
 def _check_privilege(options: Options) -> None:
-    """Options that would let C into a script that is to be safe for others."""
+    """Raise `UsageError` for options that let C into a script that is to be safe for others."""
     level = options.privilege
     if options.guru:
         raise UsageError(f"You can't specify -g and --privilege={level} together.")
@@ -196,7 +196,7 @@ def _check_privilege(options: Options) -> None:
 
 
 def _rc_words() -> list[str]:
-    """Options that stand in ``$SYSTEMTAP_DIR/rc`` and are read first, quoted as for a shell."""
+    """Read the options in ``$SYSTEMTAP_DIR/rc``, which come first, quoted as for a shell."""
     folder = Path(os.environ.get("SYSTEMTAP_DIR") or os.environ.get("HOME", "/") + "/.systemtap")
     path = folder / "rc"
     if not is_file(path):
@@ -234,7 +234,7 @@ def _check_recorder(options: Options) -> None:
 
 
 def message_format(words: list[str]) -> str:
-    """The format of messages: ``--message-format``, the environment, how we were called."""
+    """Find the format of messages: ``--message-format``, the environment, our own name."""
     given = ""
     for number, word in enumerate(words):
         if word == "--":
@@ -250,7 +250,7 @@ def message_format(words: list[str]) -> str:
 
 
 def main(words: list[str] | None = None) -> int:
-    """Entry point of the ``stapy`` command; returns the exit status."""
+    """Run the ``stapy`` command; return its exit status."""
     words = sys.argv[1:] if words is None else words
     streams.hold((0,))  # scripts read it; what we cannot write to is told
     try:
@@ -313,7 +313,7 @@ def _obey(words: list[str]) -> int:
 
 
 def _is_script(name: str) -> bool:
-    """Whether the name of a tool is a file's: SystemTap's first word is one, so a file comes first.
+    """Tell whether the name of a tool is a file's, which comes first, as in SystemTap.
 
     Whoever calls the tool must not run what somebody else has put there.
     """
@@ -365,7 +365,7 @@ def _check_environment() -> None:
 
 
 def _complain(text: str, form: str) -> None:
-    """A command line that cannot be obeyed, in the format that was asked for."""
+    """Print why a command line cannot be obeyed, in the format that was asked for."""
     if form == "json":
         from stapy.diagnostics.layouts import json_line
 

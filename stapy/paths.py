@@ -14,7 +14,7 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def exists(path: Path | str) -> bool:
-    """Whether something is there for us: what lies in a folder that we may not enter is not.
+    """Tell whether something is there for us: nothing is in a folder that we may not enter.
 
     The methods of pathlib raise an error for that.
     """
@@ -22,12 +22,12 @@ def exists(path: Path | str) -> bool:
 
 
 def is_file(path: Path | str) -> bool:
-    """Whether a file is there for us."""
+    """Tell whether a file is there for us."""
     return os.path.isfile(path)  # noqa: PTH113
 
 
 def is_dir(path: Path | str) -> bool:
-    """Whether a folder is there for us."""
+    """Tell whether a folder is there for us."""
     return os.path.isdir(path)  # noqa: PTH112
 
 
@@ -37,7 +37,7 @@ def package_dir() -> Path:
 
 
 def data_dir(name: str) -> Path:
-    """Folder ``tapsets``, ``runtime``, ``templates``, ``include`` or ``docker``."""
+    """Return the folder ``tapsets``, ``runtime``, ``templates``, ``include`` or ``docker``."""
     override = {"tapsets": "STAPY_TAPSETS", "runtime": "STAPY_RUNTIME"}.get(name)
     if override and os.environ.get(override):
         return Path(os.environ[override])
@@ -53,7 +53,7 @@ class CacheFolder(Record):
 
 
 def cache_dir() -> Path:
-    """Root of all caches.
+    """Return the root of all caches.
 
     ``$SYSTEMTAP_DIR/cache/stapy`` when that variable is set, else
     ``$XDG_CACHE_HOME/stapy``, else ``~/.cache/stapy``.  What is in there is
@@ -64,7 +64,7 @@ def cache_dir() -> Path:
 
 
 def cache_place() -> CacheFolder:
-    """The root of all caches, with the complaint that its choice deserves."""
+    """Find the root of all caches, with the complaint that its choice deserves."""
     names = ("SYSTEMTAP_DIR", "XDG_CACHE_HOME", "HOME")
     return _cache_place(*(os.environ.get(name) for name in names), os.geteuid())
 
@@ -92,7 +92,7 @@ def _cache_place(
 
 
 def _close_to_others(folder: Path, uid: int) -> None:
-    """What an open umask left in there must not be in other users' reach."""
+    """Take what an open umask left in there out of other users' reach."""
     with contextlib.suppress(OSError):
         status = folder.lstat()
         if stat.S_ISDIR(status.st_mode) and status.st_uid == uid and status.st_mode & 0o077:
@@ -100,7 +100,7 @@ def _close_to_others(folder: Path, uid: int) -> None:
 
 
 def private_folder(purpose: str) -> Path:
-    """A folder below /tmp that is ours alone: the one of an earlier command, or a new one."""
+    """Return a folder below /tmp that is ours alone: an earlier command's, or a new one."""
     from stapy.trust import doubt
 
     place = Path("/tmp") / f"stapy-{purpose}-{os.geteuid()}"

@@ -119,7 +119,7 @@ else:
 
 
 def same(a: Any, b: Any) -> bool:
-    """True when two trees of records are equal in all fields but those of `PLACES`."""
+    """Tell whether two trees of records are equal in all fields but those of `PLACES`."""
     if isinstance(a, Record):
         return type(a) is type(b) and all(
             same(getattr(a, field), getattr(b, field))

@@ -12,7 +12,7 @@ from stapy.trust import doubt
 
 
 def scratch_root() -> str:
-    """``$TMPDIR``, or ``/tmp`` when its name has characters that make cannot handle.
+    """Return ``$TMPDIR``, or ``/tmp`` when its name has characters that make cannot handle.
 
     ``/tmp`` as well when another user could exchange what is in there.
     """
@@ -22,7 +22,7 @@ def scratch_root() -> str:
 
 
 def unused_folder(purpose: str) -> Path:
-    """A name that no other folder has, of one that is still to be made.
+    """Return a name that no other folder has, of one that is still to be made.
 
     Who keeps the name first removes the folder also when a signal comes right behind
     ``mkdir(mode=0o700)``.

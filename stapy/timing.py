@@ -15,7 +15,7 @@ class PassTimer:
         self._wall = time.monotonic()
 
     def spent(self) -> str:
-        """``150usr/30sys/200real ms``, as SystemTap prints it."""
+        """Format the times since the start as SystemTap does: ``150usr/30sys/200real ms``."""
         now = os.times()
         user = now.user + now.children_user - self._times.user - self._times.children_user
         system = now.system + now.children_system - self._times.system - self._times.children_system
@@ -24,7 +24,7 @@ class PassTimer:
 
 
 def memory() -> str:
-    """``118268virt/95000res/8000shr/87000data kb`` of this process (proc(5), statm)."""
+    """Read this process's ``118268virt/95000res/8000shr/87000data kb`` (proc(5), statm)."""
     try:
         pages = [int(word) for word in Path("/proc/self/statm").read_text("ascii").split()]
     except OSError:

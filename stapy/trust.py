@@ -16,7 +16,7 @@ _LOOK = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def doubt(path: Path) -> str:
-    """Why what is at ``path``, or will be, could be another user's; "" when it cannot.
+    """Tell why what is at ``path``, or will be, could be another user's; "" when it cannot.
 
     Each folder on the way and the file itself must belong to root or to this
     user, and nobody else may write to it.  In a folder where all may write but
@@ -93,7 +93,7 @@ def _parts(path: Path) -> list[str]:
 
 
 def _for_others(status: os.stat_result) -> bool:
-    """True for a folder that was trusted, but in which others may make what is not there."""
+    """Tell whether others may make what is not there in a folder that was trusted."""
     group = status.st_mode & stat.S_IWGRP and not _is_alone(status)
     return bool(status.st_mode & stat.S_IWOTH or group)
 
@@ -114,7 +114,7 @@ def _doubt_of(place: Path, status: os.stat_result) -> str:
 
 
 def _is_alone(status: os.stat_result) -> bool:
-    """True when the group is the owner's private one, or root's."""
+    """Tell whether the group is the owner's private one, or root's."""
     if status.st_gid == 0:
         return True
     import grp
@@ -158,7 +158,7 @@ def write_new(path: Path, data: bytes, mode: int = 0o666) -> None:
 
 
 def home() -> Path:
-    """This user's own home, whatever the environment says."""
+    """Return this user's own home, whatever the environment says."""
     import pwd
 
     try:

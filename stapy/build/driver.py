@@ -128,7 +128,7 @@ class Build:
         return key_of(*parts)
 
     def cached(self, key: str) -> Module | None:
-        """The module from the cache, under its own name in our folder."""
+        """Copy the module, if cached, to our folder under its own name; else return None."""
         entry = self.cache.get(KIND, key)
         if entry is None:
             return None

@@ -74,13 +74,13 @@ def missing_package(error: ImportError, options: Options) -> None:
 
 
 def way_to_package(name: str) -> str:
-    """How to install a package, by what Python calls it."""
+    """Tell how to install a package, by what Python calls it."""
     pip, debian = PACKAGES[name]
     return f"{sys.executable} -m pip install {pip}, or apt-get install {debian}"
 
 
 def tell(text: str, options: Options) -> None:
-    """An error on standard error, in the form that was asked for."""
+    """Print an error on standard error, in the form that was asked for."""
     if options.message_format == "json":
         from stapy.diagnostics.layouts import json_line
 

@@ -9,14 +9,14 @@ from stapy.terminal.writing import write
 
 
 def pages() -> dict[str, str]:
-    """All pages by code; the first line of each is its title."""
+    """Map the codes of all pages to their texts; the first line of each is its title."""
     from stapy.diagnostics.pages import later, parse, points
 
     return {**parse.PAGES, **points.PAGES, **later.PAGES}
 
 
 def page(code: str) -> str | None:
-    """Text of one page with its code in front, None for an unknown code."""
+    """Return the text of one page with its code in front, None for an unknown code."""
     text = pages().get(code.strip().strip("[]").upper())
     if text is None:
         return None
@@ -24,7 +24,7 @@ def page(code: str) -> str | None:
 
 
 def unknown(code: str) -> str:
-    """What to say about a code that has no page."""
+    """Write what to say about a code that has no page."""
     near = nearest(code.upper(), pages())
     hint = f"; similar: {', '.join(near)}" if near else ""
     return f"no message has the code '{code}'{hint}"

@@ -46,7 +46,7 @@ _UNITS = {"s": "s", "sec": "s", "ms": "ms", "msec": "ms", "us": "us", "usec": "u
 
 
 def foreign_language(text: str) -> Foreign | None:
-    """The tracer that a script was written for, None when its beginning may be SystemTap's."""
+    """Find the tracer that a script was written for, None when it may be SystemTap's."""
     for pattern, language, say in (
         (_FTRACE, "ftrace", _from_ftrace),
         (_TICK, "DTrace", _from_tick),
@@ -72,12 +72,12 @@ def _function(name: str, suffix: str = "") -> str:
 
 
 def tracepoint(name: str) -> str:
-    """The probe point for a tracepoint named as ``system:event``."""
+    """Write the probe point for a tracepoint named as ``system:event``."""
     return system_call(name) or f'kernel.trace("{name}")'
 
 
 def system_call(name: str) -> str:
-    """``syscall.X`` for the name of one of the trace events of system calls, else ""."""
+    """Write ``syscall.X`` for the name of one of the trace events of system calls, else ""."""
     found = re.fullmatch(r"(?:(?:raw_)?syscalls:)?sys_(enter|exit)_(\w+)", name)
     if not found:
         return ""
@@ -85,7 +85,7 @@ def system_call(name: str) -> str:
 
 
 def old_function(name: str) -> str:
-    """``syscall.X`` for what the function of a system call was called in older kernels, else ""."""
+    """Write ``syscall.X`` for the function of a system call as older kernels name it, else ""."""
     found = re.fullmatch(r"(?:sys|SyS|compat_sys|__do_sys|__se_sys|SYSC)_(\w+)", name)
     return f"syscall.{found[1]}" if found else ""
 
@@ -99,7 +99,7 @@ def _timer(text: str, unit: str = "") -> str:
 
 
 def _file(name: str) -> str:
-    """What bpftrace calls a file of code: a path, a command, or a library without its suffix."""
+    """Quote a file of code named as in bpftrace: a path, a command, a library without suffix."""
     is_short = name.startswith("lib") and ".so" not in name
     return f'"{name}.so*"' if is_short else f'"{name}"'
 
@@ -292,17 +292,17 @@ FUNCTIONS = {
 
 
 def variable_hint(name: str) -> str:
-    """What a variable of another tracer is called here, as a hint; "" for other names."""
+    """Tell what a variable of another tracer is called here, as a hint; "" for other names."""
     here = VARIABLES.get(name)
     return f"in SystemTap's language it is {here}" if here else ""
 
 
 def function_hint(name: str) -> str:
-    """What a function of another tracer is called here, as a hint; "" for other names."""
+    """Tell what a function of another tracer is called here, as a hint; "" for other names."""
     return FUNCTIONS.get(name, "")
 
 
 def argument_hint(source: Source | None) -> str:
-    """For a name that came out of ``$1`` where text was meant; "" for other names."""
+    """Explain a name that came out of ``$1`` where text was meant; "" for other names."""
     found = re.fullmatch(r"<argument \$(\d+)>", source.name) if source else None
     return f"@{found[1]} is the text of this argument, ${found[1]} its words" if found else ""

@@ -64,7 +64,7 @@ def form_of(name: str, sources: SourceMap, verbose: bool, keywords: Collection[s
 
 
 def short(item: Diagnostic, sources: SourceMap) -> str:
-    """``FILE:LINE:COLUMN: error: MESSAGE (where) [CODE]``, as compilers have it."""
+    """Write ``FILE:LINE:COLUMN: error: MESSAGE (where) [CODE]``, as compilers have it."""
     name, line, column = sources.position(item.span)
     place = f"{name}:{line}:{column}: " if name else ""
     kind = "warning" if item.severity == Diagnostic.WARNING else item.kind
@@ -79,12 +79,12 @@ def short(item: Diagnostic, sources: SourceMap) -> str:
 
 
 def json_line(fields: dict[str, object]) -> str:
-    """One object on one line; what is no UTF-8 is escaped."""
+    """Write one object on one line; what is no UTF-8 is escaped."""
     return json.dumps(fields, ensure_ascii=True)
 
 
 def as_json(item: Diagnostic, sources: SourceMap, at_pass: int) -> dict[str, object]:
-    """All that is known of a message; ``docs/diagnostics.md`` describes the fields."""
+    """Collect all that is known of a message; ``docs/diagnostics.md`` describes the fields."""
     fields: dict[str, object] = {
         "severity": item.severity,
         "kind": item.kind,
@@ -119,7 +119,7 @@ def _place(span: Span, sources: SourceMap) -> dict[str, object]:
 
 
 def trail(span: Span, sources: SourceMap) -> list[tuple[Span, str]]:
-    """What made a place appear (macro, alias, argument), the innermost first."""
+    """List what made a place appear (macro, alias, argument), the innermost first."""
     found: list[tuple[Span, str]] = []
     source: Source | None = sources.source(span)
     while source is not None and source.parent is not None and len(found) < 64:
@@ -148,7 +148,7 @@ class SystemTap:
         self._colors: dict[str, str] = {}
 
     def text(self, item: Diagnostic, in_color: bool) -> str:
-        """One message with the lines that belong to it."""
+        """Write one message with the lines that belong to it."""
         self._colors = colors_from(os.environ.get("SYSTEMTAP_COLORS")) if in_color else {}
         if item.span.source < 0 or not self._sources.position(item.span)[0]:
             text = self._kind(item) + f" {harmless(item.message)}{self._similar(item)}\n"
@@ -192,7 +192,7 @@ class SystemTap:
         return text
 
     def _mistyped(self, item: Diagnostic) -> Diagnostic:
-        """A type that does not fit, told of the variable where one has it: what it should be."""
+        """Move a type that does not fit to the variable, where one has it: what it should be."""
         found = _MISTYPED.match(item.message)
         origins = [label.span for label in item.labels if _INFERRED in label.text]
         if not found or not origins:
@@ -209,14 +209,14 @@ class SystemTap:
         return changed
 
     def _declared(self, span: Span) -> bool:
-        """Whether a type was not inferred, but given: by ``:long``, or to a global."""
+        """Tell whether a type was not inferred, but given: by ``:long``, or to a global."""
         source = self._sources.source(span)
         before = source.text[max(0, span.start - 200) : span.start] if source else ""
         after = source.text[span.start : span.start + 200] if source else ""
         return bool(_GLOBAL.search(before) or _TYPED.match(after))
 
     def _variable(self, span: Span) -> Span | None:
-        """The variable that a literal is assigned to."""
+        """Find the variable that a literal is assigned to, None when it is not."""
         source = self._sources.source(span)
         if source is None or not self._token(span).startswith(("string", "number")):
             return None
@@ -261,21 +261,21 @@ class SystemTap:
         return text
 
     def _second(self, span: Span) -> str:
-        """Another word of the same message."""
+        """Write another word of the same message."""
         text = f"{self._token(span) or 'keyword'} at {self._where(span)}\n"
         return text + self._source(span, " " * 8)
 
     # --- pieces
 
     def _junk(self, item: Diagnostic) -> str:
-        """What the lexer could make nothing of: the rest of the line behind an open quote."""
+        """Return what the lexer could make nothing of: the rest of a line behind an open quote."""
         source = self._sources.source(item.span)
         if item.code != "E0101" or source is None:
             return ""
         return harmless(source.text[item.span.start :].partition("\n")[0])
 
     def _operator(self, item: Diagnostic) -> Span | None:
-        """The operator of the assignment that a message is about."""
+        """Find the operator of the assignment that a message is about, None for other messages."""
         source = self._sources.source(item.span)
         if item.code not in _ASSIGNED or source is None:
             return None
@@ -307,7 +307,7 @@ class SystemTap:
         return self._paint("source", f"{one_line(shown)}:{line}:{column}")
 
     def _token(self, span: Span) -> str:
-        """How SystemTap calls the word at a place; "" at the end of the text."""
+        """Describe the word at a place as SystemTap does; "" at the end of the text."""
         source = self._sources.source(span)
         word = _WORD.match(source.text, span.start) if source else None
         if not word:
@@ -346,7 +346,7 @@ class SystemTap:
         return f" (similar: {', '.join(names)})" if names else ""
 
     def _point_start(self, span: Span) -> Span:
-        """The beginning of the probe point that a component lies in."""
+        """Extend a component's span to the beginning of its probe point."""
         source = self._sources.source(span)
         before = source.text[: span.start] if source else ""
         found = _POINT.search(before[-4096:])

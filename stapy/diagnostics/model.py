@@ -23,7 +23,7 @@ class Span(NamedTuple):
     end: int
 
     def to(self, last: Span) -> Span:
-        """The span from this one's start to the end of ``last`` (when in one source)."""
+        """Return the span from this one's start to the end of ``last`` (when in one source)."""
         if last.source != self.source or last.end < self.start:
             return self
         return Span(self.source, self.start, last.end)
@@ -69,11 +69,11 @@ class SourceMap:
         return len(self.sources) - 1
 
     def source(self, span: Span) -> Source | None:
-        """The text that a span lies in, None for `NOWHERE`."""
+        """Return the text that a span lies in, None for `NOWHERE`."""
         return self.sources[span.source] if span.source >= 0 else None
 
     def position(self, span: Span) -> tuple[str, int, int]:
-        """``(file, line, column)``, both counted from 1; ``("", 0, 0)`` for `NOWHERE`."""
+        """Return ``(file, line, column)``, counted from 1; ``("", 0, 0)`` for `NOWHERE`."""
         source = self.source(span)
         if source is None:
             return "", 0, 0
@@ -91,7 +91,7 @@ class SourceMap:
         return source.name, line, span.start - starts[line - 1] + 1
 
     def used(self, span: Span) -> Span:
-        """Where the user wrote what a macro of the library stands for; else the span itself."""
+        """Find where the user wrote what a macro of the library stands for, else the same span."""
         found, source = span, self.source(span)
         while source is not None and source.is_library and source.parent is not None:
             found = source.parent
@@ -99,22 +99,22 @@ class SourceMap:
         return span if source is None or source.is_library else found
 
     def place(self, span: Span) -> tuple[str, int, int]:
-        """`position`, the same on each machine: library files by their names in the library."""
+        """Return `position`, equal on each machine: library files by their names in the library."""
         file, line, column = self.position(span)
         return self.name_in_library(file), line, column
 
     def name_in_library(self, name: str) -> str:
-        """``core/ctime.stp`` for a file of a tapset folder; other names as they are."""
+        """Return ``core/ctime.stp`` for a file of a tapset folder; other names as they are."""
         inside = [folder for folder in self.folders if name.startswith(folder.rstrip("/") + "/")]
         return name[len(max(inside, key=len).rstrip("/")) + 1 :] if inside else name
 
     def text(self, span: Span) -> str:
-        """The characters that a span covers."""
+        """Return the characters that a span covers."""
         source = self.source(span)
         return source.text[span.start : span.end] if source else ""
 
     def line_text(self, span: Span) -> str:
-        """The whole line in which a span starts, without its newline."""
+        """Return the whole line in which a span starts, without its newline."""
         source = self.source(span)
         if source is None:
             return ""
@@ -131,7 +131,7 @@ class Label(Record):
 
 
 def used_at(place: Span, use: Span, text: str) -> list[Label]:
-    """A label for where something is used, unless the message is about that place itself."""
+    """Label where something is used, unless the message is about that place itself."""
     if use == NOWHERE or place == NOWHERE:
         return []
     if place.source == use.source and use.start <= place.start <= use.end:

@@ -26,7 +26,7 @@ _NO_COLORS: dict[str, str] = {}
 
 
 def use_color(mode: str, stream: TextIO | None = None) -> bool:
-    """Whether to colour for ``--color=MODE``: always, never, auto (a terminal is on stderr).
+    """Tell whether to colour for ``--color=MODE``: always, never, auto (stderr is a terminal).
 
     ``stream`` is what is written to, if it is not standard error.
     """
@@ -38,7 +38,7 @@ def use_color(mode: str, stream: TextIO | None = None) -> bool:
 
 
 def colors_from(environment: str | None) -> dict[str, str]:
-    """``key=SGR:key=SGR`` as in $SYSTEMTAP_COLORS; empty or wrong text turns colours off."""
+    """Parse ``key=SGR:key=SGR`` of $SYSTEMTAP_COLORS; empty or wrong text turns colours off."""
     if environment is None:
         environment = DEFAULT_COLORS
     colors: dict[str, str] = {}
@@ -52,7 +52,7 @@ def colors_from(environment: str | None) -> dict[str, str]:
 
 
 def terminal_width() -> int:
-    """Columns of the terminal on standard error, 0 when there is none."""
+    """Return the columns of the terminal on standard error, 0 when there is none."""
     try:
         columns = os.get_terminal_size(2).columns
     except OSError:
@@ -65,7 +65,7 @@ def terminal_width() -> int:
 def render(
     diagnostic: Diagnostic, sources: SourceMap, in_color: bool, width: int | None = None
 ) -> str:
-    """The whole message, several lines, each with its line break.
+    """Draw the whole message: several lines, each with its line break.
 
     No line has more than ``width`` columns; 0 folds nothing, None asks the terminal.
     """
@@ -104,7 +104,7 @@ class _Drawing:
         self.width = min(_WIDTH, columns - self.margin - 4) if columns else _WIDTH
 
     def text(self) -> str:
-        """All lines."""
+        """Draw all lines."""
         self._head()
         if self.marks:
             self._places()
@@ -117,7 +117,7 @@ class _Drawing:
         return "".join(self.out)
 
     def _folded(self, head: str, text: str, hang: int | None = None) -> None:
-        """Text behind a head, later lines below its beginning (or ``hang`` columns in)."""
+        """Write text behind a head, later lines below its beginning (or ``hang`` columns in)."""
         indent = len(head) if hang is None else hang
         text = harmless(text)
         lines: list[str] = []
@@ -145,7 +145,7 @@ class _Drawing:
     # --- places -----------------------------------------------------------
 
     def _places(self) -> None:
-        """All marks, grouped by file; the main one's file comes first."""
+        """Write all marks, grouped by file; the main one's file comes first."""
         groups: dict[tuple[str, int], list[_Mark]] = {}
         for mark in self.marks:
             name = self.sources.position(mark.span)[0]
@@ -203,7 +203,7 @@ class _Drawing:
                 self._marked(f"{empty} {pad}", underline, width, mark.text)
 
     def _marked(self, head: str, underline: str, width: int, text: str) -> None:
-        """A mark and its text: beside it, or below where it does not fit."""
+        """Write a mark and its text: beside it, or below where it does not fit."""
         text = one_line(text)
         if not self.columns or len(head) + width + 1 + len(text) <= self.columns:
             self._line(f"{head}{underline} {text}")
@@ -218,7 +218,7 @@ class _Drawing:
     # --- macros, aliases, arguments -------------------------------------------
 
     def _trail(self) -> list[tuple[Span, str]]:
-        """What made the main place appear, the innermost first."""
+        """List what made the main place appear, the innermost first."""
         trail: list[tuple[Span, str]] = []
         source: Source | None = self.sources.source(self.item.span)
         while source is not None and source.parent is not None and len(trail) < 64:
@@ -262,14 +262,14 @@ def same_width(text: str) -> str:
 
 
 def _octal(char: str) -> str:
-    """The bytes of a character, as points are printed; of a byte that is no UTF-8 that byte."""
+    """Escape the bytes of a character, as points are printed; of a lone byte that byte."""
     lone = 0xDC80 <= ord(char) < 0xDD00
     data = char.encode("utf-8", "surrogateescape" if lone else "surrogatepass")
     return "".join(f"\\{byte:03o}" for byte in data)
 
 
 def fold(text: str, first: int, later: int) -> list[str]:
-    """Lines of at most ``first`` (the first one) and ``later`` columns, parted between words."""
+    """Fold a text between words: ``first`` columns in the first line, ``later`` in all others."""
     lines: list[str] = []
     line = ""
     room = max(8, first)
@@ -284,7 +284,7 @@ def fold(text: str, first: int, later: int) -> list[str]:
 
 
 def _cell(char: str) -> int:
-    """Columns that a character takes on a terminal."""
+    """Return the columns that a character takes on a terminal."""
     if char.isascii():
         return 1
     if unicodedata.combining(char):
@@ -293,7 +293,7 @@ def _cell(char: str) -> int:
 
 
 def _columns(raw: str) -> list[int]:
-    """Column of each character and of the end, with tabs and wide characters counted."""
+    """Return the column of each character and of the end; tabs and wide characters count."""
     columns, at = [], 0
     for char in raw:
         columns.append(at)
@@ -303,7 +303,7 @@ def _columns(raw: str) -> list[int]:
 
 
 def _expanded(raw: str) -> str:
-    """A line as it is shown: no tabs, and nothing that could control the terminal."""
+    """Return a line as it is shown: no tabs, and nothing that could control the terminal."""
     out: list[str] = []
     at = 0
     for char in raw:
@@ -321,7 +321,7 @@ def _expanded(raw: str) -> str:
 def _parts(
     places: list[tuple[int, int, _Mark]], width: int, room: int
 ) -> list[list[tuple[int, int, _Mark]]]:
-    """Marks of a line, from left to right, by the part of the line that shows them."""
+    """Group the marks of a line, from left to right, by the part of the line that shows them."""
     parts: list[list[tuple[int, int, _Mark]]] = []
     end = 0
     for place in places:
@@ -335,7 +335,7 @@ def _parts(
 
 
 def _window(text: str, first: int, width: int, room: int) -> tuple[str, int]:
-    """The part of a long line around column ``first``, and the columns cut off on its left."""
+    """Cut a long line around column ``first``; return it and the columns cut off on its left."""
     if width <= room:
         return text, 0
     shift = max(0, first - room // 3)

@@ -27,7 +27,7 @@ def distance(a: str, b: str, limit: int) -> int:
 
 
 def nearest(word: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
-    """At most ``limit`` names that ``word`` may stand for, the best first.
+    """Find at most ``limit`` names that ``word`` may stand for, the best first.
 
     A third of the letters may be wrong; differences in case cost less, and a
     name that begins with the whole word is always near.  One that has all of a
@@ -54,12 +54,12 @@ def nearest(word: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
 
 
 def listed(names: list[str], quote: str = "'") -> str:
-    """``'a', 'b' or 'c'``."""
+    """Join names as ``'a', 'b' or 'c'``."""
     names = [quote + name + quote for name in names]
     return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def did_you_mean(word: str, candidates: Iterable[str], limit: int = 3, quote: str = "'") -> str:
-    """A hint such as ``did you mean 'open' or 'openat'?``; empty when nothing is near."""
+    """Write a hint such as ``did you mean 'open' or 'openat'?``; empty when nothing is near."""
     names = nearest(word, candidates, limit)
     return f"did you mean {listed(names, quote)}?" if names else ""

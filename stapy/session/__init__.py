@@ -199,7 +199,7 @@ class Session(Messages):
         self.end_pass()
 
     def finish(self, module: Path, kernel: Kernel, *, from_cache: bool) -> int:
-        """What follows pass 4: keep the module, run it."""
+        """Keep the module of pass 4 and run it; return the exit status."""
         from stapy.session import modules
 
         options = self.options
@@ -266,7 +266,7 @@ class Session(Messages):
         return [script for script in scripts if script is not None]
 
     def services(self, kernel: Kernel) -> Services:
-        """What passes 2 and 3 may ask."""
+        """Make what passes 2 and 3 may ask."""
         from stapy.debuginfo.facade import Debuginfo
         from stapy.debuginfo.user import search
         from stapy.services import Services
@@ -280,7 +280,7 @@ class Session(Messages):
         )
 
     def list_points(self, scripts: list[Script], services: Services) -> int:
-        """-l, -L and --dump-…"""
+        """Print what -l, -L and --dump-… list; return the exit status, 1 for an empty list."""
         self.at_pass = 2
         from stapy.elaborate import listing
 
@@ -363,7 +363,7 @@ class Session(Messages):
     # --- the temporary folder --------------------------------------------
 
     def work_folder(self) -> Path:
-        """The temporary folder of this command, made on first use."""
+        """Return the temporary folder of this command, made on first use."""
         if self.folder is None:
             if self.options.tmpdir:
                 folder = Path(self.options.tmpdir).absolute()

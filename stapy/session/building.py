@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def open_tools(session: Session, kernel: Kernel) -> Tools:
-    """The container in which this command's module is made; it starts when it is needed."""
+    """Open the container in which the module is made; it starts when it is needed."""
     from stapy.build import images
     from stapy.build.container import ContainerError
 
@@ -64,7 +64,7 @@ def refuse(session: Session, error: ContainerError) -> NoReturn:
 
 
 def compile_headers(session: Session, kernel: Kernel, spec: str) -> Path | None:
-    """An object with the types of ``kernel<a.h>`` or ``<a.h>``; None (reported) if bad."""
+    """Compile ``kernel<a.h>`` or ``<a.h>`` to an object with types; None (reported) if bad."""
     from stapy.build.container import ContainerError
     from stapy.build.headers import HeaderError, compiled, is_headers
     from stapy.build.kit import KitError

@@ -107,7 +107,7 @@ def check_host(session: Messages, kernel: Kernel) -> None:
 
 
 def obstacles(options: Options, kernel: Kernel) -> list[str]:
-    """Why this host cannot load the module; nothing when it will not be asked to."""
+    """List why this host cannot load the module; nothing when it will not be asked to."""
     from stapy.kernel import host
 
     return [] if options.vm or options.last_pass < 5 else host.obstacles(kernel)

@@ -23,7 +23,7 @@ def check_cache(session: Messages) -> None:
 
 
 def read_texts(session: Messages) -> list[tuple[str, str]]:
-    """Script texts as ``(name, text)``; standard input and files are read once."""
+    """Read the script texts as ``(name, text)``; standard input and files are read once."""
     options = session.options
     texts: list[tuple[str, str]] = []
     if options.script_text is not None:
@@ -51,7 +51,7 @@ def read_texts(session: Messages) -> list[tuple[str, str]]:
 
 
 def find_kernel(session: Messages) -> Kernel:
-    """The kernel that the module is for."""
+    """Find the kernel that the module is for."""
     options = session.options
     release = options.release or os.environ.get("SYSTEMTAP_RELEASE")
     if options.vm:
@@ -68,6 +68,6 @@ def find_kernel(session: Messages) -> Kernel:
 
 
 def _meant_for_option(options: Options) -> str:
-    """A hint on a file that is none: it may be the value of the option before it."""
+    """Suggest that a file that is none is the value of the option before it, else ""."""
     word = options.apart.get(options.script_file or "")
     return f"did you mean {word}?" if word else ""

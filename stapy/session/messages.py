@@ -65,7 +65,7 @@ class Messages:
         sys.stderr.flush()
 
     def _similar(self, item: Diagnostic) -> bool:
-        """Whether a message is only counted: SystemTap shows one of a kind without -v."""
+        """Tell whether a message is only counted: SystemTap shows one of a kind without -v."""
         if self.options.message_format != "systemtap" or max(self.options.verbose) > 0:
             return False
         if item.severity != item.ERROR or item.kind != "semantic error":
@@ -76,7 +76,7 @@ class Messages:
         return known
 
     def drawn(self, item: Diagnostic) -> str:
-        """A message in the form that was asked for."""
+        """Draw a message in the form that was asked for."""
         from stapy.diagnostics.layouts import form_of
         from stapy.diagnostics.render import use_color
         from stapy.parse.tokens import KEYWORDS
@@ -87,25 +87,25 @@ class Messages:
         return self.form(_as_named(item), self.at_pass, use_color(self.options.color))
 
     def warn_here(self, code: str, message: str) -> None:
-        """A warning about this machine and user, which is not kept with what was made."""
+        """Warn about this machine and user; the warning is not kept with what was made."""
         if self.options.suppress_warnings:
             return
         item = Diagnostics(self.sources).warning(code, message)
         self.say(self.drawn(item))
 
     def write(self, text: str) -> None:
-        """Text on standard output."""
+        """Write text on standard output."""
         progress.clear()
         writing.write(text)
 
     def say(self, text: str) -> None:
-        """Warnings of a run that is recalled from the cache."""
+        """Write text on standard error, such as warnings recalled from the cache."""
         progress.clear()
         sys.stderr.write(text)
         sys.stderr.flush()
 
     def failed(self) -> int:
-        """The end of a pass that found errors."""
+        """End a pass that found errors; return the exit status."""
         self.show()
         mistakes = [item for item in self.diagnostics.errors if item.span.source >= 0]
         if mistakes and self.at_pass == 1 and self.options.message_format == "systemtap":
@@ -126,12 +126,12 @@ class Messages:
             self.similar = 0
 
     def verbose(self, text: str) -> None:
-        """One line per pass under -v."""
+        """Write one line per pass under -v."""
         if self.options.verbose[self.at_pass - 1]:
             self.note(f"Pass {self.at_pass}: {text}")
 
     def note(self, text: str, severity: str = "note") -> None:
-        """A line on standard error."""
+        """Write a line on standard error."""
         progress.clear()
         if self.options.message_format == "json":
             from stapy.diagnostics.layouts import json_line
@@ -146,7 +146,7 @@ class Messages:
 
 
 def _as_named(item: Diagnostic) -> Diagnostic:
-    """A message with paths of --target-namespaces as that process, and the script, has them."""
+    """Rename paths of --target-namespaces in a message as that process, and the script, do."""
     if view.is_ours():
         return item
     plain = replace(

@@ -41,7 +41,7 @@ def remember(session: Session, module: Path, services: Services) -> None:
 
 
 def keep(session: Session, module: Path) -> Path:
-    """``-m NAME``: leave NAME.ko in the current directory."""
+    """Leave NAME.ko of ``-m NAME`` in the current directory; return its path."""
     wanted = Path.cwd() / f"{session.options.module_name}.ko"
     # Others may write to this folder as well: no name that they could guess.
     temporary = wanted.with_name(f".{wanted.name}.{os.getpid()}-{os.urandom(4).hex()}")
@@ -55,7 +55,7 @@ def keep(session: Session, module: Path) -> Path:
 
 
 def lasting(session: Session, module: Path) -> Path:
-    """Where the module will still be after this command."""
+    """Return where the module will still be after this command."""
     if session.folder and not session.options.keep and session.folder in module.parents:
         # --poison-cache keeps us from reading what was there, not from naming what we wrote.
         found = results.find(session.cache.filled(), session.key, _form_key(session))
@@ -66,17 +66,17 @@ def lasting(session: Session, module: Path) -> Path:
 
 
 def _form_key(session: Session) -> str:
-    """Names the form in which warnings were written that are kept with a module."""
+    """Name the form in which warnings were written that are kept with a module."""
     options = session.options
     return f"{options.message_format}-{max(options.verbose) > 0}"
 
 
 def _keep_unnamed(session: Session, module: Path) -> Path:
-    """Without a cache, the module stays in the current directory under its own name."""
+    """Leave the module in the current directory under its own name, without a cache."""
     session.options.module_name = module.stem
     return keep(session, module)
 
 
 def default_name(session: Session) -> str:
-    """Module name without -m: equal scripts get equal names, so that the cache can work."""
+    """Name the module without -m: equal scripts get equal names, so that the cache can work."""
     return "stap_" + key_of(results.text_key(session.options, session.texts))[:32]

@@ -73,7 +73,7 @@ def load(session: Session, module: Path, kernel: Kernel) -> int:
 
 
 def _parameters(session: Session, module: Path) -> list[str]:
-    """What -G sets; pass 2 has warned of names that the program does not have."""
+    """List what -G sets; pass 2 has warned of names that the program does not have."""
     wanted = session.options.globals
     known = set(ModuleFile(str(module)).parameters) if wanted else set()
     return [f"{name}={value}" for name, value in wanted.items() if name in known]

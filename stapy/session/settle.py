@@ -63,7 +63,7 @@ LEAST_MEMORY = 48 << 20
 
 
 def set_limits(limits: dict[str, int], diagnostics: Diagnostics) -> None:
-    """``--rlimit-NAME``: the limits of this process and of all that it starts.
+    """Set the limits of ``--rlimit-NAME`` for this process and all that it starts.
 
     Raises `MemoryError` for a limit of memory in which nothing can be done.
     """
@@ -80,7 +80,7 @@ def set_limits(limits: dict[str, int], diagnostics: Diagnostics) -> None:
 
 
 def known_defines() -> set[str]:
-    """Every macro of ``-D`` that changes what a module does."""
+    """List every macro of ``-D`` that changes what a module does."""
     from stapy.translate.tables import limits
 
     rows = (*limits.LIMITS, *limits.HISTOGRAM_LIMITS, *limits.GIVEN_LIMITS)
@@ -116,7 +116,7 @@ def check_defines(defines: dict[str, str], diagnostics: Diagnostics) -> None:
 
 
 def close_enough(name: str, limit: str) -> bool:
-    """Whether a macro's name is more likely a limit than one that a script's C asks for."""
+    """Tell whether a macro's name is more likely a limit than one that a script's C asks for."""
     if name.removeprefix("STP_").removeprefix("STAP_") == limit:
         return True
     from stapy.diagnostics.suggest import distance
@@ -137,7 +137,7 @@ def check_tapsets(folders: list[str], diagnostics: Diagnostics) -> None:
 
 
 def find_runtime(options: Options, diagnostics: Diagnostics) -> None:
-    """``-R DIR``, else ``$SYSTEMTAP_RUNTIME``: a folder with stapy's own runtime."""
+    """Settle on the runtime of ``-R DIR``, else ``$SYSTEMTAP_RUNTIME``; report one not ours."""
     given = options.runtime_dir
     where = f"-R {given}"
     if given is None:
@@ -163,7 +163,7 @@ def _example_folders() -> list[Path]:
 
 
 def find_example(options: Options, diagnostics: Diagnostics) -> None:
-    """``--example``: the script of this name among SystemTap's examples."""
+    """Find the script of ``--example`` among SystemTap's examples; report a missing one."""
     wanted = options.script_file or ""
     folders = [folder for folder in _example_folders() if is_dir(folder)]
     for folder in folders:
@@ -189,7 +189,7 @@ def find_example(options: Options, diagnostics: Diagnostics) -> None:
 def warn_of_versions(
     places: list[Span], scripts: list[Script | None], diagnostics: Diagnostics
 ) -> None:
-    """``--check-version``: what of the scripts depends on SystemTap's version."""
+    """Warn, for ``--check-version``, of what in the scripts depends on SystemTap's version."""
     from stapy.parse.nodes import AliasDecl, FunctionDecl, GlobalDecl, ProbeDecl
 
     words = ((GlobalDecl, "global"), (FunctionDecl, "function"), (AliasDecl, "alias"),

@@ -30,5 +30,5 @@ class Parser(argparse.ArgumentParser):
 
 
 def complain(text: str) -> None:
-    """An error on standard error."""
+    """Print an error on standard error."""
     print(f"ERROR: {harmless(text)}", file=sys.stderr)

@@ -57,7 +57,7 @@ class Answer:
         return int(self.verdict not in (RUNS, BUILDS))
 
     def as_data(self) -> dict[str, object]:
-        """For JSON; docs/tools.md describes the fields."""
+        """Return all answers for JSON; docs/tools.md describes the fields."""
         return {
             "stapy": __version__,
             "python": sys.version.split()[0],
@@ -72,7 +72,7 @@ class Answer:
         }
 
     def as_text(self, in_color: bool, width: int) -> str:
-        """The screen, with lines of at most ``width`` columns (0: as long as they are)."""
+        """Write the screen, with lines of at most ``width`` columns (0: as long as they are)."""
         lines = [f"stapy {__version__}, Python {sys.version.split()[0]}", ""]
         for row in self.findings:
             lines += _row(row, in_color, width)
@@ -93,7 +93,7 @@ def _row(row: Finding, in_color: bool, width: int) -> list[str]:
 
 
 def parser() -> Parser:
-    """The options."""
+    """Build the parser of the options."""
     it = Parser(
         "doctor", "Look at what scripts need on this machine, and say what is missing.", _END
     )

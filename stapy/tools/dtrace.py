@@ -236,7 +236,7 @@ def _blank(found: re.Match[str]) -> str:
 
 
 def providers(text: str, name: str = "<text>") -> list[Provider]:
-    """The providers of a file, without what else is in it (types, stability, pragmas)."""
+    """Parse the providers of a file, leaving out types, stability and pragmas."""
     tokens = _Tokens(text, name)
     found: list[Provider] = []
     while word := tokens.next():
@@ -319,7 +319,7 @@ def _counter(provider: Provider, mark: Mark) -> str:
 
 
 def header(found: list[Provider], name: str) -> str:
-    """The C header of some providers."""
+    """Write the C header of some providers."""
     guard = "_" + re.sub(r"\W", "_", name).upper()
     lines = [
         f"/* Made by stapy dtrace -h: {', '.join(row.name for row in found)}. */",
@@ -356,7 +356,7 @@ def _macros(provider: Provider, mark: Mark) -> list[str]:
 
 
 def counters(found: list[Provider]) -> str:
-    """The C text of the counters of listeners."""
+    """Write the C text of the counters of listeners."""
     lines = ["/* Made by stapy dtrace -G. */"]
     for provider in found:
         lines += [

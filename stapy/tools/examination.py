@@ -48,7 +48,7 @@ class Examination:
         self.host = Host(root)
 
     def findings(self) -> list[Finding]:
-        """All rows in the order of the screen."""
+        """List all rows in the order of the screen."""
         rows = [self.about_kernel()]
         if self.kernel.is_running:
             rows += self.loading()
@@ -64,12 +64,12 @@ class Examination:
     # --- the kernel ------------------------------------------------------
 
     def about_kernel(self) -> Finding:
-        """Which kernel this is about."""
+        """Tell which kernel this is about."""
         where = "running" if self.kernel.is_running else "not the one that runs here"
         return Finding("kernel", OK, f"{self.kernel.release} ({self.kernel.arch}), {where}")
 
     def loading(self) -> Iterator[Finding]:
-        """Whether the running kernel takes our modules."""
+        """Yield whether the running kernel takes our modules, and why not."""
         reasons = self.host.verdicts(self.kernel)
         root = str(self.root)
         rows = (
@@ -82,7 +82,7 @@ class Examination:
             yield _judged(name, reasons[name], fine, remedy)
 
     def probing(self) -> Iterator[Finding]:
-        """What the kernel can probe."""
+        """Yield what the kernel can probe."""
         reason = self.host.verdicts(self.kernel)["kprobes"]
         yield _judged("kprobes", reason, "functions can be probed", lambda: _ELSEWHERE)
         reason = self.host.without_uprobes(self.kernel)
@@ -92,7 +92,7 @@ class Examination:
         yield row
 
     def tracefs(self) -> Finding:
-        """Which system a tracepoint belongs to is read there or in the headers."""
+        """Look for tracefs: a tracepoint's system is read there or in the headers."""
         from stapy.debuginfo.tracepoints.systems import tracefs
 
         found = tracefs()
@@ -108,14 +108,14 @@ class Examination:
     # --- building --------------------------------------------------------
 
     def headers(self) -> Finding:
-        """The build tree of the kernel."""
+        """Look for the build tree of the kernel."""
         reason = self.host.verdicts(self.kernel)["headers"]
         command = install_command("headers", self.kernel.release)
         return _judged("headers", reason.partition(" (")[0], str(self.kernel.build_dir),
                        lambda: command or "install the headers of this kernel")  # fmt: skip
 
     def compiler(self) -> Finding:
-        """The compiler that the kernel was built with, and the one that is here."""
+        """Compare the compiler that the kernel was built with to the one that is here."""
         wanted = self.kernel.config.text("CONFIG_CC_VERSION_TEXT")
         program = "clang" if "clang" in wanted else self.kernel.compiler
         if not program:
@@ -140,7 +140,7 @@ class Examination:
         )
 
     def programs(self) -> Finding:
-        """The other programs of pass 4."""
+        """Look for the other programs of pass 4."""
         missing = [name for name in _TOOLS if tools.HERE.find(name) is None]
         if not missing:
             return Finding("programs", OK, ", ".join(_TOOLS))
@@ -150,7 +150,7 @@ class Examination:
     # --- debug information -------------------------------------------------
 
     def debug_information(self) -> Iterator[Finding]:
-        """What is known of functions, types, lines and locals."""
+        """Yield what is known of functions, types, lines and locals."""
         from stapy.debuginfo.facade import Debuginfo
 
         known = Debuginfo(self.kernel, Cache(cache_place().folder), self.diagnostics)
@@ -164,7 +164,7 @@ class Examination:
         yield self.debuginfo(known)
 
     def debuginfo(self, known: Debuginfo) -> Finding:
-        """The debug package, which lines, locals and inlined functions need."""
+        """Look for the debug package, which lines, locals and inlined functions need."""
         path, problems = known.debug_file()
         if path is not None:
             return Finding("debuginfo", OK, str(path))
@@ -175,7 +175,7 @@ class Examination:
         return Finding("debuginfo", LIMITED, text, known.missing_hint("locals"))
 
     def not_asked(self, name: str) -> Finding:
-        """What cannot be told without Python's packages."""
+        """Make the finding of what cannot be told without Python's packages."""
         return Finding(name, LIMITED, "cannot be looked at without those packages")
 
 
@@ -184,7 +184,7 @@ def _judged(name: str, reason: str, fine: str, remedy: Callable[[], str]) -> Fin
 
 
 def _versions(text: str) -> list[str]:
-    """Numbers of a compiler's version, the major one first, then the rest of what it says."""
+    """Find a compiler's major version, then the rest of what it says."""
     found = re.search(r"(\d+)\.\d[\w.+~-]*", text.rpartition(")")[2] or text)
     return [found[1], text.partition(" ")[2]] if found else [text]
 
@@ -193,7 +193,7 @@ def _versions(text: str) -> list[str]:
 
 
 def packages() -> Finding:
-    """Python's packages without which nothing works; docker's has a row of its own."""
+    """Look for Python's packages without which nothing works; docker's has a row of its own."""
     from importlib.metadata import PackageNotFoundError, version
     from importlib.util import find_spec
 
@@ -212,7 +212,7 @@ def packages() -> Finding:
 
 
 def machine() -> Finding:
-    """Whether ``--vm`` works."""
+    """Tell whether ``--vm`` works."""
     from stapy.vm import initramfs, kernels, qemu
     from stapy.vm.errors import VmError
 
@@ -226,7 +226,7 @@ def machine() -> Finding:
 
 
 def containers() -> Finding:
-    """Whether ``--build-in`` works."""
+    """Tell whether ``--build-in`` works."""
     from stapy.build.container import ContainerError, Docker
 
     try:
@@ -237,7 +237,7 @@ def containers() -> Finding:
 
 
 def cache() -> Finding:
-    """What was made before, and who may change it."""
+    """Tell what was made before, and who may change it."""
     place = cache_place()
     folder = place.folder
     limit = Cache(folder).setting("cache_mb_limit", DEFAULT_LIMIT_MB)
@@ -253,7 +253,7 @@ def cache() -> Finding:
 
 
 def _sizes(folder: Path) -> Iterator[int]:
-    """Sizes of the files in a folder; those that vanish meanwhile are none."""
+    """Yield the sizes of the files in a folder in bytes, skipping those that vanish meanwhile."""
     for place, _, names in os.walk(folder):
         for name in names:
             try:
@@ -263,7 +263,7 @@ def _sizes(folder: Path) -> Iterator[int]:
 
 
 def _existing(folder: Path) -> Path:
-    """The folder, or the nearest one above it that is there."""
+    """Return the folder, or the nearest one above it that is there."""
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
     return folder

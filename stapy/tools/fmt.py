@@ -23,7 +23,7 @@ read."""
 
 
 def parser() -> Parser:
-    """The options."""
+    """Build the parser of the options."""
     it = Parser("fmt", "Put the blanks, indents and empty lines of scripts in order.", _END)
     it.add_argument("--check", action="store_true",
                     help="write nothing; name the files that are not in order")  # fmt: skip
@@ -78,7 +78,7 @@ def _one(name: str, indent: str, check: bool, diff: bool) -> int:
 
 
 def in_order(name: str, text: str, indent: str) -> str | None:
-    """The formatted text; None when it was refused, with the reason on standard error."""
+    """Format a text; None when it was refused, with the reason on standard error."""
     messages = Messages(Options())
     ends_in_crlf = "\r\n" in text and text.count("\r\n") == text.count("\n")
     if ends_in_crlf:
@@ -95,7 +95,7 @@ def in_order(name: str, text: str, indent: str) -> str | None:
 
 
 def _put(text: str) -> None:
-    """Text on standard output, with bytes that are no UTF-8 as they were."""
+    """Write text on standard output, with bytes that are no UTF-8 as they were."""
     if sys.stdout is not None and hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="surrogateescape")
     writing.write(text)

@@ -103,13 +103,13 @@ as a program of its own. It needs nothing but Python, so that a module made else
 
 
 def _text(text: str) -> str:
-    """Text as roff takes it: dashes and backslashes as they are, no line a request."""
+    """Escape text for roff: dashes and backslashes as they are, no line a request."""
     text = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
     return re.sub(r"(?m)^([.])", r"\\&\1", text)
 
 
 def stapy_page() -> str:
-    """The page stapy(1)."""
+    """Write the page stapy(1)."""
     rows = [f".TP\n.B {_text(option_names(one))}\n{_text(one.help)}\n" for one in TABLE]
     tools = [f".TP\n.B {name}\n{_text(text)}\n" for name, text in TOOLS.items()]
     rows = [*tools, ".SH OPTIONS\n", *rows]
@@ -117,7 +117,7 @@ def stapy_page() -> str:
 
 
 def run_page() -> str:
-    """The page stapy-run(8)."""
+    """Write the page stapy-run(8)."""
     usage, rows, signals = USAGE.strip().split("\n\n")
     options = ""
     for line in rows.splitlines():

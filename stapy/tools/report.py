@@ -40,7 +40,7 @@ class Part(Record):
 
 
 def parser() -> Parser:
-    """The options."""
+    """Build the parser of the options."""
     it = Parser("report", "Pack what a report of a fault should have into one archive.", _END)
     it.add_argument(
         "-o", dest="output", metavar="FILE", help="write FILE (stapy-report-TIME.tar.gz)"
@@ -83,7 +83,7 @@ def main(words: list[str]) -> int:
 
 
 def contents_of(output: Path, parts: list[Part]) -> str:
-    """What is said before anything is written."""
+    """Write what is said before any file is written."""
     lines = [f"{output.name} has:"]
     for part in parts:
         mark = "YOURS: " if part.is_own else ""
@@ -101,7 +101,7 @@ def _agreed() -> bool:
 
 
 def collect(command: list[str], added: list[Path]) -> list[Part]:
-    """The files of the archive; `UsageError` for a command that makes no sense."""
+    """Collect the files of the archive; raise `UsageError` for a command that makes no sense."""
     options = cli.parse(["-p4", *command]) if command else Options()
     parts = [Part("about.txt", _about(), "versions, and variables that stapy reads", is_own=True)]
     answer = doctor.examine(options.release, options.sysroot, "")
@@ -138,7 +138,7 @@ def _distribution() -> str:
 
 
 def _repeated(command: list[str], options: Options) -> list[Part]:
-    """The command's words, its scripts, and what it says."""
+    """Repeat the command; return its words, its scripts, and what it says."""
     if options.clean_cache or options.prepare:
         raise UsageError("--clean-cache and --prepare change something: leave them out")
     if options.last_pass > 4:
@@ -173,13 +173,13 @@ def _repeated(command: list[str], options: Options) -> list[Part]:
 
 
 def _tidy(text: str) -> bytes:
-    """Without the name of the user's home."""
+    """Encode a text, without the name of the user's home."""
     home = os.environ.get("HOME", "").rstrip("/")
     return (text.replace(home, "~") if home else text).encode("utf-8", "backslashreplace")
 
 
 def packed(output: Path, parts: list[Part]) -> bytes:
-    """The archive: no names of users, and one folder in which everything lies."""
+    """Pack the archive: no names of users, and one folder in which everything lies."""
     folder = output.name.partition(".")[0] or "stapy-report"
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
