@@ -31,7 +31,10 @@ def _context(name: str, index: int, size: int = WORD, signed: bool = False) -> C
 
 
 def stack_address(offset: int) -> Expr:
-    """Address of the stack argument at ``offset``; the return address lies below it."""
+    """Compute the address of the stack argument at ``offset`` bytes.
+
+    The return address lies below it.
+    """
     pointer = _context("register", STACK_POINTER)
     return BinaryOp(NOWHERE, LONG, "+", pointer, Const(NOWHERE, LONG, WORD + offset))
 
@@ -48,7 +51,7 @@ def _alignment(type: ctypes.CType, depth: int = 0) -> int:
 
 
 def is_aggregate(type: ctypes.CType) -> bool:
-    """True for a struct or union passed by value."""
+    """Tell whether a type is a struct or union, passed by value."""
     return isinstance(ctypes.strip(type), ctypes.Struct)
 
 
@@ -56,7 +59,7 @@ VECTOR_REGISTERS = 8
 
 
 def _is_float(type: ctypes.CType, word: int, at: int = 0, depth: int = 0) -> bool | None:
-    """Whether all that lies in one word of a type is floating point; None for no members there.
+    """Tell whether all in one word of a type is floating point; None for no members there.
 
     ``at`` is where the type begins.
     """
@@ -101,7 +104,7 @@ def _has_long_double(type: ctypes.CType, depth: int = 0) -> bool:
 
 
 def parameters(function: ctypes.Function, *, with_vectors: bool = False) -> list[TargetVariable]:
-    """Variables for all parameters at the first instruction of the function.
+    """List variables for all parameters at the first instruction of the function.
 
     Floating point parameters are left out but for programs (``with_vectors``).
     Of a function that is called in a way of its own none is known.
@@ -167,7 +170,7 @@ def parameters(function: ctypes.Function, *, with_vectors: bool = False) -> list
 
 
 def _words(floats: list[bool], name: str, register: int, used: int) -> list[ContextValue]:
-    """The words of a value of which some are in vector registers."""
+    """List the words of a value of which some are in vector registers."""
     parts: list[ContextValue] = []
     for is_float in floats:
         if is_float:
@@ -205,7 +208,7 @@ def no_result(function: ctypes.Function | None) -> dict[str, Callable[[], str]]:
 
 
 def result(function: ctypes.Function, *, with_vectors: bool = False) -> TargetVariable | None:
-    """``$return``; None for void, and but for programs for floating point results.
+    """Describe ``$return``; None for void and, but for programs, for floating point results.
 
     Also for functions that are called in a way of their own.
     """
@@ -236,7 +239,7 @@ def result(function: ctypes.Function, *, with_vectors: bool = False) -> TargetVa
 
 
 def word_arguments(name: str, params: list[ctypes.Parameter]) -> tuple[list[TargetVariable], int]:
-    """Parameters that arrive as an array of words (tracepoints), and how many words that is.
+    """Describe parameters that arrive as an array of words (tracepoints); count the words.
 
     A struct larger than two words ends the list: it travels by another road.
     """

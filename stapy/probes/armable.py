@@ -44,7 +44,7 @@ def warn_of_exceptions(asking: PointComponent, file: UserFile, services: Service
 
 
 def _has_exceptions(file: UserFile) -> bool:
-    """True for a file of C++ or Rust in which exceptions or panics are caught, or cleaned up."""
+    """Tell whether C++ or Rust code catches, or cleans up, exceptions or panics."""
     if file.elf.section(".gcc_except_table") is None:
         return False
     names = [file.dynamic.soname, *file.dynamic.needed]
@@ -56,7 +56,7 @@ def _has_exceptions(file: UserFile) -> bool:
 def returnable(
     functions: list[UserFunction], table: FunctionTable, file: UserFile, asking: PointComponent
 ) -> list[UserFunction]:
-    """Functions whose return may be probed; `PointError` when that is none of them."""
+    """Select the functions whose return may be probed; `PointError` when that is none."""
     from stapy.debuginfo.user.returns import why_not
 
     found: list[UserFunction] = []
@@ -75,7 +75,7 @@ def returnable(
 
 
 def returnable_stubs(stubs: list[Stub], file: UserFile, asking: PointComponent) -> list[Stub]:
-    """Stubs whose return may be probed, by what they call; `PointError` for none of them."""
+    """Select stubs whose return may be probed, by what they call, or `PointError`."""
     from stapy.debuginfo.user.returns import why_not
 
     found = [stub for stub in stubs if why_not([stub.name]) is None]
@@ -88,7 +88,7 @@ def returnable_stubs(stubs: list[Stub], file: UserFile, asking: PointComponent) 
 
 
 def unreturnable(address: int, table: FunctionTable, file: UserFile) -> str:
-    """Why the return of the function at an address must not be probed, "" when it may."""
+    """Say why the return of the function at an address must not be probed, "" when it may."""
     from stapy.debuginfo.user.returns import why_not
 
     names = table.aliases(address)
@@ -97,7 +97,7 @@ def unreturnable(address: int, table: FunctionTable, file: UserFile) -> str:
 
 
 def instruction(file: UserFile, address: int) -> tuple[str, bool]:
-    """Why an instruction cannot be probed, "" when it can; and whether the program would suffer."""
+    """Say why an instruction cannot be probed ("" if it can), and whether it would harm."""
     found = x86.decode(file.read(address, x86.LONGEST))
     if found is not None and found.is_mistaken:
         return "the kernel takes this vector instruction for another one", True
@@ -114,7 +114,7 @@ def accepted(
     *,
     is_pattern: bool,
 ) -> set[int]:
-    """Addresses, of some with names, whose instructions the kernel puts breakpoints on.
+    """Select the addresses, of some with names, that the kernel puts breakpoints on.
 
     What it refuses is a warning, as when it is armed: a single one stays, of a pattern it is left
     out. What it would do wrongly is left out always; `PointError` when nothing remains.

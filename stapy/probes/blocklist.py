@@ -265,7 +265,7 @@ def _matches(name: str, patterns: tuple[str, ...]) -> bool:
 
 @cache  # a list asks about each function that holds an inlined one
 def reason(name: str, is_return: bool) -> str:
-    """Why ``name`` must not be probed; "" when it may.
+    """Say why ``name`` must not be probed; "" when it may.
 
     A copy by the compiler such as ``f.isra.0`` is like ``f``.
     """
@@ -281,7 +281,7 @@ def reason(name: str, is_return: bool) -> str:
 
 @cache
 def of_file(file: str) -> str:
-    """Why nothing of a source file must be probed; "" when it may."""
+    """Say why nothing of a source file must be probed; "" when it may."""
     return _OF_FILE if file and _matches(file, _FILES) else ""
 
 
@@ -292,14 +292,14 @@ def _handles(name: str) -> bool:
 
 @cache
 def never(name: str, is_return: bool) -> str:
-    """Why ``name`` must not be probed in guru mode either; "" when it may."""
+    """Say why ``name`` must not be probed in guru mode either; "" when it may."""
     if is_return and _matches(name, _AGAIN):
         return "the kernel returns from it whenever it has handled a return"
     return ""
 
 
 def hint(note: str) -> str:
-    """What helps against a refusal: guru mode against this list, nothing against the kernel's."""
+    """Say what helps against a refusal: guru mode against this list, else nothing ("")."""
     if note.endswith((_HANDLES, _NO_USUAL_RETURN, _OF_FILE)):
         return "-g lifts the list of functions that must not be probed"
     return ""

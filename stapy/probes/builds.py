@@ -31,7 +31,10 @@ class BuildsOfPaths:
         self._known: dict[tuple[str, str], Builds] = {}
 
     def points(self, components: list[PointComponent]) -> list[list[PointComponent]]:
-        """The point once for each build of this machine, as a point of ``process("PATH")``."""
+        """Write the point once for each build on this machine, as one of ``process``.
+
+        Raises `PointError` when none is here or servers cannot be asked.
+        """
         at = next(i for i, row in enumerate(components) if row.name == "process")
         path, archive = text_of(components[at]), ""
         if at > 1:
@@ -89,7 +92,7 @@ def _process(component: PointComponent, path: str) -> PointComponent:
 
 
 def _nothing(known: Builds, path: str, archive: str, span: Span) -> PointError:
-    """The error when no build is on this machine."""
+    """Make the error for a path of which no build is on this machine."""
     if known.elsewhere:
         one = known.elsewhere == 1
         which = "the only build" if one else f"none of {known.elsewhere} builds"

@@ -39,7 +39,7 @@ class Form(Record):
 
 
 def forms(*texts: str) -> list[Form]:
-    """Forms from text such as ``kernel.function(string).return.maxactive(number)``."""
+    """Parse forms from text such as ``kernel.function(string).return.maxactive(number)``."""
     result = []
     for text in texts:
         components = []
@@ -99,7 +99,7 @@ class Family(Protocol):
     forms: list[Form]
 
     def resolve(self, point: ProbePoint, services: Services) -> list[Match]:
-        """All places that a point (without wildcards in its component names) means.
+        """Find all places that a point (without wildcards in its component names) means.
 
         An empty list means "no match"; the caller reports it.  A point that is
         wrong raises `PointError`.  `services` is the `Services` record of
@@ -108,10 +108,10 @@ class Family(Protocol):
         """
 
     def scope(self, site: Any, services: Services) -> TargetScope | None:
-        """The context variables at a site; None when the family has none."""
+        """Describe the context variables at a site; None when the family has none."""
 
     def rows(self, probe: DerivedProbe, first_site: int) -> list[Row]:
-        """Rows of the family's table for ``templates/rows.c.j2``, one per site.
+        """List rows of the family's table for ``templates/rows.c.j2``, one per site.
 
         The keys are the C names of the row's fields without ``site``; the key
         ``point`` is the text of ``site.point``.
@@ -129,7 +129,7 @@ def review(family: Family, probes: Sequence[Reviewed], services: Services) -> No
 
 
 def is_unprivileged(family: Family) -> bool:
-    """True when ``--privilege=stapusr`` allows probes of this kind.
+    """Tell whether ``--privilege=stapusr`` allows probes of this kind.
 
     Only families that watch nothing but the session itself have ``unprivileged = True``.
     """
@@ -160,7 +160,7 @@ def table_of(family: Family) -> str:
 
 
 def known_lines(family: Family, point: ProbePoint, services: Services) -> list[Match] | None:
-    """What a list prints of a point: matches without sites; None when it must be resolved.
+    """List what -l prints of a point: matches without sites; None if it must be resolved.
 
     Only families that know a faster way have a method ``lines(point, services)``.
     """
@@ -170,19 +170,19 @@ def known_lines(family: Family, point: ProbePoint, services: Services) -> list[M
 
 
 def text_of(component: PointComponent) -> str:
-    """The string argument of a component as a name of files or symbols, "" when there is none."""
+    """Read the string argument of a component as a name of files or symbols, "" without one."""
     value = getattr(component.arg, "value", "")
     return of_files(value) if isinstance(value, str) else ""
 
 
 def number_of(component: PointComponent) -> int | None:
-    """The number argument of a component, None when there is none."""
+    """Read the number argument of a component, None when there is none."""
     value = getattr(component.arg, "value", None)
     return value if isinstance(value, int) else None
 
 
 def print_component(component: PointComponent) -> str:
-    """One component as the script would write it."""
+    """Print one component as the script would write it."""
     arg = component.arg
     if arg is None:
         return component.name
@@ -194,7 +194,7 @@ def print_component(component: PointComponent) -> str:
 
 
 def print_point(point: ProbePoint) -> str:
-    """A point's components, dot separated, without its marks and condition."""
+    """Print a point's components, dot separated, without its marks and condition."""
     return ".".join(print_component(component) for component in point.components)
 
 

@@ -105,7 +105,10 @@ class Head(Record):
 
 
 def living(number: int, component: PointComponent, services: Services) -> int:
-    """The number of a process that lives; a guest's are not known here."""
+    """Read the number of a process that lives; a guest's are not known here.
+
+    Raises `PointError` when there is no such process.
+    """
     if number <= 0:
         raise PointError("E0212", f"cannot probe pid {number}: Invalid pid", component.span)
     if not services.options.vm and not exists(f"/proc/{number}"):
@@ -114,7 +117,7 @@ def living(number: int, component: PointComponent, services: Services) -> int:
 
 
 def path_of(component: PointComponent) -> str:
-    """The path of the program that ``process("NAME")`` names."""
+    """Find the path of the program that ``process("NAME")`` names, or raise `PointError`."""
     name = text_of(component)
     if not name:
         raise PointError(
@@ -167,9 +170,10 @@ def path_of(component: PointComponent) -> str:
 
 
 def run_by(component: PointComponent, services: Services, *, optional: bool) -> str:
-    """The program whose processes ``process("NAME")`` means: of a script that of its first line.
+    """Find the program whose processes ``process("NAME")`` means: a script's first line has it.
 
-    One that is not there may come until the module starts, when that is not now.
+    One that is not there may come until the module starts, when that is not now. Else it is a
+    `PointError`.
     """
     path = path_of(component)
     why = search.unfit(path)
@@ -197,7 +201,7 @@ def _at_home(name: str) -> str:
 
 
 def _no_file(path: str) -> str:
-    """What is at a path in place of a file; "" for a file, and for what we cannot see."""
+    """Say what is at a path in place of a file; "" for a file, and for what we cannot see."""
     try:
         mode = roots.status(path).st_mode
     except OSError:
@@ -223,14 +227,14 @@ def _built_as(build_id: str, component: PointComponent) -> str:
 def heads(
     point: ProbePoint, services: Services, holds: Callable[[str], bool] | None = None
 ) -> list[Head]:
-    """The files that a point means, see `each_head`."""
+    """List the files that a point means, with the arguments of `each_head`."""
     return list(each_head(point, services, holds))
 
 
 def each_head(
     point: ProbePoint, services: Services, holds: Callable[[str], bool] | None = None
 ) -> Iterator[Head]:
-    """The files that a point means, one after the other; `PointError` when there is none.
+    """Yield the files that a point means, one by one; `PointError` when there is none.
 
     ``holds`` tells quickly of a path whether the file has what is looked for: of the files that a
     pattern matches, others are not opened.
@@ -255,7 +259,7 @@ def each_head(
 def _tops(
     first: PointComponent, services: Services, holds: Callable[[str], bool] | None
 ) -> Iterator[Head]:
-    """The files of a process component."""
+    """Yield the files of a process component, or raise `PointError`."""
     number = number_of(first)
     if number is not None:
         pid = living(number, first, services)
@@ -274,7 +278,7 @@ def _tops(
 
 
 def opened(path: str, component: PointComponent, services: Services) -> UserFile:
-    """A program's file; `PointError` for what cannot be probed."""
+    """Open a program's file; raises `PointError` for what cannot be probed."""
     try:
         file = services.debuginfo.programs.open(path)
     except UserFileError as error:
@@ -296,7 +300,7 @@ def opened(path: str, component: PointComponent, services: Services) -> UserFile
 
 
 def no_program_matches(pattern: str, component: PointComponent) -> PointError:
-    """A pattern that no program has the name of."""
+    """Make the error for a pattern that no program has the name of."""
     notes = [f"no program matches '{pattern}'{view.place()}"]
     hint = install_hint(pattern)
     return PointError("E0231", "no match", component.span, notes=notes, hint=hint)
@@ -305,7 +309,7 @@ def no_program_matches(pattern: str, component: PointComponent) -> PointError:
 def _files(
     component: PointComponent, services: Services, holds: Callable[[str], bool] | None
 ) -> Iterator[tuple[UserFile, bool]]:
-    """The programs of ``process("NAME")`` and of ``process`` alone; True for one of many."""
+    """Yield the programs of ``process("NAME")`` and ``process`` alone; True for one of many."""
     if component.arg is None:
         yield opened(of_target(component, services), component, services), False
         return
@@ -326,7 +330,10 @@ def _matching(
     services: Services,
     holds: Callable[[str], bool] | None,
 ) -> Iterator[tuple[UserFile, bool]]:
-    """The programs that a pattern of paths means; they are opened as they are asked for."""
+    """Yield the programs that a pattern of paths means; `PointError` when there is none.
+
+    They are opened as they are asked for; True is for one of many.
+    """
     paths = search.programs(pattern)
     is_one_of_many = len(paths) > 1
     any_found = told = False
@@ -354,12 +361,15 @@ def _matching(
 
 
 def whose(pid: int, program: str | None) -> tuple[object, ...]:
-    """Whose processes a site means: that one, those that run the program, or all."""
+    """Say whose processes a site means: that one, those that run the program, or all."""
     return ("pid", pid) if pid else ("program", program) if program else ("all",)
 
 
 def of_target(component: PointComponent, services: Services) -> str:
-    """The path of the program that ``-c`` starts or that runs in ``-x``."""
+    """Find the path of the program that ``-c`` starts or that runs in ``-x``.
+
+    Raises `PointError` when neither says.
+    """
     options = services.options
     if options.command is not None:
         path = search.of_command(options.command)
@@ -384,7 +394,7 @@ def of_target(component: PointComponent, services: Services) -> str:
 
 
 def _libraries(top: Head, pid: int, component: PointComponent, services: Services) -> list[Head]:
-    """Libraries of a program; ``pid`` is a process that runs it, 0 when none is known."""
+    """Find libraries of a program; ``pid`` is a process that runs it, 0 when none is known."""
     from stapy.debuginfo.user import libraries
 
     known, name = services.debuginfo.programs, text_of(component)
@@ -430,7 +440,7 @@ def _no_library(
 
 @cache
 def identity(file: UserFile) -> str:
-    """What tells this build of a program from others, by which it is checked when it is opened."""
+    """Compute what tells this build from others; it is checked when a program is opened."""
     if file.build_id:
         return f"build-id:{file.build_id}"
     from hashlib import sha256
@@ -440,5 +450,5 @@ def identity(file: UserFile) -> str:
 
 @cache
 def missing_hint(programs: Programs, file: UserFile) -> str:
-    """Which package has the debug information of a file; asking takes a while."""
+    """Say which package has the debug information of a file; asking takes a while."""
     return programs.missing_hint(file)

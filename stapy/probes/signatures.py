@@ -11,7 +11,7 @@ _QUALIFIERS = re.compile(r"\b(const|volatile|restrict)\b")
 
 
 def fits(function: ctypes.Function, text: str) -> bool:
-    """True when the parameters are what ``text``, from behind the ``(`` on, says.
+    """Tell whether the parameters are what ``text``, from behind the ``(`` on, says.
 
     Blanks do not count, ``const`` and its kin only where the text has them.
     """
@@ -30,7 +30,7 @@ def fits(function: ctypes.Function, text: str) -> bool:
 
 
 def _split(text: str) -> list[str]:
-    """The parts between commas that are in no further parentheses."""
+    """Split a text at the commas that are in no further parentheses."""
     parts, depth, start = [], 0, 0
     for at, char in enumerate(text):
         depth += (char == "(") - (char == ")")

@@ -35,63 +35,63 @@ class Ground(Protocol):
         """The debug files of all that the point may mean."""
 
     def places(self, text: str, *, allow_nearest: bool, lines_as_functions: bool) -> Places:
-        """All places that a pattern means; see `Debuginfo.places`."""
+        """Find all places that a pattern means; `Debuginfo.places` has the arguments."""
 
     def file_of(self, place: CodePlace) -> DwarfFile | None:
-        """The debug file that told of a place."""
+        """Return the debug file that told of a place; None when it is gone."""
 
     def site_at(self, place: CodePlace) -> FunctionSite:
-        """A place with what cheaper sources know about it."""
+        """Describe a place with what cheaper sources know about it."""
 
     def refusal(self, site: FunctionSite) -> str:
-        """Why a place must not be probed, "" when it may."""
+        """Say why a place must not be probed, "" when it may."""
 
     def refusal_hint(self, refusal: str) -> str:
-        """What can be done about that, "" when nothing is known."""
+        """Say what can be done about a refusal, "" when nothing is known."""
 
     def exports(self, site: FunctionSite) -> bool:
-        """True for a function that others can link to."""
+        """Tell whether others can link to a function."""
 
     def written(self, place: CodePlace | FunctionRow) -> str:
-        """``name@file:line``, as points are printed."""
+        """Write ``name@file:line``, as points are printed."""
 
     def match(self, site: FunctionSite, texts: dict[str, str], callers: Any = None) -> Match:
-        """The site of the family; ``texts`` are printed for the components of those names.
+        """Make the site of the family; ``texts`` are printed for the components of those names.
 
         ``callers`` is what `frames` gave of the call that is meant.
         """
 
     def elsewhere(self, name: str) -> Elsewhere | None:
-        """Who else defines a function that a debug file only declares."""
+        """Find who else defines a function that a debug file only declares, or None."""
 
     def outside(self, call: Callee) -> FunctionSite | None:
-        """A called function of which no debug file tells."""
+        """Find a called function of which no debug file tells, or None."""
 
     def frames(self, call: Callee) -> Any:
-        """The calls that must be on the stack; None when that cannot be told."""
+        """List the calls that must be on the stack; None when that cannot be told."""
 
     def missing(self, what: str, span: Span) -> PointError:
-        """The error when there is no debug information."""
+        """Make the error for missing debug information."""
 
     def no_code(self, component: PointComponent) -> PointError:
-        """The error for an address that no function is known to have."""
+        """Make the error for an address that no function is known to have."""
 
     def not_exported(self, component: PointComponent, name: str) -> PointError:
-        """The error for an address whose function others cannot call."""
+        """Make the error for an address whose function others cannot call."""
 
     def other_names(self, name: str) -> list[str]:
-        """Names that debug information may have for the function of a symbol."""
+        """List names that debug information may have for the function of a symbol."""
 
     def similar(self, name: str) -> list[str]:
-        """The nearest names of functions."""
+        """Suggest the nearest names of functions."""
 
 
 def address_of(component: PointComponent) -> int:
-    """The number in a component as an address."""
+    """Read the number in a component as an address, 0 without one."""
     return (number_of(component) or 0) & (2**64 - 1)
 
 
 def place_text(place: CodePlace | FunctionRow) -> str:
-    """``name@file:line`` of a place, or of a function of the index."""
+    """Write ``name@file:line`` of a place, or of a function of the index."""
     function = getattr(place, "function", "") or getattr(place, "name", "")
     return f"{function}@{place.file}:{place.line}" if place.file else str(function)

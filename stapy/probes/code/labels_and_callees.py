@@ -27,7 +27,7 @@ _SHOWN = 8  # names in a message
 
 
 def resolve(ground: Ground, files: list[DwarfFile]) -> list[Match]:
-    """The places of ``.label``, ``.callee``, ``.callees`` and of addresses."""
+    """Find the places of ``.label``, ``.callee``, ``.callees`` and addresses, or `PointError`."""
     result, found = _Matches(ground), ground.found
     try:
         if "statement" in found:
@@ -57,7 +57,7 @@ def _spec(component: PointComponent) -> Spec:
 def _nothing(
     component: PointComponent, note: str, names: Callable[[], Iterable[str]], untold: str = ""
 ) -> PointError:
-    """No match; which names there are is only looked up when the message is shown.
+    """Make the error for no match; names are only looked up when it is shown.
 
     ``untold`` says why there may be none.
     """
@@ -105,7 +105,7 @@ class _Matches:
         self.matches.append(made)
 
     def checked(self, otherwise: PointError) -> list[Match]:
-        """All of them; the error when there are none."""
+        """Return all matches; raise ``otherwise`` when there are none."""
         if not self.matches:
             if self.refused:
                 otherwise.notes = [self.refused]
@@ -116,7 +116,7 @@ class _Matches:
 
 
 def _no_function(result: _Matches, spec: Spec, files: list[DwarfFile]) -> PointError | None:
-    """The error for a pattern that names no function with code; None when it names some."""
+    """Make the error for a pattern that names no function with code; None if it does."""
     if any(any(True for _ in f.index.functions(spec.function, spec.file)) for f in files):
         return None
     name = f"{spec.function}@{spec.file}" if spec.file else spec.function

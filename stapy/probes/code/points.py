@@ -28,7 +28,7 @@ _A_FILE = re.compile(r"\.\w+:[\d*]")  # where a function is expected
 
 
 def needs_dwarf(point: ProbePoint) -> PointComponent | None:
-    """The component that asks for DWARF, None when BTF will do."""
+    """Find the component that asks for DWARF; None when BTF will do."""
     for component in point.components:
         if component.name in ("inline", "statement", "nearest", *_INSIDES):
             return component
@@ -38,7 +38,7 @@ def needs_dwarf(point: ProbePoint) -> PointComponent | None:
 
 
 def resolve(asking: PointComponent, ground: Ground) -> list[Match]:
-    """The places that a point means; `PointError` when there is none."""
+    """Find the places that a point means; raises `PointError` when there is none."""
     found = ground.found
     target = found.get("statement") or found["function"]
     what = _what(asking)
@@ -67,7 +67,7 @@ def _what(component: PointComponent) -> str:
 
 
 def matches(text: str, answer: Places, ground: Ground) -> list[Match]:
-    """Those of the places that are asked for and may be probed; `PointError` for none."""
+    """Select the places that are asked for and may be probed; `PointError` for none."""
     taken: list[Match] = []
     refused: list[str] = []
     found = ground.found
@@ -148,7 +148,7 @@ def _no_match(text: str, answer: Places, ground: Ground, refused: list[str]) -> 
 
 
 def _nearest_lines(text: str, answer: Places) -> list[int]:
-    """The lines with code that are nearest to those asked for, of all functions that match."""
+    """List the lines with code nearest to those asked for, of all functions that match."""
     spec = parse(text)
     lines = list(answer.near_lines)
     if spec is not None and spec.lines and not spec.is_relative:
@@ -158,7 +158,7 @@ def _nearest_lines(text: str, answer: Places) -> list[int]:
 
 
 def _name_others(error: PointError, text: str, dwarf: DwarfFile, ground: Ground) -> None:
-    """What of a pattern is wrong: its file, its function, or that the one is in the other."""
+    """Add to an error what is wrong: a pattern's file, its function, or the two together."""
     spec = parse(text)
     if spec is None or error.hint:
         return

@@ -17,7 +17,7 @@ _CACHE: list[Family] = []
 
 
 def families() -> list[Family]:
-    """All families, in the order in which the runtime starts them."""
+    """List all families, in the order in which the runtime starts them."""
     if not _CACHE:
         for name in _NAMES:
             _CACHE.append(import_module(f"stapy.probes.families.{name}").FAMILY)
@@ -25,7 +25,7 @@ def families() -> list[Family]:
 
 
 def by_name(name: str) -> Family:
-    """One family by name."""
+    """Find one family by name; raises `KeyError` when there is none."""
     for item in families():
         if item.name == name:
             return item

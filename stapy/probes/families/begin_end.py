@@ -34,17 +34,17 @@ class BeginEnd:
     )
 
     def resolve(self, point: ProbePoint, services: Services) -> list[Match]:
-        """One site; the sequence number is 0 unless written."""
+        """Make the one site; the sequence number is 0 unless written."""
         component = point.components[0]
         site = PhaseSite(component.name, number_of(component) or 0)
         return [Match(print_point(point), site)]
 
     def scope(self, site: PhaseSite, services: Services) -> TargetScope | None:
-        """No context variables."""
+        """Return None: there are no context variables."""
         return None
 
     def rows(self, probe: DerivedProbe, first_site: int) -> list[Row]:
-        """Rows of ``struct stapy_begin_end_row``, with the priority to sort by."""
+        """List rows of ``struct stapy_begin_end_row``, with the priority to sort by."""
         return [
             {
                 "point": point,

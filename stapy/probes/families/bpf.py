@@ -103,7 +103,10 @@ class Bpf:
     )
 
     def resolve(self, point: ProbePoint, services: Services) -> list[Match]:
-        """The point itself; for lists one match per program that runs and fits."""
+        """Return the point itself; for lists one match per program that runs and fits.
+
+        Raises `PointError` for a bad number or type, and for a list without a match.
+        """
         found = {c.name: c for c in point.components}
         program = found["program"]
         number = number_of(program)
@@ -127,7 +130,7 @@ class Bpf:
         return [Match(print_point(point), site)]
 
     def scope(self, site: BpfSite, services: Services) -> TargetScope | None:
-        """``$ctx`` or ``$arg1`` … ``$arg5``, which a return knows too, and ``$return``."""
+        """Describe ``$ctx`` or ``$arg1`` … ``$arg5``; for a return ``$return`` as well."""
         word: ctypes.CType = ctypes.Int("long", 8, True, "signed")
 
         def variable(name: str, type: ctypes.CType, index: int, size: int = 8) -> TargetVariable:
@@ -164,7 +167,7 @@ class Bpf:
         )
 
     def rows(self, probe: DerivedProbe, first_site: int) -> list[Row]:
-        """Rows of ``struct stapy_bpf_row``."""
+        """List rows of ``struct stapy_bpf_row``."""
         return [
             {
                 "point": point,
@@ -181,7 +184,7 @@ class Bpf:
 
 
 def _kind(component: PointComponent | None) -> str:
-    """The name of a type of programs, "" without one."""
+    """Read the name of a type of programs, "" without one; `PointError` for an unknown one."""
     if component is None:
         return ""
     kind = text_of(component)
@@ -199,7 +202,7 @@ def _kind(component: PointComponent | None) -> str:
 
 
 def _running(site: BpfSite, component: PointComponent, services: Services) -> list[Match]:
-    """What runs now and fits, as points."""
+    """List what runs now and fits, as points; raises `PointError` when nothing does."""
     from stapy.kernel import bpf
 
     services.listing_expires = True

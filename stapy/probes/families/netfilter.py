@@ -135,7 +135,7 @@ class Netfilter:
     )
 
     def resolve(self, point: ProbePoint, services: Services) -> list[Match]:
-        """One site for each hook and family that the patterns name."""
+        """Make one site for each hook and family that the patterns name, or `PointError`."""
         found = {c.name: c for c in point.components}
         self._configured("CONFIG_NETFILTER", "netfilter", point.components[0], services)
         matches = []
@@ -178,7 +178,10 @@ class Netfilter:
     def _protocols(
         self, component: PointComponent, services: Services
     ) -> list[tuple[Protocol, str]]:
-        """The protocol families that a name, a pattern or (with -g) a number means."""
+        """List the protocol families that a name, a pattern or (-g) a number means.
+
+        Each with the name to print. Raises `PointError` when there is none.
+        """
         text = text_of(component)
         if _is_wild(text):
             found = [(p, p.names[0]) for p in PROTOCOLS if fnmatchcase(p.names[0], text)]
@@ -205,7 +208,10 @@ class Netfilter:
     def _hooks(
         self, component: PointComponent, protocol: Protocol, services: Services
     ) -> dict[str, int]:
-        """Names and numbers of the hooks that a name, a pattern or (with -g) a number means."""
+        """Map the names of hooks that a name, a pattern or (with -g) a number means.
+
+        The values are the kernel's numbers. Raises `PointError` when there is none.
+        """
         text = text_of(component)
         if _is_wild(text):
             found: dict[int, str] = {}
@@ -231,7 +237,10 @@ class Netfilter:
         return {text: number}
 
     def _priority(self, component: PointComponent, protocol: Protocol, services: Services) -> int:
-        """A number, or one of the names that the protocol family has for some."""
+        """Read a number, or a name that the protocol family has for some.
+
+        Raises `PointError` for any other text.
+        """
         text = text_of(component)
         number = _integer(text)
         if number is None and text in protocol.priorities:
@@ -285,7 +294,7 @@ class Netfilter:
         return PointError("E0231", message, component.span, explain=similar)
 
     def scope(self, site: HookSite, services: Services) -> TargetScope | None:
-        """``$hooknum $skb $in $out``, and ``$verdict``, which guru scripts write."""
+        """Describe ``$hooknum $skb $in $out``, and ``$verdict``, which guru scripts write."""
 
         def pointer(name: str) -> CType:
             known = services.debuginfo.type(f"struct {name}", ["kernel"])
@@ -316,7 +325,7 @@ class Netfilter:
         )
 
     def rows(self, probe: DerivedProbe, first_site: int) -> list[Row]:
-        """Rows of ``struct stapy_netfilter_row``."""
+        """List rows of ``struct stapy_netfilter_row``."""
         return [
             {"point": point, "pf": site.pf, "hook": site.hook, "priority": site.priority}
             for site, point in zip(probe.sites, probe.points, strict=True)
@@ -328,7 +337,7 @@ def _is_wild(text: str) -> bool:
 
 
 def _integer(text: str) -> int | None:
-    """A number as C writes it; None for anything else."""
+    """Read a number as C writes it; None for anything else."""
     sign = -1 if text.startswith("-") else 1
     digits = text[1:] if text[:1] in ("-", "+") else text
     if len(digits) > MAX_PRIORITY_DIGITS or not digits[:1].isdigit() or not digits.isascii():
@@ -340,13 +349,16 @@ def _integer(text: str) -> int | None:
 
 
 def _value(name: str, known: int, services: Services) -> int:
-    """What this kernel says a name is."""
+    """Look up what this kernel says a name is; ``known`` when it says nothing."""
     value = services.debuginfo.enumerator(name)
     return known if value is None else int(value)
 
 
 def _other(text: str, services: Services) -> int | None:
-    """What guru scripts may write besides: a number, or any enumerator of the kernel."""
+    """Read what guru scripts may write besides: a number, or any enumerator of the kernel.
+
+    Returns None for anything else.
+    """
     number = _integer(text)
     if number is not None:
         return number

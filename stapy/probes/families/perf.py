@@ -53,16 +53,16 @@ class Perf:
     )
 
     def resolve(self, point: ProbePoint, services: Services) -> list[Match]:
-        """One site; which events a machine counts is known when the session starts."""
+        """Make the one site; which events a machine counts is known when the session starts."""
         found = {c.name: c for c in point.components}
         return [Match(print_point(point), site_of(found))]
 
     def scope(self, site: PerfSite, services: Services) -> TargetScope | None:
-        """No context variables."""
+        """Return None: there are no context variables."""
         return None
 
     def rows(self, probe: DerivedProbe, first_site: int) -> list[Row]:
-        """Rows of ``struct stapy_perf_row``."""
+        """List rows of ``struct stapy_perf_row``."""
         return [
             {"point": point, **fields(site)}
             for site, point in zip(probe.sites, probe.points, strict=True)
@@ -70,7 +70,7 @@ class Perf:
 
 
 def site_of(found: dict[str, PointComponent]) -> PerfSite:
-    """What is counted, by the components of a point."""
+    """Read what is counted from the components of a point; `PointError` out of range."""
     hz = _number(found["hz"], "frequency", 1, MAX_HZ) if "hz" in found else 0
     if "profile" in found:
         return PerfSite(_SOFTWARE, _CPU_CLOCK, 0, hz)
@@ -88,13 +88,13 @@ def site_of(found: dict[str, PointComponent]) -> PerfSite:
 
 
 def fields(site: PerfSite) -> Row:
-    """Members of a row that say what is counted."""
+    """Fill in the members of a row that say what is counted."""
     row: Row = {"type": site.type, "config": site.config, "period": site.period, "hz": site.hz}
     return row | ({"counter": counter_number(site.counter)} if site.counter else {})
 
 
 def counter_number(name: str) -> int:
-    """The number by which the runtime knows a counter; never 0."""
+    """Compute the number by which the runtime knows a counter; never 0."""
     return crc32(name.encode("utf-8", "surrogateescape")) or 1
 
 

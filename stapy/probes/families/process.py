@@ -80,7 +80,10 @@ class Process:
     )
 
     def resolve(self, point: ProbePoint, services: Services) -> list[Match]:
-        """One site; the point is printed with the program's path without links."""
+        """Make one site, or one for each program of a pattern, or raise `PointError`.
+
+        The point is printed with the program's path without links.
+        """
         first = point.components[0]
         event = ".".join(component.name for component in point.components[1:])
         optional = point.optional or point.sufficient
@@ -98,7 +101,10 @@ class Process:
         return [Match(f"{head}.{event}", ProcessSite(event, file, pid, optional))]
 
     def _matched(self, pattern: str, event: str, component: PointComponent) -> list[Match]:
-        """A site for each program that a pattern matches; one that goes meanwhile is no fault."""
+        """Make a site for each program that a pattern matches; `PointError` for none.
+
+        One that goes meanwhile is no fault.
+        """
         paths = search.programs(pattern)
         if not paths:
             raise programs.no_program_matches(pattern, component)
@@ -114,7 +120,7 @@ class Process:
         ]
 
     def scope(self, site: ProcessSite, services: Services) -> TargetScope | None:
-        """``$syscall`` with ``$arg1`` … ``$arg6`` and ``$$parms``, or with ``$return``.
+        """Describe ``$syscall`` with ``$arg1`` … ``$arg6`` and ``$$parms``, or ``$return``.
 
         Where it is known which program the process runs, its types and variables are at hand.
         """
@@ -155,7 +161,7 @@ class Process:
         )
 
     def rows(self, probe: Any, first_site: int) -> list[Row]:
-        """Rows of ``struct stapy_process_row``."""
+        """List rows of ``struct stapy_process_row``."""
         return [
             {
                 "point": point,
@@ -172,7 +178,7 @@ class Process:
 
 
 def of_program(path: str, services: Services) -> TargetScope:
-    """What there is in a process where nothing is known but the program that it runs."""
+    """Describe what a process has where nothing is known but the program that it runs."""
     return TargetScope(
         path,
         missing="there are only variables of the whole program here, by @var",
@@ -182,7 +188,7 @@ def of_program(path: str, services: Services) -> TargetScope:
 
 
 def _of_ended(path: str) -> TargetScope:
-    """The program's types: its memory is given back before the end is told."""
+    """Describe the program's types: its memory is given back before the end is told."""
     return TargetScope(
         path,
         missing="a process that ends has no memory any more: ask in .begin or in .syscall "
@@ -192,7 +198,7 @@ def _of_ended(path: str) -> TargetScope:
 
 
 def _statics(path: str, services: Services) -> Callable[[str], tuple[CType, Expr] | None]:
-    """Variables of the program that a process runs, by where its code begins."""
+    """Make what finds variables of a process's program, by where its code begins."""
 
     def where(address: int) -> Expr:
         start = services.debuginfo.programs.open(path).code_start

@@ -70,7 +70,10 @@ class Procfs:
     )
 
     def resolve(self, point: ProbePoint, services: Services) -> list[Match]:
-        """One site; a path is taken as it is written, without wildcards."""
+        """Make the one site; a path is taken as it is written, without wildcards.
+
+        Raises `PointError` for a bad path or size.
+        """
         found = {component.name: component for component in point.components}
         first = found["procfs"]
         path = text_of(first) if first.arg is not None else DEFAULT_PATH
@@ -116,7 +119,7 @@ class Procfs:
                 )
 
     def scope(self, site: ProcfsSite, services: Services) -> TargetScope | None:
-        """``$value``: what is read is set, what was written is told."""
+        """Describe ``$value``: what is read is set, what was written is told."""
         text = c.Pointer(c.Int("char", 1, True, "char"))
         value = ContextValue(NOWHERE, STRING, "value")
         return TargetScope(
@@ -136,7 +139,7 @@ class Procfs:
         )
 
     def rows(self, probe: DerivedProbe, first_site: int) -> list[Row]:
-        """Rows of ``struct stapy_procfs_row``."""
+        """List rows of ``struct stapy_procfs_row``."""
         return [
             {
                 "point": point,

@@ -104,7 +104,10 @@ class TaskEvent:
     )
 
     def resolve(self, point: ProbePoint, services: Services) -> list[Match]:
-        """One site; what a symbol means is known when a process runs the program."""
+        """Make one site, or one for each variable of a pattern, or raise `PointError`.
+
+        What a symbol means is known when a process runs the program.
+        """
         found = {component.name: component for component in point.components}
         optional = point.optional or point.sufficient
         if "config" in found:
@@ -136,7 +139,10 @@ class TaskEvent:
 
     @staticmethod
     def _whose(site: TaskEventSite, first: PointComponent, services: Services) -> str:
-        """Whose threads are watched, by a process component; it is printed like this."""
+        """Note in the site whose threads are watched; return how that is printed.
+
+        Raises `PointError` when nothing says whose.
+        """
         pid = number_of(first)
         if pid is not None:
             site.pid = programs.living(pid, first, services)
@@ -163,9 +169,10 @@ class TaskEvent:
         found: dict[str, PointComponent],
         services: Services,
     ) -> list[tuple[programs.Head, str, TaskEventSite]]:
-        """Variables of programs; without a length each is watched as a whole, if it can be.
+        """Find variables of programs, with the names that they are printed by.
 
-        With the names that they are printed by.
+        Without a length each is watched as a whole, if it can be. Raises `PointError` when there is
+        none.
         """
         pattern = text_of(data)
         places = []
@@ -250,11 +257,14 @@ class TaskEvent:
                     return
 
     def scope(self, site: TaskEventSite, services: Services) -> TargetScope | None:
-        """No context variables; types and variables of the program, if there is one."""
+        """Describe types and variables of the program, if there is one.
+
+        There are no context variables.
+        """
         return of_program(site.user_file, services) if site.user_file else None
 
     def rows(self, probe: DerivedProbe, first_site: int) -> list[Row]:
-        """Rows of ``struct stapy_taskevent_row``."""
+        """List rows of ``struct stapy_taskevent_row``."""
         return [
             {
                 "point": point,
@@ -275,7 +285,7 @@ class TaskEvent:
 def _linked_at(
     site: TaskEventSite, address: int, data: PointComponent, services: Services
 ) -> UserFile | None:
-    """The program that was linked with something at an address, when it runs elsewhere.
+    """Find the program that was linked with something at an address, when it runs elsewhere.
 
     Where such a program is, a process has nothing: the kernel keeps low addresses free.
     """
@@ -306,7 +316,7 @@ def _linked_at(
 def _found(
     pattern: str, file: UserFile, data: PointComponent, services: Services
 ) -> list[DataSymbol]:
-    """Variables of a file; of one name only one, unless a pattern is written."""
+    """Find variables of a file; `PointError` for several of one name without a pattern."""
     known = services.debuginfo.programs.data(file)
     found = known.matching(pattern)
     if not found and "@" in pattern and not is_pattern(pattern):
@@ -328,7 +338,7 @@ def _found(
 def _by_debuginfo(
     name: str, file: UserFile, known: DataSymbols, services: Services
 ) -> list[DataSymbol]:
-    """The variable of a source file as DWARF knows it: tables have files of static ones only."""
+    """Find the variable of a source file by DWARF: tables have files of static ones only."""
     places: list[int] = []
 
     def where(address: int) -> Expr:

@@ -53,7 +53,7 @@ class Timer:
     )
 
     def resolve(self, point: ProbePoint, services: Services) -> list[Match]:
-        """One site, with SystemTap's limits of the interval checked."""
+        """Make the one site; `PointError` for an interval out of SystemTap's limits."""
         unit = point.components[1]
         count = number_of(unit) or 0
         randomize = 0
@@ -95,11 +95,11 @@ class Timer:
             )
 
     def scope(self, site: TimerSite, services: Services) -> TargetScope | None:
-        """No context variables."""
+        """Return None: there are no context variables."""
         return None
 
     def rows(self, probe: DerivedProbe, first_site: int) -> list[Row]:
-        """Rows of ``struct stapy_timer_row``."""
+        """List rows of ``struct stapy_timer_row``."""
         return [
             {
                 "point": point,

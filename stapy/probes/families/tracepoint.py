@@ -45,7 +45,7 @@ class Tracepoint:
     )
 
     def resolve(self, point: ProbePoint, services: Services) -> list[Match]:
-        """Every tracepoint that the pattern names."""
+        """Find every tracepoint that the pattern names, or raise `PointError`."""
         last = point.components[-1]
         module = text_of(point.components[0]) or None
         pattern = text_of(last)
@@ -81,7 +81,7 @@ class Tracepoint:
         return PointError("E0232", "no match", span, notes=notes, explain=similar)
 
     def scope(self, site: TraceSite, services: Services) -> TargetScope | None:
-        """``$name`` of every parameter, ``$$name``, ``$$system``, ``$$vars``."""
+        """Describe ``$name`` of every parameter, ``$$name``, ``$$system``, ``$$vars``."""
         found, _ = abi.word_arguments("trace_arg", site.params)
         variables = {v.name: v for v in found}
         names = list(variables)
@@ -98,7 +98,7 @@ class Tracepoint:
         )
 
     def rows(self, probe: DerivedProbe, first_site: int) -> list[Row]:
-        """Rows of ``struct stapy_tracepoint_row``."""
+        """List rows of ``struct stapy_tracepoint_row``."""
         return [
             {
                 "point": point,

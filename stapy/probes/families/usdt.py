@@ -51,7 +51,7 @@ class Usdt:
     )
 
     def resolve(self, point: ProbePoint, services: Services) -> list[Match]:
-        """Every place of every mark that the point means."""
+        """Find every place of every mark that the point means, or raise `PointError`."""
         found = {component.name: component for component in point.components}
         name = text_of(found["mark"])
         provider = text_of(found["provider"]) if "provider" in found else None
@@ -69,7 +69,7 @@ class Usdt:
         return matches
 
     def scope(self, site: MarkSite, services: Services) -> TargetScope:
-        """``$arg1`` … with ``$$vars`` and ``$$parms``, ``$$name`` and ``$$provider``."""
+        """Describe ``$arg1`` … with ``$$vars`` and ``$$parms``, ``$$name`` and ``$$provider``."""
         mark = site.mark
         operands = sdt.operands(mark.arguments)
         asked = {name for operand in operands for _, name in operand.symbols}
@@ -101,7 +101,7 @@ class Usdt:
         )
 
     def rows(self, probe: DerivedProbe, first_site: int) -> list[Row]:
-        """Rows of ``struct stapy_uprobe_row``."""
+        """List rows of ``struct stapy_uprobe_row``."""
         return [
             site.row(point, site.mark.offset, counter=site.mark.semaphore)
             for site, point in zip(probe.sites, probe.points, strict=True)

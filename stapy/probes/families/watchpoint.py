@@ -72,7 +72,7 @@ class Watchpoint:
     )
 
     def resolve(self, point: ProbePoint, services: Services) -> list[Match]:
-        """One site; without a length it is one byte, as in SystemTap."""
+        """Make the one site, or raise `PointError`; the default length is one byte."""
         found = {c.name: c for c in point.components}
         data = found["data"]
         length = length_of(found.get("length"))
@@ -163,11 +163,14 @@ class Watchpoint:
                 return
 
     def scope(self, site: WatchSite, services: Services) -> TargetScope | None:
-        """The parameters of the function that is about to run; of an access nothing is known."""
+        """Describe the parameters of the function that is about to run.
+
+        Returns None for an access, of which nothing is known.
+        """
         return functions.FAMILY.scope(site.function, services) if site.function else None
 
     def rows(self, probe: DerivedProbe, first_site: int) -> list[Row]:
-        """Rows of ``struct stapy_watchpoint_row``."""
+        """List rows of ``struct stapy_watchpoint_row``."""
         return [
             {
                 "point": point,
@@ -182,7 +185,10 @@ class Watchpoint:
 
 
 def length_of(component: PointComponent | None) -> int:
-    """The number of bytes, rounded up to what the hardware can do."""
+    """Read the number of bytes, rounded up to what the hardware can do; 1 by default.
+
+    Raises `PointError` out of range.
+    """
     if component is None:
         return 1
     wanted = number_of(component) or 0

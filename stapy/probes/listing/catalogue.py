@@ -51,7 +51,7 @@ class _Table:
         self._parts = pack.decode(data)
 
     def content(self) -> bytes:
-        """What the table was read from."""
+        """Copy what the table was read from."""
         return bytes(self._data)
 
     def _part(self, name: str) -> memoryview:
@@ -127,7 +127,7 @@ class Lines(_Table):
 
 
 def names(info: DebuginfoLike, loaded: Loaded) -> FunctionNames | None:
-    """What BTF and the symbols of a kernel or module tell; None when that is damaged."""
+    """Open what BTF and the symbols of a kernel or module tell; None when that is damaged."""
     if not loaded.key:
         return None
     key = key_of("names", rules(), loaded.key)
@@ -135,7 +135,7 @@ def names(info: DebuginfoLike, loaded: Loaded) -> FunctionNames | None:
 
 
 def lines(info: DebuginfoLike, loaded: Loaded, dwarf: DwarfFile) -> Lines | None:
-    """What DWARF tells of it."""
+    """Open what DWARF tells of a kernel or module; None when that is damaged."""
     if not loaded.key:
         return None
     key = key_of("lines-of-functions", rules(), loaded.key,
@@ -146,7 +146,7 @@ def lines(info: DebuginfoLike, loaded: Loaded, dwarf: DwarfFile) -> Lines | None
 def _kept(
     info: DebuginfoLike, key: str, table: Callable[[Buffer], T], make: Callable[[], bytes]
 ) -> T | None:
-    """A table out of the cache, or made now."""
+    """Get a table out of the cache, or make it now; None when it cannot be made."""
     try:
         try:
             return table(info.kept(key, make))
@@ -209,7 +209,7 @@ def _made_names(loaded: Loaded) -> bytes:
 
 
 def _several(name: str, kinds: list[str], loaded: Loaded) -> bool:
-    """True when a name is that of several functions, or BTF describes several."""
+    """Tell whether a name is that of several functions, or BTF describes several."""
     copies = sum(is_function([kind]) for kind in kinds)
     if copies > 1 or loaded.btf is None or not loaded.btf.shares_name(name):
         return copies > 1
@@ -220,7 +220,10 @@ def _several(name: str, kinds: list[str], loaded: Loaded) -> bool:
 def _second(
     kinds: dict[str, list[str]], known: dict[str, int], groups: set[int]
 ) -> list[tuple[str, int]]:
-    """Names of functions that BTF has by another one, in the order of the symbols."""
+    """List names of functions that BTF has by another one, in the order of the symbols.
+
+    Each with the number of its group.
+    """
     return [
         (name, int(shared(rows[0])))
         for name, rows in kinds.items()

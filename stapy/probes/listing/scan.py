@@ -46,7 +46,7 @@ class _Question:
 
 
 def lines(point: ProbePoint, services: Services) -> list[str] | None:
-    """The points of a list; None when they must be resolved one by one.
+    """List the points of a list; None when they must be resolved one by one.
 
     That is so for all but wildcards, and when nothing matches: then there is
     something to say about it.
@@ -85,7 +85,7 @@ def lines(point: ProbePoint, services: Services) -> list[str] | None:
 
 
 def _printed(asked: _Question, unit: str | None, names: Iterable[str]) -> list[str]:
-    """Points with names that are fit for quotes already."""
+    """Print points with names that are fit for quotes already."""
     parts = []
     for component in asked.point.components:
         if component.name == "module":
@@ -98,7 +98,7 @@ def _printed(asked: _Question, unit: str | None, names: Iterable[str]) -> list[s
 
 
 def _declared(asked: _Question, unit: str | None) -> dict[str, str]:
-    """``name@file:line`` by name, of functions that DWARF at hand knows one of."""
+    """Map names to ``name@file:line``, or "" for several, of functions that DWARF knows."""
     if asked.point.components[0].name not in ("kernel", "module"):
         return {}
     table = asked.units.lines(unit, False) if asked.units.has_dwarf(unit, False) else None
@@ -115,7 +115,7 @@ def _declared(asked: _Question, unit: str | None) -> dict[str, str]:
 def _names(
     asked: _Question, unit: str | None, table: c.FunctionNames
 ) -> tuple[list[str], set[str], bool]:
-    """Names to print, those that DWARF needs not tell again, and whether any was refused."""
+    """List names to print, those DWARF needs not tell again, and whether any was refused."""
     info, match = asked.services.debuginfo, asked.match
     rows = [
         (row, name, bits)
@@ -136,7 +136,7 @@ def _names(
 
 
 def _second(asked: _Question, table: c.FunctionNames) -> list[tuple[int, str, int]]:
-    """Of functions that only another name than BTF's matches, the first such name."""
+    """Find functions that only another name than BTF's matches, by the first such name."""
     if asked.all:
         return []
     matching = [(row, group) for row, group in table.groups if asked.match(table.names[row])]
@@ -151,7 +151,7 @@ def _second(asked: _Question, table: c.FunctionNames) -> list[tuple[int, str, in
 
 
 def _lines(asked: _Question, unit: str | None, known: set[str]) -> Iterable[str] | None:
-    """``name@file:line`` of what DWARF has; None when that cannot be known this way."""
+    """List ``name@file:line`` of what DWARF has; None when that cannot be known this way."""
     if not asked.units.has_dwarf(unit, asked.by_dwarf):
         return []
     table = asked.units.lines(unit, asked.by_dwarf)
@@ -167,7 +167,7 @@ def _lines(asked: _Question, unit: str | None, known: set[str]) -> Iterable[str]
 
 
 def _chosen(asked: _Question, table: c.Lines) -> bytes | bytearray | None:
-    """1 for each row whose name and file match; None for all of them."""
+    """Mark by 1 each row whose name and file match; None for all of them."""
     chosen: bytes | bytearray | None = None
     if not asked.all:
         chosen = bytearray(len(table.texts))

@@ -34,19 +34,19 @@ class Opened:
         self._loaded = dict(info.units(module))
 
     def names(self) -> Iterable[str | None]:
-        """The modules, None for the kernel."""
+        """List the modules, None for the kernel."""
         return self._loaded
 
     def functions(self, unit: str | None) -> FunctionNames | None:
-        """What BTF and symbols tell of one; None when that cannot be had."""
+        """Open what BTF and symbols tell of one; None when that cannot be had."""
         return catalogue.names(self._info, self._loaded[unit])
 
     def has_dwarf(self, unit: str | None, download: bool) -> bool:
-        """True when there is DWARF of one; ``download`` is that of `Debuginfo.dwarf_of`."""
+        """Tell whether there is DWARF of one; ``download`` is as in `Debuginfo.dwarf_of`."""
         return self._info.dwarf_of(unit, download=download) is not None
 
     def lines(self, unit: str | None, download: bool) -> Lines | None:
-        """What DWARF, which it has, tells of one; None when that cannot be had."""
+        """Open what DWARF, which it has, tells of one; None when that cannot be had."""
         dwarf = self._info.dwarf_of(unit, download=download)
         return None if dwarf is None else catalogue.lines(self._info, self._loaded[unit], dwarf)
 
@@ -94,7 +94,7 @@ class Stored:
 
 
 def units(info: DebuginfoLike, module: str | None) -> Opened | Stored:
-    """Where to ask about the kernel (None) or the modules of a pattern."""
+    """Choose where to ask about the kernel (None) or the modules of a pattern."""
     # What a server may have is not known before it is asked.
     if module is not None and "DEBUGINFOD_URLS" not in os.environ:
         names = info.module_names(module)
@@ -109,7 +109,10 @@ def units(info: DebuginfoLike, module: str | None) -> Opened | Stored:
 
 
 def _key(info: DebuginfoLike, names: list[str]) -> str:
-    """Names the modules, their debug files and all that their catalogues depend on."""
+    """Compute the key of the modules, their debug files and all that their catalogues depend on.
+
+    Raises `DebuginfoError` for modules without files.
+    """
     kernel = info.kernel
     files = [path for path in map(kernel.modules.path, names) if path is not None]
     if len(files) < len(names):  # modules that were loaded from elsewhere
@@ -120,7 +123,7 @@ def _key(info: DebuginfoLike, names: list[str]) -> str:
 
 
 def _content(info: DebuginfoLike, module: str) -> bytes:
-    """All catalogues in one; `DebuginfoError` when one of the modules has a problem to tell."""
+    """Pack all catalogues in one; `DebuginfoError` if a module has a problem to tell."""
     before = info.warnings
     opened = Opened(info, module)
     starts, contents = array("Q", [0]), bytearray()

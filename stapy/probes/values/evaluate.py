@@ -36,25 +36,25 @@ class Frame(Protocol):
     """What operations ask about the call that they are run for."""
 
     def register(self, number: int) -> Expr:
-        """A register by its DWARF number."""
+        """Read a register by its DWARF number."""
 
     def address(self) -> Expr:
-        """The canonical frame address: what the stack pointer was before the call."""
+        """Compute the canonical frame address: the stack pointer from before the call."""
 
     def base(self) -> Expr:
-        """What offsets of local variables count from."""
+        """Compute what offsets of local variables count from."""
 
     def address_of(self, address: int) -> Expr:
-        """An address of the debug file."""
+        """Turn an address of the debug file into one at run time."""
 
     def in_thread(self, offset: Expr) -> Expr:
-        """An address in what the thread has for itself."""
+        """Compute an address in what the thread has for itself."""
 
     def at_entry(self, number: int) -> Expr:
-        """What a register had when the function was entered."""
+        """Read what a register had when the function was entered."""
 
     def parameter(self, entry: int) -> Expr:
-        """What the caller would have passed for a parameter that is not passed."""
+        """Compute what the caller would have passed for a parameter that is not passed."""
 
 
 class _Value(NamedTuple):
@@ -73,7 +73,10 @@ class Evaluator:
         self._steps = 0
 
     def run(self, ops: list[Op]) -> tuple[Expr, bool]:
-        """The result, and whether it is the value itself and not its address."""
+        """Run operations: the result, and whether it is the value and not its address.
+
+        Raises `Unavailable` when it cannot be computed.
+        """
         value, is_value = self._from(ops, 0, [])
         _check(value)
         return value, is_value
@@ -128,7 +131,10 @@ class Evaluator:
             stack.append(_Value(self._known(op)))
 
     def _known(self, op: Op) -> Expr:
-        """What an operation puts on the stack without taking anything."""
+        """Compute what an operation puts on the stack without taking anything.
+
+        Raises `Unavailable` for any other operation.
+        """
         if op.name == "const":
             return const(op.first)
         if op.name == "address_in":
@@ -149,7 +155,7 @@ class Evaluator:
 
 
 def _check(value: Expr) -> None:
-    """An expression grows with the power of two of what is duplicated in it."""
+    """Raise `Unavailable` for a large expression: what is duplicated grows by powers of two."""
     left, count = [value], 0
     while left:
         node = left.pop()
@@ -167,7 +173,7 @@ def _pop(stack: list[_Value]) -> _Value:
 
 
 def _typed(result: Expr, like: _Value) -> _Value:
-    """A result wraps as its operands do."""
+    """Wrap a result as its operands do."""
     return _Value(widen(result, 8 * like.size, like.signed), like.size, like.signed)
 
 

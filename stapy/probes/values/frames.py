@@ -37,11 +37,11 @@ class Here:
         self.dwarf = dwarf
 
     def register(self, number: int) -> Expr:
-        """A register by its DWARF number."""
+        """Read a register by its DWARF number."""
         return register(number)
 
     def address(self) -> Expr:
-        """The canonical frame address: what the stack pointer was before the call."""
+        """Compute the canonical frame address: the stack pointer from before the call."""
         return self._address(self._row().address)
 
     def _row(self) -> Row:
@@ -57,7 +57,7 @@ class Here:
         return value
 
     def base(self) -> Expr:
-        """What offsets of local variables count from."""
+        """Compute what offsets of local variables count from, or raise `Unavailable`."""
         ops = self.dwarf.frame_base(self.place)
         if len(ops) != 1:
             raise Unavailable
@@ -68,19 +68,19 @@ class Here:
         raise Unavailable
 
     def address_of(self, address: int) -> Expr:
-        """An address of the debug file."""
+        """Turn an address of the debug file into one at run time."""
         return address_of(address, self.dwarf)
 
     def held(self, number: int, size: int = WORD, signed: bool = False) -> Expr:
-        """A register that a variable is in."""
+        """Read a register that a variable is in."""
         return register(number, size, signed)
 
     def in_thread(self, offset: Expr) -> Expr:
-        """An address in what the thread has for itself; the kernel has no such thing."""
+        """Raise `Unavailable`: the kernel has nothing thread-local."""
         raise Unavailable("it is thread-local")
 
     def at_entry(self, number: int) -> Expr:
-        """What a register had when the function was entered."""
+        """Read what a register had when the function was entered, or raise `Unavailable`."""
         if self.place.is_exact:
             return self.register(number)
         entrance = self.dwarf.entrance(self.place)
@@ -98,9 +98,10 @@ class Here:
         return EntryRegister(NOWHERE, LONG, function, which, self.address())
 
     def parameter(self, entry: int) -> Expr:
-        """What the caller would have passed for a parameter that is not passed.
+        """Compute what the caller would have passed for a parameter that is not passed.
 
-        Each call tells for itself; which one it was, the return address says.
+        Each call tells for itself; which one it was, the return address says. Raises `Unavailable`
+        when no call tells.
         """
         calls = self.dwarf.calls_with(entry, self.place)[:_MAX_CALLERS]
         back = MemoryRead(NOWHERE, LONG, add(self.address(), -WORD), WORD, False)
@@ -130,11 +131,11 @@ class Caller(Here):
         self._inner = inner
 
     def address_of(self, address: int) -> Expr:
-        """An address of the debug file."""
+        """Turn an address of the debug file into one at run time."""
         return self._inner.address_of(address)
 
     def register(self, number: int) -> Expr:
-        """A register by its DWARF number; those that calls may change are gone."""
+        """Read a register by its DWARF number; `Unavailable` for what calls may change."""
         if number == _STACK_POINTER:
             return self._inner.address()
         inner = self._inner

@@ -37,7 +37,7 @@ _MAX_BYTES = 4096  # of a value that is nowhere in memory
 def describe(
     variable: Variable, place: CodePlace, dwarf: DwarfFile, here: Here | None = None
 ) -> TargetVariable:
-    """A variable at a place; `Unavailable` when it cannot be had there.
+    """Describe a variable at a place; raises `Unavailable` when it cannot be had there.
 
     ``here`` is the call that the place is in, if it is not one of the kernel.
     """
@@ -81,7 +81,7 @@ def _pointing(
     dwarf: DwarfFile,
     here: Here | None,
 ) -> TargetVariable:
-    """A pointer that the compiler has replaced by what it points to."""
+    """Describe a pointer that the compiler has replaced by what it points to."""
 
     def behind() -> TargetVariable | str:
         try:
@@ -107,7 +107,10 @@ class _Piece(NamedTuple):
 def _in_pieces(
     name: str, type: ctypes.CType, ops: list[Op], evaluator: Evaluator
 ) -> TargetVariable:
-    """A value in several places, as words that are put together; some bits may be missing."""
+    """Put a value in several places together as words; some bits may be missing.
+
+    Raises `Unavailable` when that is too many.
+    """
     size = ctypes.size_of(type) * 8
     if not 0 < size <= _MAX_BYTES * 8:
         raise Unavailable
@@ -155,7 +158,7 @@ def _split(ops: list[Op], size: int) -> list[_Piece]:
 
 
 def _chunks(piece: _Piece, evaluator: Evaluator) -> list[tuple[Expr, int]]:
-    """``(value, bits)`` of at most one word each, the lowest first."""
+    """Split a piece into ``(value, bits)`` of at most one word each, the lowest first."""
     ops, bits, offset = piece
     if len(ops) == 1 and ops[0].name == "bytes":
         number = ops[0].first >> offset

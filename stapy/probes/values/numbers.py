@@ -36,49 +36,52 @@ class Unavailable(Exception):
 
 
 def const(value: int) -> Const:
-    """A number, as the language has it: 64 bits with sign."""
+    """Make a number, as the language has it: 64 bits with sign."""
     value &= (1 << 64) - 1
     return Const(NOWHERE, LONG, value - (1 << 64) if value >> 63 else value)
 
 
 def register(number: int, size: int = WORD, signed: bool = False) -> ContextValue:
-    """A register by its DWARF number, ``size`` bytes of it."""
+    """Read ``size`` bytes of a register by its DWARF number; `Unavailable` for others."""
     if number >= _REGISTERS:
         raise Unavailable
     return ContextValue(NOWHERE, LONG, "register", number, size, signed)
 
 
 def vector(number: int, size: int = WORD) -> ContextValue:
-    """The lowest bytes of a vector register of a program, by its number among those."""
+    """Read the lowest bytes of a vector register of a program, by its number among those.
+
+    Raises `Unavailable` for wide ones.
+    """
     if not 0 <= number < 16 or size > WORD:
         raise Unavailable("it is in a wide vector register, which stapy does not read")
     return ContextValue(NOWHERE, LONG, "vector", number, size, False)
 
 
 def binary(operator: str, left: Expr, right: Expr) -> Expr:
-    """``left operator right`` on two numbers of 64 bits."""
+    """Make ``left operator right`` of two numbers of 64 bits."""
     return BinaryOp(NOWHERE, LONG, operator, left, right)
 
 
 def add(left: Expr, offset: int) -> Expr:
-    """``left + offset``."""
+    """Make ``left + offset``."""
     return binary("+", left, const(offset)) if offset else left
 
 
 def shift_right(value: Expr, bits: int) -> Expr:
-    """Shifted to the right, zeros coming in: the language's own shift brings the sign."""
+    """Shift to the right, zeros coming in: the language's own shift brings the sign."""
     if not bits:
         return value
     return binary("&", binary(">>", value, const(bits)), const((1 << (BITS - bits)) - 1))
 
 
 def mask(value: Expr, bits: int) -> Expr:
-    """The lowest bits of a value."""
+    """Keep the lowest bits of a value."""
     return value if bits >= BITS else binary("&", value, const((1 << bits) - 1))
 
 
 def widen(value: Expr, bits: int, signed: bool) -> Expr:
-    """The lowest bits of a value as a number."""
+    """Make a number of 64 bits of the lowest bits of a value, by their sign."""
     if not 0 < bits < BITS:
         return value
     if isinstance(value, Const):
@@ -93,12 +96,12 @@ def widen(value: Expr, bits: int, signed: bool) -> Expr:
 
 
 def cut(value: Expr, type: ctypes.CType) -> Expr:
-    """A computed value as its type has it: the expression stack is 64 bits wide."""
+    """Cut a computed value to what its type has: the expression stack is 64 bits wide."""
     return widen(value, 8 * ctypes.size_of(type), ctypes.is_signed(type))
 
 
 def per_cpu_address(offset: int, module: str | None = None) -> Expr:
-    """The address of this CPU's copy of a per-CPU variable of the kernel (None) or a module."""
+    """Compute the address of this CPU's copy of a kernel's (None) or module's variable."""
     if module is not None:
         return ModuleAddress(NOWHERE, LONG, module, PER_CPU, offset)
     code = f"(int64_t)(__per_cpu_offset[raw_smp_processor_id()] + {offset}L)"
@@ -106,7 +109,10 @@ def per_cpu_address(offset: int, module: str | None = None) -> Expr:
 
 
 def address_of(address: int, dwarf: DwarfFile) -> Expr:
-    """An address of the debug file in the kernel that runs, wherever that was moved to."""
+    """Turn an address of the debug file into one of the kernel that runs, which was moved.
+
+    Raises `Unavailable` when no symbol is near.
+    """
     if dwarf.module is not None:
         offset = dwarf.per_cpu_offset(address)
         if offset is not None:

@@ -21,7 +21,7 @@ _VECTORS = 16  # the kernel keeps those behind them elsewhere
 
 
 def value(operand: sdt.Operand, link_address: int, symbols: dict[str, int]) -> Expr:
-    """The value of an argument as 64 bits; raises `Unavailable` for what is nowhere.
+    """Compute the value of an argument as 64 bits; raises `Unavailable` for what is nowhere.
 
     ``link_address`` is that of the mark, by which it is known how far the program was moved;
     ``symbols`` have the link-time addresses of those that operands name.
@@ -52,7 +52,7 @@ def _cut(found: Expr, operand: sdt.Operand) -> Expr:
 
 
 def of_program(number: int, size: int = WORD, signed: bool = False) -> ContextValue:
-    """A register of the program by its DWARF number."""
+    """Read a register of the program by its DWARF number."""
     return ContextValue(NOWHERE, LONG, "program_register", number, size, signed)
 
 
@@ -87,7 +87,10 @@ def _address(operand: sdt.Operand, link_address: int, symbols: dict[str, int]) -
 
 
 def _sum(operand: sdt.Operand, link_address: int, symbols: dict[str, int]) -> Expr:
-    """The symbols and the number of an operand: an address, or how far two are apart."""
+    """Add up the symbols and the number of an operand: an address, or how far two are apart.
+
+    Raises `Unavailable` for anything else.
+    """
     total, addresses = operand.offset, 0
     for sign, name in operand.symbols:
         if name not in symbols:
@@ -102,6 +105,6 @@ def _sum(operand: sdt.Operand, link_address: int, symbols: dict[str, int]) -> Ex
 
 
 def moved(address: int, link_address: int) -> Expr:
-    """A link-time address in the process, by that of the probe in it; both are of one file."""
+    """Turn a link address into one of the process, by that of the probe in the same file."""
     here = ContextValue(NOWHERE, LONG, "address", 0, BITS // 8, False)
     return add(here, address - link_address)

@@ -53,11 +53,11 @@ class _InProgram(Here):
         self._block = block
 
     def address_of(self, address: int) -> Expr:
-        """An address of the debug file."""
+        """Turn an address of the debug file into one of the process."""
         return moved(address, self._probe)
 
     def held(self, number: int, size: int = _WORD, signed: bool = False) -> Expr:
-        """A register that a variable is in; of vectors they have bits of numbers."""
+        """Read a register that a variable is in; vectors have bits of numbers."""
         return (
             vector(number - VECTORS, size)
             if number >= VECTORS
@@ -65,11 +65,11 @@ class _InProgram(Here):
         )
 
     def in_thread(self, offset: Expr) -> Expr:
-        """An address in the thread's block of the file."""
+        """Compute an address in the thread's block of the file."""
         return in_thread(self._block, self.address_of, offset)
 
     def at_entry(self, number: int) -> Expr:
-        """What a register had when the function was entered."""
+        """Read what a register had when the function was entered, or `Unavailable`."""
         if not self.place.is_exact:
             raise Unavailable("the register that it came in has another value by now")
         return self.register(number)
@@ -82,7 +82,7 @@ def scope(
     services: Services,
     place: CodePlace | None = None,
 ) -> TargetScope | None:
-    """What ``$name`` means at a place of a file; None without debug information of that place.
+    """Describe what ``$name`` means at a place of a file; None without debug information of it.
 
     ``place`` is what DWARF knows of the address, where it was found by that: several
     functions that are inlined into each other may share it.
@@ -99,7 +99,10 @@ def scope(
 
 
 def in_thread(block: Block | None, where: Callable[[int], Expr], offset: Expr) -> Expr:
-    """An address in the thread's block of a file; ``where`` tells where a process has the file."""
+    """Compute an address in the thread's block of a file, or raise `Unavailable`.
+
+    ``where`` tells where a process has the file.
+    """
     if block is None:
         raise Unavailable("it is thread-local, and the file does not tell where threads have it")
     base: Expr = ContextValue(NOWHERE, LONG, "thread_base", 0, _WORD, False)
@@ -114,7 +117,7 @@ def in_thread(block: Block | None, where: Callable[[int], Expr], offset: Expr) -
 
 
 def place_at(dwarf: DwarfFile, address: int) -> CodePlace | None:
-    """What DWARF knows of an address."""
+    """Look up what DWARF knows of an address, None for nothing."""
     row = dwarf.index.function_at(address)
     for site in row.sites if row is not None else ():
         if row is not None and site.pc == address and not site.inlined:
@@ -168,10 +171,11 @@ def _entry_scope(
 def statics(
     path: str, where: Callable[[int], Expr], services: Services
 ) -> Callable[[str], tuple[ctypes.CType, Expr] | None]:
-    """What finds globals and statics of a file, ``name`` or ``name@file``, for ``everywhere``.
+    """Make what finds globals and statics of a file, ``name`` or ``name@file``.
 
-    ``where`` tells where a process has what the file was linked with at an address. The file
-    is opened when it is asked for the first time.
+    It is for ``everywhere``, and gives type and address or None. ``where`` tells where a process
+    has what the file was linked with at an address. The file is opened when it is asked for the
+    first time.
     """
 
     def named(name: str) -> tuple[ctypes.CType, Expr] | None:
@@ -211,7 +215,7 @@ def _of_standard(
 
 
 def of_other_file(path: str, name: str, services: Services) -> tuple[ctypes.CType, Expr] | None:
-    """A global or static of a program or library, wherever the process that runs now has it.
+    """Find a global or static of a program or library, wherever the process has it.
 
     None for a name that the file does not have, and for what is no program.
     """
@@ -243,14 +247,14 @@ class _Statics:
         self._safe = services.debuginfo.safe
 
     def seen_from(self, place: CodePlace, name: str) -> tuple[ctypes.CType, Expr] | None:
-        """What a name means for the source of a place."""
+        """Find type and address of what a name means for the source of a place, or None."""
         dwarf = self._dwarf
         found = self._moved(self._safe(None, dwarf.unit_variable, place.entry, name))
         own = self._safe(None, dwarf.thread_variable, name, "", place.entry)
         return found or self._of_thread(own)
 
     def named(self, name: str) -> tuple[ctypes.CType, Expr] | None:
-        """``name`` or ``name@file``."""
+        """Find type and address of ``name`` or ``name@file``, or None."""
         plain, _, source = name.partition("@")
         found = self._moved(self._safe(None, self._dwarf.global_variable, plain, source))
         own = self._safe(None, self._dwarf.thread_variable, plain, source)
@@ -271,7 +275,7 @@ class _Statics:
 
 
 def _passed(place: CodePlace, dwarf: DwarfFile) -> dict[str, TargetVariable]:
-    """Parameters where callers put them.
+    """Describe parameters where callers put them, by name.
 
     Debug information tells of a function's entry what holds behind it: without optimisation,
     places on the stack where nothing was stored yet; with it, values that were changed
@@ -309,7 +313,7 @@ def _return_scope(
 
 
 def in_program(variable: TargetVariable) -> TargetVariable:
-    """A variable with the registers and the memory of the program."""
+    """Give a variable the registers and the memory of the program."""
     behind = variable.behind
     if behind is not None:
         inner = behind

@@ -25,7 +25,7 @@ _SHOWN_RUNS = 3  # of lines, in a message
 
 
 def scope(site: Any, services: Services) -> TargetScope:
-    """Parameters and locals at a place."""
+    """Describe the parameters and locals at a place."""
     place: CodePlace = site.place
     dwarf = _file_of(place, services)
     found: dict[str, TargetVariable] = {}
@@ -55,7 +55,7 @@ def scope(site: Any, services: Services) -> TargetScope:
 
 
 def _file_of(place: CodePlace, services: Services) -> DwarfFile:
-    """The debug file that told of a place."""
+    """Return the debug file that told of a place."""
     dwarf = services.debuginfo.dwarf_of(place.module)
     assert dwarf is not None  # there would be no `CodePlace`
     return dwarf
@@ -64,7 +64,10 @@ def _file_of(place: CodePlace, services: Services) -> DwarfFile:
 def outside(
     place: CodePlace, services: Services
 ) -> Callable[[str], tuple[ctypes.CType, Expr] | None]:
-    """How to find the globals and statics that the source of a place sees."""
+    """Make what finds the globals and statics that the source of a place sees.
+
+    It gives type and address, or None.
+    """
     dwarf = _file_of(place, services)
 
     def find(name: str) -> tuple[ctypes.CType, Expr] | None:
@@ -78,7 +81,7 @@ def outside(
 
 
 def return_scope(site: Any, entry: TargetScope, services: Services) -> TargetScope:
-    """The result of a function that only DWARF describes; parameters are saved at its entry."""
+    """Describe the result of a function of DWARF only; parameters are saved at entry."""
     place: CodePlace = site.place
     debuginfo = services.debuginfo
     own: dict[str, TargetVariable] = {}
@@ -104,7 +107,7 @@ def return_scope(site: Any, entry: TargetScope, services: Services) -> TargetSco
 
 
 def where_else(variable: Variable, place: CodePlace, dwarf: DwarfFile, why: str) -> str:
-    """Why a variable is not there, and the nearest lines of its function where it is."""
+    """Say why a variable is not there, and the nearest lines of its function where it is."""
     runs = dwarf.lines_with(place, variable) if variable.ranges else []
     if not runs:
         return why or "the compiler has optimised it out"
@@ -121,7 +124,7 @@ def where_else(variable: Variable, place: CodePlace, dwarf: DwarfFile, why: str)
 def global_variable(
     name: str, module: str | None, services: Services
 ) -> tuple[ctypes.CType, Expr] | None:
-    """Type and address of ``name`` or ``name@file`` in the kernel (None) or a module.
+    """Find type and address of ``name`` or ``name@file`` in the kernel (None) or a module.
 
     Without DWARF BTF has the per-CPU variables; None when nothing knows it.
     """

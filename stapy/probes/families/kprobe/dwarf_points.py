@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 
 def by_address(point: ProbePoint, services: Services) -> list[Match]:
-    """The function that a link address lies in, by DWARF or else by a table of symbols."""
+    """Find the function that a link address lies in, by DWARF or else by a table of symbols.
+
+    Raises `PointError` when there is none or it must not be probed.
+    """
     ground = KernelGround(point, services)
     module, found = ground.module, ground.found
     component = found["function"]
@@ -50,7 +53,7 @@ def others(
     known: set[tuple[str, str | None]],
     services: Services,
 ) -> list[Match]:
-    """What only DWARF knows of functions that are named without a file; nothing without it.
+    """Find what only DWARF knows of functions named without a file; nothing without it.
 
     Inlined instances, functions whose symbols the compiler named (``f.isra.0``),
     each of several functions of one name.  ``types`` are the parameters that

@@ -83,7 +83,7 @@ class Kprobe:
     )
 
     def resolve(self, point: ProbePoint, services: Services) -> list[Match]:
-        """Every function that the pattern names, or the one address."""
+        """Find every function that the pattern names, or the one address, or `PointError`."""
         found = {c.name: c for c in point.components}
         module = text_of(found["module"]) if "module" in found else None
         if "absolute" in found:
@@ -100,7 +100,10 @@ class Kprobe:
         return self._functions(point, pattern, module, is_return, maxactive, services)
 
     def lines(self, point: ProbePoint, services: Services) -> list[str] | None:
-        """What a list of functions prints, from the catalogue of the kernel."""
+        """List what -l prints of functions, from the catalogue of the kernel.
+
+        Returns None when the point must be resolved.
+        """
         from stapy.probes.listing import scan
 
         return scan.lines(point, services)
@@ -237,7 +240,7 @@ class Kprobe:
         return Match(".".join(print_component(c) for c in point.components), site)
 
     def scope(self, site: KprobeSite, services: Services) -> TargetScope | None:
-        """Parameters, or the result and (by saving at entry) the parameters."""
+        """Describe parameters, or the result and (by saving at entry) the parameters."""
         where = site.module or "kernel"
         type = site.type
         if type is None and site.place is None and site.symbol:
@@ -289,7 +292,7 @@ class Kprobe:
         )
 
     def rows(self, probe: DerivedProbe, first_site: int) -> list[Row]:
-        """Rows of ``struct stapy_kprobe_row``."""
+        """List rows of ``struct stapy_kprobe_row``."""
         return [
             {
                 "point": point,
@@ -327,7 +330,7 @@ def _only_inlined(name: str, module: str | None, services: Services) -> bool:
 
 
 def _by_dwarf(site: KprobeSite, services: Services) -> TargetScope | None:
-    """What DWARF, where there is some, adds to the parameters that BTF has told."""
+    """Describe what DWARF adds to the parameters that BTF has told; None without it."""
     place = site.place
     if place is None and site.symbol:
         place = services.debuginfo.place_of(site.symbol, site.module)
@@ -338,7 +341,10 @@ def _by_dwarf(site: KprobeSite, services: Services) -> TargetScope | None:
 
 
 def _frames(site: KprobeSite) -> list[int | str] | None:
-    """Frames as ``runtime/probes/callers.h`` has them; symbols stand for their numbers."""
+    """List frames as ``runtime/probes/callers.h`` has them; symbols stand for their numbers.
+
+    Returns None for a site that asks for no callers.
+    """
     if not site.callers:
         return None
     at_entry = site.place is None or site.place.is_exact

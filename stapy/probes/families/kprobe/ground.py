@@ -53,7 +53,7 @@ class KernelGround:
         download: bool = True,
         known: Container[tuple[str, str | None]] = (),
     ) -> Places:
-        """All places that a pattern means."""
+        """Find all places that a pattern means."""
         return self.services.debuginfo.places(
             text,
             self.module,
@@ -64,33 +64,33 @@ class KernelGround:
         )
 
     def file_of(self, place: CodePlace) -> DwarfFile | None:
-        """The debug file that told of a place."""
+        """Return the debug file that told of a place."""
         return self.services.debuginfo.dwarf_of(place.module)
 
     def site_at(self, place: CodePlace) -> FunctionSite:
-        """A place with what cheaper sources know about it."""
+        """Describe a place with what cheaper sources know about it."""
         return self.services.debuginfo.site_at(place)
 
     def refusal(self, site: FunctionSite) -> str:
-        """Why a place must not be probed, "" when it may."""
+        """Say why a place must not be probed, "" when it may."""
         return places.refusal(site, "return" in self.found, self.services)
 
     def refusal_hint(self, refusal: str) -> str:
-        """What can be done about that."""
+        """Say what can be done about a refusal, "" when nothing is known."""
         return blocklist.hint(refusal)
 
     def exports(self, site: FunctionSite) -> bool:
-        """True for a function that modules can call."""
+        """Tell whether modules can call a function."""
         return bool(self.services.debuginfo.exported(site.name))
 
     def written(self, place: CodePlace | FunctionRow) -> str:
-        """``name@file:line``, as points are printed."""
+        """Write ``name@file:line``, as points are printed."""
         return place_text(place)
 
     def match(
         self, site: FunctionSite, texts: dict[str, str], callers: Frames | None = None
     ) -> Match:
-        """A place as the family has it."""
+        """Make a match of a place; ``texts`` stand for the components of those names."""
         if site.module is not None:
             texts = {"module": f"module({quote_name(site.module)})", **texts}
         text = ".".join(texts.get(c.name) or print_component(c) for c in self.point.components)
@@ -99,7 +99,7 @@ class KernelGround:
         return Match(text, made)
 
     def elsewhere(self, name: str) -> Elsewhere | None:
-        """The module, or the kernel, that exports a function."""
+        """Find the module, or the kernel, that exports a function, or None."""
         info = self.services.debuginfo
         module = info.exporter(name)
         if module is None:
@@ -108,7 +108,7 @@ class KernelGround:
         return Elsewhere(name, None if module == "kernel" else module, dwarf)
 
     def outside(self, call: Callee) -> FunctionSite | None:
-        """A called function of which no debug file tells."""
+        """Find a called function of which no debug file tells, or None."""
         assert call.outside is not None
         return self.services.debuginfo.function(call.name, call.outside.module)
 
@@ -126,30 +126,33 @@ class KernelGround:
         return frames
 
     def missing(self, what: str, span: Span) -> PointError:
-        """The error without DWARF."""
+        """Make the error for missing DWARF."""
         return places.missing(what, span, self.services)
 
     def no_code(self, component: PointComponent) -> PointError:
-        """The error for an address of no function."""
+        """Make the error for an address of no function."""
         return places.no_code(component, "module" in self.found)
 
     def not_exported(self, component: PointComponent, name: str) -> PointError:
-        """The error for an address whose function modules cannot call."""
+        """Make the error for an address whose function modules cannot call."""
         return places.not_exported(component, name)
 
     def other_names(self, name: str) -> list[str]:
-        """None: aliases of the kernel's functions have entries of their own."""
+        """Return none: aliases of kernel functions have entries of their own."""
         return []
 
     def similar(self, name: str) -> list[str]:
-        """The nearest names of functions."""
+        """Suggest the nearest names of functions, at most two."""
         files = self.files
         module = files[0].module if files else self.module
         return self.services.debuginfo.similar_functions(name, 2, module)
 
 
 def _told(call: Callee, dwarf: DwarfFile, address: int) -> tuple[str, int] | None:
-    """A return address from the place itself, or from a symbol of the module that has it."""
+    """Express a return address by the place itself, or by a symbol of the module that has it.
+
+    Returns symbol ("" for the place) and distance; None when neither is possible.
+    """
     if call.place is not None and dwarf.module == call.place.module:
         return "", address - call.place.address
     anchor = dwarf.index.anchor(address)

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 def not_exported(component: PointComponent, name: str) -> PointError:
-    """The error for an address whose function modules cannot call."""
+    """Make the error for an address whose function modules cannot call."""
     notes = [f"{address_of(component):#x} lies in '{name}', which is not exported"]
     return PointError("E0231", "no match", component.span, notes=notes)
 
 
 def no_code(component: PointComponent, in_module: bool) -> PointError:
-    """The error for an address that no function is known to have."""
+    """Make the error for an address that no function is known to have."""
     notes = [f"{address_of(component):#x} lies in no function that is known"]
     hint = "addresses are those of the kernel's image, before it is moved at boot"
     if in_module:
@@ -39,14 +39,14 @@ def no_code(component: PointComponent, in_module: bool) -> PointError:
 
 
 def missing(what: str, span: Span, services: Services) -> PointError:
-    """What is asked for cannot be had without DWARF, and there is none."""
+    """Make the error for what cannot be had without DWARF, where there is none."""
     notes = [f"{what} needs DWARF debug information, which BTF does not replace"]
     hint = services.debuginfo.missing_hint("lines")
     return PointError("E0233", "no match", span, notes=notes, hint=hint)
 
 
 def module_of(found: dict[str, PointComponent], services: Services) -> str | None:
-    """The pattern of modules, None for the kernel; `PointError` when it matches no module."""
+    """Read the pattern of modules, None for the kernel; `PointError` when it matches none."""
     if "module" not in found:
         return None
     component = found["module"]
@@ -57,7 +57,7 @@ def module_of(found: dict[str, PointComponent], services: Services) -> str | Non
 
 
 def no_module(component: PointComponent, services: Services) -> PointError:
-    """The error for a module that the kernel does not have."""
+    """Make the error for a module that the kernel does not have."""
     name = text_of(component)
 
     def similar(error: PointError) -> None:
@@ -75,14 +75,14 @@ def no_module(component: PointComponent, services: Services) -> PointError:
 
 
 def dwarf_files(module: str | None, services: Services) -> list[DwarfFile]:
-    """The debug files of the kernel or of the modules that a pattern means."""
+    """List the debug files of the kernel or of the modules that a pattern means."""
     info = services.debuginfo
     names = [None] if module is None else info.module_names(module)
     return [dwarf for dwarf in map(info.dwarf_of, names) if dwarf is not None]
 
 
 def refusal(site: FunctionSite, is_return: bool, services: Services) -> str:
-    """Why a place must not be probed, "" when it may."""
+    """Say why a place must not be probed, "" when it may."""
     if site.section == ".init.text":
         return "its code is gone once the kernel has booted"
     if site.section:
@@ -102,7 +102,7 @@ def refusal(site: FunctionSite, is_return: bool, services: Services) -> str:
 
 
 def kprobe_site(site: FunctionSite, found: dict[str, PointComponent]) -> KprobeSite:
-    """A place as the family's record."""
+    """Make a place the family's record."""
     place = site.place
     return KprobeSite(
         place.symbol if place is not None else site.name,
@@ -118,7 +118,7 @@ def kprobe_site(site: FunctionSite, found: dict[str, PointComponent]) -> KprobeS
 
 
 def declared(name: str, module: str | None, services: Services) -> str:
-    """``name@file:line`` of a function that cheaper sources found, where DWARF is at hand for it.
+    """Write ``name@file:line`` of a function that cheaper sources found, where DWARF tells.
 
     Functions of one name are several, and which is meant is not known: the name alone.
     """

@@ -42,7 +42,10 @@ class KprobeSite(Record):
 
 
 def maxactive_of(component: PointComponent | None) -> int:
-    """The number of a return probe's ``.maxactive``, 0 without one."""
+    """Read the number of a return probe's ``.maxactive``, 0 without one.
+
+    Raises `PointError` when it is out of range.
+    """
     if component is None:
         return 0
     value = number_of(component) or 0

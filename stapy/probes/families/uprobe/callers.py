@@ -21,7 +21,7 @@ _NOTHING = [0, 0, 0]
 
 
 def frames(call: Callee) -> list[int] | None:
-    """The numbers of the row; None when the frames of one of the calls are not known."""
+    """List the numbers of the row; None when the frames of one of the calls are not known."""
     place = call.place
     if place is None:
         return None
@@ -51,7 +51,10 @@ def _above(dwarf: DwarfFile, place: CodePlace, address: int) -> list[int] | None
 
 
 def _rule(row: Row | None) -> list[int] | None:
-    """``[by the frame pointer, offset of the frame's address, where the former is saved]``."""
+    """Encode the rule of a frame; None for one that the runtime cannot follow.
+
+    It is ``[by the frame pointer, offset of the frame's address, where the former is saved]``.
+    """
     if row is None or not isinstance(row.address, tuple):
         return None
     register, offset = row.address

@@ -58,7 +58,7 @@ class Uprobe:
     )
 
     def resolve(self, point: ProbePoint, services: Services) -> list[Match]:
-        """Every place that the point means in all of its files."""
+        """Find every place that the point means in all of its files, or `PointError`."""
         found = {component.name: component for component in point.components}
         matches: list[Match] = []
         failure: PointError | None = None
@@ -79,7 +79,7 @@ class Uprobe:
         return matches
 
     def scope(self, site: UprobeSite, services: Services) -> TargetScope:
-        """Variables by debug information; tables of symbols have none."""
+        """Describe variables by debug information; tables of symbols have none."""
         path = str(site.file.path)
         if not site.stub:
             known = variables.scope(site.file, site.address, site.is_return, services, site.place)
@@ -105,7 +105,7 @@ class Uprobe:
         )
 
     def rows(self, probe: DerivedProbe, first_site: int) -> list[Row]:
-        """Rows of ``struct stapy_uprobe_row``."""
+        """List rows of ``struct stapy_uprobe_row``."""
         return [
             site.row(point, site.offset, is_return=site.is_return, callers=site.callers)
             for site, point in zip(probe.sites, probe.points, strict=True)
@@ -146,9 +146,9 @@ def _places(
 def _by_dwarf(
     point: ProbePoint, head: Head, services: Services
 ) -> tuple[list[Match], PointError | None]:
-    """Functions by a name or a pattern, also where they are inlined, and why none of them is meant.
+    """Find functions by a name or a pattern, also where they are inlined.
 
-    None at all without DWARF.
+    Returns none without DWARF, and the error that says why none of them is meant, if so.
     """
     ground = ProgramGround(point, head, services, download=False)
     if number_of(ground.target) is not None:
@@ -174,7 +174,10 @@ def _by_symbols(
     services: Services,
     known: set[int],
 ) -> list[Match]:
-    """Functions by the tables of symbols, but for those that are ``known`` already."""
+    """Find functions by the tables of symbols, but for those that are ``known`` already.
+
+    Raises `PointError` when there is none.
+    """
     if number_of(target) is not None:
         functions = [_at(target, table, head)]
     else:
@@ -198,7 +201,7 @@ def _by_symbols(
 
 
 def _named(pattern: str, table: FunctionTable) -> list[UserFunction]:
-    """Functions of a name, or of a pattern: there each once, by its best name that matches."""
+    """Select functions of a name, or of a pattern: each once, by its best name that matches."""
     found = table.matching(pattern)
     if not any(char in pattern for char in WILDCARDS):
         return list({function.address: function for function in reversed(found)}.values())[::-1]
@@ -214,7 +217,7 @@ def _named(pattern: str, table: FunctionTable) -> list[UserFunction]:
 
 
 def _at(target: PointComponent, table: FunctionTable, head: Head) -> UserFunction:
-    """The function that an address lies in."""
+    """Find the function that an address lies in; raises `PointError` when there is none."""
     address = _address(target)
     function = table.at(address)
     if function is None:
@@ -238,7 +241,10 @@ def _statement(
     head: Head,
     services: Services,
 ) -> Match:
-    """An instruction by the address that the file was linked with, when one begins there."""
+    """Place an instruction by the address the file was linked with, when one begins there.
+
+    Raises `PointError` when none does or it cannot be probed.
+    """
     from stapy.debuginfo.user import boundaries
 
     try:
@@ -262,7 +268,7 @@ def _statement(
 def _absolute(
     point: ProbePoint, target: PointComponent, table: FunctionTable, head: Head, services: Services
 ) -> Match:
-    """An address in a process that lives, by the files that it maps."""
+    """Place an address in a process that lives, by the files that it maps, or `PointError`."""
     if not services.options.guru:
         raise PointError(
             "E0214",
@@ -323,7 +329,7 @@ def _no_match(
 
 
 def _described(pattern: str, head: Head, services: Services) -> list[str]:
-    """Names like one that DWARF has, of C++ and Rust with what they are in."""
+    """Suggest names that DWARF has, of C++ and Rust with what they are in, at most three."""
     dwarf = services.debuginfo.programs.dwarf(head.file, download=False)
     if dwarf is None:
         return []
@@ -338,7 +344,7 @@ def _described(pattern: str, head: Head, services: Services) -> list[str]:
 def _warn_of_choosers(
     target: PointComponent, functions: list[UserFunction], services: Services
 ) -> None:
-    """Functions that are chosen at load time: what has the name is who chooses."""
+    """Warn of a function that is chosen at load time: its name is who chooses."""
     for function in functions:
         if function.is_indirect:
             services.diagnostics.warning(

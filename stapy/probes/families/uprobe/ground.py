@@ -70,7 +70,7 @@ class ProgramGround:
     def places(
         self, text: str, *, allow_nearest: bool = False, lines_as_functions: bool = False
     ) -> Places:
-        """All places that a pattern means."""
+        """Find all places that a pattern means."""
         known, file = self.services.debuginfo.programs, self._head.file
         found = known.places(
             file,
@@ -90,15 +90,15 @@ class ProgramGround:
         return found
 
     def file_of(self, place: CodePlace) -> DwarfFile | None:
-        """The debug file that told of a place."""
+        """Return the debug file that told of a place."""
         return self._dwarf
 
     def site_at(self, place: CodePlace) -> FunctionSite:
-        """A place; DWARF is all that tells of it."""
+        """Describe a place; DWARF is all that tells of it."""
         return FunctionSite(place.function, None, None, DWARF, place=place)
 
     def refusal(self, site: FunctionSite) -> str:
-        """Why a place must not be probed, "" when it may."""
+        """Say why a place must not be probed, "" when it may."""
         from stapy.debuginfo.user import boundaries
 
         place, file = site.place, self._head.file
@@ -118,7 +118,7 @@ class ProgramGround:
         return why
 
     def _start_of(self, place: CodePlace) -> int | None:
-        """Where the function out of line begins that a place is in."""
+        """Find where the function out of line begins that a place is in, or None."""
         if place.is_exact or self._dwarf is None:
             return place.address if place.is_exact else None
         found = self.services.debuginfo.safe(None, self._dwarf.entrance_address, place)
@@ -139,11 +139,11 @@ class ProgramGround:
             armable.warn_of(names, self._head.file, self.target, self.services, is_pattern=pattern)
 
     def refusal_hint(self, refusal: str) -> str:
-        """What can be done about that."""
+        """Say what can be done about a refusal, "" when nothing is known."""
         return "probe the function without .return" if "return" in self.found else ""
 
     def exports(self, site: FunctionSite) -> bool:
-        """True for a function that other files can link to."""
+        """Tell whether other files can link to a function."""
         place = site.place
         if place is None or not place.is_exact:
             return False
@@ -152,7 +152,7 @@ class ProgramGround:
         return any(row.is_exported and row.address == place.address for row in rows)
 
     def written(self, place: CodePlace | FunctionRow) -> str:
-        """``name@file:line`` with the whole path of the file, as SystemTap prints it."""
+        """Write ``name@file:line`` with the file's whole path, as SystemTap does."""
         path = self._path_of(place)
         return place_text(replace(place, file=path) if path else place)
 
@@ -165,7 +165,7 @@ class ProgramGround:
     def match(
         self, site: FunctionSite, texts: dict[str, str], callers: list[int] | None = None
     ) -> Match:
-        """A place as the family has it."""
+        """Make a match of a place; ``texts`` stand for the components of those names."""
         place = site.place
         assert place is not None
         text = text_of_point(self.point, self._head, texts)
@@ -175,21 +175,21 @@ class ProgramGround:
         return Match(text, replace(made, place=place, callers=callers or []))
 
     def elsewhere(self, name: str) -> Elsewhere | None:
-        """Functions of other files are found by the loader, when they are called."""
+        """Return None: the loader finds functions of other files, at a call."""
         return None
 
     def outside(self, call: Callee) -> FunctionSite | None:
-        """Nothing: see `elsewhere`."""
+        """Return None: the loader finds functions of other files, at a call."""
         return None
 
     def frames(self, call: Callee) -> list[int] | None:
-        """The calls that must be on the stack; None when that cannot be told."""
+        """List the calls that must be on the stack; None when that cannot be told."""
         from stapy.probes.families.uprobe.callers import frames
 
         return self.services.debuginfo.safe(None, frames, call)
 
     def missing(self, what: str, span: Span) -> PointError:
-        """The error without debug information."""
+        """Make the error for missing debug information."""
 
         def tell(error: PointError) -> None:
             known = self.services.debuginfo.programs
@@ -199,7 +199,7 @@ class ProgramGround:
         return PointError("E0233", "no match", span, notes=notes, explain=tell)
 
     def no_code(self, component: PointComponent) -> PointError:
-        """The error for an address of no function."""
+        """Make the error for an address of no function."""
         notes = [
             f"{address_of(component):#x} lies in no function of '{self._head.file.path}' that is "
             "known"
@@ -210,12 +210,15 @@ class ProgramGround:
         return PointError("E0231", "no match", component.span, notes=notes, hint=hint)
 
     def not_exported(self, component: PointComponent, name: str) -> PointError:
-        """The error for an address whose function other files cannot link to."""
+        """Make the error for an address whose function others cannot link to."""
         notes = [f"{number_of(component):#x} lies in '{name}', which is not exported"]
         return PointError("E0231", "no match", component.span, notes=notes)
 
     def other_names(self, name: str) -> list[str]:
-        """Names that debug information has at the address of a symbol, such as an alias."""
+        """List the names that debug information has at a symbol's address.
+
+        Such as an alias.
+        """
         if self._dwarf is None:
             return []
         found = dict.fromkeys(
@@ -225,7 +228,7 @@ class ProgramGround:
         return [other for other in found if other != name and any(known.functions(other))]
 
     def similar(self, name: str) -> list[str]:
-        """The nearest names of functions."""
+        """Suggest the nearest names of functions, at most two."""
         if self._dwarf is None:
             return self.table.nearest(name, 2)
         return nearest(name, self._dwarf.index.similar(name), 2) or self.table.nearest(name, 2)

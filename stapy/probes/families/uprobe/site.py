@@ -32,7 +32,7 @@ class UprobeSite(ProgramSite):
 
 
 def site_at(point: ProbePoint, head: Head, name: str, address: int) -> UprobeSite:
-    """A place of a head's file, whose code has the address."""
+    """Make the site of a place in a head's file, whose code has the address."""
     offset = head.file.code_offset(address)
     assert offset is not None
     is_return = any(component.name == "return" for component in point.components)
@@ -41,7 +41,7 @@ def site_at(point: ProbePoint, head: Head, name: str, address: int) -> UprobeSit
 
 
 def text_of_point(point: ProbePoint, head: Head, texts: dict[str, str]) -> str:
-    """The point as it is printed; ``texts`` are those of the components that say which place."""
+    """Print the point; ``texts`` are those of the components that say which place."""
     below = [
         texts.get(component.name) or print_component(component)
         for component in point.components[1:]

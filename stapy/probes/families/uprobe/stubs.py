@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def resolve(
     point: ProbePoint, found: dict[str, PointComponent], head: Head, services: Services
 ) -> list[Match]:
-    """The stubs that a point means; `PointError` when there is none."""
+    """Find the stubs that a point means; raises `PointError` when there is none."""
     component = found["plt"]
     pattern = text_of(component) if component.arg is not None else "*"
     known = services.debuginfo.programs.stubs(head.file)
