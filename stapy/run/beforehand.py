@@ -30,7 +30,7 @@ def check(command: Optional[str], output: Optional[str], rotates: bool) -> None:
 
 
 def not_runnable(program: str) -> str:
-    """Why a program cannot be run, "" when it can; one without a slash is looked for in PATH."""
+    """Say why a program cannot be run, "" when it can; a bare name is looked for in PATH."""
     places = [""] if "/" in program else [folder + "/" for folder in os.get_exec_path()]
     found = [place + program for place in places if os.path.exists(place + program)]
     if not found:
@@ -41,7 +41,10 @@ def not_runnable(program: str) -> str:
 
 
 def _not_writable(name: str) -> str:
-    """Why a file cannot be written or made; what only shows when it is done is found out then."""
+    """Say why a file cannot be written or made, "" when it can.
+
+    What only shows when it is done is found out then.
+    """
     if os.path.isdir(name):
         return os.strerror(21)
     folder = os.path.dirname(name) or "."
@@ -71,14 +74,14 @@ def check_namespaces(manifest: "Dict[str, Any]", wanted: int) -> None:
 
 
 def namespaces_hint(pid: int) -> str:
-    """What to do about a process whose name spaces cannot be used."""
+    """Say what to do about a process whose name spaces cannot be used."""
     if os.path.exists(f"/proc/{pid}") and closed_to_us(pid) != "it has ended":
         return "root may use those of all processes"
     return "any process that lives in the same container will do: ps -e -o pid,pidns,mntns,comm"
 
 
 def closed_to_us(pid: int) -> str:
-    """Why the files of a process cannot be looked at as it sees them, "" when they can."""
+    """Say why the files of a process cannot be looked at as it sees them, "" when they can."""
     try:
         os.stat(f"/proc/{pid}/root/.")
         return ""
@@ -91,7 +94,7 @@ def closed_to_us(pid: int) -> str:
 
 
 def target_warning(pid: int) -> str:
-    """A warning about a process of ``-x`` that does not exist, "" when it does.
+    """Warn about a process of ``-x`` that does not exist; return "" when it does.
 
     The manual promises that a script runs whether that process lives or not.
     """

@@ -43,7 +43,7 @@ def main(words: Optional[List[str]] = None) -> int:
 
 
 def as_staprun(words: List[str]) -> List[str]:
-    """The words of a command line for staprun, whose -T is the patience of its reader.
+    """Drop from a command line for staprun its -T, the patience of its reader.
 
     Here a reader is woken when there is something to read, so that time is none of ours;
     the -T of stapy-run would end the session instead.
@@ -66,12 +66,12 @@ def as_staprun(words: List[str]) -> List[str]:
 
 
 def start() -> None:
-    """The entry of an archive made by zipapp, which drops what `main` returns."""
+    """Run `main` and exit: the entry of an archive by zipapp, which drops what `main` returns."""
     sys.exit(main())
 
 
 def module_place(name: str, folder: str = "/lib/modules/{release}/systemtap") -> str:
-    """The file of a module: a path, or the name of one that the administrator has laid down."""
+    """Find the file of a module: a path, or a name that the administrator has laid down."""
     if "/" in name or os.path.exists(name):
         return name
     bare = name[:-3] if name.endswith(".ko") else name
@@ -80,7 +80,7 @@ def module_place(name: str, folder: str = "/lib/modules/{release}/systemtap") ->
 
 
 def name_process(name: str) -> None:
-    """What execname() and ps shall call us; an interpreter's name tells nobody anything."""
+    """Set what execname() and ps shall call us; an interpreter's name tells nobody anything."""
     try:
         with open("/proc/self/comm", "w", encoding="ascii") as file:
             file.write(name)
@@ -101,7 +101,7 @@ def show(lines: List[str]) -> int:
 
 
 def version() -> str:
-    """What ``-V`` prints; a bare copy of this folder does not know its number."""
+    """Return what ``-V`` prints; a bare copy of this folder does not know its number."""
     try:
         from stapy import LANGUAGE_VERSION, __version__
     except ImportError:

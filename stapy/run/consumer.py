@@ -90,10 +90,9 @@ def _converse(
     fresh: Optional[ModuleFile],
     armed: Optional[Callable[[], None]] = None,
 ) -> bool:
-    """The session with a module: ``fresh``, whose file this is and which is to be started,
-    or None for one that is running.
+    """Run the session with a module: ``fresh``, whose file this is, or None for a running one.
 
-    True when it was left running, else it is unloaded.
+    A fresh one is started. Returns True when it was left running, else it is unloaded.
     """
     sinks: List[Sink] = []
     session: Optional[ModuleSession] = None
@@ -152,7 +151,7 @@ def _supply(
 
 
 def _make_supplier(channel: Channel, wanted: Dict[str, Any], messages: Messages) -> Supplier:
-    """Who makes tables; few sessions need one, and what it imports is a tenth of their start."""
+    """Make what supplies tables; imported here: few sessions need it, and it is slow."""
     from .supply import Supplier
 
     return Supplier(channel, wanted, messages.warning, messages.progress)

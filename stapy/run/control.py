@@ -16,7 +16,7 @@ _FETCH = 0x5354  # runtime/transport/files.c
 
 
 def folder_of(name: str, proc: str = "/proc") -> str:
-    """The folder of a module's files."""
+    """Return the folder of a module's files."""
     return f"{proc}/stapy_{name}"
 
 
@@ -79,7 +79,7 @@ class Channel:
             pass  # then both try
 
     def messages(self) -> "Tuple[List[Tuple[str, str]], bool]":
-        """The messages that are there now, as (type, text), and whether more can come."""
+        """Read the messages that are there now, as (type, text), and whether more can come."""
         try:
             data = os.read(self.control, BLOCK)
         except BlockingIOError:
@@ -104,7 +104,7 @@ class Channel:
 
 
 def unescape(text: bytes) -> str:
-    r"""Text of a message, in which a newline is ``\n`` and a backslash ``\\``."""
+    r"""Decode the text of a message, in which a newline is ``\n`` and a backslash ``\\``."""
     if b"\\" in text:
         pieces = text.split(b"\\\\")
         text = b"\\".join(piece.replace(b"\\n", b"\n") for piece in pieces)

@@ -53,18 +53,18 @@ class Elf:
         return sections
 
     def section(self, name: str) -> Optional[bytes]:
-        """The bytes of a section, None when there is no such section."""
+        """Return the bytes of a section, None when there is no such section."""
         if name not in self._sections:
             return None
         offset, size = self._sections[name]
         return self.data[offset : offset + size]
 
     def place(self, name: str) -> "tuple[int, int]":
-        """Where a section is in the file, as (offset, bytes); no bytes when there is none."""
+        """Find where a section is in the file, as (offset, bytes); no bytes when there is none."""
         return self._sections.get(name, (0, 0))
 
     def build_id(self) -> str:
-        """The build-id in hexadecimal, "" without one."""
+        """Read the build-id in hexadecimal, "" without one."""
         for name in (".note.gnu.build-id", ".notes"):
             found = build_id(self.section(name) or b"", self.order)
             if found:
@@ -73,7 +73,7 @@ class Elf:
 
 
 def build_id(notes: bytes, order: str = "<") -> str:
-    """The GNU build-id in a section of notes, in hexadecimal."""
+    """Find the GNU build-id in a section of notes, in hexadecimal; "" without one."""
     at = 0
     while at + 12 <= len(notes):
         name_size, size, kind = struct.unpack_from(order + "III", notes, at)
@@ -124,13 +124,13 @@ class ModuleFile:
         return self._file.fileno()
 
     def is_fixed(self) -> bool:
-        """True when nobody but root and this user can have changed the open file meanwhile."""
+        """Tell whether only root and this user can have changed the open file meanwhile."""
         mode = self._status.st_mode
         kept = stat.S_ISREG(mode) and not mode & (stat.S_IWGRP | stat.S_IWOTH)
         return kept and self._status.st_uid in (0, os.geteuid())
 
     def is_named(self) -> bool:
-        """True when the kernel will know the module by the name that its modinfo gives."""
+        """Tell whether the kernel will know the module by the name of its modinfo."""
         structure = self.elf.section(STRUCTURE)
         return structure is None or self.name.encode("utf-8", "replace") + b"\0" in structure
 
@@ -140,7 +140,7 @@ class ModuleFile:
         return self.info.get("vermagic", "").partition(" ")[0]
 
     def manifest(self) -> Dict[str, Any]:
-        """What stapy wrote into the module; empty for a foreign one."""
+        """Read what stapy wrote into the module; empty for a foreign one."""
         data = self.elf.section(MANIFEST)
         if not data:
             return {}
@@ -155,7 +155,7 @@ class ModuleFile:
         return manifest if isinstance(manifest, dict) else {}
 
     def is_ours(self) -> bool:
-        """True for a module that stapy built."""
+        """Tell whether stapy built the module."""
         return self.elf.section(MANIFEST) is not None
 
 
@@ -189,7 +189,7 @@ def _from_json(text: str) -> Any:
 
 
 def describe(module: ModuleFile) -> List[str]:
-    """The lines of ``--info``."""
+    """List the lines of ``--info``."""
     manifest = module.manifest()
     script = manifest.get("script") or {}
     rows = [

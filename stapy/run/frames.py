@@ -92,7 +92,7 @@ def signed(data: bytes, at: int) -> "Tuple[int, int]":
 
 
 def _place(register: int, offset: int) -> Place:
-    """The CFA as a register plus an offset."""
+    """Encode the CFA as a register plus an offset."""
     if register == _RSP:
         return FROM_RSP, offset
     if register == _RBP:
@@ -102,7 +102,10 @@ def _place(register: int, offset: int) -> Place:
 
 
 def _cfa_expression(code: bytes) -> Place:
-    """The few expressions that compilers, assemblers' authors and linkers write."""
+    """Decode the few expressions that compilers, people and linkers write.
+
+    Returns `NO_WAY` for any other.
+    """
     if len(code) == len(_STUB) and code[:6] == _STUB[:6] and code[7:] == _STUB[7:]:
         return PLT, code[6] - 0x30
     try:
@@ -133,7 +136,10 @@ class _Reader:
         self._cies: Dict[int, Cie] = {}
 
     def pointer(self, at: int, encoding: int) -> "Tuple[int, int]":
-        """A pointer in one of the encodings that files use; its value and the place behind it."""
+        """Read a pointer in one of the encodings that files use; its value and the place behind it.
+
+        Raises `Damaged` for any other encoding.
+        """
         if encoding == 0xFF:
             return 0, at
         form = encoding & 15
@@ -154,7 +160,7 @@ class _Reader:
         return value & (1 << 64) - 1, end
 
     def cie(self, at: int) -> Cie:
-        """The common part that stands at a place."""
+        """Read, once, the common part that stands at a place; raises `Damaged`."""
         known = self._cies.get(at)
         if known:
             return known
@@ -269,7 +275,10 @@ class _Reader:
     def _rare(
         self, op: int, at: int, cie: Cie, cfa: Place, rbp: Place, lost: bool
     ) -> "Tuple[int, Place, Place, bool]":
-        """An instruction that few descriptions have."""
+        """Run an instruction that few descriptions have; return the place behind and the rules.
+
+        Raises `Damaged` for one that is not known.
+        """
         data = self.data
         if op == 0x0F:
             size, at = unsigned(data, at)
@@ -367,7 +376,7 @@ def _rule(cfa: Place, rbp: Place, lost: bool) -> Rule:
 
 
 def rows_of(file: UserFile) -> "List[Row]":
-    """Rows of a whole file by offset, each other than the one before it."""
+    """List rows of a whole file by offset, each other than the one before it."""
     data, address = file.unwinding()
     reader = _Reader(data, address)
     reader.read()
@@ -398,7 +407,7 @@ def rows_of(file: UserFile) -> "List[Row]":
 
 
 def packed(rows: "List[Row]") -> "Tuple[int, bytes, bytes, bytes, bytes]":
-    """The base, and the bytes of first[], low[], rule[] and rules[].
+    """Pack rows: the base, and the bytes of first[], low[], rule[] and rules[].
 
     A row is found by the KiB that its place is in: first[k] is the first row at or behind
     base + 1024 k.  Each 64 KiB begin with a row, so that the low half of a place is enough.

@@ -23,19 +23,19 @@ AGAIN = 10  # milliseconds after a hit that had to be skipped
 
 
 def place_of(module: str, proc: str = "/proc") -> str:
-    """The file that takes the input of a module's script; there while its probes are armed."""
+    """Return the path of the file that takes a script's input; there while probes are armed."""
     return f"{proc}/systemtap/{module}/__stdin"
 
 
 def is_taken(manifest: "Dict[str, Any]", options: RunOptions) -> bool:
-    """Whether the script has our standard input; a session that goes on without us has none."""
+    """Tell whether the script has our standard input; a session without us has none."""
     return bool(manifest.get("input")) and not (options.daemon or options.detach)
 
 
 def make(
     module: str, manifest: "Optional[Dict[str, Any]]", options: RunOptions, messages: Messages
 ) -> "Optional[Input]":
-    """What hands standard input on to a module, None when the script does not want it.
+    """Make what hands standard input on to a module; None when the script does not want it.
 
     Without a manifest its file tells.
     """
@@ -80,7 +80,7 @@ class Input:
         return ""
 
     def fd(self, is_output_busy: bool) -> int:
-        """What to wait for input on, -1 for nothing.
+        """Return the descriptor to wait for input on, -1 for none.
 
         Files and pipes wait until the output of what they had is gone; keys go through.
         """
@@ -138,10 +138,10 @@ class Input:
 
 
 def _view_of(fd: int) -> int:
-    """A descriptor of the same pipe or terminal whose reads never wait, else the descriptor itself.
+    """Open the same pipe or terminal once more, so that reads never wait; files stay as they are.
 
-    Somebody else who reads from there may be quicker than we; to make ``fd`` itself not wait
-    would do so for all that have it.  -1 when there is nothing to read from.
+    Somebody else who reads from there may be quicker than we; to make ``fd`` itself not wait would
+    do so for all that have it.  Returns -1 when there is nothing to read from.
     """
     try:
         mode = os.fstat(fd).st_mode
@@ -182,7 +182,7 @@ class Terminal:
             self._guard, self._wire = self._set_guard()
 
     def is_ours(self) -> bool:
-        """Whether we are the job in the foreground; without job control it always is."""
+        """Tell whether we are the job in the foreground; always, without job control."""
         try:
             return os.tcgetpgrp(self._fd) == os.getpgrp()
         except OSError:
@@ -220,7 +220,7 @@ class Terminal:
             self._set(self._usual)
 
     def _is_ours_to_mend(self) -> bool:
-        """Whether the terminal is as we made it; a shell may have set it since."""
+        """Tell whether the terminal is as we made it; a shell may have set it since."""
         if self._fd < 0:
             return False
         try:
@@ -251,7 +251,10 @@ class Terminal:
             self.take()
 
     def _set_guard(self) -> "tuple[int, int]":
-        """A process that sees our end, and mends what we could not; it and what tells it."""
+        """Start a process that sees our end, and mends what we could not.
+
+        Returns its number and the descriptor that tells it.
+        """
         told, wire = os.pipe()
         pid = os.fork()
         if pid == 0:

@@ -26,7 +26,7 @@ def open_path(path: str) -> int:
 
 
 def is_regular(path: str) -> bool:
-    """True for a path that `open_path` would open as a regular file."""
+    """Tell whether `open_path` would open a path as a regular file."""
     try:
         place = open_path(path)
     except OSError:
@@ -38,7 +38,7 @@ def is_regular(path: str) -> bool:
 
 
 def resolver(path: str) -> "Callable[[str], str]":
-    """What gives paths without links where a file lies, in the namespace that it is in."""
+    """Make what resolves links in the namespace that a file is in."""
     root = _root_of(path)
     if not root:
         return os.path.realpath
@@ -57,24 +57,24 @@ def _root_of(path: str) -> str:
 
 
 def shown(path: str) -> str:
-    """A path as those have it who see it in their namespace."""
+    """Cut a path to what those have who see it in their namespace."""
     return path[len(_root_of(path)) :]
 
 
 def told(path: str) -> str:
-    """A path for a message: as it is in its namespace, and which one that is."""
+    """Write a path for a message: as it is in its namespace, and which one that is."""
     root = _root_of(path)
     where = f" of process {root.split('/')[2]}'s name space" if root else ""
     return f"'{shown(path)}'{where}"
 
 
 def process_of(manifest: "Dict[str, Any]", wanted: int) -> int:
-    """The process whose name spaces are meant, 0 for none: of -N, else that of the translation."""
+    """Choose the process whose name spaces are meant, 0 for none: of -N, else the translation's."""
     return wanted or int(manifest.get("namespaces") or 0)
 
 
 def identity(pid: int) -> "Dict[str, Any]":
-    """What tells a process from all others that have had its number or will have it.
+    """Collect what tells a process from all that had its number or will have it.
 
     When it began, on which machine since when, what it is called, and its name spaces; an
     `OSError` for a process that is no more or that is not ours to look at.
@@ -88,13 +88,13 @@ def identity(pid: int) -> "Dict[str, Any]":
 
 
 def _boot() -> str:
-    """Which machine this is, since when."""
+    """Read which machine this is, since when."""
     with open("/proc/sys/kernel/random/boot_id", "rb") as file:
         return file.read().decode().strip()
 
 
 def mistaken(manifest: "Dict[str, Any]", wanted: int) -> str:
-    """Why the process of the translation is not the one of that number now, "" when it is.
+    """Say why a process is not the one of the translation, "" when it is.
 
     A process that -N names is taken as it is, as is that of a module that does not tell.
     """
@@ -125,7 +125,7 @@ def _shown(name: str) -> str:
 
 
 def place(path: str, manifest: "Dict[str, Any]", wanted: int) -> str:
-    """Where a program of a manifest is opened: its path in the namespace of that process."""
+    """Find where a program of a manifest is opened: its path in the namespace of that process."""
     root = f"/proc/{manifest.get('namespaces')}/root"
     if not path.startswith(root + "/"):
         return path

@@ -59,7 +59,7 @@ class KernelLog:
             self._fd = -1
 
     def lines(self) -> List[str]:
-        """The new lines."""
+        """Read the lines that are new since the last call."""
         found: List[str] = []
         while self._fd >= 0:
             try:
@@ -166,7 +166,7 @@ def check(module: ModuleFile) -> None:
 
 
 def running_build_id(name: str) -> str:
-    """The build-id of "kernel", of a loaded module or of a file; "" when there is none."""
+    """Read the build-id (hex) of "kernel", a loaded module or a file; "" without one."""
     try:
         if name.startswith("/"):
             with open(name, "rb") as file:
@@ -181,7 +181,7 @@ def running_build_id(name: str) -> str:
 
 
 def our_modules(proc: str = "/proc") -> List[str]:
-    """Names of our modules that are loaded."""
+    """List our modules that are loaded, sorted; raises `RunError` when /proc is closed."""
     try:
         names = os.listdir(proc)
     except OSError as error:

@@ -38,7 +38,7 @@ class Source:
 
     @classmethod
     def of(cls, file: UserFile) -> "Optional[Source]":
-        """Those of the file itself, else of the debug file with its build-id; None without."""
+        """Read the lines of the file itself, else of the debug file with its build-id; or None."""
         for one in (file, debug_file(file)):
             programs = one.debug_content(".debug_line") if one else b""
             if one and programs:
@@ -50,7 +50,7 @@ class Source:
         return None
 
     def digest(self) -> str:
-        """What tells these lines from all others."""
+        """Compute what tells these lines from all others, as hex SHA-256."""
         import hashlib
 
         found = hashlib.sha256()
@@ -83,7 +83,7 @@ class _Unit:
         self.files = self._files5(data, at) if self.version >= 5 else self._files4(data, at)
 
     def _files4(self, data: bytes, at: int) -> "List[str]":
-        """Paths by number, from 1; the folder of the compilation is not told here."""
+        """Read paths by number, from 1; the folder of the compilation is not told here."""
         folders = [""]
         while data[at]:
             name = text_at(data, at)
@@ -157,7 +157,10 @@ def _joined(folder: str, name: bytes) -> str:
 
 
 def _sequences(data: bytes, unit: _Unit) -> "List[List[Row]]":
-    """Addresses with files by the unit's numbers, each list closed by a row without a file."""
+    """Run a line program: addresses with files by the unit's numbers.
+
+    Each list is closed by a row without a file.
+    """
     found: List[List[Row]] = []
     rows: List[Row] = []
     add = rows.append
@@ -209,7 +212,7 @@ def _sequences(data: bytes, unit: _Unit) -> "List[List[Row]]":
 
 
 def _merged(rows: "List[Row]", numbers: "List[int]", start: int, offset: int) -> "List[Row]":
-    """A sequence as places in the file, without rows that tell nothing new."""
+    """Turn a sequence into places in the file, without rows that tell nothing new."""
     found: List[Row] = []
     last = (0, 0)
     for address, file, line in rows:
@@ -228,7 +231,7 @@ def _merged(rows: "List[Row]", numbers: "List[int]", start: int, offset: int) ->
 
 
 def rows_of(file: UserFile, source: Source) -> "Tuple[List[Row], List[str]]":
-    """Rows by place in the file, and the files that their numbers, from 1, mean."""
+    """List rows by place in the file, and the files that their numbers, from 1, mean."""
     names: Dict[str, int] = {}
     parts: List[List[Row]] = []
     data, at = source.programs, 0
@@ -261,7 +264,7 @@ def rows_of(file: UserFile, source: Source) -> "Tuple[List[Row], List[str]]":
 
 
 def packed(rows: "List[Row]", names: "List[str]", base: int) -> bytes:
-    """The rows that lie within 4 GiB from the base on; b"" when there are none."""
+    """Pack the rows that lie within 4 GiB from the base on; b"" when there are none."""
     rows = [row for row in rows if 0 <= row[0] - base < 1 << 32]
     if not rows:
         return b""

@@ -105,7 +105,7 @@ def _remove_stale(name: str, messages: Messages) -> bool:
 
 
 def parameters(module: ModuleFile, options: RunOptions) -> List[str]:
-    """What the module is loaded with; `RunError` for a name that it does not know."""
+    """List what the module is loaded with; `RunError` for a name that it does not know."""
     words = list(options.parameters)
     settable = sorted(set(module.parameters) - {"stapy_state"})
     for parameter in words:
@@ -152,7 +152,7 @@ def delete(name: str, messages: Messages) -> int:
 
 
 def ours(name: str) -> str:
-    """The name of a loaded module if it is ours; `RunError` when it is not."""
+    """Return the name of a loaded module if it is ours; `RunError` when it is not."""
     if not mark.is_loaded(name):
         raise RunError(f"module '{name}' is not loaded")
     if not mark.is_ours(name):
@@ -161,6 +161,6 @@ def ours(name: str) -> str:
 
 
 def bare_name(name: str) -> str:
-    """The name of a module that is named by itself or by its file."""
+    """Cut the name out of a module's name or file."""
     name = name.rpartition("/")[2]
     return name[:-3] if name.endswith(".ko") else name

@@ -84,7 +84,7 @@ class Maker:
         return True
 
     def hear(self) -> "Optional[List[Report]]":
-        """What it says, as far as it is there; None when it is no more."""
+        """Read what it says, as far as it is there; None when it is no more."""
         try:
             data, extra, _, _ = self._socket.recvmsg(_BLOCK, 8 * _RIGHTS, _socket.MSG_CMSG_CLOEXEC)
         except BlockingIOError:
@@ -123,7 +123,7 @@ class Maker:
         return found
 
     def overdue(self) -> str:
-        """Why it is to be given up; "" while there is hope."""
+        """Say why it is to be given up; "" while there is hope."""
         now = time.monotonic()
         passed = now - self._looked
         if passed < _LOOK:
@@ -154,7 +154,7 @@ class Maker:
             pass
 
     def is_gone(self) -> bool:
-        """Whether nothing is left of it."""
+        """Tell whether nothing is left of it."""
         try:
             return os.waitpid(self.pid, os.WNOHANG)[0] == self.pid
         except OSError:
@@ -227,7 +227,7 @@ def _let_go(kept: int) -> None:
 
 
 def _limits() -> "Callable[[], None]":
-    """Bound what a file can take of the machine; what gives the next one its time."""
+    """Bound what a file can take of the machine; return what gives the next one its time."""
     import resource
 
     def bound(which: int, value: int) -> None:

@@ -15,12 +15,12 @@ _STATES = ("loaded", "running", "stopped")
 
 
 def is_loaded(name: str, folder: str = SYSFS) -> bool:
-    """True when the kernel has something of this name: a module, or a part of its own."""
+    """Tell whether the kernel has something of this name: a module, or a part of its own."""
     return is_name(name) and os.path.isdir(f"{folder}/{name}")
 
 
 def state_of(name: str, folder: str = SYSFS) -> str:
-    """What a module of ours says of its session: "loaded", "running", "stopped"; else ""."""
+    """Read what a module of ours says of its session: "loaded", "running", "stopped"; else ""."""
     if not is_name(name):
         return ""
     try:
@@ -32,12 +32,12 @@ def state_of(name: str, folder: str = SYSFS) -> str:
 
 
 def is_ours(name: str, folder: str = SYSFS, proc: str = "/proc") -> bool:
-    """True when the module of this name in the kernel was made by stapy."""
+    """Tell whether the module of this name in the kernel was made by stapy."""
     return bool(state_of(name, folder)) and os.path.isdir(f"{proc}/stapy_{name}")
 
 
 def is_going(name: str, folder: str = SYSFS) -> bool:
-    """True while the kernel is about to load or to unload a module of this name."""
+    """Tell whether the kernel is about to load or to unload a module of this name."""
     try:
         with open(f"{folder}/{name}/initstate", encoding="ascii") as file:
             return file.read(64).strip() in ("coming", "going")
@@ -46,7 +46,7 @@ def is_going(name: str, folder: str = SYSFS) -> bool:
 
 
 def is_foreign(name: str, folder: str = SYSFS, proc: str = "/proc") -> bool:
-    """True when the kernel has something of this name, and it is not ours.
+    """Tell whether the kernel has something of this name that is not ours.
 
     A module of ours may come or go between two questions, and then has no mark for one of them:
     what is neither coming nor going, before and after it was looked for, had its chance to show it.
@@ -57,17 +57,17 @@ def is_foreign(name: str, folder: str = SYSFS, proc: str = "/proc") -> bool:
 
 
 def is_built_in(name: str, folder: str = SYSFS) -> bool:
-    """True for a name under which the kernel shows parameters of its own."""
+    """Tell whether the kernel shows parameters of its own under a name."""
     return is_loaded(name, folder) and not os.path.exists(f"{folder}/{name}/initstate")
 
 
 def is_name(text: str) -> bool:
-    """True for what can be the name of a module: no folder above or below ``/sys/module``."""
+    """Tell whether a text can name a module: no folder above or below ``/sys/module``."""
     return bool(text) and text.strip(".") != "" and "/" not in text and "\0" not in text
 
 
 def refusal(name: str, folder: str = SYSFS, proc: str = "/proc") -> str:
-    """Why our module cannot have this name, "" when it can, or when a module of ours has it."""
+    """Say why our module cannot have this name; "" when it can, or when one of ours has it."""
     if not is_foreign(name, folder, proc):
         return ""
     what = (
@@ -79,5 +79,5 @@ def refusal(name: str, folder: str = SYSFS, proc: str = "/proc") -> str:
 
 
 def foreign(name: str) -> str:
-    """The complaint about a module that we shall remove or attach to, but that is not ours."""
+    """Write the complaint about a module that is not ours and that we shall remove or attach to."""
     return f"module '{name}' is not one that stapy made: it is left alone"

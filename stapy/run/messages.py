@@ -36,17 +36,17 @@ class Messages:
         self._has_line = False  # of progress, on the terminal
 
     def error(self, text: str) -> None:
-        """An error: the exit status will say so too."""
+        """Print an error: the exit status will say so too."""
         self.errors += 1
         self._print("error", "ERROR", text)
 
     def warning(self, text: str) -> None:
-        """A warning, unless the user does not want any."""
+        """Print a warning, unless the user does not want any."""
         if self.warnings:
             self._print("warning", "WARNING", text)
 
     def log(self, text: str) -> None:
-        """Text as it is."""
+        """Print a text as it is."""
         self.progress("")
         if self.json:
             _write_json("note", "note", text)
@@ -54,7 +54,7 @@ class Messages:
             _write(text + "\n")
 
     def progress(self, text: str) -> None:
-        """One line on a terminal for what takes seconds, "" when that is over."""
+        """Show one line on a terminal for what takes seconds; "" clears it."""
         if self.json or not _is_wanted("auto"):
             return
         if text:
@@ -65,7 +65,7 @@ class Messages:
         _write(f"{_ERASE}{text}")
 
     def note(self, text: str) -> None:
-        """Something that only -v shows."""
+        """Print something that only -v shows."""
         if self.verbose:
             self.log(f"stapy-run: {shown(text)}")
 
@@ -84,7 +84,7 @@ class Messages:
 
 
 def _write_json(severity: str, kind: str, text: str) -> None:
-    """A message with the fields that stapy's own have; docs/diagnostics.md lists them."""
+    """Write a message with the fields that stapy's own have; docs/diagnostics.md lists them."""
     import json
 
     fields = {"severity": severity, "kind": kind, "pass": 5, "message": text}

@@ -52,7 +52,7 @@ class Turn:
         return self
 
     def _open(self) -> int:
-        """The lock's file, -1 when there is no place for it."""
+        """Open the lock's file; -1 when there is no place for it."""
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
         for folder in self._folders:
             try:
@@ -77,13 +77,13 @@ class Turn:
 
 
 def unique(name: str, number: Union[int, str]) -> str:
-    """A name for a second session of the same module."""
+    """Make a name for a second session of the same module."""
     tail = f"__{number}"
     return name[: NAME_BYTES - 1 - len(tail)] + tail
 
 
 def free_name(name: str, number: int) -> str:
-    """A name for a second session that nothing in the kernel has."""
+    """Find a name for a second session that nothing in the kernel has."""
     found = unique(name, number)
     more = 1
     while mark.is_loaded(found):
@@ -93,7 +93,10 @@ def free_name(name: str, number: int) -> str:
 
 
 def renamed(module: ModuleFile, name: str) -> bytes:
-    """The module's file with another name in the structure that the kernel takes it from."""
+    """Copy the module's file with another name in the structure the kernel takes it from.
+
+    Raises `RunError` when that has no room.
+    """
     data = bytearray(module.elf.data)
     start, size = module.elf.place(STRUCTURE)
     old = module.name.encode() + b"\0"

@@ -35,7 +35,7 @@ NOTHING = _HEAD.pack(_MAGIC, _VERSION, *(0,) * 9)  # of a file of which nothing 
 
 
 def table(file: UserFile, with_names: bool, source: "Optional[lines.Source]" = None) -> bytes:
-    """The table of a file as the module reads it, with source lines where they are told."""
+    """Make the table of a file as the module reads it, with source lines where they are told."""
     base, first, low, chosen, rules = frames.packed(frames.rows_of(file))
     count, numbers, texts, told = 0, b"", b"", b""
     if with_names:
@@ -74,7 +74,7 @@ class Store:
         return f"{self.folder}/{ident}.{_VERSION}{'names' if with_names else ''}"
 
     def get(self, ident: str, with_names: bool) -> bytes:
-        """A table, b"" when there is none."""
+        """Read a table, b"" when there is none that can be trusted."""
         try:
             fd = os.open(self._path(ident, with_names), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         except OSError:
@@ -149,7 +149,7 @@ class Tables:
                 self._make_maps(one)
 
     def _make_vdso(self) -> None:
-        """Our own is that of all 64-bit processes."""
+        """Make the table of our own vdso: that of all 64-bit processes."""
         try:
             for start, end, name, _ in _maps("self"):
                 if name == "[vdso]":
@@ -221,7 +221,7 @@ class Tables:
 
 
 def _program(words: "List[str]") -> str:
-    """The file that a command starts."""
+    """Find the file that a command starts, "" when there is none."""
     if not words:
         return ""
     if "/" in words[0]:
@@ -234,7 +234,7 @@ def _program(words: "List[str]") -> str:
 
 
 def _file(path: str) -> "Optional[Tuple[int, int]]":
-    """What a path leads to, None for nothing."""
+    """Tell by device and inode what a path leads to, None for nothing."""
     try:
         place = open_path(path)
     except OSError:
@@ -251,7 +251,7 @@ def _processes() -> "Iterator[int]":
 
 
 def _maps(pid: str) -> "Iterator[Tuple[int, int, str, str]]":
-    """Start, end, name and rights of what a process maps to run it."""
+    """Yield start, end, name and rights of what a process maps to run it."""
     with open(f"/proc/{pid}/maps", "rb") as file:
         for line in file:
             fields = line.split(None, 5)
@@ -262,7 +262,7 @@ def _maps(pid: str) -> "Iterator[Tuple[int, int, str, str]]":
 
 
 def closure(path: str) -> "List[str]":
-    """A program or library, what it is linked with, and what that is, where the loader has it.
+    """List a program or library and all that it is linked with, where the loader has it.
 
     By the names in the files and the loader's cache; nothing is run.
     """

@@ -116,7 +116,7 @@ class RunOptions:
         self.message_format = message_format
 
     def words(self) -> List[str]:
-        """The command line that gives these options, for a run somewhere else."""
+        """List the words of a command line that gives these options, for a run elsewhere."""
         words = []
         for letter, value in (
             ("-c", self.command),
@@ -147,7 +147,10 @@ class RunOptions:
         return [*words, self.module, *self.parameters]
 
     def rotation(self) -> "tuple[int, int]":
-        """``-S`` as bytes per file and files to keep; zeros mean no limit."""
+        """Parse ``-S`` to bytes per file and files to keep; zeros mean no limit.
+
+        Raises `UsageError` for anything else.
+        """
         if not self.rotate:
             return 0, 0
         size, _, count = self.rotate.partition(",")
@@ -202,7 +205,7 @@ _VALUES = {
 
 
 def parse(words: List[str]) -> RunOptions:
-    """Options from the words of a command line; `UsageError` when they make no sense."""
+    """Parse the words of a command line; raises `UsageError` when they make no sense."""
     options = RunOptions()
     plain: List[str] = []
     queue = _single_letters(words)
@@ -249,7 +252,7 @@ def check(options: RunOptions) -> None:
 
 
 def _single_letters(words: List[str]) -> List[str]:
-    """``-wvo FILE`` and ``-oFILE`` taken apart."""
+    """Take ``-wvo FILE`` and ``-oFILE`` apart into single options and values."""
     result: List[str] = []
     at = 0
     while at < len(words):

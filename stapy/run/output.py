@@ -62,14 +62,14 @@ class Sink:
                 self.fail(error)
 
     def fail(self, error: OSError) -> None:
-        """Called once when nothing can be written any more."""
+        """Learn, once, that nothing can be written any more."""
 
     def discard(self) -> None:
         """Forget the waiting block."""
         self._waiting = memoryview(b"")
 
     def close(self) -> None:
-        """Nothing more will come."""
+        """Finish: nothing more will come."""
 
     def rotate(self) -> None:
         """Go on with a new file; nothing to do without files."""
@@ -82,22 +82,23 @@ class Sink:
 
 
 def place_of(pattern: str, number: "int | None") -> str:
-    """The name of a file of ``-o``, with a number for one in a row of files."""
+    """Make the name of a file of ``-o``, with a number for one in a row of files."""
     name = time.strftime(pattern) if "%" in pattern else pattern
     return name if number is None else f"{name}.{number}"
 
 
 def planted(name: str) -> str:
-    """Why a file must not be written: another user put it, or a link, where all may write.
+    """Say why a file must not be written, "" when it may.
 
-    That is what the kernel's ``fs.protected_*`` forbids, where they are switched on.
+    Another user put it, or a link, where all may write. That is what the kernel's
+    ``fs.protected_*`` forbids, where they are switched on.
     """
     there = _looked_at(name)
     return _doubt(name, there) if there else ""
 
 
 def _looked_at(name: str) -> "os.stat_result | None":
-    """What stands at a name, a link as a link; None for nothing that could be seen."""
+    """Look at a name, a link as a link; None for nothing that could be seen."""
     try:
         return os.lstat(name)
     except OSError:
@@ -199,7 +200,7 @@ class File(Sink):
                 pass
 
     def fail(self, error: OSError) -> None:
-        """A full disk is the user's business."""
+        """Raise `RunError`: a full disk is the user's business."""
         raise RunError(f"Couldn't write '{self._names[-1]}': {error.strerror}")
 
     def close(self) -> None:
@@ -208,7 +209,7 @@ class File(Sink):
 
 
 def make_sinks(count: int, output: "str | None", size: int, keep: int) -> List[Sink]:
-    """One sink per output file of the module: one, or one for each CPU in bulk mode."""
+    """Make one sink per output file of the module: one, or one for each CPU in bulk mode."""
     if count == 1 and not output:
         return [Sink(1)]
     if count == 1:

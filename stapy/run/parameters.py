@@ -23,7 +23,7 @@ _HEX = b"\x01"
 
 
 def line(parameters: List[str], kinds: Dict[str, str]) -> bytes:
-    """All parameters as the kernel wants them; `RunError` for a value that it cannot be given.
+    """Join all parameters as the kernel wants them; `RunError` for a value that it cannot be given.
 
     ``kinds`` has the type of each parameter, as the module tells it.
     """
@@ -31,7 +31,10 @@ def line(parameters: List[str], kinds: Dict[str, str]) -> bytes:
 
 
 def quote(parameter: str, kind: str = "") -> bytes:
-    """One ``name=value`` that the kernel reads as this name and this value."""
+    """Quote one ``name=value`` so that the kernel reads this name and this value.
+
+    Raises `RunError` when there is no way to.
+    """
     data = parameter.encode("utf-8", "surrogateescape")
     name, _, value = data.partition(b"=")
     forms = () if value[:1] == _HEX else (data, name + b'="' + value + b'"', name + b'="' + value)
@@ -47,7 +50,7 @@ def quote(parameter: str, kind: str = "") -> bytes:
 
 
 def read(text: bytes) -> List[Tuple[bytes, bytes]]:
-    """The pairs that the kernel makes of a line of parameters."""
+    """Parse a line of parameters into the pairs that the kernel makes of it."""
     pairs: List[Tuple[bytes, bytes]] = []
     at = 0
     while True:

@@ -21,12 +21,12 @@ _ALL_CONTROLS = {**_CONTROLS, **{ord(one): f"\\{ord(one):03o}" for one in _KEPT}
 
 
 def shown(text: str) -> str:
-    """A message; its lines and tabulators are kept."""
+    """Replace the control characters of a message; its lines and tabulators are kept."""
     return text if text.isprintable() else text.translate(_CONTROLS)
 
 
 def name(text: bytes) -> bytes:
-    """A name, in one line."""
+    """Replace the control characters of a name, so that it is one line."""
     if text.isascii() and text.decode("ascii").isprintable():
         return text
     words = text.decode("utf-8", "surrogateescape").translate(_ALL_CONTROLS)

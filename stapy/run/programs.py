@@ -79,7 +79,7 @@ def _compare(path: str, fd: int, wanted: str) -> None:
 
 
 def program_build_id(fd: int) -> str:
-    """The build-id of a 64-bit little-endian program, "" without one."""
+    """Read the build-id (hex) of a 64-bit little-endian program, "" without one."""
     try:
         head = os.pread(fd, 64, 0)
         (table,) = struct.unpack_from("<Q", head, 32)

@@ -38,7 +38,7 @@ _REASONS: Dict[int, str] = {
 
 
 def reason(code: int, signed: bool, root: str = "/") -> str:
-    """What an errno of loading means on this machine; "" when nothing is known.
+    """Say what an errno of loading means on this machine; "" when nothing is known.
 
     ``signed``: whether the module carries a signature.
     """
@@ -50,7 +50,7 @@ def reason(code: int, signed: bool, root: str = "/") -> str:
 
 
 def _key(signed: bool, root: str) -> str:
-    """The kernel looked at the signature and did not like what it saw."""
+    """Say what the kernel did not like about the signature."""
     what = (
         "the module is signed with a key that the kernel does not know or has revoked"
         if signed
@@ -60,7 +60,7 @@ def _key(signed: bool, root: str) -> str:
 
 
 def past_signatures(root: str = "/") -> str:
-    """What can be done where the kernel takes signed modules only."""
+    """Say what can be done where the kernel takes signed modules only."""
     off = "switch module.sig_enforce off where the machine boots"
     if _read(root, "sys/module/module/parameters/sig_enforce") != "Y":
         off = "switch secure boot off"
@@ -68,12 +68,12 @@ def past_signatures(root: str = "/") -> str:
 
 
 def past_lockdown() -> str:
-    """What can be done where the kernel is locked down."""
+    """Say what can be done where the kernel is locked down."""
     return _SIGNED.format(off="switch secure boot (or lockdown=) off where the machine boots")
 
 
 def _not_permitted(signed: bool, root: str) -> str:
-    """Who has the capability and is refused all the same is told what stands in the way."""
+    """Say what stands in the way of a process, with the capability or without."""
     if not may_load(root):
         return missing_capability()
     if _read(root, "proc/sys/kernel/modules_disabled") == "1":
@@ -95,7 +95,7 @@ def _not_permitted(signed: bool, root: str) -> str:
 
 
 def missing_capability() -> str:
-    """What a process without CAP_SYS_MODULE is told."""
+    """Say what a process without CAP_SYS_MODULE can do."""
     if os.geteuid() == 0:
         return (
             "this is root without the right to load modules (CAP_SYS_MODULE), as in a container: "
@@ -105,7 +105,7 @@ def missing_capability() -> str:
 
 
 def may_load(root: str = "/") -> bool:
-    """True when this process has CAP_SYS_MODULE."""
+    """Tell whether this process has CAP_SYS_MODULE."""
     for line in _read(root, "proc/self/status").splitlines():
         if line.startswith("CapEff:"):
             try:
@@ -116,21 +116,24 @@ def may_load(root: str = "/") -> bool:
 
 
 def lockdown(root: str = "/") -> str:
-    """The level at which the kernel is locked down, "" when it is not."""
+    """Read the level at which the kernel is locked down, "" when it is not."""
     text = _read(root, "sys/kernel/security/lockdown")
     level = text.partition("[")[2].partition("]")[0]
     return "" if level == "none" else level
 
 
 def arming(code: int, root: str = "/") -> str:
-    """The reason behind a session that could not start its probes, "" when nothing is known."""
+    """Say why a session could not start its probes, "" when nothing is known."""
     if code == errno.EPERM and lockdown(root):
         return f"the kernel is locked down ({lockdown(root)}): it takes no probes of this kind"
     return ""
 
 
 def from_log(lines: List[str], name: str) -> List[str]:
-    """What the kernel said about loading this module; of signatures it speaks without a name."""
+    """Select what the kernel said about loading this module, at most three lines.
+
+    Of signatures it speaks without a name.
+    """
     words = (name, "Loading of ", "Lockdown: ")
     return [line for line in lines if any(word in line for word in words)][-3:]
 

@@ -110,9 +110,10 @@ class ModuleSession:
                 self._step()
 
     def _awaits_tables(self) -> bool:
-        """Whether the first hits would lack tables; who wants to stop does not wait for them.
+        """Tell whether the first hits would lack tables.
 
-        The time of -T is that of the session, which has not begun then.
+        Who wants to stop does not wait for them. The time of -T is that of the session, which has
+        not begun then.
         """
         return bool(self.supplier and self.supplier.preparing) and not self._stopping
 
@@ -142,7 +143,7 @@ class ModuleSession:
             raise self._trouble
 
     def _serve(self, done: _thread.LockType) -> None:
-        """The loop in its thread, until the main thread has sent its command."""
+        """Run the loop in its thread, until the main thread has sent its command."""
         try:
             while self._telling and not self.detached:
                 self._step()
@@ -202,11 +203,11 @@ class ModuleSession:
         return not self._is_busy()
 
     def _is_busy(self) -> bool:
-        """Whether output waits for its reader."""
+        """Tell whether output waits for its reader."""
         return any(sink.is_busy for sink in self._sinks.values())
 
     def _patience(self) -> Optional[int]:
-        """Milliseconds until somebody wants to look again, None for no time of its own."""
+        """Count the milliseconds until somebody wants to look again, or None."""
         looks = [one.patience for one in (self.supplier, self.input) if one]
         if self._deadline is not None:
             looks.append(max(0, int((self._deadline - time.monotonic()) * 1000)) + 1)
@@ -242,7 +243,7 @@ class ModuleSession:
                     self._lose_reader(sink)
 
     def _lose_reader(self, sink: Sink) -> None:
-        """Nobody reads the output any more: end the session without a fuss.
+        """End the session without a fuss: nobody reads the output any more.
 
         One that is to be left in the kernel goes on: who attaches to it takes the rest.
         """
@@ -288,7 +289,7 @@ class ModuleSession:
             self.messages.errors = max(self.messages.errors, int(text or 0))
 
     def _begin(self, status: int) -> None:
-        """The module says how arming the probes went."""
+        """Go on when the module says how arming the probes went: 0 or an errno."""
         self._started = True
         if status != 0:
             self.failed = True

@@ -71,6 +71,6 @@ class Signals:
             pass
 
     def take(self) -> List[int]:
-        """The signals since the last call."""
+        """Return the signals since the last call, and forget them."""
         came, self._came = self._came, []
         return came

@@ -241,7 +241,7 @@ class Supplier:
 
 
 def _shown(path: str) -> str:
-    """A name for a message, whose lines nobody's file is to make."""
+    """Write a name for a message, whose lines nobody's file is to make."""
     return os.fsdecode(printable_name(os.fsencode(path))) or "a file"
 
 

@@ -17,7 +17,7 @@ _EXPANDS = "$`*?[~#!"
 
 
 def words_of(command: str) -> List[str]:
-    """The words of a command line, run by a shell only where one is needed."""
+    """Split a command line into words; a shell runs it only where one is needed."""
     bare = _unquoted(command)
     if any(character in bare for character in _SHELL_ONLY):
         return ["/bin/sh", "-c", command]
@@ -36,7 +36,7 @@ def words_of(command: str) -> List[str]:
 
 
 def _unquoted(command: str) -> str:
-    """What a shell would interpret: all outside quotes, expansions inside double ones."""
+    """Keep what a shell would interpret: all outside quotes, expansions inside double ones."""
     found = []
     quote = ""
     at = 0
@@ -87,7 +87,7 @@ class Target:
             self._gate = -1
 
     def cancel(self) -> None:
-        """The session failed before the command began: it must never begin."""
+        """Keep the command from ever beginning: the session failed before it did."""
         if self._gate >= 0:
             os.close(self._gate)  # an end of file without the letter means: go home
             self._gate = -1
@@ -97,7 +97,7 @@ class Target:
                 pass
 
     def has_ended(self) -> bool:
-        """True when the command is over."""
+        """Tell whether the command is over."""
         if self.status is None:
             try:
                 pid, status = os.waitpid(self.pid, os.WNOHANG)
@@ -108,7 +108,7 @@ class Target:
         return self.status is not None
 
     def complaint(self) -> str:
-        """What is worth a warning about how it ended, "" for nothing.
+        """Say what is worth a warning about how it ended, "" for nothing.
 
         A user who interrupts both need not be told that both were interrupted.
         """
@@ -122,7 +122,7 @@ class Target:
 
 
 def _become(words: List[str], gate: int, other: int, has_input: bool) -> None:
-    """In the child; never returns."""
+    """Wait in the child, then turn into the command; never returns."""
     try:
         os.close(other)
         if not has_input:

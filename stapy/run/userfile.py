@@ -54,7 +54,7 @@ class _Parts:
 
 
 def text_at(texts: bytes, at: int, most: int = _TEXT) -> bytes:
-    """The text that begins at a place of a table of texts, cut where no name is as long."""
+    """Cut out the text at a place of a table of texts, at most ``most`` bytes."""
     end = texts.find(b"\0", at, at + most)
     return texts[at : end if end >= 0 else at + most]
 
@@ -113,21 +113,21 @@ class UserFile:
                 self.sections.setdefault(section.name, section)
 
     def _part(self, offset: int, size: int) -> bytes:
-        """Bytes of the file, the same ones whenever they are asked for."""
+        """Read bytes of the file, the same ones whenever they are asked for."""
         known = self._read_parts.get((offset, size))
         if known is None:
             known = self._read_parts[offset, size] = bytes(self.data[offset : offset + size])
         return known
 
     def content(self, section: Section) -> bytes:
-        """The bytes of a section; none for one that the file does not have, or a huge one."""
+        """Read a section; b"" for one that the file does not have, or a huge one."""
         there = section.offset + section.size <= len(self.data)
         if section.type == 8 or not there or section.size > _PART:
             return b""
         return self._part(section.offset, section.size)
 
     def debug_content(self, name: str) -> bytes:
-        """The bytes of a section of debug information, which may be packed; b"" without it."""
+        """Read a section of debug information, which may be packed; b"" without it."""
         section = self.sections.get(name)
         data = self.content(section) if section else b""
         if not section or not section.flags & _COMPRESSED:
@@ -149,7 +149,7 @@ class UserFile:
     # --- addresses -------------------------------------------------------
 
     def code_offset(self, address: int) -> Optional[int]:
-        """Where an address of code is in the file; None when it is none."""
+        """Find where an address of code is in the file; None when it is none."""
         for start, offset, size, flags, _ in self._loads:
             if start <= address < start + size and flags & 1:
                 return int(address - start + offset)
@@ -184,7 +184,7 @@ class UserFile:
     # --- what it says ----------------------------------------------------
 
     def build_id(self) -> str:
-        """The build-id in hexadecimal, "" without one."""
+        """Read the build-id in hexadecimal, "" without one."""
         for row in self.segments:
             if row[0] == PT_NOTE:
                 try:
@@ -196,7 +196,7 @@ class UserFile:
         return ""
 
     def unwinding(self) -> "Tuple[bytes, int]":
-        """The bytes of ``.eh_frame`` and their address; none when there is no such thing."""
+        """Read ``.eh_frame`` and its address; no bytes when there is no such thing."""
         section = self.sections.get(".eh_frame")
         if section and section.type != 8:
             return self.content(section)[:_UNWINDING], section.address
@@ -212,7 +212,7 @@ class UserFile:
         return b"", 0
 
     def digest(self) -> str:
-        """What tells a file from all others, of all that tables are made of."""
+        """Compute what tells a file from all others, of all that tables are made of."""
         import hashlib
 
         found = hashlib.sha256(repr(self._loads).encode())
@@ -229,7 +229,7 @@ class UserFile:
         return found.hexdigest()
 
     def needed(self) -> "Tuple[List[str], List[str], str]":
-        """Libraries that are loaded with it, folders to search first, and its interpreter."""
+        """List the libraries loaded with it, folders to search first, and its interpreter."""
         rows: List[Tuple[int, int]] = []
         interpreter = ""
         for row in self.segments:

@@ -25,7 +25,7 @@ _DEBUG_FILES = "/usr/lib/debug/.build-id"
 
 
 def debug_file(file: UserFile) -> Optional[UserFile]:
-    """The debug file of a program, which must have its build-id; None when there is none."""
+    """Open the debug file of a program, which must have its build-id; None without one."""
     ident = file.build_id()
     if not ident:
         return None
@@ -48,7 +48,7 @@ def debug_file(file: UserFile) -> Optional[UserFile]:
 
 
 def _full_tables(file: UserFile) -> "Iterator[UserFile]":
-    """Files whose ``.symtab`` describes this one, the best first."""
+    """Yield the files whose ``.symtab`` describes this one, the best first."""
     separate = debug_file(file)
     if separate:
         yield separate
@@ -97,7 +97,7 @@ def _collect(file: UserFile, table: UserFile, name: str, found: Found) -> bool:
 
 
 def functions(file: UserFile) -> "List[Tuple[int, int, bytes]]":
-    """Offset, size and name of each function, by offset.
+    """List offset, size and name of each function, by offset.
 
     A size that a full table does not tell reaches up to the next function.  A hole in what is
     exported may be other functions, whose names were stripped: nobody's name is given to them.
@@ -120,7 +120,10 @@ def functions(file: UserFile) -> "List[Tuple[int, int, bytes]]":
 
 
 def packed(rows: "List[Tuple[int, int, bytes]]", base: int) -> "Tuple[int, bytes, bytes]":
-    """How many, three numbers of each (start from the base, size, place of the name), the names."""
+    """Pack names: how many, three numbers of each, the texts.
+
+    The numbers are start from the base, size, and place of the name.
+    """
     numbers: List[int] = []
     texts = bytearray()
     count = 0

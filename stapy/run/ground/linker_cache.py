@@ -50,7 +50,7 @@ def levels_of(cpuinfo: str = CPUINFO) -> "List[str]":
 
 
 def libraries(data: bytes, levels: "Optional[List[str]]" = None) -> "Dict[str, str]":
-    """Paths of libraries by name from a cache's bytes: of several the one the linker would take.
+    """Read a cache's bytes: library names to paths, of several the one the linker would take.
 
     ``levels`` are the kinds of processors whose libraries are run (default: of this one).
     """
@@ -80,7 +80,7 @@ def libraries(data: bytes, levels: "Optional[List[str]]" = None) -> "Dict[str, s
 
 
 def _subfolders(data: bytes, start: int) -> "List[str]":
-    """Names of the folders below glibc-hwcaps that rows tell by number."""
+    """Read the names of the folders below glibc-hwcaps that rows tell by number."""
     try:
         (at,) = struct.unpack_from("<I", data, start + 32)
         magic, count = struct.unpack_from("<II", data, start + at)

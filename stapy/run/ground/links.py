@@ -69,7 +69,10 @@ def _walk(root: int, name: str) -> Tuple[int, List[str], Optional[OSError]]:
 
 
 def _step(folder: int, name: str) -> Tuple[Optional[str], int]:
-    """Where an entry leads to if it is a link, else None; and the descriptor of what is none."""
+    """Open an entry: a link gives where it leads and -1, any other None and its descriptor.
+
+    Raises `OSError` when there is none.
+    """
     place = os.open(name, _PLACE, dir_fd=folder)
     if not stat.S_ISLNK(os.fstat(place).st_mode):
         return None, place
@@ -93,7 +96,7 @@ def open_below(root: str, name: str) -> int:
 
 
 def real(root: str, name: str) -> str:
-    """The file that a name means below a root: absolute links are followed there, not here.
+    """Find the file that a name means below a root: absolute links are followed there, not here.
 
     What is there may be exchanged at once: `open_below` opens it.
     """
