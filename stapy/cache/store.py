@@ -143,7 +143,7 @@ class Cache:
         return self._put(kind, key, lambda temporary: temporary.write_bytes(data))
 
     def put_file(self, kind: str, key: str, source: Path) -> Path | None:
-        """Store a copy of a file."""
+        """Store a copy of a file; return its path, None when it could not be stored."""
 
         def copy(temporary: Path) -> None:
             from shutil import copyfile
@@ -198,7 +198,7 @@ class Cache:
 
     @contextlib.contextmanager
     def lock(self, kind: str, key: str) -> Iterator[None]:
-        """Hold while building an entry; look with `get` again once inside.
+        """Hold the lock of an entry while building it; look with `get` again once inside.
 
         A disabled cache locks nothing.  The lock dies with its holder.
         """
@@ -253,7 +253,7 @@ class Cache:
             self.clean()
 
     def clean(self, limit_mb: int | None = None) -> int:
-        """Remove the entries used longest ago until the rest fits; the number removed.
+        """Remove the entries used longest ago until the rest fits; return how many.
 
         ``--clean-cache`` is ``clean(0)``.
         """

@@ -106,7 +106,7 @@ class KernelUnits:
         self._diagnostics.warning("W0680", f"debug information left out: {text}")
 
     def safe(self, otherwise: T, question: Callable[..., T], *arguments: object) -> T:
-        """Answer, or give ``otherwise`` and a warning, when the file turns out to be damaged."""
+        """Call ``question``; warn and return ``otherwise`` when the file turns out damaged."""
         try:
             return question(*arguments)
         except DebuginfoError as error:

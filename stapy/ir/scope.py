@@ -81,7 +81,7 @@ class TargetScope(Record):
         return found if found is not None else self
 
     def find(self, name: str) -> TargetVariable | None:
-        """Find a variable by its name; every source is asked."""
+        """Find a variable by its name, every source asked; None when none has it."""
         found = self.variables.get(name)
         if found is None and self.deeper is not None and not self.is_return:
             found = self.whole().variables.get(name)

@@ -68,7 +68,7 @@ def below(node: p.Node) -> list[p.Node]:
 
 
 def transform(node: p.Node, change: Callable[[Any], Any]) -> Any:
-    """Replace expressions and statements bottom-up, in place; the new root is returned."""
+    """Replace expressions and statements bottom-up, in place; return the new root."""
     fields = _FIELDS.get(type(node))
     if fields is None:
         fields = _tree_fields(type(node))

@@ -47,7 +47,7 @@ class Exports:
         return len(self._map()) > 0
 
     def _line(self, name: str) -> int:
-        """Start of the line that exports ``name``, -1 when there is none."""
+        """Find the start of the line that exports ``name``, -1 when there is none."""
         data, needle = self._map(), b"\t%b\t" % name.encode()
         at = data.find(needle)
         while at >= 0:

@@ -29,7 +29,7 @@ class Host:
         return [reason for reason in self.verdicts(kernel).values() if reason]
 
     def verdicts(self, kernel: Kernel) -> dict[str, str]:
-        """Judge each thing that loading depends on: its reason, "" when it is not in the way."""
+        """Map each thing that loading depends on to why it is in the way, "" when it is not."""
         return {
             "kernel": self._other_kernel(kernel),
             "privilege": self._privilege(),

@@ -29,7 +29,7 @@ def newest_of(line: str, releases: list[str]) -> str:
 
 
 def _numbers(release: str) -> list[tuple[int, str]]:
-    """Sort key that puts 6.1.9 before 6.1.12, and 6.1.0-9 before 6.1.0-12."""
+    """Make a sort key that puts 6.1.9 before 6.1.12, and 6.1.0-9 before 6.1.0-12."""
     return [
         (int(part), "") if part.isdigit() else (-1, part)
         for part in re.findall(r"\d+|[a-z]+", release)

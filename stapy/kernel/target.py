@@ -65,7 +65,7 @@ class Kernel(Record):
 
     @property
     def base_release(self) -> str:
-        """``kernel_v``."""
+        """The release up to its first ``-``: what a script sees as ``kernel_v``."""
         return base_release(self.release)
 
     @property

@@ -190,7 +190,7 @@ def _in_words(name: str, type: ctypes.CType, parts: list[ContextValue]) -> Targe
 
 
 def unknown_result(function: ctypes.Function | None) -> dict[str, Callable[[], str]]:
-    """Say why ``$return`` is not there although the function returns something."""
+    """Map ``$return`` to what says why it is unknown; empty when it is known or void."""
     if function is None or isinstance(ctypes.strip(function.result), ctypes.Void):
         return {}
     if function.own_convention:
@@ -201,7 +201,7 @@ def unknown_result(function: ctypes.Function | None) -> dict[str, Callable[[], s
 
 
 def no_result(function: ctypes.Function | None) -> dict[str, Callable[[], str]]:
-    """Say why a script that asks for ``$return`` gets none; groups of variables have none."""
+    """Map ``$return`` to what says why a void function has none; empty for others."""
     if function is None or not isinstance(ctypes.strip(function.result), ctypes.Void):
         return {}
     return {"$return": lambda: "the function returns nothing (void)"}

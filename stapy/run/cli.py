@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def main(words: Optional[List[str]] = None) -> int:
-    """Obey a command line; the exit status."""
+    """Obey a command line; return the exit status."""
     words = sys.argv[1:] if words is None else words
     streams.hold()
     name_process("stapy-run")
@@ -89,7 +89,7 @@ def name_process(name: str) -> None:
 
 
 def show(lines: List[str]) -> int:
-    """Print lines to standard output; a reader who left is no error."""
+    """Print lines to standard output; return the exit status. A reader who left is no error."""
     try:
         sys.stdout.write("\n".join(lines) + "\n")
         sys.stdout.flush()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def run(module_path: str, options: RunOptions) -> int:
-    """Run a module as ``options`` say; the exit status of the session."""
+    """Run a module as ``options`` say; return the exit status of the session."""
     if options.daemon and not (options.delete or options.attach):
         return in_background(lambda armed: _obey(module_path, options, armed))
     return _obey(module_path, options)

@@ -66,7 +66,7 @@ class Channel:
         os.write(self.control, data)
 
     def fetch(self, number: int) -> int:
-        """Open a file that a message asks for; the descriptor."""
+        """Open a file that a message asks for; return the descriptor."""
         import fcntl
 
         return int(fcntl.ioctl(self.control, _FETCH, number))

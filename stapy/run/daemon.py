@@ -12,12 +12,7 @@ _READY = b"r"
 
 
 def in_background(session: Callable[[Callable[[], None]], int]) -> int:
-    """Run ``session`` in another process; the exit status for this one.
-
-    The session calls what it is given when its probes are armed: from then on
-    it has neither terminal nor output, and we print its number and go.  When it
-    ends before that, we end as it did; what it said was said on our streams.
-    """
+    """Run ``session`` in another process; return the exit status for this one."""
     ready, told = os.pipe()
     pid = os.fork()
     if pid == 0:

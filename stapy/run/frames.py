@@ -66,7 +66,7 @@ class Damaged(ValueError):
 
 
 def unsigned(data: bytes, at: int) -> "Tuple[int, int]":
-    """Read a number in LEB128; also the place behind it."""
+    """Read an unsigned LEB128 number; return it and the place behind it."""
     value = shift = 0
     while shift < _NUMBER:
         byte = data[at]
@@ -79,7 +79,7 @@ def unsigned(data: bytes, at: int) -> "Tuple[int, int]":
 
 
 def signed(data: bytes, at: int) -> "Tuple[int, int]":
-    """Read one with a sign."""
+    """Read a signed LEB128 number; return it and the place behind it."""
     value = shift = 0
     while shift < _NUMBER:
         byte = data[at]
@@ -201,7 +201,7 @@ class _Reader:
     def follow(
         self, at: int, end: int, pc: int, cie: Cie
     ) -> "Tuple[List[Row], Place, Place, bool]":
-        """Follow the instructions of a description; its rows, and the state at its end."""
+        """Follow the instructions of a description; return its rows and the state at its end."""
         data, code, factor = self.data, cie.code, cie.data
         self._left -= min(end, len(data)) - at
         if self._left < 0:

@@ -69,7 +69,7 @@ class Input:
             self.terminal = Terminal(self._source, keys)
 
     def begin(self) -> str:
-        """Open the script's file, when there is one; why that was not possible, else ""."""
+        """Open the script's file, when there is one; return why that failed, else ""."""
         try:
             self._file = os.open(self._place, os.O_WRONLY | os.O_CLOEXEC)
         except OSError as error:

@@ -28,7 +28,7 @@ def refuse_foreign(name: str) -> None:
 def insert(
     module: ModuleFile, words: List[str], messages: Messages, must_rename: bool = False
 ) -> str:
-    """Load a module, under another name when its own is that of a living session; the name.
+    """Load a module, under another name when a living session has its own; return the name.
 
     ``must_rename``: under another name in any case.
     """
@@ -51,11 +51,7 @@ def insert(
 def insert_and_open(
     module: ModuleFile, words: List[str], messages: Messages, must_rename: bool = False
 ) -> Tuple[str, Channel]:
-    """Load a module and open its files, in our turn; its name and they.
-
-    The program that the kernel starts after a session whose consumer was killed
-    may come late, and remove the new module of the name; once it has, it is done.
-    """
+    """Load a module and open its files, in our turn; return its name and the files."""
     for again in (True, False):
         name = insert(module, words, messages, must_rename)
         try:
@@ -80,11 +76,7 @@ def _load(module: ModuleFile, words: List[str], messages: Messages, image: Optio
 
 
 def _remove_stale(name: str, messages: Messages) -> bool:
-    """Remove what a killed consumer left behind; False when a live session has the name.
-
-    In our turn nobody else is between loading and opening a module, so one
-    that nobody has open and that does not run belongs to nobody.
-    """
+    """Remove what a killed consumer left behind; return False when a session has the name."""
     if not mark.is_loaded(name):
         return True
     if mark.is_ours(name):
@@ -124,7 +116,7 @@ def parameters(module: ModuleFile, options: RunOptions) -> List[str]:
 
 
 def _not_settable(name: str, settable: List[str]) -> str:
-    """Say that a script has no such global; parameters of the runtime's own are none of them."""
+    """Say that a script has no such global; the runtime's own parameters are none of them."""
     import difflib
 
     known = [one for one in settable if not one.startswith(("stapy_", "tz_"))]

@@ -73,7 +73,10 @@ class Maker:
         self._processor, self._waited, self._looked = 0, 0.0, time.monotonic()
 
     def give(self, place: int, name: str, trusted: bool) -> bool:
-        """Let it make a file's table; ``trusted``: its owner is known. False when it is no more."""
+        """Let it make a file's table; return False when it is no more.
+
+        ``trusted``: the file's owner is known.
+        """
         self.is_busy, self.at = True, name
         self._begin()
         try:

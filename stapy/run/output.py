@@ -126,7 +126,7 @@ def _doubt(name: str, there: os.stat_result) -> str:
 
 
 def open_file(name: str, is_emptied: bool = True) -> int:
-    """Open a file of ``-o``, made or emptied.
+    """Open a file of ``-o``, made or emptied; return the descriptor.
 
     What is written is what was looked at: a file that is there is opened as it
     is, and emptied when the open one turned out to be that one; one that is not

@@ -156,7 +156,7 @@ def _leave_input() -> None:
 
 
 def run_detached(command: str) -> int:
-    """Run a command of the script's ``system()`` in a shell; the process to wait for some time."""
+    """Run a command of the script's ``system()`` in a shell; return the process to wait for."""
     pid = os.fork()
     if pid == 0:
         try:

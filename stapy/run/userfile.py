@@ -83,7 +83,7 @@ class UserFile:
 
     @classmethod
     def open(cls, fd: int) -> UserFile:
-        """Read an open file."""
+        """Read an open file by its descriptor."""
         return cls(_Parts(fd, os.fstat(fd).st_size))
 
     def _read(self) -> None:

@@ -67,7 +67,7 @@ def _full_tables(file: UserFile) -> "Iterator[UserFile]":
 
 
 def _collect(file: UserFile, table: UserFile, name: str, found: Found) -> bool:
-    """Take the functions of a table; False when there is no such table."""
+    """Take the functions of a table; return False when there is no such table."""
     section = table.sections.get(name)
     if not section or section.link >= len(table.table):
         return False

@@ -88,7 +88,7 @@ class TypeFactory:
         return c.Unknown(self._text(name_at))
 
     def _untag(self, number: int) -> tuple[int, bool]:
-        """Skip the tags below a pointer; True when one says ``__user``."""
+        """Skip the tags below a pointer; return the type there, and if one says ``__user``."""
         btf, user = self._btf, False
         for _ in range(_MAX_DEPTH):
             owner: BtfSection | None = btf

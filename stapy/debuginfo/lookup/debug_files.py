@@ -30,7 +30,7 @@ class DebugFiles:
         self._fetched: set[str | None] = set()  # servers were asked about these
 
     def of(self, module: str | None, *, download: bool = True) -> DwarfFile | None:
-        """Open the file of the kernel or a module, from a server only with ``download``."""
+        """Open the file of the kernel or a module, or None; ``download`` asks servers, too."""
         module = module and module.replace("-", "_")
         if module in ("kernel", "vmlinux"):
             module = None
@@ -49,13 +49,13 @@ class DebugFiles:
         return find_first(self._places(None), self._build_id(None))
 
     def of_object(self, path: Path) -> DwarfFile | None:
-        """Open an object file that was compiled for its types."""
+        """Open an object file that was compiled for its types; None when it is damaged."""
         from stapy.debuginfo.dwarf.query.opener import open_first
 
         return open_first([path], "", None, self._units.cache, lambda _: None)[0]
 
     def _told(self, opened: Opened) -> DwarfFile | None:
-        """Take a file, and warn of what is wrong."""
+        """Take a file that was opened, None for none, and warn of what is wrong."""
         found, problems = opened
         for problem in problems:
             self._units.warn(problem)

@@ -29,7 +29,7 @@ class Functions:
         return sites
 
     def named(self, name: str, module: str | None = None) -> FunctionSite | None:
-        """Find the function of exactly this name, wherever it lies."""
+        """Find the function of exactly this name, wherever it lies; None without one."""
         for unit, loaded in self._units.units(module):
             site = self._units.safe(None, self.exact, name, unit, loaded)
             if site is not None:

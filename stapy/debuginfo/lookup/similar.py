@@ -15,7 +15,7 @@ _STUBS = (
 
 
 def symbols(units: KernelUnits, name: str, limit: int) -> list[str]:
-    """Suggest symbols of data."""
+    """Suggest symbols of data whose names are like a wrong one, at most ``limit``."""
     table = units.loaded.symbols
     if table is None:
         return []
@@ -25,7 +25,7 @@ def symbols(units: KernelUnits, name: str, limit: int) -> list[str]:
 
 
 def functions(units: KernelUnits, name: str, limit: int, module: str | None) -> list[str]:
-    """Suggest functions of the kernel or of modules."""
+    """Suggest functions of the kernel or of modules with names like a wrong one."""
     names: set[str] = set()
     for _, loaded in units.units(module):
         if loaded.symbols is not None:  # copies by the compiler, under the names in the source
@@ -40,7 +40,7 @@ def functions(units: KernelUnits, name: str, limit: int, module: str | None) -> 
 
 
 def tracepoints(units: KernelUnits, points: Tracepoints, name: str, limit: int) -> list[str]:
-    """Suggest tracepoints."""
+    """Suggest tracepoints whose names are like a wrong one, at most ``limit``."""
     btf = units.loaded.btf
     system, _, name = name.rpartition(":")
     known = list(btf.tracepoints()) if btf else []
@@ -50,7 +50,7 @@ def tracepoints(units: KernelUnits, points: Tracepoints, name: str, limit: int) 
 
 
 def types(units: KernelUnits, name: str, limit: int) -> list[str]:
-    """Suggest structs, unions, enums and typedefs."""
+    """Suggest structs, unions, enums and typedefs whose names are like a wrong one."""
     btf = units.loaded.btf
     word, _, tag = name.rpartition(" ")
     letters = {"struct": "s", "union": "u", "enum": "e"}.get(word, "suet")
@@ -60,7 +60,7 @@ def types(units: KernelUnits, name: str, limit: int) -> list[str]:
 
 
 def enumerators(units: KernelUnits, name: str, limit: int) -> list[str]:
-    """Suggest enumeration constants."""
+    """Suggest enumeration constants whose names are like a wrong one."""
     btf = units.loaded.btf
     names = btf.enumerators() if btf else ()
     return nearest(name, (row for row in names if _may_be_near(name, row)), limit)

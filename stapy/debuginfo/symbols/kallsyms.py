@@ -71,7 +71,7 @@ def locate(data: Buffer) -> Layout | None:
 
 
 def _locate_by_digits(data: Buffer, digits: int) -> Layout | None:
-    """Check all tables around a place where the tokens "0" to "9" stand."""
+    """Check all tables around a place where the tokens "0" to "9" stand, or None."""
     tokens = _token_start(data, digits)
     if tokens is None:
         return None

@@ -45,7 +45,7 @@ class LineSymbols:
         return [row.decode("latin-1") for row in self._lines.get(name.encode())]
 
     def rows(self, prefix: str) -> Iterator[tuple[str, str]]:
-        """List ``(name, kind)`` of the symbols whose name starts with ``prefix``, sorted."""
+        """Yield ``(name, kind)`` of the symbols whose name starts with ``prefix``, sorted."""
         # A kernel has 160,000 rows: the text is decoded as a whole.
         for line in self._lines.text_of(prefix.encode()).split("\n"):
             name, space, kind = line.rpartition(" ")
@@ -78,7 +78,7 @@ class PackedSymbols:
         return self._lines().kinds(name)
 
     def rows(self, prefix: str) -> Iterator[tuple[str, str]]:
-        """List ``(name, kind)`` of the symbols whose name starts with ``prefix``, sorted."""
+        """Yield ``(name, kind)`` of the symbols whose name starts with ``prefix``, sorted."""
         return self._lines().rows(prefix)
 
 

@@ -100,7 +100,7 @@ class Programs:
         return list(dict.fromkeys(found))
 
     def debug_file(self, file: UserFile, *, download: bool = False) -> Path | None:
-        """Find the separate debug file, on a server only with ``download``."""
+        """Find the separate debug file, on a server only with ``download``; or None."""
         known = self._debug_files.get(file.path)
         fetch = download and known is None and file.path not in self._asked_servers
         if file.path not in self._debug_files or fetch:
@@ -194,7 +194,10 @@ class Programs:
         return result
 
     def dwarf_at(self, path: str) -> DwarfFile | None:
-        """Open that of a path, for questions about types; None also for what is no program."""
+        """Open the debug information of a path, for questions about types.
+
+        Returns None also for what is no program.
+        """
         try:
             return self.dwarf(self.open(search.find(path) or path))
         except UserFileError:  # who names it is told of that

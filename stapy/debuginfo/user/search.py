@@ -73,7 +73,7 @@ def _argument(word: str) -> object:
 
 
 def _kept(function: Callable[P, R]) -> Callable[P, R]:
-    """Keep what a function of texts and numbers is asked, for `asked`."""
+    """Remember, for `asked`, what a function of texts and numbers is asked and answers."""
 
     def ask(*arguments: P.args, **named: P.kwargs) -> R:
         found = function(*arguments, **named)
@@ -310,7 +310,7 @@ def own_program(name: str) -> str | None:
 
 @_kept
 def library(name: str) -> str | None:
-    """Find the library that a name like ``libc.so.6`` means for all programs, if there is one."""
+    """Find the library that a name like ``libc.so.6`` means for all programs, or None."""
     return by_name(name)
 
 
@@ -335,7 +335,7 @@ def library_places() -> str:
 
 @_kept
 def with_build_id(build_id: str) -> str | None:
-    """Find the program or library with a build-id; a path without links, None for none here."""
+    """Find the program or library with a build-id: its path without links, or None."""
     from stapy.debuginfo.user.builds import here
 
     return here([build_id], _command_paths).get(build_id)

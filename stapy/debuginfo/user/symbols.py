@@ -210,7 +210,7 @@ class _Names:
         self._file = file
 
     def add(self, elf: ElfFile, table: str, *, exported: bool = False, moved: int = 0) -> bool:
-        """Add the functions of a table; False when the file has no such table."""
+        """Add the functions of a table; return False when the file has no such table."""
         found = False
         inside = self._file.code_offset
         for name, value, size, flags in _functions(elf, table, exported=exported):
@@ -223,7 +223,7 @@ class _Names:
         return found
 
     def add_go(self, elf: ElfFile) -> bool:
-        """Add the functions that a Go program knows of itself; False when there are none."""
+        """Add the functions that a Go program knows of itself; return False for none."""
         for name, address, size in golang.functions(elf):
             if self._file.code_offset(address) is not None:
                 self.rows.setdefault((name, address), (size, GLOBAL))

@@ -34,7 +34,7 @@ _IN_SUBFOLDER = 1 << 30  # in the upper half of a row's last word, whose lower h
 
 
 def levels_of(cpuinfo: str = CPUINFO) -> "List[str]":
-    """Tell the levels of libraries that this processor runs."""
+    """List the levels of libraries that this processor runs."""
     try:
         with open(cpuinfo, encoding="utf-8", errors="replace") as file:
             text = file.read()

@@ -104,7 +104,7 @@ def reason_of(error: Exception) -> str:
 def _download(
     address: str, path: Path, build_id: str, what: str, notice: Callable[[str], None]
 ) -> bool:
-    """Fetch one file; False when the server does not have it."""
+    """Fetch one file; return False when the server does not have it."""
     from http.client import HTTPException
     from urllib.error import HTTPError, URLError
     from urllib.request import Request, urlopen

@@ -231,7 +231,7 @@ class _Files:
         return next((path[len(f) :] for f in self._folders if path.startswith(f)), path)
 
     def number(self, unit: int, file: int) -> int:
-        """Number the file of a unit over all units; `NO_FILE` when the unit has none such."""
+        """Look up the number of a unit's file over all units; `NO_FILE` when there is none."""
         table = self._units.get(unit)
         if table is None:
             table = self._units[unit] = self._unit(unit)

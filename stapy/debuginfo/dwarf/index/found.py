@@ -40,7 +40,7 @@ class Found(Record):
     extra_numbers: dict[str, int] = new(dict)
 
     def extra_name(self, text: str) -> int:
-        """Number a name that was stored in place; equal texts have one number."""
+        """Look up, or give, the number of a name that was stored in place."""
         found = self.extra_numbers.get(text)
         if found is None:
             found = self.extra_numbers[text] = INLINE_NAMES + len(self.extra)

@@ -129,7 +129,7 @@ class Scanner:
         self._limits = dict(zip(tables, [*tables[1:], None]))
 
     def run(self) -> Found:
-        """Walk everything, the alternate file too."""
+        """Walk everything, the alternate file too; return what was collected."""
         for number, header in enumerate(self.info.headers):
             self._unit(number, header)
         if link_of(self.info.sections.elf) is not None:

@@ -144,7 +144,7 @@ class DwarfFile(DwarfCode):
         return self.refusals().get(address, "")
 
     def refusals(self) -> dict[int, str]:
-        """List what the kernel keeps probes away from, by address."""
+        """Map addresses to what the kernel keeps probes away from there."""
         if self._refused is None:
             if self._code is None:
                 self._refused = refused.refused(self._elf, self._symbols.address)

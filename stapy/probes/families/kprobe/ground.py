@@ -113,7 +113,7 @@ class KernelGround:
         return self.services.debuginfo.function(call.name, call.outside.module)
 
     def frames(self, call: Callee) -> Frames | None:
-        """Return addresses as a site has them; None when one of them cannot be told."""
+        """List return addresses as a site has them; None when one cannot be told."""
         frames: Frames = []
         for frame in call.frames:
             rows: list[tuple[str, int]] = []
