@@ -186,7 +186,7 @@ class ElfFile:
     def symbols(self, table: str = ".symtab", *, with_local: bool = True) -> Iterator[Symbol]:
         """Yield the symbols of a table in file order; local ones unless not wanted.
 
-        None when the table is absent.
+        Nothing when the table is absent; raises `DebuginfoError` when it has no strings.
         """
         section = self.section(table)
         if section is None:

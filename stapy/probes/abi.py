@@ -210,7 +210,7 @@ def no_result(function: ctypes.Function | None) -> dict[str, Callable[[], str]]:
 def result(function: ctypes.Function, *, with_vectors: bool = False) -> TargetVariable | None:
     """Describe ``$return``; None for void and, but for programs, for floating point results.
 
-    Also for functions that are called in a way of their own.
+    None also for functions that are called in a way of their own.
     """
     if function.own_convention:
         return None

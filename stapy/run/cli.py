@@ -43,7 +43,7 @@ def main(words: Optional[List[str]] = None) -> int:
 
 
 def as_staprun(words: List[str]) -> List[str]:
-    """Drop from a command line for staprun its -T, the patience of its reader.
+    """Return a command line for staprun without its -T, the patience of its reader.
 
     Here a reader is woken when there is something to read, so that time is none of ours;
     the -T of stapy-run would end the session instead.

@@ -51,7 +51,7 @@ def check(
 
 
 def _function_before(file: UserFile, functions: FunctionTable, address: int) -> int | None:
-    """Find the last start of a function at or before an address that it has; or None.
+    """Find the start of the function that an address is, or may be, in; None for none.
 
     What is behind the end of a function may be data, which can be decoded like anything else.
     A function of unknown size goes up to the next one in its section.

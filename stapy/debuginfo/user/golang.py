@@ -41,7 +41,7 @@ def _moved(elf: ElfFile, table: Section, start: int) -> int:
 def functions(elf: ElfFile) -> Iterator[tuple[str, int, int]]:
     """Yield name, address and size of each function.
 
-    None where the table is another one or damaged.
+    Nothing where the table is another one or damaged.
     """
     found = [section for name in _TABLES if (section := elf.section(name)) is not None]
     data = elf.content(found[0]) if found else b""

@@ -11,7 +11,7 @@ from stapy.run.ground.linker_cache import CACHE, FOLDERS, MOST, libraries
 
 
 def cached(path: Path | None = None, levels: list[str] | None = None) -> dict[str, str]:
-    """Read the linker's cache: name to the path that it would take, of several.
+    """Read the linker's cache: library names to paths, of several the one that it would take.
 
     ``levels`` are the kinds of processors whose libraries are run (default: of this one), ``path``
     is the cache (default: of those whose files are meant).

@@ -111,7 +111,7 @@ class FunctionTable:
         )
 
     def named(self, name: str) -> list[UserFunction]:
-        """Find functions of exactly this name, by address; those that new programs get first.
+        """Find functions of exactly this name: first those that new programs get, by address.
 
         Several units may have a ``static`` function of one name.
         """

@@ -287,7 +287,9 @@ def _linked_at(
 ) -> UserFile | None:
     """Find the program that was linked with something at an address, when it runs elsewhere.
 
-    Where such a program is, a process has nothing: the kernel keeps low addresses free.
+    Where such a program is, a process has nothing: the kernel keeps low addresses free. Returns
+    None for an address of the process itself; raises `PointError` when the program has nothing
+    there.
     """
     path = site.user_file
     if path is None and not site.pid and services.options.command is not None:

@@ -80,7 +80,7 @@ def variable_at(entry: Die, address: int, types: Types) -> Variable:
 
 
 def not_passed(variable: Variable) -> Variable:
-    """Give a parameter that a copy does without, at its entry, what was meant for it.
+    """Describe, at a copy's entry, a parameter that it does without by what was meant for it.
 
     GCC says so behind the entry only, where the copy would have had it.
     """
