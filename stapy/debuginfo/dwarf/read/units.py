@@ -190,10 +190,7 @@ class DwarfUnit:
         return self.root.number(attribute, default)
 
     def entry_at(self, offset: int) -> Die | None:
-        """Decode the entry at an offset of the section; None for the end of a list.
-
-        Raises `DebuginfoError` for a damaged entry.
-        """
+        """Decode the entry at an offset; None at a list's end, `DebuginfoError` for damage."""
         if not self.header.first <= offset < self.header.end:
             return None
         try:
@@ -377,10 +374,7 @@ class Info:
         return bisect_right(self._starts, offset - self.base) - 1
 
     def unit(self, index: int, limit: int | None = None) -> DwarfUnit:
-        """Open a unit by its number, once; `DebuginfoError` when there is none.
-
-        ``limit`` is where its abbreviations end, when that is known.
-        """
+        """Open a unit by its number, or `DebuginfoError`; ``limit``: its abbreviations' end."""
         found = self._units.get(index)
         if found is None:
             if index >= len(self.headers) and not self.base:
