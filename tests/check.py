@@ -25,7 +25,7 @@ MANUAL = "tests/test_manual.py"
 
 
 def git(root: Path, *words: str) -> list[str]:
-    """The lines that git prints; raises OSError or CalledProcessError when it cannot."""
+    """Run git; return its lines, raise OSError or CalledProcessError when it cannot."""
     done = subprocess.run(["git", *words], cwd=root, capture_output=True, text=True, check=True)
     return done.stdout.splitlines()
 

@@ -45,13 +45,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """A server of debug files, the only one that is known."""
+    """Serve debug files; no other server is known."""
     yield from serving(tmp_path, monkeypatch)
 
 
 @pytest.fixture(scope="session")
 def debug_root() -> Path:
-    """The debug files of the kernel of line 6.1: what takes the place of /usr/lib/debug."""
+    """Return the debug files of a kernel of line 6.1, which take the place of /usr/lib/debug."""
     for release in sorted(path.name for path in Path("/lib/modules").glob("6.1.*-cloud-amd64")):
         try:
             return debugpackage.debug_root(release)

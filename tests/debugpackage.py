@@ -23,7 +23,7 @@ class NoPackage(Exception):
 
 
 def debug_root(release: str) -> Path:
-    """The folder that takes the place of ``/usr/lib/debug`` for a kernel.
+    """Find or fetch the folder that takes the place of ``/usr/lib/debug`` for a kernel.
 
     ``STAPY_TEST_DEBUG`` names a folder where packages were extracted by hand; otherwise
     the package is fetched once (some 300 MB) and kept extracted (1.7 GB).
@@ -33,7 +33,7 @@ def debug_root(release: str) -> Path:
 
 
 def at_hand(release: str) -> Path | None:
-    """The same folder where the package is extracted already, else None."""
+    """Find a kernel's ``usr/lib/debug`` where the package is extracted already, else None."""
     for root in (Path(os.environ.get("STAPY_TEST_DEBUG", "/nowhere")), CACHE / release):
         if (root / "usr/lib/debug/boot" / f"vmlinux-{release}").exists():
             return root / "usr/lib/debug"
@@ -41,7 +41,7 @@ def at_hand(release: str) -> Path | None:
 
 
 def systemtap_share() -> Path:
-    """What SystemTap's packages have in ``/usr/share/systemtap``: tapsets and examples.
+    """Find or fetch ``/usr/share/systemtap`` of SystemTap's packages: tapsets and examples.
 
     In the folder that ``STAPY_SYSTEMTAP_SHARE`` names, or fetched once (some 2 MB)
     and kept extracted; an installed one may have any version.  Raises NoPackage.
@@ -58,7 +58,7 @@ def systemtap_share() -> Path:
 
 
 def program_root(package: str) -> Path:
-    """The folder where a package lies with what it needs and this machine lacks.
+    """Find or fetch the folder where a package lies with what it needs and is not here.
 
     Its programs are at their usual paths below it, their libraries in `library_path`;
     fetched once, in the version that the package lists have.  Raises NoPackage.
@@ -72,7 +72,7 @@ def program_root(package: str) -> Path:
 
 
 def container_root() -> Path:
-    """A file tree with which a container can be made: a shell and the tools that make mounts.
+    """Make a file tree for a container: a shell and the tools that make mounts.
 
     Raises NoPackage.
     """
@@ -87,7 +87,7 @@ def library_path(root: Path) -> str:
 
 
 def _lacking(package: str) -> set[str]:
-    """What a package needs and this machine has not, or in an older version."""
+    """List what a package needs and this machine has not, or in an older version."""
     kinds = ("recommends", "suggests", "conflicts", "breaks", "replaces", "enhances")
     absent = [f"--no-{kind}" for kind in kinds]
     needs = _output(["apt-cache", "depends", "--recurse", *absent, package])
@@ -109,7 +109,7 @@ def _output(command: list[str], folder: Path | None = None) -> str:
 
 
 def _cached(name: str, *packages: str) -> Path:
-    """The folder of the cache where packages are extracted, all of them or none."""
+    """Extract packages, all of them or none, to a folder of the cache; return it."""
     CACHE.mkdir(parents=True, exist_ok=True)
     with (CACHE / "lock").open("w") as lock:  # the suite has several workers
         fcntl.flock(lock, fcntl.LOCK_EX)

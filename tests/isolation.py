@@ -44,7 +44,7 @@ NOWHERE = "/nowhere"  # no folder has this name
 
 
 def home_of(environment: Mapping[str, str]) -> Path:
-    """The home folder of who runs the tests: ``$HOME`` if it is theirs, else what the system says.
+    """Find the home of who runs the tests: ``$HOME`` if it is theirs, else the system's word.
 
     ``sudo -E`` keeps the home of another user, in whose caches root has no business.
     """
@@ -58,12 +58,12 @@ def home_of(environment: Mapping[str, str]) -> Path:
 
 
 def cache_of(environment: Mapping[str, str]) -> Path:
-    """The folder that the tests keep between their runs: packages, and stapy's own cache."""
+    """Return the folder that the tests keep between runs: packages, and stapy's own cache."""
     return home_of(environment) / ".cache" / "stapy-tests"
 
 
 def isolated(environment: Mapping[str, str], cache: Path) -> dict[str, str]:
-    """The environment of tests that is made of the host's."""
+    """Make the environment of tests out of the host's."""
     kept = {
         name: value
         for name, value in environment.items()

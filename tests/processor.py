@@ -21,7 +21,7 @@ _NAME = "processor-time"
 
 
 def _stat(process: int) -> tuple[str, int, int]:
-    """A process's name, its own ticks and those of the children that it has waited for."""
+    """Read a process's name, its own ticks and those of the children that it has waited for."""
     text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
     name = text[text.index("(") + 1 : text.rindex(")")]
     fields = text[text.rindex(")") + 2 :].split()

@@ -60,7 +60,7 @@ FOR_OTHER_REASONS = {
 
 
 def loaded(words: list[str], folder: Path) -> set[str]:
-    """The modules that a command has loaded at its end."""
+    """Run a command; return the modules that it has loaded at its end."""
     told = folder / "told"
     for _ in range(2):
         subprocess.run(
@@ -74,7 +74,7 @@ def loaded(words: list[str], folder: Path) -> set[str]:
 
 
 def inside(node: ast.AST, function: str = "") -> Iterator[tuple[str, ast.Import | ast.ImportFrom]]:
-    """The imports below a node that stand in functions, with the function's name."""
+    """Yield the imports below a node that stand in functions, with the function's name."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
             yield from inside(child, child.name)
@@ -86,7 +86,7 @@ def inside(node: ast.AST, function: str = "") -> Iterator[tuple[str, ast.Import 
 
 
 def imported(node: ast.Import | ast.ImportFrom) -> set[str]:
-    """The modules that an import loads; of the consumer's relative ones none."""
+    """Find the modules that an import loads; of the consumer's relative ones none."""
     if isinstance(node, ast.Import):
         return {alias.name for alias in node.names}
     if node.level or node.module is None:
@@ -98,7 +98,7 @@ def imported(node: ast.Import | ast.ImportFrom) -> set[str]:
 
 
 def name_of(path: Path) -> str:
-    """The module that a file is."""
+    """Name the module that a file is."""
     parts = path.relative_to(ROOT).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 

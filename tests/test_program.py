@@ -47,7 +47,7 @@ class Use(Record):
 
 
 def run(use: Use, folder: Path) -> subprocess.CompletedProcess[str]:
-    """The program with the words of a use, in a folder."""
+    """Run the program with the words of a use, in a folder."""
 
     def fill(text: str) -> str:
         return text.replace("{release}", RELEASE).replace("{folder}", str(folder))

@@ -18,12 +18,12 @@ class _Line:
 
 
 def on_terminal() -> bool:
-    """Whether a line could be erased again."""
+    """Tell whether a line could be erased again."""
     return sys.stderr.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
 
 
 def tell(text: str) -> None:
-    """Something that may take seconds begins; this line takes the place of the one before."""
+    """Show that something which may take seconds begins, in place of the line before."""
     if _Line.muted or not on_terminal():
         return
     _Line.shown = True
@@ -35,7 +35,7 @@ def tell(text: str) -> None:
 
 
 def clear() -> None:
-    """Something is to be written, or all is over: the line goes."""
+    """Erase the line: something is to be written, or all is over."""
     if _Line.shown:
         _Line.shown = False
         print(_ERASE, end="", file=sys.stderr, flush=True)

@@ -91,7 +91,7 @@ def run(words: list[str], cache: Path, *, memory: int = 0, seconds: int = 0) -> 
 
 
 def median(work: Callable[[], Run], times: int = 5) -> Run:
-    """The run whose CPU time is the median of some; `Refused` when one fails."""
+    """Return the run whose CPU time is the median of some; raise `Refused` when one fails."""
     runs = [work() for _ in range(times)]
     for one in runs:
         if one.status:

@@ -185,6 +185,6 @@ def _kernel_rows(kernel: Kernel, program: Path, scratch: Path) -> Rows:
 
 
 def _figure(output: str) -> float:
-    """What the program said of one call."""
+    """Read what the program said of one call."""
     found = re.search(r"^(?:getppid|read|write) ([\d.]+)$", output, re.MULTILINE)
     return float(found[1]) if found else float("nan")

@@ -69,7 +69,7 @@ def _lists(
 
 
 def _made(release: str, cache: Path, option: str, point: str) -> Run:
-    """A list that is made: those that were printed are remembered otherwise."""
+    """Make a list anew: those that were printed are remembered otherwise."""
     cache.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(cache / "stapy" / "lists", ignore_errors=True)
     return run([*STAPY, "-r", release, option, point], cache)

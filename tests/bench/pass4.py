@@ -80,6 +80,6 @@ def make(kernel: Kernel, text: str, cache: Cache, folder: Path) -> Module:
 
 
 def facts(kernel: Kernel) -> str:
-    """The text of ``kernel_facts.h``, from a cache of its own as in a user's session."""
+    """Write ``kernel_facts.h``, from a cache of its own as in a user's session."""
     data = Debuginfo(kernel, Cache.of(Options()), Diagnostics(SourceMap()))
     return kernel_facts(kernel, data.btf, kernel.exports)

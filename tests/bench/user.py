@@ -123,7 +123,7 @@ def _point(program: Path, call: str, after: str) -> str:
 
 
 def _bare_rows(kernel: Kernel, machine: Machine, program: Path, scratch: Path) -> Rows:
-    """What the kernel's own part takes."""
+    """Measure what the kernel's own part takes."""
     module = machine.push(_bare_module(kernel, scratch))
     for bare in BARES:
         command = shlex.join([str(program), bare.call, "0"])
@@ -159,6 +159,6 @@ def _offset(kernel: Kernel, program: Path, bare: Bare) -> int:
 
 
 def _figure(output: str) -> float:
-    """What the program said of one call."""
+    """Read what the program said of one call."""
     found = re.search(r"^\w+ ([\d.]+)$", output, re.MULTILINE)
     return float(found[1]) if found else float("nan")

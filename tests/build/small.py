@@ -86,7 +86,7 @@ def write_runtime(folder: Path, **changes: str) -> Path:
 
 
 def source(text: str = SCRIPT, name: str = "stapy_small") -> ModuleSource:
-    """A module of one C file."""
+    """Make a module of one C file."""
     manifest = make_manifest(
         name=name,
         script_name="small.stp",

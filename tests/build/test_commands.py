@@ -25,7 +25,7 @@ CC = shutil.which("true") or "/bin/true"
 
 
 def leave(folder: Path, **changes: str) -> Path:
-    """A folder as a dummy build leaves it."""
+    """Fill a folder as a dummy build leaves it; return it."""
     table = {
         "one.o": f"{CC} -Wp,-MMD,{folder}/.one.o.d -g -gdwarf-5 -O2 -I./include -I/abs "
         "-include ./include/first.h -DKBUILD_BASENAME='\"one\"' -DKBUILD_MODNAME='\"stapydummy\"' "

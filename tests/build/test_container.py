@@ -263,7 +263,7 @@ def opened(daemon: Daemon, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> C
 
 
 def copy_of(daemon: Daemon, folder: Path) -> Path:
-    """What the container has in place of a folder of ours."""
+    """Find what the container has in place of a folder of ours."""
     rows = daemon.created[0]["HostConfig"]["Mounts"]
     return Path(next(row["Source"] for row in rows if row["Target"] == str(folder)))
 

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def made(kernel: Kernel, folder: Path, *words: str) -> Path:
-    """What the command names, run in a folder of its own."""
+    """Run a command in a folder of its own; return the path that it prints."""
     command = [sys.executable, "-m", "stapy", "-p4", "-r", kernel.release, *words]
     done = subprocess.run(
         [*command, "-e", "probe begin { exit() }"],

@@ -25,7 +25,7 @@ UNUSED = small.source(small.SCRIPT.replace("stapy_helper", "stapy_unused"), name
 
 
 def made_units(cache: Cache) -> set[str]:
-    """What the cache knows of the runtime, by the names that it defines."""
+    """Find what the cache knows of the runtime, by the names that it defines."""
     found = set()
     for path in cache.root.glob("unit/*/*"):
         if not path.name.endswith(".sum"):

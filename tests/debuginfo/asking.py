@@ -86,7 +86,7 @@ def ask_elf(data: bytes) -> None:
 
 
 def ask_module(base: Btf | None) -> Ask:
-    """A module as the cheap sources read it."""
+    """Ask a module as the cheap sources read it."""
 
     def ask(data: bytes) -> None:
         ask_elf(data)
@@ -143,7 +143,7 @@ def ask_dwarf(path: Path) -> Ask:
 
 
 def ask_alternate(path: Path) -> Ask:
-    """A file ``one`` whose alternate file is damaged: beside ``path``, as dwz left the two."""
+    """Ask a file ``one`` whose alternate file is damaged: beside ``path``, as dwz left the two."""
     folder = Path(tempfile.mkdtemp(prefix="stapy-fuzz-"))
     one = folder / "one"
     one.write_bytes((path.parent / "one").read_bytes())
@@ -188,7 +188,7 @@ def ask_opened(dwarf: DwarfFile) -> None:
 
 
 def questions_of(dwarf: DwarfFile, place: CodePlace) -> list[Question]:
-    """What a probe at a place needs."""
+    """List what a probe at a place needs."""
 
     def variables() -> None:
         for variable in dwarf.variables(place):
@@ -221,7 +221,7 @@ def questions_of(dwarf: DwarfFile, place: CodePlace) -> list[Question]:
 
 
 def ask_frames(path: Path) -> Ask:
-    """The frames of all functions, whatever the other sections say."""
+    """Ask for the frames of all functions, whatever the other sections say."""
 
     def ask(data: bytes) -> None:
         elf = ElfFile(data, str(path))
@@ -235,7 +235,7 @@ def ask_frames(path: Path) -> Ask:
 
 
 def ask_with_index(path: Path) -> Ask:
-    """A debug file that was damaged after its index was made."""
+    """Ask a debug file that was damaged after its index was made."""
 
     def ask(data: bytes) -> None:
         ask_opened(DwarfFile(path, index_of(path), ElfFile(data, str(path))))
@@ -247,14 +247,14 @@ _INDICES: dict[Path, bytes] = {}
 
 
 def index_of(path: Path) -> DwarfIndex:
-    """The index of a whole file."""
+    """Return the index of a whole file, made once."""
     if path not in _INDICES:
         _INDICES[path] = build(ElfFile.open(path))
     return DwarfIndex(_INDICES[path])
 
 
 def ask_index(path: Path) -> Ask:
-    """A damaged index of a debug file that is whole."""
+    """Ask a damaged index of a debug file that is whole."""
     elf = ElfFile.open(path)
 
     def ask(data: bytes) -> None:
@@ -267,7 +267,7 @@ def ask_index(path: Path) -> Ask:
 
 
 def ask_pack(base: Btf | None) -> Ask:
-    """A damaged file of the cache with a kernel's or module's BTF and symbols."""
+    """Ask a damaged file of the cache with a kernel's or module's BTF and symbols."""
     from stapy.cache import Cache
     from stapy.debuginfo.loading import _from_pack
 
@@ -294,7 +294,7 @@ def ask_pack(base: Btf | None) -> Ask:
 
 
 def ask_image(data: bytes) -> None:
-    """A packed kernel image."""
+    """Ask a packed kernel image."""
     parts = extract(inflate(payload(data, "damaged"), "damaged"))
     if parts.layout is None:
         return
@@ -306,7 +306,7 @@ def ask_image(data: bytes) -> None:
 
 
 def ask_file(suffix: str) -> Ask:
-    """A file as `map_file` opens it: perhaps compressed."""
+    """Ask a file as `map_file` opens it: perhaps compressed."""
     folder = Path(tempfile.mkdtemp(prefix="stapy-fuzz-"))
 
     def ask(data: bytes) -> None:

@@ -15,7 +15,7 @@ from stapy.kernel import find_kernel
 
 @pytest.fixture(scope="session")
 def kernel_info(debug_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Debuginfo]:
-    """A kernel of line 6.1 with its debug package."""
+    """Open a kernel of line 6.1 with its debug package."""
     release = next((debug_root / "boot").glob("vmlinux-6.1.*")).name.removeprefix("vmlinux-")
     diagnostics = Diagnostics(SourceMap())
     with pytest.MonkeyPatch.context() as patch:

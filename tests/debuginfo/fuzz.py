@@ -174,7 +174,7 @@ class Search:
 
 
 def prepare(target: str, path: Path, base: Path | None = None) -> Search:
-    """A search in the copies of a file; ``target`` is one of `asking.TARGETS`."""
+    """Start a search in the copies of a file; ``target`` is one of `asking.TARGETS`."""
     wanted, make = asking.TARGETS[target]
     data, ask = make(path, base)
     areas = areas_of(data, wanted) if data[:4] == b"\x7fELF" else [(0, len(data))]

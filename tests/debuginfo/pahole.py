@@ -75,7 +75,7 @@ def _line(shape: Shape, line: str) -> None:
 
 
 def shape_of(type: c.CType) -> Shape:
-    """The same of one of our types."""
+    """Describe one of our types by its `Shape`."""
     type = c.strip(type)
     if isinstance(type, c.Enum):
         return Shape(0, values=[(v.name, v.value % 2**32) for v in type.values])

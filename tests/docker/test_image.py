@@ -53,7 +53,7 @@ echo status $?; kill $load
 
 @pytest.fixture(scope="module")
 def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The files of the image that ``docker/Dockerfile.stapy`` makes."""
+    """Yield the files of the image that ``docker/Dockerfile.stapy`` makes."""
     suite = next(suite for suite in images.suites() if suite.name == SUITE)
     folder = tmp_path_factory.mktemp("image")
     try:
@@ -81,7 +81,7 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def outside(release: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """A module that a container makes on this machine, without any of the rights."""
+    """Make a module in a container on this machine, without any of the rights."""
     words = ["-r", release, "-p4", "-m", "made", "-e", "probe syscall.open* { exit() }"]
     chosen = {"IMAGE": TAG, "PRIVILEGES": "", "XDG_CACHE_HOME": str(folder / "cache")}
     return subprocess.run(

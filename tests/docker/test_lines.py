@@ -74,7 +74,7 @@ def kernel(request: pytest.FixtureRequest) -> Iterator[Kernel]:
 
 
 def stapy(kernel: Kernel, *words: str) -> subprocess.CompletedProcess[str]:
-    """A command of stapy for that kernel."""
+    """Run a command of stapy for that kernel."""
     return subprocess.run(
         [sys.executable, "-m", "stapy", "--build-in=auto", *words],
         cwd=ROOT,
@@ -100,14 +100,14 @@ def containers(*, running: bool = False) -> list[str]:
 
 @pytest.fixture
 def tools(kernel: Kernel, tmp_path: Path) -> Iterator[Tools]:
-    """The container of a command."""
+    """Open the container of a command."""
     tools = open_container(choose("auto", kernel), kernel, data_dir("runtime"), tmp_path)
     yield tools
     tools.close()
 
 
 def said(tools: Tools, text: str) -> list[str]:
-    """What a shell in there prints."""
+    """Return what a shell in there prints, by lines."""
     return tools.run(["/bin/sh", "-c", text]).output.splitlines()
 
 

@@ -41,7 +41,7 @@ VOID = c.Void()
 
 
 def struct(name: str, size: int, *members: tuple[Any, ...], kind: str = "struct") -> c.Struct:
-    """A struct from ``(name, type, byte offset)`` or ``(name, type, bit offset, bits)``."""
+    """Make a struct from ``(name, type, byte offset)`` or ``(name, type, bit offset, bits)``."""
     made = [
         c.Member(m[0], m[1], m[2], m[3]) if len(m) == 4 else c.Member(m[0], m[1], m[2] * 8)
         for m in members

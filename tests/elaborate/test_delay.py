@@ -39,7 +39,7 @@ TAPSETS = Path(__file__).parents[2] / "tapsets"
 
 
 def body(script: str, **options: object) -> list[str]:
-    """The lines of the only handler as ``-p2`` shows them with ``-v``."""
+    """List the lines of the only handler as ``-p2`` shows them with ``-v``."""
     result = run(script, LIBRARY, **options)
     assert result.program is not None, result.shown()
     text = dump_program(result.program, True)
@@ -51,7 +51,7 @@ def probe(text: str, **options: object) -> list[str]:
 
 
 def order(lines: list[str], *starts: str) -> None:
-    """The first lines that begin so come in this order."""
+    """Check that the first lines that begin so come in this order."""
     found = [next(at for at, line in enumerate(lines) if line.startswith(s)) for s in starts]
     assert found == sorted(found), lines
 

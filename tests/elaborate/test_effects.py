@@ -69,7 +69,7 @@ def test_locks(text: str, expected: list[list[tuple[str, bool]]]) -> None:
 
 
 def regions(text: str, **options: object) -> list[str]:
-    """What a handler does under its locks: each region as -p2 would print it."""
+    """List what a handler does under its locks: each region as -p2 would print it."""
     text = "global a, b function pid:long() %{ /* pure */ %} function done() %{ %} " + text
     (handler,) = program(text, guru=True, **options).handlers
     marked = [node for node in walk(handler.body) if isinstance(node, p.Locked)]

@@ -25,7 +25,7 @@ pytestmark = [
 
 
 def words_of(script: Path) -> list[str]:
-    """The command line with which SystemTap's own test suite translates an example."""
+    """Find the command line with which SystemTap's own test suite translates an example."""
     command = ""
     meta = script.with_suffix(".meta")
     if meta.exists():

@@ -115,7 +115,7 @@ def repeated(row: tuple[str, str, str, str, str], count: int) -> str:
 
 
 def work_of(text: str) -> int:
-    """Calls and returns of Python functions for a text: the same count on every machine."""
+    """Count calls and returns of Python functions for a text: equal on every machine."""
     events = 0
 
     def count(frame: FrameType, event: str, argument: object) -> None:

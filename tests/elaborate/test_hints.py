@@ -81,7 +81,7 @@ def test_what_follows_from_a_mistake_is_not_told() -> None:
 
 
 def points(text: str, **options: Any) -> list[str]:
-    """The points of the probes of a script that passes."""
+    """List the points of the probes of a script that passes."""
     result = s.run(f"probe {text}", debuginfo=Copies(), **options)
     assert result.program is not None, result.shown()
     return sorted(point for probe in result.program.probes for point in probe.points)

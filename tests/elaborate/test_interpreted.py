@@ -18,7 +18,7 @@ from tests.elaborate.test_manuals import LIBRARY
 
 
 def components(module: str, function: str) -> list[n.PointComponent]:
-    """A point's components as the parser makes them."""
+    """Make a point's components as the parser makes them."""
     steps = ["python3", ("module", module), ("function", function)]
     return [
         n.PointComponent(NOWHERE, step)

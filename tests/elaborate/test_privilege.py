@@ -62,7 +62,7 @@ def told(text: str, folder: Path | None = None, **options: Any) -> list[tuple[st
 
 
 def facts_of_systemtap() -> dict[str, str]:
-    """The class of each of its functions, by ``name/parameters``; ours where that differs."""
+    """Read the class of each of its functions, by ``name/parameters``; ours where that differs."""
     found, kind = {}, ""
     for line in (Path(__file__).parent / "privileges.txt").read_text().splitlines():
         if line.startswith("["):
@@ -108,7 +108,7 @@ def sources() -> dict[str, list[n.FunctionDecl]]:
 
 
 def needs(decl: n.FunctionDecl, seen: set[int]) -> bool:
-    """True when a function, or one that it calls, has C that is not for unprivileged users."""
+    """Tell whether a function, or one that it calls, has C that is not for unprivileged users."""
     if id(decl) in seen:
         return False
     seen.add(id(decl))
@@ -123,7 +123,7 @@ def needs(decl: n.FunctionDecl, seen: set[int]) -> bool:
 
 
 def class_of(decl: n.FunctionDecl) -> str:
-    """The class of a function by its marks, and by those of what it calls."""
+    """Find the class of a function by its marks, and by those of what it calls."""
     marks = markers(decl.code or "")
     if "guru" in marks:
         return "guru"
@@ -239,7 +239,7 @@ CASES = [
 
 @pytest.fixture(scope="module")
 def tapset(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of tapsets: one for all, for the library is indexed anew for each."""
+    """Make a folder of tapsets: one for all, for the library is indexed anew for each."""
     folder = tmp_path_factory.mktemp("tapset")
     (folder / "x.stp").write_text(TAPSET)
     return folder

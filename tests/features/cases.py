@@ -21,7 +21,7 @@ class NoCase(Exception):
 
 
 def text_of(reference: Reference, root: Path = ROOT) -> str:
-    """What a case consists of, without its comments.  Raises NoCase."""
+    """Read what a case consists of, without its comments.  Raises NoCase."""
     path = root / reference.path
     if not reference.path or not path.exists():
         raise NoCase("there is no such file")
@@ -48,7 +48,7 @@ def text_of(reference: Reference, root: Path = ROOT) -> str:
 
 
 def without_comments(text: str) -> str:
-    """A script without what it only tells, but with its directives."""
+    """Cut out of a script what it only tells, but not its directives."""
     lines = [
         line
         for line in text.splitlines()
@@ -65,7 +65,7 @@ def _kept(comment: re.Match[str]) -> str:
 
 @functools.cache
 def _parsed(path: Path) -> tuple[str, dict[str, ast.stmt]]:
-    """A Python file and what it defines at its top, by name."""
+    """Parse a Python file; return its text and what it defines at its top, by name."""
     source = path.read_text(encoding="utf-8")
     found: dict[str, ast.stmt] = {}
     for node in ast.parse(source).body:
@@ -78,7 +78,7 @@ def _parsed(path: Path) -> tuple[str, dict[str, ast.stmt]]:
 
 
 def _of_python(path: Path, name: str) -> str:
-    """A function or a table, with all that it uses of its own file."""
+    """Read a function or a table, with all that it uses of its own file."""
     if not name:
         raise NoCase("is a file of many cases: FILE::NAME names one")
     source, known = _parsed(path)
@@ -107,7 +107,7 @@ def _of_python(path: Path, name: str) -> str:
 
 
 def _source(source: str, node: ast.AST) -> str:
-    """The lines of a definition, its decorators included, its docstring left out."""
+    """Cut out the lines of a definition with its decorators, without its docstring."""
     lines = source.splitlines()
     first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])  # type: ignore[attr-defined]
     kept = lines[first - 1 : node.end_lineno]  # type: ignore[attr-defined]

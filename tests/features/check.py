@@ -9,7 +9,7 @@ from tests.features import cases, rows, subjects
 
 
 def check(row: rows.Row, root: Path = cases.ROOT) -> list[str]:
-    """What is wrong with the references of a row; nothing for what is not promised."""
+    """List what is wrong with the references of a row; nothing for what is not promised."""
     if not row.promised:
         return []
     if not row.shown:
@@ -49,7 +49,7 @@ def _unsaid(row: rows.Row, text: str) -> list[str]:
 
 
 def _has(text: str, quote: str) -> bool:
-    """True when a text contains a quotation, however often its quotes are escaped in there."""
+    """Tell whether a text contains a quotation, however often its quotes are escaped in there."""
     plain = text.replace("\\", "")
     return quote in text or quote.replace("\\", "") in plain
 

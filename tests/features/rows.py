@@ -56,12 +56,12 @@ class Row(Record):
 
 
 def code_words(text: str) -> list[str]:
-    """What stands between backticks, without the escapes of a table."""
+    """List what stands between backticks, without the escapes of a table."""
     return [(long or short).replace("\\|", "|").strip() for long, short in _QUOTED.findall(text)]
 
 
 def references(cell: str) -> list[Reference]:
-    """The references of a cell; commas in quotations separate nothing."""
+    """Parse the references of a cell; commas in quotations separate nothing."""
     quotes: list[str] = []
 
     def keep(match: re.Match[str]) -> str:

@@ -76,7 +76,7 @@ def _of_name(name: str, word: str, start: int, end: int) -> str:
 
 
 def shares(quote: str, words: list[str]) -> bool:
-    """True when a quotation has something in common with the words that it stands for."""
+    """Tell whether a quotation has something in common with the words that it stands for."""
     if not words:
         return True
     fixed = [

@@ -31,7 +31,7 @@ def test_it(tmp_path):
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A root with a script, a file of tests and a list of cases."""
+    """Make a root with a script, a file of tests and a list of cases."""
     (tmp_path / "cases").mkdir()
     (tmp_path / "cases/timer.stp").write_text(SCRIPT)
     (tmp_path / "test_x.py").write_text(TESTS)

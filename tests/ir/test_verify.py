@@ -50,7 +50,7 @@ def function(program: Program, name: str) -> p.Function:
 
 
 def locked(program: Program, name: str) -> list[list[p.Lock]]:
-    """The lists of locks that a global is in."""
+    """Find the lists of locks that a global is in."""
     lists = [handler.locks for handler in program.handlers]
     for handler in program.handlers:
         lists += [node.locks for node in walk(handler.body) if isinstance(node, p.Locked)]

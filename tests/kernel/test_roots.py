@@ -16,7 +16,7 @@ RELEASE = "6.1.0-9-other"
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What Debian's packages look like when they are unpacked, with absolute links and names."""
+    """Make what Debian's packages look like unpacked, with absolute links and names."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     root = tmp_path / "root"
     modules, sources = root / "lib/modules" / RELEASE, root / "usr/src"

@@ -18,7 +18,7 @@ FOR_FILLING = {"privilege_set"}
 
 
 def read_below(folder: Path) -> set[str]:
-    """The names that are read of anything that is called options."""
+    """Find the names that are read of anything that is called options."""
     found = set()
     for path in folder.rglob("*.py"):
         if str(path.relative_to(STAPY)) in FILLING:

@@ -24,7 +24,7 @@ from tests.vm import harness
 
 
 def release_of(line: str) -> str:
-    """The newest installed kernel of a line such as 6.1, or the release itself."""
+    """Find the newest installed kernel of a line such as 6.1, or the release itself."""
     for release in kernels.lines():
         if release == line or release.startswith(line + "."):
             return release
@@ -32,7 +32,7 @@ def release_of(line: str) -> str:
 
 
 def shown(result: harness.ScriptResult) -> str:
-    """A result as text."""
+    """Print a result as text."""
     parts = [result.stdout]
     if not result.stdout.endswith("\n"):
         parts.append("\n")

@@ -32,7 +32,7 @@ class NoOracle(Exception):
 
 
 def root() -> Path:
-    """The chroot's folder, made when it is not there.  Raises NoOracle."""
+    """Return the chroot's folder, made when it is not there.  Raises NoOracle."""
     base = cache_dir() / "oracle"
     base.mkdir(parents=True, exist_ok=True)
     with (base / "lock").open("w") as lock:
@@ -44,7 +44,7 @@ def root() -> Path:
 
 
 def mirror() -> str:
-    """The address of the archive that this host's apt takes Debian's packages from."""
+    """Find the address of the archive that this host's apt takes Debian's packages from."""
     command = ["apt-get", "indextargets", "--format", "$(SITE)"]
     done = subprocess.run(
         [*command, "Created-By: Packages", "Origin: Debian", "Label: Debian"],
@@ -93,7 +93,7 @@ def _make(base: Path, made: Path) -> None:
 
 
 def _mounts(inside: Path, folder: Path, release: str, debug: bool) -> list[tuple[Path, Path]]:
-    """What of the host is bound where."""
+    """List what of the host is bound where."""
     pairs = [(Path(name), inside / name.strip("/")) for name in BOUND]
     pairs += [(path, inside / str(path)[1:]) for path in Path("/usr/lib").glob("linux-kbuild-*")]
     pairs += [(Path("/dev"), inside / "dev"), (folder, inside / PLACE.strip("/"))]

@@ -53,7 +53,7 @@ class Tally(Record):
 
 
 def messages(result: ScriptResult) -> list[str]:
-    """The messages of the run itself, comparable."""
+    """List the messages of the run itself, comparable."""
     lines = []
     for line in result.stderr.splitlines():
         line = re.sub(r"\x1b\[[0-9;]*m", "", line)
@@ -78,7 +78,7 @@ def run_messages(result: ScriptResult) -> list[str]:
 
 
 def unified(texts: list[str]) -> str:
-    """The difference of the two sides."""
+    """Compare the two sides; return their difference."""
     lines = [text.splitlines() for text in texts]
     return "\n".join(difflib.unified_diff(*lines, *SIDES, lineterm="", n=2))
 
@@ -163,7 +163,7 @@ class Batches:
 
 
 def _failed(built: Built) -> bool:
-    """True when SystemTap did not refuse a script, but broke down over it."""
+    """Tell whether SystemTap did not refuse a script, but broke down over it."""
     return "Assertion `" in built.stderr or "takes for ever" in built.stderr
 
 

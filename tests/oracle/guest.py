@@ -26,7 +26,7 @@ mount --bind {share} $r/run/share
 
 
 def build(release: str, words: list[str], folder: Path, debug: bool = False) -> Built:
-    """Passes 1 to 4 of SystemTap; scripts are named relative to the folder."""
+    """Run passes 1 to 4 of SystemTap; scripts are named relative to the folder."""
     try:
         done = chroot.run(["stap", "-p4", "-r", release, *words], folder, release, debug)
     except subprocess.TimeoutExpired:
@@ -74,14 +74,14 @@ def run_built(
 
 
 def scratch() -> Path:
-    """A fresh folder for scripts and modules."""
+    """Make a fresh folder for scripts and modules."""
     return Path(tempfile.mkdtemp(prefix="stapy-oracle-"))
 
 
 def build_case(
     release: str, case: harness.Case, folder: Path, debug: bool = False
 ) -> tuple[list[str], Built, Built]:
-    """Passes 1 to 4 of both: the command line's words, SystemTap's module and ours.
+    """Run passes 1 to 4 of both; return the words, SystemTap's module and ours.
 
     The script is copied into the folder and named without it, so that messages name it alike.
     """

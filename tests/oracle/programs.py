@@ -74,7 +74,7 @@ class Writer:
         return self.random.random() < share
 
     def name(self, letter: str) -> str:
-        """A global of the program."""
+        """Name a global of the program."""
         return f"{letter}{self.seed}"
 
     def _order(self, name: str) -> str:
@@ -83,7 +83,7 @@ class Writer:
     # -- expressions
 
     def number(self, depth: int = 0) -> str:
-        """An expression of type long."""
+        """Write an expression of type long."""
         if depth >= DEEPEST or self.chance(0.25):
             return self.leaf()
         kind = self.random.randrange(24)
@@ -140,7 +140,7 @@ class Writer:
         return self.assignment(deeper)
 
     def regex(self, depth: int = 0) -> str:
-        """A regular expression, written for a string literal.
+        """Write a regular expression for a string literal.
 
         Small ones: SystemTap makes thousands of lines of C of some others, and fails in an
         assertion where groups within groups are repeated.
@@ -172,13 +172,13 @@ class Writer:
         return self.pick("<", "<=", ">", ">=", "==", "!=")
 
     def key(self, depth: int) -> str:
-        """A number that arrays are indexed by: few values, so that some meet."""
+        """Write a number that arrays are indexed by: few values, so that some meet."""
         if self.chance(0.5):
             return str(self.random.randrange(-2, 6))
         return f"({self.number(depth)} % 5)" if self.chance(0.5) else self.pick("i", "j")
 
     def word(self) -> str:
-        """A string that arrays are indexed by."""
+        """Choose a string that arrays are indexed by."""
         return self.pick('"x"', '"y"', '""', '"abc"', "s", "u")
 
     def element(self, depth: int) -> str:
@@ -189,14 +189,14 @@ class Writer:
         )
 
     def assignment(self, depth: int) -> str:
-        """An assignment as an expression."""
+        """Write an assignment as an expression."""
         target = self.pick("i", "j", "k", self.name("g"))
         if self.chance(0.5):
             return f"({self.pick(f'{target}++', f'++{target}', f'{target}--', f'--{target}')})"
         return f"({target} {self.pick('=', '+=', '-=', '^=', '|=')} {self.number(depth)})"
 
     def text(self, depth: int = 0) -> str:
-        """An expression of type string."""
+        """Write an expression of type string."""
         if depth >= DEEPEST or self.chance(0.35):
             return self.pick("s", "u", self.pick(*TEXTS), self.pick(*TEXTS))
         deeper = depth + 1
@@ -239,7 +239,7 @@ class Writer:
         )
 
     def format(self, depth: int) -> str:
-        """A format and its arguments."""
+        """Write a format and its arguments."""
         text, arguments = "", []
         for _ in range(self.random.randrange(1, 4)):
             text += self.pick("", " ", "<", "%%", ":", "\\n", "x=")
@@ -276,7 +276,7 @@ class Writer:
         return " ".join(self.statement(depth) for _ in range(count))
 
     def statement(self, depth: int = 0) -> str:
-        """A statement; those that hold others become rare with the depth."""
+        """Write a statement; those that hold others become rare with the depth."""
         kind = self.random.randrange(20 if depth < 2 else 11)
         if kind == 0:
             return self.show()
@@ -345,7 +345,7 @@ class Writer:
         return f"{{ {self.block(depth + 1, 2)} }}"
 
     def sample(self) -> str:
-        """A value for a statistic: small most of the time."""
+        """Write a value for a statistic: small most of the time."""
         if self.chance(0.8):
             return str(self.random.randrange(-20, 200))
         return self.leaf()  # SystemTap does not see @sum(t) behind <<<
@@ -386,7 +386,7 @@ class Writer:
         )
 
     def histogram_kind(self) -> str:
-        """A histogram of something; a statistic can have one only."""
+        """Choose a histogram of something; a statistic can have one only."""
         if self.chance(0.5):
             return "@hist_log({})"
         low = self.random.choice((0, 0, -20, 10, 100))
@@ -394,7 +394,7 @@ class Writer:
         return f"@hist_linear({{}}, {low}, {low + step * self.random.randrange(2, 12)}, {step})"
 
     def loop(self, depth: int) -> str:
-        """A loop of few rounds."""
+        """Write a loop of few rounds."""
         self.loops += 1
         count = f"n{self.loops}"
         self.in_loop += 1
@@ -449,7 +449,7 @@ class Writer:
         return f"foreach ({what}{limit}) {{ {jump} {shown} }}"
 
     def by_value(self, array: str, limit: str) -> str:
-        """The elements in the order of their values, or of a statistic: nothing else is shown."""
+        """Write a loop over elements by value or statistic, which shows nothing else."""
         self.loops += 1
         key, more, value = f"x{self.loops}", f"y{self.loops}", f"z{self.loops}"
         name = self.name(array)

@@ -38,7 +38,7 @@ def parse_row(options: str, text: str) -> tuple[Script | None, Diagnostics]:
 
 
 def good(text: str, *arguments: str, guru: bool = True) -> Script:
-    """The tree of a text that must parse."""
+    """Parse a text that must parse; return its tree."""
     script, diagnostics = parse(text, facts(*arguments, guru=guru))
     assert script is not None, [item.message for item in diagnostics.items]
     return script

@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def fmt(text: str, indent: str = "    ") -> str:
-    """The formatted text, which formatting does not change again."""
+    """Format a text, and check that formatting does not change it again."""
     sources = SourceMap()
     diagnostics = Diagnostics(sources)
     result = formatted(text, sources.add("x", text), diagnostics, indent)

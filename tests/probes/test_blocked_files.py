@@ -38,7 +38,7 @@ class Services:
 
 
 def place(file: str, **what: bool) -> FunctionSite:
-    """A function with a harmless name in a file."""
+    """Make a function with a harmless name in a file."""
     shape = {"inlined": False, "is_exact": True} | what
     found = CodePlace("harmless", file, 10, "harmless", 0, 4096, 1, **shape)
     return FunctionSite("harmless", None, None, "dwarf", place=found)

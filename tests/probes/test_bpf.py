@@ -18,7 +18,7 @@ RUNTIME = Path(__file__).resolve().parents[2] / "runtime"
 
 
 def row(point: str, **fields: Any) -> dict[str, Any]:
-    """A row of the table, with what a point without more in it has."""
+    """Make a row of the table, with what a point without more in it has."""
     nothing = {"program": None, "id": 0, "type": 0, "function": None, "optional": False}
     return {"point": point, **nothing, "is_return": False, "slot_bytes": 0, **fields}
 

@@ -67,7 +67,7 @@ class Dwarf:
         return self._variables
 
     def frame(self, asked: CodePlace) -> Row:
-        """A frame with a saved register; that of a caller depends on it."""
+        """Return a frame with a saved register; that of a caller depends on it."""
         saved = {3: Saved("frame", -16), 6: Saved("memory", 0, b"x"), 12: Saved("lost")}
         return Row((6, 32), {}) if asked.function == "caller" else Row((7, 48), saved)
 

@@ -27,7 +27,7 @@ from .test_dwarfpoints import BASE, INSIDE, PASSED, Info, place
 
 
 def shown(value: Expr | None) -> str:
-    """An expression as a short text."""
+    """Print an expression as a short text."""
     if isinstance(value, ContextValue):
         return f"r{value.index}:{value.size}{'s' if value.signed else ''}"
     if isinstance(value, Const):
@@ -55,7 +55,7 @@ CALLER = place("caller", is_exact=False)
 
 
 def passed(back: int, *ops: Op) -> Passing:
-    """What the call that returns to an address would pass."""
+    """Make what the call that returns to an address would pass."""
     return Passing(BASE + back, CALLER, list(ops))
 
 

@@ -23,7 +23,7 @@ def probed(
     type: c.CType = s.SMALL,
     of: c.CType = s.SMALL,
 ) -> tuple[str, str]:
-    """What became of a script, and the messages; ``$p`` points into ``$y``."""
+    """Run a script whose ``$p`` points into ``$y``; return what became of it and the messages."""
     variables = [
         Variable("p", s.pointer(of), True, [Op("implicit_pointer", 99, offset)]),
         Variable("y", type, False, behind),

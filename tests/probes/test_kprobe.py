@@ -101,7 +101,7 @@ def test_not_even_in_guru_mode(name: str, is_return: bool, refused: bool) -> Non
 
 
 def where(value: Expr | None) -> str:
-    """A place as a short text."""
+    """Print a place as a short text."""
     if isinstance(value, ContextValue):
         return f"{value.name}{value.index}"
     if isinstance(value, BinaryOp) and isinstance(value.right, Const):

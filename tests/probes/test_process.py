@@ -25,7 +25,7 @@ def row(point: str, event: str, **fields: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder in ``$PATH`` with the programs "tool" and "link", which is the same."""
+    """Make a folder in ``$PATH`` with the programs "tool" and "link", which is a link to it."""
     (tmp_path / "tool").write_bytes(b"\x7fELF")
     (tmp_path / "tool").chmod(0o755)
     (tmp_path / "notes").write_text("")

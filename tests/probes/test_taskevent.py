@@ -118,7 +118,7 @@ def test_addresses_that_a_program_was_linked_with(path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def twice(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A program of two files that have a variable of one name each."""
+    """Compile a program of two files that have a variable of one name each."""
     folder = tmp_path_factory.mktemp("twice")
     (folder / "two.c").write_text(TWO)
     return compiled(folder, ONE, "-g", "-fPIE", "-pie", str(folder / "two.c"), name="one")

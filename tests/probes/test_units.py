@@ -31,7 +31,7 @@ TEXTS = (
 
 @pytest.fixture
 def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kernel:
-    """A kernel with two modules, of which one has DWARF."""
+    """Make a kernel with two modules, of which one has DWARF."""
     monkeypatch.setattr(units_module, "_MANY", 1)
     monkeypatch.delenv("DEBUGINFOD_URLS", raising=False)
     flags = ("-O2", "-g", "-r", "-Wl,--build-id=sha1")

@@ -485,7 +485,7 @@ def test_arguments_of_go_programs(folder: Path, tmp_path: Path, name: str) -> No
 def go_table(
     names: list[str], base: int, *, magic: int = 0xFFFFFFF1, pointer: int = 8, count: int = -1
 ) -> bytes:
-    """What Go's compiler tells of functions of 16 bytes each."""
+    """Build what Go's compiler tells of functions of 16 bytes each."""
     texts = b"".join(name.encode() + b"\0" for name in names)
     rows = 72 + len(texts)
     described = 8 * len(names) + 4
@@ -546,7 +546,7 @@ int main(int n) { return work(n); }
 
 @pytest.fixture(scope="module")
 def uncalled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A program with functions that keep, ask for or have no return address."""
+    """Compile a program with functions that keep, ask for or have no return address."""
     folder = tmp_path_factory.mktemp("uncalled")
     words = ("-fno-builtin", "-nostdlib", "-static", "-w", "-Wl,-e,entered")
     return compiled(folder, NOT_CALLED, *words)

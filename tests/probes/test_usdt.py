@@ -64,7 +64,7 @@ def points(result: Result) -> list[str]:
 
 
 def said(result: Result) -> str:
-    """The first message with its notes and its hint."""
+    """Return the first message with its notes and its hint."""
     item = result.diagnostics.items[0]
     return "\n".join([item.message, item.where, *item.notes, item.hint])
 

@@ -36,7 +36,7 @@ def told(result: Result) -> str:
 
 
 def points(path: Path, tail: str) -> list[str]:
-    """What follows the program in each point, with its line instead of its file."""
+    """List what follows the program in each point, with its line instead of its file."""
     result = probe(path, tail)
     assert result.program is not None, result.shown()
     head, file = f'process("{path}").', f"@{path}.c"

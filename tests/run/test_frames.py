@@ -33,7 +33,7 @@ def opened(path: Path | str) -> UserFile:
 
 
 def expected(line: dict[Any, Any]) -> tuple[int, ...] | None:
-    """The rule of one of pyelftools' rows; None for what only expressions tell."""
+    """Convert one of pyelftools' rows to our rule; None for what only expressions tell."""
     from elftools.dwarf.callframe import RegisterRule
 
     ra = line.get(16)
@@ -55,7 +55,7 @@ def expected(line: dict[Any, Any]) -> tuple[int, ...] | None:
 
 
 def lookup(packed: tuple[int, bytes, bytes, bytes, bytes], place: int) -> tuple[int, ...] | None:
-    """The rule of a place by the packed table, as the runtime looks it up."""
+    """Find the rule of a place by the packed table, as the runtime looks it up."""
     base, first_b, low_b, chosen_b, rules_b = packed
     first, low, chosen = array("I", first_b), array("H", low_b), array("H", chosen_b)
     at = place - base
@@ -356,7 +356,7 @@ class Recorder:
 
 
 def sent(path: Path) -> bytes:
-    """The table that a session of this program is sent for it."""
+    """Return the table that a session of this program is sent for it."""
     recorder = Recorder(names=True)
     recorder.tables.first([str(path)], "", 0)
     (found,) = [data for _, name, data in recorder.taken if name == str(path)]

@@ -18,7 +18,7 @@ from stapy.run.options import RunOptions
 
 @pytest.fixture
 def typed() -> Iterator[int]:
-    """A pipe in place of standard input; where to write to it."""
+    """Put a pipe in place of standard input; yield where to write to it."""
     usual = os.dup(0)
     theirs, ours = os.pipe()
     os.dup2(theirs, 0)

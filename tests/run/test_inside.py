@@ -36,7 +36,7 @@ def content(fd):
 
 @pytest.fixture
 def root(tmp_path):
-    """A file tree, and beside it what must never be reached."""
+    """Make a file tree, and beside it what must never be reached."""
     top = tmp_path / "root"
     (top / "usr/bin").mkdir(parents=True)
     (top / "usr/bin/tool").write_bytes(b"there")
@@ -122,7 +122,7 @@ def test_no_moment_is_left(root, opener):
 
 @pytest.fixture
 def process(root):
-    """A process whose root is that tree."""
+    """Start a process whose root is that tree; yield its id."""
     static = shutil.which("busybox")
     if not static:
         pytest.skip("busybox is not installed")

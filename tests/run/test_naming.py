@@ -12,7 +12,7 @@ from stapy.run.naming import LOCK, NAME_BYTES, Turn, free_name, renamed, unique
 
 
 def module_file(path, name, structure):
-    """An ELF file with a name and the section that the kernel takes a module's name from."""
+    """Write an ELF file with a name and the section that the kernel takes a module's name from."""
     names = b"\0.modinfo\0" + STRUCTURE.encode() + b"\0.shstrtab\0"
     info = b"name=" + name + b"\0"
     at = 64
@@ -69,7 +69,7 @@ def test_unique_names_are_different_and_fit(name):
 
 @pytest.fixture
 def world(tmp_path, monkeypatch):
-    """A false /sys/module and /proc, in which `add` puts modules."""
+    """Make a false /sys/module and /proc, in which `add` puts modules."""
     (tmp_path / "proc").mkdir()
 
     def add(name, state=None, initstate="live", folder=True):

@@ -25,7 +25,7 @@ FOLDER = Path(stapy.run.__file__).parent
 
 
 def make_module(path, vermagic="0.0 SMP", manifest=None, rows=()):
-    """A tiny ELF file with the two sections that are read."""
+    """Write a tiny ELF file with the two sections that are read."""
     info = b"".join(row.encode() + b"\0" for row in (f"vermagic={vermagic}", *rows))
     bodies = {b".modinfo": info, b".note.gnu.build-id": note(b"\x12\x34")}
     if manifest is not None:

@@ -54,7 +54,7 @@ def sources(tmp_path: Path) -> Path:
 
 
 def told(path: Path) -> dict[int, str]:
-    """The line of each byte of main() and work(), by the packed table, as addr2line prints it."""
+    """Find each byte's line in main() and work() by the packed table, as addr2line prints it."""
     file = opened(path)
     source = lines.Source.of(file)
     assert source

@@ -72,6 +72,6 @@ def modules(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 @pytest.fixture(scope="module")
 def bench(modules: Path) -> Iterator[Bench]:
-    """A guest with two CPUs."""
+    """Boot a guest with two CPUs."""
     with Machine(modules.name, cpus=2) as machine:
         yield Bench(machine, modules)

@@ -19,7 +19,7 @@ GONE = """for i in $(seq 3000); do [ -d /sys/module/{module} ] || break; sleep 0
 
 
 def clean(result: VmResult, status: int = 0) -> str:
-    """Standard output of a run that must end well."""
+    """Return standard output of a run that must end well."""
     assert result.kind == "exited", f"{result.kind}: {result.dmesg[-3000:]}"
     assert result.status == status, result.stderr.decode()
     return result.stdout.decode("latin-1")

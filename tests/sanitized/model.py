@@ -11,7 +11,7 @@ CPUS = 3
 
 
 def wrapped(value: int) -> int:
-    """A number as 64 bits with a sign hold it."""
+    """Wrap a number as 64 bits with a sign hold it."""
     return (value + 2**63) % 2**64 - 2**63
 
 
@@ -45,7 +45,7 @@ class Shape:
 
 
 def said_of(values: list[int], shape: Shape) -> str:
-    """A statistic as the program prints it."""
+    """Print a statistic as the program prints it."""
     if not values:
         return "none"
     count, total = len(values), wrapped(sum(values))
@@ -104,7 +104,7 @@ class Array:
         self.tables = [{} for _ in range(CPUS if self.declared.shape else 1)]
 
     def take(self, keys: Keys, cpu: int, new: object) -> str | object:
-        """The element's value, made when it is not there; a text is the error of a full array."""
+        """Return the element's value, made if not there; a text is the error of a full array."""
         table, keys = self.tables[cpu], self.declared.cut(keys)
         if keys not in table:
             if len(table) == self.declared.size:
@@ -138,7 +138,7 @@ class Array:
         return f"{int(present)} {self.said(keys)}"
 
     def said(self, keys: Keys) -> str:
-        """An element's value as the program prints it."""
+        """Print an element's value as the program prints it."""
         if self.declared.shape:
             return said_of(self.values(keys), self.declared.shape)
         value = self.tables[0].get(keys, b"" if self.declared.value else 0)
@@ -199,7 +199,7 @@ class Array:
         return "".join(f"{written(at)} {self.said(at)};" for at in found)
 
     def rank(self, keys: Keys, operator: int) -> object:
-        """What a loop that is sorted by value compares."""
+        """Return what a loop that is sorted by value compares."""
         if not self.declared.shape:
             return self.tables[0][keys]
         return int(said_of(self.values(keys), self.declared.shape).split()[operator])
@@ -213,7 +213,7 @@ LEFT, PLUS, SPACE, ZERO, ALTERNATIVE = 1, 2, 4, 8, 16
 
 
 def number(value: int, conversion: str, flags: int, width: int, precision: int) -> str:
-    """A number by printf's rules; as in the kernel, zeros fill the width, too."""
+    """Format a number by printf's rules; as in the kernel, zeros fill the width, too."""
     sign = ""
     if conversion == "d":
         digits = str(abs(value))

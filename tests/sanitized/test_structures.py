@@ -87,7 +87,7 @@ TEXTS = st.one_of(
 
 @st.composite
 def commands(draw: st.DrawFn, at: int) -> Command:
-    """What is to be done to an array: a word, the array's number, keys, numbers, a value."""
+    """Draw what is done to an array: a word, the array's number, keys, numbers, a value."""
     array = ARRAYS[at]
     keys = tuple(draw(TEXTS if most else FEW) for most in array.keys)
     words = ["get"] * 4 + ["delete", "each", "each", "slice", "drop", "clear"]

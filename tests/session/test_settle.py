@@ -195,7 +195,7 @@ def bound_by_permissions() -> None:
 
 @pytest.fixture
 def closed() -> Iterator[str]:
-    """A folder that only another user may enter."""
+    """Make a folder that only another user may enter."""
     folder = tempfile.mkdtemp(dir="/tmp")
     os.chown(folder, 65534, 65534)
     yield folder
@@ -203,7 +203,7 @@ def closed() -> Iterator[str]:
 
 
 def limited(limit: str, *more: str, **environment: str) -> tuple[int, str]:
-    """The status and messages of a start that may have so much memory."""
+    """Start stapy with so much memory; return the status and messages."""
     words = ["-m", "stapy", f"--rlimit-as={limit}", "-p2", "-e", "probe begin { exit() }", *more]
     done = subprocess.run(
         [sys.executable, *words],

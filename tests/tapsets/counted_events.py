@@ -72,7 +72,7 @@ def packets() -> None:
 
 
 def devices() -> None:
-    """What is asked of devices: flags, sizes, addresses, counters; three that come and go."""
+    """Ask devices for flags, sizes, addresses, counters; make three that come and go."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
 
         def ask(request: int, name: bytes, form: str, *values: int | bytes) -> None:

@@ -69,7 +69,7 @@ def b(data: bytes) -> int:
 
 
 def s(text: str) -> int:
-    """A string in memory."""
+    """Put a string into memory; return its address."""
     return b(text.encode())
 
 
@@ -91,29 +91,29 @@ def v(*words: int) -> int:
 
 
 def sa4(address: str, port: int) -> int:
-    """An address of the Internet's."""
+    """Put an address of the Internet's into memory."""
     return b(struct.pack("<H", 2) + struct.pack(">H", port) + address_of(2, address) + bytes(8))
 
 
 def sa6(address: str, port: int) -> int:
-    """An address of version 6."""
+    """Put an address of version 6 into memory."""
     return b(
         struct.pack("<H", 10) + struct.pack(">HI", port, 3) + address_of(10, address) + bytes(4)
     )
 
 
 def address_of(family: int, text: str) -> bytes:
-    """An address of the Internet's as bytes."""
+    """Encode an address of the Internet's as bytes."""
     return socket.inet_pton(family, text)
 
 
 def sun(path: str) -> int:
-    """An address of a local socket."""
+    """Put an address of a local socket into memory."""
     return b(struct.pack("<H", 1) + path.encode().ljust(108, b"\0"))
 
 
 def snl(pid: int, groups: int) -> int:
-    """An address of a netlink socket."""
+    """Put an address of a netlink socket into memory."""
     return b(struct.pack("<HHII", 16, 0, pid, groups))
 
 
@@ -201,7 +201,7 @@ def make(number: int, arguments: list[int], label: str, child: bool) -> int:
 
 
 def returned(name: str, value: int) -> str:
-    """What retstr should be."""
+    """Write what retstr should be."""
     if -4096 < value < 0 and -value in errno.errorcode:
         known = "EOPNOTSUPP" if value == -95 else errno.errorcode[-value]
         return f"{value} ({known})"

@@ -26,12 +26,12 @@ def claim(name: str, text: str) -> None:
 
 
 def kernel_dev(number: int) -> int:
-    """A device number as the kernel has it inside."""
+    """Convert a device number to what the kernel has inside."""
     return os.major(number) << 20 | os.minor(number)
 
 
 def call(name: str, *args: object) -> int:
-    """A function of the C library that must not fail."""
+    """Call a function of the C library that must not fail."""
     LIBC[name].restype = ctypes.c_long
     done = int(LIBC[name](*args))
     assert done >= 0, (name, os.strerror(ctypes.get_errno()))
@@ -39,7 +39,7 @@ def call(name: str, *args: object) -> int:
 
 
 def make_disk() -> None:
-    """An empty FAT12: boot sector, two tables of four sectors, 512 entries, clusters of 4 KiB."""
+    """Mount an empty FAT12: boot sector, two tables of 4 sectors, 512 entries, 4 KiB clusters."""
     subprocess.run(["modprobe", "brd", "rd_nr=1", f"rd_size={SECTORS // 2}"], check=True)
     boot = b"\xeb\x3c\x90" + b"stapy   "
     boot += struct.pack("<HBHBHHBHHHII", 512, 8, 1, 2, 512, SECTORS, 0xF8, 4, 32, 2, 0, 0)
@@ -52,7 +52,7 @@ def make_disk() -> None:
 
 
 def failing_open() -> None:
-    """A device that no driver has."""
+    """Open a device that no driver has."""
     node = "/tmp/no_driver"
     os.mknod(node, stat.S_IFCHR | 0o600, os.makedev(240, 9))
     try:

@@ -76,7 +76,7 @@ class Row(Record):
 
 
 def sections() -> dict[str, list[Row]]:
-    """The rows of ``values`` and ``memory``."""
+    """Read the rows of ``values`` and ``memory``."""
     found: dict[str, list[Row]] = {}
     rows: list[Row] = []
     for line in TABLE.read_text(encoding="utf-8").splitlines():
@@ -89,7 +89,7 @@ def sections() -> dict[str, list[Row]]:
 
 
 def script(rows: list[Row], memory: bool) -> str:
-    """A script that prints the number of each row and what it gives."""
+    """Write a script that prints the number of each row and what it gives."""
     parts, calls = [HELPERS], []
     for first in range(0, len(rows), GROUP):
         lines = [statement(at, rows[at].text) for at in range(first, min(first + GROUP, len(rows)))]
@@ -105,7 +105,7 @@ def script(rows: list[Row], memory: bool) -> str:
 
 
 def statement(number: int, text: str) -> str:
-    """The statement of a row: `set_x(…) → k` shows memory, `do x()` what is printed."""
+    """Write the statement of a row: `set_x(…) → k` shows memory, `do x()` what is printed."""
     call, _, memory = text.partition(" → ")
     if memory:
         shown = f'{call}; printf("{number}|%s|\\n", {memory}bytes())'
@@ -117,7 +117,7 @@ def statement(number: int, text: str) -> str:
 
 
 def answers(stdout: str) -> dict[int, str]:
-    """Number of a row → what it gave, without control characters."""
+    """Map the number of a row to what it gave, without control characters."""
     found = {}
     for match in re.finditer(r"^(\d+)([|!])(.*?)\|\n(?=\d+[|!]|\Z)", stdout, re.M | re.S):
         text = match[3].encode("utf-8", "surrogateescape").decode("latin-1")

@@ -16,7 +16,7 @@ NET = Path("/proc/sys/net/ipv4")
 
 
 def counters() -> dict[str, int]:
-    """What the kernel counts, by name."""
+    """Read what the kernel counts, by name."""
     found: dict[str, int] = {}
     for name, kind in (("snmp", "Ip:"), ("netstat", "TcpExt:")):
         names, values = (
@@ -36,7 +36,7 @@ def set_mtu(size: int) -> None:
 
 
 def add_route(network: str, mtu: int) -> None:
-    """A route for 256 addresses to lo, with a size of packets that holds."""
+    """Add a route for 256 addresses to lo, with a size of packets that holds."""
     header = struct.pack("=BBBBBBBBI", socket.AF_INET, 24, 0, 0, 254, 4, 253, 1, 0)
     body = struct.pack("=HH4s", 8, 1, socket.inet_aton(network))  # RTA_DST
     body += struct.pack("=HHI", 8, 4, socket.if_nametoindex("lo"))  # RTA_OIF
@@ -94,7 +94,7 @@ def ip() -> None:
 
 
 def tcp() -> None:
-    """Connections of TCP."""
+    """Make connections of TCP."""
     with socket.socket() as server, contextlib.ExitStack() as stack:
         server.bind(("127.0.0.1", 4260))
         server.listen(0)

@@ -43,7 +43,7 @@ def attribute(kind: int, value: bytes | str | int) -> bytes:
 
 
 def ask(kind: int, body: bytes) -> None:
-    """A request to the kernel's routing, in this process's namespace."""
+    """Send a request to the kernel's routing, in this process's namespace."""
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as netlink:
         netlink.send(struct.pack("IHHII", 16 + len(body), kind, REQUEST_NEW, 1, 0) + body)
         code = struct.unpack_from("i", netlink.recv(65536), 16)[0]
@@ -57,7 +57,7 @@ def link(index: int = 0, flags: int = 0, family: int = 0) -> bytes:
 
 
 def cable(name: str, mac: str, peer: str, peer_mac: str, process: int) -> None:
-    """A pair of devices, the second of which is in the namespace of a process."""
+    """Make a pair of devices, the second of which is in the namespace of a process."""
     other = link() + attribute(3, peer) + attribute(1, bytes.fromhex(peer_mac))
     other += attribute(19, process)
     info = attribute(1, "veth") + attribute(2, attribute(1, other))
@@ -66,7 +66,7 @@ def cable(name: str, mac: str, peer: str, peer_mac: str, process: int) -> None:
 
 
 def bridge(name: str, mac: str, ports: list[str], spanning_tree: bool) -> None:
-    """A bridge with its ports, switched on."""
+    """Make a bridge with its ports, switched on."""
     data = attribute(1, 200) + attribute(5, int(spanning_tree))  # forward delay: 2 s
     info = attribute(1, "bridge") + attribute(2, data)
     ask(
@@ -144,7 +144,7 @@ class Machine:
             raise SystemExit("a machine failed")
 
     def socket(self, family: int, kind: int, protocol: int = 0) -> socket.socket:
-        """A socket in the machine's network, for this process."""
+        """Open a socket in the machine's network, for this process."""
         with (
             Path(f"/proc/{os.getpid()}/ns/net").open() as own,
             self._network.open() as space,
@@ -162,7 +162,7 @@ class Machine:
 
 
 def bound(machine: Machine, where: str, port: int, kind: int = socket.SOCK_DGRAM) -> socket.socket:
-    """A socket of a machine, bound, that waits for 20 s."""
+    """Open a socket of a machine, bound, that waits for 20 s."""
     made = machine.socket(socket.AF_INET6 if ":" in where else socket.AF_INET, kind)
     made.settimeout(20)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -50,7 +50,7 @@ def unmount(target: Path) -> None:
 
 
 def reply(program: int, procedure: int, handle: bytes) -> bytes:
-    """The result of a call: TRUE for the port mapper, the handle for mountd."""
+    """Build the result of a call: TRUE for the port mapper, the handle for mountd."""
     if program == 100005 and procedure == 1:
         return struct.pack("!II", 0, len(handle)) + handle + struct.pack("!II", 1, 1)
     return struct.pack("!I", 1) if procedure and program == 100000 else b""
@@ -81,12 +81,12 @@ def help_on(port: int, handle: bytes) -> None:
 
 
 def tell(cache: str, text: str) -> None:
-    """What mountd answers when the kernel asks, before it does."""
+    """Write what mountd answers when the kernel asks, before it does."""
     Path("/proc/net/rpc", cache, "channel").write_text(text + "\n")
 
 
 def root_handle() -> bytes:
-    """The handle of the exported folder."""
+    """Return the handle of the exported folder."""
     file = os.open(SERVER / "filehandle", os.O_RDWR)
     os.write(file, f"guest {EXPORT} 64\n".encode())
     text = os.read(file, 200).decode()

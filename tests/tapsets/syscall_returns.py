@@ -12,13 +12,13 @@ PTRACE_TRACEME, PTRACE_CONT, PTRACE_O_TRACEEXIT, PTRACE_KILL = 0, 7, 0x40, 8
 
 
 def say(*words: object) -> None:
-    """What the script should have seen, written to a file that is not open."""
+    """Write what the script should have seen to a file that is not open."""
     data = " ".join(map(str, words)).encode()
     LIBC.write(-1, data, len(data))
 
 
 def child(ending: int) -> int:
-    """A process that ends by itself, or by a signal when the number is negative."""
+    """Fork a process that ends by itself, or by a signal when the number is negative."""
     new = os.fork()
     if not new:
         if ending < 0:

@@ -30,7 +30,7 @@ def talk(family: socket.AddressFamily, host: str, port: int, size: int, packet: 
 
 
 def checksum(data: bytes) -> int:
-    """The Internet's sum."""
+    """Compute the Internet's sum."""
     total = sum(struct.unpack(f"!{len(data) // 2}H", data))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)

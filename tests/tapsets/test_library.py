@@ -60,7 +60,7 @@ def test_file(path: Path, library: Library) -> None:
 
 
 def check_function(decl: n.FunctionDecl) -> None:
-    """A public function says what it does and what each argument is."""
+    """Check that a public function says what it does and what each argument is."""
     assert re.search(rf"\b{decl.name} - \S", decl.doc), f"{decl.name}() has no description"
     for param in decl.params:
         assert f"@{param.name}:" in decl.doc, f"{decl.name}(): @{param.name} is not described"

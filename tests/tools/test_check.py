@@ -19,7 +19,7 @@ WARNED = "global unused\nprobe begin { println(1) }\n"
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with scripts and the BTF of two kernels; the newer one has no vfs_read."""
+    """Make a folder with scripts and the BTF of two kernels; the newer one has no vfs_read."""
     monkeypatch.chdir(tmp_path)
     for name, text in (("good", GOOD), ("bad", BAD), ("warned", WARNED)):
         Path(f"{name}.stp").write_text(text)

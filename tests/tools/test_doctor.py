@@ -98,7 +98,7 @@ def test_headers_are_a_tree_that_kbuild_can_start_in(tmp_path: Path) -> None:
 
 
 def compiler(folder: Path, monkeypatch: pytest.MonkeyPatch, says: str) -> Finding:
-    """The finding about a compiler that says its version so."""
+    """Return the finding about a compiler that says its version so."""
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
     if says:
         program = folder / "fake-gcc-12"

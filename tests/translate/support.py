@@ -24,7 +24,7 @@ LIBRARY = (GOLDEN / "library.txt").read_text(encoding="latin-1")
 
 
 def options_of(words: str) -> Options:
-    """The options that a command line gives."""
+    """Parse the options that a command line gives."""
     options = parse_options([*shlex.split(words), "-e", "probe begin {}"])
     assert isinstance(options, Options)
     options.use_cache = False
@@ -34,7 +34,7 @@ def options_of(words: str) -> Options:
 def program_of(
     text: str, name: str = "test.stp", options: Options | None = None
 ) -> tuple[Program, Services]:
-    """Passes 1 and 2; they must succeed."""
+    """Run passes 1 and 2; they must succeed."""
     options = options or Options(use_cache=False)
     sources = SourceMap()
     diagnostics = Diagnostics(sources)
@@ -49,23 +49,23 @@ def program_of(
 
 
 def source_of(text: str, name: str = "test.stp", args: str = "") -> ModuleSource:
-    """Passes 1 to 3."""
+    """Run passes 1 to 3."""
     program, services = program_of(text, name, options_of(args))
     return translated(program, services, Path(name).stem)
 
 
 def translated(program: Program, services: Services, name: str) -> ModuleSource:
-    """The end of pass 2, and pass 3."""
+    """Run the end of pass 2, and pass 3."""
     take_along(program, services)
     return translate(program, services.options, services.diagnostics, name)
 
 
 def c_of(text: str, args: str = "", **ignored: Any) -> str:
-    """The C of a script."""
+    """Translate a script to its C."""
     return source_of(text, args=args).text()
 
 
 def handler_of(text: str, args: str = "") -> str:
-    """The C of everything from the handlers to the tables of probes."""
+    """Translate a script; return the C from the handlers to the tables of probes."""
     whole = c_of(text, args)
     return whole[whole.index("/* --- handlers --- */") : whole.index("/* --- probes --- */")]

@@ -26,7 +26,7 @@ def missing() -> str:
 
 @pytest.fixture(scope="session")
 def guests() -> Iterator[Guests]:
-    """The pool of machines."""
+    """Hold the pool of machines."""
     reason = missing()
     if reason:
         pytest.skip(reason)
@@ -37,7 +37,7 @@ def guests() -> Iterator[Guests]:
 
 @pytest.fixture(scope="session")
 def builds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Builds]:
-    """The maker of modules."""
+    """Hold the maker of modules."""
     maker = Builds(tmp_path_factory.mktemp("modules"))
     yield maker
     maker.close()
@@ -51,13 +51,13 @@ def release(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def guest(guests: Guests, release: str) -> Machine:
-    """A machine with one processor, shared by all tests of its kernel."""
+    """Return a machine with one processor, shared by all tests of its kernel."""
     return guests.get(release)
 
 
 @pytest.fixture
 def package(release: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The debug package of the kernel takes the place of an installed one.
+    """Put the debug package of the kernel in the place of an installed one.
 
     It is fetched for the kernels of this machine's lines only.
     """

@@ -90,16 +90,16 @@ class Case(Record):
     timeout: float = SECONDS
 
     def runs_on(self, release: str) -> bool:
-        """False when the case asks for a newer kernel."""
+        """Tell whether the case does not ask for a newer kernel."""
         return not self.kernel or kernels.order(release) >= kernels.order(self.kernel)
 
     def words(self) -> list[str]:
-        """The words of the command line but for what the harness adds."""
+        """List the words of the command line but for what the harness adds."""
         return [*(["-c", self.command] if self.command else []), str(self.path), *self.args]
 
 
 def read_case(path: Path) -> Case:
-    """A case from the comments that its file begins with."""
+    """Read a case from the comments that its file begins with."""
     case = Case(path)
     for line in path.read_text(encoding="utf-8").splitlines():
         if line.strip() and not line.startswith("#"):
@@ -151,7 +151,7 @@ class ScriptResult(Record):
 
 
 def build(release: str, words: list[str], folder: Path, stdin: str | None = None) -> Built:
-    """Passes 1 to 4 for a kernel, by the real command line."""
+    """Run passes 1 to 4 for a kernel, by the real command line."""
     done = forks.run(
         ["-p4", "-r", release, *_unhurried(release, words)],
         cwd=folder,
@@ -181,7 +181,7 @@ class Builds:
         self._folder = folder
 
     def folder(self) -> Path:
-        """A fresh folder that lives as long as this object."""
+        """Make a fresh folder that lives as long as this object."""
         return Path(tempfile.mkdtemp(dir=self._folder))
 
     def ask(self, release: str, case: Case) -> Future[Built]:
@@ -206,7 +206,7 @@ class Guests:
         self._machines: dict[tuple[str, int], Machine] = {}
 
     def get(self, release: str, cpus: int = 1) -> Machine:
-        """The machine; those of other kernels are switched off."""
+        """Return the machine; those of other kernels are switched off."""
         key = (release, cpus)
         if key not in self._machines:
             if any(other != release for other, _ in self._machines):
@@ -224,7 +224,7 @@ class Guests:
 
 @functools.cache
 def _library() -> dict[str, bytes]:
-    """The bytecode of what a consumer needs of Python's library, by place."""
+    """Compile what a consumer needs of Python's library to bytecode, by place."""
     ask = (
         "import sys, ctypes, encodings.ascii, fcntl, json, shlex, signal\n"
         "import stapy.run.cli, stapy.run.supply\n"
@@ -262,7 +262,7 @@ def tools(guest: Machine) -> str:
 
 
 def run_options(words: list[str]) -> RunOptions:
-    """What of a command line concerns pass 5."""
+    """Parse what of a command line concerns pass 5."""
     options = parse(words)
     return RunOptions(
         command=options.command,
@@ -316,7 +316,7 @@ def run_built(
 
 @functools.cache
 def _watcher(release: str) -> Path:
-    """The module of `watch` for a kernel."""
+    """Build the module of `watch` for a kernel, once."""
     made = build(release, list(watch.WORDS), Path(tempfile.mkdtemp(prefix="stapy-watch-")))
     assert made.module, made.stderr
     return made.module

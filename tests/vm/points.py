@@ -302,7 +302,7 @@ VALUES = [
 
 
 def command(rows: list[Row], more: str = "") -> str:
-    """The load as a shell script that prints the rows' proofs as ``NAME! TEXT``.
+    """Write the load as a shell script that prints the rows' proofs as ``NAME! TEXT``.
 
     ``more`` is a program in Python that it runs as well.
     """
@@ -312,7 +312,7 @@ def command(rows: list[Row], more: str = "") -> str:
 
 
 def wrong(row: Row, output: str) -> str:
-    """What is wrong with a row among the output of all, "" when nothing is."""
+    """Tell what is wrong with a row among the output of all, "" when nothing is."""
     said = re.findall(rf"^{re.escape(row.name)}\| (.*)", output, re.MULTILINE)
     if not row.proof:
         fits = any(re.search(row.expect, line) for line in said)
@@ -322,7 +322,7 @@ def wrong(row: Row, output: str) -> str:
 
 
 def script(rows: list[Row], **values: str) -> str:
-    """The pieces as one script."""
+    """Join the pieces to one script."""
     text = PRELUDE + "\n".join(row.script for row in rows)
     for name, value in values.items():
         text = text.replace("{" + name + "}", value)

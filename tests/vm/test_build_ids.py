@@ -36,7 +36,7 @@ def probing(release: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def msr(release: str, folder: Path, other: bool) -> tuple[Path, str]:
-    """The module msr and its build-id, changed perhaps."""
+    """Copy the module msr, its build-id perhaps changed; return its path and build-id."""
     found = next(Path(f"/lib/modules/{release}").rglob("msr.ko*"))
     data = found.read_bytes()
     data = lzma.decompress(data) if found.suffix == ".xz" else data

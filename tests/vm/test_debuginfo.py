@@ -57,7 +57,7 @@ def test_without_package(row: Row, release: str, guests: Guests) -> None:
 
 
 def addresses(release: str) -> dict[str, str]:
-    """An address of a statement, and one inside of its code."""
+    """Find an address of a statement, and one inside of its code."""
     diagnostics = Diagnostics(SourceMap())
     kernel = find_kernel(release, diagnostics)
     dwarf = Debuginfo(kernel, Cache.of(Options()), diagnostics).dwarf

@@ -38,7 +38,7 @@ COMMAND = "sh -c 'nice sleep 5; echo status $?; cat /etc/passwd >/dev/null; slee
 
 @pytest.fixture(scope="module")
 def rt() -> Iterator[Machine]:
-    """A machine with Debian's PREEMPT_RT kernel."""
+    """Boot a machine with Debian's PREEMPT_RT kernel."""
     reason = missing()
     if reason:
         pytest.skip(reason)

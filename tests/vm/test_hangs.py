@@ -30,7 +30,7 @@ probe begin { println("in"); hang($1) }
 
 @pytest.fixture
 def lonely(release: str) -> Iterator[Machine]:
-    """A machine of the test's own that notices soon that it hangs."""
+    """Boot a machine of the test's own that notices soon that it hangs."""
     with Machine(release, command_line="watchdog_thresh=4") as machine:
         yield machine
 

@@ -222,7 +222,7 @@ def test_attached(guest: Machine, modules: dict[str, Path]) -> None:
 
 
 def in_machine(release: str, script: str) -> list[str]:
-    """A command line that runs a script in a machine of its own."""
+    """Write a command line that runs a script in a machine of its own."""
     return [sys.executable, "-m", "stapy", f"--vm={release}", "-e", script]
 
 

@@ -64,7 +64,7 @@ def environment(root: Path) -> dict[str, str]:
 
 
 def _package(path: Path) -> Path:
-    """The files of the package that a script names."""
+    """Fetch the files of the package that a script names."""
     named = re.search(r"^# package: (.+)$", path.read_text(), re.MULTILINE)
     assert named
     try:
@@ -74,7 +74,7 @@ def _package(path: Path) -> Path:
 
 
 def _prepared(case: Case, root: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Case:
-    """A case with the package's programs before all others."""
+    """Return a case with the package's programs before all others."""
     assert case.command
     command = case.command
     if "{program}" in command:
@@ -137,7 +137,7 @@ PYTHONS = [Path(word) for word in os.environ.get("STAPY_TEST_PYTHONS", "").split
 
 
 def _run_by(python: Path, guest: Machine, script: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The command that runs a script by a Python, in the file tree that its C library is in."""
+    """Write the command that runs a script by a Python, in the tree of its C library."""
     root = python.parents[2]
     if list(root.glob("lib*/ld-linux-*")):
         tree = f"/run/{python.name}"

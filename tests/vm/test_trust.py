@@ -160,7 +160,7 @@ def test_unprivileged_scripts_see_their_users_memory_only(
 
 @pytest.fixture
 def strict(release: str) -> Iterator[Machine]:
-    """A machine of its own: what is forbidden here stays so until it is switched off."""
+    """Boot a machine of its own: what is forbidden here stays so until it is switched off."""
     with Machine(release) as machine:
         yield machine
 

@@ -74,7 +74,7 @@ probe end {{ println("end") }}
 
 
 def located(line: str, file: Path) -> list[str]:
-    """What a line of builds means in the file, by each of the function's names."""
+    """Find what a line of builds means in the file, by each of the function's names."""
     offset = int(line.rpartition("+")[2], 16)
     parts = re.findall(r"LOAD +(0x\w+) (0x\w+) 0x\w+ (0x\w+)", run("readelf", "-lW", str(file)))
     address = next(

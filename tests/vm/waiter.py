@@ -45,6 +45,6 @@ time.sleep(0.1)
 
 
 def command() -> tuple[str, ...]:
-    """The words before those of the consumer, which has to find its package by itself then."""
+    """List the words before those of the consumer, which must find its package by itself."""
     root = Path(stapy.__file__).parents[1]
     return "env", f"PYTHONPATH={root}", "python3", "-S", "-c", PROGRAM

@@ -46,7 +46,7 @@ exec 3>&-; rmmod {name}
 
 
 def wanted(release: str) -> bool:
-    """True for a kernel whose locks sleep."""
+    """Tell whether a kernel's locks sleep."""
     return "-rt-" in release
 
 

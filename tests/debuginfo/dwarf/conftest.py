@@ -13,7 +13,7 @@ _MADE: dict[str, Path] = {}
 
 @pytest.fixture(scope="session", params=[*STYLES, *CLANG])
 def sample(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sample as an executable."""
+    """Make the sample as an executable."""
     style = request.param
     if style not in _MADE:
         folder = tmp_path_factory.mktemp("sample")

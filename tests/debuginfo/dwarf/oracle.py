@@ -11,7 +11,7 @@ import pytest
 
 @contextmanager
 def opened(path: Path) -> Any:
-    """The file's DWARF by pyelftools, relocations left alone."""
+    """Open the file's DWARF by pyelftools, relocations left alone."""
     elf = pytest.importorskip("elftools.elf.elffile")
     with path.open("rb") as file:
         yield elf.ELFFile(file).get_dwarf_info(relocate_dwarf_sections=False)

@@ -142,5 +142,5 @@ def compiled(folder: Path, name: str, text: str, *flags: str) -> Path:
 
 
 def line_of(text: str) -> int:
-    """The number of the first line of the sample that has a text."""
+    """Return the number of the first line of the sample that has a text."""
     return next(n for n, line in enumerate(SOURCE.split("\n"), 1) if text in line)

@@ -42,18 +42,18 @@ void _start(void)
 
 
 def first(die: Any, *names: str) -> Any:
-    """The value of the first attribute that there is."""
+    """Return the value of the first attribute that there is, else None."""
     return next((die.attributes[n].value for n in names if n in die.attributes), None)
 
 
 def reference(die: Any, *names: str) -> int:
-    """The entry that the first attribute that there is refers to, 0 without one."""
+    """Return the entry that the first attribute that there is refers to, 0 without one."""
     name = next((n for n in names if n in die.attributes), None)
     return int(die.get_DIE_from_attribute(name).offset) if name else 0
 
 
 def sites_below(die: Any) -> list[Any]:
-    """The call sites of a function, those of what is inlined into it too."""
+    """List the call sites of a function, those of what is inlined into it too."""
     found = []
     for child in die.iter_children():
         if child.tag in SITES:
@@ -102,7 +102,7 @@ def test_calls_of_a_sample(style: str, tmp_path: Path) -> None:
 
 
 def covering_at(rows: list[Any], base: int, address: int) -> list[bytes]:
-    """The expressions of a location list that hold at an address."""
+    """List the expressions of a location list that hold at an address."""
     found = []
     for row in rows:
         if not hasattr(row, "loc_expr"):

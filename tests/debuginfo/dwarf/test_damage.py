@@ -37,7 +37,7 @@ ABBREVIATIONS = bytes.fromhex(
 
 
 def unit(entries: bytes, abbreviations: bytes = ABBREVIATIONS) -> ElfFile:
-    """A file with one unit of DWARF 4."""
+    """Make a file with one unit of DWARF 4."""
     body = struct.pack("<HIB", 4, 0, 8) + b"\x01" + entries + b"\0"
     writer = ElfWriter(2)
     writer.section(".debug_info", struct.pack("<I", len(body)) + body)
@@ -82,7 +82,7 @@ def test_scopes_without_end() -> None:
 
 
 def circle() -> c.Struct:
-    """A struct that contains itself, without a name."""
+    """Make a struct that contains itself, without a name."""
     made = c.Struct("struct", "s", 8, lambda: [c.Member("", made, 0), c.Member("a", c.Void(), 0)])
     return made
 

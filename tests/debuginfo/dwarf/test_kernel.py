@@ -99,7 +99,7 @@ def test_statements(sample: Path) -> None:
 
 
 def statements_by_definition(dwarf: DwarfFile, path: str) -> set[tuple[str, int, int]]:
-    """(function, line, address) of a file of one unit, by trying everything."""
+    """Find (function, line, address) of a file of one unit, by trying everything."""
     scopes = [
         (row.name, ranges_of(dwarf.info.entry(site.entry)), dwarf.info.number_of(site.entry))
         for row in dwarf.index.functions("*", path)

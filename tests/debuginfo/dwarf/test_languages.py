@@ -129,7 +129,7 @@ def test_location_lists(path: Path) -> None:
 
 
 def described(die: Any, wanted: str = "") -> Any:
-    """The entry that has an attribute, else the one that stands in the scope."""
+    """Find the entry that has an attribute, else the one that stands in the scope."""
     for _ in range(4):
         if wanted in die.attributes:
             return die

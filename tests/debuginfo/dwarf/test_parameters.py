@@ -38,7 +38,7 @@ def parsed(parser: Any, data: bytes) -> tuple[str, int]:
 
 
 def at_entry(lists: Any, parameter: Any, pc: int, base: int) -> bytes | None:
-    """The expression that holds at an address."""
+    """Find the expression that holds at an address, None without one."""
     found = parameter.attributes.get("DW_AT_location")
     if found is None:
         return None
@@ -104,7 +104,7 @@ def test_parameters(kernel_info: Debuginfo) -> None:
 
 
 def by_convention(info: Debuginfo, name: str) -> dict[str, int]:
-    """Registers of scalar parameters by BTF and the calling convention, without DWARF."""
+    """Find registers of scalar parameters by BTF and the calling convention, without DWARF."""
     site = info.function(name)
     if site is None or site.type is None or site.namesakes != 1 or site.source != "BTF":
         return {}

@@ -57,7 +57,7 @@ class FakeUnit:
         offset = shift = 0x100
 
     def entry_at(self, offset: int) -> Any:
-        """Base types: int, float and unsigned long."""
+        """Return a base type: int, float or unsigned long."""
         rows = {0x104: (4, k.ATE_SIGNED), 0x105: (8, k.ATE_FLOAT), 0x106: (8, k.ATE_UNSIGNED)}
         size, encoding = rows[offset]
         numbers = {k.AT_BYTE_SIZE: size, k.AT_ENCODING: encoding}

@@ -32,7 +32,7 @@ from .test_reader import all_entries
 def pair(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Path, Path]:
-    """The sample, linked and not."""
+    """Make the sample, linked and not."""
     folder = tmp_path_factory.mktemp("pair")
     # Functions in sections of their own: each address has to be told from the others.
     style = request.param + " -ffunction-sections"
@@ -177,7 +177,7 @@ def test_damage_is_an_error_and_no_crash(pair: tuple[Path, Path]) -> None:
 
 
 def world(folder: Path, monkeypatch: pytest.MonkeyPatch, debug_name: str) -> Debuginfo:
-    """A kernel with one module ``sample``, stripped, whose debug file lies elsewhere."""
+    """Make a kernel with one module ``sample``, stripped, whose debug file lies elsewhere."""
     if shutil.which("objcopy") is None:
         pytest.skip("objcopy is not installed")
     kernel = make_kernel(folder)

@@ -42,7 +42,7 @@ def built(target: Path, *words: str) -> Path:
 
 
 def run(*command: str) -> str:
-    """What a command prints; the test fails when it does."""
+    """Run a command and return what it prints; the test fails when it does."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{command}: {done.stderr}"
     return done.stdout

@@ -25,7 +25,7 @@ TEXT = "int outside(int); int main(void) { return outside(1); }"
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A file tree that is looked into, with links that mean something else here."""
+    """Make a file tree that is looked into, with links that mean something else here."""
     top = tmp_path / "root"
     for name in ("usr/bin", "usr/lib/tools", "lib64"):
         (top / name).mkdir(parents=True)

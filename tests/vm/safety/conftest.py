@@ -10,5 +10,5 @@ from tests.vm.harness import Guests
 
 @pytest.fixture
 def pair(guests: Guests, release: str) -> Machine:
-    """A machine with two processors."""
+    """Return a machine with two processors."""
     return guests.get(release, 2)

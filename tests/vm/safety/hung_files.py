@@ -25,7 +25,7 @@ def attributes(node: int, size: int) -> bytes:
 
 
 def answer(opcode: int, node: int, body: bytes, data: bytes) -> bytes | int:
-    """What the kernel is told; a number is an error."""
+    """Build what the kernel is told; a number is an error."""
     size = len(data) if node == 2 else 4096
     if opcode == 26:  # INIT
         return struct.pack("<IIIIHHII", 7, 31, 65536, 0, 16, 12, 65536, 1) + bytes(36)

@@ -23,7 +23,7 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def call(*words: int | bytes) -> int:
-    """A system call; 0 or the error."""
+    """Make a system call; return 0 or the error."""
     return 0 if _LIBC.syscall(*words) >= 0 else ctypes.get_errno()
 
 

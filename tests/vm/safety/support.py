@@ -86,6 +86,6 @@ def shell(
 
 
 def figures(lines: list[str]) -> dict[str, int]:
-    """The lines of the form ``name=number``."""
+    """Parse the lines of the form ``name=number``."""
     pairs = (line.partition("=") for line in lines)
     return {name: int(number) for name, equals, number in pairs if equals and number.isdigit()}

@@ -40,7 +40,7 @@ cat /sys/kernel/debug/kmemleak
 
 @pytest.fixture
 def watched(release: str) -> Iterator[Machine]:
-    """A machine of the test's own, since watching costs a lot."""
+    """Boot a machine of the test's own, since watching costs a lot."""
     if not option(release, "CONFIG_DEBUG_KMEMLEAK"):
         pytest.skip("this kernel has no kmemleak")
     more = os.environ.get("STAPY_TEST_COMMAND_LINE", "")

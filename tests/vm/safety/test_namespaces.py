@@ -96,7 +96,7 @@ def lower() -> Path:
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program and its library, which no other place has."""
+    """Compile the program and its library, which no other place has."""
     folder = tmp_path_factory.mktemp("only")
     compiled(
         folder, LIBRARY, "-O1", "-shared", "-fPIC", "-Wl,-soname,libonly.so", name="libonly.so"
@@ -110,7 +110,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def inside(
     lower: Path, files: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A process on this machine whose root has the container's files."""
+    """Start a process on this machine whose root has the container's files."""
     root = tmp_path_factory.mktemp("root")
     shutil.copytree(lower, root, symlinks=True, dirs_exist_ok=True)
     (root / "srv").mkdir(exist_ok=True)

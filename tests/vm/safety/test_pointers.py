@@ -135,7 +135,7 @@ TRY = """
 
 
 def script(readers: list[str]) -> str:
-    """The text that tries these readers."""
+    """Write the script that tries these readers."""
     tries = "".join(
         TRY.format(reader=reader, name=f"r{number:02}") for number, reader in enumerate(readers)
     )

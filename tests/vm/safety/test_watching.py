@@ -39,7 +39,7 @@ probe timer.ms(10) { one_way() other_way() sleep_in_handler() beyond() exit() }
 
 @pytest.fixture
 def watched(release: str) -> Iterator[Machine]:
-    """A machine of the test's own: what has been told is not told again."""
+    """Boot a machine of the test's own: what has been told is not told again."""
     needed = ("CONFIG_KASAN", "CONFIG_PROVE_LOCKING", "CONFIG_DEBUG_ATOMIC_SLEEP")
     if not all(option(release, name) for name in needed):
         pytest.skip("this kernel does not watch")

@@ -25,7 +25,7 @@ libc = ctypes.CDLL(None)
 
 
 def armed():
-    """What is armed of the functions that the script names."""
+    """List what is armed of the functions that the script names."""
     found = ["ftrace"] if "__x64_sys_getsid" in FENTRY.read_text() else []
     lines = [line for line in KPROBES.read_text().splitlines() if "vsock_create" in line]
     return found + ["kprobe" for line in lines if "[DISABLED]" not in line]

@@ -38,7 +38,7 @@ children: list[int] = []
 
 
 def bpf(command: int, attributes: bytes) -> tuple[int, bytes]:
-    """The system call: its result and the attributes as the kernel leaves them."""
+    """Call bpf(2); return its result and the attributes as the kernel leaves them."""
     buffer = ctypes.create_string_buffer(attributes.ljust(152, b"\0"), 152)
     result = libc.syscall(SYSCALL, command, buffer, max(len(attributes), 32))
     if result < 0:
@@ -116,7 +116,7 @@ def load(name: str, type: int, code: bytes, starts: list[int], btf_fd: int = 0, 
 
 
 def make(name: str, kind: str, plain: bool) -> None:
-    """The programs that tests know by their kinds."""
+    """Make the programs that tests know by their kinds."""
     functions = [(name, ["ctx"])]
     starts = [0]
     flags = attach = function = target = 0

@@ -13,7 +13,7 @@ AT_FDCWD = -100
 
 
 def call(number, *arguments):
-    """The raw system call; its result, -1 on an error."""
+    """Make a raw system call; return its result, -1 on an error."""
     return libc.syscall(
         ctypes.c_long(number),
         *(ctypes.c_long(a) if isinstance(a, int) else a for a in arguments),
