@@ -555,7 +555,7 @@ def test_no_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_folder_of_that_name_is_no_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As that of our checkout, when the command runs in it."""
+    """Ignore our checkout's folder ``docker``, in which the command may run."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "docker"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(sys, "path", [str(Path(images.__file__).parents[2])])

@@ -102,7 +102,7 @@ def test_refused(text: str, code: str, at: str, why: str, hint: str) -> None:
 def test_an_interpreter_without_marks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As 3.13 is, and what was not built for them: which one it is, and what tells of it."""
+    """Name an interpreter that, as 3.13 or another build, has no marks, and what helps then."""
     compiled(tmp_path, "int main(void) { return 0; }", name="python3.13")
     monkeypatch.setattr(search, "library_folders", list)
     monkeypatch.setenv("PATH", str(tmp_path))

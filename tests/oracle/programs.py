@@ -140,10 +140,10 @@ class Writer:
         return self.assignment(deeper)
 
     def regex(self, depth: int = 0) -> str:
-        """Write a regular expression for a string literal.
+        """Write a small regular expression for a string literal.
 
-        Small ones: SystemTap makes thousands of lines of C of some others, and fails in an
-        assertion where groups within groups are repeated.
+        SystemTap makes thousands of lines of C of some others, and fails in an assertion where
+        groups within groups are repeated.
         """
         if depth == 0 and self.chance(0.4):
             return self.pick(*REGEXES)

@@ -184,7 +184,7 @@ def test_libraries_for_other_processors(folder: Path, tmp_path: Path) -> None:
 def test_a_library_in_place_of_a_program(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Like a program's own search; a command of that name comes first; all that map it count."""
+    """Search a library's name as a program does, behind commands; count in all that map it."""
     (row,) = rows('probe process("libc.so.6").function("malloc") { println(1) }', "uprobe")
     assert row["file"] == os.path.realpath("/lib/x86_64-linux-gnu/libc.so.6")
     assert not row.get("program")

@@ -104,7 +104,7 @@ def test_processes() -> None:
 def test_links_of_others_are_not_followed(
     owner: int, mode: int, refused: str, folder: Path
 ) -> None:
-    """As the kernel's fs.protected_symlinks, which need not be on."""
+    """Refuse such links, as the kernel's fs.protected_symlinks does, which need not be on."""
     shared = folder / "shared"
     shared.mkdir()
     shared.chmod(mode)

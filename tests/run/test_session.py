@@ -114,7 +114,7 @@ def test_more_than_any_buffer(play):
 
 
 def test_commands_come_from_the_main_thread_while_output_is_moved(play, monkeypatch):
-    """As in the kernel, where the write returns when the begin or end probes have run."""
+    """Send as to the kernel, whose write returns when the begin or end probes have run."""
     done, senders, send = threading.Semaphore(0), [], Channel.send
     cancelled = threading.Event()
 

@@ -31,7 +31,7 @@ global hits, where
 
 @pytest.mark.parametrize("options", [["-g", "-pie", "-fPIE"], ["-g", "-no-pie"], []])
 def test_source_lines(guest: Machine, release: str, tmp_path: Path, options: list[str]) -> None:
-    """As the debug information has them, told at the hit; the address where there is none."""
+    """Tell the lines of the debug information at the hit; the address where there is none."""
     path = compiled(tmp_path, PRINTED, "-O2", "-fomit-frame-pointer", *options, name="program")
     modules = make(release, tmp_path, work=LINES.format(path=path))
     known = kept_tables(tmp_path, path, source_lines=True)

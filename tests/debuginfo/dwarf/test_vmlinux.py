@@ -114,7 +114,7 @@ def test_places(info: Debuginfo) -> None:
 
 
 def test_statements_of_a_file(info: Debuginfo) -> None:
-    """As many as SystemTap makes of its lines, asked for one by one."""
+    """Find as many statements as SystemTap makes of a file's lines, asked for one by one."""
     dwarf, spec = info.dwarf, parse("*@fs/open.c:*")
     assert dwarf is not None and spec is not None
     places = dwarf.find(spec).places

@@ -137,7 +137,7 @@ def test_commands_that_cannot_run_are_refused_before_loading(
 def test_target_that_ends_does_not_end_the_session(
     guest: Machine, modules: dict[str, Path]
 ) -> None:
-    """As in SystemTap: -x only sets target()."""
+    """Go on when the target ends: as in SystemTap, -x only sets target()."""
     text = """
     sleep 1 & $run -x $! -T 3 $ticks >out; echo status=$?
     [ "$(head -n 1 out)" = "begin $!" ] && echo target
