@@ -113,7 +113,7 @@ def builder(kernel: small.Kernel, runtime: Path, cache: Cache, tmp_path: Path) -
 
 @pytest.fixture
 def newest(runtime: Path, cache: Cache, tmp_path: Path) -> Builder:
-    """Build for the newest kernel only what does not depend on it and takes seconds."""
+    """Return a builder for the newest kernel, for tests that take seconds and fit any kernel."""
     kernels = installed()
     if not kernels:
         pytest.skip("no kernel headers are installed")
