@@ -31,7 +31,7 @@ def git(root: Path, *words: str) -> list[str]:
 
 
 def changed(root: Path) -> set[Path] | None:
-    """Files that changed, as paths from ``root``; None when there is no history to tell."""
+    """List the files that changed, as paths from ``root``; None when there is no history."""
     try:
         base = git(root, "merge-base", "HEAD", MAIN)[0]
         new = git(root, "ls-files", "--others", "--exclude-standard")
@@ -43,7 +43,7 @@ def changed(root: Path) -> set[Path] | None:
 
 
 def places(files: set[Path] | None, root: Path) -> list[str]:
-    """Test files and folders that these files concern; none when all shall run."""
+    """List the test files and folders that these files concern; none when all shall run."""
     found: set[str] = set()
     for path in files or ():
         if path.parts[0] in DOCUMENTS:

@@ -62,7 +62,7 @@ def debug_root() -> Path:
 
 @pytest.fixture(scope="session")
 def systemtap_share() -> Path:
-    """SystemTap's own tapsets and examples."""
+    """Return the folder of SystemTap's own tapsets and examples."""
     try:
         return debugpackage.systemtap_share()
     except debugpackage.NoPackage as error:

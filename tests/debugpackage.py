@@ -82,7 +82,7 @@ def container_root() -> Path:
 
 
 def library_path(root: Path) -> str:
-    """Where the dynamic linker finds the libraries of a `program_root`."""
+    """Return where the dynamic linker finds the libraries of a `program_root`."""
     return str(root / "usr/lib" / f"{os.uname().machine}-linux-gnu")
 
 

@@ -24,7 +24,7 @@ ELSEWHERE = {
 
 
 def stamps(root: Path) -> dict[Path, int]:
-    """When each file that is watched was written last, by its path from ``root``."""
+    """Map each watched file, by its path from ``root``, to when it was written last, in ns."""
     found = {}
     for top in WATCHED:
         for path in (root / top).rglob("*"):
@@ -34,7 +34,7 @@ def stamps(root: Path) -> dict[Path, int]:
 
 
 def concerned(path: Path, root: Path) -> set[str]:
-    """Test files and folders that a changed file concerns, as paths from ``root``."""
+    """Find the test files and folders that a changed file concerns, as paths from ``root``."""
     top, *rest = path.parts
     if top == "tests":
         if path.name.startswith("test_") and path.suffix == ".py":

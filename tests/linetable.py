@@ -13,7 +13,7 @@ class Damaged(Exception):
 
 
 def find(blob: bytes, offset: int) -> tuple[str, int] | None:
-    """File and line of an address, counted from the table's lowest."""
+    """Find file and line of an address, counted from the table's lowest; else None."""
     blocks, files, data, strings = HEAD.unpack_from(blob, 0)
     low, high = 0, blocks
     while low < high:

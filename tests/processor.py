@@ -61,7 +61,7 @@ class Meter:
         return own / _TICKS, (total - own - emulated) / _TICKS, emulated / _TICKS
 
     def lap(self) -> list[float]:
-        """Seconds since the last call: the worker's, its children's, the emulators'."""
+        """Return the seconds since the last call: the worker's, its children's, the emulators'."""
         before, self._last = self._last, self._now()
         return [round(now - then, 2) for now, then in zip(self._last, before)]
 

@@ -18,7 +18,7 @@ ELSEWHERE = ("See ", "The same ", "Same ", "As above", "Likewise", "Ditto")
 
 
 def definitions() -> Iterator[tuple[str, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef]]:
-    """Every class and function of stapy with the file that it stands in."""
+    """Yield every class and function of stapy with the file that it stands in."""
     for path in sorted(STAPY.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):

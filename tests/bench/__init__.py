@@ -100,7 +100,7 @@ def median(work: Callable[[], Run], times: int = 5) -> Run:
 
 
 def cpu(work: Callable[[], Value], times: int = 1) -> tuple[float, Value]:
-    """CPU seconds of a call, tools that it ran included: the median of some runs."""
+    """Measure the CPU seconds of a call, its tools included: the median of some runs."""
     found = []
     for _ in range(max(times, 1)):
         before = _spent()
@@ -110,13 +110,13 @@ def cpu(work: Callable[[], Value], times: int = 1) -> tuple[float, Value]:
 
 
 def _spent() -> float:
-    """CPU seconds of this process and of its children; os.times() counts in hundredths only."""
+    """Read the CPU seconds of this process and its children; os.times() counts hundredths only."""
     tools = resource.getrusage(resource.RUSAGE_CHILDREN)
     return time.process_time() + tools.ru_utime + tools.ru_stime
 
 
 def table(rows: Rows) -> Iterator[str]:
-    """Lines of text, each as soon as its figure is known."""
+    """Yield lines of text, each as soon as its figure is known."""
     yield f"{'what':<52} {'figure':>8} {'':<5} {'budget':>7}  SystemTap"
     for row in rows:
         digits = {"s": 3, "MB": 2, "instr": 0}.get(row.unit, 1)

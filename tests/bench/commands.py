@@ -37,7 +37,7 @@ _WARM = (
 
 
 def rows() -> Rows:
-    """Figures of the interpreter alone, then for each kernel."""
+    """Yield figures of the interpreter alone, then for each kernel."""
     with tempfile.TemporaryDirectory(prefix="stapy-bench-") as scratch:
         cache = Path(scratch)
         bare = median(lambda: run([STAPY[0], "-c", "pass"], cache))

@@ -150,7 +150,7 @@ HITS = (
 
 
 def rows() -> Rows:
-    """Figures of one kernel after the other."""
+    """Yield figures of one kernel after the other."""
     with tempfile.TemporaryDirectory(prefix="stapy-bench-") as scratch:
         program = Path(scratch) / "hits"
         subprocess.run(["gcc", "-O2", "-o", program, PROGRAM], check=True)

@@ -8,11 +8,11 @@ from stapy.kernel.target import Kernel
 
 
 def kernels() -> list[Kernel]:
-    """Those whose headers are installed."""
+    """List the kernels whose headers are installed."""
     found = [find_kernel(name, Diagnostics(SourceMap())) for name in installed_releases()]
     return [kernel for kernel in found if kernel.build_dir is not None]
 
 
 def line(kernel: Kernel) -> str:
-    """How a row names it: 6.1."""
+    """Return how a row names a kernel: 6.1."""
     return ".".join(str(number) for number in kernel.version[:2])

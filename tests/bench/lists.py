@@ -32,7 +32,7 @@ _BY_DWARF = (
 
 
 def rows() -> Rows:
-    """Figures for each kernel; with its debug package where that is extracted."""
+    """Yield figures for each kernel; with its debug package where that is extracted."""
     with tempfile.TemporaryDirectory(prefix="stapy-bench-") as scratch:
         for kernel in kernels():
             name, cache = line(kernel), Path(scratch) / kernel.release

@@ -24,7 +24,7 @@ HELLO = Path(__file__).parents[1] / "build" / "samples" / "hello.c"
 
 
 def rows() -> Rows:
-    """Figures for each kernel whose headers are installed."""
+    """Yield figures for each kernel whose headers are installed."""
     for kernel in kernels():
         yield from _kernel_rows(kernel, line(kernel))
 
@@ -55,7 +55,7 @@ def _kernel_rows(kernel: Kernel, line: str) -> Rows:
 
 
 def make(kernel: Kernel, text: str, cache: Cache, folder: Path) -> Module:
-    """One run of pass 4; it must succeed."""
+    """Run pass 4 once; it must succeed."""
     manifest = make_manifest(
         name="stapy_hello",
         script_name="hello.stp",

@@ -84,7 +84,7 @@ BARES = (
 
 
 def rows() -> Rows:
-    """Figures of one kernel after the other."""
+    """Yield figures of one kernel after the other."""
     with tempfile.TemporaryDirectory(prefix="stapy-bench-") as scratch:
         program = Path(scratch) / "user"
         words = ["-O2", "-g", "-I", str(INCLUDE), "-fomit-frame-pointer"]
@@ -150,7 +150,7 @@ def _bare_module(kernel: Kernel, scratch: Path) -> Path:
 
 
 def _offset(kernel: Kernel, program: Path, bare: Bare) -> int:
-    """Where the place is in the file, as a session of ours has it."""
+    """Find where the place is in the file, as a session of ours has it."""
     script = f"{_point(program, bare.call, bare.after)} {{ println() }}"
     words = [sys.executable, "-m", "stapy", "-p3", "-r", kernel.release, "-e", script]
     done = subprocess.run(words, check=True, capture_output=True, text=True)

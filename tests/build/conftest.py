@@ -17,7 +17,7 @@ from tests.build import small
 
 
 def installed() -> list[small.Kernel]:
-    """Every kernel whose headers can build a module."""
+    """List every kernel whose headers can build a module."""
     found = []
     for folder in sorted(Path("/lib/modules").glob("*")):
         tree = folder / "build"
@@ -36,7 +36,7 @@ def kernel(request: pytest.FixtureRequest) -> small.Kernel:
 
 @pytest.fixture(autouse=True)
 def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Temporary folders and kept logs of a test lie below its own folder."""
+    """Put temporary folders and kept logs of a test below its own folder; return theirs."""
     folder = tmp_path / "scratch"
     folder.mkdir()
     monkeypatch.setenv("TMPDIR", str(folder))

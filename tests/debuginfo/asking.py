@@ -74,7 +74,7 @@ def walk_type(type: c.CType, left: list[int]) -> None:
 
 
 def ask_elf(data: bytes) -> None:
-    """Headers, sections, symbols, notes."""
+    """Ask for headers, sections, symbols, notes."""
     elf = ElfFile(data, "damaged")
     asked(lambda row=row: elf.content(row) for row in elf.sections)  # type: ignore[misc]
     asked((
@@ -105,7 +105,7 @@ def ask_module(base: Btf | None) -> Ask:
 
 
 def ask_btf(base: Btf | None) -> Ask:
-    """Everything in a BTF section."""
+    """Ask for everything in a BTF section."""
 
     def ask(data: bytes) -> None:
         btf = Btf(data, "damaged", base)
@@ -157,7 +157,7 @@ def ask_alternate(path: Path) -> Ask:
 
 
 def ask_opened(dwarf: DwarfFile) -> None:
-    """All questions to a file whose index is there."""
+    """Ask all questions of a file whose index is there."""
     asked((
         lambda: dwarf.find(Spec("*")),
         lambda: dwarf.find(Spec("*", "*", [EVERY])),
@@ -321,7 +321,7 @@ def ask_file(suffix: str) -> Ask:
 
 
 def ask_user(data: bytes) -> None:
-    """All about a user program: functions, marks, what it needs, where it may be armed."""
+    """Ask all about a user program: functions, marks, what it needs, where it may be armed."""
     file = UserFile(Path("program"), ElfFile(data, "program"))
     table = FunctionTable(user_symbols.encoded(file, None), file)
     rows = table.matching("*")

@@ -83,7 +83,7 @@ def damage(data: bytearray, areas: list[tuple[int, int]], chance: random.Random)
 
 
 def areas_of(data: bytes, wanted: Callable[[str], bool]) -> list[tuple[int, int]]:
-    """Where the sections of some names lie, and the table that tells so."""
+    """Find where the sections of some names lie, and the table that tells so."""
     elf = ElfFile(data, "whole")
     found = [
         (row.offset, row.offset + row.size)
@@ -101,7 +101,7 @@ def areas_of(data: bytes, wanted: Callable[[str], bool]) -> list[tuple[int, int]
 
 
 def place_of(error: BaseException) -> str:
-    """Kind of an error and where in stapy it was raised."""
+    """Name the kind of an error and where in stapy it was raised."""
     frames = [
         frame for frame in traceback.extract_tb(error.__traceback__) if "/stapy/" in frame.filename
     ]

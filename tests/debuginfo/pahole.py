@@ -39,7 +39,7 @@ class Shape(Record):
 
 
 def shapes(path: Path, *names: str) -> dict[str, list[Shape]]:
-    """Of all structs in a file with BTF, or of types by name: ``struct x`` → definitions."""
+    """Read all structs in a file with BTF, or types by name: ``struct x`` → definitions."""
     if shutil.which("pahole") is None:
         pytest.skip("pahole is not installed")
     command = ["pahole", "-F", "btf", *(["-C", ",".join(names)] if names else []), str(path)]

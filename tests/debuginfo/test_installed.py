@@ -196,7 +196,7 @@ _MEMBER = re.compile(
 
 
 def pahole_rows(text: str) -> dict[str, set[Row]]:
-    """Struct name -> ``(member, bit offset)``, members of anonymous structs included."""
+    """Map structs to ``(member, bit offset)``, members of anonymous structs included."""
     found: dict[str, set[Row]] = {}
     rows: set[Row] = set()
     for line in text.splitlines():

@@ -45,7 +45,7 @@ def vmlinux() -> bytes:
 
 
 def lz4_block(data: bytes) -> bytes:
-    """Literals only: valid, if large."""
+    """Encode data as literals only: valid, if large."""
     size = len(data)
     if size < 15:
         return bytes([size << 4]) + data

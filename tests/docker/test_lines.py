@@ -93,7 +93,7 @@ def wait_for(condition: Callable[[], object], seconds: int) -> None:
 
 
 def containers(*, running: bool = False) -> list[str]:
-    """Ours that are there, running or not."""
+    """List our containers that are there, running or not."""
     wanted = {"label": "stapy.process", **({"status": "running"} if running else {})}
     return [c.id for c in Docker().client.containers.list(all=True, filters=wanted)]
 

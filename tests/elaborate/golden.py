@@ -17,7 +17,7 @@ LIBRARY = {"library.stp": (FOLDER / "library.stp").read_text()}
 
 
 def load(name: str) -> list[tuple[str, str]]:
-    """``(script, expected)`` pairs of one file."""
+    """Read the ``(script, expected)`` pairs of one file."""
     pairs = []
     for block in (FOLDER / name).read_text().split("\n" + MARK):
         script, _, expected = block.removeprefix(MARK).partition("\n")
@@ -26,7 +26,7 @@ def load(name: str) -> list[tuple[str, str]]:
 
 
 def shown(script: str) -> str:
-    """Messages and program of one script."""
+    """Print the messages and the program of one script."""
     options = {}
     if script.startswith("-g "):
         options["guru"] = True

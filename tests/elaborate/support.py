@@ -276,27 +276,27 @@ class NoLibrary:
     """A library without files: what most cases need."""
 
     def files_with_function(self, name: str) -> Sequence[str]:
-        """No files."""
+        """Return no files."""
         return ()
 
     def files_with_global(self, name: str) -> Sequence[str]:
-        """No files."""
+        """Return no files."""
         return ()
 
     def alias_names(self) -> Iterable[tuple[tuple[str, ...], str]]:
-        """No aliases."""
+        """Return no aliases."""
         return ()
 
     def exact_alias_names(self) -> set[str]:
-        """No aliases."""
+        """Return no aliases."""
         return set()
 
     def function_names(self) -> Iterable[str]:
-        """No functions."""
+        """Return no functions."""
         return ()
 
     def load(self, path: str) -> n.Script | None:
-        """Nothing to load."""
+        """Load nothing."""
         return None
 
 
@@ -352,7 +352,7 @@ class Result(Record):
     services: Services
 
     def shown(self) -> list[str]:
-        """Messages as ``CODE message @ text``."""
+        """List the messages as ``CODE message @ text``."""
         sources = self.services.sources
         return [f"{d.code} {d.message} @ {sources.text(d.span)}" for d in self.diagnostics.items]
 

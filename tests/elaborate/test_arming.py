@@ -20,7 +20,7 @@ def program(text: str, **options: object) -> Program:
 
 
 def regions(handler: p.Handler) -> list[tuple[list[p.Lock], list[p.Condition]]]:
-    """Where a handler holds globals: its locked parts, or all of it."""
+    """List where a handler holds globals: its locked parts, or all of it."""
     parts = [node for node in walk(handler.body) if isinstance(node, p.Locked)]
     return [(part.locks, part.conditions) for part in parts] or [
         (handler.locks, handler.conditions)
@@ -28,7 +28,7 @@ def regions(handler: p.Handler) -> list[tuple[list[p.Lock], list[p.Condition]]]:
 
 
 def shown(text: str, **options: object) -> list[list[tuple[str, list[int]]]]:
-    """Locks (``*``: as a writer) and the numbers of the conditions of each handler's regions."""
+    """List locks (``*``: as a writer) and condition numbers of each handler's regions."""
     made = program(text, **options)
     return [
         [

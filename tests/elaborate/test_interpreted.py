@@ -29,7 +29,7 @@ def components(module: str, function: str) -> list[n.PointComponent]:
 
 
 def compared(condition: n.Expr) -> list[tuple[str, str]]:
-    """Variables with the expressions that they have to match."""
+    """List variables with the expressions that they have to match."""
     if isinstance(condition, n.Logical):
         return compared(condition.left) + compared(condition.right)
     assert isinstance(condition, n.Regex) and condition.op == "!~"

@@ -37,14 +37,14 @@ OURS = {GURU, FUNCTION, EXPRESSION, EXPRESSION_GURU, POINT}
 
 @cache
 def shelf() -> Cache:
-    """One cache for all: without it, each library would be parsed anew."""
+    """Make one cache for all: without it, each library would be parsed anew."""
     folder = tempfile.mkdtemp(prefix="stapy-privilege-")
     atexit.register(shutil.rmtree, folder, True)
     return Cache(Path(folder))
 
 
 def told(text: str, folder: Path | None = None, **options: Any) -> list[tuple[str, str]]:
-    """Refusals of a script, each with what stands at its place."""
+    """List the refusals of a script, each with what stands at its place."""
     sources = SourceMap()
     diagnostics = Diagnostics(sources)
     facts = PreprocessFacts(kernel_release="6.1.0", arch="x86_64", guru=bool(options.get("guru")))
@@ -81,7 +81,7 @@ def library() -> Library:
 
 @cache
 def functions() -> dict[str, n.FunctionDecl]:
-    """All public functions of our library, by ``name/parameters``."""
+    """Map ``name/parameters`` to all public functions of our library."""
     found: dict[str, n.FunctionDecl] = {}
     for path in library().files():
         script = library().load(path)
@@ -98,7 +98,7 @@ def call_of(decl: n.FunctionDecl) -> str:
 
 @cache
 def sources() -> dict[str, list[n.FunctionDecl]]:
-    """All overloads of each name, private ones too."""
+    """Map each name to all its overloads, private ones too."""
     found: dict[str, list[n.FunctionDecl]] = {}
     for path in library().files():
         for decl in getattr(library().load(path), "decls", []):
@@ -179,7 +179,7 @@ def test_each_function_that_stapusr_may_not_call_is_refused() -> None:
 
 
 def points() -> list[tuple[str, str]]:
-    """One point of each form of each family, and the family's name."""
+    """List one point of each form of each family, and the family's name."""
     values = {"": "", "string": '("x")', "number": "(1)", "string|number": '("x")'}
     return [
         (family.name, ".".join(name + values[kind] for name, kind in form.components))

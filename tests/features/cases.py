@@ -58,7 +58,7 @@ def without_comments(text: str) -> str:
 
 
 def _kept(comment: re.Match[str]) -> str:
-    """Comments of C that mean something to a compiler of scripts."""
+    """Keep a comment of C that means something to a compiler of scripts, else return ""."""
     inside = comment[0][2:-2].strip()
     return comment[0] if re.fullmatch(r"[\w:-]+", inside) else ""
 
@@ -118,6 +118,6 @@ def _source(source: str, node: ast.AST) -> str:
 
 
 def _names(node: ast.AST) -> set[str]:
-    """Names that a definition reads, and the fixtures that it asks for."""
+    """Find the names that a definition reads, and the fixtures that it asks for."""
     found = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
     return found | {one.arg for one in ast.walk(node) if isinstance(one, ast.arg)}

@@ -31,7 +31,7 @@ def check(row: rows.Row, root: Path = cases.ROOT) -> list[str]:
 
 
 def _unsaid(row: rows.Row, text: str) -> list[str]:
-    """Words of a row that its cases do not say, and quotations that are about something else."""
+    """List words of a row that its cases do not say, and quotations about something else."""
     quotes = [quote for reference in row.shown for quote in reference.quotes]
     words = [word for word in row.codes if not re.fullmatch(r"[\w/*.-]+\.stpm?", word)]
     if not quotes:
@@ -55,5 +55,5 @@ def _has(text: str, quote: str) -> bool:
 
 
 def problems(document: Path, root: Path = cases.ROOT) -> list[tuple[rows.Row, str]]:
-    """All that is wrong in a document."""
+    """List all that is wrong in a document."""
     return [(row, what) for row in rows.read(document) for what in check(row, root)]

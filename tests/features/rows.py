@@ -80,7 +80,7 @@ def references(cell: str) -> list[Reference]:
 
 
 def read(path: Path) -> list[Row]:
-    """All rows of the document, in order."""
+    """Read all rows of the document, in order."""
     rows = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if _ROW.match(line):

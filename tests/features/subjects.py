@@ -24,7 +24,7 @@ _QUOTE = r"\\*[\"']"
 
 
 def expressions(word: str) -> list[str]:
-    """Expressions that must all be found where a code word is shown."""
+    """List the expressions that must all be found where a code word is shown."""
     if word.startswith("-") and _OPTION.match(word):
         return _of_option(word)
     pieces = word.split()
@@ -36,7 +36,7 @@ def expressions(word: str) -> list[str]:
 
 
 def _of_option(word: str) -> list[str]:
-    """Each option of a word, and each of the values that it lists."""
+    """List an expression for each option of a word, and for each value that it lists."""
     found = []
     for name in _OPTION.findall(word):
         after = r"(?![\w-])" if name.startswith("--") else ""

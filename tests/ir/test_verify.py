@@ -39,7 +39,7 @@ def program() -> Program:
 
 
 def find(program: Program, kind: type, number: int = 0) -> Any:
-    """One node of the handlers and functions."""
+    """Find one node of the handlers and functions."""
     trees = [handler.body for handler in program.handlers]
     trees += [function.body for function in program.functions if function.body is not None]
     return [node for tree in trees for node in walk(tree) if isinstance(node, kind)][number]

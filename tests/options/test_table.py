@@ -38,7 +38,7 @@ def test_the_column_names_fields() -> None:
 
 
 def changed(field: str) -> Options:
-    """Options with another value of one field."""
+    """Return options with another value of one field."""
     options = Options()
     value = getattr(options, field)
     if isinstance(value, bool):

@@ -64,7 +64,7 @@ def messages(result: ScriptResult) -> list[str]:
 
 
 def compared(result: ScriptResult) -> str:
-    """All of a result that must be alike."""
+    """Print all of a result that must be alike."""
     ended = "" if result.kind == EXITED else f"[{result.kind}]\n{result.dmesg[-2000:]}"
     said = "".join(f"stderr: {line}\n" for line in run_messages(result))
     text = f"{result.stdout}{said}status: {result.status}\n{ended}"
@@ -72,7 +72,7 @@ def compared(result: ScriptResult) -> str:
 
 
 def run_messages(result: ScriptResult) -> list[str]:
-    """Messages of pass 5: those of the passes before it are of another form."""
+    """List the messages of pass 5: those of the passes before it are of another form."""
     early = r"WARNING: (Eliding|.*: [a-z]+ '.*' at (\S*:\d+:\d+|TAPSET)$)"
     return [line for line in messages(result) if not re.match(early, line)]
 
@@ -168,7 +168,7 @@ def _failed(built: Built) -> bool:
 
 
 def _pieces(result: ScriptResult) -> dict[str, str]:
-    """Output and messages by program; how it ended under "end"."""
+    """Split output and messages by program; how it ended is under "end"."""
     parts = re.split(r"^=== (\w+)\n", result.stdout, flags=re.MULTILINE)
     pieces = dict(zip(parts[1::2], parts[2::2]))
     rest = []

@@ -409,7 +409,7 @@ class Writer:
         return f"{count} = 0; while ({count}++ < {rounds}) {{ {jump} {body} }}"
 
     def foreach(self, depth: int) -> str:
-        """All elements of an array, which must not change meanwhile: they are only printed."""
+        """Write a loop over an array, which must not change meanwhile: it is only printed."""
         self.loops += 1
         key, more, value = f"x{self.loops}", f"y{self.loops}", f"z{self.loops}"
         limit = (
@@ -517,7 +517,7 @@ class Program:
 
 
 def script(programs: list[Program]) -> str:
-    """One script of several programs, each in a handler of its own."""
+    """Write one script of several programs, each in a handler of its own."""
     parts = [program.declarations for program in programs]
     for program in programs:
         body = f'println("=== {program.seed}")\n\t{program.body}'

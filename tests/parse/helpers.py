@@ -30,7 +30,7 @@ def parse(
 
 
 def parse_row(options: str, text: str) -> tuple[Script | None, Diagnostics]:
-    """``options`` as on a command line: -g, --compatible=V, arguments."""
+    """Parse a text with ``options`` as on a command line: -g, --compatible=V, arguments."""
     words = options.split()
     arguments = [word for word in words if not word.startswith("-")]
     compatible = next((w.partition("=")[2] for w in words if w.startswith("--comp")), "5.6")

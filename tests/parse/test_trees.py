@@ -20,7 +20,7 @@ def expr_of(text: str) -> n.Expr:
 
 
 def full(e: n.Expr) -> str:
-    """With all parentheses, to see the grouping."""
+    """Print an expression with all parentheses, to see the grouping."""
     if isinstance(e, (n.Binary, n.Logical)):
         return f"({full(e.left)}{e.op}{full(e.right)})"
     if isinstance(e, n.Ternary):

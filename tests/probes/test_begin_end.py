@@ -11,7 +11,7 @@ from tests.elaborate.support import run
 
 
 def rows(text: str, name: str, **options: Any) -> list[dict[str, Any]]:
-    """Rows of one family of a script's program."""
+    """List the rows of one family of a script's program."""
     result = run(text, **options)
     assert result.program is not None, result.shown()
     made: list[dict[str, Any]] = []

@@ -41,7 +41,7 @@ def row(build_id: str, archive: str = "", kind: str = "executable") -> dict[str,
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two builds of a program, the second with more; and a library that the first one needs."""
+    """Build a program twice, the second with more, and a library that the first one needs."""
     folder = tmp_path_factory.mktemp("builds")
     (folder / "lib.c").write_text(LIBRARY)
     words = ("-shared", "-fPIC", "-O1", str(folder / "lib.c"), "-Wl,-soname,libthing.so.1")
@@ -54,7 +54,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """Build-ids of the two, which are found as commands."""
+    """Return the build-ids of the two, which are found as commands."""
     monkeypatch.setenv("PATH", f"{folder}:/usr/sbin:/usr/bin:/sbin:/bin")
     monkeypatch.setenv("SYSTEMTAP_DEBUGINFO_PATH", "/nowhere")
     return {name: UserFile.open(folder / name).build_id for name in ("old", "new")}
@@ -65,7 +65,7 @@ def probe(words: str, path: str = PATH, front: str = "debuginfod") -> Result:
 
 
 def told(result: Result) -> str:
-    """All that was said, without places."""
+    """Return all that was said, without places."""
     items = result.diagnostics.items
     return "\n".join(text for row in items for text in [row.message, *row.notes, row.hint, ""])
 
@@ -320,7 +320,7 @@ def test_processes_are_looked_at(server: Server, folder: Path, tmp_path: Path) -
 
 
 def real_server(served: Path, port: int) -> list[str]:
-    """Words that run debuginfod over the packages of a folder: of this host, or of the oracle's."""
+    """Return words that run debuginfod over a folder's packages: this host's, or the oracle's."""
     words = ["-p", str(port), "-d", ":memory:", "-U", "-Z", ".deb=dpkg-deb --fsys-tarfile"]
     own = shutil.which("debuginfod")
     if own and command(own, "--version").split()[2:] >= ["0.192"]:

@@ -142,7 +142,7 @@ class Info(s.FakeDebuginfo):
 
 
 def sites(text: str, info: Info) -> list[tuple[str, str, int]]:
-    """``(point, symbol, offset)`` of all places."""
+    """List ``(point, symbol, offset)`` of all places."""
     program = s.run(f"probe {text} {{ println(1) }}", debuginfo=info).program
     assert program is not None
     return [

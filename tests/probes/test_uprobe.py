@@ -28,7 +28,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """``program``, which needs ``libthing.so.1``, and ``plain`` without build-id."""
+    """Build ``program``, which needs ``libthing.so.1``, and ``plain`` without build-id."""
     folder = tmp_path_factory.mktemp("programs")
     (folder / "lib.c").write_text(LIBRARY)
     (folder / "program.c").write_text(PROGRAM.replace("int main", "int outside(int); int main"))

@@ -30,7 +30,7 @@ def probe(path: Path, tail: str, body: str = "println(1)") -> Result:
 
 
 def told(result: Result) -> str:
-    """All that is said about a mistake."""
+    """Return all that is said about a mistake."""
     (item,) = result.diagnostics.items
     return "\n".join([item.message, *item.notes, item.hint])
 

@@ -235,7 +235,7 @@ def test_signals_end_cleanly(play, number):
 
 
 def interrupt_and_wait(target):
-    """Until the session has noticed."""
+    """Send SIGINT and wait until the session has noticed."""
     os.kill(target.pid, signal.SIGINT)
     deadline = time.monotonic() + 60
     while target.status is None and time.monotonic() < deadline:

@@ -394,7 +394,7 @@ def test_of_many_programs_those_that_run(session: Session, tmp_path: Path) -> No
 
 
 def everything(master: int) -> bytes:
-    """All that was written to a terminal whose other end is closed: it comes in pieces."""
+    """Read all that was written to a terminal whose other end is closed: it comes in pieces."""
     found = b""
     while True:
         try:

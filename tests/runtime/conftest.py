@@ -24,7 +24,7 @@ SCRIPTS = sorted(path.stem for path in HERE.glob("*.c"))
 
 
 def releases() -> list[str]:
-    """Kernels that can be booted and built for, oldest first."""
+    """List the kernels that can be booted and built for, oldest first."""
     built = [path.name for path in Path("/lib/modules").glob("*") if (path / "build").exists()]
     return sorted(name for name in built if Path(f"/boot/vmlinuz-{name}").exists())
 
@@ -50,7 +50,7 @@ class Bench(NamedTuple):
 
 
 def build(release: str, folder: Path) -> Path:
-    """All test modules for one kernel, with the facts that a build kit has."""
+    """Build all test modules for one kernel, with the facts that a build kit has."""
     kernel = find_kernel(release, Diagnostics(SourceMap()))
     data = Debuginfo(kernel, Cache.of(Options()), Diagnostics(SourceMap()))
     facts = folder / "runtime" / "kernel_facts.h"
@@ -65,7 +65,7 @@ def build(release: str, folder: Path) -> Path:
 
 @pytest.fixture(scope="session", params=releases())
 def modules(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of the modules for one kernel; its name is the release."""
+    """Return the folder of the modules for one kernel; its name is the release."""
     folder = tmp_path_factory.mktemp("modules") / str(request.param)
     return build(str(request.param), folder)
 

@@ -67,7 +67,7 @@ def test_locks_lose_no_update(bench: Bench) -> None:
 
 
 def account(text: str) -> tuple[dict[int, list[int]], dict[int, int], dict[int, int]]:
-    """Line numbers, lost bytes and totals of each CPU; fails on a torn line."""
+    """Sort out line numbers, lost bytes and totals of each CPU; fail on a torn line."""
     lines: dict[int, list[int]] = {}
     lost: dict[int, int] = {}
     totals: dict[int, int] = {}

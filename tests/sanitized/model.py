@@ -16,7 +16,7 @@ def wrapped(value: int) -> int:
 
 
 def quotient(a: int, b: int) -> int:
-    """C's division: towards zero."""
+    """Divide as C does: towards zero."""
     return abs(a) // b if a >= 0 else -(abs(a) // b)
 
 
@@ -63,7 +63,7 @@ def said_of(values: list[int], shape: Shape) -> str:
 
 
 def variance(values: list[int]) -> int:
-    """Of a sample, cut to a whole number and to 64 bits."""
+    """Compute the variance of a sample, cut to a whole number and to 64 bits."""
     count = len(values)
     if count < 2:
         return 0
@@ -83,7 +83,7 @@ class Declaration:
     told_size: bool = True  # the message names the size
 
     def cut(self, keys: Keys) -> Keys:
-        """Keys as they are kept."""
+        """Cut keys as they are kept."""
         return tuple(
             key[: most - 1] if isinstance(key, bytes) else key
             for key, most in zip(keys, self.keys, strict=True)
@@ -145,7 +145,7 @@ class Array:
         return text(value) if isinstance(value, bytes) else str(value)
 
     def values(self, keys: Keys) -> list[int]:
-        """All that was added to an element of a statistic, on all CPUs."""
+        """Collect all that was added to an element of a statistic, on all CPUs."""
         found: list[int] = []
         for table in self.tables:
             part = table.get(keys, [])

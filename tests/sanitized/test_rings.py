@@ -48,7 +48,7 @@ def test_every_byte_is_read_or_told_as_lost(rings: Path, size: int, reader: str)
 
 
 def in_order(lines: list[bytes]) -> None:
-    """Hits of a CPU follow each other, and tickets, which all CPUs draw from one roll, as well."""
+    """Check that hits of a CPU follow each other, and tickets, drawn by all CPUs, as well."""
     numbers: dict[bytes, int] = {}
     ticket = -1
     for line in lines:

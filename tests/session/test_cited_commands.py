@@ -37,7 +37,7 @@ def ran(*words: str) -> tuple[int, str, str]:
 
 
 def parents() -> set[str]:
-    """All that a probe point may begin with."""
+    """Find all that a probe point may begin with."""
     found = set()
     for what, most in (("--dump-probe-types", 9), ("--dump-probe-aliases", 2)):
         for line in ran(what)[1].splitlines():

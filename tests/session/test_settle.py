@@ -187,7 +187,7 @@ def test_folders_that_may_not_be_entered(words: list[str], said: str, closed: st
 
 
 def bound_by_permissions() -> None:
-    """Root may enter every folder by two capabilities, which the next program goes without."""
+    """Drop the two capabilities by which root may enter every folder, for the next program."""
     libc = ctypes.CDLL(None)
     for capability in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
         libc.prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP

@@ -26,7 +26,7 @@ def phase() -> None:
 
 
 def tasks() -> None:
-    """Five children that end, two that become another program."""
+    """Fork five children that end, two that become another program."""
     for number in range(7):
         child = os.fork()
         if not child:
@@ -37,7 +37,7 @@ def tasks() -> None:
 
 
 def memory() -> None:
-    """Nine mappings of a size that nobody else has, and three steps of the break."""
+    """Make nine mappings of a size that nobody else has, and move the break in three steps."""
     for _ in range(9):
         mmap.mmap(-1, LENGTH).close()
     for _ in range(3):
@@ -63,7 +63,7 @@ def signals() -> None:
 
 
 def packets() -> None:
-    """Eight packets of a length that nobody else sends."""
+    """Send eight packets of a length that nobody else sends."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
         udp.bind(("127.0.0.1", 5354))
         for _ in range(8):

@@ -45,7 +45,7 @@ LIBC.mmap.argtypes = [ctypes.c_void_p, *[ctypes.c_size_t] * 2, *[ctypes.c_int] *
 
 
 def place(at: int, size: int, prot: int) -> None:
-    """Memory at a fixed address below 4 GB, so that addresses are the same in each run."""
+    """Map memory at a fixed address below 4 GB, so that addresses agree between runs."""
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x10
     assert LIBC.mmap(at, size, prot, flags, -1, 0) == at
 
@@ -59,7 +59,7 @@ top = ARENA
 
 
 def b(data: bytes) -> int:
-    """Bytes in memory."""
+    """Put bytes into memory; return their address."""
     global top
     at, top = top, top + (len(data) + 16) // 8 * 8
     assert top < Z
@@ -74,19 +74,19 @@ def s(text: str) -> int:
 
 
 def q(*values: int) -> int:
-    """Words of 64 bits in memory, of 32 for 32-bit calls."""
+    """Put words of 64 bits into memory, of 32 for 32-bit calls."""
     if COMPAT:
         return i(*values)
     return b(struct.pack(f"<{len(values)}Q", *(value & 2**64 - 1 for value in values)))
 
 
 def i(*values: int) -> int:
-    """Words of 32 bits in memory."""
+    """Put words of 32 bits into memory."""
     return b(struct.pack(f"<{len(values)}I", *(value & M32 for value in values)))
 
 
 def v(*words: int) -> int:
-    """Pointers in memory, the last of them 0."""
+    """Put pointers into memory, the last of them 0."""
     return q(*words, 0)
 
 
@@ -118,17 +118,17 @@ def snl(pid: int, groups: int) -> int:
 
 
 def timex(modes: int) -> int:
-    """struct timex."""
+    """Put a struct timex into memory."""
     return q(modes, 11, 22, 33, 44, 0x600000005, 77, *range(100, 115))
 
 
 def sigev(notify: int, number: int) -> int:
-    """struct sigevent."""
+    """Put a struct sigevent into memory."""
     return b(struct.pack("<QII", 5, number, notify) + bytes(48))
 
 
 def schedattr(policy: int, flags: int, nice: int, priority: int, *times: int) -> int:
-    """struct sched_attr."""
+    """Put a struct sched_attr into memory."""
     return b(struct.pack("<IIQiI3Q", 48, policy, flags, nice, priority, *times))
 
 

@@ -63,7 +63,7 @@ def failing_open() -> None:
 
 
 def vector(*pieces: tuple[int, int]) -> ctypes.Array:
-    """struct iovec[] of addresses and lengths."""
+    """Make a struct iovec[] of addresses and lengths."""
     words = [word for piece in pieces for word in piece]
     return (ctypes.c_ulong * len(words))(*words)
 

@@ -64,7 +64,7 @@ def packet(target: str, size: int, *, ttl: int = 9, flags: int = 0, kind: int = 
 
 
 def ip() -> None:
-    """Packets of IP."""
+    """Send packets of IP."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
         udp.bind(("127.0.0.1", 5353))
         for _ in range(10):

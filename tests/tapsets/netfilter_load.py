@@ -29,12 +29,12 @@ MODULES = ["bridge", "stp", "llc", "veth"]
 
 
 def say(*words: object) -> None:
-    """One line in one piece: the consumer writes to the same pipe, and Python may be unbuffered."""
+    """Write one line in one piece: the consumer writes to this pipe, Python may be unbuffered."""
     os.write(1, (" ".join(map(str, words)) + "\n").encode())
 
 
 def attribute(kind: int, value: bytes | str | int) -> bytes:
-    """One attribute of netlink, padded."""
+    """Encode one attribute of netlink, padded."""
     if isinstance(value, str):
         value = value.encode() + b"\0"
     elif isinstance(value, int):
@@ -52,7 +52,7 @@ def ask(kind: int, body: bytes) -> None:
 
 
 def link(index: int = 0, flags: int = 0, family: int = 0) -> bytes:
-    """struct ifinfomsg."""
+    """Encode a struct ifinfomsg."""
     return struct.pack("BxHiII", family, 0, index, flags, flags)
 
 
@@ -171,7 +171,7 @@ def bound(machine: Machine, where: str, port: int, kind: int = socket.SOCK_DGRAM
 
 
 def ping(machine: Machine, target: str) -> None:
-    """One echo request of 64 bytes and its reply."""
+    """Send one echo request of 64 bytes and receive its reply."""
     raw = machine.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
     raw.settimeout(20)
     head = struct.pack("!BBHHH", 8, 0, 0, 77, 1)
@@ -183,7 +183,7 @@ def ping(machine: Machine, target: str) -> None:
 
 
 def route() -> list[Machine]:
-    """One machine, a router, another machine."""
+    """Make a machine, a router, another machine."""
     left, middle, right = Machine(), Machine(), Machine()
 
     def wire() -> None:
@@ -227,7 +227,7 @@ def route() -> list[Machine]:
 
 
 def bridged() -> list[Machine]:
-    """Two machines at one bridge, which has an address of its own."""
+    """Make two machines at one bridge, which has an address of its own."""
     left, middle, right = Machine(), Machine(), Machine()
 
     def wire() -> None:
@@ -257,7 +257,7 @@ def bridged() -> list[Machine]:
 
 
 def tree() -> list[Machine]:
-    """Two bridges; the first has the smaller address, so it is the root."""
+    """Make two bridges; the first has the smaller address, so it is the root."""
     root, other = Machine(), Machine()
 
     def wire() -> None:
@@ -271,7 +271,7 @@ def tree() -> list[Machine]:
 
 
 def drop() -> list[Machine]:
-    """Packets on lo to ports of which a script drops some."""
+    """Send packets on lo to ports of which a script drops some."""
     for family, where in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
         for port in range(4010, 4016):
             with socket.socket(family, socket.SOCK_DGRAM) as receiver:

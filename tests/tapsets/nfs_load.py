@@ -37,7 +37,7 @@ MODULES = [
 
 
 def mount(source: str, target: Path, kind: str, options: str = "") -> None:
-    """mount(2)."""
+    """Call mount(2); raise OSError when it fails."""
     target.mkdir(exist_ok=True)
     words = [word.encode() for word in (source, str(target), kind)]
     if LIBC.mount(*words, 0, options.encode()):
@@ -45,7 +45,7 @@ def mount(source: str, target: Path, kind: str, options: str = "") -> None:
 
 
 def unmount(target: Path) -> None:
-    """umount(2)."""
+    """Call umount(2)."""
     LIBC.umount2(str(target).encode(), 0)
 
 
@@ -112,7 +112,7 @@ def serve() -> None:
 
 
 def work() -> None:
-    """Every operation that the aliases know."""
+    """Do every operation that the aliases know."""
     file = MOUNTED / "one"
     with file.open("w+b", buffering=0) as one:
         one.write(b"x" * 5000)

@@ -11,7 +11,7 @@ RST_AT_CLOSE = struct.pack("ii", 1, 0)  # SO_LINGER: at once
 
 
 def talk(family: socket.AddressFamily, host: str, port: int, size: int, packet: int = 0) -> None:
-    """One connection whose other end resets it, and one that is refused."""
+    """Make one connection whose other end resets it, and one that is refused."""
     with socket.socket(family) as server, socket.socket(family) as none:
         server.bind((host, port))
         server.listen()

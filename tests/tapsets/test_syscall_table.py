@@ -20,13 +20,13 @@ TEXTS = generate(TABLE, X86)
 
 
 def bodies(text: str) -> dict[str, str]:
-    """Alias name → its body (of the last definition)."""
+    """Map alias names to their bodies (of the last definition)."""
     found = re.findall(r"^probe (\S+) = .*\n\{\n((?:\t.*\n)*)\}", text, re.MULTILINE)
     return dict(found)
 
 
 def one(row: str, facts: PreprocessFacts = X86) -> dict[str, str]:
-    """Bodies made of a table with one row."""
+    """Make the bodies of a table with one row."""
     texts = generate(TYPES + row + "\n", facts)
     return bodies(texts[row.split(" ")[0]])
 

@@ -12,7 +12,7 @@ NOTE = struct.pack("<III4s", 4, 20, 3, b"GNU\0")
 
 
 def build_id() -> str:
-    """In hex, of the library whose code makes the system calls here."""
+    """Find, in hex, the build-id of the library whose code makes the system calls here."""
     for line in Path("/proc/self/maps").read_text().splitlines():
         words = line.split()
         if "/libc.so" in line and int(words[2], 16) == 0:

@@ -15,7 +15,7 @@ SCRIPTS = sorted(GOLDEN.glob("*.stp"))
 
 
 def arguments(text: str) -> str:
-    """Command-line words of a script, from its ``# args:`` line."""
+    """Read the command-line words of a script from its ``# args:`` line."""
     first = text.splitlines()[0]
     return first.removeprefix("# args:") if first.startswith("# args:") else ""
 

@@ -15,7 +15,7 @@ TID, NAME = r"f_tid\(", r"f_execname\("
 
 
 def counts(body: str, *words: str, before: str = "") -> list[int]:
-    """How often each of some calls stands in the C of a begin probe."""
+    """Count how often each of some calls stands in the C of a begin probe."""
     text = handler_of(
         f"global a, b, w%, g = 1, k = 2 {before} probe begin {{ {body} }}"
         ' probe timer.s(1) { g++ a[0] = 1 b["z"] = "z" w[1] = 1 k = 1 }'

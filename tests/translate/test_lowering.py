@@ -11,7 +11,7 @@ from tests.translate.support import c_of, handler_of
 
 
 def flat(text: str) -> str:
-    """C without comments, with single spaces."""
+    """Return C without comments, with single spaces."""
     return " ".join(re.sub(r"/\*.*?\*/", "", text, flags=re.S).split())
 
 

@@ -14,7 +14,7 @@ from tests.vm.harness import Builds, Guests, releases
 
 
 def missing() -> str:
-    """Why there can be no machine here, "" when there can."""
+    """Tell why there can be no machine here, "" when there can."""
     try:
         qemu.qemu_program()
         qemu.virtiofsd_program()
@@ -45,7 +45,7 @@ def builds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Builds]:
 
 @pytest.fixture(scope="session", params=releases() or ["none"])
 def release(request: pytest.FixtureRequest) -> str:
-    """Each kernel line that is installed, in its newest release."""
+    """Return each kernel line that is installed, in its newest release."""
     return str(request.param)
 
 

@@ -64,12 +64,12 @@ _KNOWN = {
 
 
 def patience(guest: Machine) -> int:
-    """By what the seconds of a test are multiplied in this guest."""
+    """Return by what the seconds of a test are multiplied in this guest."""
     return PATIENCE * guest.kernel.patience()
 
 
 def releases() -> list[str]:
-    """Kernels to test on: those that ``STAPY_TEST_KERNELS`` names, else one of each line."""
+    """List the kernels to test on: ``STAPY_TEST_KERNELS``, else one of each line."""
     named = os.environ.get("STAPY_TEST_KERNELS", "").replace(",", " ").split()
     return named or kernels.lines()
 
@@ -123,7 +123,7 @@ def read_case(path: Path) -> Case:
 
 
 def all_cases() -> list[Case]:
-    """Every case file."""
+    """Read every case file."""
     return [read_case(path) for folder in FOLDERS for path in sorted(folder.rglob("*.stp"))]
 
 
@@ -246,7 +246,7 @@ def _library() -> dict[str, bytes]:
 
 
 def tools(guest: Machine) -> str:
-    """Shell commands that put `TOOLS` before what the host has."""
+    """Return shell commands that put `TOOLS` before what the host has."""
     folder = guest.share / "tools"
     if not folder.is_dir():
         folder.mkdir()
@@ -344,7 +344,7 @@ def run_script(
 
 
 def check_kernel(result: ScriptResult) -> None:
-    """Whatever a script does: the kernel must be content and the module gone."""
+    """Check that, whatever a script did, the kernel is content and the module gone."""
     assert result.kind == EXITED, (
         f"{result.kind}, log in {result.log_path}\n{result.dmesg[-4000:]}\n{result.stderr}"
     )

@@ -18,5 +18,5 @@ def opened(path: Path) -> Any:
 
 
 def text(value: Any) -> Any:
-    """Strings instead of bytes."""
+    """Decode bytes to a string; return all else as it is."""
     return value.decode() if isinstance(value, bytes) else value

@@ -129,7 +129,7 @@ def extracted(name: str, folder: Path) -> None:
 
 
 def compiled(folder: Path, name: str, text: str, *flags: str) -> Path:
-    """One source, compiled and linked with ``flags``; C++ by its suffix. Skips without it."""
+    """Compile and link one source with ``flags``; C++ by its suffix. Skips without a compiler."""
     compiler = "g++" if name.endswith(".cc") else "gcc"
     if shutil.which(compiler) is None:
         pytest.skip(f"{compiler} is not installed")

@@ -64,7 +64,7 @@ def sites_below(die: Any) -> list[Any]:
 
 
 def check_calls(info: Info, unit: Any) -> int:
-    """Every call of a unit; returns how many arguments there were."""
+    """Check every call of a unit; return how many arguments there were."""
     seen = 0
     for die in unit.get_top_DIE().iter_children():
         if die.tag != "DW_TAG_subprogram":

@@ -41,7 +41,7 @@ def pair(
 
 
 def told(dwarf: DwarfFile) -> list[Any]:
-    """All places with their variables, free of addresses."""
+    """List all places with their variables, free of addresses."""
     spec = parse("*@*:*")
     assert spec is not None
     found: list[Any] = []

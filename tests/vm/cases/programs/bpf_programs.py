@@ -63,7 +63,7 @@ EXIT = insn(0x95)
 
 
 def btf(functions: list[tuple[str, list[str]]], context: str) -> bytes:
-    """Types: int, a pointer to the context, then a prototype and a function for each."""
+    """Encode types: int, a pointer to the context, then a prototype and a function for each."""
     strings = b"\0"
     types = b""
 
@@ -98,7 +98,7 @@ def load_btf(data: bytes) -> int:
 
 def load(name: str, type: int, code: bytes, starts: list[int], btf_fd: int = 0, flags: int = 0,
          attach: int = 0, function: int = 0, target: int = 0) -> int:  # fmt: skip
-    """BPF_PROG_LOAD; ``starts`` are the first instructions of its functions."""
+    """Call BPF_PROG_LOAD; ``starts`` are the first instructions of its functions."""
     text = ctypes.create_string_buffer(code, len(code))
     info = b"".join(struct.pack("<II", at, 5 + 2 * number) for number, at in enumerate(starts))
     infos = ctypes.create_string_buffer(info, len(info))
@@ -171,7 +171,7 @@ def make(name: str, kind: str, plain: bool) -> None:
 
 
 def run(name: str, times: int) -> int:
-    """BPF_PROG_TEST_RUN, one call for each run; the last result without sign."""
+    """Call BPF_PROG_TEST_RUN, once for each run; return the last result without sign."""
     data = ctypes.create_string_buffer(64)
     packet = fds[name][0], 0, 64, 0, ctypes.addressof(data), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
     if name.startswith("sleep"):
