@@ -7,6 +7,8 @@ import importlib.util
 import shutil
 import subprocess
 import sys
+import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -64,3 +66,50 @@ def test_built_package_has_all_files(tmp_path: Path) -> None:
             if path.is_file() and not path.name.startswith(".")
         }
     assert names == wanted
+
+
+def tracked() -> set[str]:
+    """The files of the repository as they are checked in."""
+    git = ["git", "-C", str(ROOT), "ls-files", "-z"]
+    try:
+        done = subprocess.run(git, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("this is no checkout")
+    return {name for name in done.stdout.split("\0") if name and (ROOT / name).is_file()}
+
+
+def setup(folder: Path, *words: str) -> None:
+    """Run setuptools in a folder."""
+    command = [sys.executable, "-c", "import setuptools; setuptools.setup()", "-q", *words]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_source_archive_is_the_repository_and_makes_a_whole_wheel(tmp_path: Path) -> None:
+    """Nothing that is checked in is left out; man pages and documents come with the wheel."""
+    if importlib.util.find_spec("setuptools") is None:
+        pytest.skip("setuptools is not installed")
+    names = tracked()
+    for name in names:
+        (tmp_path / "source" / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / "source" / name)
+    setup(tmp_path / "source", "sdist", "-d", str(tmp_path))
+    (archive,) = tmp_path.glob("stapy-*.tar.gz")
+    with tarfile.open(archive) as file:
+        packed = {name.partition("/")[2] for name in file.getnames() if "/" in name}
+    assert names <= packed, names - packed
+    shutil.unpack_archive(archive, tmp_path / "unpacked")
+    (folder,) = (tmp_path / "unpacked").iterdir()
+    setup(folder, "bdist_wheel", "-d", str(tmp_path))
+    (wheel,) = tmp_path.glob("stapy-*.whl")
+    with zipfile.ZipFile(wheel) as file:
+        held = set(file.namelist())
+    data = f"{archive.name.removesuffix('.tar.gz')}.data/data/share"
+    pages = {f"{data}/man/man{name[-5] if name.endswith('stap') else name[-1]}/{name[4:]}"
+             for name in names if name.startswith("man/")}  # fmt: skip
+    texts = {f"{data}/doc/stapy/{name.removeprefix('docs/')}"
+             for name in names if name.startswith("docs/")}  # fmt: skip
+    assert pages | texts <= held, (pages | texts) - held
+    code = {name for name in names if name.startswith("stapy/") and name.endswith(".py")}
+    assert code <= held, code - held
