@@ -41,6 +41,20 @@ storm() {{ # system calls until killed, by as many processes
         storms="$storms $!"
     done
 }}
+born() {{ # the processes that were ever made
+    set -- $(grep '^processes' /proc/stat); echo $2
+}}
+stormed() {{ # wait until a storm has made so many processes, whatever the time that takes here
+    goal=$(($(born) + 4 + $1))
+    for try in $(seq $tries); do
+        [ $(born) -ge $goal ] && return 0
+        goal=$((goal + 4)); sleep 0.05 # those that this loop makes do not count
+    done
+    echo "never: a storm of $1"; return 1
+}}
+behind() {{ # sessions go before the storm, which has all that they leave: one of two processors
+    renice -n 10 -p $storms >/dev/null
+}}
 calm() {{ # end the storm; what dies frees its memory some time later
     kill $storms; wait $storms 2>/dev/null; storms=; sleep 1
 }}
