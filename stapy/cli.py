@@ -12,6 +12,7 @@ import os
 import sys
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from stapy import LANGUAGE_VERSION, __version__
 from stapy.options import Options, foreign
@@ -19,6 +20,9 @@ from stapy.options.table import MESSAGE_FORMATS, TABLE, Option, UsageError
 from stapy.paths import is_file
 from stapy.run import streams
 from stapy.terminal import writing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # First words that are no script, but modules of `stapy.tools`.
 TOOLS = {
@@ -156,7 +160,7 @@ def _check(options: Options) -> None:
     """Raise `UsageError` for combinations that contradict each other."""
     if options.prepare and not options.build_in:
         raise UsageError("--prepare makes the image of --build-in, which is not given.")
-    if options.explain or options.clean_cache or options.dump:
+    if options.explain or options.clean_cache or options.dump or options.language_server:
         return
     if options.prepare:
         return
@@ -307,9 +311,23 @@ def _obey(words: list[str]) -> int:
     if options.explain == "--version":
         writing.write(version() + "\n")
         return 0
+    if options.language_server:
+        return _guarded(lambda: _serve(options))
     from stapy.session import Session
 
     return Session(options).main()
+
+
+def _serve(options: Options) -> int:
+    """Serve an editor until it has enough."""
+    try:
+        from stapy.editor import server
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] not in ("pygls", "lsprotocol"):
+            raise
+        way = f"{sys.executable} -m pip install 'stapy[editor]'"
+        raise UsageError(f"--language-server needs the Python package pygls: {way}") from None
+    return server.serve(options)
 
 
 def _is_script(name: str) -> bool:
@@ -331,9 +349,17 @@ def _is_script(name: str) -> bool:
 
 
 def _run_tool(name: str, words: list[str]) -> int:
-    """Run a tool; the exit status.  No traceback reaches the user."""
+    """Run a tool; return the exit status."""
+    return _guarded(lambda: import_module(f"stapy.tools.{name}").main(words))
+
+
+def _guarded(work: Callable[[], int]) -> int:
+    """Do something else than a session; return the exit status.  No traceback reaches the user."""
     try:
-        status: int = import_module(f"stapy.tools.{name}").main(words)
+        return work()
+    except UsageError as error:
+        _complain(str(error), "")
+        return 1
     except SystemExit as error:  # --help, and a command line that makes no sense
         return error.code if isinstance(error.code, int) else 1
     except KeyboardInterrupt:
@@ -352,7 +378,6 @@ def _run_tool(name: str, words: list[str]) -> int:
 
         our_mistake(error, Options())
         return 1
-    return status
 
 
 def _check_environment() -> None:

@@ -15,13 +15,28 @@ from stapy.ir.walk import walk
 from stapy.parse import nodes as n
 from stapy.probes.families import families
 from stapy.probes.family import is_unprivileged
+from stapy.record import Record
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from stapy.elaborate.lower.lowered import Lowered, LoweredProbe
     from stapy.elaborate.typevars import TypeTable
-    from stapy.ir.scope import TargetScope
+    from stapy.ir.scope import TargetScope, TargetVariable
     from stapy.parse.nodes import FunctionDecl, Script
     from stapy.services import Services
+
+
+class DescribedPoint(Record):
+    """A point with what its handler may read: what an alias sets, and variables of the place.
+
+    ``locals`` have a name and a type of the language; ``site`` is the family's record.
+    """
+
+    point: str
+    locals: dict[str, str]
+    targets: dict[str, TargetVariable]
+    site: Any
 
 
 def list_points(scripts: list[Script], services: Services, with_variables: bool) -> list[str]:
@@ -30,17 +45,21 @@ def list_points(scripts: list[Script], services: Services, with_variables: bool)
     An alias is listed under its own name, everything else as it was resolved.
     With -v the variables are followed by the source that told of them.
     """
-    resolver = Resolver(services, only_names=not with_variables)
     if with_variables:
-        lowered = resolver.run(scripts)
-        asked = [raw for raw in lowered.probes if raw.derived.is_user]
-        if not asked:
-            return []
-        _infer(lowered, services)
-        lines = [line for raw in asked for line in _described(raw, lowered.types, services)]
+        lines = [_line(row, services) for row in described_points(scripts, services)]
     else:
-        lines = _names(scripts, resolver)
+        lines = _names(scripts, Resolver(services, only_names=True))
     return sorted(set(lines))
+
+
+def described_points(scripts: list[Script], services: Services) -> list[DescribedPoint]:
+    """Resolve the points that the scripts' probes stand for, with what handlers may read there."""
+    lowered = Resolver(services).run(scripts)
+    asked = [raw for raw in lowered.probes if raw.derived.is_user]
+    if not asked:
+        return []
+    _infer(lowered, services)
+    return [row for raw in asked for row in _described(raw, lowered.types, services)]
 
 
 def _names(scripts: list[Script], resolver: Resolver) -> list[str]:
@@ -67,15 +86,21 @@ def _infer(lowered: Lowered, services: Services) -> None:
     inference.finish()
 
 
-def _described(raw: LoweredProbe, types: TypeTable, services: Services) -> list[str]:
-    tail = "".join(f" {name}:{kind}" for name, kind in _locals(raw, types))
-    lines = []
+def _described(raw: LoweredProbe, types: TypeTable, services: Services) -> Iterator[DescribedPoint]:
+    found = _locals(raw, types)
     for match in raw.matches:
         scope = raw.derived.family.scope(match.site, services)
         name = raw.derived.alias if raw.derived.chain else match.point
-        line = name + tail + (_targets(scope) if scope is not None else "")
-        lines.append(line + (_rungs(match.site) if services.options.verbose[1] else ""))
-    return lines
+        targets = _targets(scope) if scope is not None else {}
+        yield DescribedPoint(name, found, targets, match.site)
+
+
+def _line(row: DescribedPoint, services: Services) -> str:
+    """A line of -L."""
+    text = row.point + "".join(f" {name}:{kind}" for name, kind in row.locals.items())
+    for name, variable in row.targets.items():
+        text += f" {name}:{'string' if variable.is_text else _spelled(variable.type)}"
+    return text + (_rungs(row.site) if services.options.verbose[1] else "")
 
 
 def _rungs(site: Any) -> str:
@@ -91,7 +116,7 @@ def _rungs(site: Any) -> str:
     return f" /* {source} */" if types == source else f" /* {source}, types: {types} */"
 
 
-def _locals(raw: LoweredProbe, types: TypeTable) -> list[tuple[str, str]]:
+def _locals(raw: LoweredProbe, types: TypeTable) -> dict[str, str]:
     """List what an alias sets for the user's handler, (name, type), in the order of its text."""
     found: dict[str, str] = {}
     for item in walk(raw.body):
@@ -99,7 +124,7 @@ def _locals(raw: LoweredProbe, types: TypeTable) -> list[tuple[str, str]]:
             name = item.target.name
             if not name.startswith("__"):
                 found.setdefault(name, str(types.find(item.target.type)))
-    return list(found.items())
+    return found
 
 
 def _spelled(type: ctypes.CType) -> str:
@@ -107,17 +132,12 @@ def _spelled(type: ctypes.CType) -> str:
     return ctypes.c_name(type).replace(" *", "*")
 
 
-def _targets(scope: TargetScope) -> str:
-    text = ""
-    shown: dict[str, Any] = dict(scope.variables)
+def _targets(scope: TargetScope) -> dict[str, TargetVariable]:
+    shown = dict(scope.variables)
     if scope.entry is not None:
         shown.update(scope.entry.variables)
-    for name, variable in shown.items():
-        if name.startswith("$$"):  # a second name, for texts of groups
-            continue
-        kind = "string" if variable.is_text else _spelled(variable.type)
-        text += f" {name}:{kind}"
-    return text
+    # Others are second names, for texts of groups.
+    return {name: variable for name, variable in shown.items() if not name.startswith("$$")}
 
 
 # --- --dump-… -------------------------------------------------------------------

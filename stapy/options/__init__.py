@@ -56,6 +56,7 @@ class Options(Record):
     flight_recorder: bool = False  # -F
     compatible: str = ""  # --compatible
     check_version: bool = False  # --check-version
+    language_server: bool = False  # --language-server
     rlimits: dict[str, int] = new(dict)  # --rlimit-NAME
     example: bool = False  # --example
     message_format: str = ""  # --message-format; "" leaves it to the environment

@@ -122,7 +122,6 @@ TABLE = [
     _warned("--remote-prefix", "", "there is one host, and no index to prefix lines with"),
     _row("--download-debuginfo", "[WHEN]", _download),
     _row("--sysenv", "VAR=VALUE", _sysenv),
-    _refused("--language-server", "", "--message-format=json gives an editor what stapy finds"),
     _refused("--build-as", "USER", "run stapy -p4 as that user, and stapy-run as root"),
     _refused("--semantic-keep-going", "", "use --message-format=json: all mistakes are listed"),
     _refused("--benchmark-sdt", "", "docs/performance.md has the cost of a hit"),

@@ -301,6 +301,8 @@ TABLE = [
            _flag("suppress_time_limits")),
     Option("", "compatible", "VERSION", "speak the language of this SystemTap version",
            _compatible),
+    Option("", "language-server", "", "serve an editor on standard input and output",
+           _flag("language_server"), run="language_server"),
     Option("", "check-version", "", "warn of what depends on the version of SystemTap",
            _flag("check_version")),
     *(Option("", f"rlimit-{name}", "NUM", f"limit {what}", _rlimit(name), run="rlimits")

@@ -11,19 +11,17 @@ import sys
 from pathlib import Path
 
 from stapy import cli
-from stapy.debuginfo.errors import DebuginfoError
-from stapy.diagnostics import Bug, Span, Stop
-from stapy.diagnostics.layouts import as_json
+from stapy.diagnostics import Span, Stop
 from stapy.kernel import Kernel, find_kernel
 from stapy.kernel.target import kernel_of_btf
 from stapy.options import Options
 from stapy.options.table import MESSAGE_FORMATS, UsageError
 from stapy.record import Record, replace
-from stapy.session import Session
+from stapy.session.check import Check
 from stapy.session.messages import Messages
-from stapy.terminal import progress, writing
+from stapy.terminal import writing
 from stapy.tools.arguments import UNUSABLE, Parser, complain
-from stapy.tools.outcomes import FORMS, Message, Outcome, as_text
+from stapy.tools.outcomes import FORMS, Outcome, as_text
 
 # What a first line, or the words behind '--', may say: how a script is translated.
 _TAKEN = ("guru", "unoptimized", "prologue_search", "defines", "globals", "compatible",
@@ -44,26 +42,6 @@ class Asked(Record):
     files: list[str]
     kernels: list[Kernel]
     options: Options
-
-
-class Check(Session):
-    """A session that keeps its messages instead of showing them."""
-
-    def __init__(self, options: Options) -> None:
-        super().__init__(options)
-        self.messages: list[Message] = []
-
-    def show(self) -> None:
-        """Keep what the pass has reported."""
-        for item in self.diagnostics.items[self.shown :]:
-            if item.severity == item.WARNING and self.options.suppress_warnings:
-                continue
-            fields = as_json(item, self.sources, self.at_pass)
-            self.messages.append(Message(fields, self.drawn(item)))
-        self.shown = len(self.diagnostics.items)
-
-    def warn_here(self, code: str, message: str) -> None:
-        """Say nothing of this machine and user: a check is about scripts."""
 
 
 def parser() -> Parser:
@@ -159,40 +137,18 @@ def checked(name: str, kernel: Kernel, asked: Asked) -> Outcome:
         complain(f"stapy check: '{name}': {error.strerror}")
         return Outcome(shown, kernel.release, [], error.strerror or "cannot be read")
     text = data.decode("utf-8", "surrogateescape")
-    session = Check(replace(asked.options, script_text=None, script_file=shown, last_pass=3))
-    session.texts = [(shown, text)]
-    try:
-        _translate(session, kernel, text)
-    except Stop:
-        pass
-    except DebuginfoError as error:
-        session.diagnostics.error("semantic error", "E0290", f"damaged debug information: {error}")
-    except Bug as error:
-        session.diagnostics.error("error", "", f"a mistake in stapy, please report it: {error}")
-    finally:
-        session.show()
-        progress.clear()
-        session.clean_up()
-    return Outcome(shown, kernel.release, session.messages)
+    check = Check(asked.options, shown, text)
+    if _obeys_first_line(check, text):
+        check.translate_for(kernel)
+    check.show()
+    return Outcome(shown, kernel.release, check.messages)
 
 
-def _translate(session: Check, kernel: Kernel, text: str) -> None:
-    """Take a script through passes 1 to 3; `Stop` behind the first that finds an error."""
-    _obey_first_line(session, text)
-    session.begin()
-    scripts = session.parse(kernel)
-    services = session.services(kernel)
-    if kernel.image is not None and kernel.modules_dir is None and services.debuginfo.btf is None:
-        problems = services.debuginfo.loaded.problems
-        session.refuse("E0293", f"'{kernel.image}' has no BTF", hint="; ".join(problems))
-    session.translate(session.elaborate(scripts, services))
-
-
-def _obey_first_line(session: Check, text: str) -> None:
-    """Take the options of ``#! /usr/bin/stap -g`` as the kernel would hand them on."""
+def _obeys_first_line(session: Check, text: str) -> bool:
+    """Take the options of ``#! /usr/bin/stap -g`` as the kernel would hand them on, if it can."""
     line = text.partition("\n")[0]
     if not line.startswith("#!"):
-        return
+        return True
     try:
         words = shlex.split(line[2:])
         while words and not words[0].startswith("-"):
@@ -206,7 +162,8 @@ def _obey_first_line(session: Check, text: str) -> None:
         session.diagnostics.error(
             "parse error", "E0193", f"options of the first line: {error}", span
         )
-        raise Stop from None
+        return False
+    return True
 
 
 def _taken(words: list[str], options: Options) -> Options:

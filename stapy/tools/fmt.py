@@ -11,7 +11,7 @@ from pathlib import Path
 
 from stapy.diagnostics import Bug
 from stapy.options import Options
-from stapy.parse.format.layout import formatted
+from stapy.parse.format.layout import formatted_as_written
 from stapy.session.messages import Messages
 from stapy.terminal import writing
 from stapy.tools.arguments import UNUSABLE, Parser, complain
@@ -80,18 +80,15 @@ def _one(name: str, indent: str, check: bool, diff: bool) -> int:
 def in_order(name: str, text: str, indent: str) -> str | None:
     """Format a text; None when it was refused, with the reason on standard error."""
     messages = Messages(Options())
-    ends_in_crlf = "\r\n" in text and text.count("\r\n") == text.count("\n")
-    if ends_in_crlf:
-        text = text.replace("\r\n", "\n")
     source = messages.sources.add(name, text)
     try:
-        result = formatted(text, source, messages.diagnostics, indent)
+        result = formatted_as_written(text, source, messages.diagnostics, indent)
     except Bug as error:
         complain(f"{name} is left as it is: {error}; this is a mistake in stapy, please report it")
         return None
     messages.at_pass = 1
     messages.show()
-    return result.replace("\n", "\r\n") if result and ends_in_crlf else result
+    return result
 
 
 def _put(text: str) -> None:

@@ -17,21 +17,11 @@ from stapy.record import Record
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from stapy.session.check import Message
+
 _ERROR = "error"
 _NOT_IN_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
-
-
-class Message(Record):
-    """One message: its ``data`` as in ``--message-format=json``, and as ``text``."""
-
-    data: dict[str, object]
-    text: str
-
-    @property
-    def is_error(self) -> bool:
-        """Tell an error from a warning."""
-        return self.data["severity"] == _ERROR
 
 
 class Outcome(Record):

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from stapy import cli
+from stapy.session.check import Message
 from stapy.tools import outcomes
 from tests.debuginfo.btfwriter import BtfWriter
 
@@ -197,9 +198,7 @@ def test_junit(folder: Path) -> None:
 
 
 def test_xml_has_no_character_that_readers_refuse() -> None:
-    message = outcomes.Message(
-        {"severity": "error", "message": "a\x00\x1b[1m\udcff\ufffe😀"}, "\x07"
-    )
+    message = Message({"severity": "error", "message": "a\x00\x1b[1m\udcff\ufffe😀"}, "\x07")
     text = outcomes.as_junit([outcomes.Outcome("x\x01.stp", "6.1", [message])])
     case = ElementTree.fromstring(text)[0][0]
     assert case.get("name") == "x\ufffd.stp"

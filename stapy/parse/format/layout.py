@@ -24,6 +24,16 @@ def formatted(text: str, source: int, diagnostics: Diagnostics, indent: str = " 
     return result
 
 
+def formatted_as_written(
+    text: str, source: int, diagnostics: Diagnostics, indent: str = "    "
+) -> str | None:
+    """Do as `formatted`, with lines that end in CR and LF where all lines of the text do."""
+    if "\r\n" not in text or text.count("\r\n") != text.count("\n"):
+        return formatted(text, source, diagnostics, indent)
+    result = formatted(text.replace("\r\n", "\n"), source, diagnostics, indent)
+    return result.replace("\n", "\r\n") if result is not None else None
+
+
 def _meaning(text: str, source: int, diagnostics: Diagnostics) -> tuple[object, ...]:
     """Collect what a formatter may not change: tokens, names made of them, words of comments."""
     tokens = tokenize(text, source, diagnostics)

@@ -1,0 +1,134 @@
+"""Completion, descriptions, declarations and renaming, without an editor."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stapy.diagnostics import Diagnostics, SourceMap
+from stapy.editor.bench import Bench
+from stapy.editor.complete import MOST, candidates
+from stapy.editor.describe import declaration, description, occurrences
+from stapy.kernel import find_kernel
+from stapy.options import Options
+from stapy.paths import data_dir
+from tests.editor.support import make_tapset, make_tree
+
+READ = 'probe kernel.function("vfs_read") { '
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    folder = tmp_path_factory.mktemp("editor")
+    options = Options(tapset_dirs=[str(make_tapset(folder))])
+    kernel = find_kernel(f"{make_tree(folder)}/", Diagnostics(SourceMap()))
+    return Bench(kernel, options)
+
+
+def words(bench: Bench, text: str) -> list[str]:
+    return [one.text for one in candidates(bench, text, len(text))]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("pro", ["probe"]),
+        ("probe kern", ["kernel"]),
+        ("probe kernel.f", ["function(", 'function("']),
+        ('probe kernel.function("vfs_read").r', ["return"]),
+        ('probe kernel.function("vfs_', ["vfs_read", "vfs_readv"]),
+        ('probe kernel.function("vfs_read', ["vfs_readv"]),
+        ('probe kernel.function("nothing', []),
+        ("probe timer.profil", ["profile"]),
+        ("probe timer.s", ["s(", "sec("]),
+        ("probe syscall.openat", ["openat2"]),
+        ("probe syscall.openat.ret", ["return"]),
+        ("probe nothing.", []),
+        (READ + "x = $co", ["$count"]),
+        (READ + "x = $f", ["$file"]),
+        (READ + "x = $file->f_", ["f_flags", "f_path"]),
+        (READ + "x = $file->f_path->", ["dentry", "mnt"]),
+        (READ + "x = $count->", []),
+        (READ + "x = @hist_l", ["@hist_linear", "@hist_log"]),
+        (READ + "execn", ["execname"]),
+        (READ + "fore", ["foreach"]),
+        (READ + 'printf("exec', []),
+        ("probe sample.read { file", ["filename"]),
+        ("global counts, countries\nprobe end { count", ["countries", "counts"]),
+        ("function mine() { return 1 }\nprobe end { min", ["mine"]),
+        ("probe end { total = 1; tot", ["total"]),
+    ],
+)  # fmt: skip
+def test_candidates(bench: Bench, text: str, expected: list[str]) -> None:
+    assert words(bench, text) == expected
+
+
+def test_candidates_have_types(bench: Bench) -> None:
+    text = READ + "x = $"
+    found = {one.text: one.detail for one in candidates(bench, text, len(text))}
+    assert found["$file"] == "struct file *" and found["$count"] == "unsigned long"
+    text = "probe sample.read { "
+    found = {one.text: one.detail for one in candidates(bench, text, len(text))}
+    assert found["filename"] == "string" and found["size"] == "long"
+
+
+def test_an_answer_has_an_end(bench: Bench) -> None:
+    text = "probe syscall."
+    assert 300 < len(words(bench, text)) <= MOST
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "comment"),
+    [
+        ("probe end { execname| }", "function execname:string()", "command name"),
+        (READ + "x = $file| }", "$file: struct file *", ""),
+        (READ + "x = $file->f_flags| }", "unsigned long f_flags", ""),
+        ("probe sample.read { println(file|name) }", "filename:string", "sample.read"),
+        ("probe sample.re|ad { }", "probe sample.read", "a call of read"),
+        ("function twice(x) { return 2 * x }\nprobe end { twi|ce(1) }", "function twice(x)", ""),
+        ("global a\nprobe end { a| = 1 }", "global a", ""),
+        ("probe end { } # exec|name", None, ""),
+        ("probe end { nosuch|name }", None, ""),
+    ],
+)
+def test_descriptions(bench: Bench, text: str, code: str | None, comment: str) -> None:
+    at = text.index("|")
+    text = text.replace("|", "")
+    found = description(bench, text, at)
+    assert (found.code if found else None) == code
+    assert found is None or comment in found.comment
+    assert found is None or found.start <= at <= found.end
+
+
+def test_declarations(bench: Bench) -> None:
+    def place(text: str) -> tuple[str, int] | None:
+        found = declaration(bench, "x.stp", text.replace("|", ""), text.index("|"))
+        return found[:2] if found else None
+
+    assert place("global a\nprobe end { a| = 1 }") == ("x.stp", 1)
+    assert place("probe end { f|(1) }\nfunction f(x) { return x }") == ("x.stp", 2)
+    found = place("probe end { println(exec|name()) }")
+    assert found is not None and found[0] == str(data_dir("tapsets") / "core/context.stp")
+    line = Path(found[0]).read_text().splitlines()[found[1] - 1]
+    assert line.startswith("function execname")
+    found = place("probe vm.page|fault { }")
+    assert found is not None and found[0].endswith(".stp")
+    assert place("probe end { nosuch|name }") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("global |a\nprobe end { a = a + b }\nprobe begin { a++ }", 4),
+        ("probe end { x| = x + 1 }\nprobe begin { x = 1 }", 2),
+        ("function f(x) { return x|}\nprobe end { x = f(1) }", 2),
+        ("function f|(x) { return x }\nprobe end { y = f(1) }", 2),
+        ('probe end { printf("%d", |n) n = $n->n }', 2),
+        ("probe begi|n { begin = 1 }", 2),
+        ("probe end { |1 }", 0),
+    ],
+)
+def test_occurrences(text: str, count: int) -> None:
+    at = text.index("|")
+    assert len(occurrences(text.replace("|", ""), at)) == count

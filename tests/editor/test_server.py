@@ -1,0 +1,159 @@
+"""The language server, driven by a client over its standard input and output."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from lsprotocol import types as lsp
+from pygls.lsp.client import BaseLanguageClient
+
+from tests.editor.support import make_tapset, make_tree
+
+ROOT = Path(__file__).resolve().parents[2]
+BAD = 'probe kernel.function("vfs_raed") { println("é𝄞" . nosuch()) }\n'
+GOOD = 'probe kernel.function("vfs_read"){\nprintln( $count )\n}\n'
+
+
+class Client(BaseLanguageClient):
+    """An editor: it keeps what it is told of each document."""
+
+    def __init__(self) -> None:
+        super().__init__("test", "1")
+        self.told: asyncio.Queue[lsp.PublishDiagnosticsParams] = asyncio.Queue()
+
+        @self.feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+        def published(params: lsp.PublishDiagnosticsParams) -> None:
+            self.told.put_nowait(params)
+
+    async def open(self, uri: str, text: str, version: int = 1) -> None:
+        document = lsp.TextDocumentItem(uri, "systemtap", version, text)
+        self.text_document_did_open(lsp.DidOpenTextDocumentParams(document))
+
+    async def change(self, uri: str, text: str, version: int) -> None:
+        self.text_document_did_change(
+            lsp.DidChangeTextDocumentParams(
+                lsp.VersionedTextDocumentIdentifier(version, uri),
+                [lsp.TextDocumentContentChangeWholeDocument(text)],
+            )
+        )
+
+
+def drive(folder: Path, work: Callable[[Client, str], Awaitable[None]]) -> None:
+    """Do something with a server for a kernel that is made in a folder."""
+
+    async def session() -> None:
+        client = Client()
+        words = ["-r", f"{make_tree(folder)}/", "-I", str(make_tapset(folder))]
+        await client.start_io(
+            sys.executable, "-m", "stapy", "--language-server", *words, cwd=str(ROOT)
+        )
+        capabilities = lsp.ClientCapabilities()
+        await client.initialize_async(lsp.InitializeParams(capabilities, root_uri=folder.as_uri()))
+        client.initialized(lsp.InitializedParams())
+        await work(client, (folder / "x.stp").as_uri())
+        await client.shutdown_async(None)
+        client.exit(None)
+        await client.stop()
+
+    asyncio.run(asyncio.wait_for(session(), 240))
+
+
+def test_diagnostics(tmp_path: Path) -> None:
+    """They come when a script is opened and changed, with places in UTF-16, and go again."""
+
+    async def work(client: Client, uri: str) -> None:
+        await client.open(uri, BAD)
+        told = await client.told.get()
+        assert told.uri == uri and told.version == 1
+        (point, name) = sorted(told.diagnostics, key=lambda one: one.range.start.character)
+        assert point.code == "E0231" and point.severity == lsp.DiagnosticSeverity.Error
+        assert "did you mean 'vfs_read'" in point.message
+        assert point.range == lsp.Range(lsp.Position(0, 13), lsp.Position(0, 33))
+        start = BAD.index("nosuch") + 1  # the clef takes two units
+        assert name.range.start == lsp.Position(0, start)
+        # Of changes that follow each other only the last one is checked.
+        for version, text in ((2, "probe"), (3, "probe x"), (4, GOOD)):
+            await client.change(uri, text, version)
+        told = await client.told.get()
+        assert told.version == 4 and told.diagnostics == []
+        client.text_document_did_close(
+            lsp.DidCloseTextDocumentParams(lsp.TextDocumentIdentifier(uri))
+        )
+        assert (await client.told.get()).diagnostics == []
+
+    drive(tmp_path, work)
+
+
+def test_requests(tmp_path: Path) -> None:
+    async def work(client: Client, uri: str) -> None:
+        document = lsp.TextDocumentIdentifier(uri)
+        await client.open(uri, GOOD)
+        inside = lsp.Position(1, GOOD.splitlines()[1].index("$count") + 3)
+        found = await client.text_document_completion_async(lsp.CompletionParams(document, inside))
+        assert isinstance(found, lsp.CompletionList)
+        assert [item.label for item in found.items] == ["$count"]
+        assert found.items[0].detail == "unsigned long"
+        edit = found.items[0].text_edit
+        assert isinstance(edit, lsp.TextEdit)
+        assert edit.range == lsp.Range(lsp.Position(1, 9), inside)
+        hover = await client.text_document_hover_async(lsp.HoverParams(document, inside))
+        assert hover is not None and "$count: unsigned long" in str(hover.contents)
+        edits = await client.text_document_formatting_async(
+            lsp.DocumentFormattingParams(document, lsp.FormattingOptions(2, True))
+        )
+        assert edits is not None
+        text = 'probe kernel.function("vfs_read") {\n  println($count)\n}\n'
+        assert edits[0].new_text == text
+        assert edits[0].range == lsp.Range(lsp.Position(0, 0), lsp.Position(3, 0))
+
+        await client.change(uri, "probe sample.read { size = execname() }\n", 2)
+        place = await client.text_document_definition_async(
+            lsp.DefinitionParams(document, lsp.Position(0, 10))
+        )
+        assert isinstance(place, lsp.Location)
+        assert place.uri == (tmp_path / "tapset/sample.stp").as_uri()
+        assert place.range.start == lsp.Position(2, 0)
+        renamed = await client.text_document_rename_async(
+            lsp.RenameParams(document, lsp.Position(0, 21), "bytes")
+        )
+        assert renamed is not None and renamed.changes is not None
+        assert [one.range.start.character for one in renamed.changes[uri]] == [20]
+        uses = await client.text_document_references_async(
+            lsp.ReferenceParams(lsp.ReferenceContext(True), document, lsp.Position(0, 28))
+        )
+        assert uses is not None and len(uses) == 1
+
+    drive(tmp_path, work)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["-r", "1.2.3-nosuch"], "missing kernel-devel package"),
+        (["--color=green"], "Invalid argument for --color 'green'"),
+    ],
+)
+def test_what_cannot_begin(words: list[str], told: str) -> None:
+    command = [sys.executable, "-m", "stapy", "--language-server", *words]
+    result = subprocess.run(
+        command, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 1
+    assert told in result.stderr and "Traceback" not in result.stderr
+
+
+def test_without_the_package(tmp_path: Path) -> None:
+    (tmp_path / "pygls.py").write_text("raise ModuleNotFoundError('gone', name='pygls')\n")
+    result = subprocess.run(
+        [sys.executable, "-m", "stapy", "--language-server"],
+        cwd=ROOT, env={"PYTHONPATH": str(tmp_path), "PATH": "/usr/bin:/bin"},
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert result.returncode == 1
+    assert result.stderr.startswith("ERROR: --language-server needs the Python package pygls")
+    assert result.stderr.count("\n") == 1
