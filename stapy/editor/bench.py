@@ -65,7 +65,7 @@ class Bench:
 
     # --- points -------------------------------------------------------------
 
-    def listed(self, point: str) -> list[str]:
+    def points(self, point: str) -> list[str]:
         """List what -l lists for a point; nothing for one that makes no sense."""
         from stapy.elaborate.listing import list_points
 

@@ -109,7 +109,7 @@ def _arguments(bench: Bench, point: str, word: str) -> Iterator[Candidate]:
     if any(char in word for char in "*?[\\"):
         return
     number = len(components(point[: opened.start()]))
-    for line in bench.listed(f'{point}"{word}*")'):
+    for line in bench.points(f'{point}"{word}*")'):
         parts = components(line)
         if len(parts) > number and parts[number][1].startswith('"'):
             yield Candidate(parts[number][1][1:-1].partition("@")[0], "function")

@@ -135,7 +135,7 @@ def occurrences(text: str, at: int) -> list[Token]:
 
 
 def _bodies(tokens: list[Token]) -> list[int]:
-    """Number the body that each token lies in, 0 outside of all; parameters are of their body."""
+    """Tell which body each token lies in, by number, 0 for none; parameters are of their body."""
     found: list[int] = []
     depth = number = 0
     in_head = False

@@ -96,7 +96,7 @@ def _described(raw: LoweredProbe, types: TypeTable, services: Services) -> Itera
 
 
 def _line(row: DescribedPoint, services: Services) -> str:
-    """A line of -L."""
+    """Write a line of -L."""
     text = row.point + "".join(f" {name}:{kind}" for name, kind in row.locals.items())
     for name, variable in row.targets.items():
         text += f" {name}:{'string' if variable.is_text else _spelled(variable.type)}"

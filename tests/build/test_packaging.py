@@ -69,7 +69,7 @@ def test_built_package_has_all_files(tmp_path: Path) -> None:
 
 
 def tracked() -> set[str]:
-    """The files of the repository as they are checked in."""
+    """List the files of the repository as they are checked in."""
     git = ["git", "-C", str(ROOT), "ls-files", "-z"]
     try:
         done = subprocess.run(git, capture_output=True, text=True, check=True)

@@ -15,7 +15,7 @@ from pygls.lsp.client import BaseLanguageClient
 from tests.editor.support import make_tapset, make_tree
 
 ROOT = Path(__file__).resolve().parents[2]
-BAD = 'probe kernel.function("vfs_raed") { println("é𝄞" . nosuch()) }\n'
+BAD = 'probe kernel.function("vfs_raed") { } probe end { println("é𝄞" . nosuch()) }\n'
 GOOD = 'probe kernel.function("vfs_read"){\nprintln( $count )\n}\n'
 
 

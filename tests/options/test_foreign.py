@@ -106,12 +106,13 @@ ELSEWHERE = {
     "--rlimit-fsize": "tests/session/test_settle.py: fsize",
     "--no-global-var-display": "tests/elaborate: autoprint",
     "--tmpdir": "tests/vm/test_options.py: tmpdir",
+    "--language-server": "tests/editor/test_server.py: test_diagnostics",
 }
 REFUSED = [
     "-b", "-i", "--interactive", "-q", "-a sparc", "--dyninst", "--bpf", "--runtime=bpf",
     "--monitor", "--monitor=3", "--sign-module", "--use-server",
     "--use-server=h:1", "--use-http-server=h", "--list-servers", "--trust-servers=ssl",
-    "--use-server-on-error", "--client-options", "--remote=host", "--language-server",
+    "--use-server-on-error", "--client-options", "--remote=host",
     "--build-as=me", "--semantic-keep-going", "--benchmark-sdt", "--debug",
 ]  # fmt: skip
 WARNED = [
