@@ -28,6 +28,7 @@ probe timer.ms(20) {
     }
 }
 """
+FUNCTION = 'try { println("function " . probefunc()) } catch (m) { println("function: " . m) }'
 GLOBALS = r"""
 global text = "t", other = "o"
 probe begin { printf("<%s><%s>\n", text, other) exit() }
@@ -44,8 +45,8 @@ def modules(release: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
         printk=SCRIPT,
         one=WAITS,
         two=WAITS,
-        all=("--privilege=stapsys", "-e", READS),
-        own=("--privilege=stapusr", "-e", READS),
+        all=("--privilege=stapsys", "-e", READS.replace("FUNCTION", "")),
+        own=("--privilege=stapusr", "-e", READS.replace("FUNCTION", FUNCTION)),
         settable=("-G", "text=a", "-G", "other=b", "-e", GLOBALS),
     )
 
@@ -151,11 +152,13 @@ def test_unprivileged_scripts_see_their_users_memory_only(
     lines, result = shell(guest, modules, text, 300)
     assert lines[:4] == ["kernel 1", "mine 1 1", "other 1", lines[3]], result.stderr
     assert lines[3].startswith("kernel: read fault"), lines
-    assert lines[4] == "mine 1 1", lines
-    assert lines[5].startswith(
+    kernels = "function: kernel probefunc() query from unprivileged script"
+    assert lines[4:6] == ["mine 1 1", kernels], lines
+    assert lines[6].startswith(
         "other: myproc-unprivileged tapset function called without is_myproc checking for pid "
     ), lines
-    assert "(euid 65534)" in lines[5], lines
+    assert "(euid 65534)" in lines[6], lines
+    assert lines[7:] == [lines[6].replace("other", "function", 1)], lines
 
 
 @pytest.fixture
