@@ -20,10 +20,12 @@ probe begin {
     try { printf("kernel %d\\n", @cast(0xfffffe0000000000, "list_head")->next != 0) }
     catch (m) { println("kernel: " . m) }
     printf("mine %d %d\\n", is_myproc(), user_string_n(0, 10, "none") == "none")
+    FUNCTION
 }
 probe timer.ms(20) {
-    if (execname() == "sh" && uid() == 65534) {
+    if (execname() == "sh" && uid() == 65534 && user_mode()) {
         try { printf("other %d\\n", uaddr() != 0) } catch (m) { println("other: " . m) }
+        FUNCTION
         exit()
     }
 }
