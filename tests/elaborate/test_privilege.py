@@ -79,7 +79,7 @@ def facts_of_systemtap() -> dict[str, str]:
 
 @cache
 def library() -> Library:
-    """The library as an unprivileged script sees it."""
+    """Return the library as an unprivileged script sees it."""
     facts = PreprocessFacts(kernel_release="6.1.0", arch="x86_64", privilege="stapusr")
     sources = SourceMap()
     return open_library([], facts, shelf(), sources, Diagnostics(sources))
