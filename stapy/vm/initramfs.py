@@ -15,6 +15,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import time
 import zlib
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from stapy.vm.errors import VmError
 from stapy.vm.kernels import GuestKernel
 
 NEEDED = ("virtio_pci", "virtiofs", "virtio_console", "overlay")
+_UNUSED = 24 * 3600.0  # seconds until an archive that no machine was started with is removed
 PACKAGE = Path(__file__).resolve().parent
 AGENT = {
     "stapy/__init__.pyc": PACKAGE.parent / "__init__.py",
@@ -104,14 +106,25 @@ def ensure(kernel: GuestKernel) -> Path:
         key.update(f"{part} {info.st_size} {info.st_mtime_ns}\n".encode())
     key.update(f"{interpreter()} {sys.version} {kernel.modules}".encode())
     path = cache_dir() / "vm" / f"{kernel.release}-{key.hexdigest()[:16]}.cpio"
-    if not exists(path):
+    if exists(path):
+        os.utime(path)
+    else:
         path.parent.mkdir(parents=True, exist_ok=True)
-        for old in path.parent.glob(f"{kernel.release}-*.cpio"):
-            old.unlink(missing_ok=True)
+        _clear(path.parent, kernel.release)
         temporary = path.with_suffix(f".{os.getpid()}")
         temporary.write_bytes(build(kernel, script, box))
         temporary.replace(path)
     return path
+
+
+def _clear(folder: Path, release: str) -> None:
+    """Remove what no start of a machine has used for a day: another stapy may boot one now."""
+    for old in folder.glob(f"{release}-*.cpio"):
+        try:
+            if time.time() - old.stat().st_mtime > _UNUSED:
+                old.unlink()
+        except FileNotFoundError:
+            pass  # somebody else clears, too
 
 
 def build(kernel: GuestKernel, script: bytes, box: Path) -> bytes:

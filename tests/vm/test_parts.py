@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stapy.kernel.config import Config
 from stapy.run.options import RunOptions
 from stapy.vm import agent, classify, frames, initramfs, kernels, qemu, session
 from stapy.vm.cpio import Archive
@@ -288,3 +289,26 @@ def test_how_long_a_thread_waited_for_a_processor(tmp_path: Path) -> None:
     assert qemu._run_delay(tmp_path / "gone") == 0
     (tmp_path / "schedstat").write_text("0\n")
     assert qemu._run_delay(tmp_path) == 0
+
+
+def test_an_initramfs_that_another_stapy_may_boot_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(initramfs, "cache_dir", lambda: tmp_path)
+    monkeypatch.setattr(initramfs, "build", lambda *_: b"made")
+    monkeypatch.setattr(initramfs, "busybox", lambda: Path("/bin/true"))
+    (tmp_path / "modules").mkdir()
+    for name in ("modules/modules.dep", "image"):
+        (tmp_path / name).write_bytes(b"")
+    kernel = kernels.GuestKernel("6.1.0", tmp_path / "image", tmp_path / "modules", Config([]))
+    (tmp_path / "vm").mkdir()
+    for name, age in (("6.1.0-young", 3600), ("6.1.0-old", 100_000), ("6.12.0-old", 100_000)):
+        path = tmp_path / "vm" / f"{name}.cpio"
+        path.write_bytes(b"")
+        os.utime(path, (time.time() - age,) * 2)
+    mine = initramfs.ensure(kernel)
+    assert mine.read_bytes() == b"made"
+    names = {path.name for path in mine.parent.iterdir()}
+    assert names == {mine.name, "6.1.0-young.cpio", "6.12.0-old.cpio"}
+    os.utime(mine, (0, 0))
+    assert initramfs.ensure(kernel) == mine and mine.stat().st_mtime > 0  # it is in use
