@@ -20,19 +20,22 @@ FLIPS = f"""global one, other, n, m, flips
 probe {PLACES} if (one) {{ n++ }}
 probe {PLACES}, timer.us(300) if (other && flips % 3) {{ m <<< 1 }}
 probe kernel.function("vfs_read") {{ if (++flips % 40 == 0) other = !other }}
-probe timer.ms(4) {{ one = !one }}
+probe timer.ms(4) {{ one = !one; switches++ }}
 probe timer.ms(150).randomize(100) if (one || other) {{ one = other = 0 }}
-probe timer.s(1) {{
-    if (++seconds >= 8 && (n && flips > 500 && @count(m) || seconds > 100)) exit()
+probe timer.ms(250) {{
+    if (n && @count(m) && flips > 1000 && switches > 500 || ++looks > 400) exit()
 }}
-global seconds
-probe end {{ printf("hits=%d\\nothers=%d\\nflips=%d\\n", n > 0, @count(m) > 0, flips > 500) }}
+global switches, looks
+probe end {{
+    printf("hits=%d\\nothers=%d\\n", n > 0, @count(m) > 0)
+    printf("flips=%d\\n", flips > 1000 && switches > 500)
+}}
 """
 SLOW = f"""global on, n, turns
 probe {PLACES} if (on) {{ n++ }}
 probe timer.ms(250) {{ on = !on; turns++ }}
-probe timer.s(1) {{ if (++seconds >= 8 && (n && turns > 10 || seconds > 100)) exit() }}
-global seconds
+probe timer.ms(250) {{ if (n && turns > 10 || ++looks > 400) exit() }}
+global looks
 probe end {{ printf("hits=%d\\nturns=%d\\n", n > 0, turns) }}
 """
 LEAVES = f"""global on, n

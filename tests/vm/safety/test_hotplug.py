@@ -38,7 +38,9 @@ probe kernel.function("vfs_read"), kernel.function("vfs_*").return, kernel.trace
 global flip
 probe kernel.function("vfs_write"), perf.sw.cpu_clock.sample(3000000), timer.ms(3) if (flip) { n++ }
 probe timer.ms(20) { flip = !flip }
-probe timer.s(2) { exit() }
+global steps
+probe kernel.trace("cpuhp_exit") { steps++ }
+probe timer.ms(100) { if (n > 500 && steps > 150) exit() } # CPU 1 has gone or come
 probe end { printf("hits=%d\\n", n > 0) }
 """
 ONLINE = """

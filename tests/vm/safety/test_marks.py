@@ -95,8 +95,11 @@ probe process("{program}").mark("turn") {{
 probe process("{program}").function("work").return {{
 	@entry(int_arg(1)) == returnval() ? returns++ : wrong++
 }}
-probe timer.ms(20) {{ if (!armed++) println("armed") }}
-global armed
+probe timer.ms(20) {{
+	if (!armed++) println("armed")
+	if (hits > 20 && killed && returns > 20 && !told++) println("seen")
+}}
+global armed, told
 probe end {{
 	printf("hits=%d\\nkilled=%d\\nreturns=%d\\nwrong=%d\\n", hits, killed, returns, wrong)
 }}
@@ -125,17 +128,21 @@ def test_counters_in_a_storm_of_programs(
     text = f"""
     {program} turn >told & stays=$!
     {program} storm >>told & storms=$!
+    behind
     rounds=0; failures=0
     while [ $rounds -lt {ROUNDS} ]; do
         case $((rounds % 3)) in
-        0) $run -T 2 $turns >out 2>err || {{ failures=$((failures + 1)); cat err >&2; }}
+        0) $run $turns >out 2>err & session=$!
+           wait_for 'grep -aq seen out' >&2 || failures=$((failures + 1))
+           kill -INT $session; wait $session || {{ failures=$((failures + 1)); cat err >&2; }}
            grep -a '=' out >>figures ;;
         1) $run $turns >out 2>err & victim=$!; wait_for 'grep -q armed out' >&2
+           stormed $((rounds % 16)) >&2 || failures=$((failures + 1))
            kill -9 $victim; wait $victim 2>/dev/null
            wait_for '[ $(loaded turns) = 0 ]' >&2 || failures=$((failures + 1)) ;;
         2) insmod $turns
            (exec 4<{program}; echo "file 4 {program}" >&3; echo "start 0" >&3
-            /usr/bin/sleep 0.1; stop_by_hand) 3>/proc/stapy_turns/control
+            stormed 20 >&2; stop_by_hand) 3>/proc/stapy_turns/control
            rmmod turns || failures=$((failures + 1)) ;;
         esac
         rounds=$((rounds + 1))
@@ -147,6 +154,7 @@ def test_counters_in_a_storm_of_programs(
     """
     lines, result = shell(pair, modules, text, 60 + 15 * ROUNDS)
     found = figures(lines)
+    print(f"\n{found}, {result.seconds:.0f} s")
     assert (found["rounds"], found["failures"], found["loaded"]) == (ROUNDS, 0, 0), (
         lines,
         result.stderr,

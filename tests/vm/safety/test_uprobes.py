@@ -71,6 +71,7 @@ for turn in range(1000000):
     [one.join() for one in threads]
     os.wait()
 ' & storms="$storms $!"
+behind
 """
 
 
@@ -101,13 +102,13 @@ END
            grep -a '=' out >figures ;;
         1) $run $hits >out 2>err & victim=$!
            wait_for '[ "$(state hits)" = running ]' >&2 || fails
-           sleep 0.3; kill -9 $victim; wait $victim 2>/dev/null
+           stormed $((rounds % 16)) >&2 || fails; kill -9 $victim; wait $victim 2>/dev/null
            wait_for '[ $(loaded hits) = 0 ]' >&2 || fails ;;
         2) $run -c '/bin/bash -c "(true); /usr/bin/sleep 0.2; exec true"' $hits >out 2>err ||
                fails ;;
         3) insmod $hits
            (exec 4<$bash; echo "file 4 $bash" >&3; exec 4<$libc; echo "file 4 $libc" >&3
-            echo "start 0" >&3; /usr/bin/sleep 0.2; stop_by_hand) 3>/proc/stapy_hits/control
+            echo "start 0" >&3; stormed 20 >&2; stop_by_hand) 3>/proc/stapy_hits/control
            rmmod hits || fails ;;
         esac
         kill -9 $killed 2>/dev/null; wait $killed 2>/dev/null
@@ -118,6 +119,7 @@ END
     """
     lines, result = shell(pair, modules, text, 60 + 25 * ROUNDS)
     found = figures(lines)
+    print(f"\n{found}, {result.seconds:.0f} s")
     assert found["rounds"] == ROUNDS, (found, result.stderr)
     assert found["failures"] == found["loaded"] == found["wrong"] == 0, (lines, result.stderr)
     assert all(found[name] > 0 for name in ("calls", "returns", "kept")), (found, result.stderr)

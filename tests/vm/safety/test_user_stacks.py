@@ -37,7 +37,11 @@ probe timer.profile {{
     try {{ if (user_mode()) named <<< strlen(usymdata(uaddr()) . umodname(uaddr())) }}
     catch {{ named <<< 0 }}
 }}
-probe timer.s(4) {{ exit() }}
+global told
+probe timer.ms(200) {{
+    if (@count(calls) > 100 && @count(deep) && @count(functions) > 20 && @count(returns) > 20
+        && @count(timers) > 20 && !told++) println("seen")
+}}
 probe end {{
     printf("calls=%d\\ndeep=%d\\nfunctions=%d\\nreturns=%d\\ntimers=%d\\n", @count(calls),
            @count(deep), @count(functions), @count(returns), @count(timers))
@@ -132,20 +136,23 @@ for turn in range(1000000):
         os.execv("/bin/ls", ["ls", "/dev"]) if turn % 2 else os._exit(0)
     os.wait()
 ' >/dev/null & storms="$storms $!"
-    rounds=0; failures=0
+    behind; rounds=0; failures=0
     while [ $rounds -lt {ROUNDS} ]; do
         case $((rounds % 4)) in
-        0) $run $stacks >out 2>err || {{ failures=$((failures + 1)); cat err >&2; }}
+        0) $run $stacks >out 2>err & session=$!
+           wait_for 'grep -aq seen out' >&2 || failures=$((failures + 1))
+           kill -INT $session; wait $session || {{ failures=$((failures + 1)); cat err >&2; }}
            grep -a '=' out >figures ;;
         1) $run $stacks >out 2>err & victim=$!; wait_for '[ "$(state stacks)" = running ]' >&2
-           sleep 0.$((rounds % 10)); kill -9 $victim; wait $victim 2>/dev/null
+           stormed $((rounds % 16)) >&2 || failures=$((failures + 1))
+           kill -9 $victim; wait $victim 2>/dev/null
            wait_for '[ $(loaded stacks) = 0 ]' >&2 || failures=$((failures + 1)) ;;
         2) $run -c '{program} {files} & sleep 0.3; kill $!' $stacks >out 2>err ||
                {{ failures=$((failures + 1)); cat err >&2; }} ;;
         3) insmod $stacks
            libc=$(readlink -f /lib/x86_64-linux-gnu/libc.so.6)
            (exec 4<$libc; echo "file 4 $libc" >&3; echo "start 0" >&3
-            /usr/bin/sleep 0.3; stop_by_hand) 3>/proc/stapy_stacks/control
+            stormed 10 >&2; stop_by_hand) 3>/proc/stapy_stacks/control
            rmmod stacks || failures=$((failures + 1)) ;;
         esac
         rounds=$((rounds + 1))
@@ -154,6 +161,7 @@ for turn in range(1000000):
     """
     lines, result = shell(pair, modules, text, 120 + 60 * ROUNDS)
     found = figures(lines)
+    print(f"\n{found}, {result.seconds:.0f} s")
     assert found["rounds"] == ROUNDS, (found, result.stderr)
     assert found["failures"] == found["loaded"] == 0, (lines, result.stderr)
     counted = ("calls", "deep", "functions", "returns", "timers")
