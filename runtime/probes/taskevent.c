@@ -5,6 +5,7 @@
  * an exec and at the end. What is ours is to begin: with threads that are there at the start, and
  * after an exec, when the process does it itself, on its way to the program's first instruction.
  */
+#include <linux/hashtable.h>
 #include <linux/workqueue.h>
 
 #include "event.h"
@@ -16,11 +17,14 @@
 
 #define EXECS 256			/* processes on their way to a new program at a time */
 #define REAPED_AFTER (HZ / 10)
+#define REAPED_AT_ONCE 256		/* events that one turn of the reaper looks at */
 #define TURNS 16			/* of looking for threads that came meanwhile */
 
 /* One that we have begun, with all that was handed on of it. */
 struct begun {
 	struct list_head list;
+	struct hlist_node of_thread;
+	struct task_struct *task;	/* held by the event */
 	struct perf_event *event;
 };
 
@@ -31,6 +35,10 @@ static bool following;
 
 static DEFINE_MUTEX(mutex);		/* of all below */
 static LIST_HEAD(all_begun);
+static DEFINE_HASHTABLE(by_thread, 10);
+static unsigned int nr_begun;
+static unsigned int unseen;		/* of those, in this round of the reaper */
+static unsigned long round_began, last_end;	/* in jiffies; the end of a thread or its program */
 static bool over;			/* nothing is begun any more */
 
 static atomic_long_t execs_missed;
@@ -112,7 +120,10 @@ static int begin(struct stapy_taskevent_row *row, struct task_struct *task)
 		kfree(begun);
 		return r;
 	}
+	begun->task = task;
 	list_add(&begun->list, &all_begun);
+	hash_add(by_thread, &begun->of_thread, (unsigned long)task);
+	nr_begun++;
 	return 0;
 }
 
@@ -158,23 +169,49 @@ static bool is_done(struct perf_event *event)
 static void end(struct begun *begun)
 {
 	list_del(&begun->list);
+	hash_del(&begun->of_thread);
+	nr_begun--;
 	perf_event_release_kernel(begun->event);
 	kfree(begun);
 }
 
-static void end_done(bool all)
+/*
+ * What a thread had before its exec holds debug registers that the new program wants. Those of
+ * other threads are left to the reaper: an exec must not cost more the more threads are watched.
+ */
+static void end_done_of(struct task_struct *task)
 {
-	struct begun *begun, *next;
+	struct begun *begun;
+	struct hlist_node *next;
 
-	list_for_each_entry_safe(begun, next, &all_begun, list)
-		if (all || is_done(begun->event))
+	hash_for_each_possible_safe(by_thread, begun, next, of_thread, (unsigned long)task)
+		if (begun->task == task && is_done(begun->event))
 			end(begun);
 }
 
+/* Whatever the number of threads, a turn looks at some of them; a round is one look at each. */
 static void reap(struct work_struct *work)
 {
+	unsigned int i;
+
 	mutex_lock(&mutex);
-	end_done(false);
+	if (!unseen) {
+		round_began = jiffies;
+		unseen = nr_begun;
+	}
+	unseen = min(unseen, nr_begun);
+	for (i = 0; i < REAPED_AT_ONCE && unseen; i++, unseen--) {
+		struct begun *begun = list_last_entry(&all_begun, struct begun, list);
+
+		list_move(&begun->list, &all_begun);
+		if (is_done(begun->event))
+			end(begun);
+	}
+	/* A round that began too early after an end may have looked before it was complete. */
+	if (unseen)
+		schedule_delayed_work(to_delayed_work(work), 1);
+	else if (time_before(round_began, READ_ONCE(last_end) + REAPED_AFTER))
+		schedule_delayed_work(to_delayed_work(work), REAPED_AFTER);
 	mutex_unlock(&mutex);
 }
 
@@ -189,7 +226,7 @@ static void on_errand(void)
 		return;
 	mutex_lock(&mutex);
 	if (!over) {
-		end_done(false);
+		end_done_of(current);
 		begin_all(current);
 	}
 	mutex_unlock(&mutex);
@@ -197,12 +234,18 @@ static void on_errand(void)
 
 static struct stapy_errands errands = { .run = on_errand };
 
+static void reap_later(void)
+{
+	WRITE_ONCE(last_end, jiffies);
+	schedule_delayed_work(&reaper, REAPED_AFTER);
+}
+
 static void program_changed(u32 before, u32 now)
 {
 	struct stapy_errand *errand;
 
 	if (before & watched)
-		schedule_delayed_work(&reaper, REAPED_AFTER);
+		reap_later();
 	if (!(now & watched))
 		return;
 	errand = stapy_errand_any(&errands);
@@ -215,7 +258,7 @@ static void program_changed(u32 before, u32 now)
 static void task_ended(struct task_struct *task, u32 scopes)
 {
 	if (scopes & watched)
-		schedule_delayed_work(&reaper, REAPED_AFTER);
+		reap_later();
 }
 
 static const struct stapy_target_events events = {
@@ -281,6 +324,8 @@ static int find_scopes(void)
 
 static void stop(void *rows, unsigned int count)
 {
+	struct begun *begun, *next;
+
 	mutex_lock(&mutex);
 	over = true;
 	mutex_unlock(&mutex);
@@ -290,7 +335,8 @@ static void stop(void *rows, unsigned int count)
 	stapy_errands_close(&errands);
 	cancel_delayed_work_sync(&reaper);
 	mutex_lock(&mutex);
-	end_done(true);
+	list_for_each_entry_safe(begun, next, &all_begun, list)
+		end(begun);
 	mutex_unlock(&mutex);
 	stapy_user_files_release();
 }

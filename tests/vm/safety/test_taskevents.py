@@ -48,13 +48,46 @@ def test_storms(guest: Machine, release: str, tmp_path: Path) -> None:
     """
     ending = "probe timer.ms(100) { if (hits) exit() } probe end { println(hits > 0) }"
     modules = make(release, tmp_path, ends=script + ending, stays=("-e", script))
-    text = f"{path} & first=$!; {path} & second=$!; sleep 1; "
-    text += "for n in 1 2 3; do $run $ends; done; "
-    text += "for n in 1 2; do $run $stays & run=$!; sleep 1; kill -9 $run; wait $run; done; "
-    text += "$run $stays & run=$!; sleep 1; kill -9 $second; sleep 1; kill $run; wait $run; "
-    text += "kill -0 $first && echo alive; kill -9 $first"
+    text = f"""
+    {path} & first=$!; {path} & second=$!; storms="$first $second"; behind; stormed 20
+    stays() {{ $run $stays & session=$!; wait_for '[ "$(state stays)" = running ]'; stormed 20; }}
+    for n in 1 2 3; do $run $ends; done
+    for n in 1 2; do
+        stays; kill -9 $session; wait $session; wait_for '[ $(loaded stays) = 0 ]'
+    done
+    stays; kill -9 $second; stormed 20; kill $session; wait $session; echo status $?
+    kill -0 $first && echo alive; kill -9 $first
+    """
     lines, result = shell(guest, modules, text, seconds=180)
-    assert lines == ["1"] * 3 + ["alive"], result.stderr.decode()
+    assert lines == ["1"] * 3 + ["status 0", "alive"], result.stderr.decode()
+
+
+AGAIN = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+volatile int v0, v1, v2, v3;
+int main(int argc, char **argv)
+{
+	int left = atoi(argv[1]);
+	char next[16];
+	v0 = v1 = v2 = v3 = left;
+	snprintf(next, sizeof(next), "%d", left - 1);
+	return left ? execl(argv[0], argv[0], next, (char *)0) : 0;
+}
+"""
+
+
+def test_registers_come_back_at_each_exec(guest: Machine, release: str, tmp_path: Path) -> None:
+    """A process becomes its program again at once, while other threads keep their registers."""
+    path = compiled(tmp_path, AGAIN, "-O1", name="again")
+    script = "global hits probe end { println(hits) }" + "".join(
+        f'probe process("{path}").data("v{n}").write {{ hits++ }}' for n in range(4)
+    )
+    modules = make(release, tmp_path, again=script)
+    lines, result = shell(guest, modules, f"$run -c '{path} 40' $again; echo status $?")
+    assert lines == [str(41 * 4), "status 0"], result.stderr.decode()
+    assert b"no debug register" not in result.stderr, result.stderr.decode()
 
 
 def test_there_are_four_registers(guest: Machine, release: str, tmp_path: Path) -> None:
