@@ -144,7 +144,7 @@ static int output_release(struct inode *inode, struct file *file)
 static ssize_t output_read(struct file *file, char __user *to, size_t bytes, loff_t *unused)
 {
 	ssize_t n;
-	bool last;
+	bool last, more;
 
 	if (!bytes)
 		return 0;
@@ -154,8 +154,11 @@ static ssize_t output_read(struct file *file, char __user *to, size_t bytes, lof
 		if (last || output_ripe()) {
 			if (mutex_lock_interruptible(&output_mutex))
 				return -ERESTARTSYS;
-			n = stapy_rings_read(to, bytes);
-			if (n < (ssize_t)bytes)
+			n = stapy_rings_read(to, bytes, &more);
+			/* Who is attached takes all from here on; until then the newest was kept. */
+			if (atomic_read(&control_users))
+				stapy_rings_overwrite(false);
+			if (!more)
 				WRITE_ONCE(last_read, jiffies);
 			mutex_unlock(&output_mutex);
 			if (n || last)
@@ -217,6 +220,8 @@ static int control_release(struct inode *inode, struct file *file)
 		if (dismissed)
 			expect_claim();
 	}
+	if (detached)
+		stapy_rings_overwrite(true);
 	atomic_set(&control_users, 0);
 	stapy_session_left();
 	leave();

@@ -4,7 +4,7 @@
 
 #define MARK_BYTES 64
 
-/* The ring whose record was read only in part: it goes first. */
+/* The ring whose record was read only in part: it goes first, unless it was given up since. */
 static int partial = -1;
 
 void stapy_rings_forget(void)
@@ -104,42 +104,85 @@ static int oldest(u64 now, size_t mask, u64 *next)
 	return found;
 }
 
-static ssize_t copy_mark(char __user *to, size_t bytes, u64 lost, int cpu)
+/* From now on writers give nothing up: what is at the tails stays there while it is copied. */
+static void claim_rings(void)
+{
+	int cpu, tries;
+
+	for_each_possible_cpu(cpu)
+		for (tries = 0; atomic_cmpxchg_acquire(&ring_of(cpu)->claimed, 0, 1); tries++) {
+			if (tries < 1000)
+				cpu_relax();
+			else
+				usleep_range(20, 50);
+		}
+}
+
+static void release_rings(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		atomic_set_release(&ring_of(cpu)->claimed, 0);
+}
+
+static ssize_t copy_mark(char __user *to, size_t bytes, const char *what, u64 missing, int cpu)
 {
 	char text[MARK_BYTES];
-	size_t n = scnprintf(text, sizeof(text), "[lost %llu bytes on cpu %d]\n", lost, cpu);
+	size_t n = scnprintf(text, sizeof(text), "[%s %llu bytes on cpu %d]\n", what, missing, cpu);
 
 	n = min(n, bytes);
 	return copy_to_user(to, text, n) ? -EFAULT : (ssize_t)n;
 }
 
-/* Copy from the record at the tail; negative on a fault, *whole when it was read to its end. */
+/* What is missing before the record at the tail: one mark at a time, 0 when all is told. */
+static ssize_t copy_missing(struct stapy_ring *r, int cpu, u32 before, char __user *to, size_t bytes)
+{
+	ssize_t n = 0;
+
+	if (r->overwritten) {
+		n = copy_mark(to, bytes, "overwrote", r->overwritten, cpu);
+		if (n > 0)
+			r->overwritten = 0;
+	} else if (!r->marked && r->passed + before) {
+		n = copy_mark(to, bytes, "lost", r->passed + before, cpu);
+		if (n > 0) {
+			r->passed = 0;
+			r->marked = true;
+		}
+	}
+	return n;
+}
+
+/*
+ * Copy the record at the tail, or what of it has room in a buffer where nothing else is; else 0.
+ * Negative on a fault, *whole when it was read to its end.
+ */
 static ssize_t copy_record(struct stapy_ring *r, int cpu, size_t mask, char __user *to, size_t bytes,
-			   bool *whole)
+			   bool alone, bool *whole)
 {
 	struct stapy_record *record = record_at_tail(r, mask);
-	ssize_t copied = 0;
-	size_t n;
+	size_t n = record->length - r->done;
+	ssize_t marked;
 
 	*whole = false;
-	if (record->lost && !r->marked) {
-		copied = copy_mark(to, bytes, record->lost, cpu);
-		if (copied < 0)
-			return copied;
-		r->marked = true;
-	}
-	n = min_t(size_t, record->length - r->done, bytes - copied);
-	if (copy_to_user(to + copied, (char *)(record + 1) + r->done, n))
-		return copied ?: -EFAULT;
+	marked = copy_missing(r, cpu, record->lost, to, bytes);
+	if (marked)
+		return marked;
+	if (n > bytes && !alone)
+		return 0;
+	n = min(n, bytes);
+	if (copy_to_user(to, (char *)(record + 1) + r->done, n))
+		return -EFAULT;
 	r->done += n;
 	if (r->done == record->length) {
 		*whole = true;
 		r->done = 0;
 		r->marked = false;
 		/* Pairs with the acquire in the writer: the bytes may be written again. */
-		smp_store_release(&r->tail, r->tail + ALIGN(sizeof(*record) + record->length, 8));
+		smp_store_release(&r->tail, r->tail + stapy_record_bytes(record));
 	}
-	return copied + n;
+	return n;
 }
 
 /* After the session: losses that no later record could report. */
@@ -152,18 +195,30 @@ static ssize_t copy_last_losses(char __user *to, size_t bytes)
 		struct stapy_ring *r = ring_of(cpu);
 		ssize_t n;
 
-		if (!r->lost || r->tail != r->head || bytes - copied < MARK_BYTES)
-			continue;
-		n = copy_mark(to + copied, bytes - copied, r->lost, cpu);
-		if (n < 0)
-			return copied ?: n;
-		r->lost = 0;
-		copied += n;
+		while (r->tail == r->head && bytes - copied >= MARK_BYTES &&
+		       (r->overwritten || r->passed || r->lost)) {
+			r->passed += r->lost;
+			r->lost = 0;
+			r->marked = false;
+			n = copy_missing(r, cpu, 0, to + copied, bytes - copied);
+			if (n < 0)
+				return copied ?: n;
+			copied += n;
+		}
+		r->marked = false;
 	}
 	return copied;
 }
 
-ssize_t stapy_rings_read(char __user *to, size_t bytes)
+/* The CPU whose record was begun, while there still is a rest of it. */
+static int begun(void)
+{
+	if (partial >= 0 && !ring_of(partial)->done && !ring_of(partial)->marked)
+		partial = -1;
+	return partial;
+}
+
+static ssize_t merge(char __user *to, size_t bytes, bool *more)
 {
 	size_t mask = stapy_ring_bytes() - 1;
 	u64 now = take_snapshot(), next;
@@ -175,29 +230,46 @@ ssize_t stapy_rings_read(char __user *to, size_t bytes)
 	while (copied < bytes) {
 		struct stapy_ring *r;
 
-		cpu = partial;
+		cpu = begun();
 		next = 0;
 		if (cpu < 0)
 			cpu = oldest(now, mask, &next);
 		if (cpu < 0)
-			break;
+			return copied;
 		r = ring_of(cpu);
 		/* The rings are gone: what was left in them is nobody's. */
 		if (!r->base)
-			break;
+			return copied;
 		do {
 			/* Room for the mark and something after it, or a fresh buffer. */
-			if (copied && bytes - copied < MARK_BYTES)
+			if (copied && bytes - copied < MARK_BYTES) {
+				*more = true;
 				return copied;
-			n = copy_record(r, cpu, mask, to + copied, bytes - copied, &whole);
+			}
+			n = copy_record(r, cpu, mask, to + copied, bytes - copied, !copied, &whole);
 			if (n < 0)
 				return copied ?: n;
+			*more = !n;
+			if (*more)
+				return copied;
 			copied += n;
 			partial = whole ? -1 : cpu;
 		} while (whole && copied < bytes && r->tail != r->limit &&
 			 record_at_tail(r, mask)->stamp <= next);
 	}
-	if (!copied && stapy_state() == STAPY_STOPPED)
-		return copy_last_losses(to, bytes);
+	*more = true;
 	return copied;
+}
+
+ssize_t stapy_rings_read(char __user *to, size_t bytes, bool *more)
+{
+	ssize_t n;
+
+	*more = false;
+	claim_rings();
+	n = merge(to, bytes, more);
+	if (!n && stapy_state() == STAPY_STOPPED)
+		n = copy_last_losses(to, bytes);
+	release_rings();
+	return n;
 }

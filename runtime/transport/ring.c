@@ -11,6 +11,12 @@ static size_t ring_bytes;
 static bool wanted;			/* CPUs that come get rings */
 static DEFINE_MUTEX(mutex);		/* of making and freeing them */
 
+/* While nobody is attached: the oldest records give way to new ones. */
+static bool overwriting;
+
+/* Records that one hit gives up at most; more than a hit of usual length writes over. */
+#define MOST_GIVEN_UP 1024
+
 /* Stands for the ring of a CPU that has none: nothing fits. */
 static char no_room[1];
 
@@ -29,6 +35,7 @@ static void ring_free(struct stapy_ring *r)
 	r->head = r->tail = r->tail_seen = r->limit = 0;
 	r->done = 0;
 	r->marked = false;
+	r->overwritten = r->passed = 0;
 }
 
 static int ring_alloc(struct stapy_ring *r, int cpu)
@@ -142,6 +149,39 @@ u64 stapy_rings_failures(void)
 	return n;
 }
 
+void stapy_rings_overwrite(bool on)
+{
+	WRITE_ONCE(overwriting, on);
+}
+
+/*
+ * Make room by giving up the oldest records, whole ones, and count them. Nobody waits here:
+ * while a reader has the ring nothing is given up, and what does not fit is lost as usual.
+ */
+static noinline void give_up_oldest(struct stapy_ring *r)
+{
+	u64 wanted = max_t(u64, 2 * STAPY_RECORD_PIECE, ring_bytes / 8), tail;
+	unsigned int n;
+
+	if (atomic_cmpxchg_acquire(&r->claimed, 0, 1))
+		return;
+	tail = r->tail;
+	for (n = 0; n < MOST_GIVEN_UP && ring_bytes - (r->head - tail) < wanted; n++) {
+		const struct stapy_record *record =
+			(struct stapy_record *)(r->base + (tail & (ring_bytes - 1)));
+
+		if (!r->marked)
+			r->passed += record->lost;
+		r->overwritten += record->length - r->done;
+		r->done = 0;
+		r->marked = false;
+		tail += stapy_record_bytes(record);
+	}
+	r->tail_seen = tail;
+	WRITE_ONCE(r->tail, tail);
+	atomic_set_release(&r->claimed, 0);
+}
+
 /* Begin a record: text goes straight into the ring, the header is written by the commit. */
 static void record_open(struct stapy_cpu *cpu)
 {
@@ -160,6 +200,10 @@ static void record_open(struct stapy_cpu *cpu)
 		/* Pairs with the release in the reader: it has finished with those bytes. */
 		r->tail_seen = smp_load_acquire(&r->tail);
 		room = ring_bytes - (r->head - r->tail_seen);
+		if (room < 2 * STAPY_RECORD_PIECE && READ_ONCE(overwriting)) {
+			give_up_oldest(r);
+			room = ring_bytes - (r->head - r->tail_seen);
+		}
 	}
 	/*
 	 * The reader must not pass over a record that was stamped but is not
@@ -191,7 +235,7 @@ static void record_close(struct stapy_cpu *cpu)
 		/* More than a record can tell is told by the next ones. */
 		header->lost = min_t(u64, r->lost, U32_MAX);
 		r->lost -= header->lost;
-		smp_store_release(&r->head, r->head + ALIGN(sizeof(*header) + length, 8));
+		smp_store_release(&r->head, r->head + stapy_record_bytes(header));
 	}
 	smp_store_release(&r->open, 0);
 }

@@ -15,6 +15,12 @@ struct stapy_record {
 	u32 lost;			/* bytes that were lost before this record */
 };
 
+/* From one record to the next. */
+static inline u64 stapy_record_bytes(const struct stapy_record *record)
+{
+	return ALIGN(sizeof(*record) + record->length, 8);
+}
+
 /* The writer is about to stamp the record that it opens. */
 #define STAPY_RING_STAMPING 1
 
@@ -28,9 +34,12 @@ struct stapy_ring {
 	u64 open;			/* stamp of the record being written, 0 when there is none */
 	/* the reader's */
 	u64 tail ____cacheline_aligned_in_smp;
+	atomic_t claimed;		/* for moving the tail, and what stands below */
 	u64 limit;			/* records up to here may be read now */
 	u32 done;			/* bytes of the record at tail that were read */
 	bool marked;			/* the record's loss was reported */
+	u64 overwritten;		/* bytes that the writer gave up in front of the tail */
+	u64 passed;			/* bytes lost before records that it gave up */
 	struct page **pages;
 };
 
@@ -42,12 +51,20 @@ bool stapy_rings_complete(void);
 void stapy_rings_free(void);
 /* Nothing was read in part; with the rings freed. */
 void stapy_rings_forget(void);
+/*
+ * Whether the newest output is kept, and the oldest gives way to it, or the other way round.
+ * Writers that are under way may still obey the last word.
+ */
+void stapy_rings_overwrite(bool on);
 /* Something to read, or the session is over. */
 bool stapy_rings_readable(void);
 /* One of the rings is a quarter full: the reader should not wait any longer. */
 bool stapy_rings_filling(void);
-/* Bytes copied in the order of time, 0 when there is nothing, or -EFAULT. */
-ssize_t stapy_rings_read(char __user *to, size_t bytes);
+/*
+ * Bytes copied in the order of time, 0 when there is nothing, or -EFAULT. Records are whole,
+ * unless one alone is too long; *more: another one was ready and had no room.
+ */
+ssize_t stapy_rings_read(char __user *to, size_t bytes, bool *more);
 u64 stapy_rings_failures(void);
 
 size_t stapy_ring_bytes(void);

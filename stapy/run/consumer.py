@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def run(module_path: str, options: RunOptions) -> int:
     """Run a module as ``options`` say; return the exit status of the session."""
-    if options.daemon and not (options.delete or options.attach):
+    if options.daemon and not options.delete:
         return in_background(lambda armed: _obey(module_path, options, armed))
     return _obey(module_path, options)
 
@@ -38,7 +38,7 @@ def _obey(module_path: str, options: RunOptions, armed: Optional[Callable[[], No
             if options.delete:
                 return loading.delete(module_path, messages)
             if options.attach:
-                return _attach(module_path, options, messages, signals)
+                return _attach(module_path, options, messages, signals, armed)
             return _run(ModuleFile(module_path), options, messages, signals, armed)
         except RunError as error:
             messages.error(str(error))
@@ -113,7 +113,9 @@ def _converse(
             session.start(target.pid if target else options.target, spaces)
         else:
             session.supplier = _make_supplier(channel, {"names": True}, messages)
-            session.begin_input()
+            session.go_on()
+            if armed:
+                armed()
         session.loop()
     finally:
         if session and session.input:
@@ -126,8 +128,12 @@ def _converse(
             channel.close()
             if not session or not session.detached:
                 kernel.remove(name)
+        if session and session.detached:
+            session.write_out()
         for sink in sinks:
             sink.close()
+    if not session.detached:
+        session.tell_untaken()
     session.wait_for_system()
     if session.detached:
         messages.log(
@@ -164,8 +170,14 @@ def _status(messages: Messages, target: Optional[Target]) -> int:
     return 1 if messages.errors or complaint else 0
 
 
-def _attach(name: str, options: RunOptions, messages: Messages, signals: Signals) -> int:
+def _attach(
+    name: str,
+    options: RunOptions,
+    messages: Messages,
+    signals: Signals,
+    armed: Optional[Callable[[], None]] = None,
+) -> int:
     name = loading.ours(loading.bare_name(name))
     channel = Channel.open(folder_of(name))
-    _converse(name, channel, options, messages, signals, None, None)
+    _converse(name, channel, options, messages, signals, None, None, armed)
     return _status(messages, None)

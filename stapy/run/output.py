@@ -9,6 +9,7 @@ import stat
 import time
 
 from .errors import RunError
+from .safekeeping import Safekeeping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +36,11 @@ class Sink:
     def is_busy(self) -> bool:
         """True while a block waits."""
         return len(self._waiting) > 0
+
+    @property
+    def waiting(self) -> int:
+        """Bytes of the block that waits."""
+        return len(self._waiting)
 
     def write(self, block: memoryview) -> None:
         """Take a block; only when not `is_busy`."""
@@ -166,6 +172,7 @@ class File(Sink):
         self._number = 0
         self._written = 0
         self._names: List[str] = []
+        self._kept = Safekeeping()
         super().__init__(self._open())
 
     def _open(self) -> int:
@@ -187,12 +194,19 @@ class File(Sink):
         super().write(block)
 
     def rotate(self) -> None:
-        """Go on with the next file; drop the oldest when there are more than shall be kept."""
+        """Go on with the next file; drop the oldest when there are more than shall be kept.
+
+        The file before is brought to the disk: it is whole then, whatever
+        becomes of the machine.
+        """
+        old, name = self.fd, self._names[-1]
         self._number += 1
         self._written = 0
-        old = self.fd
         self.fd = self._open()
-        os.close(old)
+        try:
+            self._kept.take(old, name)
+        except OSError as error:
+            self.fail(error)
         while self._keep and len(self._names) > self._keep:
             try:
                 os.unlink(self._names.pop(0))
@@ -201,11 +215,19 @@ class File(Sink):
 
     def fail(self, error: OSError) -> None:
         """Raise `RunError`: a full disk is the user's business."""
-        raise RunError(f"Couldn't write '{self._names[-1]}': {error.strerror}")
+        name = error.filename or self._names[-1]
+        raise RunError(f"Couldn't write '{name}': {error.strerror}")
 
     def close(self) -> None:
-        """Close the last file."""
-        os.close(self.fd)
+        """Close the last file; what could not be written of a row of files is an error."""
+        if not self._number:
+            os.close(self.fd)
+            return
+        try:
+            self._kept.take(self.fd, self._names[-1])
+            self._kept.finish()
+        except OSError as error:
+            self.fail(error)
 
 
 def make_sinks(count: int, output: "str | None", size: int, keep: int) -> List[Sink]:

@@ -255,6 +255,29 @@ class ModuleSession:
         else:
             self.stop()
 
+    def write_out(self) -> None:
+        """Write what waits for its reader, after the module was left; a signal ends that."""
+        while self._is_busy() and not self.signals.take():
+            poll = select.poll()
+            poll.register(self.signals.wake, select.POLLIN)
+            for sink in self._sinks.values():
+                if sink.is_busy:
+                    poll.register(sink.fd, select.POLLOUT)
+            for fd, event in poll.poll():
+                if fd == self.signals.wake:
+                    self.signals.drain()
+                else:
+                    self._serve_sink(fd, event)
+        self.tell_untaken()
+
+    def tell_untaken(self) -> None:
+        """Say how much of the output is lost because its reader did not take it."""
+        untaken = sum(sink.waiting for sink in self._sinks.values())
+        if untaken:
+            rest = "" if self.detached else ", and what the module still had,"
+            text = f"{untaken} bytes of output{rest} were not taken by their reader: they are lost"
+            self.messages.warning(text)
+
     def _obey_module(self) -> None:
         rows, more = self.channel.messages()
         for kind, text in rows:
@@ -302,15 +325,16 @@ class ModuleSession:
             self.stop()
             return
         self.messages.note("probes are armed")
-        self.begin_input()
+        self.go_on()
         if self.armed:
             self.armed()
         if self.target and not self._cancelled:
             self.target.release()
         self._leaving |= self.options.detach
 
-    def begin_input(self) -> None:
-        """Hand standard input on from now on, when the script wants it."""
+    def go_on(self) -> None:
+        """Take the probes for armed: hand standard input on, when the script wants it."""
+        self._started = True
         why = self.input.begin() if self.input and not self._stopping else ""
         if why:
             self.messages.warning(f"the script gets no standard input: {why}")

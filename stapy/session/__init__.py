@@ -184,13 +184,6 @@ class Session(Messages):
         settle.set_limits(options.rlimits, self.diagnostics)
         for text in options.notices:
             self.diagnostics.warning("W0653", text)
-        if options.flight_recorder and options.output is None and options.last_pass == 5:
-            self.diagnostics.warning(
-                "W0657",
-                "output that does not fit into the buffers is lost until somebody takes it",
-                hint="-s MB makes them larger, -o FILE writes the output in the background",
-                notes=["stapy-run -A MODULE takes it"],
-            )
         settle.check_defines(options.defines, self.diagnostics)
         settle.find_runtime(options, self.diagnostics)
         settle.check_tapsets(options.tapset_dirs, self.diagnostics)

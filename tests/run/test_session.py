@@ -87,6 +87,8 @@ def play(tmp_path, capfd):
             session.start(target)
             session.loop()
             session.wait_for_system()
+            if not session.detached:
+                session.tell_untaken()
         module.channel.close()
         module.join(5)
         assert not module.is_alive()
@@ -267,6 +269,20 @@ def test_quit_detaches_without_stop(play):
     assert module_heard[3].detached
 
 
+def test_quit_detaches_from_a_session_that_was_attached_to():
+    """Whose probes have been armed before: no module tells that again."""
+    module = FakeModule([])
+    module.start()
+    with Signals() as signals:
+        session = ModuleSession(module.channel, [Sink(1)], Messages("never"), RunOptions(), signals)
+        session.go_on()
+        os.kill(os.getpid(), signal.SIGQUIT)
+        session.loop()
+    module.channel.close()
+    module.join(5)
+    assert session.detached and module.heard == ["detach"]
+
+
 def test_a_session_that_is_left_in_the_kernel_needs_no_reader(play):
     """stapy-run -L m.ko | head -n 1: the reader may leave while the probes are being armed."""
     read, write = os.pipe()
@@ -326,10 +342,48 @@ def test_second_interrupt_gives_up_a_stuck_reader_but_not_the_module(play):
             time.sleep(0.1)
 
     script = [ARMED, *[("output", b"z" * 30000)] * 3, ("call", interrupt_twice)]
-    _, _, heard, session = play(script, sink=Sink(write))
+    _, printed, heard, session = play(script, sink=Sink(write))
     assert heard[-1] == "stop"
     assert session._abandoned
+    untaken = 90000 - len(os.read(read, 1 << 20))
+    assert printed.startswith(f"WARNING: {untaken} bytes of output, and what the module still had")
     os.close(read)
+
+
+class Left:
+    """A session that has left its module while a block of its output waits in front of a pipe."""
+
+    def __init__(self, signals, messages, size):
+        self.read, self.write = os.pipe()
+        sink = Sink(self.write)
+        module = FakeModule([])
+        self.session = ModuleSession(module.channel, [sink], messages, RunOptions(), signals)
+        self.session.detached = True
+        sink.write(memoryview(bytes(size)))
+        assert sink.is_busy
+
+
+def test_what_was_read_is_written_after_the_module_was_left():
+    size, got = 200_000, 0
+    with Signals() as signals:
+        left = Left(signals, Messages("never"), size)
+        writer = threading.Thread(target=lambda: (left.session.write_out(), os.close(left.write)))
+        writer.start()
+        while data := os.read(left.read, 1 << 16):
+            got += len(data)
+        writer.join()
+    assert got == size
+
+
+def test_a_signal_gives_up_what_nobody_takes_after_the_module_was_left(capfd):
+    size = 200_000
+    with Signals() as signals:
+        left = Left(signals, Messages("never"), size)
+        os.kill(os.getpid(), signal.SIGINT)
+        left.session.write_out()
+        untaken = size - len(os.read(left.read, 1 << 20))
+    told = f"WARNING: {untaken} bytes of output were not taken by their reader: they are lost\n"
+    assert capfd.readouterr().err == told
 
 
 def test_refused_command_is_an_error(play, capfd):

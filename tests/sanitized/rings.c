@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Rings of several CPUs, written and read at the same time, for ThreadSanitizer, and an array
- * behind its lock: rings HITS MEGABYTES READER, where READER is "fast" or "slow". On standard
- * output what a consumer would have read; on standard error, for each CPU, what was printed.
+ * behind its lock: rings HITS BYTES READER [SEED], where READER is "fast", "slow", "late", or "recorder",
+ * which comes and goes by chance and lets old records be overwritten meanwhile. On standard output
+ * what a consumer would have read; on standard error, for each CPU, what was printed.
  */
 #include "internal.h"
 
@@ -23,6 +24,7 @@ static struct stapy_lock lock;
 static const struct stapy_lock_row rows[] = { { .lock = &lock, .write = true, .name = "counts" } };
 static unsigned int hits, left = CPUS;
 static u64 printed[CPUS], skipped[CPUS], ticket;
+static unsigned int seed, hits_done;
 
 static void print(struct stapy_context *c, const char *s, size_t n)
 {
@@ -61,40 +63,105 @@ static void hit(struct stapy_context *c, unsigned int n)
 
 static void *write_all(void *cpu)
 {
+	unsigned int n, chance = seed + (intptr_t)cpu;
 	struct stapy_context *c;
-	unsigned int n;
 
 	shim_cpu = (intptr_t)cpu;
 	c = &this_cpu_ptr(stapy_cpus)->c;
-	for (n = 0; n < hits; n++)
+	for (n = 0; n < hits; n++) {
 		hit(c, n);
+		__atomic_fetch_add(&hits_done, 1, __ATOMIC_RELAXED);
+		if (seed && rand_r(&chance) % 64 == 0)
+			usleep(rand_r(&chance) % 200);
+	}
 	__atomic_fetch_sub(&left, 1, __ATOMIC_RELEASE);
 	return NULL;
 }
 
-static void *read_all(void *slow)
+/* Read once; false when there was nothing and nothing will come. */
+static bool read_some(bool last)
 {
 	/* Small and large, so that records are cut. */
 	static const size_t sizes[] = { 4096, 100, 65536, 70 };
 	static char text[65536];
-	unsigned int turn = 0;
+	static unsigned int turn;
+	bool more;
 	ssize_t n;
 
+	if (last)
+		atomic_set_release(&stapy_session.state, STAPY_STOPPED);
+	n = stapy_rings_read(text, sizes[turn++ % ARRAY_SIZE(sizes)], &more);
+	if (n < 0)
+		exit(3);
+	fwrite(text, 1, n, stdout);
+	return n || !last || stapy_rings_readable();
+}
+
+static bool all_written(void)
+{
+	return !__atomic_load_n(&left, __ATOMIC_ACQUIRE);
+}
+
+
+/* Until so many more hits are written, or all. */
+static void wait_for_hits(unsigned int n)
+{
+	unsigned int from = READ_ONCE(hits_done);
+
+	while (READ_ONCE(hits_done) - from < n && !all_written())
+		usleep(50);
+}
+
+static void *read_all(void *slow)
+{
 	shim_cpu = -1;
 	for (;;) {
-		bool last = !__atomic_load_n(&left, __ATOMIC_ACQUIRE);
+		bool last = all_written();
 
-		if (last)
-			atomic_set_release(&stapy_session.state, STAPY_STOPPED);
-		n = stapy_rings_read(text, sizes[turn++ % ARRAY_SIZE(sizes)]);
-		if (n < 0)
-			exit(3);
-		fwrite(text, 1, n, stdout);
-		if (!n && last && !stapy_rings_readable())
+		if (!read_some(last))
 			return NULL;
-		if (slow && !last)
-			usleep(2000);
+		/* More than small rings have room for. */
+		if (slow)
+			wait_for_hits(1000);
 	}
+}
+
+/*
+ * Attached and not, in turns; who is not attached may read all the same. At first nobody comes
+ * for so long that records have to give way.
+ */
+static void *read_at_times(void *unused)
+{
+	unsigned int chance = seed, reads;
+
+	shim_cpu = -1;
+	wait_for_hits(CPUS * hits / 2);
+	while (!all_written()) {
+		bool attached = rand_r(&chance) % 3 == 0;
+
+		stapy_rings_overwrite(!attached);
+		wait_for_hits(rand_r(&chance) % 1000);
+		for (reads = attached ? 20 : rand_r(&chance) % 4; reads; reads--)
+			read_some(false);
+	}
+	while (read_some(true))
+		;
+	return NULL;
+}
+
+/* Nobody comes before the end. */
+static void *read_late(void *unused)
+{
+	while (!all_written())
+		usleep(1000);
+	return read_all(NULL);
+}
+
+static void *(*reader_of(const char *name))(void *)
+{
+	if (!strcmp(name, "late"))
+		return read_late;
+	return strcmp(name, "recorder") ? read_all : read_at_times;
 }
 
 int main(int argc, char **argv)
@@ -102,8 +169,9 @@ int main(int argc, char **argv)
 	pthread_t writers[CPUS], reader;
 	intptr_t cpu;
 
-	if (argc != 4)
+	if (argc < 4)
 		return 2;
+	seed = argc > 4 ? atoi(argv[4]) : 0;
 	hits = atoi(argv[1]);
 	stapy_session.limits.buffer_bytes = atoi(argv[2]);
 	stapy_cpus = aligned_alloc(64, CPUS * sizeof(*stapy_cpus));
@@ -111,7 +179,8 @@ int main(int argc, char **argv)
 	stapy_rings_size();
 	if (stapy_maps_plan() || stapy_maps_alloc() || stapy_rings_alloc())
 		return 2;
-	pthread_create(&reader, NULL, read_all, strcmp(argv[3], "slow") ? NULL : argv[3]);
+	stapy_rings_overwrite(seed);
+	pthread_create(&reader, NULL, reader_of(argv[3]), strcmp(argv[3], "slow") ? NULL : argv[3]);
 	for (cpu = 0; cpu < CPUS; cpu++)
 		pthread_create(&writers[cpu], NULL, write_all, (void *)cpu);
 	for (cpu = 0; cpu < CPUS; cpu++)

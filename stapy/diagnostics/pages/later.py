@@ -122,10 +122,6 @@ nor far from one; the limit that was meant keeps its default.""",
     "W0656": """A test for the version of SystemTap
 With --check-version, each `%( systemtap_v … %? … %)` of the script is told: what it does may
 change with --compatible. stapy speaks the language of SystemTap 5.6.""",
-    "W0657": """A session that nobody reads
--F without -o loads the module, starts its probes and leaves. What they print stays in the buffers
-of the kernel until `stapy-run -A MODULE` takes it; what does not fit any more is lost, and the
-place is marked.""",
     "W0658": """A folder of -I that has nothing
 It does not exist, or you may not read it; the script goes on with the tapsets that there are.""",
     "W0681": """-d names nothing

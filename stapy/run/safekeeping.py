@@ -1,0 +1,66 @@
+"""Files that are brought to the disk while the session goes on."""
+
+from __future__ import annotations
+
+import _thread
+import os
+import stat
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Optional
+
+
+class Safekeeping:
+    """Brings files that are finished to the disk, one at a time, in a thread.
+
+    The kernel itself would write them within half a minute; but what a recorder
+    has written matters most when the machine has crashed since.
+    """
+
+    def __init__(self) -> None:
+        self._busy = _thread.allocate_lock()
+        self._error: Optional[OSError] = None
+
+    def take(self, fd: int, name: str) -> None:
+        """Bring a file and its name to the disk and close it; waits while another one is under way.
+
+        Raises what `finish` does, about the file before; this one is closed then as well.
+        """
+        try:
+            self.finish()
+        except OSError:
+            os.close(fd)
+            raise
+        self._busy.acquire()
+        _thread.start_new_thread(self._keep, (fd, name))
+
+    def finish(self) -> None:
+        """Wait until the last file is on the disk; `OSError` with its name when it could not be."""
+        with self._busy:
+            error, self._error = self._error, None
+        if error:
+            raise error
+
+    def _keep(self, fd: int, name: str) -> None:
+        try:
+            if stat.S_ISREG(os.fstat(fd).st_mode):
+                os.fsync(fd)
+                _keep_name(os.path.dirname(name) or ".")
+        except OSError as error:
+            error.filename = name
+            self._error = error
+        finally:
+            os.close(fd)
+            self._busy.release()
+
+
+def _keep_name(folder: str) -> None:
+    """Bring the names in a folder to the disk, without which a new file is lost."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    except OSError:
+        pass  # not every file system can do that with a folder; the file itself is safe
+    finally:
+        os.close(fd)
