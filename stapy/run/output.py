@@ -199,14 +199,16 @@ class File(Sink):
         The file before is brought to the disk: it is whole then, whatever
         becomes of the machine.
         """
+        try:
+            # Before the next one is there: who sees that knows which ones are safe.
+            self._kept.finish()
+        except OSError as error:
+            self.fail(error)
         old, name = self.fd, self._names[-1]
         self._number += 1
         self._written = 0
         self.fd = self._open()
-        try:
-            self._kept.take(old, name)
-        except OSError as error:
-            self.fail(error)
+        self._kept.take(old, name)
         while self._keep and len(self._names) > self._keep:
             try:
                 os.unlink(self._names.pop(0))
