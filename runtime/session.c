@@ -10,6 +10,10 @@ bool stapy_failed;
 /* A consumer in a virtual machine names the process that only serves the machine. */
 int stapy_hidden;
 module_param(stapy_hidden, int, 0);
+int stapy_remote;
+module_param(stapy_remote, int, 0);
+char *stapy_remote_uri = "";
+module_param(stapy_remote_uri, charp, 0);
 
 static DEFINE_MUTEX(session_mutex);
 static int marks;			/* STAPY_MASKS, STAPY_HIDES: in all states */

@@ -152,6 +152,8 @@ struct stapy_session {
 };
 
 extern struct stapy_session stapy_session;	/* defined by the script's C file */
+extern int stapy_remote;			/* which host of --remote this is, from 0 */
+extern char *stapy_remote_uri;			/* its name there, "" without one */
 
 /* Sets a global of type string from a parameter of the module; param->str says where it is. */
 int stapy_set_text(const char *from, const struct kernel_param *param);

@@ -160,7 +160,10 @@ def _check(options: Options) -> None:
     """Raise `UsageError` for combinations that contradict each other."""
     if options.prepare and not options.build_in:
         raise UsageError("--prepare makes the image of --build-in, which is not given.")
-    if options.explain or options.clean_cache or options.dump or options.language_server:
+    if options.explain or options.clean_cache:
+        return
+    _check_remote(options)
+    if options.dump or options.language_server:
         return
     if options.prepare:
         return
@@ -183,6 +186,36 @@ def _check(options: Options) -> None:
         _check_recorder(options)
     if options.vm and options.release:
         raise UsageError("--vm=RELEASE names the kernel; -r cannot be given too.")
+
+
+def _check_remote(options: Options) -> None:
+    """What other hosts are and what of a command they can do."""
+    if not options.remotes:
+        if options.remote_prefix:
+            options.notices.append(
+                "--remote-prefix has no effect: there is no --remote whose number could be told"
+            )
+        return
+    from stapy.remote import hosts
+
+    try:
+        found = [hosts.parse(uri) for uri in options.remotes]
+    except hosts.HostError as error:
+        raise UsageError(str(error)) from None
+    if len(found) == 1 and found[0].is_direct and not options.remote_prefix:
+        options.remotes = []  # this very host: a command like any other
+        return
+    for is_given, name, why in (
+        (options.vm, "--vm", "its machine is one of this host"),
+        (options.release, "-r", "each host says what its kernel is"),
+        (options.prepare, "--prepare", "-r RELEASE names the kernel"),
+        (options.listing is not None or options.dump, "-l, -L or --dump-…",
+         "-r RELEASE names the kernel"),
+        (options.flight_recorder, "-F", "a session ends with its connection"),
+        (options.namespaces, "--target-namespaces", "the process is one of this host"),
+    ):  # fmt: skip
+        if is_given:
+            raise UsageError(f"{name} cannot be given with --remote: {why}.")
 
 
 def _check_privilege(options: Options) -> None:

@@ -71,6 +71,9 @@ class Options(Record):
     poison_cache: bool = False
     clean_cache: bool = False
     color: str = "auto"
+    remotes: list[str] = new(list)  # --remote, --remote-file
+    remote_prefix: bool = False  # --remote-prefix
+    elsewhere: bool = False  # the module will run on other hosts
     vm: bool = False  # --vm
     vm_release: str | None = None
     # Plain words behind an option whose value may be left out -> how they would be its value.

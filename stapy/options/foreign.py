@@ -15,7 +15,6 @@ from stapy.options.table import Option, Setter, UsageError
 _SERVERS = (
     "there are no compile servers: make the module with -p4 -r RELEASE, run it with stapy-run"
 )
-_REMOTE = "copy the module of -p4 -r RELEASE -m NAME to that host and run it there with stapy-run"
 _RUNTIME = "stapy makes kernel modules only"
 
 
@@ -46,12 +45,6 @@ def _runtime(options: Options, value: str) -> None:
         raise UsageError(f"--runtime={value} is not supported: {_RUNTIME}.")
     if value != "kernel":
         raise UsageError(f"{value} is an invalid argument for --runtime (should be kernel).")
-
-
-def _remote(options: Options, value: str) -> None:
-    # The loopback mode of SystemTap: this very host.
-    if value.rstrip("/") != "direct:":
-        raise UsageError(f"--remote={value} is not supported: {_REMOTE}.")
 
 
 def _server_on_error(options: Options, value: str) -> None:
@@ -118,8 +111,6 @@ TABLE = [
     _refused("--trust-servers", "[TRUST]", _SERVERS),
     _row("--use-server-on-error", "[yes|no]", _server_on_error),
     _refused("--client-options", "", _SERVERS),
-    _row("--remote", "URL", _remote),
-    _warned("--remote-prefix", "", "there is one host, and no index to prefix lines with"),
     _row("--download-debuginfo", "[WHEN]", _download),
     _row("--sysenv", "VAR=VALUE", _sysenv),
     _refused("--build-as", "USER", "run stapy -p4 as that user, and stapy-run as root"),

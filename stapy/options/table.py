@@ -181,6 +181,15 @@ def _vm(options: Options, value: str) -> None:
     options.vm, options.vm_release = True, value or None
 
 
+def _remote_file(options: Options, value: str) -> None:
+    from stapy.remote.hosts import HostError, read_file
+
+    try:
+        options.remotes += read_file(value)
+    except HostError as error:
+        raise UsageError(str(error)) from None
+
+
 def _color(options: Options, value: str) -> None:
     _choice("color", "argument for --color", "auto", "always", "never")(options, value or "always")
 
@@ -292,6 +301,12 @@ TABLE = [
     Option("T", "", "SECONDS", "stop after SECONDS", _timeout, run="timeout"),
     Option("", "vm", "[RELEASE]", "run the module in a throw-away virtual machine", _vm,
            run="vm vm_release"),
+    Option("", "remote", "HOST", "run the module on [USER@]HOST, ssh://[USER@]HOST[:PORT] or "
+           "direct://; may be repeated", _append("remotes"), run="remotes elsewhere"),
+    Option("", "remote-file", "FILE", "and on the hosts that FILE names, one in a line",
+           _remote_file, run="remotes"),
+    Option("", "remote-prefix", "", "begin each line of a host by its number, from 0",
+           _flag("remote_prefix"), run="remote_prefix"),
     Option("", "modinfo", "NAME=VALUE", "add a line to what modinfo shows of the module", _modinfo),
     Option("", "skip-badvars", "", "context variables that cannot be read are 0",
            _flag("skip_badvars")),

@@ -101,11 +101,16 @@ class Session(Messages):
 
             return explain(options.explain)
         question = options.listing is not None or bool(options.dump)
-        self.begin()
+        if not options.remotes:
+            self.begin()  # else the command for each kernel does
         if options.prepare:
             from stapy.session import building
 
             return building.prepare(self, inputs.find_kernel(self))
+        if options.remotes:
+            from stapy.session import remote
+
+            return remote.run(self)
         checks.look_in_namespaces(self)
         if options.last_pass == 5 and not question:
             checks.check_run(self)

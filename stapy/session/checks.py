@@ -29,6 +29,8 @@ def check_tree(session: Messages, kernel: Kernel) -> None:
 def check_run(session: Messages) -> None:
     """Refuse what pass 5 could not do; a virtual machine has the programs that are here."""
     options = session.options
+    if options.elsewhere:
+        return  # stapy-run looks at what is there
     if options.vm:
         from stapy.vm.errors import VmError
         from stapy.vm.qemu import check
@@ -110,4 +112,5 @@ def obstacles(options: Options, kernel: Kernel) -> list[str]:
     """List why this host cannot load the module; nothing when it will not be asked to."""
     from stapy.kernel import host
 
-    return [] if options.vm or options.last_pass < 5 else host.obstacles(kernel)
+    is_here = not (options.vm or options.elsewhere or options.last_pass < 5)
+    return host.obstacles(kernel) if is_here else []

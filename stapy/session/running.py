@@ -35,21 +35,7 @@ def load(session: Session, module: Path, kernel: Kernel) -> int:
     gc.enable()
     timer = PassTimer()
     options = session.options
-    run_options = RunOptions(
-        module=str(module),
-        parameters=_parameters(session, module),
-        command=options.command,
-        target=options.target or 0,
-        output=options.output,
-        rotate=options.rotate or "",
-        timeout=options.timeout,
-        warnings=not options.suppress_warnings,
-        verbose=max(options.verbose[4] - 1, 0),  # -v alone is for what wrappers read
-        color=options.color,
-        detach=options.flight_recorder and options.output is None,
-        daemon=options.flight_recorder and options.output is not None,
-        message_format="json" if options.message_format == "json" else "text",
-    )
+    wanted = run_options(session, module)
     session.verbose("starting run.")
     sys.stdout.flush()
     if options.vm:
@@ -59,17 +45,39 @@ def load(session: Session, module: Path, kernel: Kernel) -> int:
         progress.tell(f"booting {kernel.release}")
         try:
             machine = session.machine or prepare(options.vm_release, options.sysroot)
-            status = run_module(str(module), machine, run_options)
+            status = run_module(str(module), machine, wanted)
         except VmError as error:
             session.refuse("E0590", str(error), kind="run error", hint=error.hint)
     else:
         from stapy.run.consumer import run
 
-        status = run(str(module), run_options)
+        status = run(str(module), wanted)
     session.verbose(f"run completed in {timer.spent()}.")
     if status:
         session.tell_failed()
     return status
+
+
+def run_options(session: Session, module: Path) -> RunOptions:
+    """What stapy-run is told, here, in a machine or on another host."""
+    options = session.options
+    # What concerns the files of this host is not done on another one.
+    output = None if options.elsewhere else options.output
+    return RunOptions(
+        module=str(module),
+        parameters=_parameters(session, module),
+        command=options.command,
+        target=options.target or 0,
+        output=output,
+        rotate=(options.rotate or "") if output else "",
+        timeout=options.timeout,
+        warnings=not options.suppress_warnings,
+        verbose=max(options.verbose[4] - 1, 0),  # -v alone is for what wrappers read
+        color=options.color,
+        detach=options.flight_recorder and options.output is None,
+        daemon=options.flight_recorder and options.output is not None,
+        message_format="json" if options.message_format == "json" else "text",
+    )
 
 
 def _parameters(session: Session, module: Path) -> list[str]:

@@ -78,6 +78,7 @@ SHOWN = [
     ("--runtime", "--runtime=kernel -p1 -e RUNTIME", r"println\(1\)"),
     ("--runtime", "--runtime=nosuch -p1 -e HELLO", "nosuch is an invalid argument for --runtime"),
     ("--remote", "--remote=direct:// -p1 -e HELLO", r"println\(1\)"),
+    ("--remote", "--remote=host -r 1 -e HELLO", "-r cannot be given with --remote"),
     ("--rlimit-as", "--rlimit-as=x -e HELLO", "Unable to convert rlimit-as resource limit 'x'"),
     ("--example", "--example nosuch.stp", "there is no example 'nosuch.stp'"),
     ("-a", "-a MACHINE -p1 -e HELLO", r"println\(1\)"),
@@ -112,7 +113,7 @@ REFUSED = [
     "-b", "-i", "--interactive", "-q", "-a sparc", "--dyninst", "--bpf", "--runtime=bpf",
     "--monitor", "--monitor=3", "--sign-module", "--use-server",
     "--use-server=h:1", "--use-http-server=h", "--list-servers", "--trust-servers=ssl",
-    "--use-server-on-error", "--client-options", "--remote=host",
+    "--use-server-on-error", "--client-options", "--remote=libvirt://guest", "--remote=unix:/run/s",
     "--build-as=me", "--semantic-keep-going", "--benchmark-sdt", "--debug",
 ]  # fmt: skip
 WARNED = [

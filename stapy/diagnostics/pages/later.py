@@ -64,6 +64,12 @@ The process of --target-namespaces must live, and its files must be ours to look
 at those of all, others at those of their own processes.  In a virtual machine it would be another
 process: make the module with -p4 and run it there with stapy-run -N PID.  A module is run for the
 process that it was made for; when that has ended, -N names another.""",
+    "E0510": """A host of --remote has failed
+The message names the host by its number, as --remote-prefix has it, and by the word of the command
+line, and says why: ssh could not reach it, it has no python3 or no right to load modules, there is
+no module for its kernel, stapy-run failed there, or the connection broke.  The other hosts go on;
+the exit status is 1.  `ssh HOST` by hand shows the same reason; docs/reach.md tells what a host
+needs.""",
     "E0590": """The virtual machine cannot be used
 The message says what is missing: usually QEMU, or a kernel image with its modules.""",
     "W0602": """An assignment was dropped
@@ -129,6 +135,9 @@ The option takes a module of the kernel or the path of a program. Wildcards are 
     "W0682": """Headers named by a cast do not compile
 @cast(p, "type", "kernel<linux/fs.h>") compiles the headers to learn their types. With kernel in
 front they are the kernel's, whose headers must be installed; else the user's, by gcc.""",
+    "W0659": """One file for the modules of several kernels
+The hosts of --remote have several kernels, and -m names one file: the module of the last kernel is
+left there.  Each host got the one for its own.""",
     "W0660": """The cache folder is not used
 Modules and code in the cache are loaded and run.  So a cache folder that belongs to another user,
 or that others can write to, is not believed: that happens with "sudo -E" and with "su" that keeps

@@ -1,0 +1,262 @@
+"""``--remote``: a module for each kernel among the hosts, run on all of them at once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+from shutil import rmtree
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from stapy.record import Record, replace
+from stapy.remote import ask, hosts, parcel, ssh
+from stapy.remote.crowd import Crowd
+from stapy.run import beforehand
+from stapy.run.elf import ModuleFile
+from stapy.run.errors import RunError
+from stapy.run.options import RunOptions
+from stapy.run.output import make_sinks
+from stapy.session import Session, inputs
+from stapy.session.running import run_options
+from stapy.terminal import progress
+from stapy.timing import PassTimer
+
+if TYPE_CHECKING:
+    from stapy.kernel import Kernel
+    from stapy.options import Options
+    from stapy.remote.ask import Facts
+    from stapy.remote.hosts import Host
+    from stapy.remote.ssh import Connection
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Made(Record):
+    """A module as it is sent."""
+
+    name: str
+    image: bytes
+    options: RunOptions
+
+
+class OneKernel(Session):
+    """The command for one kernel of the hosts, which ends with its module."""
+
+    made: Made | None = None
+
+    def finish(self, module: Path, kernel: Kernel, *, from_cache: bool) -> int:
+        """Keep the module in memory: the folder that it lies in ends with this session."""
+        if self.options.last_pass < 5:
+            return super().finish(module, kernel, from_cache=from_cache)
+        if self.options.module_name:
+            from stapy.session import modules
+
+            modules.keep(self, module)
+        file = ModuleFile(str(module))
+        if file.manifest().get("input"):
+            self.at_pass = 5
+            self.refuse(
+                "E0510",
+                "the script reads standard input, which is not handed on to other hosts",
+                kind="run error",
+                hint="run it there: ssh -t HOST stapy-run MODULE.ko",
+            )
+        self.made = Made(file.name, module.read_bytes(), run_options(self, module))
+        return 0
+
+
+class Fleet:
+    """One command on many hosts."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.options = session.options
+        self.hosts = [hosts.parse(uri, at) for at, uri in enumerate(self.options.remotes)]
+        # Below /tmp in any case: the name of a socket is limited to 108 bytes.
+        self.folder = Path(f"/tmp/stapy-ssh-{os.getpid()}-{os.urandom(6).hex()}")
+        self.connections: dict[int, Connection] = {}
+        self.failed = False
+        self.interrupted = False
+
+    def main(self) -> int:
+        """Do it all; the exit status."""
+        old = {number: signal.signal(number, self._interrupt) for number in _SIGNALS}
+        try:
+            self.folder.mkdir(mode=0o700)
+            return self._work()
+        finally:
+            for number in _SIGNALS:
+                signal.signal(number, signal.SIG_IGN)  # nothing of ours may stay behind
+            self._close()
+            for number, handler in old.items():
+                signal.signal(number, handler)
+
+    def _work(self) -> int:
+        session = self.session
+        self._check_output()
+        texts = inputs.read_texts(session)
+        facts = self._ask()
+        made = self._build(facts, texts[0][1] if self.options.script_file == "-" else None)
+        session.at_pass = 5
+        if self.options.last_pass == 5 and made:
+            session.verbose("starting run.")
+            timer = PassTimer()
+            sys.stdout.flush()
+            self._run(facts, made)
+            session.verbose(f"run completed in {timer.spent()}.")
+        if self.failed and self.options.last_pass == 5:
+            session.tell_failed()
+        return 1 if self.failed else 0
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        self.interrupted = True
+        raise KeyboardInterrupt
+
+    def _check_output(self) -> None:
+        options = self.options
+        try:
+            beforehand.check(None, options.output, bool(options.rotate))
+        except RunError as error:
+            self.session.at_pass = 5
+            self.session.refuse("E0502", str(error), kind="run error")
+
+    def _lose(self, host: Host, why: str) -> None:
+        """Name a host that has failed; the others go on."""
+        self.failed = True
+        session = self.session
+        session.diagnostics.error("run error", "E0510", f"host {host.number} ({host.uri}): {why}")
+        session.at_pass = 5
+        session.show()
+
+    # --- what the hosts are ------------------------------------------------
+
+    def _ask(self) -> dict[int, Facts]:
+        """The hosts that can be reached and that can run a module, by number."""
+        for host in self.hosts:
+            try:
+                self.connections[host.number] = ssh.connect(host, self.folder)
+            except ssh.SshError as error:
+                self._lose(host, str(error))
+        there = list(self.connections.values())
+        may_ask = os.isatty(0) and os.isatty(2)
+        answers = ask.ask(there, self.folder, may_ask=may_ask, tell=progress.tell)
+        progress.clear()
+        machine = os.uname().machine
+        for number in sorted(answers.failures):
+            self._lose(self.hosts[number], answers.failures[number])
+        for number, facts in sorted(answers.facts.items()):
+            self.session.verbose(f"host {number} has {facts.release} {facts.machine}")
+            if facts.machine != machine:
+                why = f"it is a {facts.machine}; modules are made for {machine} only"
+                self._lose(self.hosts[number], why)
+                del answers.facts[number]
+        return answers.facts
+
+    # --- passes 1 to 4 -------------------------------------------------------
+
+    def _build(self, facts: dict[int, Facts], given: str | None) -> dict[str, Made]:
+        """Take the passes for each kernel once; the modules by release."""
+        found: dict[str, Made] = {}
+        releases = sorted({one.release for one in facts.values()})
+        if self.options.module_name and len(releases) > 1:
+            self.session.warn_here(
+                "W0659",
+                f"{self.options.module_name}.ko is left for the kernel {releases[-1]} only:"
+                " the hosts have several",
+            )
+        for at, release in enumerate(releases):
+            build = OneKernel(_for_release(self.options, release, given, is_first=at == 0))
+            status = build.main()
+            if self.interrupted:
+                raise KeyboardInterrupt
+            if build.made is not None and status == 0:
+                found[release] = build.made
+                continue
+            if status == 0 and self.options.last_pass < 5:
+                continue
+            for number, one in sorted(facts.items()):
+                if one.release == release:
+                    self._lose(self.hosts[number], f"there is no module for its kernel {release}")
+        return found
+
+    # --- pass 5 ----------------------------------------------------------------
+
+    def _run(self, facts: dict[int, Facts], made: dict[str, Made]) -> None:
+        options = self.options
+        size, keep = RunOptions(output=options.output, rotate=options.rotate or "").rotation()
+        try:
+            (sink,) = make_sinks(1, options.output, size, keep)
+            crowd = Crowd(sink, self._lose, prefixes=options.remote_prefix)
+            files = parcel.runner()
+            ready = [number for number in sorted(facts) if facts[number].release in made]
+            try:
+                for number in ready:
+                    self._begin(crowd, number, facts[number], files, made, len(ready) == 1)
+                crowd.run()
+            finally:
+                crowd.close()
+            sink.close()
+        except RunError as error:
+            self.session.refuse("E0502", str(error), kind="run error")
+
+    def _begin(
+        self,
+        crowd: Crowd,
+        number: int,
+        facts: Facts,
+        files: dict[str, bytes],
+        made: dict[str, Made],
+        is_alone: bool,
+    ) -> None:
+        host, module = self.hosts[number], made[facts.release]
+        place = parcel.folder()
+        file = f"{module.name}.ko"
+        run = module.options
+        words = RunOptions(**{name: getattr(run, name) for name in RunOptions.__slots__})
+        words.module = f"{place}/{file}"
+        words.parameters = [*run.parameters, f"stapy_remote={number}"]
+        words.parameters.append(f"stapy_remote_uri={host.uri}")
+        sent = parcel.pack(
+            place,
+            {**files, file: module.image},
+            [f"{place}/{parcel.RUNNER}", *words.words()],
+        )
+        command = self.connections[number].command(parcel.command(facts))
+        crowd.begin(host, command, sent, is_alone=is_alone)
+
+    def _close(self) -> None:
+        """End the connections that are ours, and leave no file."""
+        import subprocess
+
+        for connection in self.connections.values():
+            words = connection.closing()
+            if words and (self.folder / str(connection.host.number)).exists():
+                subprocess.run(
+                    words,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    check=False,
+                )
+        rmtree(self.folder, ignore_errors=True)
+
+
+def run(session: Session) -> int:
+    """Run the script on the hosts of the command; the exit status."""
+    return Fleet(session).main()
+
+
+def _for_release(options: Options, release: str, given: str | None, *, is_first: bool) -> Options:
+    """The options of the passes for one kernel of the hosts."""
+    changed: Options = replace(
+        options,
+        remotes=[],
+        elsewhere=True,
+        release=release,
+        notices=options.notices if is_first else [],
+    )
+    if given is not None:  # standard input was read once, for all kernels
+        changed.script_file, changed.script_text = None, given
+    return changed

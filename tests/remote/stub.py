@@ -1,0 +1,68 @@
+"""A program `ssh` that reaches nobody: what a host's name begins with is what becomes of it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+_SSH = """\
+#!/bin/sh
+# Every call is noted; a shell here takes the place of the host.
+echo "$*" >>"$STUB_LOG"
+query= control=
+while [ $# -gt 0 ]; do
+	case $1 in
+	-G) query=yes ;;
+	-O) control=$2; shift ;;
+	-o | -p) shift ;;
+	--) shift; break ;;
+	esac
+	shift
+done
+host=${1#*@}; shift
+[ -n "$query" ] && { cat "$STUB_SETTLED" 2>/dev/null; exit 0; }
+[ -n "$control" ] && exit 0
+case $host in
+dead*) echo "ssh: connect to host $host port 22: Connection refused" >&2; exit 255 ;;
+shut*) echo "$host: Permission denied (publickey)." >&2; exit 255 ;;
+dying*) case $* in
+	*exec\\(open*) echo "a line"; echo "Connection reset by peer" >&2; exit 255 ;;
+	esac ;;
+esac
+export STUB_HOST="$host"
+eval "$*"
+"""
+_UNAME = """\
+#!/bin/sh
+[ "$1" = -m ] && case $STUB_HOST in arm*) echo aarch64; exit ;; esac
+[ "$1" = -r ] && [ -e "$STUB_RELEASES/$STUB_HOST" ] && exec cat "$STUB_RELEASES/$STUB_HOST"
+exec /bin/uname "$@"
+"""
+_ID = """\
+#!/bin/sh
+case $STUB_HOST in user*) echo 1000 ;; *) echo 0 ;; esac
+"""
+_PYTHON = """\
+#!/bin/sh
+case "$STUB_HOST $*" in old*version_info*) echo 3 8; exit ;; esac
+exec {python} "$@"
+"""
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Variables with which `ssh` is the stub, whose notes are in ``folder / "log"``."""
+    place = folder / "bin"
+    place.mkdir()
+    (folder / "releases").mkdir()
+    python = str(Path(getattr(sys, "_base_executable", sys.executable)).resolve())
+    texts = {"ssh": _SSH, "uname": _UNAME, "id": _ID, "sudo": "#!/bin/sh\nexit 1\n"}
+    for name, text in {**texts, "python3": _PYTHON.format(python=python)}.items():
+        (place / name).write_text(text)
+        (place / name).chmod(0o755)
+    return {
+        "PATH": f"{place}:{os.environ['PATH']}",
+        "STUB_LOG": str(folder / "log"),
+        "STUB_SETTLED": str(folder / "settled"),
+        "STUB_RELEASES": str(folder / "releases"),
+    }

@@ -1,0 +1,73 @@
+"""--remote up to pass 4: who is asked, what is made, who is refused and why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stapy.cli import main
+from stapy.vm import kernels
+from tests.remote import stub
+
+SCRIPT = ["-e", 'probe begin { println("hello") }']
+RELEASES = kernels.lines()
+
+
+@pytest.fixture(autouse=True)
+def stubbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, value in stub.environment(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("uri", "why"),
+    [
+        ("dead1", "ssh: connect to host dead1 port 22: Connection refused"),
+        ("me@shut", "shut: Permission denied (publickey)."),
+        ("arm1", "it is a aarch64; modules are made for x86_64 only"),
+        ("old1", "its python3 is 3.8; stapy-run needs 3.9 or newer"),
+        ("user1", "loading modules needs root there"),
+    ],
+)
+def test_a_host_that_cannot_be_used_is_named(
+    uri: str, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([f"--remote={uri}", *SCRIPT]) == 1
+    said = capsys.readouterr().err
+    assert f"run error: host 0 ({uri}): {why}" in said
+    assert "Pass 5: run failed." in said
+    assert "Traceback" not in said
+
+
+def test_without_ssh(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert main(["--remote=web1", *SCRIPT]) == 1
+    assert "host 0 (web1): cannot start ssh: No such file" in capsys.readouterr().err
+
+
+def test_a_kernel_that_nothing_can_be_made_for(
+    stubbed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (stubbed / "releases" / "far").write_text("1.2.3-far\n")
+    assert main(["--remote=dead1", "--remote=far", *SCRIPT]) == 1
+    said = capsys.readouterr().err
+    assert "host 0 (dead1): " in said
+    assert "host 1 (far): there is no module for its kernel 1.2.3-far" in said
+    left = list(Path("/tmp").glob("stapy-ssh-*"))
+    assert not left
+    assert "-O exit" not in (stubbed / "log").read_text()  # the stub keeps no connection
+
+
+@pytest.mark.build
+@pytest.mark.skipif(len(RELEASES) < 2, reason="two kernels with headers are needed")
+def test_one_module_for_each_kernel(stubbed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Three hosts with two kernels: the passes are taken twice."""
+    for name, release in zip(("a", "b", "c"), (RELEASES[0], RELEASES[1], RELEASES[0])):
+        (stubbed / "releases" / name).write_text(f"{release}\n")
+    words = [f"--remote={name}" for name in "abc"]
+    assert main([*words, "-p2", "-v", *SCRIPT]) == 0
+    told = capsys.readouterr()
+    assert told.out.count("hello") == 2
+    assert told.err.count("Pass 2: analyzed script") == 2

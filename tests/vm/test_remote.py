@@ -1,0 +1,213 @@
+"""--remote: two guests of two kernels, reached by ssh, traced at once, one of them killed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from stapy.record import Record
+from stapy.vm import kernels
+from stapy.vm.machine import EXITED, SHARE, Machine
+from tests import debugpackage
+from tests.vm.conftest import missing
+from tests.vm.harness import ROOT, WATCHDOGS
+
+pytestmark = [pytest.mark.build, pytest.mark.vm]
+
+RELEASES = kernels.lines()
+SCRIPT = """
+global n
+probe begin { printf("%d is %s\\n", remote_id(), remote_uri()) }
+probe kernel.function("vfs_read") { n++ }
+probe timer.s(1) { println(n > 0 ? "reads" : "nothing") }
+probe end { println("ended") }
+"""
+# What a host of Debian has when openssh-server is installed, and an address.
+SETUP = """
+set -e
+modprobe virtio_net
+for device in /sys/class/net/e*; do device=${device##*/}; done
+busybox ip link set $device up
+busybox ip addr add 10.0.2.15/24 dev $device
+grep -q ^sshd: /etc/passwd || echo sshd:x:74:65534::/run/sshd:/usr/sbin/nologin >>/etc/passwd
+mkdir -p /run/sshd
+cp SHARE/ssh/key /run/stapy/key
+chmod 600 /run/stapy/key
+LD_LIBRARY_PATH=LIBRARIES PROGRAM -f SHARE/ssh/sshd
+"""
+SERVER = f"""
+HostKey /run/stapy/key
+AuthorizedKeysFile {SHARE}/ssh/key.pub
+StrictModes no
+PermitRootLogin yes
+UsePAM no
+PidFile none
+"""
+CLIENT = """
+Host first second
+    HostName 127.0.0.1
+    User root
+    IdentityFile FOLDER/key
+    IdentitiesOnly yes
+    StrictHostKeyChecking no
+    UserKnownHostsFile FOLDER/known
+    ConnectTimeout 300
+Host first
+    Port FIRST
+Host second
+    Port SECOND
+"""
+
+
+class Host(Record):
+    """A guest with a server, and the port of this machine where that is reached."""
+
+    machine: Machine
+    port: int
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port
+
+
+def boot(release: str, folder: Path, server: Path) -> Host:
+    port = free_port()
+    net = ["-netdev", f"user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:{port}-:22"]
+    extra = [*net, "-device", "virtio-net-pci,netdev=net"]
+    machine = Machine(release, timeout=600, extra=extra, command_line=WATCHDOGS)
+    place = machine.share / "ssh"
+    place.mkdir()
+    shutil.copy(folder / "key", place)
+    shutil.copy(folder / "key.pub", place)
+    (place / "sshd").write_text(SERVER)
+    text = SETUP.replace("SHARE", SHARE).replace("PROGRAM", str(server / "usr/sbin/sshd"))
+    text = text.replace("LIBRARIES", debugpackage.library_path(server))
+    done = machine.run(["sh", "-c", text])
+    assert (done.kind, done.status) == (EXITED, 0), (done.stderr, done.dmesg)
+    return Host(machine, port)
+
+
+@pytest.fixture
+def hosts(tmp_path: Path) -> Iterator[list[Host]]:
+    reason = missing()
+    if reason or len(RELEASES) < 2:
+        pytest.skip(reason or "kernels of two lines are needed")
+    if not shutil.which("ssh") or not shutil.which("ssh-keygen"):
+        pytest.skip("there is no ssh (apt-get install openssh-client)")
+    try:
+        server = debugpackage.program_root("openssh-server")
+    except debugpackage.NoPackage as error:
+        pytest.skip(str(error))
+    key = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(tmp_path / "key")]
+    subprocess.run(key, check=True)
+    made: list[Host] = []
+    try:
+        for release in (RELEASES[0], RELEASES[-1]):
+            made.append(boot(release, tmp_path, server))
+        yield made
+    finally:
+        for host in made:
+            host.machine.close()
+
+
+@pytest.fixture
+def environment(hosts: list[Host], tmp_path: Path) -> dict[str, str]:
+    """Variables with which ssh has a configuration of its own, and no user's keys."""
+    text = CLIENT.replace("FOLDER", str(tmp_path))
+    text = text.replace("FIRST", str(hosts[0].port)).replace("SECOND", str(hosts[1].port))
+    (tmp_path / "config").write_text(text)
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    program = folder / "ssh"
+    program.write_text(f'#!/bin/sh\nexec {shutil.which("ssh")} -F {tmp_path}/config "$@"\n')
+    program.chmod(0o755)
+    path = f"{folder}:{os.environ['PATH']}"
+    return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "SSH_AUTH_SOCK": ""}
+
+
+def left(machine: Machine) -> str:
+    """What a host still has of us, "" when it is clean."""
+    look = "grep ^stap_ /proc/modules; ls -d /tmp/stapy-remote-*; true"
+    for _ in range(60):  # an interrupted one may still be going
+        done = machine.run(["sh", "-c", look])
+        assert done.kind == EXITED, done.dmesg
+        if not done.stdout:
+            return ""
+        time.sleep(1)
+    return done.stdout.decode()
+
+
+def test_two_kernels_one_is_killed(
+    hosts: list[Host], environment: dict[str, str], tmp_path: Path
+) -> None:
+    words = ["--remote=first", "--remote=ssh://second", "--remote=ssh://root@127.0.0.1:1"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "stapy", *words, "--remote-prefix", "-e", SCRIPT],
+        cwd=tmp_path,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=(tmp_path / "said").open("wb"),
+        text=True,
+    )
+    try:
+        assert process.stdout
+        seen: list[str] = []
+        wanted = {"0: 0 is first", "1: 1 is ssh://second", "0: reads", "1: reads"}
+        while not wanted <= set(seen):
+            line = process.stdout.readline()
+            assert line, (seen, (tmp_path / "said").read_text())
+            seen.append(line.rstrip("\n"))
+        hosts[1].machine.close()  # its kernel has no time to say goodbye
+        said = ""
+        while "host 1 (ssh://second): the connection is lost" not in said:
+            assert process.poll() is None
+            line = process.stdout.readline()
+            assert line.startswith(("0: ", "1: ")), (line, said)
+            said = (tmp_path / "said").read_text()
+        assert "host 2 (ssh://root@127.0.0.1:1): " in said  # it was named before
+        assert process.stdout.readline() == "0: reads\n"  # the other one goes on
+        process.send_signal(signal.SIGINT)
+        rest = process.stdout.read().splitlines()
+        assert rest[-1] == "0: ended"
+        assert process.wait(600) == 1
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        process.communicate()
+    assert left(hosts[0].machine) == ""
+    assert "Traceback" not in (tmp_path / "said").read_text()
+
+
+def test_options_mean_what_they_mean_there(
+    hosts: list[Host], environment: dict[str, str], tmp_path: Path
+) -> None:
+    """-c runs on the hosts, -o is a file here, all have ended well: status 0."""
+    (tmp_path / "hosts").write_text("first\nsecond # of another kernel\n")
+    words = ["--remote-file=hosts", "-c", "uname -r", "-o", "out", "-G", "x=7"]
+    script = "global x = 1 probe end { println(x, remote_uri()) }"
+    done = subprocess.run(
+        [sys.executable, "-m", "stapy", *words, "-e", script],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=1800,
+    )
+    assert done.returncode == 0, done.stderr
+    lines = (tmp_path / "out").read_text().splitlines()
+    assert sorted(lines) == sorted(["7first", "7second", RELEASES[0], RELEASES[-1]])
+    assert [left(host.machine) for host in hosts] == ["", ""]
