@@ -11,13 +11,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
 
 from stapy.record import Record
 from stapy.vm import kernels
-from stapy.vm.machine import EXITED, SHARE, Machine
+from stapy.vm.machine import EXITED, SHARE, Machine, VmResult
+from stapy.vm.qemu import Processes
 from tests import debugpackage
 from tests.vm.conftest import missing
 from tests.vm.harness import ROOT, WATCHDOGS
@@ -43,7 +45,8 @@ grep -q ^sshd: /etc/passwd || echo sshd:x:74:65534::/run/sshd:/usr/sbin/nologin 
 mkdir -p /run/sshd
 cp SHARE/ssh/key /run/stapy/key
 chmod 600 /run/stapy/key
-LD_LIBRARY_PATH=LIBRARIES PROGRAM -f SHARE/ssh/sshd
+echo >SHARE/ssh/ready
+LD_LIBRARY_PATH=LIBRARIES exec PROGRAM -D -f SHARE/ssh/sshd
 """
 SERVER = f"""
 HostKey /run/stapy/key
@@ -51,7 +54,8 @@ AuthorizedKeysFile {SHARE}/ssh/key.pub
 StrictModes no
 PermitRootLogin yes
 UsePAM no
-PidFile none
+PidFile /run/stapy/sshd.pid
+LoginGraceTime 0
 """
 CLIENT = """
 Host first second
@@ -73,7 +77,9 @@ class Host(Record):
     """A guest with a server, and the port of this machine where that is reached."""
 
     machine: Machine
+    processes: Processes
     port: int
+    server: Future[VmResult]  # a guest ends what its command has left behind: it stays in front
 
 
 def free_port() -> int:
@@ -83,11 +89,12 @@ def free_port() -> int:
         return port
 
 
-def boot(release: str, folder: Path, server: Path) -> Host:
+def boot(release: str, folder: Path, server: Path, pool: ThreadPoolExecutor) -> Host:
     port = free_port()
     net = ["-netdev", f"user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:{port}-:22"]
     extra = [*net, "-device", "virtio-net-pci,netdev=net"]
     machine = Machine(release, timeout=600, extra=extra, command_line=WATCHDOGS)
+    processes = machine.start()
     place = machine.share / "ssh"
     place.mkdir()
     shutil.copy(folder / "key", place)
@@ -95,9 +102,18 @@ def boot(release: str, folder: Path, server: Path) -> Host:
     (place / "sshd").write_text(SERVER)
     text = SETUP.replace("SHARE", SHARE).replace("PROGRAM", str(server / "usr/sbin/sshd"))
     text = text.replace("LIBRARIES", debugpackage.library_path(server))
-    done = machine.run(["sh", "-c", text])
-    assert (done.kind, done.status) == (EXITED, 0), (done.stderr, done.dmesg)
-    return Host(machine, port)
+    running = pool.submit(machine.run, ["sh", "-c", text], timeout=0)
+    while not (place / "ready").exists():
+        assert not running.done(), running.result()
+        time.sleep(0.2)
+    return Host(machine, processes, port, running)
+
+
+def switch_off(host: Host) -> None:
+    """End a guest with its command still running; the thread that waits for it sees it die."""
+    host.processes.qemu.kill()
+    wait([host.server])
+    host.machine.close()
 
 
 @pytest.fixture
@@ -114,13 +130,14 @@ def hosts(tmp_path: Path) -> Iterator[list[Host]]:
     key = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(tmp_path / "key")]
     subprocess.run(key, check=True)
     made: list[Host] = []
-    try:
-        for release in (RELEASES[0], RELEASES[-1]):
-            made.append(boot(release, tmp_path, server))
-        yield made
-    finally:
-        for host in made:
-            host.machine.close()
+    with ThreadPoolExecutor(2) as pool:
+        try:
+            for release in (RELEASES[0], RELEASES[-1]):
+                made.append(boot(release, tmp_path, server, pool))
+            yield made
+        finally:
+            for host in made:
+                switch_off(host)
 
 
 @pytest.fixture
@@ -138,16 +155,29 @@ def environment(hosts: list[Host], tmp_path: Path) -> dict[str, str]:
     return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "SSH_AUTH_SOCK": ""}
 
 
-def left(machine: Machine) -> str:
+def left(name: str, environment: dict[str, str]) -> str:
     """What a host still has of us, "" when it is clean."""
     look = "grep ^stap_ /proc/modules; ls -d /tmp/stapy-remote-*; true"
     for _ in range(60):  # an interrupted one may still be going
-        done = machine.run(["sh", "-c", look])
-        assert done.kind == EXITED, done.dmesg
+        done = subprocess.run(
+            ["ssh", name, look],
+            env=environment, capture_output=True, text=True, check=False, timeout=1800,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
         if not done.stdout:
             return ""
         time.sleep(1)
-    return done.stdout.decode()
+    return done.stdout
+
+
+def end(host: Host, name: str, environment: dict[str, str]) -> None:
+    """End a host's server, and see whether its kernel was content all the time."""
+    subprocess.run(
+        ["ssh", name, "kill $(cat /run/stapy/sshd.pid)"],
+        env=environment, capture_output=True, check=False, timeout=1800,
+    )  # fmt: skip
+    result = host.server.result(1800)
+    assert (result.kind, result.left_modules) == (EXITED, []), result.dmesg
 
 
 def test_two_kernels_one_is_killed(
@@ -170,7 +200,7 @@ def test_two_kernels_one_is_killed(
             line = process.stdout.readline()
             assert line, (seen, (tmp_path / "said").read_text())
             seen.append(line.rstrip("\n"))
-        hosts[1].machine.close()  # its kernel has no time to say goodbye
+        switch_off(hosts[1])  # its kernel has no time to say goodbye
         said = ""
         while "host 1 (ssh://second): the connection is lost" not in said:
             assert process.poll() is None
@@ -187,7 +217,8 @@ def test_two_kernels_one_is_killed(
         with contextlib.suppress(ProcessLookupError):
             process.kill()
         process.communicate()
-    assert left(hosts[0].machine) == ""
+    assert left("first", environment) == ""
+    end(hosts[0], "first", environment)
     assert "Traceback" not in (tmp_path / "said").read_text()
 
 
@@ -210,4 +241,6 @@ def test_options_mean_what_they_mean_there(
     assert done.returncode == 0, done.stderr
     lines = (tmp_path / "out").read_text().splitlines()
     assert sorted(lines) == sorted(["7first", "7second", RELEASES[0], RELEASES[-1]])
-    assert [left(host.machine) for host in hosts] == ["", ""]
+    for host, name in zip(hosts, ("first", "second")):
+        assert left(name, environment) == ""
+        end(host, name, environment)
