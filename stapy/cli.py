@@ -189,7 +189,7 @@ def _check(options: Options) -> None:
 
 
 def _check_remote(options: Options) -> None:
-    """What other hosts are and what of a command they can do."""
+    """Refuse names that are no hosts, and options that make no sense on other hosts."""
     if not options.remotes:
         if options.remote_prefix:
             options.notices.append(
@@ -211,6 +211,7 @@ def _check_remote(options: Options) -> None:
         (options.prepare, "--prepare", "-r RELEASE names the kernel"),
         (options.listing is not None or options.dump, "-l, -L or --dump-…",
          "-r RELEASE names the kernel"),
+        (options.language_server, "--language-server", "it runs no script"),
         (options.flight_recorder, "-F", "a session ends with its connection"),
         (options.namespaces, "--target-namespaces", "the process is one of this host"),
     ):  # fmt: skip

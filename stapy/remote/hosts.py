@@ -42,7 +42,7 @@ class Host(Record):
 
 
 def parse(uri: str, number: int = 0) -> Host:
-    """A host from its name; HostError when it is none."""
+    """Read the name of a host; HostError when it is none."""
     if uri.rstrip("/") == "direct:":
         return Host(number, uri, is_direct=True)
     kind = uri.partition(":")[0]
@@ -64,7 +64,7 @@ def parse(uri: str, number: int = 0) -> Host:
 
 
 def read_file(name: str) -> list[str]:
-    """The names in a file: one in a line; ``#`` begins a comment.  Raises HostError."""
+    """Read the names in a file: one in a line; ``#`` begins a comment.  Raises HostError."""
     try:
         text = Path(name).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -18,7 +18,7 @@ class Lines:
         self._begun = b""
 
     def feed(self, data: bytes) -> bytes:
-        """What can be written now that ``data`` has come."""
+        """Return what can be written now that ``data`` has come."""
         if self._passes:
             return data
         text = self._begun + data
@@ -30,7 +30,7 @@ class Lines:
         return self._marked(text)
 
     def finish(self) -> bytes:
-        """What is left at the end; a last line without its end gets one."""
+        """Return what is left at the end; a last line without its end gets one."""
         text, self._begun = self._begun, b""
         return self._marked(text + b"\n") if text else b""
 

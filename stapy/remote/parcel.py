@@ -15,17 +15,17 @@ RUNNER = "stapy_run"
 
 
 def command(facts: Facts) -> str:
-    """The shell command that takes a parcel."""
+    """Return the shell command that takes a parcel."""
     return f"exec {facts.becomes_root}{shlex.quote(facts.python)} -ISB -c {shlex.quote(_BOOT)}"
 
 
 def folder() -> str:
-    """A name for the folder on a host, which nobody can guess."""
+    """Choose a name for the folder on a host, which nobody can guess."""
     return f"/tmp/stapy-remote-{os.urandom(12).hex()}"
 
 
 def pack(place: str, files: dict[str, bytes], words: list[str]) -> bytes:
-    """The bytes of a parcel: ``files`` go into the folder ``place``, ``words`` are run there."""
+    """Make a parcel: ``files`` go into the folder ``place``, ``words`` are run there."""
     program = Path(__file__).with_name("there.py").read_text("utf-8")
     sizes = [(name, len(data)) for name, data in files.items()]
     program += f"\n\nmain({place!r}, {sizes!r}, {words!r})\n"
@@ -33,7 +33,7 @@ def pack(place: str, files: dict[str, bytes], words: list[str]) -> bytes:
 
 
 def runner() -> dict[str, bytes]:
-    """The files of stapy-run, which needs nothing of ours beside them."""
+    """Read the files of stapy-run, which needs nothing of ours beside them."""
     root = package_dir() / "run"
     return {
         f"{RUNNER}/{path.relative_to(root)}": path.read_bytes()

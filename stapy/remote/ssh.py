@@ -28,7 +28,7 @@ class Connection(Record):
     is_ours: bool  # the shared connection is not one of the user's own
 
     def command(self, text: str, *, may_ask: bool = False) -> list[str]:
-        """The command line that has a shell there run ``text``.
+        """Return the command line that has a shell there run ``text``.
 
         ``may_ask``: ssh may ask the user for passwords and about keys of hosts.
         """
@@ -40,14 +40,14 @@ class Connection(Record):
         return ["ssh", *self.options, *batch, "--", self.host.destination, words]
 
     def closing(self) -> list[str]:
-        """The command line that ends the shared connection; nothing when it is not ours."""
+        """Return the command line that ends the shared connection; nothing when it is not ours."""
         if self.host.is_direct or not self.is_ours:
             return []
         return ["ssh", *self.options, "-O", "exit", "--", self.host.destination]
 
 
 def connect(host: Host, folder: Path) -> Connection:
-    """How to reach a host: what its user has settled for it, and our defaults for the rest.
+    """Find how to reach a host: what its user has settled for it, our defaults for the rest.
 
     Raises SshError.
     """
@@ -68,7 +68,7 @@ def connect(host: Host, folder: Path) -> Connection:
 
 
 def _settled(words: list[str]) -> dict[str, str]:
-    """What ssh would do by the user's configuration: its keywords in lower case."""
+    """Ask ssh what it would do by the user's configuration: its keywords in lower case."""
     try:
         done = subprocess.run(
             ["ssh", "-G", *words],
@@ -87,6 +87,6 @@ def _settled(words: list[str]) -> dict[str, str]:
 
 
 def last_line(text: str) -> str:
-    """The last line of what a program said, which is why it ended."""
+    """Return the last line of what a program said, which is why it ended."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[-1] if lines else ""

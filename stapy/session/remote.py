@@ -133,7 +133,7 @@ class Fleet:
     # --- what the hosts are ------------------------------------------------
 
     def _ask(self) -> dict[int, Facts]:
-        """The hosts that can be reached and that can run a module, by number."""
+        """Find the hosts that can be reached and can run a module, by number."""
         for host in self.hosts:
             try:
                 self.connections[host.number] = ssh.connect(host, self.folder)
@@ -249,7 +249,7 @@ def run(session: Session) -> int:
 
 
 def _for_release(options: Options, release: str, given: str | None, *, is_first: bool) -> Options:
-    """The options of the passes for one kernel of the hosts."""
+    """Make the options of the passes for one kernel of the hosts."""
     changed: Options = replace(
         options,
         remotes=[],

@@ -59,7 +59,7 @@ def load(session: Session, module: Path, kernel: Kernel) -> int:
 
 
 def run_options(session: Session, module: Path) -> RunOptions:
-    """What stapy-run is told, here, in a machine or on another host."""
+    """Say what stapy-run is told, here, in a machine or on another host."""
     options = session.options
     # What concerns the files of this host is not done on another one.
     output = None if options.elsewhere else options.output

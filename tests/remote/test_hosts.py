@@ -84,6 +84,7 @@ def test_no_file_of_hosts(text: bytes | None, why: str, tmp_path: Path) -> None:
         (["-F"], "-F"),
         (["--target-namespaces=1"], "--target-namespaces"),
         (["-l", "begin"], "-l"),
+        (["--language-server"], "--language-server"),
         (["--build-in=auto", "--prepare"], "--prepare"),
     ],
 )

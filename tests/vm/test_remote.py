@@ -162,7 +162,7 @@ def environment(hosts: list[Host], tmp_path: Path) -> dict[str, str]:
 
 
 def left(name: str, environment: dict[str, str]) -> str:
-    """What a host still has of us, "" when it is clean."""
+    """Tell what a host still has of us, "" when it is clean."""
     look = "grep ^stap_ /proc/modules; ls -d /tmp/stapy-remote-*; true"
     for _ in range(60):  # an interrupted one may still be going
         done = subprocess.run(
