@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from stapy import LANGUAGE_VERSION, __version__
 from stapy.options import Options, foreign
-from stapy.options.table import MESSAGE_FORMATS, TABLE, Option, UsageError
+from stapy.options.table import MESSAGE_FORMATS, TABLE, HostsFile, Option, UsageError
 from stapy.paths import is_file
 from stapy.run import streams
 from stapy.terminal import writing
@@ -199,6 +199,11 @@ def _check_remote(options: Options) -> None:
     from stapy.remote import hosts
 
     try:
+        options.remotes = [
+            uri
+            for given in options.remotes
+            for uri in (hosts.read_file(given) if isinstance(given, HostsFile) else [given])
+        ]
         found = [hosts.parse(uri) for uri in options.remotes]
     except hosts.HostError as error:
         raise UsageError(str(error)) from None

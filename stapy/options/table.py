@@ -181,13 +181,12 @@ def _vm(options: Options, value: str) -> None:
     options.vm, options.vm_release = True, value or None
 
 
-def _remote_file(options: Options, value: str) -> None:
-    from stapy.remote.hosts import HostError, read_file
+class HostsFile(str):
+    """A file of hosts among the hosts of ``--remote``: they are counted in the order given."""
 
-    try:
-        options.remotes += read_file(value)
-    except HostError as error:
-        raise UsageError(str(error)) from None
+
+def _remote_file(options: Options, value: str) -> None:
+    options.remotes.append(HostsFile(value))
 
 
 def _color(options: Options, value: str) -> None:
@@ -302,7 +301,7 @@ TABLE = [
     Option("", "vm", "[RELEASE]", "run the module in a throw-away virtual machine", _vm,
            run="vm vm_release"),
     Option("", "remote", "HOST", "run the module on [USER@]HOST, ssh://[USER@]HOST[:PORT] or "
-           "direct://; may be repeated", _append("remotes"), run="remotes elsewhere"),
+           "direct://; may be repeated", _append("remotes"), run="remotes"),
     Option("", "remote-file", "FILE", "and on the hosts that FILE names, one in a line",
            _remote_file, run="remotes"),
     Option("", "remote-prefix", "", "begin each line of a host by its number, from 0",
@@ -355,5 +354,6 @@ TABLE = [
 
 # Fields of `Options` that no module depends on; those of the second line come from no option.
 RUN_ONLY = frozenset(
-    [field for option in TABLE for field in option.run.split()] + ["script_file", "notices"]
+    [field for option in TABLE for field in option.run.split()]
+    + ["script_file", "notices", "elsewhere"]
 )
