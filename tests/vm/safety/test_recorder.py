@@ -82,7 +82,7 @@ class Stream:
         self.bytes[cpu] = self.bytes.get(cpu, 0) + len(row) + 1
 
     def check(self) -> None:
-        """What came and what is told as missing is what was printed."""
+        """Check that what came and what is told as missing is what was printed."""
         assert len(self.printed) == 2, "only one CPU had something to print"
         for cpu, size in self.printed.items():
             missing = sum(kind.get(cpu, 0) for kind in self.missing.values())

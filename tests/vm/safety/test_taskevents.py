@@ -50,7 +50,9 @@ def test_storms(guest: Machine, release: str, tmp_path: Path) -> None:
     modules = make(release, tmp_path, ends=script + ending, stays=("-e", script))
     text = f"""
     {path} & first=$!; {path} & second=$!; storms="$first $second"; behind; stormed 20
-    stays() {{ $run $stays >out & session=$!; wait_for '[ "$(state stays)" = running ]'; stormed 20; }}
+    stays() {{
+        $run $stays >out & session=$!; wait_for '[ "$(state stays)" = running ]'; stormed 20
+    }}
     for n in 1 2 3; do $run $ends; done >ended; grep -c '^1$' ended
     for n in 1 2; do
         stays; kill -9 $session; wait $session; wait_for '[ $(loaded stays) = 0 ]'
