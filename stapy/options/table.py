@@ -26,16 +26,24 @@ class Option:
     ``value`` is "" (none), the upper-case name of a required value, or the
     same in brackets for an optional one (long options only).  ``run`` names the
     fields that the option sets and no module depends on: two commands that differ
-    in these only share what was translated.
+    in these only share what was translated.  ``words`` are the values that there are, for
+    options whose values can be listed.
     """
 
-    __slots__ = ("help", "long", "run", "set", "short", "value")
+    __slots__ = ("help", "long", "run", "set", "short", "value", "words")
 
     def __init__(
-        self, short: str, long: str, value: str, help: str, set: Setter, run: str = ""
+        self,
+        short: str,
+        long: str,
+        value: str,
+        help: str,
+        set: Setter,
+        run: str = "",
+        words: tuple[str, ...] = (),
     ) -> None:
         self.short, self.long, self.value, self.help, self.set = short, long, value, help, set
-        self.run = run
+        self.run, self.words = run, words
 
 
 def _flag(field: str, state: object = True) -> Setter:
@@ -124,7 +132,7 @@ def _module_name(options: Options, value: str) -> None:
 
 
 def _prologues(options: Options, value: str) -> None:
-    if value not in ("", "always", "auto", "never"):
+    if value not in ("", *_WHEN):
         wanted = "should be one of always, auto, never"
         raise UsageError(f"Invalid value '{value}' for --prologue-searching ({wanted}).")
     options.prologue_search = value in ("", "always")  # auto: debug information tells it all
@@ -196,7 +204,7 @@ def _color(options: Options, value: str) -> None:
 def _privilege(options: Options, value: str) -> None:
     if options.privilege_set:
         raise UsageError("Privilege level may be set only once.")
-    if value not in ("stapusr", "stapsys", "stapdev"):
+    if value not in _LEVELS:
         raise UsageError(
             f"Invalid argument '{value}' for --privilege"
             " (should be one of stapusr, stapsys, stapdev)."
@@ -238,6 +246,8 @@ def _rlimit(name: str) -> Setter:
 
 
 MESSAGE_FORMATS = ("rich", "systemtap", "short", "json")
+_WHEN = ("always", "auto", "never")
+_LEVELS = ("stapusr", "stapsys", "stapdev")
 
 TABLE = [
     Option("h", "help", "", "show this text", _flag("explain", "--help")),
@@ -246,7 +256,7 @@ TABLE = [
     Option("E", "", "SCRIPT", "add this script to the one that is run", _append("extra_scripts"),
            run="extra_scripts"),
     Option("p", "", "NUM", "stop after pass NUM: 1 parse 2 elaborate 3 translate 4 compile 5 run",
-           _number("last_pass", "pass number", 1, 5), run="last_pass"),
+           _number("last_pass", "pass number", 1, 5), run="last_pass", words=tuple("12345")),
     Option("v", "", "", "be more verbose in all passes", _verbose, run="verbose"),
     Option("", "vp", "NNNNN", "be more verbose in each pass by its digit", _verbose_by_pass,
            run="verbose"),
@@ -259,7 +269,8 @@ TABLE = [
     Option("W", "", "", "warnings are errors", _flag("warnings_are_errors")),
     Option("P", "", "", "probe functions behind their prologues: for debug information that errs",
            _flag("prologue_search")),
-    Option("", "prologue-searching", "[WHEN]", "the same, or not: always, auto, never", _prologues),
+    Option("", "prologue-searching", "[WHEN]", "the same, or not: always, auto, never", _prologues,
+           words=_WHEN),
     Option("t", "", "", "report hits and cycles of each probe at the end", _flag("timing")),
     Option("s", "", "MB", "output buffer of each CPU, in megabytes",
            _number("buffer_mb", "buffer size", 1, 4095)),
@@ -273,7 +284,7 @@ TABLE = [
     Option("r", "", "RELEASE", "make the module for this kernel release or build tree",
            _text("release"), run="release"),
     Option("", "build-in", "IMAGE", "make the module in a container: auto, debian:SUITE, an image",
-           _build_in, run="build_in"),
+           _build_in, run="build_in", words=("auto",)),
     Option("", "prepare", "", "make the image of --build-in and exit", _flag("prepare"),
            run="prepare"),
     Option("", "sysroot", "DIR", "look in this file tree for the kernel and its debug files",
@@ -324,13 +335,15 @@ TABLE = [
     Option("", "example", "", "FILE is the name of one of SystemTap's examples",
            _flag("example"), run="example"),
     Option("", "message-format", "FORM", "messages as rich, systemtap, short or json",
-           _choice("message_format", "message format", *MESSAGE_FORMATS), run="message_format"),
+           _choice("message_format", "message format", *MESSAGE_FORMATS), run="message_format",
+           words=MESSAGE_FORMATS),
     Option("", "privilege", "LEVEL", "translate for stapusr, stapsys or stapdev", _privilege,
-           run="privilege_set"),
+           run="privilege_set", words=_LEVELS),
     Option("", "unprivileged", "", "the same as --privilege=stapusr",
            _unprivileged, run="privilege_set"),
-    Option("", "color", "[WHEN]", "colours in messages: auto, always, never", _color, run="color"),
-    Option("", "colour", "[WHEN]", "the same", _color, run="color"),
+    Option("", "color", "[WHEN]", "colours in messages: auto, always, never", _color, run="color",
+           words=_WHEN),
+    Option("", "colour", "[WHEN]", "the same", _color, run="color", words=_WHEN),
     Option("", "disable-cache", "", "neither use nor fill the cache", _flag("use_cache", False),
            run="use_cache"),
     Option("", "poison-cache", "", "fill the cache but do not use it", _flag("poison_cache"),
