@@ -124,7 +124,7 @@ def silence(point: n.ProbePoint) -> str:
     return (
         "Python tells of calls by marks: up to 3.12, where it was built with them "
         "(./configure --with-dtrace, as Debian's is); without them, python3_backtrace() in any "
-        "other probe tells what 3.9 to 3.13 run"
+        "other probe tells what 3.9 to 3.14 run"
     )
 
 
