@@ -78,6 +78,18 @@ class Bench:
         except Stop:
             return []
 
+    def points_of(self, text: str) -> list[str]:
+        """List the points of a script's probes, as they are written; none when it has mistakes."""
+        script = self.parsed(text)
+        decls = script.decls if script is not None else []
+        spans = [x.span for decl in decls if isinstance(decl, n.ProbeDecl) for x in decl.points]
+        return [self.sources.text(span) for span in spans]
+
+    def has_aliases(self, text: str) -> bool:
+        """Tell whether a script declares aliases, or cannot be told to declare none."""
+        script = self.parsed(text)
+        return script is None or any(isinstance(decl, n.AliasDecl) for decl in script.decls)
+
     def scope(self, point: str) -> Scope:
         """Find what the handler of a point may read."""
         known = self._scopes.get(point)

@@ -6,16 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 from stapy.debuginfo.ctypes import c_name
-from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.editor.complete import signature
 from stapy.editor.cursor import Kind, cursor_at
 from stapy.parse import nodes as n
-from stapy.parse.lexer import tokenize
 from stapy.record import Record
 
 if TYPE_CHECKING:
     from stapy.editor.bench import Bench
-    from stapy.parse.tokens import Token
 
 _WORD = re.compile(r"[$@]*[A-Za-z_]\w*", re.ASCII)
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
@@ -103,52 +100,3 @@ def declaration(bench: Bench, name: str, text: str, at: int) -> tuple[str, int, 
         return None
     path, line, column = bench.sources.position(decl.span)
     return None if "#" in path else (path, line, column)  # that is a table, which has no lines
-
-
-def occurrences(text: str, at: int) -> list[Token]:
-    """List the tokens that name the same thing as the word at an offset.
-
-    A name is a global, a function, or a local of one body: the same word in other bodies is
-    another variable, unless it is declared at the top.
-    """
-    sources = SourceMap()
-    tokens = tokenize(text, sources.add("<editor>", text), Diagnostics(sources))
-    asked = next(
-        (one for one in tokens if one.type == "IDENT" and one.start <= at <= one.end), None
-    )
-    if asked is None:
-        return []
-    bodies = _bodies(tokens)
-    chosen = [
-        (token, body)
-        for number, (token, body) in enumerate(zip(tokens, bodies, strict=True))
-        if token.type == "IDENT"
-        and token.value == asked.value
-        and not (number and tokens[number - 1].value in ("->", "."))
-    ]
-    if not any(token is asked for token, _ in chosen):
-        return []
-    home = next(body for token, body in chosen if token is asked)
-    if any(body == 0 for _, body in chosen):  # declared outside of all bodies
-        return [token for token, _ in chosen]
-    return [token for token, body in chosen if body == home]
-
-
-def _bodies(tokens: list[Token]) -> list[int]:
-    """Tell which body each token lies in, by number, 0 for none; parameters are of their body."""
-    found: list[int] = []
-    depth = number = 0
-    in_head = False
-    for at, token in enumerate(tokens):
-        if depth == 0 and token.value == "function":
-            in_head = True
-            number += 1
-        if token.value == "{":
-            number += depth == 0 and not in_head
-            depth += 1
-            in_head = in_head and depth != 1
-        is_name = in_head and at and tokens[at - 1].value == "function"
-        found.append(number if depth or (in_head and not is_name) else 0)
-        if token.value == "}":
-            depth = max(depth - 1, 0)
-    return found

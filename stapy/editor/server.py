@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlparse
 
 from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from stapy import __version__
 from stapy.diagnostics import Stop
-from stapy.editor import complete, describe
+from stapy.editor import complete, describe, rename
 from stapy.editor.bench import Bench
 from stapy.editor.cursor import cursor_at
 from stapy.kernel import find_kernel
@@ -123,6 +124,11 @@ class Server(LanguageServer):
         )
 
 
+def _failed(error: Exception) -> JsonRpcException:
+    """Make the answer to a request that cannot be granted: editors show its text."""
+    return JsonRpcException(str(error), lsp.LSPErrorCodes.RequestFailed.value)
+
+
 def path_of(uri: str) -> str:
     """Name a document as messages name it: its path, or what the editor calls it."""
     parts = urlparse(uri)
@@ -205,20 +211,32 @@ def make(kernel: Kernel, options: Options) -> Server:
         at = server.offset(document, params.position)
         return [
             lsp.Location(document.uri, server.range(document, token.start, token.end))
-            for token in describe.occurrences(document.source, at)
+            for token in rename.occurrences(document.source, at)
         ]
 
-    @server.feature(lsp.TEXT_DOCUMENT_RENAME)
-    def renamed(params: lsp.RenameParams) -> lsp.WorkspaceEdit | None:
+    @server.feature(lsp.TEXT_DOCUMENT_PREPARE_RENAME)
+    def asked_to_rename(params: lsp.PrepareRenameParams) -> lsp.Range:
         document = server.workspace.get_text_document(params.text_document.uri)
         at = server.offset(document, params.position)
-        if not params.new_name.isascii() or not params.new_name.isidentifier():
-            return None
+        try:
+            token = rename.renameable(server.bench, document.source, at)
+        except rename.NotRenamed as error:
+            raise _failed(error) from None
+        return server.range(document, token.start, token.end)
+
+    @server.feature(lsp.TEXT_DOCUMENT_RENAME, lsp.RenameOptions(prepare_provider=True))
+    def renamed(params: lsp.RenameParams) -> lsp.WorkspaceEdit:
+        document = server.workspace.get_text_document(params.text_document.uri)
+        at = server.offset(document, params.position)
+        try:
+            tokens = rename.renamed(server.bench, document.source, at, params.new_name)
+        except rename.NotRenamed as error:
+            raise _failed(error) from None
         edits = [
             lsp.TextEdit(server.range(document, token.start, token.end), params.new_name)
-            for token in describe.occurrences(document.source, at)
+            for token in tokens
         ]
-        return lsp.WorkspaceEdit({document.uri: edits}) if edits else None
+        return lsp.WorkspaceEdit({document.uri: edits})
 
     @server.feature(lsp.TEXT_DOCUMENT_FORMATTING)
     def put_in_order(params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit]:

@@ -35,6 +35,12 @@ class Check(Session):
         super().__init__(replace(options, script_text=None, script_file=name, last_pass=3))
         self.texts = [(name, text)]
         self.messages: list[Message] = []
+        self.take_extra_scripts()
+
+    def take_extra_scripts(self) -> None:
+        """Add the texts of -E to the script; for options that are known only now."""
+        extra = enumerate(self.options.extra_scripts, 1)
+        self.texts[1:] = [(f"<input {number}>", text) for number, text in extra]
 
     def translate_for(self, kernel: Kernel) -> None:
         """Take the script through its passes, up to the first that finds an error."""

@@ -6,9 +6,11 @@ that needs no debug package.  `outcomes.py` has the forms that programs read.
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from stapy import cli
 from stapy.diagnostics import Span, Stop
@@ -21,12 +23,17 @@ from stapy.session.check import Check
 from stapy.session.messages import Messages
 from stapy.terminal import writing
 from stapy.tools.arguments import UNUSABLE, Parser, complain
-from stapy.tools.outcomes import FORMS, Outcome, as_text
+from stapy.tools.outcomes import WHOLE, Outcome, as_json, as_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import TextIO
 
 # What a first line, or the words behind '--', may say: how a script is translated.
 _TAKEN = ("guru", "unoptimized", "prologue_search", "defines", "globals", "compatible",
           "tapset_dirs", "privilege", "privilege_set", "skip_badvars", "suppress_time_limits",
-          "debug_modules", "ldd", "all_modules", "command", "target", "arguments")  # fmt: skip
+          "debug_modules", "ldd", "all_modules", "command", "target", "arguments",
+          "extra_scripts")  # fmt: skip
 _END = """\
 Options in a script's first line (#! /usr/bin/stap -g) count, as far as they are about translation,
 and so do options and arguments behind '--', for all scripts. With several -r and --btf each script
@@ -53,7 +60,7 @@ def parser() -> Parser:
                     help="a kernel by a copy of /sys/kernel/btf/vmlinux, or image")  # fmt: skip
     it.add_argument("--config", metavar="FILE", help="the configuration of the kernel of --btf")
     it.add_argument("--message-format", dest="form", metavar="FORM", default="rich",
-                    choices=(*MESSAGE_FORMATS, *FORMS),
+                    choices=(*MESSAGE_FORMATS, *WHOLE),
                     help="rich, systemtap, short, json, sarif, junit")  # fmt: skip
     it.add_argument("-o", dest="output", metavar="FILE", help="write to FILE")
     it.add_argument("-W", dest="strict", action="store_true", help="warnings count as errors")
@@ -84,17 +91,43 @@ def main(words: list[str]) -> int:
     asked.options.message_format = given.form if given.form in MESSAGE_FORMATS else "short"
     if given.output is not None or not sys.stdout.isatty():
         asked.options.color = "never"
-    outcomes = [checked(name, kernel, asked) for name in given.files for kernel in asked.kernels]
-    text = FORMS.get(given.form, as_text)(outcomes)
-    if given.output is None:
-        writing.write(text)
-    else:
-        try:
-            Path(given.output).write_text(text, encoding="utf-8", errors="surrogateescape")
-        except OSError as error:
-            complain(f"stapy check: '{given.output}' cannot be written: {error.strerror}")
-            return UNUSABLE
-    return max(outcome.status(given.strict) for outcome in outcomes)
+    try:
+        return _write(asked, given.form, given.output, given.strict)
+    except OSError as error:
+        if given.output is None:
+            raise
+        complain(f"stapy check: '{given.output}' cannot be written: {error.strerror}")
+        return UNUSABLE
+
+
+def _write(asked: Asked, form: str, output: str | None, strict: bool) -> int:
+    """Check everything, and write messages as they are found where the form allows it."""
+    status = 0
+    whole: list[Outcome] = []
+    several = len(asked.kernels) > 1
+    with contextlib.ExitStack() as stack:
+        put: Callable[[str], None] = writing.write
+        if output is not None:
+            file = stack.enter_context(
+                Path(output).open("w", encoding="utf-8", errors="surrogateescape")
+            )
+            put = _putter(file)
+        for outcome in _checked(asked):
+            status = max(status, outcome.status(strict))
+            if form in WHOLE:
+                whole.append(outcome)
+            else:
+                put(as_json(outcome) if form == "json" else as_text(outcome, several))
+        if form in WHOLE:
+            put(WHOLE[form](whole))
+    return status
+
+
+def _putter(file: TextIO) -> Callable[[str], None]:
+    def put(text: str) -> None:
+        file.write(text)
+
+    return put
 
 
 def _kernels(releases: list[str], files: list[str], config: str | None) -> list[Kernel]:
@@ -128,20 +161,28 @@ def _kernel_of(text: str, config: str | None) -> Kernel:
 # --- one script for one kernel ----------------------------------------------------
 
 
-def checked(name: str, kernel: Kernel, asked: Asked) -> Outcome:
+def _checked(asked: Asked) -> Iterator[Outcome]:
+    """Take each script, which is read once, for each kernel."""
+    for name in asked.files:
+        shown = "<stdin>" if name == "-" else name
+        try:
+            data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        except OSError as error:
+            complain(f"stapy check: '{name}': {error.strerror}")
+            why = error.strerror or "cannot be read"
+            yield from (Outcome(shown, kernel.release, [], why) for kernel in asked.kernels)
+            continue
+        text = data.decode("utf-8", "surrogateescape")
+        yield from (checked(shown, text, kernel, asked.options) for kernel in asked.kernels)
+
+
+def checked(name: str, text: str, kernel: Kernel, options: Options) -> Outcome:
     """Translate a script for a kernel; return what was found."""
-    shown = "<stdin>" if name == "-" else name
-    try:
-        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-    except OSError as error:
-        complain(f"stapy check: '{name}': {error.strerror}")
-        return Outcome(shown, kernel.release, [], error.strerror or "cannot be read")
-    text = data.decode("utf-8", "surrogateescape")
-    check = Check(asked.options, shown, text)
+    check = Check(options, name, text)
     if _obeys_first_line(check, text):
         check.translate_for(kernel)
     check.show()
-    return Outcome(shown, kernel.release, check.messages)
+    return Outcome(name, kernel.release, check.messages)
 
 
 def _obeys_first_line(session: Check, text: str) -> bool:
@@ -151,11 +192,13 @@ def _obeys_first_line(session: Check, text: str) -> bool:
         return True
     try:
         words = shlex.split(line[2:])
-        while words and not words[0].startswith("-"):
-            words.pop(0)  # the interpreter, and what env is to call
-        if words[:1] == ["-S"]:
-            words = [word for word in words[1:] if word.rpartition("/")[2] not in ("stap", "stapy")]
+        if words[:1] and words[0].rpartition("/")[2] == "env":
+            words = words[2:] if words[1:2] == ["-S"] else words[1:]
+        if words[:1] and words[0].rpartition("/")[2] not in ("stap", "stapy"):
+            return True  # the options are another program's
+        words = words[1:]
         session.options = _taken([*words, "-e", ""], session.options)
+        session.take_extra_scripts()
     except (UsageError, ValueError) as error:
         name = session.texts[0][0]
         span = Span(session.sources.add(name, text), 0, len(line))

@@ -39,24 +39,18 @@ class Outcome(Record):
         return int(any(message.is_error or strict for message in self.messages))
 
 
-def as_text(outcomes: list[Outcome]) -> str:
-    """Write the messages one behind the other, each kernel named where there are several."""
-    several = len({outcome.kernel for outcome in outcomes}) > 1
-    parts: list[str] = []
-    for outcome in outcomes:
-        if several and outcome.messages:
-            parts.append(f"--- {harmless(outcome.script)} for {outcome.kernel}\n")
-        parts += [
-            one.text if one.text.endswith("\n") else f"{one.text}\n" for one in outcome.messages
-        ]
-    return "".join(parts)
+def as_text(outcome: Outcome, several: bool) -> str:
+    """Write messages one behind the other; with ``several`` kernels theirs is named first."""
+    texts = [one.text if one.text.endswith("\n") else f"{one.text}\n" for one in outcome.messages]
+    if several and texts:
+        texts.insert(0, f"--- {harmless(outcome.script)} for {outcome.kernel}\n")
+    return "".join(texts)
 
 
-def as_json(outcomes: list[Outcome]) -> str:
+def as_json(outcome: Outcome) -> str:
     """Write an object for each message, one on a line, with its script and kernel."""
     return "".join(
         json_line({"script": outcome.script, "kernel": outcome.kernel, **message.data}) + "\n"
-        for outcome in outcomes
         for message in outcome.messages
     )
 
@@ -83,11 +77,18 @@ def as_sarif(outcomes: list[Outcome]) -> str:
         "version": __version__,
         "rules": [rules[code] for code in sorted(rules)],
     }
-    is_whole = not any(outcome.unreadable for outcome in outcomes)
+    unread = {outcome.script: outcome.unreadable for outcome in outcomes if outcome.unreadable}
+    invocation: dict[str, object] = {"executionSuccessful": not unread}
+    if unread:
+        invocation["toolExecutionNotifications"] = [
+            {"level": _ERROR, "message": {"text": f"'{script}': {why}"}, "locations": [place]}
+            for script, why in unread.items()
+            for place in [_location({"file": script})]
+        ]
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
-        "invocations": [{"executionSuccessful": is_whole}],
+        "invocations": [invocation],
         "results": list(results.values()),
     }
     return json_line({"$schema": _SARIF, "version": "2.1.0", "runs": [run]}) + "\n"
@@ -186,8 +187,5 @@ def _fit(text: str) -> str:
     return _NOT_IN_XML.sub("\ufffd", text)
 
 
-FORMS: dict[str, Callable[[list[Outcome]], str]] = {
-    "json": as_json,
-    "sarif": as_sarif,
-    "junit": as_junit,
-}
+# Forms that are one document for all outcomes.
+WHOLE: dict[str, Callable[[list[Outcome]], str]] = {"sarif": as_sarif, "junit": as_junit}

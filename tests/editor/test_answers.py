@@ -9,7 +9,8 @@ import pytest
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.editor.bench import Bench
 from stapy.editor.complete import MOST, candidates
-from stapy.editor.describe import declaration, description, occurrences
+from stapy.editor.describe import declaration, description
+from stapy.editor.rename import NotRenamed, occurrences, renamed
 from stapy.kernel import find_kernel
 from stapy.options import Options
 from stapy.paths import data_dir
@@ -121,14 +122,53 @@ def test_declarations(bench: Bench) -> None:
     ("text", "count"),
     [
         ("global |a\nprobe end { a = a + b }\nprobe begin { a++ }", 4),
+        ("global on\nprobe timer.s(1) if (on) { on| = 0 }", 3),
         ("probe end { x| = x + 1 }\nprobe begin { x = 1 }", 2),
         ("function f(x) { return x|}\nprobe end { x = f(1) }", 2),
+        ("global x\nfunction f(x) { return x|}\nprobe end { x = f(1) }", 2),
+        ("global |x\nfunction f(x) { return x}\nprobe end { x = f(1) }", 2),
         ("function f|(x) { return x }\nprobe end { y = f(1) }", 2),
         ('probe end { printf("%d", |n) n = $n->n }', 2),
-        ("probe begi|n { begin = 1 }", 2),
+        ("probe a = begin { x| = 1 }, { y = x }", 1),
+        ("probe begi|n { begin = 1 }", 0),
+        ("probe end { begin| = 1 } probe begin { }", 1),
         ("probe end { |1 }", 0),
     ],
 )
 def test_occurrences(text: str, count: int) -> None:
     at = text.index("|")
     assert len(occurrences(text.replace("|", ""), at)) == count
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "told"),
+    [
+        ("global a|\nprobe end { a = 1 }", "b", 2),
+        ("probe end { x| = 1 }", "y", 1),
+        ("probe end { x| = 1 }", "x", 1),
+        ("probe end { exec|name() }", "y", "'execname' belongs to the tapset library"),
+        ('probe ker|nel.function("vfs_read") { }', "y", "'kernel' is a part of a probe point"),
+        ("@define M|M %( 1 %)\nprobe end { @MM }", "y", "macros are not renamed"),
+        (
+            "probe sample.read { print(fil|ename) }",
+            "y",
+            "'filename' may be a variable that",
+        ),
+        ("probe mine = begin { x = 1 }\nprobe mine { x| = 2 }", "y", "'x' may be a variable that"),
+        ("probe end { x| = 1 }", "if", "'if' is a word of the language"),
+        ("probe end { x| = 1 }", "printf", "'printf' is a word of the language"),
+        ("probe end { x| = 1 }", "9x", "'9x' is no name"),
+        ("probe end { x| = 1 }", "日本", "'日本' is no name"),
+        ("probe end { x| = y }", "y", "the script has another 'y'"),
+        ("probe end { x| = 1 }", "execname", "the tapset library has a 'execname'"),
+        ("probe end { 1| }", "y", "there is no name"),
+    ],
+)
+def test_renaming(bench: Bench, text: str, name: str, told: int | str) -> None:
+    at = text.index("|")
+    text = text.replace("|", "")
+    if isinstance(told, int):
+        assert len(renamed(bench, text, at, name)) == told
+        return
+    with pytest.raises(NotRenamed, match=told):
+        renamed(bench, text, at, name)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
 from pygls.lsp.client import BaseLanguageClient
 
 from tests.editor.support import make_tapset, make_tree
@@ -118,15 +119,23 @@ def test_requests(tmp_path: Path) -> None:
         assert isinstance(place, lsp.Location)
         assert place.uri == (tmp_path / "tapset/sample.stp").as_uri()
         assert place.range.start == lsp.Position(2, 0)
-        renamed = await client.text_document_rename_async(
-            lsp.RenameParams(document, lsp.Position(0, 21), "bytes")
+        refused = lsp.RenameParams(document, lsp.Position(0, 21), "bytes")
+        with pytest.raises(JsonRpcException, match="'size' may be a variable that a probe shares"):
+            await client.text_document_rename_async(refused)
+
+        await client.change(uri, "probe end { size = execname() }\n", 3)
+        size = lsp.Position(0, 13)
+        place_of_size = await client.text_document_prepare_rename_async(
+            lsp.PrepareRenameParams(document, size)
         )
+        assert place_of_size == lsp.Range(lsp.Position(0, 12), lsp.Position(0, 16))
+        renamed = await client.text_document_rename_async(lsp.RenameParams(document, size, "bytes"))
         assert renamed is not None and renamed.changes is not None
-        assert [one.range.start.character for one in renamed.changes[uri]] == [20]
-        uses = await client.text_document_references_async(
-            lsp.ReferenceParams(lsp.ReferenceContext(True), document, lsp.Position(0, 28))
+        assert [one.range.start.character for one in renamed.changes[uri]] == [12]
+        found_uses = await client.text_document_references_async(
+            lsp.ReferenceParams(lsp.ReferenceContext(True), document, lsp.Position(0, 20))
         )
-        assert uses is not None and len(uses) == 1
+        assert found_uses is not None and len(found_uses) == 1
 
     drive(tmp_path, work)
 

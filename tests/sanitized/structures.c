@@ -379,6 +379,7 @@ int main(void)
 		rest = line;
 		alarm(MOST_SECONDS);
 		obey();
+		alarm(0);	/* a busy host may leave whoever asks waiting */
 	}
 	free(line);
 	stapy_maps_free();

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -109,6 +111,8 @@ def test_an_unreadable_script_does_not_hide_the_others(
         ("", [], 1, "embedded expression code in unprivileged script"),
         ("", ["--", "-g"], 0, ""),
         ("#! /usr/bin/stap -g --nosuch", [], 1, "x.stp:1:1: parse error: options of"),
+        ("#! /bin/bash -g", [], 1, "embedded expression code in unprivileged script"),
+        ("#!/usr/bin/env -S python3 stap -g", [], 1, "embedded expression code"),
         # What would do something besides translating is not heeded.
         ("#! /usr/bin/stap -g --clean-cache -o gone -p5 -W", [], 0, ""),
     ],
@@ -133,6 +137,27 @@ def test_arguments_of_the_script(folder: Path, capsys: pytest.CaptureFixture[str
     assert check(*OLD, "x.stp", "--", "12") == 0
     assert check(*OLD, "x.stp") == 1
     assert "$1" in capsys.readouterr().out
+
+
+def test_standard_input_is_read_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(BAD.encode())))
+    assert check("--message-format=short", *OLD, *NEW, "-") == 1
+    assert capsys.readouterr().out.count("<stdin>:1:14: semantic error: no match") == 2
+
+
+def test_more_text_for_all_scripts(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("x.stp").write_text("probe begin { println(helper()) }\n")
+    assert check(*OLD, "x.stp", "--", "-E", "function helper() { return 1 }") == 0
+    assert check(*OLD, "x.stp") == 1
+    assert "helper" in capsys.readouterr().out
+
+
+def test_what_is_found_is_written_at_once(folder: Path) -> None:
+    assert check(*OLD, "-o", "nowhere/log", "bad.stp") == 2
+    assert check("--message-format=json", "-o", "log", *OLD, "bad.stp", "bad.stp") == 1
+    assert len(Path("log").read_text().splitlines()) == 2
 
 
 def test_configuration(folder: Path) -> None:
@@ -162,7 +187,10 @@ def test_sarif(folder: Path) -> None:
     words = ["--message-format=sarif", "-o", "log", *OLD, *NEW]
     assert check(*words, "good.stp", "odd name.stp", "warned.stp", "gone.stp") == 2
     (run,) = json.loads(Path("log").read_text())["runs"]
-    assert run["invocations"] == [{"executionSuccessful": False}]
+    (invocation,) = run["invocations"]
+    assert invocation["executionSuccessful"] is False
+    (note,) = invocation["toolExecutionNotifications"]
+    assert note["message"]["text"] == "'gone.stp': No such file or directory"
     rules = {
         rule["id"]: rule["shortDescription"]["text"] for rule in run["tool"]["driver"]["rules"]
     }
