@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from stapy.debuginfo.ctypes import c_name
 from stapy.editor.cursor import Cursor, Kind, components, cursor_at
+from stapy.editor.rename import POINT, uses
 from stapy.parse import nodes as n
 from stapy.parse.tokens import AT_WORDS, KEYWORDS, PRINTERS
 from stapy.probes.families import families
@@ -21,10 +22,10 @@ MOST = 1000  # what one answer has; more letters make it shorter
 _TOP = ("probe", "global", "function", "private")
 _IN_BODY = [word for word in KEYWORDS if word not in _TOP]
 _GROUPS = ("$$vars", "$$parms", "$$locals", "$$return", "$$name")
-_GLOBAL = re.compile(r"^\s*(?:private\s+)?global\s+([^;{}\n]*)", re.MULTILINE)
-_FUNCTION = re.compile(r"^\s*(?:private\s+)?function\s+(\w+)", re.MULTILINE)
-_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_ASSIGNED = re.compile(r"\b([A-Za-z_]\w*)\s*(?:=(?!=|~)|\+\+|\.=|\+=|<<<)", re.ASCII)
+_MACRO = re.compile(r"@define\s+([A-Za-z_]\w*)", re.ASCII)
+# Kinds of what others declare, whose names with '_' in front are their own business.
+_SHARED = ("event", "module", "function", "operator")
+_MANY = ("function", "statement")  # too many to be listed before a letter is typed
 
 
 class Candidate(Record):
@@ -47,7 +48,13 @@ def candidates(bench: Bench, text: str, at: int) -> list[Candidate]:
 
 
 def _fits(one: Candidate, cursor: Cursor) -> bool:
+    if _is_private(one.text) and one.kind in _SHARED and not _is_private(cursor.word):
+        return False
     return one.text.startswith(cursor.word) and one.text != cursor.word
+
+
+def _is_private(name: str) -> bool:
+    return name.lstrip("@").startswith("_")
 
 
 def _asked(bench: Bench, cursor: Cursor, text: str) -> Iterable[Candidate]:
@@ -63,7 +70,7 @@ def _asked(bench: Bench, cursor: Cursor, text: str) -> Iterable[Candidate]:
         members = bench.members(cursor.point, cursor.chain)
         return (Candidate(name, "field", c_name(type)) for name, type in members.items())
     if cursor.kind is Kind.MACRO:
-        return _macros(bench)
+        return _macros(bench, text)
     return _names(bench, cursor, text) if cursor.kind is Kind.NAME else ()
 
 
@@ -106,13 +113,16 @@ def _arguments(bench: Bench, point: str, word: str) -> Iterator[Candidate]:
             Candidate(x, "module") for x in bench.services.debuginfo.module_names(f"{word}*")
         )
         return
-    if any(char in word for char in "*?[\\"):
+    if any(char in word for char in "*?[\\") or (opened[1] in _MANY and not word):
         return
     number = len(components(point[: opened.start()]))
     for line in bench.points(f'{point}"{word}*")'):
         parts = components(line)
         if len(parts) > number and parts[number][1].startswith('"'):
-            yield Candidate(parts[number][1][1:-1].partition("@")[0], "function")
+            name = parts[number][1][1:-1].partition("@")[0]
+            if not name.startswith(word):  # it was found by its name without the system
+                name = name.partition(":")[2]
+            yield Candidate(name, "function")
 
 
 # --- statements -------------------------------------------------------------------
@@ -124,7 +134,8 @@ def _targets(bench: Bench, point: str) -> Iterator[Candidate]:
     yield from (Candidate(name, "variable", "string") for name in _GROUPS)
 
 
-def _macros(bench: Bench) -> Iterator[Candidate]:
+def _macros(bench: Bench, text: str) -> Iterator[Candidate]:
+    yield from (Candidate(f"@{found[1]}", "operator") for found in _MACRO.finditer(text))
     yield from (Candidate(word, "operator") for word in AT_WORDS if word != "@define")
     yield from (Candidate(f"@{name}", "operator") for name in bench.library.macro_names())
 
@@ -134,13 +145,14 @@ def _names(bench: Bench, cursor: Cursor, text: str) -> Iterator[Candidate]:
     yield from (Candidate(word, "function") for word in PRINTERS)
     for name, kind in bench.scope(cursor.point).locals.items():
         yield Candidate(name, "variable", kind)
-    for found in _GLOBAL.finditer(text):
-        yield from (Candidate(name, "variable", "global") for name in _NAME.findall(found[1]))
-    yield from (Candidate(found[1], "variable") for found in _ASSIGNED.finditer(text))
-    yield from (Candidate(found[1], "function") for found in _FUNCTION.finditer(text))
     for name in bench.library.function_names():
-        if name.startswith(cursor.word) and not name.startswith("_"):
+        if name.startswith(cursor.word):
             yield Candidate(name, "function")
+    # What the script says itself comes last, for it hides what others declare.
+    for use in uses(text):
+        if use.body != POINT and use.role != "macro":
+            kind = "function" if use.role == "function" else "variable"
+            yield Candidate(use.token.value, kind, "global" if use.role == "global" else "")
 
 
 # --- descriptions -----------------------------------------------------------------

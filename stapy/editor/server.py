@@ -178,7 +178,7 @@ def make(kernel: Kernel, options: Options) -> Server:
             )
             for one in found
         ]
-        return lsp.CompletionList(len(found) >= complete.MOST, items)
+        return lsp.CompletionList(len(found) >= complete.MOST or not word, items)
 
     @server.feature(lsp.TEXT_DOCUMENT_HOVER)
     def hovered(params: lsp.HoverParams) -> lsp.Hover | None:

@@ -59,6 +59,12 @@ def words(bench: Bench, text: str) -> list[str]:
         ("global counts, countries\nprobe end { count", ["countries", "counts"]),
         ("function mine() { return 1 }\nprobe end { min", ["mine"]),
         ("probe end { total = 1; tot", ["total"]),
+        ("function f(first, second) { return fi", ["first"]),
+        ("probe end { foreach ([one, other] in a) { o", ["one", "other"]),
+        ("probe end { try { } catch (message) { mess", ["message"]),
+        ("@define mine %( 1 %)\nprobe end { @mi", ["@min", "@mine"]),
+        ('probe kernel.function("', []),
+        ('probe kernel.function("vfs_*") { x = $co', ["$count"]),
     ],
 )  # fmt: skip
 def test_candidates(bench: Bench, text: str, expected: list[str]) -> None:
@@ -72,6 +78,12 @@ def test_candidates_have_types(bench: Bench) -> None:
     text = "probe sample.read { "
     found = {one.text: one.detail for one in candidates(bench, text, len(text))}
     assert found["filename"] == "string" and found["size"] == "long"
+
+
+def test_what_others_keep_to_themselves_is_offered_when_it_is_asked_for(bench: Bench) -> None:
+    assert not [word for word in words(bench, "probe ") if word.startswith("_")]
+    assert [word for word in words(bench, "probe __") if word.startswith("__")]
+    assert not [word for word in words(bench, READ + "x = @") if word.startswith("@_")]
 
 
 def test_an_answer_has_an_end(bench: Bench) -> None:
