@@ -36,6 +36,7 @@ struct stapy_limits {
 	u64 overload_threshold;		/* cycles */
 	u64 overload_interval;		/* cycles */
 	u64 on_the_fly_interval;	/* ns that a condition is false before its probes are disarmed; 0: 100 ms */
+	int bulk;			/* -b: a file of output for each CPU, unmerged */
 	size_t buffer_bytes;		/* output ring of one CPU; 0: 2 MiB */
 	int unprivileged;		/* --privilege=stapusr: no memory but that of the owner's processes */
 	int procfs_bytes;		/* of a text that is read from a file of procfs; 0: a string's */

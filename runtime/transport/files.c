@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * /proc/stapy_<module>/control and output. Probes never wake anybody: a timer
+ * /proc/stapy_<module>/control, and who has the files open. Probes never wake anybody: a timer
  * looks every few milliseconds whether there is something to read.
  */
 #include "../internal.h"
 #include "../cpus.h"
 #include "control.h"
 #include "files.h"
+#include "outputs.h"
 
 #define TICK_MS 4
-#define TRICKLE_MS 100
 #define COMMAND_BYTES 64
 #define CLAIM_SECONDS 30
 #define FETCH 0x5354			/* stapy/run/control.py has the same */
 
 static struct proc_dir_entry *directory;
-static DECLARE_WAIT_QUEUE_HEAD(readers);
-static DEFINE_MUTEX(output_mutex);
+DECLARE_WAIT_QUEUE_HEAD(stapy_readers);
 static DEFINE_MUTEX(control_mutex);
 static struct timer_list tick;
 static bool tick_stopped;
@@ -31,34 +30,15 @@ static atomic_t unclaimed = ATOMIC_INIT(0);	/* somebody is to open control, or t
 static char *line;
 static size_t line_length, line_done;
 
-static unsigned long last_read;		/* jiffies when output had been emptied */
-
-static bool over(void)
-{
-	return stapy_state() == STAPY_STOPPED;
-}
-
-/*
- * A trickle is read ten times a second at most: each read costs the consumer
- * some system calls, and a script that traces those would chase itself.
- */
-static bool output_ripe(void)
-{
-	if (!stapy_rings_readable())
-		return false;
-	return over() || time_after_eq(jiffies, READ_ONCE(last_read) + msecs_to_jiffies(TRICKLE_MS)) ||
-	       stapy_rings_filling();
-}
-
 void stapy_files_wake(void)
 {
-	wake_up_interruptible_all(&readers);
+	wake_up_interruptible_all(&stapy_readers);
 }
 
 static void on_tick(struct timer_list *unused)
 {
 	stapy_cpus_look();
-	if (wq_has_sleeper(&readers) && (output_ripe() || stapy_control_pending()))
+	if (wq_has_sleeper(&stapy_readers) && (stapy_outputs_ripe() || stapy_control_pending()))
 		stapy_files_wake();
 	if (!READ_ONCE(tick_stopped))
 		mod_timer(&tick, jiffies + max(1UL, msecs_to_jiffies(TICK_MS)));
@@ -68,7 +48,7 @@ static void on_tick(struct timer_list *unused)
  * An open file keeps the module, so that no sleeper is left on our wait queue. A stream has
  * no position to be locked: a thread may read while another one writes.
  */
-static int open_stream(struct inode *inode, struct file *file)
+int stapy_files_open(struct inode *inode, struct file *file)
 {
 	if (!try_module_get(THIS_MODULE))
 		return -ENODEV;
@@ -100,14 +80,14 @@ static void have_removed(void)
 static void let_go(void)
 {
 	if (atomic_dec_and_test(&open_files) && READ_ONCE(abandoned)) {
-		mutex_lock(&output_mutex);
+		mutex_lock(&stapy_output_mutex);
 		stapy_session_free();
-		mutex_unlock(&output_mutex);
+		mutex_unlock(&stapy_output_mutex);
 		have_removed();
 	}
 }
 
-static void leave(void)
+void stapy_files_leave(void)
 {
 	let_go();
 	module_put(THIS_MODULE);
@@ -135,58 +115,6 @@ static void expect_claim(void)
 	mod_delayed_work(system_unbound_wq, &claim, CLAIM_SECONDS * HZ);
 }
 
-static int output_release(struct inode *inode, struct file *file)
-{
-	leave();
-	return 0;
-}
-
-static ssize_t output_read(struct file *file, char __user *to, size_t bytes, loff_t *unused)
-{
-	ssize_t n;
-	bool last, more;
-
-	if (!bytes)
-		return 0;
-	for (;;) {
-		/* Read before the rings are: what comes after the end cannot be missed. */
-		last = over();
-		if (last || output_ripe()) {
-			if (mutex_lock_interruptible(&output_mutex))
-				return -ERESTARTSYS;
-			n = stapy_rings_read(to, bytes, &more);
-			/* Who is attached takes all from here on; until then the newest was kept. */
-			if (atomic_read(&control_users))
-				stapy_rings_overwrite(false);
-			if (!more)
-				WRITE_ONCE(last_read, jiffies);
-			mutex_unlock(&output_mutex);
-			if (n || last)
-				return n;
-		}
-		if (file->f_flags & O_NONBLOCK)
-			return -EAGAIN;
-		if (wait_event_interruptible(readers, output_ripe() || over()))
-			return -ERESTARTSYS;
-	}
-}
-
-static __poll_t output_poll(struct file *file, poll_table *table)
-{
-	poll_wait(file, &readers, table);
-	if (output_ripe())
-		return EPOLLIN | EPOLLRDNORM;
-	return over() ? EPOLLIN | EPOLLRDNORM | EPOLLHUP : 0;
-}
-
-static const struct proc_ops output_ops = {
-	.proc_open = open_stream,
-	.proc_release = output_release,
-	.proc_read = output_read,
-	.proc_poll = output_poll,
-	.proc_lseek = noop_llseek,
-};
-
 bool stapy_files_attended(void)
 {
 	return atomic_read(&control_users);
@@ -200,7 +128,7 @@ static int control_open(struct inode *inode, struct file *file)
 		return -EBUSY;
 	detached = false;
 	dismissed = false;
-	r = open_stream(inode, file);
+	r = stapy_files_open(inode, file);
 	if (r) {
 		atomic_set(&control_users, 0);
 		return r;
@@ -224,7 +152,7 @@ static int control_release(struct inode *inode, struct file *file)
 		stapy_rings_overwrite(true);
 	atomic_set(&control_users, 0);
 	stapy_session_left();
-	leave();
+	stapy_files_leave();
 	return 0;
 }
 
@@ -324,7 +252,7 @@ static ssize_t control_read(struct file *file, char __user *to, size_t bytes, lo
 	if (!bytes)
 		return 0;
 	for (;;) {
-		last = over();
+		last = stapy_is_over();
 		if (mutex_lock_interruptible(&control_mutex))
 			return -ERESTARTSYS;
 		n = copy_messages(to, bytes);
@@ -333,17 +261,17 @@ static ssize_t control_read(struct file *file, char __user *to, size_t bytes, lo
 			return n;
 		if (file->f_flags & O_NONBLOCK)
 			return -EAGAIN;
-		if (wait_event_interruptible(readers, messages() || over()))
+		if (wait_event_interruptible(stapy_readers, messages() || stapy_is_over()))
 			return -ERESTARTSYS;
 	}
 }
 
 static __poll_t control_poll(struct file *file, poll_table *table)
 {
-	poll_wait(file, &readers, table);
+	poll_wait(file, &stapy_readers, table);
 	if (messages())
 		return EPOLLIN | EPOLLRDNORM;
-	return over() ? EPOLLIN | EPOLLRDNORM | EPOLLHUP : 0;
+	return stapy_is_over() ? EPOLLIN | EPOLLRDNORM | EPOLLHUP : 0;
 }
 
 /* Opened in the consumer, whose descriptors are those of the caller. */
@@ -373,11 +301,8 @@ int stapy_files_create(void)
 	directory = proc_mkdir(name, NULL);
 	if (!directory)
 		return -ENOMEM;
-	if (!proc_create("control", 0600, directory, &control_ops) ||
-	    !proc_create("output", 0600, directory, &output_ops))
+	if (!proc_create("control", 0600, directory, &control_ops) || stapy_outputs_create(directory))
 		return -ENOMEM;
-	/* jiffies start far from 0: the first output is ripe at once */
-	last_read = jiffies - msecs_to_jiffies(TRICKLE_MS);
 	timer_setup(&tick, on_tick, 0);
 	mod_timer(&tick, jiffies + 1);
 	expect_claim();

@@ -22,16 +22,27 @@ static struct stapy_record *record_at_tail(struct stapy_ring *r, size_t mask)
 	return (struct stapy_record *)(r->base + (r->tail & mask));
 }
 
+bool stapy_ring_readable(int cpu)
+{
+	struct stapy_ring *r = ring_of(cpu);
+
+	return smp_load_acquire(&r->head) != READ_ONCE(r->tail);
+}
+
+bool stapy_ring_filling(int cpu)
+{
+	struct stapy_ring *r = ring_of(cpu);
+
+	return smp_load_acquire(&r->head) - READ_ONCE(r->tail) > stapy_ring_bytes() / 4;
+}
+
 bool stapy_rings_readable(void)
 {
 	int cpu;
 
-	for_each_possible_cpu(cpu) {
-		struct stapy_ring *r = ring_of(cpu);
-
-		if (smp_load_acquire(&r->head) != READ_ONCE(r->tail))
+	for_each_possible_cpu(cpu)
+		if (stapy_ring_readable(cpu))
 			return true;
-	}
 	return false;
 }
 
@@ -39,12 +50,9 @@ bool stapy_rings_filling(void)
 {
 	int cpu;
 
-	for_each_possible_cpu(cpu) {
-		struct stapy_ring *r = ring_of(cpu);
-
-		if (smp_load_acquire(&r->head) - READ_ONCE(r->tail) > stapy_ring_bytes() / 4)
+	for_each_possible_cpu(cpu)
+		if (stapy_ring_filling(cpu))
 			return true;
-	}
 	return false;
 }
 
@@ -104,18 +112,29 @@ static int oldest(u64 now, size_t mask, u64 *next)
 	return found;
 }
 
-/* From now on writers give nothing up: what is at the tails stays there while it is copied. */
+void stapy_ring_claim(struct stapy_ring *r)
+{
+	int tries;
+
+	for (tries = 0; atomic_cmpxchg_acquire(&r->claimed, 0, 1); tries++) {
+		if (tries < 1000)
+			cpu_relax();
+		else
+			usleep_range(20, 50);
+	}
+}
+
+void stapy_ring_release(struct stapy_ring *r)
+{
+	atomic_set_release(&r->claimed, 0);
+}
+
 static void claim_rings(void)
 {
-	int cpu, tries;
+	int cpu;
 
 	for_each_possible_cpu(cpu)
-		for (tries = 0; atomic_cmpxchg_acquire(&ring_of(cpu)->claimed, 0, 1); tries++) {
-			if (tries < 1000)
-				cpu_relax();
-			else
-				usleep_range(20, 50);
-		}
+		stapy_ring_claim(ring_of(cpu));
 }
 
 static void release_rings(void)
@@ -123,7 +142,7 @@ static void release_rings(void)
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		atomic_set_release(&ring_of(cpu)->claimed, 0);
+		stapy_ring_release(ring_of(cpu));
 }
 
 static ssize_t copy_mark(char __user *to, size_t bytes, const char *what, u64 missing, int cpu)

@@ -67,6 +67,31 @@ bool stapy_rings_filling(void);
 ssize_t stapy_rings_read(char __user *to, size_t bytes, bool *more);
 u64 stapy_rings_failures(void);
 
+/*
+ * Bulk mode: each CPU has a file of its own, whose reader takes pieces of this form, with the text
+ * behind the header and zeros or rests of older text up to the next multiple of 8. A record that
+ * is too long for a read is several pieces of one stamp. stapy/run/merge.py has the same.
+ */
+#define STAPY_BULK_MAGIC 0x31425053	/* "SPB1" */
+
+struct stapy_bulk {
+	u32 magic;
+	u32 length;			/* of the text */
+	u64 stamp;
+	u64 lost;			/* bytes that are missing before it: they found no room */
+	u64 overwritten;		/* the same: they gave way to later ones */
+};
+
+/* As stapy_rings_read(), of one CPU; -EINVAL when there is no room for the smallest piece. */
+ssize_t stapy_ring_read_bulk(int cpu, char __user *to, size_t bytes, bool *more);
+/* Something to read of this CPU, and the reader should not wait any longer. */
+bool stapy_ring_readable(int cpu);
+bool stapy_ring_filling(int cpu);
+
+/* The reader's: from now on its writer gives nothing up; what is at the tail stays there. */
+void stapy_ring_claim(struct stapy_ring *r);
+void stapy_ring_release(struct stapy_ring *r);
+
 size_t stapy_ring_bytes(void);
 
 /* Commit what this run printed. */

@@ -54,6 +54,7 @@ class Options(Record):
     timeout: float | None = None  # -T seconds
     rotate: str | None = None  # -S
     flight_recorder: bool = False  # -F
+    bulk: bool = False  # -b
     compatible: str = ""  # --compatible
     check_version: bool = False  # --check-version
     language_server: bool = False  # --language-server

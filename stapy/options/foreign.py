@@ -93,8 +93,6 @@ def _warned(name: str, value: str, why: str) -> Option:
 
 
 TABLE = [
-    _refused("-b", "", "the output of all CPUs is one text in the order of time; "
-             "-o FILE -S MB,N writes a row of files"),
     _refused("-i", "", "give the script with -e or in a file"),
     _refused("--interactive", "", "give the script with -e or in a file"),
     _refused("-q", "", "no coverage of tapsets is recorded"),

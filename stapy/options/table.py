@@ -274,6 +274,7 @@ TABLE = [
     Option("t", "", "", "report hits and cycles of each probe at the end", _flag("timing")),
     Option("s", "", "MB", "output buffer of each CPU, in megabytes",
            _number("buffer_mb", "buffer size", 1, 4095)),
+    Option("b", "", "", "bulk mode: a file of output for each CPU, for stapy-merge", _flag("bulk")),
     Option("I", "", "DIR", "look in DIR for more tapsets", _append("tapset_dirs")),
     Option("D", "", "NAME[=VALUE]", "define a macro for the module (limits such as MAXACTION)",
            _pair("defines", "D", value_needed=False)),

@@ -98,7 +98,7 @@ def _converse(
     session: Optional[ModuleSession] = None
     try:
         size, keep = options.rotation()
-        sinks = make_sinks(len(channel.outputs), options.output, size, keep)
+        sinks = make_sinks(channel.cpus, options.output, size, keep)
         session = ModuleSession(channel, sinks, messages, options, signals)
         session.target = target
         session.armed = armed

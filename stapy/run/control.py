@@ -9,7 +9,7 @@ from .errors import GoneError, RunError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import List, Tuple
+    from typing import List, Sequence, Tuple
 
 BLOCK = 1 << 16
 _FETCH = 0x5354  # runtime/transport/files.c
@@ -21,11 +21,15 @@ def folder_of(name: str, proc: str = "/proc") -> str:
 
 
 class Channel:
-    """The open files of one module; ``outputs`` has one descriptor, or one for each CPU."""
+    """The open files of one module.
 
-    def __init__(self, control: int, outputs: List[int]) -> None:
+    ``outputs`` has one descriptor, or in bulk mode one for each of ``cpus``.
+    """
+
+    def __init__(self, control: int, outputs: List[int], cpus: "Sequence[int]" = ()) -> None:
         self.control = control
         self.outputs = outputs
+        self.cpus = list(cpus)
         self._part = b""
 
     @classmethod
@@ -51,7 +55,8 @@ class Channel:
         except (OSError, ValueError) as error:
             os.close(control)
             raise RunError(f"Couldn't open the output of '{folder}': {error}") from None
-        return cls(control, outputs)
+        cpus = [int(name[len("output") :]) for name in names if name != "output"]
+        return cls(control, outputs, cpus)
 
     def send(self, text: str) -> None:
         """Write one command."""

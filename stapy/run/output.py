@@ -232,11 +232,9 @@ class File(Sink):
             self.fail(error)
 
 
-def make_sinks(count: int, output: "str | None", size: int, keep: int) -> List[Sink]:
-    """Make one sink per output file of the module: one, or one for each CPU in bulk mode."""
-    if count == 1 and not output:
-        return [Sink(1)]
-    if count == 1:
-        return [File(output or "", size, keep)]
+def make_sinks(cpus: List[int], output: "str | None", size: int, keep: int) -> List[Sink]:
+    """Make one sink per output file of the module: one, or in bulk mode one for each CPU."""
+    if not cpus:
+        return [File(output, size, keep)] if output else [Sink(1)]
     stem = f"{output}_" if output else "stpd_cpu"
-    return [File(f"{stem}{number}", size, keep) for number in range(count)]
+    return [File(f"{stem}{cpu}", size, keep) for cpu in cpus]

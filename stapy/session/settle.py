@@ -31,7 +31,6 @@ WITHOUT_EFFECT = {
     "UTRACE_TASK_WORK_POOL_SIZE": _PROGRAMS,
     "STP_UTRACE_USE_TASK_WORK_QUEUE": _PROGRAMS,
     "STP_MAX_PROCFS_FILES": "a script has as many files as it has procfs probes",
-    "STP_BULKMODE": "the output of all CPUs is one text in the order of time",
     "STP_RELAY_TIMER_INTERVAL": _OUTPUT,
     "STP_CTL_TIMER_INTERVAL": _OUTPUT,
     "STP_MAXBINARYARGS": _OUTPUT,

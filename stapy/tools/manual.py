@@ -1,4 +1,4 @@
-"""The manual pages stapy(1) and stapy-run(8), made from what the programs themselves say.
+"""The manual pages of the programs, made from what they say themselves.
 
 ``python -m stapy.tools.manual stapy.1`` prints one of them; ``man/`` has them as installed.
 """
@@ -10,6 +10,7 @@ import sys
 
 from stapy.cli import TOOLS, option_names
 from stapy.options.table import TABLE
+from stapy.run import merge
 from stapy.run.options import USAGE
 
 _HEAD = '.\\" Made by python -m stapy.tools.manual; do not edit.\n'
@@ -73,6 +74,7 @@ has the colours of messages.
 .SH EXIT STATUS
 0 when the last pass that was asked for did its work and the script met no error, else 1.
 .SH SEE ALSO
+.BR stapy\\-merge (1),
 .BR stapy\\-run (8),
 .BR error::pass1 (7stap),
 .BR error::pass2 (7stap),
@@ -99,6 +101,38 @@ as a program of its own. It needs nothing but Python, so that a module made else
 .SH SEE ALSO
 .BR stapy (1),
 .BR error::pass5 (7stap)
+"""
+
+
+_MERGE = """\
+.SH NAME
+stapy\\-merge \\- put the files of bulk mode together in the order of time
+.SH SYNOPSIS
+.B stapy\\-merge
+[\\fB\\-v\\fR] [\\fB\\-o\\fR \\fIFILE\\fR] \\fIFILES\\fR...
+.SH DESCRIPTION
+With
+.BR \\-b ,
+.BR stapy (1)
+has each processor write to a file of its own: FILE_0, FILE_1 and so on, or stpd_cpu0, stpd_cpu1
+and so on without
+.BR \\-o .
+This program makes one text of them. Marks say where output is missing, as in a session without
+.BR \\-b .
+A file that ends in the middle, after a crash, is merged up to there; the exit status is 1 then.
+.SH OPTIONS
+{options}\
+.SH FILES
+{files}
+.SH FORMAT
+A file is a row of pieces, each with a header of 32 bytes, little\\-endian: the four letters SPB1,
+the length of the text (4 bytes), its time in nanoseconds since the machine was started, the number
+of bytes that were lost before it, and the number of those that were overwritten (8 bytes each).
+The text follows, then up to 7 bytes without meaning: each header begins at a multiple of 8. Pieces
+of one time belong together.
+.SH SEE ALSO
+.BR stapy (1),
+.BR stapy\\-run (8)
 """
 
 
@@ -132,7 +166,18 @@ def run_page() -> str:
     return _HEAD + '.TH STAPY\\-RUN 8 "" "stapy"\n' + page
 
 
-PAGES = {"stapy.1": stapy_page, "stapy-run.8": run_page}
+def merge_page() -> str:
+    """Write the page stapy-merge(1)."""
+    _, rows, files = merge.USAGE.strip().split("\n\n")
+    options = ""
+    for line in rows.splitlines():
+        name, text = line[2:14].strip(), line[14:].strip()
+        options += (f".TP\n.B {_text(name)}\n" if name else "") + _text(text) + "\n"
+    page = _MERGE.format(options=options, files=_text(files))
+    return _HEAD + '.TH STAPY\\-MERGE 1 "" "stapy"\n' + page
+
+
+PAGES = {"stapy.1": stapy_page, "stapy-merge.1": merge_page, "stapy-run.8": run_page}
 
 if __name__ == "__main__":
     sys.stdout.write(PAGES[sys.argv[1]]())

@@ -110,7 +110,7 @@ ELSEWHERE = {
     "--language-server": "tests/editor/test_server.py: test_diagnostics",
 }
 REFUSED = [
-    "-b", "-i", "--interactive", "-q", "-a sparc", "--dyninst", "--bpf", "--runtime=bpf",
+    "-i", "--interactive", "-q", "-a sparc", "--dyninst", "--bpf", "--runtime=bpf",
     "--monitor", "--monitor=3", "--sign-module", "--use-server",
     "--use-server=h:1", "--use-http-server=h", "--list-servers", "--trust-servers=ssl",
     "--use-server-on-error", "--client-options", "--remote=libvirt://guest", "--remote=unix:/run/s",
@@ -118,7 +118,7 @@ REFUSED = [
 ]  # fmt: skip
 WARNED = [
     "--save-uprobes", "--remote-prefix", "--download-debuginfo", "--download-debuginfo=30",
-    "-D MAXUPROBES=5", "-D STP_BULKMODE",
+    "-D MAXUPROBES=5",
 ]  # fmt: skip
 
 TEXTS = {

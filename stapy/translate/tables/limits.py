@@ -64,6 +64,7 @@ SWITCHES = {
     "STP_ALIBI": "alibi",
     "STP_SKIP_BADVARS": "skip_badvars",
     "STP_TIMING_NSECS": "timing_nsecs",
+    "STP_BULKMODE": "bulk",
 }
 _SUFFIX = re.compile(r"\b(0[xX][0-9a-fA-F]+|\d+)[uUlL]*\b")
 _OPERATORS: dict[type, Callable[[int, int], int]] = {
@@ -89,6 +90,8 @@ class Limits:
         self._compatible = options.compatible or LANGUAGE_VERSION
         if options.suppress_handler_errors:
             self.given.setdefault("STAP_SUPPRESS_HANDLER_ERRORS", "1")
+        if options.bulk:
+            self.given.setdefault("STP_BULKMODE", "1")
         if options.skip_badvars:
             self.given.setdefault("STP_SKIP_BADVARS", "1")
         if options.suppress_time_limits:
