@@ -185,6 +185,8 @@ def _check(options: Options) -> None:
         raise UsageError("--suppress-time-limits requires guru mode (-g).")
     if options.flight_recorder:
         _check_recorder(options)
+    if options.vm and _is_bulk(options) and options.last_pass == 5:
+        raise UsageError("-b cannot be given with --vm: its files would end with the machine.")
     if options.vm and options.release:
         raise UsageError("--vm=RELEASE names the kernel; -r cannot be given too.")
 
@@ -220,9 +222,14 @@ def _check_remote(options: Options) -> None:
         (options.language_server, "--language-server", "it runs no script"),
         (options.flight_recorder, "-F", "a session ends with its connection"),
         (options.namespaces, "--target-namespaces", "the process is one of this host"),
+        (_is_bulk(options), "-b", "files of processors would stay there"),
     ):  # fmt: skip
         if is_given:
             raise UsageError(f"{name} cannot be given with --remote: {why}.")
+
+
+def _is_bulk(options: Options) -> bool:
+    return options.bulk or "STP_BULKMODE" in options.defines
 
 
 def _check_privilege(options: Options) -> None:

@@ -187,7 +187,7 @@ class Fleet:
         options = self.options
         size, keep = RunOptions(output=options.output, rotate=options.rotate or "").rotation()
         try:
-            (sink,) = make_sinks(1, options.output, size, keep)
+            (sink,) = make_sinks([], options.output, size, keep)
             crowd = Crowd(sink, self._lose, prefixes=options.remote_prefix)
             files = parcel.runner()
             ready = [number for number in sorted(facts) if facts[number].release in made]

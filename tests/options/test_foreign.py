@@ -108,6 +108,7 @@ ELSEWHERE = {
     "--no-global-var-display": "tests/elaborate: autoprint",
     "--tmpdir": "tests/vm/test_options.py: tmpdir",
     "--language-server": "tests/editor/test_server.py: test_diagnostics",
+    "-b": "tests/vm/safety/test_bulk.py: -b",
 }
 REFUSED = [
     "-i", "--interactive", "-q", "-a sparc", "--dyninst", "--bpf", "--runtime=bpf",

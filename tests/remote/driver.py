@@ -15,7 +15,7 @@ from stapy.run.output import make_sinks
 
 def main() -> int:
     text, prefixes, *uris = sys.argv[1:]
-    (sink,) = make_sinks(1, None, 0, 0)
+    (sink,) = make_sinks([], None, 0, 0)
 
     def lost(host, why):
         print(f"lost {host.number} {host.uri}: {why}", file=sys.stderr, flush=True)

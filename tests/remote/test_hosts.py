@@ -82,6 +82,8 @@ def test_no_file_of_hosts(text: bytes | None, why: str, tmp_path: Path) -> None:
         (["--vm"], "--vm"),
         (["-r", "6.1"], "-r"),
         (["-F"], "-F"),
+        (["-b"], "-b"),
+        (["-DSTP_BULKMODE"], "-b"),
         (["--target-namespaces=1"], "--target-namespaces"),
         (["-l", "begin"], "-l"),
         (["--language-server"], "--language-server"),
