@@ -89,6 +89,7 @@ def test_options(words: list[str], field: str, value: object) -> None:
         (["x.stp", "-5.5e3"], "stands behind '--'"),
         (["-e", "probe begin {}", "-file"], "stapy SCRIPT -- -file"),
         (["-F", "--vm", "x.stp"], "the machine ends with the command"),
+        (["-b", "--vm", "x.stp"], "its files would end with the machine"),
         (["-F", "-c", "ls", "x.stp"], "-F without -o"),
         (["--disable-cash", "x.stp"], "did you mean '--disable-cache'?"),
         (["--dump", "x.stp"], "could be any of: --dump-probe-types"),
