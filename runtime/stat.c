@@ -18,20 +18,31 @@ void stapy_stat_reset(struct stapy_stat *s, const struct stapy_stat_shape *shape
 	memset(s, 0, stapy_stat_bytes(shape));
 }
 
-static inline void add_128(struct stapy_stat *s, u64 low, u64 high)
+struct wide {
+	u64 low, high;
+};
+
+static inline void add_128(u64 *to_low, u64 *to_high, u64 low, u64 high)
 {
-	s->squares_low += low;
-	s->squares_high += high + (s->squares_low < low);
+	*to_low += low;
+	*to_high += high + (*to_low < low);
 }
 
-/* Add x * y to the squares, by halves since not every machine multiplies to 128 bits. */
-static inline void add_product(struct stapy_stat *s, u64 x, u64 y)
+static inline void subtract_128(struct wide *from, u64 low, u64 high)
+{
+	from->high -= high + (from->low < low);
+	from->low -= low;
+}
+
+/* By halves, since not every machine multiplies to 128 bits. */
+static inline struct wide product(u64 x, u64 y)
 {
 	u64 across = (x >> 32) * (u32)y, back = (y >> 32) * (u32)x;
+	struct wide result = { (u64)(u32)x * (u32)y, (x >> 32) * (y >> 32) };
 
-	add_128(s, (u64)(u32)x * (u32)y, (x >> 32) * (y >> 32));
-	add_128(s, across << 32, across >> 32);
-	add_128(s, back << 32, back >> 32);
+	add_128(&result.low, &result.high, across << 32, across >> 32);
+	add_128(&result.low, &result.high, back << 32, back >> 32);
+	return result;
 }
 
 static inline u64 magnitude(s64 value)
@@ -52,8 +63,13 @@ void stapy_stat_record(struct stapy_stat *s, const struct stapy_stat_shape *shap
 		if (value > s->max)
 			s->max = value;
 	}
-	if (shape->variance)
-		add_product(s, magnitude(value), magnitude(value));
+	if (shape->variance) {
+		struct wide square = product(magnitude(value), magnitude(value));
+
+		/* Negative values are numbers of 128 bits with ones above. */
+		s->sum_high += (value >> 63) + ((u64)s->sum < (u64)value);
+		add_128(&s->squares_low, &s->squares_high, square.low, square.high);
+	}
 	if (shape->histogram)
 		s->histogram[stapy_stat_bucket_of(shape, value)]++;
 }
@@ -71,8 +87,10 @@ void stapy_stat_merge(struct stapy_stat *to, const struct stapy_stat *from,
 		to->max = from->max;
 	to->count += from->count;
 	to->sum += from->sum;
-	if (shape->variance)
-		add_128(to, from->squares_low, from->squares_high);
+	if (shape->variance) {
+		to->sum_high += from->sum_high + ((u64)to->sum < (u64)from->sum);
+		add_128(&to->squares_low, &to->squares_high, from->squares_low, from->squares_high);
+	}
 	for (i = 0; i < shape->buckets; i++)
 		to->histogram[i] += from->histogram[i];
 }
@@ -139,54 +157,56 @@ void stapy_stat_clear(struct stapy_statvar *v)
 		stapy_stat_reset(*per_cpu_ptr(v->parts, cpu), v->shape);
 }
 
-/* (high, low) / divisor, cut to 64 bits: the kernel has no 128-bit division. */
-static u64 divide_128(u64 high, u64 low, u64 divisor, bool *exact)
+/* The kernel has no 128-bit division. The quotient is cut to 64 bits. */
+static u64 divide_128(struct wide of, u64 divisor, u64 *rest)
 {
-	u64 rest = high % divisor, quotient = 0;
+	u64 left = of.high % divisor, quotient = 0;
 	int bit;
 
 	for (bit = 63; bit >= 0; bit--) {
-		bool carry = rest >> 63;
+		bool carry = left >> 63;
 
-		rest = rest << 1 | (low >> bit & 1);
+		left = left << 1 | (of.low >> bit & 1);
 		quotient <<= 1;
-		if (carry || rest >= divisor) {
-			rest -= divisor;
+		if (carry || left >= divisor) {
+			left -= divisor;
 			quotient |= 1;
 		}
 	}
-	if (exact)
-		*exact = !rest;
+	*rest = left;
 	return quotient;
 }
 
-static void subtract(struct stapy_stat *s, u64 low, u64 high)
-{
-	s->squares_high -= high + (s->squares_low < low);
-	s->squares_low -= low;
-}
-
 /*
- * Sample variance without rounding on the way. With sum = n * mean + rest,
- * the sum of (x - mean)^2 over integers is squares - n * mean^2 - 2 * mean * rest,
- * and the true one is less by rest^2 / n.
+ * Sample variance without rounding on the way. With |sum| = n * mean + rest, the sum of
+ * (x - mean)^2 over integers is squares - mean * (|sum| + rest), and the true one is less by
+ * rest^2 / n. Whatever the squares' sum lost beyond 128 bits, the difference is right as long as it
+ * has no more than these: it is at most n / 4 * range^2. It is at least range^2 / 2, so that a
+ * variance beyond an s64, which is the greatest s64, is told before.
  */
 static s64 variance_of(const struct stapy_stat *s)
 {
-	u64 n = s->count, sum = magnitude(s->sum), mean, rest, over;
-	struct stapy_stat squares = *s, less = { 0 }, rounding = { 0 };
-	bool exact;
+	struct wide deviations = { s->squares_low, s->squares_high }, sum = { s->sum, s->sum_high };
+	struct wide range = product((u64)s->max - (u64)s->min, (u64)s->max - (u64)s->min), less;
+	u64 n = s->count, mean, rest, over, left, variance;
 
 	if (s->count < 2)
 		return 0;
-	mean = div64_u64(sum, n);
-	rest = sum - mean * n;
-	add_product(&less, mean, sum + rest);
-	subtract(&squares, less.squares_low, less.squares_high);
-	add_product(&rounding, rest, rest);
-	over = divide_128(rounding.squares_high, rounding.squares_low, n, &exact);
-	subtract(&squares, over + !exact, 0);
-	return divide_128(squares.squares_high, squares.squares_low, n - 1, NULL);
+	if (range.high >= n)
+		return S64_MAX;
+	if ((s64)sum.high < 0) {
+		sum = (struct wide){ 0 };
+		subtract_128(&sum, s->sum, s->sum_high);
+	}
+	mean = divide_128(sum, n, &rest);
+	add_128(&sum.low, &sum.high, rest, 0);
+	less = product(mean, sum.low);
+	less.high += mean * sum.high;
+	subtract_128(&deviations, less.low, less.high);
+	over = divide_128(product(rest, rest), n, &left);
+	subtract_128(&deviations, over + !!left, 0);
+	variance = divide_128(deviations, n - 1, &left);
+	return deviations.high >= n - 1 ? S64_MAX : min_t(u64, variance, S64_MAX);
 }
 
 bool stapy_stat_value(struct stapy_context *c, const struct stapy_stat *s, enum stapy_stat_op op,

@@ -12,7 +12,8 @@ enum stapy_stat_op {
 
 struct stapy_stat {
 	s64 count, sum, min, max;
-	u64 squares_low, squares_high;		/* 128-bit sum of squares, when the shape wants the variance */
+	/* When the shape wants the variance: the upper half of the sum, and the sum of squares. */
+	u64 sum_high, squares_low, squares_high;
 	s64 histogram[];			/* shape.buckets, with under- and overflow for linear */
 };
 

@@ -63,12 +63,12 @@ def said_of(values: list[int], shape: Shape) -> str:
 
 
 def variance(values: list[int]) -> int:
-    """Compute the variance of a sample, cut to a whole number and to 64 bits."""
+    """Compute the variance of a sample, cut to a whole number; at most the greatest `s64`."""
     count = len(values)
     if count < 2:
         return 0
     exact = count * sum(value * value for value in values) - sum(values) ** 2
-    return wrapped(exact // (count * (count - 1)))
+    return min(exact // (count * (count - 1)), 2**63 - 1)
 
 
 @dataclass(frozen=True)

@@ -55,6 +55,7 @@ typedef unsigned long long u64;
 #define max(a, b) ({ typeof(a) a_ = (a); typeof(b) b_ = (b); a_ > b_ ? a_ : b_; })
 #define min(a, b) ({ typeof(a) a_ = (a); typeof(b) b_ = (b); a_ < b_ ? a_ : b_; })
 #define max_t(type, a, b) max((type)(a), (type)(b))
+#define S64_MAX INT64_MAX
 #define min_t(type, a, b) min((type)(a), (type)(b))
 #define clamp(x, low, high) min(max(x, low), high)
 
