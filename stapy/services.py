@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from stapy.debuginfo.loading import Loaded
     from stapy.debuginfo.lookup.addresses import FunctionStart
     from stapy.debuginfo.lookup.line_pack import LineTable
-    from stapy.debuginfo.sites import FunctionSite, Places
+    from stapy.debuginfo.sites import FunctionSite, FunctionSites
     from stapy.debuginfo.tracepoints.matching import Tracepoint
     from stapy.debuginfo.user.programs import Programs
     from stapy.diagnostics import Diagnostics, SourceMap
@@ -100,7 +100,7 @@ class DebuginfoLike(Protocol):
         lines_as_functions: bool = False,
         download: bool = True,
         known: Container[tuple[str, str | None]] = (),
-    ) -> Places:
+    ) -> FunctionSites:
         """Ask DWARF about ``name@file:line``."""
 
     def site_at(self, place: CodePlace) -> FunctionSite:

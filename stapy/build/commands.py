@@ -141,7 +141,7 @@ def _capture(build_dir: Path, tools: Tools, *, is_whole: bool) -> tuple[Commands
                 return None
             done.cpu += linked[0].cpu
             common_source = linked[1]
-        return _Reader(build_dir, folder, common_source, tools).read(), done
+        return _CommandReader(build_dir, folder, common_source, tools).read(), done
 
 
 def _final_link(folder: Path, tools: Tools) -> tuple[Result, str] | None:
@@ -180,7 +180,7 @@ def _variables(folder: Path) -> dict[str, str]:
     return {name: value.strip() for name, _, value in pairs}
 
 
-class _Reader:
+class _CommandReader:
     """Turns the leftovers of a dummy build into `Commands`."""
 
     def __init__(

@@ -39,7 +39,7 @@ class Suite(Record):
     download: int
 
 
-class Choice(Record):
+class ImageChoice(Record):
     """An image by its name; with a suite it is one that ``--prepare`` can make.
 
     ``reason`` says why it was picked, "" when the user named it.
@@ -60,12 +60,12 @@ def suites() -> list[Suite]:
     ]
 
 
-def choose(wanted: str, kernel: Kernel) -> Choice:
+def choose(wanted: str, kernel: Kernel) -> ImageChoice:
     """Choose the image that ``--build-in`` means for a kernel, or raise `ContainerError`."""
     if wanted == "auto":
         return _by_compiler(kernel)
     if not wanted.startswith(_DEBIAN):
-        return Choice(wanted)
+        return ImageChoice(wanted)
     known = {suite.name: suite for suite in suites()}
     suite = known.get(wanted.removeprefix(_DEBIAN))
     if suite is None:
@@ -82,7 +82,7 @@ def choose(wanted: str, kernel: Kernel) -> Choice:
     return _image_of(suite, gcc)
 
 
-def _by_compiler(kernel: Kernel) -> Choice:
+def _by_compiler(kernel: Kernel) -> ImageChoice:
     """Choose what ``auto`` means: a suite that has the kernel's compiler."""
     gcc = _version(kernel)
     found = [suite for suite in suites() if gcc in suite.gcc]
@@ -106,8 +106,8 @@ def _version(kernel: Kernel) -> str:
     return match[1] if match else ""
 
 
-def _image_of(suite: Suite, gcc: str) -> Choice:
-    return Choice(f"stapy-build:{suite.name}-gcc{gcc}", suite, gcc)
+def _image_of(suite: Suite, gcc: str) -> ImageChoice:
+    return ImageChoice(f"stapy-build:{suite.name}-gcc{gcc}", suite, gcc)
 
 
 def _names(known: dict[str, Suite]) -> str:
@@ -118,7 +118,7 @@ def _names(known: dict[str, Suite]) -> str:
 
 
 def open_container(
-    choice: Choice, kernel: Kernel, runtime: Path, folder: Path, docker: Docker | None = None
+    choice: ImageChoice, kernel: Kernel, runtime: Path, folder: Path, docker: Docker | None = None
 ) -> Tools:
     """Make, but do not start, a container of that image for this kernel; fetch nothing."""
     docker = docker or Docker()
@@ -138,7 +138,7 @@ def _cached() -> list[Path]:
     return [path for path in found if exists(path)]
 
 
-def _way_out(choice: Choice, kernel: Kernel) -> str:
+def _way_out(choice: ImageChoice, kernel: Kernel) -> str:
     if choice.image in [suite.name for suite in suites()]:
         return f"--build-in={_DEBIAN}{choice.image} is the suite of Debian"
     if choice.suite is None:
@@ -152,7 +152,7 @@ def _way_out(choice: Choice, kernel: Kernel) -> str:
 # --- making one ahead ---------------------------------------------------------
 
 
-def prepare(choice: Choice, say: Callable[[str], None], docker: Docker | None = None) -> bool:
+def prepare(choice: ImageChoice, say: Callable[[str], None], docker: Docker | None = None) -> bool:
     """Make the image, false when it was here; ``say`` is told what is fetched before it is."""
     docker = docker or Docker()
     if docker.image(choice.image) is not None:

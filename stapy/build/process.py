@@ -30,7 +30,7 @@ class Result(Record):
     cpu: float
 
 
-class Process:
+class ToolProcess:
     """A started tool."""
 
     # What a caller's environment must not change: make would take these for its own, and the
@@ -124,7 +124,7 @@ def clean_environment(extra: dict[str, str] | None = None) -> dict[str, str]:
     environment = {
         name: value
         for name, value in os.environ.items()
-        if name not in Process.REMOVED and not name.startswith("KBUILD_")
+        if name not in ToolProcess.REMOVED and not name.startswith("KBUILD_")
     }
     environment.update(LC_ALL="C", LANGUAGE="C")
     environment.update(extra or {})
@@ -144,11 +144,11 @@ def run_many(
     Whatever interrupts us ends all of them with all that they started.
     """
     results: dict[int, Result] = {}
-    running: dict[int, Process] = {}
+    running: dict[int, ToolProcess] = {}
     try:
         for number, argv in enumerate(commands):
             with _signals_held() as before:
-                running[number] = Process(argv, environment, before)
+                running[number] = ToolProcess(argv, environment, before)
             while len(running) >= width or (running and number + 1 == len(commands)):
                 waiting = poll()  # select() knows no descriptors from 1,024 on
                 for process in running.values():

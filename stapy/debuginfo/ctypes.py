@@ -125,7 +125,7 @@ class Parameter(Record):
     type: CType
 
 
-class Function(CType):
+class FunctionType(CType):
     """Function prototype; one of ``own_convention`` is called as only its callers know."""
 
     result: CType
@@ -134,7 +134,7 @@ class Function(CType):
     own_convention: bool = False
 
 
-class Unknown(CType):
+class UnknownType(CType):
     """A type that the debug information names but does not describe."""
 
     name: str = ""
@@ -210,12 +210,12 @@ def c_name(type: CType, declarator: str = "") -> str:
     if isinstance(type, Pointer):
         inner = type.target
         star = "*" + declarator
-        if isinstance(strip_qualifiers(inner), (Array, Function)):
+        if isinstance(strip_qualifiers(inner), (Array, FunctionType)):
             star = f"({star})"
         return c_name(inner, star)
     if isinstance(type, Array):
         return c_name(type.element, f"{declarator}[{type.count or ''}]")
-    if isinstance(type, Function):
+    if isinstance(type, FunctionType):
         params = ", ".join(c_name(p.type) for p in type.params) or "void"
         return c_name(type.result, f"{declarator}({params}{', ...' if type.is_variadic else ''})")
     if isinstance(type, Qualified):

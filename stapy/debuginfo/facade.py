@@ -25,7 +25,7 @@ from stapy.debuginfo.lookup import addresses, similar
 from stapy.debuginfo.lookup.debug_files import DebugFiles
 from stapy.debuginfo.lookup.functions import Functions
 from stapy.debuginfo.lookup.types import TypeLookup
-from stapy.debuginfo.sites import FunctionSite, Places
+from stapy.debuginfo.sites import FunctionSite, FunctionSites
 from stapy.debuginfo.symbols.table import MARKS
 from stapy.debuginfo.tracepoints.matching import Tracepoint, Tracepoints
 from stapy.debuginfo.units import KernelUnits
@@ -114,7 +114,7 @@ class Debuginfo(KernelUnits):
         lines_as_functions: bool = False,
         download: bool = True,
         known: Container[tuple[str, str | None]] = (),
-    ) -> Places:
+    ) -> FunctionSites:
         """Ask DWARF about ``name[@file[:line|:first-last|:*|+offset]]``.
 
         With ``lines_as_functions`` lines stand for the functions that they are in.
@@ -123,7 +123,7 @@ class Debuginfo(KernelUnits):
         ``download`` is that of `dwarf_of`; ``known`` symbols (with their modules) are left out.
         """
         if not any(self.dwarf_of(unit, download=download) for unit, _ in self.units(module)):
-            return Places([], False, parse(text) is not None)
+            return FunctionSites([], False, parse(text) is not None)
         from stapy.debuginfo.lookup.places import PlaceLookup
 
         lookup = PlaceLookup(self, self._functions, self._files)
@@ -155,7 +155,7 @@ class Debuginfo(KernelUnits):
         dwarf = self.dwarf_of(module, download=False)
         return None if dwarf is None else self.safe(None, dwarf.place_of, symbol)
 
-    def prototype(self, symbol: str, module: str | None = None) -> c.Function | None:
+    def prototype(self, symbol: str, module: str | None = None) -> c.FunctionType | None:
         """Read a function's parameters and result from BTF or else from DWARF."""
         known = self.function(symbol, module)
         if known is not None and known.type is not None:
@@ -163,7 +163,7 @@ class Debuginfo(KernelUnits):
         place, dwarf = self.place_of(symbol, module), self.dwarf_of(module, download=False)
         if place is None or dwarf is None:
             return None
-        found: c.Function | None = self.safe(None, dwarf.prototype, place)
+        found: c.FunctionType | None = self.safe(None, dwarf.prototype, place)
         return found
 
     def line_table(self, module: str | None = None) -> LineTable | None:
@@ -282,4 +282,4 @@ class Debuginfo(KernelUnits):
         return f"the kernel's debug package has them: {command}"
 
 
-__all__ = ["MARKS", "Debuginfo", "FunctionSite", "Places", "Tracepoint"]
+__all__ = ["MARKS", "Debuginfo", "FunctionSite", "FunctionSites", "Tracepoint"]

@@ -163,7 +163,7 @@ def _callback(question: Question, data: _Data) -> Answer | None:
     type = c.strip(row[0].type)
     if isinstance(type, c.Pointer):
         type = c.strip(type.target)
-    if not isinstance(type, c.Function):
+    if not isinstance(type, c.FunctionType):
         return None
     count = len(type.params)
     return count == question.count, f"BTF: {question.subject} takes {count}"

@@ -31,7 +31,7 @@ class FunctionSite(Record):
 
     name: str
     module: str | None
-    type: c.Function | None
+    type: c.FunctionType | None
     source: str
     section: str = ""
     namesakes: int = 1
@@ -39,7 +39,7 @@ class FunctionSite(Record):
     ambiguity: str = ""
 
 
-class Places(Record):
+class FunctionSites(Record):
     """What DWARF answered.
 
     ``is_available`` is False without debug information, ``is_valid`` for a pattern

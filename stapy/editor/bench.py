@@ -21,7 +21,7 @@ _SOME = 4  # places of a wildcard that are looked at for what may be read there
 _POINT = "probe %s { }"
 
 
-class Scope(Record):
+class HandlerScope(Record):
     """What a handler of a point may read besides globals, with types as C or the language has them.
 
     ``targets`` are variables of what is probed, ``locals`` those that an alias sets.
@@ -37,7 +37,7 @@ class Bench:
     def __init__(self, kernel: Kernel, options: Options) -> None:
         self.kernel = kernel
         self.options = options
-        self._scopes: dict[str, Scope] = {}
+        self._scopes: dict[str, HandlerScope] = {}
         self._open()
 
     def _open(self) -> None:
@@ -91,20 +91,20 @@ class Bench:
         script = self.parsed(text)
         return script is None or any(isinstance(decl, n.AliasDecl) for decl in script.decls)
 
-    def scope(self, point: str) -> Scope:
+    def scope(self, point: str) -> HandlerScope:
         """Find what the handler of a point may read."""
         known = self._scopes.get(point)
         if known is None:
             known = self._scopes[point] = self._scope(point)
         return known
 
-    def _scope(self, point: str) -> Scope:
+    def _scope(self, point: str) -> HandlerScope:
         from stapy.elaborate.listing import described_points
 
         if "*" in point:  # what some have is near enough to what all of them have
             point = ", ".join(self.points(point)[:_SOME])
         script = self.parsed(_POINT % point) if point else None
-        found = Scope()
+        found = HandlerScope()
         if script is None:
             return found
         try:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from stapy.debuginfo.ctypes import c_name
-from stapy.editor.cursor import Cursor, Kind, components, cursor_at
+from stapy.editor.cursor import Cursor, CursorContext, components, cursor_at
 from stapy.editor.rename import POINT, uses
 from stapy.parse import nodes as n
 from stapy.parse.tokens import AT_WORDS, KEYWORDS, PRINTERS
@@ -58,20 +58,20 @@ def _is_private(name: str) -> bool:
 
 
 def _asked(bench: Bench, cursor: Cursor, text: str) -> Iterable[Candidate]:
-    if cursor.kind is Kind.TOP:
+    if cursor.kind is CursorContext.TOP:
         return (Candidate(word, "keyword") for word in _TOP)
-    if cursor.kind is Kind.POINT:
+    if cursor.kind is CursorContext.POINT:
         return _components(bench, cursor.point)
-    if cursor.kind is Kind.ARGUMENT:
+    if cursor.kind is CursorContext.ARGUMENT:
         return _arguments(bench, cursor.point, cursor.word)
-    if cursor.kind is Kind.TARGET:
+    if cursor.kind is CursorContext.TARGET:
         return _targets(bench, cursor.point)
-    if cursor.kind is Kind.MEMBER:
+    if cursor.kind is CursorContext.MEMBER:
         members = bench.members(cursor.point, cursor.chain)
         return (Candidate(name, "field", c_name(type)) for name, type in members.items())
-    if cursor.kind is Kind.MACRO:
+    if cursor.kind is CursorContext.MACRO:
         return _macros(bench, text)
-    return _names(bench, cursor, text) if cursor.kind is Kind.NAME else ()
+    return _names(bench, cursor, text) if cursor.kind is CursorContext.NAME else ()
 
 
 # --- probe points -----------------------------------------------------------------

@@ -26,7 +26,7 @@ _CHAIN = re.compile(r"\$\w+(?:\s*(?:->\s*\w+|\[[^\]\[]*\]))*\s*->\s*(\w*)\Z", re
 _COMPONENT = re.compile(r'\s*([\w*]+)\s*(?:\(\s*("(?:[^"\\]|\\.)*"|-?\w+)\s*\))?\s*\.?', re.ASCII)
 
 
-class Kind(Enum):
+class CursorContext(Enum):
     """What is being written."""
 
     NOTHING = "a comment, text or C"
@@ -46,7 +46,7 @@ class Cursor(Record):
     its handler.  ``chain`` is ``$file->f_path->`` in front of a member.
     """
 
-    kind: Kind
+    kind: CursorContext
     word: str
     point: str = ""
     chain: str = ""
@@ -64,36 +64,36 @@ def components(point: str) -> list[tuple[str, str]]:
 
 def cursor_at(text: str, at: int) -> Cursor:
     """Tell what is being written at an offset."""
-    reader = _Reader()
+    reader = _CursorReader()
     before = text[:at]
     for match in _WORDS.finditer(before):
         reader.take(match.lastgroup or "", match[0], match.start())
     kind, word, start = reader.last
     if kind == "open":
-        return Cursor(Kind.NOTHING, "")
+        return Cursor(CursorContext.NOTHING, "")
     if kind == "quote":
         if not reader.in_header:
-            return Cursor(Kind.NOTHING, "")
-        return Cursor(Kind.ARGUMENT, word[1:], before[reader.point_at : start].strip())
+            return Cursor(CursorContext.NOTHING, "")
+        return Cursor(CursorContext.ARGUMENT, word[1:], before[reader.point_at : start].strip())
     is_word = kind == "word"
     word = word if is_word else ""
     if reader.in_header:
-        return Cursor(Kind.POINT, word, before[reader.point_at : at - len(word)].strip())
+        return Cursor(CursorContext.POINT, word, before[reader.point_at : at - len(word)].strip())
     if word.startswith("@"):
-        return Cursor(Kind.MACRO, word, reader.point)
+        return Cursor(CursorContext.MACRO, word, reader.point)
     if reader.depth == 0 and not reader.in_function:
-        return Cursor(Kind.TOP, word)
+        return Cursor(CursorContext.TOP, word)
     chain = _CHAIN.search(before[reader.body_at :])
     if chain is not None:
         return Cursor(
-            Kind.MEMBER, chain[1], reader.point, chain[0][: len(chain[0]) - len(chain[1])]
+            CursorContext.MEMBER, chain[1], reader.point, chain[0][: len(chain[0]) - len(chain[1])]
         )
     if word.startswith("$"):
-        return Cursor(Kind.TARGET, word, reader.point)
-    return Cursor(Kind.NAME, word, reader.point)
+        return Cursor(CursorContext.TARGET, word, reader.point)
+    return Cursor(CursorContext.NAME, word, reader.point)
 
 
-class _Reader:
+class _CursorReader:
     """Where the words of a text lead: into a probe's header, a body, or between declarations."""
 
     def __init__(self) -> None:

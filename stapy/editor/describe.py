@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from stapy.debuginfo.ctypes import c_name
 from stapy.editor.complete import signature
-from stapy.editor.cursor import Kind, cursor_at
+from stapy.editor.cursor import CursorContext, cursor_at
 from stapy.parse import nodes as n
 from stapy.record import Record
 
@@ -44,20 +44,22 @@ def description(bench: Bench, text: str, at: int) -> Description | None:
         return None
     cursor = cursor_at(text, found.end())
     code, comment = "", ""
-    if cursor.kind is Kind.POINT:
+    if cursor.kind is CursorContext.POINT:
         found = word_at(text, at, _DOTTED) or found
         alias = bench.alias(found[0])
         if alias is None:
             return None
         return Description(found.start(), found.end(), f"probe {found[0]}", alias.doc)
-    if cursor.kind is Kind.TARGET and cursor.word in (scope := bench.scope(cursor.point).targets):
+    if cursor.kind is CursorContext.TARGET and cursor.word in (
+        scope := bench.scope(cursor.point).targets
+    ):
         type = scope[cursor.word]
         code = f"{cursor.word}: {c_name(type) if type is not None else 'string'}"
-    elif cursor.kind is Kind.MEMBER:
+    elif cursor.kind is CursorContext.MEMBER:
         members = bench.members(cursor.point, cursor.chain)
         if cursor.word in members:
             code = c_name(members[cursor.word], cursor.word)
-    elif cursor.kind is Kind.NAME:
+    elif cursor.kind is CursorContext.NAME:
         code, comment = _name(bench, found[0], cursor.point, text)
     return Description(found.start(), found.end(), code, comment) if code else None
 
@@ -91,7 +93,7 @@ def declaration(bench: Bench, name: str, text: str, at: int) -> tuple[str, int, 
     script = bench.parsed(text, name)
     own = script.decls if script is not None else []
     decl: n.Decl | None = next((x for x in own if getattr(x, "name", "") == found[0]), None)
-    if decl is None and cursor_at(text, found.end()).kind is Kind.POINT:
+    if decl is None and cursor_at(text, found.end()).kind is CursorContext.POINT:
         dotted = word_at(text, at, _DOTTED)
         decl = bench.alias(dotted[0]) if dotted is not None else None
     elif decl is None:

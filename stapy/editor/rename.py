@@ -36,13 +36,13 @@ def uses(text: str) -> list[Use]:
     """List the words of a script that name variables, functions or parts of points."""
     sources = SourceMap()
     tokens = tokenize(text, sources.add("<editor>", text), Diagnostics(sources))
-    reader = _Reader()
+    reader = _BraceReader()
     for number, token in enumerate(tokens):
         reader.take(token, tokens[number - 1].value if number else "")
     return reader.found
 
 
-class _Reader:
+class _BraceReader:
     """Tells the parts of a script by its braces, as it has no tree while it is written."""
 
     def __init__(self) -> None:

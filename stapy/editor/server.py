@@ -22,7 +22,7 @@ from stapy.editor.bench import Bench
 from stapy.editor.cursor import cursor_at
 from stapy.kernel import find_kernel
 from stapy.parse.format.layout import formatted_as_written
-from stapy.session.messages import Messages
+from stapy.session.messages import PassMessages
 
 if TYPE_CHECKING:
     from pygls.workspace import TextDocument
@@ -242,7 +242,7 @@ def make(kernel: Kernel, options: Options) -> Server:
     def put_in_order(params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit]:
         document = server.workspace.get_text_document(params.text_document.uri)
         indent = " " * params.options.tab_size if params.options.insert_spaces else "\t"
-        messages = Messages(server.bench.options)
+        messages = PassMessages(server.bench.options)
         source = messages.sources.add(document.uri, document.source)
         text = formatted_as_written(document.source, source, messages.diagnostics, indent)
         if text is None or text == document.source:
@@ -255,7 +255,7 @@ def make(kernel: Kernel, options: Options) -> Server:
 
 def serve(options: Options) -> int:
     """Serve the editor at standard input and output until it has enough; return the exit status."""
-    messages = Messages(options)
+    messages = PassMessages(options)
     try:
         kernel = find_kernel(options.release, messages.diagnostics, options.sysroot)
     except Stop:

@@ -35,53 +35,53 @@ class RegexError(Exception):
         self.offset = offset
 
 
-class Node(Record):
+class RegexNode(Record):
     """Base of the tree."""
 
 
-class Chars(Node):
+class Chars(RegexNode):
     """One character of a set."""
 
     members: frozenset[int]
 
 
-class Anchor(Node):
+class Anchor(RegexNode):
     """``^`` or ``$``."""
 
     kind: str
 
 
-class Sequence(Node):
+class Sequence(RegexNode):
     """One after the other; empty matches the empty string."""
 
-    parts: list[Node] = new(list)
+    parts: list[RegexNode] = new(list)
 
 
-class Choice(Node):
+class Alternation(RegexNode):
     """``|``."""
 
-    options: list[Node] = new(list)
+    options: list[RegexNode] = new(list)
 
 
-class Repeat(Node):
+class Repeat(RegexNode):
     """``low`` to ``high`` times; None is no upper bound."""
 
-    inner: Node
+    inner: RegexNode
     low: int
     high: int | None
 
 
-class Group(Node):
+class Group(RegexNode):
     """``( )``; groups are numbered from 1 by their opening parenthesis."""
 
     number: int
-    inner: Node
+    inner: RegexNode
 
 
 class Parsed(Record):
     """A pattern's tree and how many groups it has."""
 
-    root: Node
+    root: RegexNode
     groups: int
 
 
@@ -106,20 +106,20 @@ class _Parser:
     def peek(self) -> str:
         return self.text[self.at : self.at + 1]
 
-    def choice(self, depth: int) -> Node:
+    def choice(self, depth: int) -> RegexNode:
         options = [self.sequence(depth)]
         while self.peek() == "|":
             self.at += 1
             options.append(self.sequence(depth))
-        return options[0] if len(options) == 1 else Choice(options)
+        return options[0] if len(options) == 1 else Alternation(options)
 
-    def sequence(self, depth: int) -> Node:
-        parts: list[Node] = []
+    def sequence(self, depth: int) -> RegexNode:
+        parts: list[RegexNode] = []
         while (char := self.peek()) and char not in "|)":
             parts.append(self.repeated(depth))
         return parts[0] if len(parts) == 1 else Sequence(parts)
 
-    def repeated(self, depth: int) -> Node:
+    def repeated(self, depth: int) -> RegexNode:
         node = self.atom(depth)
         while (char := self.peek()) and char in "*+?{":
             if isinstance(node, Anchor):
@@ -151,7 +151,7 @@ class _Parser:
         self.at = end + 1
         return low, high
 
-    def atom(self, depth: int) -> Node:
+    def atom(self, depth: int) -> RegexNode:
         char = self.peek()
         start = self.at
         self.at += 1
@@ -178,7 +178,7 @@ class _Parser:
             self.at += 1
         return Chars(frozenset((ord(char) & 0xFF,)))
 
-    def bracket(self, start: int) -> Node:
+    def bracket(self, start: int) -> RegexNode:
         """Read ``[...]`` behind its opening bracket; the node never matches NUL."""
         negate = self.peek() == "^"
         if negate:

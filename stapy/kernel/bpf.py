@@ -24,11 +24,11 @@ _MAX_FUNCTIONS = 256
 _TAG, _NAME, _NR_TAGS, _TAGS = 8, 64, 180, 184
 
 
-class Unknown(Exception):
+class BpfError(Exception):
     """Why the programs cannot be told."""
 
 
-class Program(Record):
+class BpfProgram(Record):
     """One program; ``short`` is what the kernel keeps of its name, 15 characters."""
 
     id: int
@@ -38,19 +38,19 @@ class Program(Record):
     functions: list[str] = new(list)
 
 
-def running(kernel: Kernel, kinds: list[str]) -> list[Program]:
+def running(kernel: Kernel, kinds: list[str]) -> list[BpfProgram]:
     """List all programs in the order of their numbers; ``kinds`` are the names of their types.
 
-    Raises `Unknown` when the kernel is not the running one or does not answer us.
+    Raises `BpfError` when the kernel is not the running one or does not answer us.
     """
     if not kernel.is_running:
-        raise Unknown(f"only those of the running kernel are known, not those of {kernel.release}")
+        raise BpfError(f"only those of the running kernel are known, not those of {kernel.release}")
     number = _SYSCALLS.get(platform.machine())
     if number is None:
-        raise Unknown(f"bpf(2) has no number known for {platform.machine()}")
+        raise BpfError(f"bpf(2) has no number known for {platform.machine()}")
     ask = _Asker(number)
     symbols = _symbols()
-    found: list[Program] = []
+    found: list[BpfProgram] = []
     last = 0
     while True:
         data = ask(_PROG_GET_NEXT_ID, struct.pack("II", last, 0), may_be_absent=True)
@@ -76,7 +76,7 @@ class _Asker:
     ) -> bytes | None:
         """Run a command of bpf(2) and return the attributes as the kernel leaves them.
 
-        Returns None when the object is absent and ``may_be_absent``; raises `Unknown` for other
+        Returns None when the object is absent and ``may_be_absent``; raises `BpfError` for other
         errors.
         """
         buffer = ctypes.create_string_buffer(attributes.ljust(128, b"\0"), 128)
@@ -88,13 +88,13 @@ class _Asker:
         if may_be_absent and error == 2:
             return None
         if error in (1, 13):
-            raise Unknown("only root (CAP_SYS_ADMIN) may ask the kernel for them")
+            raise BpfError("only root (CAP_SYS_ADMIN) may ask the kernel for them")
         if error == 38:
-            raise Unknown("this kernel is built without bpf(2)")
-        raise Unknown(f"bpf(2): {os.strerror(error)}")
+            raise BpfError("this kernel is built without bpf(2)")
+        raise BpfError(f"bpf(2): {os.strerror(error)}")
 
 
-def _program(ask: _Asker, id: int, kinds: list[str], symbols: dict[str, str]) -> Program | None:
+def _program(ask: _Asker, id: int, kinds: list[str], symbols: dict[str, str]) -> BpfProgram | None:
     if ask(_PROG_GET_FD_BY_ID, struct.pack("II", id, 0), may_be_absent=True) is None:
         return None  # gone meanwhile
     fd = ask.result
@@ -116,7 +116,7 @@ def _program(ask: _Asker, id: int, kinds: list[str], symbols: dict[str, str]) ->
     if not name.startswith(short):
         name = short  # another program with the same instructions
     functions = [symbols.get(tag, "") for tag in all_tags[1:]]
-    return Program(
+    return BpfProgram(
         id,
         kinds[kind] if kind < len(kinds) else str(kind),
         name,

@@ -12,7 +12,7 @@ from stapy.kernel.target import Kernel
 _CAP_SYS_MODULE = 16
 
 
-class Host:
+class HostFiles:
     """The files that tell; tests give another ``root``."""
 
     def __init__(self, root: Path = Path("/")) -> None:
@@ -115,4 +115,4 @@ def _is_unset(kernel: Kernel, option: str) -> bool:
 
 def obstacles(kernel: Kernel) -> list[str]:
     """List this machine's reasons, for "this host cannot load modules: …"; empty if none."""
-    return Host().obstacles(kernel)
+    return HostFiles().obstacles(kernel)

@@ -119,7 +119,7 @@ class GrammarActions(PointActions):
         """Build ``->name``, with the dollars at its end split off."""
         bare = name.value.rstrip("$")
         depth = len(name.value) - len(bare)
-        links: list[n.Component] = [n.Member(arrow.span.to(name.span), bare)]
+        links: list[n.Component] = [n.MemberAccess(arrow.span.to(name.span), bare)]
         if depth:
             links.append(self._pretty(name, depth))
         return links

@@ -164,7 +164,7 @@ class Component(Node):
     """Base of one step of a chain."""
 
 
-class Member(Component):
+class MemberAccess(Component):
     """``->name``."""
 
     name: str

@@ -114,7 +114,7 @@ def _at(expr: n.Expr, needed: int) -> str:
 def _chain(chain: list[n.Component]) -> str:
     text = ""
     for link in chain:
-        if isinstance(link, n.Member):
+        if isinstance(link, n.MemberAccess):
             text += "->" + link.name
         elif isinstance(link, n.Subscript):
             text += f"[{print_expr(link.index)}]"
@@ -197,7 +197,7 @@ def _at_var(e: n.AtVar) -> tuple[str, int]:
 
 def _auto_cast(e: n.AutoCast) -> tuple[str, int]:
     value = _at(e.value, _PRIMARY)
-    if isinstance(e.value, n.Name) and e.chain and not isinstance(e.chain[0], n.Member):
+    if isinstance(e.value, n.Name) and e.chain and not isinstance(e.chain[0], n.MemberAccess):
         value = f"({value})"  # `name[…]` is an array's element, `name$` another name
     return _suffixed(value, e)
 

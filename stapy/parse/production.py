@@ -16,7 +16,7 @@ class Words(Protocol):
     at: int
 
 
-class Parser(Protocol):
+class ParserEngine(Protocol):
     """The engine while it runs; ``parse`` gives it the actions of the text."""
 
     actions: GrammarActions
@@ -29,7 +29,7 @@ class Production(Protocol):
     """
 
     slice: list[Token]  # of those on the right that are words
-    parser: Parser
+    parser: ParserEngine
     lexer: Words
 
     def __len__(self) -> int:

@@ -103,7 +103,9 @@ def _has_long_double(type: ctypes.CType, depth: int = 0) -> bool:
     return isinstance(type, ctypes.Float) and ctypes.size_of(type) > WORD
 
 
-def parameters(function: ctypes.Function, *, with_vectors: bool = False) -> list[TargetVariable]:
+def parameters(
+    function: ctypes.FunctionType, *, with_vectors: bool = False
+) -> list[TargetVariable]:
     """List variables for all parameters at the first instruction of the function.
 
     Floating point parameters are left out but for programs (``with_vectors``).
@@ -189,7 +191,7 @@ def _in_words(name: str, type: ctypes.CType, parts: list[ContextValue]) -> Targe
     return TargetVariable(name, type, parts[0])
 
 
-def unknown_result(function: ctypes.Function | None) -> dict[str, Callable[[], str]]:
+def unknown_result(function: ctypes.FunctionType | None) -> dict[str, Callable[[], str]]:
     """Map ``$return`` to what says why it is unknown; empty when it is known or void."""
     if function is None or isinstance(ctypes.strip(function.result), ctypes.Void):
         return {}
@@ -200,14 +202,14 @@ def unknown_result(function: ctypes.Function | None) -> dict[str, Callable[[], s
     return {}
 
 
-def no_result(function: ctypes.Function | None) -> dict[str, Callable[[], str]]:
+def no_result(function: ctypes.FunctionType | None) -> dict[str, Callable[[], str]]:
     """Map ``$return`` to what says why a void function has none; empty for others."""
     if function is None or not isinstance(ctypes.strip(function.result), ctypes.Void):
         return {}
     return {"$return": lambda: "the function returns nothing (void)"}
 
 
-def result(function: ctypes.Function, *, with_vectors: bool = False) -> TargetVariable | None:
+def result(function: ctypes.FunctionType, *, with_vectors: bool = False) -> TargetVariable | None:
     """Describe ``$return``; None for void and, but for programs, for floating point results.
 
     None also for functions that are called in a way of their own.

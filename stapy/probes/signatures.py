@@ -10,7 +10,7 @@ _INTEGER = frozenset(("signed", "unsigned", "short", "int", "long", "char"))
 _QUALIFIERS = re.compile(r"\b(const|volatile|restrict)\b")
 
 
-def fits(function: ctypes.Function, text: str) -> bool:
+def fits(function: ctypes.FunctionType, text: str) -> bool:
     """Tell whether the parameters are what ``text``, from behind the ``(`` on, says.
 
     Blanks do not count, ``const`` and its kin only where the text has them.

@@ -27,7 +27,7 @@ python3 -IS -c "import sys; print(*sys.version_info[:2])" || echo 0 0
 _WANTS_USER = re.compile(r"Permission denied|Host key verification failed", re.I)
 
 
-class Facts(Record):
+class HostFacts(Record):
     """What a host answered."""
 
     release: str
@@ -39,7 +39,7 @@ class Facts(Record):
 class Answers(Record):
     """The hosts that answered, and why the others did not, by number."""
 
-    facts: dict[int, Facts] = new(dict)
+    facts: dict[int, HostFacts] = new(dict)
     failures: dict[int, str] = new(dict)
 
 
@@ -123,7 +123,9 @@ def _judge(answers: Answers, connection: Connection, status: int, folder: Path) 
     if why:
         answers.failures[number] = why
         return
-    answers.facts[number] = Facts(release, machine, python, "sudo -n " if rights == "sudo" else "")
+    answers.facts[number] = HostFacts(
+        release, machine, python, "sudo -n " if rights == "sudo" else ""
+    )
 
 
 def _unfit(rights: str, python: str, version: str) -> str:

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from types import FrameType
 
 from stapy.record import Record
-from stapy.remote.hosts import Host
-from stapy.remote.merge import Lines
+from stapy.remote.hosts import RemoteHost
+from stapy.remote.merge import LineStream
 from stapy.remote.ssh import last_line
 from stapy.run.output import Sink
 
@@ -23,14 +23,14 @@ _PATIENCE = 3  # so often a user asks for the end until connections are cut
 _LOST = 255  # ssh's own status
 
 
-class Member(Record):
+class RunningHost(Record):
     """A host while its program runs."""
 
-    host: Host
+    host: RemoteHost
     process: subprocess.Popen[bytes]
     waiting: bytearray  # what is still to be sent
-    out: Lines
-    err: Lines
+    out: LineStream
+    err: LineStream
     tail: bytes = b""  # of standard error: why a connection ended
     streams: int = 2
 
@@ -38,17 +38,19 @@ class Member(Record):
 class Crowd:
     """The programs of all hosts; ``lost`` is called with a host and why it has failed."""
 
-    def __init__(self, sink: Sink, lost: Callable[[Host, str], None], *, prefixes: bool) -> None:
+    def __init__(
+        self, sink: Sink, lost: Callable[[RemoteHost, str], None], *, prefixes: bool
+    ) -> None:
         self._sink = sink
         self._errors = Sink(2)
         self._lost = lost
         self._prefixes = prefixes
         self._selector = selectors.DefaultSelector()
-        self._members: list[Member] = []
+        self._members: list[RunningHost] = []
         self._asked = 0  # how often the user asked for the end
         self._rotate = False
 
-    def begin(self, host: Host, words: list[str], parcel: bytes, *, is_alone: bool) -> None:
+    def begin(self, host: RemoteHost, words: list[str], parcel: bytes, *, is_alone: bool) -> None:
         """Start a host's program; ``is_alone`` when no other one prints."""
         prefix = f"{host.number}: " if self._prefixes else ""
         # A session of its own: ^C of the terminal is for us, ssh would end before the module.
@@ -59,8 +61,12 @@ class Crowd:
             stderr=subprocess.PIPE,
             start_new_session=True,
         )
-        member = Member(
-            host, process, bytearray(parcel), Lines(prefix, is_alone), Lines(prefix, is_alone)
+        member = RunningHost(
+            host,
+            process,
+            bytearray(parcel),
+            LineStream(prefix, is_alone),
+            LineStream(prefix, is_alone),
         )
         self._members.append(member)
         assert process.stdin
@@ -132,7 +138,7 @@ class Crowd:
     def _next_file(self, number: int, frame: FrameType | None) -> None:
         self._rotate = True
 
-    def _send(self, member: Member) -> None:
+    def _send(self, member: RunningHost) -> None:
         pipe = member.process.stdin
         assert pipe
         try:
@@ -145,7 +151,7 @@ class Crowd:
         if not member.waiting:
             self._selector.unregister(pipe)  # but it stays open: its end would end the session
 
-    def _read(self, member: Member, stream: str) -> bool:
+    def _read(self, member: RunningHost, stream: str) -> bool:
         """Take a block; True at the end of a stream."""
         pipe = member.process.stdout if stream == "out" else member.process.stderr
         lines = member.out if stream == "out" else member.err
@@ -177,7 +183,7 @@ class Crowd:
         if sink.broken and stream == "out":
             self._end(signal.SIGTERM, None)  # nobody reads the output any more
 
-    def _finish(self, member: Member) -> bool:
+    def _finish(self, member: RunningHost) -> bool:
         """Take leave of a host; False when it has failed."""
         if member.process.stdin:
             with contextlib.suppress(KeyError, ValueError):
@@ -194,7 +200,7 @@ class Crowd:
         return False
 
 
-def _reason(member: Member, status: int) -> str:
+def _reason(member: RunningHost, status: int) -> str:
     if status == _LOST and not member.host.is_direct:
         told = last_line(member.tail.decode("utf-8", "replace"))
         return f"the connection is lost ({told})" if told else "the connection is lost"

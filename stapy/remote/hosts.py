@@ -25,7 +25,7 @@ class HostError(Exception):
     """A name of a host, or a file of names, that cannot be used; the text says why."""
 
 
-class Host(Record):
+class RemoteHost(Record):
     """One place to run on: the user's word for it, and what ssh is told."""
 
     number: int  # as --remote-prefix and remote_id() have it, from 0
@@ -41,10 +41,10 @@ class Host(Record):
         return f"{self.user}@{self.name}" if self.user else self.name
 
 
-def parse(uri: str, number: int = 0) -> Host:
+def parse(uri: str, number: int = 0) -> RemoteHost:
     """Read the name of a host; HostError when it is none."""
     if uri.rstrip("/") == "direct:":
-        return Host(number, uri, is_direct=True)
+        return RemoteHost(number, uri, is_direct=True)
     kind = uri.partition(":")[0]
     if kind in _FOREIGN and ":" in uri:
         raise HostError(f"--remote={uri} is not supported: {_FOREIGN[kind]}.")
@@ -60,7 +60,7 @@ def parse(uri: str, number: int = 0) -> Host:
         raise HostError(f"Invalid --remote '{uri}' (a port is named by ssh://{text}).")
     if port > 65535 or (found.get("port") and not port):
         raise HostError(f"Invalid --remote '{uri}' (a port is a number of 1 to 65535).")
-    return Host(number, uri, found["user"] or "", found["name"].strip("[]"), port)
+    return RemoteHost(number, uri, found["user"] or "", found["name"].strip("[]"), port)
 
 
 def read_file(name: str) -> list[str]:

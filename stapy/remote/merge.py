@@ -6,7 +6,7 @@ from __future__ import annotations
 LONGEST = 1 << 20
 
 
-class Lines:
+class LineStream:
     """One stream of one host.
 
     A stream that has the output for itself passes as it comes, a line begun is seen at once.

@@ -7,14 +7,14 @@ import shlex
 from pathlib import Path
 
 from stapy.paths import package_dir
-from stapy.remote.ask import Facts
+from stapy.remote.ask import HostFacts
 
 # The first line of the input is the program; reading one line takes no byte behind it.
 _BOOT = 'exec(open(0,"rb",0,closefd=False).readline())'
 RUNNER = "stapy_run"
 
 
-def command(facts: Facts) -> str:
+def command(facts: HostFacts) -> str:
     """Return the shell command that takes a parcel."""
     return f"exec {facts.becomes_root}{shlex.quote(facts.python)} -ISB -c {shlex.quote(_BOOT)}"
 

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 from stapy.record import Record
-from stapy.remote.hosts import Host
+from stapy.remote.hosts import RemoteHost
 
 _CONNECT_SECONDS = 15
 _ALIVE_SECONDS = 15
@@ -23,7 +23,7 @@ class SshError(Exception):
 class Connection(Record):
     """How commands are run on one host."""
 
-    host: Host
+    host: RemoteHost
     options: list[str]
     is_ours: bool  # the shared connection is not one of the user's own
 
@@ -46,7 +46,7 @@ class Connection(Record):
         return ["ssh", *self.options, "-O", "exit", "--", self.host.destination]
 
 
-def connect(host: Host, folder: Path) -> Connection:
+def connect(host: RemoteHost, folder: Path) -> Connection:
     """Find how to reach a host: what its user has settled for it, our defaults for the rest.
 
     Raises SshError.

@@ -9,7 +9,7 @@ from . import streams
 from .consumer import run
 from .elf import ModuleFile, describe
 from .errors import RunError
-from .messages import Messages
+from .messages import MessagePrinter
 from .options import USAGE, UsageError, parse
 from .printable import shown
 
@@ -35,10 +35,10 @@ def main(words: Optional[List[str]] = None) -> int:
             return show([shown(line) for line in describe(ModuleFile(options.module))])
         return run(options.module, options)
     except UsageError as error:
-        messages = Messages(as_json="--message-format=json" in words)
+        messages = MessagePrinter(as_json="--message-format=json" in words)
         messages.error(f"{error.args[0].rstrip('.')}. Try 'stapy-run --help'.")
     except RunError as error:
-        Messages(as_json="--message-format=json" in words).error(str(error))
+        MessagePrinter(as_json="--message-format=json" in words).error(str(error))
     return 1
 
 
@@ -55,7 +55,7 @@ def as_staprun(words: List[str]) -> List[str]:
         if word == "-T" and queue:
             word += queue.pop(0)
         if word.startswith("-T"):
-            Messages().warning(f"{word} has no effect: output comes as soon as there is some")
+            MessagePrinter().warning(f"{word} has no effect: output comes as soon as there is some")
         else:
             kept.append(word)
         if not word.startswith("-"):

@@ -7,13 +7,13 @@ from .control import Channel, folder_of
 from .daemon import in_background
 from .elf import ModuleFile
 from .errors import RunError
-from .messages import Messages
+from .messages import MessagePrinter
 from .naming import Turn
 from .options import RunOptions
 from .output import Sink, make_sinks
 from .session import ModuleSession
 from .signals import Signals
-from .target import Target
+from .target import TargetProcess
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def run(module_path: str, options: RunOptions) -> int:
 
 
 def _obey(module_path: str, options: RunOptions, armed: Optional[Callable[[], None]] = None) -> int:
-    messages = Messages(
+    messages = MessagePrinter(
         options.color, options.warnings, options.verbose, options.message_format == "json"
     )
     with Signals() as signals:
@@ -48,7 +48,7 @@ def _obey(module_path: str, options: RunOptions, armed: Optional[Callable[[], No
 def _run(
     module: ModuleFile,
     options: RunOptions,
-    messages: Messages,
+    messages: MessagePrinter,
     signals: Signals,
     armed: Optional[Callable[[], None]] = None,
 ) -> int:
@@ -67,7 +67,7 @@ def _run(
         messages.warning(warning)
     target = None
     if options.command:
-        target = Target(options.command, not input.is_taken(module.manifest(), options))
+        target = TargetProcess(options.command, not input.is_taken(module.manifest(), options))
     try:
         with Turn():
             name, channel = loading.insert_and_open(module, parameters, messages, options.rename)
@@ -84,9 +84,9 @@ def _converse(
     name: str,
     channel: Channel,
     options: RunOptions,
-    messages: Messages,
+    messages: MessagePrinter,
     signals: Signals,
-    target: Optional[Target],
+    target: Optional[TargetProcess],
     fresh: Optional[ModuleFile],
     armed: Optional[Callable[[], None]] = None,
 ) -> bool:
@@ -143,7 +143,7 @@ def _converse(
 
 
 def _supply(
-    channel: Channel, manifest: Dict[str, Any], options: RunOptions, messages: Messages
+    channel: Channel, manifest: Dict[str, Any], options: RunOptions, messages: MessagePrinter
 ) -> Optional[Supplier]:
     """Begin with the tables that user stacks of the first hits need; None for scripts without."""
     wanted = manifest.get("objects")
@@ -156,14 +156,14 @@ def _supply(
     return supplier
 
 
-def _make_supplier(channel: Channel, wanted: Dict[str, Any], messages: Messages) -> Supplier:
+def _make_supplier(channel: Channel, wanted: Dict[str, Any], messages: MessagePrinter) -> Supplier:
     """Make what supplies tables; imported here: few sessions need it, and it is slow."""
     from .supply import Supplier
 
     return Supplier(channel, wanted, messages.warning, messages.progress)
 
 
-def _status(messages: Messages, target: Optional[Target]) -> int:
+def _status(messages: MessagePrinter, target: Optional[TargetProcess]) -> int:
     complaint = target.complaint() if target else ""
     if complaint:
         messages.warning(complaint)
@@ -173,7 +173,7 @@ def _status(messages: Messages, target: Optional[Target]) -> int:
 def _attach(
     name: str,
     options: RunOptions,
-    messages: Messages,
+    messages: MessagePrinter,
     signals: Signals,
     armed: Optional[Callable[[], None]] = None,
 ) -> int:

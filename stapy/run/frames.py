@@ -124,7 +124,7 @@ def _cfa_expression(code: bytes) -> Place:
     return NO_WAY, 0
 
 
-class _Reader:
+class _FrameReader:
     """Reads one section of descriptions."""
 
     def __init__(self, data: bytes, address: int) -> None:
@@ -378,7 +378,7 @@ def _rule(cfa: Place, rbp: Place, lost: bool) -> Rule:
 def rows_of(file: UserFile) -> "List[Row]":
     """List rows of a whole file by offset, each other than the one before it."""
     data, address = file.unwinding()
-    reader = _Reader(data, address)
+    reader = _FrameReader(data, address)
     reader.read()
     flat: List[Row] = []
     last = None

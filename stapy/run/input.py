@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Dict, List, Optional
 
-    from .messages import Messages
+    from .messages import MessagePrinter
     from .options import RunOptions
 
 KEYS = "keys"  # in a manifest, and not "lines": characters, as they are typed
@@ -33,7 +33,7 @@ def is_taken(manifest: "Dict[str, Any]", options: RunOptions) -> bool:
 
 
 def make(
-    module: str, manifest: "Optional[Dict[str, Any]]", options: RunOptions, messages: Messages
+    module: str, manifest: "Optional[Dict[str, Any]]", options: RunOptions, messages: MessagePrinter
 ) -> "Optional[Input]":
     """Make what hands standard input on to a module; None when the script does not want it.
 

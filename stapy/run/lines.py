@@ -28,7 +28,7 @@ _LINE_STRP, _STRP, _STRING, _UDATA, _BLOCK_FORM = 0x1F, 0x0E, 0x08, 0x0F, 0x09
 _FIXED = {0x0B: 1, 0x05: 2, 0x06: 4, 0x07: 8, 0x1E: 16}
 
 
-class Source:
+class LineSource:
     """Where the lines of a file are told, and what tells whether that has changed."""
 
     def __init__(self, programs: bytes, strings: bytes, others: bytes) -> None:
@@ -37,7 +37,7 @@ class Source:
         self.strings = others
 
     @classmethod
-    def of(cls, file: UserFile) -> "Optional[Source]":
+    def of(cls, file: UserFile) -> "Optional[LineSource]":
         """Read the lines of the file itself, else of the debug file with its build-id; or None."""
         for one in (file, debug_file(file)):
             programs = one.debug_content(".debug_line") if one else b""
@@ -63,7 +63,7 @@ class Source:
 class _Unit:
     """The head of one line program."""
 
-    def __init__(self, source: Source, data: bytes) -> None:
+    def __init__(self, source: LineSource, data: bytes) -> None:
         self._source = source
         (self.version,) = struct.unpack_from("<H", data, 4)
         if not 2 <= self.version <= 5:
@@ -230,7 +230,7 @@ def _merged(rows: "List[Row]", numbers: "List[int]", start: int, offset: int) ->
     return found
 
 
-def rows_of(file: UserFile, source: Source) -> "Tuple[List[Row], List[str]]":
+def rows_of(file: UserFile, source: LineSource) -> "Tuple[List[Row], List[str]]":
     """List rows by place in the file, and the files that their numbers, from 1, mean."""
     names: Dict[str, int] = {}
     parts: List[List[Row]] = []

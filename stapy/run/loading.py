@@ -9,7 +9,7 @@ from . import kernel, mark
 from .control import Channel, folder_of
 from .elf import ModuleFile
 from .errors import GoneError, RunError
-from .messages import Messages
+from .messages import MessagePrinter
 from .naming import free_name, renamed
 from .options import RunOptions
 
@@ -26,7 +26,7 @@ def refuse_foreign(name: str) -> None:
 
 
 def insert(
-    module: ModuleFile, words: List[str], messages: Messages, must_rename: bool = False
+    module: ModuleFile, words: List[str], messages: MessagePrinter, must_rename: bool = False
 ) -> str:
     """Load a module, under another name when a living session has its own; return the name.
 
@@ -49,7 +49,7 @@ def insert(
 
 
 def insert_and_open(
-    module: ModuleFile, words: List[str], messages: Messages, must_rename: bool = False
+    module: ModuleFile, words: List[str], messages: MessagePrinter, must_rename: bool = False
 ) -> Tuple[str, Channel]:
     """Load a module and open its files, in our turn; return its name and the files."""
     for again in (True, False):
@@ -68,14 +68,16 @@ def insert_and_open(
     raise AssertionError
 
 
-def _load(module: ModuleFile, words: List[str], messages: Messages, image: Optional[bytes]) -> None:
+def _load(
+    module: ModuleFile, words: List[str], messages: MessagePrinter, image: Optional[bytes]
+) -> None:
     if "SYSTEMTAP_SYNC" in os.environ:
         os.sync()  # in case the kernel does not survive it
     kernel.insert(module, words, image)
     messages.note(f"inserted {module.path}")
 
 
-def _remove_stale(name: str, messages: Messages) -> bool:
+def _remove_stale(name: str, messages: MessagePrinter) -> bool:
     """Remove what a killed consumer left behind; return False when a session has the name."""
     if not mark.is_loaded(name):
         return True
@@ -132,7 +134,7 @@ def _not_settable(name: str, settable: List[str]) -> str:
     )
 
 
-def delete(name: str, messages: Messages) -> int:
+def delete(name: str, messages: MessagePrinter) -> int:
     """Unload one module of ours, or all; what is in use or not ours does not keep the rest."""
     names = kernel.our_modules() if name == "*" else [bare_name(name)]
     for one in names:

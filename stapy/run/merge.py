@@ -9,7 +9,7 @@ import sys
 
 from . import streams
 from .errors import RunError
-from .messages import Messages
+from .messages import MessagePrinter
 from .output import open_file
 
 TYPE_CHECKING = False
@@ -32,7 +32,7 @@ _HEADER = struct.Struct("<IIQQQ")
 _MAGIC = 0x31425053
 
 
-class Piece:
+class BulkPiece:
     """A piece of the output of one processor."""
 
     __slots__ = ("lost", "number", "overwritten", "stamp", "text")
@@ -45,7 +45,7 @@ class Piece:
         self.text = text
 
 
-def read(file: BinaryIO, name: str) -> Iterator[Piece]:
+def read(file: BinaryIO, name: str) -> Iterator[BulkPiece]:
     """Yield the pieces of a file; `RunError` where it is damaged, or ends in the middle of one."""
     at = number = 0
     while True:
@@ -62,7 +62,7 @@ def read(file: BinaryIO, name: str) -> Iterator[Piece]:
         text = file.read(padded)
         if len(text) < padded:
             raise RunError(f"'{name}' ends in the middle of a piece, at byte {at}")
-        yield Piece(stamp, number, lost, overwritten, text[:length])
+        yield BulkPiece(stamp, number, lost, overwritten, text[:length])
         at += _HEADER.size + padded
         number += 1
 
@@ -81,7 +81,9 @@ def merge(files: List[Tuple[str, BinaryIO]], to: BinaryIO, is_verbose: bool = Fa
     """
     troubles: List[str] = []
 
-    def pieces(place: int, name: str, file: BinaryIO) -> Iterator[Tuple[int, int, int, int, Piece]]:
+    def pieces(
+        place: int, name: str, file: BinaryIO
+    ) -> Iterator[Tuple[int, int, int, int, BulkPiece]]:
         cpu = cpu_of(name, place)
         try:
             for piece in read(file, name):
@@ -116,12 +118,12 @@ def main(words: Optional[List[str]] = None) -> int:
             return 0
         return _obey(words)
     except RunError as error:
-        Messages().error(str(error))
+        MessagePrinter().error(str(error))
     except BrokenPipeError:
         os.dup2(os.open("/dev/null", os.O_WRONLY), 1)
         return 0  # the reader wanted no more
     except OSError as error:
-        Messages().error(f"Couldn't write the output: {error.strerror}")
+        MessagePrinter().error(f"Couldn't write the output: {error.strerror}")
     return 1
 
 
@@ -142,7 +144,7 @@ def _obey(words: List[str]) -> int:
     troubles = merge(files, to, is_verbose)
     to.flush()
     for text in troubles:
-        Messages().error(text)
+        MessagePrinter().error(text)
     return 1 if troubles else 0
 
 

@@ -18,7 +18,7 @@ _DEFAULT = "error=01;31:warning=00;33"
 _ERASE = "\r\033[K"
 
 
-class Messages:
+class MessagePrinter:
     """Prints errors and warnings, counts errors."""
 
     def __init__(

@@ -34,7 +34,7 @@ _MOST_OBJECTS = 512  # that are sent before the session begins
 NOTHING = _HEAD.pack(_MAGIC, _VERSION, *(0,) * 9)  # of a file of which nothing is known
 
 
-def table(file: UserFile, with_names: bool, source: "Optional[lines.Source]" = None) -> bytes:
+def table(file: UserFile, with_names: bool, source: "Optional[lines.LineSource]" = None) -> bytes:
     """Make the table of a file as the module reads it, with source lines where they are told."""
     base, first, low, chosen, rules = frames.packed(frames.rows_of(file))
     count, numbers, texts, told = 0, b"", b"", b""
@@ -206,7 +206,7 @@ class Tables:
         try:
             file = UserFile.open(fd)
             ident = file.build_id()
-            source = lines.Source.of(file) if self._lines else None
+            source = lines.LineSource.of(file) if self._lines else None
             if ident:
                 ident = f"{ident[:40]}-{file.digest()[:32]}"
                 ident += f"-{source.digest()[:32]}" if source else ""

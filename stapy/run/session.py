@@ -12,11 +12,11 @@ import time
 
 from . import refusals
 from .control import Channel
-from .messages import Messages
+from .messages import MessagePrinter
 from .options import RunOptions
 from .output import Sink
 from .signals import Signals, signal
-from .target import Target, run_detached
+from .target import TargetProcess, run_detached
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class ModuleSession:
         self,
         channel: Channel,
         sinks: List[Sink],
-        messages: Messages,
+        messages: MessagePrinter,
         options: RunOptions,
         signals: Signals,
     ) -> None:
@@ -44,7 +44,7 @@ class ModuleSession:
         self.messages = messages
         self.options = options
         self.signals = signals
-        self.target: Optional[Target] = None
+        self.target: Optional[TargetProcess] = None
         self.detached = False
         self.failed = False
         self.armed: Optional[Callable[[], None]] = None  # called when the probes are armed

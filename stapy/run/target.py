@@ -58,7 +58,7 @@ def _unquoted(command: str) -> str:
     return "".join(found)
 
 
-class Target:
+class TargetProcess:
     """A child that waits for `release` before it turns into the command.
 
     Without ``has_input`` it finds the end of its standard input, which somebody else reads.

@@ -16,7 +16,7 @@ from stapy.cache import Cache
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.diagnostics import Bug, Stop
 from stapy.session import checks, inputs, settle
-from stapy.session.messages import Messages
+from stapy.session.messages import PassMessages
 from stapy.terminal import progress, writing
 from stapy.timing import PassTimer, memory
 from stapy.trust import doubt
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from stapy.vm.machine import Machine
 
 
-class Session(Messages):
+class Session(PassMessages):
     """One command."""
 
     def __init__(self, options: Options) -> None:

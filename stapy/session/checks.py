@@ -10,10 +10,10 @@ from stapy.trust import doubt
 if TYPE_CHECKING:
     from stapy.kernel import Kernel
     from stapy.options import Options
-    from stapy.session.messages import Messages
+    from stapy.session.messages import PassMessages
 
 
-def check_tree(session: Messages, kernel: Kernel) -> None:
+def check_tree(session: PassMessages, kernel: Kernel) -> None:
     """Say whose programs will be run with our rights, unless the user named the tree."""
     tree = kernel.build_dir
     if tree is None or session.options.release or session.options.vm or session.options.sysroot:
@@ -26,7 +26,7 @@ def check_tree(session: Messages, kernel: Kernel) -> None:
         )
 
 
-def check_run(session: Messages) -> None:
+def check_run(session: PassMessages) -> None:
     """Refuse what pass 5 could not do; a virtual machine has the programs that are here."""
     options = session.options
     if options.elsewhere:
@@ -51,7 +51,7 @@ def check_run(session: Messages) -> None:
     _check_streams(session)
 
 
-def _check_streams(session: Messages) -> None:
+def _check_streams(session: PassMessages) -> None:
     """Refuse a command that cannot be run and a file that cannot be written."""
     options = session.options
     if options.command is None and options.output is None:
@@ -66,7 +66,7 @@ def _check_streams(session: Messages) -> None:
         session.refuse("E0502", str(error), kind="run error")
 
 
-def look_in_namespaces(session: Messages) -> None:
+def look_in_namespaces(session: PassMessages) -> None:
     """Let names of programs mean what they mean for the process of --target-namespaces."""
     pid = session.options.namespaces
     view.look_in(pid)
@@ -95,7 +95,7 @@ def look_in_namespaces(session: Messages) -> None:
         )
 
 
-def check_host(session: Messages, kernel: Kernel) -> None:
+def check_host(session: PassMessages, kernel: Kernel) -> None:
     """Say in one line why this host cannot load modules, and offer the machine."""
     reasons = obstacles(session.options, kernel)
     if reasons:

@@ -13,16 +13,16 @@ from stapy.paths import cache_place
 if TYPE_CHECKING:
     from stapy.kernel import Kernel
     from stapy.options import Options
-    from stapy.session.messages import Messages
+    from stapy.session.messages import PassMessages
 
 
-def check_cache(session: Messages) -> None:
+def check_cache(session: PassMessages) -> None:
     """Say why caches are not where the user expects them: what others can write is not used."""
     if session.options.use_cache and cache_place().complaint:
         session.warn_here("W0660", cache_place().complaint)
 
 
-def read_texts(session: Messages) -> list[tuple[str, str]]:
+def read_texts(session: PassMessages) -> list[tuple[str, str]]:
     """Read the script texts as ``(name, text)``; standard input and files are read once."""
     options = session.options
     texts: list[tuple[str, str]] = []
@@ -50,7 +50,7 @@ def read_texts(session: Messages) -> list[tuple[str, str]]:
     return texts
 
 
-def find_kernel(session: Messages) -> Kernel:
+def find_kernel(session: PassMessages) -> Kernel:
     """Find the kernel that the module is for."""
     options = session.options
     release = options.release or os.environ.get("SYSTEMTAP_RELEASE")

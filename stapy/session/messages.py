@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _FAILED = {1: "parse", 2: "analysis", 3: "translation", 4: "compilation", 5: "run"}
 
 
-class Messages:
+class PassMessages:
     """The options of a command, what its passes have reported, and how it is shown."""
 
     def __init__(self, options: Options) -> None:

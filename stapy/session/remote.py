@@ -26,8 +26,8 @@ from stapy.timing import PassTimer
 if TYPE_CHECKING:
     from stapy.kernel import Kernel
     from stapy.options import Options
-    from stapy.remote.ask import Facts
-    from stapy.remote.hosts import Host
+    from stapy.remote.ask import HostFacts
+    from stapy.remote.hosts import RemoteHost
     from stapy.remote.ssh import Connection
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -122,7 +122,7 @@ class Fleet:
             self.session.at_pass = 5
             self.session.refuse("E0502", str(error), kind="run error")
 
-    def _lose(self, host: Host, why: str) -> None:
+    def _lose(self, host: RemoteHost, why: str) -> None:
         """Name a host that has failed; the others go on."""
         self.failed = True
         session = self.session
@@ -132,7 +132,7 @@ class Fleet:
 
     # --- what the hosts are ------------------------------------------------
 
-    def _ask(self) -> dict[int, Facts]:
+    def _ask(self) -> dict[int, HostFacts]:
         """Find the hosts that can be reached and can run a module, by number."""
         for host in self.hosts:
             try:
@@ -156,7 +156,7 @@ class Fleet:
 
     # --- passes 1 to 4 -------------------------------------------------------
 
-    def _build(self, facts: dict[int, Facts], given: str | None) -> dict[str, Made]:
+    def _build(self, facts: dict[int, HostFacts], given: str | None) -> dict[str, Made]:
         """Take the passes for each kernel once; the modules by release."""
         found: dict[str, Made] = {}
         releases = sorted({one.release for one in facts.values()})
@@ -183,7 +183,7 @@ class Fleet:
 
     # --- pass 5 ----------------------------------------------------------------
 
-    def _run(self, facts: dict[int, Facts], made: dict[str, Made]) -> None:
+    def _run(self, facts: dict[int, HostFacts], made: dict[str, Made]) -> None:
         options = self.options
         size, keep = RunOptions(output=options.output, rotate=options.rotate or "").rotation()
         try:
@@ -205,7 +205,7 @@ class Fleet:
         self,
         crowd: Crowd,
         number: int,
-        facts: Facts,
+        facts: HostFacts,
         files: dict[str, bytes],
         made: dict[str, Made],
         is_alone: bool,

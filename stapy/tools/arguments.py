@@ -11,7 +11,7 @@ from stapy.diagnostics.render import harmless
 UNUSABLE = 2  # the exit status of a tool that could not do what it was asked
 
 
-class Parser(argparse.ArgumentParser):
+class ToolArgumentParser(argparse.ArgumentParser):
     """The options of ``stapy NAME``."""
 
     def __init__(self, name: str, description: str, end: str = "") -> None:

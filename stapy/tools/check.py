@@ -20,9 +20,9 @@ from stapy.options import Options
 from stapy.options.table import MESSAGE_FORMATS, UsageError
 from stapy.record import Record, replace
 from stapy.session.check import Check
-from stapy.session.messages import Messages
+from stapy.session.messages import PassMessages
 from stapy.terminal import writing
-from stapy.tools.arguments import UNUSABLE, Parser, complain
+from stapy.tools.arguments import UNUSABLE, ToolArgumentParser, complain
 from stapy.tools.outcomes import WHOLE, Outcome, as_json, as_text
 
 if TYPE_CHECKING:
@@ -51,9 +51,9 @@ class Asked(Record):
     options: Options
 
 
-def parser() -> Parser:
+def parser() -> ToolArgumentParser:
     """Describe the command line."""
-    it = Parser("check", "Find the mistakes of scripts, for one or more kernels.", _END)
+    it = ToolArgumentParser("check", "Find the mistakes of scripts, for one or more kernels.", _END)
     it.add_argument("-r", dest="releases", metavar="RELEASE", action="append", default=[],
                     help="a kernel that is installed here, or a build tree")  # fmt: skip
     it.add_argument("--btf", metavar="RELEASE=FILE", action="append", default=[],
@@ -132,7 +132,7 @@ def _putter(file: TextIO) -> Callable[[str], None]:
 
 def _kernels(releases: list[str], files: list[str], config: str | None) -> list[Kernel]:
     """Find the kernels; `Stop` when one is not here, which was told then."""
-    messages = Messages(Options())
+    messages = PassMessages(Options())
     wanted: list[str | None] = [*releases]
     try:
         found = [

@@ -16,7 +16,7 @@ from stapy.options import foreign
 from stapy.options.table import TABLE, Option
 from stapy.record import Record
 from stapy.terminal import writing
-from stapy.tools.arguments import Parser
+from stapy.tools.arguments import ToolArgumentParser
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -58,7 +58,7 @@ _PIECE = re.compile(r"""'([^']*)('|\Z)|"((?:[^"\\]|\\.)*)("|\Z)|((?:[^\s'"\\]|\\
 _BREAKS = re.compile(r".*[=:]", re.DOTALL)  # where bash begins another word, outside of quotes
 
 
-class Line(Record):
+class CommandLine(Record):
     """A command line up to the cursor: words, and the one that is being typed.
 
     ``quote`` is the quote that it stands in, "" outside.
@@ -76,9 +76,9 @@ class Offer(Record):
     about: str = ""
 
 
-def line_of(text: str) -> Line:
+def line_of(text: str) -> CommandLine:
     """Take a line apart as a shell does, as far as it goes."""
-    line = Line([])
+    line = CommandLine([])
     is_open = False
     for piece in _PIECE.finditer(text):
         single, closes, double, closes_too, plain, blank = piece.groups()
@@ -100,13 +100,13 @@ def line_of(text: str) -> Line:
     return line
 
 
-def offers(line: Line) -> list[Offer]:
+def offers(line: CommandLine) -> list[Offer]:
     """List what the word that is typed could become; nothing leaves it to the shell: files."""
     found = {one.text: one for one in _asked(line) if one.text.startswith(line.typed)}
     return [found[text] for text in sorted(found)]
 
 
-def _asked(line: Line) -> Iterable[Offer]:
+def _asked(line: CommandLine) -> Iterable[Offer]:
     words, typed = line.words[1:], line.typed
     if "--" in words:
         return ()
@@ -199,17 +199,17 @@ def _bench() -> Bench:
 def _points(typed: str, head: str) -> Iterator[Offer]:
     """List what a probe point, or a script behind -e, could go on with."""
     from stapy.editor.complete import candidates
-    from stapy.editor.cursor import Kind, cursor_at
+    from stapy.editor.cursor import CursorContext, cursor_at
 
     bench = _bench()
     text = head + typed
     cursor = cursor_at(text, len(text))
-    closes = '")' if cursor.kind is Kind.ARGUMENT else ""
+    closes = '")' if cursor.kind is CursorContext.ARGUMENT else ""
     rest = typed[: len(typed) - len(cursor.word)]
     found = [Offer(f"{rest}{one.text}{closes}", one.detail)
              for one in candidates(bench, text, len(text))]  # fmt: skip
     yield from found
-    if len(found) == 1 and cursor.kind in (Kind.POINT, Kind.ARGUMENT):
+    if len(found) == 1 and cursor.kind in (CursorContext.POINT, CursorContext.ARGUMENT):
         # A shell ends a word that is alone; it must see that this one may go on.
         only = found[0].text
         if only.endswith('("'):
@@ -223,9 +223,9 @@ def _points(typed: str, head: str) -> Iterator[Offer]:
 # --- the command ----------------------------------------------------------------------
 
 
-def parser() -> Parser:
+def parser() -> ToolArgumentParser:
     """Describe the command line."""
-    it = Parser("complete", "Print what has a shell complete the words of stapy.", _END)
+    it = ToolArgumentParser("complete", "Print what has a shell complete the words of stapy.", _END)
     it.add_argument("shell", nargs="?", choices=tuple(SHELLS), help="bash, zsh or fish")
     it.add_argument("--for", dest="asking", metavar="SHELL", choices=tuple(SHELLS),
                     help=argparse.SUPPRESS)  # fmt: skip

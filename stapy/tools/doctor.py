@@ -12,9 +12,9 @@ from stapy.diagnostics.render import fold, one_line, terminal_width, use_color
 from stapy.options import Options
 from stapy.options.table import MESSAGE_FORMATS
 from stapy.session import inputs
-from stapy.session.messages import Messages
+from stapy.session.messages import PassMessages
 from stapy.terminal import writing
-from stapy.tools.arguments import UNUSABLE, Parser
+from stapy.tools.arguments import UNUSABLE, ToolArgumentParser
 from stapy.tools.examination import BAD, LIMITED, OK, Examination, Finding
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ The exit status is 0 when nothing is bad: scripts run on this kernel, or modules
 made. It is 1 when something is bad, 2 when the question could not be asked."""
 
 
-class Answer:
+class Diagnosis:
     """What was found, and what follows from it."""
 
     def __init__(self, kernel: Kernel, findings: list[Finding]) -> None:
@@ -92,9 +92,9 @@ def _row(row: Finding, in_color: bool, width: int) -> list[str]:
     return lines
 
 
-def parser() -> Parser:
+def parser() -> ToolArgumentParser:
     """Build the parser of the options."""
-    it = Parser(
+    it = ToolArgumentParser(
         "doctor", "Look at what scripts need on this machine, and say what is missing.", _END
     )
     it.add_argument("-r", dest="release", metavar="RELEASE", help="another kernel, or a build tree")
@@ -107,15 +107,15 @@ def parser() -> Parser:
     return it
 
 
-def examine(release: str | None, sysroot: str | None, form: str) -> Answer | None:
+def examine(release: str | None, sysroot: str | None, form: str) -> Diagnosis | None:
     """Look at everything; None when there is no such kernel, which was said then."""
-    messages = Messages(Options(release=release, sysroot=sysroot, message_format=form))
+    messages = PassMessages(Options(release=release, sysroot=sysroot, message_format=form))
     try:
         kernel = inputs.find_kernel(messages)
     except Stop:
         messages.show()
         return None
-    return Answer(kernel, Examination(kernel, messages.diagnostics).findings())
+    return Diagnosis(kernel, Examination(kernel, messages.diagnostics).findings())
 
 
 def main(words: list[str]) -> int:

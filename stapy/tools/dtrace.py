@@ -47,7 +47,7 @@ class DtraceError(Exception):
     """What is wrong with the command line or the file."""
 
 
-class Mark(Record):
+class ProviderProbe(Record):
     """One ``probe NAME(TYPES)``; a hyphen in its name is written ``__``."""
 
     name: str
@@ -58,7 +58,7 @@ class Provider(Record):
     """One ``provider NAME { … };``."""
 
     name: str
-    marks: list[Mark] = new(list)
+    marks: list[ProviderProbe] = new(list)
 
 
 class _Command(Record):
@@ -276,10 +276,10 @@ def _provider(tokens: _Tokens) -> Provider:
 _TYPE_WORDS = ("typedef", "struct", "union", "enum")
 
 
-def _mark(tokens: _Tokens) -> Mark:
+def _mark(tokens: _Tokens) -> ProviderProbe:
     name = tokens.name_of("probe").replace("-", "__")
     if tokens.expect("(", ";") == ";":
-        return Mark(name, [])
+        return ProviderProbe(name, [])
     types: list[str] = []
     words: list[str] = []
     depth = 0
@@ -308,13 +308,13 @@ def _mark(tokens: _Tokens) -> Mark:
         raise tokens.wrong(f"an argument of '{name}' is empty")
     if len(types) > MOST_ARGUMENTS:
         raise tokens.wrong(f"'{name}' has {len(types)} arguments: {MOST_ARGUMENTS} are the most")
-    return Mark(name, types)
+    return ProviderProbe(name, types)
 
 
 # --- what is made of it -----------------------------------------------------
 
 
-def _counter(provider: Provider, mark: Mark) -> str:
+def _counter(provider: Provider, mark: ProviderProbe) -> str:
     return f"{provider.name}_{mark.name}_semaphore"
 
 
@@ -341,7 +341,7 @@ def header(found: list[Provider], name: str) -> str:
     return "\n".join(lines)
 
 
-def _macros(provider: Provider, mark: Mark) -> list[str]:
+def _macros(provider: Provider, mark: ProviderProbe) -> list[str]:
     word = f"{provider.name}_{mark.name}".upper()
     names = [f"arg{number}" for number in range(1, len(mark.types) + 1)]
     given = ", ".join([provider.name, mark.name, *names])

@@ -13,7 +13,7 @@ from stapy.build.messages import way_to_program
 from stapy.cache import Cache
 from stapy.cache.store import DEFAULT_LIMIT_MB
 from stapy.diagnostics.bug_report import PACKAGES, way_to_package
-from stapy.kernel.host import Host
+from stapy.kernel.host import HostFiles
 from stapy.kernel.release import install_command
 from stapy.paths import cache_place
 from stapy.record import Record
@@ -45,7 +45,7 @@ class Examination:
         self.kernel = kernel
         self.diagnostics = diagnostics
         self.root = root
-        self.host = Host(root)
+        self.host = HostFiles(root)
 
     def findings(self) -> list[Finding]:
         """List all rows in the order of the screen."""

@@ -12,9 +12,9 @@ from pathlib import Path
 from stapy.diagnostics import Bug
 from stapy.options import Options
 from stapy.parse.format.layout import formatted_as_written
-from stapy.session.messages import Messages
+from stapy.session.messages import PassMessages
 from stapy.terminal import writing
-from stapy.tools.arguments import UNUSABLE, Parser, complain
+from stapy.tools.arguments import UNUSABLE, ToolArgumentParser, complain
 
 _END = """\
 No token is changed, added or taken away: comments and embedded C stay as they are, and lines end
@@ -22,9 +22,11 @@ where they did. The exit status is 0, 1 when --check found something, 2 when a f
 read."""
 
 
-def parser() -> Parser:
+def parser() -> ToolArgumentParser:
     """Build the parser of the options."""
-    it = Parser("fmt", "Put the blanks, indents and empty lines of scripts in order.", _END)
+    it = ToolArgumentParser(
+        "fmt", "Put the blanks, indents and empty lines of scripts in order.", _END
+    )
     it.add_argument("--check", action="store_true",
                     help="write nothing; name the files that are not in order")  # fmt: skip
     it.add_argument("--diff", action="store_true", help="write nothing; print what would change")
@@ -79,7 +81,7 @@ def _one(name: str, indent: str, check: bool, diff: bool) -> int:
 
 def in_order(name: str, text: str, indent: str) -> str | None:
     """Format a text; None when it was refused, with the reason on standard error."""
-    messages = Messages(Options())
+    messages = PassMessages(Options())
     source = messages.sources.add(name, text)
     try:
         result = formatted_as_written(text, source, messages.diagnostics, indent)

@@ -20,7 +20,7 @@ from stapy.options import Options
 from stapy.options.table import UsageError
 from stapy.record import Record
 from stapy.tools import doctor
-from stapy.tools.arguments import UNUSABLE, Parser, complain
+from stapy.tools.arguments import UNUSABLE, ToolArgumentParser, complain
 from stapy.trust import write_new
 
 _PATIENCE = 900.0  # seconds for passes 1 to 4, a first build among them
@@ -39,9 +39,11 @@ class Part(Record):
     is_own: bool = False
 
 
-def parser() -> Parser:
+def parser() -> ToolArgumentParser:
     """Build the parser of the options."""
-    it = Parser("report", "Pack what a report of a fault should have into one archive.", _END)
+    it = ToolArgumentParser(
+        "report", "Pack what a report of a fault should have into one archive.", _END
+    )
     it.add_argument(
         "-o", dest="output", metavar="FILE", help="write FILE (stapy-report-TIME.tar.gz)"
     )

@@ -14,7 +14,7 @@ from stapy.translate.tables.changes import may_repeat
 from stapy.translate.tables.costs import Costs
 from stapy.translate.tables.failures import Failures
 from stapy.translate.tables.limits import Limits
-from stapy.translate.tables.places import Places
+from stapy.translate.tables.places import PlaceTable
 
 if TYPE_CHECKING:
     from stapy.options import Options
@@ -40,7 +40,7 @@ class Unit:
         self.string_room = self.limits.string_room
         self.charging = self.limits.timed
         self.terse = options.terse
-        self.places = Places(sources)
+        self.places = PlaceTable(sources)
         self.costs = Costs()
         self.here = HERE
         # Bytes by C function: of its frame of strings, and of the kernel's stack.

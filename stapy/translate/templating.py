@@ -89,7 +89,7 @@ def python_of(texts: dict[str, str]) -> str:
     env = environment()
     lines: list[str] = []
     for number, (name, text) in enumerate(texts.items()):
-        writer = _Writer(name)
+        writer = _TemplateWriter(name)
         writer.lines.append(f"def t{number}(m, out):")
         writer.body(env.parse(text).body, 1, frozenset())
         writer.lines.append(" return None")
@@ -99,7 +99,7 @@ def python_of(texts: dict[str, str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-class _Writer:
+class _TemplateWriter:
     """Turns the nodes of one template into Python."""
 
     def __init__(self, name: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from stapy.run.elf import ModuleFile
 from stapy.run.input import KEYS, Terminal, is_taken
-from stapy.run.messages import Messages
+from stapy.run.messages import MessagePrinter
 from stapy.run.options import RunOptions
 from stapy.run.output import open_file
 from stapy.terminal import progress
@@ -120,7 +120,7 @@ def _report(result: VmResult, options: RunOptions) -> int:
     }
     if result.kind == EXITED:
         return result.status
-    messages = Messages(options.color, as_json=options.message_format == "json")
+    messages = MessagePrinter(options.color, as_json=options.message_format == "json")
     what = texts[result.kind]
     if any(kind == EMULATOR for kind, _ in result.complaints):
         what = "the emulator failed: the guest's registers hold what no processor puts there"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stapy.build import commands
-from stapy.build.commands import CaptureError, _Reader, _template, fill
+from stapy.build.commands import CaptureError, _CommandReader, _template, fill
 
 MOD_C = """#include <linux/module.h>
 MODULE_INFO(name, KBUILD_MODNAME);
@@ -63,7 +63,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_read(tree: Path, folder: Path) -> None:
-    found = _Reader(tree, leave(folder)).read()
+    found = _CommandReader(tree, leave(folder)).read()
     assert found.compile == [
         CC,
         '-DKBUILD_BASENAME="stapy"',
@@ -111,7 +111,7 @@ def test_what_cannot_be_repeated(
     tree: Path, folder: Path, target: str, text: str, reason: str
 ) -> None:
     with pytest.raises(CaptureError, match=reason):
-        _Reader(tree, leave(folder, **{target: text})).read()
+        _CommandReader(tree, leave(folder, **{target: text})).read()
 
 
 def test_template() -> None:

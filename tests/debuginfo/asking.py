@@ -65,7 +65,7 @@ def walk_type(type: c.CType, left: list[int]) -> None:
             walk_type(member.type, left)
     elif isinstance(inner, (c.Pointer, c.Array)):
         walk_type(inner.target if isinstance(inner, c.Pointer) else inner.element, left)
-    elif isinstance(inner, c.Function):
+    elif isinstance(inner, c.FunctionType):
         for part in inner.params:
             walk_type(part.type, left)
 

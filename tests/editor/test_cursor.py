@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stapy.editor.cursor import Kind, components, cursor_at
+from stapy.editor.cursor import CursorContext, components, cursor_at
 
 BODY = 'probe kernel.function("f") { '
 
@@ -12,42 +12,47 @@ BODY = 'probe kernel.function("f") { '
 @pytest.mark.parametrize(
     ("text", "kind", "word", "point"),
     [
-        ("", Kind.TOP, "", ""),
-        ("pro", Kind.TOP, "pro", ""),
-        ("global a\npro", Kind.TOP, "pro", ""),
-        ("probe begin { }\nfun", Kind.TOP, "fun", ""),
-        ("probe ", Kind.POINT, "", ""),
-        ("probe sys", Kind.POINT, "sys", ""),
-        ("probe syscall.op", Kind.POINT, "op", "syscall."),
-        ("probe begin, sys", Kind.POINT, "sys", ""),
-        ("probe begin, kernel.", Kind.POINT, "", "kernel."),
-        ("probe begin ?, end", Kind.POINT, "end", ""),
-        ("probe mine = kern", Kind.POINT, "kern", ""),
-        ('probe kernel.function("f").', Kind.POINT, "", 'kernel.function("f").'),
-        ('probe kernel.function("vfs_', Kind.ARGUMENT, "vfs_", "kernel.function("),
-        ('probe a, module("x").function("', Kind.ARGUMENT, "", 'module("x").function('),
-        ("probe timer.s(", Kind.POINT, "", "timer.s("),
-        (BODY, Kind.NAME, "", 'kernel.function("f")'),
-        (BODY + "if (a) { pri", Kind.NAME, "pri", 'kernel.function("f")'),
-        (BODY + "x = $fi", Kind.TARGET, "$fi", 'kernel.function("f")'),
-        (BODY + "x = $$va", Kind.TARGET, "$$va", 'kernel.function("f")'),
-        (BODY + "x = $", Kind.TARGET, "$", 'kernel.function("f")'),
-        (BODY + "y[@co", Kind.MACRO, "@co", 'kernel.function("f")'),
-        (BODY + 'printf("vfs_', Kind.NOTHING, "", ""),
-        (BODY + "// pri", Kind.NOTHING, "", ""),
-        (BODY + "# it's\npri", Kind.NAME, "pri", 'kernel.function("f")'),
-        (BODY + "/* pri", Kind.NOTHING, "", ""),
-        (BODY + "%{ ret", Kind.NOTHING, "", ""),
-        (BODY + '} probe end { x = "}" ; ex', Kind.NAME, "ex", "end"),
-        ("probe begin, end { ex", Kind.NAME, "ex", "end"),
-        ("probe mine = syscall.read ? { na", Kind.NAME, "na", "syscall.read"),
-        ('probe process("a,b").mark("m") { $a', Kind.TARGET, "$a", 'process("a,b").mark("m")'),
-        ("function f(a) { ret", Kind.NAME, "ret", ""),
-        ("function f(a) { return a }\nglo", Kind.TOP, "glo", ""),
-        ("function f:lo", Kind.NAME, "lo", ""),
+        ("", CursorContext.TOP, "", ""),
+        ("pro", CursorContext.TOP, "pro", ""),
+        ("global a\npro", CursorContext.TOP, "pro", ""),
+        ("probe begin { }\nfun", CursorContext.TOP, "fun", ""),
+        ("probe ", CursorContext.POINT, "", ""),
+        ("probe sys", CursorContext.POINT, "sys", ""),
+        ("probe syscall.op", CursorContext.POINT, "op", "syscall."),
+        ("probe begin, sys", CursorContext.POINT, "sys", ""),
+        ("probe begin, kernel.", CursorContext.POINT, "", "kernel."),
+        ("probe begin ?, end", CursorContext.POINT, "end", ""),
+        ("probe mine = kern", CursorContext.POINT, "kern", ""),
+        ('probe kernel.function("f").', CursorContext.POINT, "", 'kernel.function("f").'),
+        ('probe kernel.function("vfs_', CursorContext.ARGUMENT, "vfs_", "kernel.function("),
+        ('probe a, module("x").function("', CursorContext.ARGUMENT, "", 'module("x").function('),
+        ("probe timer.s(", CursorContext.POINT, "", "timer.s("),
+        (BODY, CursorContext.NAME, "", 'kernel.function("f")'),
+        (BODY + "if (a) { pri", CursorContext.NAME, "pri", 'kernel.function("f")'),
+        (BODY + "x = $fi", CursorContext.TARGET, "$fi", 'kernel.function("f")'),
+        (BODY + "x = $$va", CursorContext.TARGET, "$$va", 'kernel.function("f")'),
+        (BODY + "x = $", CursorContext.TARGET, "$", 'kernel.function("f")'),
+        (BODY + "y[@co", CursorContext.MACRO, "@co", 'kernel.function("f")'),
+        (BODY + 'printf("vfs_', CursorContext.NOTHING, "", ""),
+        (BODY + "// pri", CursorContext.NOTHING, "", ""),
+        (BODY + "# it's\npri", CursorContext.NAME, "pri", 'kernel.function("f")'),
+        (BODY + "/* pri", CursorContext.NOTHING, "", ""),
+        (BODY + "%{ ret", CursorContext.NOTHING, "", ""),
+        (BODY + '} probe end { x = "}" ; ex', CursorContext.NAME, "ex", "end"),
+        ("probe begin, end { ex", CursorContext.NAME, "ex", "end"),
+        ("probe mine = syscall.read ? { na", CursorContext.NAME, "na", "syscall.read"),
+        (
+            'probe process("a,b").mark("m") { $a',
+            CursorContext.TARGET,
+            "$a",
+            'process("a,b").mark("m")',
+        ),
+        ("function f(a) { ret", CursorContext.NAME, "ret", ""),
+        ("function f(a) { return a }\nglo", CursorContext.TOP, "glo", ""),
+        ("function f:lo", CursorContext.NAME, "lo", ""),
     ],
 )  # fmt: skip
-def test_cursor(text: str, kind: Kind, word: str, point: str) -> None:
+def test_cursor(text: str, kind: CursorContext, word: str, point: str) -> None:
     found = cursor_at(text + "garbage behind it", len(text))
     assert (found.kind, found.word, found.point) == (kind, word, point)
 
@@ -63,7 +68,7 @@ def test_cursor(text: str, kind: Kind, word: str, point: str) -> None:
 )
 def test_members(text: str, chain: str, word: str) -> None:
     found = cursor_at(BODY + text, len(BODY + text))
-    assert (found.kind, found.chain, found.word) == (Kind.MEMBER, chain, word)
+    assert (found.kind, found.chain, found.word) == (CursorContext.MEMBER, chain, word)
 
 
 def test_time_grows_with_the_text() -> None:

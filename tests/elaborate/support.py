@@ -15,7 +15,7 @@ from stapy.debuginfo.elf import Buffer
 from stapy.debuginfo.loading import Loaded
 from stapy.debuginfo.lookup.addresses import FunctionStart
 from stapy.debuginfo.lookup.line_pack import LineTable
-from stapy.debuginfo.sites import FunctionSite, Places
+from stapy.debuginfo.sites import FunctionSite, FunctionSites
 from stapy.debuginfo.tracepoints.matching import Tracepoint
 from stapy.debuginfo.user.programs import Programs
 from stapy.diagnostics import Diagnostics, SourceMap
@@ -81,8 +81,8 @@ TYPES: dict[str, c.CType] = {t.name: t for t in (QSTR, DENTRY, PATH, FILE, SMALL
 }
 
 
-def function(result: c.CType, *params: tuple[str, c.CType]) -> c.Function:
-    return c.Function(result, [c.Parameter(name, type) for name, type in params])
+def function(result: c.CType, *params: tuple[str, c.CType]) -> c.FunctionType:
+    return c.FunctionType(result, [c.Parameter(name, type) for name, type in params])
 
 
 READ = function(
@@ -91,7 +91,7 @@ READ = function(
     ("buf", pointer(CHAR, user=True)),
     ("count", SIZE_T),
 )
-FUNCTIONS: dict[tuple[str, str | None], c.Function | None] = {
+FUNCTIONS: dict[tuple[str, str | None], c.FunctionType | None] = {
     ("vfs_read", None): READ,
     ("vfs_readv", None): function(LONG, ("file", pointer(FILE)), ("vlen", UINT)),
     ("vfs_write", None): READ,
@@ -193,8 +193,8 @@ class FakeDebuginfo:
         lines_as_functions: bool = False,
         download: bool = True,
         known: Container[tuple[str, str | None]] = (),
-    ) -> Places:
-        return Places([], False, parse_spec(text) is not None)
+    ) -> FunctionSites:
+        return FunctionSites([], False, parse_spec(text) is not None)
 
     def functions(self, pattern: str, module: str | None = None) -> list[FunctionSite]:
         return [

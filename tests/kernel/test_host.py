@@ -6,7 +6,7 @@ import pytest
 
 from stapy.kernel.config import Config
 from stapy.kernel.exports import Exports
-from stapy.kernel.host import Host
+from stapy.kernel.host import HostFiles
 from stapy.kernel.modules import Modules
 from stapy.kernel.target import Kernel
 
@@ -47,7 +47,7 @@ def make(
         Exports(None),
         Modules(None),
     )
-    return Host(folder).obstacles(kernel)
+    return HostFiles(folder).obstacles(kernel)
 
 
 def test_nothing_in_the_way(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_a_folder_without_a_makefile_is_no_headers(tmp_path: Path) -> None:
         "6.1-x", (6, 1), "x86_64", True, tmp_path / "proc", None, None, None,
         Config([tmp_path / "config"]), Exports(None), Modules(None),
     )  # fmt: skip
-    assert "headers of kernel 6.1-x are not installed" in Host(tmp_path).obstacles(kernel)[0]
+    assert "headers of kernel 6.1-x are not installed" in HostFiles(tmp_path).obstacles(kernel)[0]
 
 
 def test_another_kernel_and_no_headers(tmp_path: Path) -> None:

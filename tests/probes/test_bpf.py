@@ -107,7 +107,7 @@ def test_types_are_those_of_the_kernel() -> None:
 
 def test_only_the_running_kernel_is_asked() -> None:
     other = Kernel("0.0.0", (0,), "x86_64", False, None, None, None, None, None, None, None)  # type: ignore[arg-type]
-    with pytest.raises(running.Unknown, match=r"not those of 0\.0\.0"):
+    with pytest.raises(running.BpfError, match=r"not those of 0\.0\.0"):
         running.running(other, list(TYPES))
 
 

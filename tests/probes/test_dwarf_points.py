@@ -10,7 +10,7 @@ import pytest
 
 from stapy.debuginfo.dwarf.query.answers import CodePlace
 from stapy.debuginfo.dwarf.query.spec import parse
-from stapy.debuginfo.sites import FunctionSite, Places
+from stapy.debuginfo.sites import FunctionSite, FunctionSites
 from tests.debuginfo.dwarf import samples
 from tests.debuginfo.dwarf.test_kernel import opened
 from tests.elaborate import support as s
@@ -35,14 +35,14 @@ class Info(s.FakeDebuginfo):
         lines_as_functions: bool = False,
         download: bool = True,
         known: Container[tuple[str, str | None]] = (),
-    ) -> Places:
+    ) -> FunctionSites:
         spec = parse(text)
         assert spec is not None
         found = self.dwarf.find(
             spec, allow_nearest=allow_nearest, lines_as_functions=lines_as_functions
         )
         sites = [self.site_at(place) for place in found.places]
-        return Places(sites, True, True, found.near_lines, found.functions)
+        return FunctionSites(sites, True, True, found.near_lines, found.functions)
 
     def site_at(self, place: CodePlace) -> FunctionSite:
         return FunctionSite(place.function, None, None, "DWARF", place=place)

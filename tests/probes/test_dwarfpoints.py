@@ -11,9 +11,9 @@ from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.dwarf.index.reader import FunctionRow, Site
 from stapy.debuginfo.dwarf.query.answers import CodePlace, Passing
 from stapy.debuginfo.dwarf.read.expressions import Op
-from stapy.debuginfo.dwarf.read.frames import Row, Saved
-from stapy.debuginfo.dwarf.read.variables import Variable
-from stapy.debuginfo.facade import FunctionSite, Places
+from stapy.debuginfo.dwarf.read.frames import Saved, UnwindRow
+from stapy.debuginfo.dwarf.read.variables import DwarfVariable
+from stapy.debuginfo.facade import FunctionSite, FunctionSites
 from stapy.ir.dump import dump_program
 from tests.elaborate import support as s
 
@@ -44,7 +44,7 @@ class Dwarf:
 
     module = None
 
-    def __init__(self, variables: list[Variable]) -> None:
+    def __init__(self, variables: list[DwarfVariable]) -> None:
         self.index = self
         self._variables = variables
 
@@ -63,13 +63,13 @@ class Dwarf:
     def functions(self, name: str) -> list[FunctionRow]:
         return [FunctionRow(name, "kernel/kprobes.c", 1, 1, [Site(BASE, 1, name == "absent")])]
 
-    def variables(self, _: CodePlace) -> list[Variable]:
+    def variables(self, _: CodePlace) -> list[DwarfVariable]:
         return self._variables
 
-    def frame(self, asked: CodePlace) -> Row:
+    def frame(self, asked: CodePlace) -> UnwindRow:
         """Return a frame with a saved register; that of a caller depends on it."""
         saved = {3: Saved("frame", -16), 6: Saved("memory", 0, b"x"), 12: Saved("lost")}
-        return Row((6, 32), {}) if asked.function == "caller" else Row((7, 48), saved)
+        return UnwindRow((6, 32), {}) if asked.function == "caller" else UnwindRow((7, 48), saved)
 
     def operations(self, _: bytes, __: CodePlace) -> list[Op]:
         return [Op("address_in", 6, -24)]
@@ -80,14 +80,14 @@ class Dwarf:
     def entrance(self, _: CodePlace) -> tuple[str, int, int]:
         return "vfs_read", 0, 0x1000 - INSIDE.offset
 
-    def pointed_to(self, offset: int, _: CodePlace) -> Variable:
+    def pointed_to(self, offset: int, _: CodePlace) -> DwarfVariable:
         known = {variable.name: variable for variable in self._variables}
         return known[BEHIND[offset]]
 
     def frame_base(self, _: CodePlace) -> list[Op]:
         return [Op("cfa")]
 
-    def lines_with(self, _: CodePlace, variable: Variable) -> list[tuple[int, int]]:
+    def lines_with(self, _: CodePlace, variable: DwarfVariable) -> list[tuple[int, int]]:
         return [(start, end - 1) for start, end in variable.ranges]
 
     def variables_like(self, _: str) -> list[str]:
@@ -109,13 +109,13 @@ class Info(s.FakeDebuginfo):
         places: list[CodePlace],
         near: list[int] | None = None,
         functions: int | None = None,
-        variables: list[Variable] | None = None,
+        variables: list[DwarfVariable] | None = None,
     ) -> None:
         self.dwarf = Dwarf(variables or [])
         self.asked: list[tuple[str, bool]] = []
         sites = [FunctionSite(p.function, None, None, "DWARF", place=p) for p in places]
         count = len(places) if functions is None else functions
-        self._answer = Places(sites, True, True, near or [], count)
+        self._answer = FunctionSites(sites, True, True, near or [], count)
 
     def safe(self, otherwise: Any, question: Any, *arguments: Any) -> Any:
         return question(*arguments)
@@ -129,7 +129,7 @@ class Info(s.FakeDebuginfo):
         lines_as_functions: bool = False,
         download: bool = True,
         known: Container[tuple[str, str | None]] = (),
-    ) -> Places:
+    ) -> FunctionSites:
         self.asked.append((text, allow_nearest))
         answer = self._answer
         sites = [
@@ -138,7 +138,7 @@ class Info(s.FakeDebuginfo):
             if site.place
             and not (site.place.is_exact and (site.place.symbol, site.module) in known)
         ]
-        return Places(sites, True, True, answer.near_lines, answer.functions)
+        return FunctionSites(sites, True, True, answer.near_lines, answer.functions)
 
 
 def sites(text: str, info: Info) -> list[tuple[str, str, int]]:
@@ -237,7 +237,7 @@ def test_refusals(point: str, info: s.FakeDebuginfo, code: str, note: str) -> No
 
 
 def test_a_variable_that_is_nowhere_says_where_it_is() -> None:
-    info = Info([INSIDE], variables=[Variable("x", s.INT, False, None, [(12, 14)])])
+    info = Info([INSIDE], variables=[DwarfVariable("x", s.INT, False, None, [(12, 14)])])
     result = s.run('probe kernel.function("*@fs/a.c") { println($x) }', debuginfo=info)
     assert result.codes == ["E0241"]
     assert result.diagnostics.items[0].notes == ["it is available at fs/a.c:12-13"]
@@ -251,15 +251,15 @@ def dumped(text: str, info: Info) -> str:
 
 def test_all_variables_of_a_place() -> None:
     """What is nowhere is shown as ``?``."""
-    there = Variable("y", s.INT, True, [Op("register", 5)])
-    info = Info([INSIDE], variables=[Variable("x", s.INT, False, None), there])
+    there = DwarfVariable("y", s.INT, True, [Op("register", 5)])
+    info = Info([INSIDE], variables=[DwarfVariable("x", s.INT, False, None), there])
     text = dumped('probe kernel.function("*@fs/a.c") { println($$vars) }', info)
     assert "y=%#x x=?" in text
 
 
 def test_places_without_work_are_left_out_silently() -> None:
     """Where a variable is not, ``@defined`` may leave nothing of the body."""
-    here = Variable("x", s.INT, False, [Op("register", 5)])
+    here = DwarfVariable("x", s.INT, False, [Op("register", 5)])
 
     info = Info(
         [OUTSIDE, place("helper", address=0x1024, offset=0x24, inlined=True, is_exact=False)]

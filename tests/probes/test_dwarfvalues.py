@@ -7,7 +7,7 @@ import pytest
 from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.dwarf.query.answers import Passing
 from stapy.debuginfo.dwarf.read.expressions import Op
-from stapy.debuginfo.dwarf.read.variables import Variable
+from stapy.debuginfo.dwarf.read.variables import DwarfVariable
 from stapy.ir.program import (
     BinaryOp,
     Conditional,
@@ -204,7 +204,9 @@ PASSED[3] = [passed(32, Op("address_in", 0))]
     ],
 )
 def test_locations(type: c.CType, ops: list[Op] | None, expected: str | None) -> None:
-    info = Info([], variables=[Variable("x", type, False, ops, [(7, 9)] if ops is None else [])])
+    info = Info(
+        [], variables=[DwarfVariable("x", type, False, ops, [(7, 9)] if ops is None else [])]
+    )
     services = s.run("probe begin { println(1) }", debuginfo=info).services
     site = KprobeSite("vfs_read", None, 0, 36, False, 0, None, "DWARF", INSIDE)
     scope = FAMILY.scope(site, services)
@@ -235,7 +237,7 @@ def test_locations(type: c.CType, ops: list[Op] | None, expected: str | None) ->
 
 
 def test_the_nearest_lines_are_named_as_ranges() -> None:
-    gone = Variable("x", s.INT, False, None, [(2, 4), (6, 7), (9, 15), (30, 41), (90, 91)])
+    gone = DwarfVariable("x", s.INT, False, None, [(2, 4), (6, 7), (9, 15), (30, 41), (90, 91)])
     info = Info([], variables=[gone])
     services = s.run("probe begin { println(1) }", debuginfo=info).services
     site = KprobeSite("vfs_read", None, 0, 36, False, 0, None, "DWARF", INSIDE)
@@ -249,7 +251,7 @@ def test_c_of_entries_and_divisions() -> None:
     """What pass 3 makes of values of a function's entry, and of numbers without a sign."""
     ops = [Op("entry_register", 4), Op("convert", 8, 0), Op("const", 10), Op("convert", 8, 0)]
     ops += [Op("/"), Op("convert"), Op("value")]
-    info = Info([INSIDE], variables=[Variable("x", s.LONG, True, ops)])
+    info = Info([INSIDE], variables=[DwarfVariable("x", s.LONG, True, ops)])
     done = s.run('probe kernel.function("helper@fs/a.c").inline { println($x) }', debuginfo=info)
     assert done.program is not None
     text = " ".join(translated(done.program, done.services, "t").text().split())
@@ -278,7 +280,7 @@ def test_c_of_entries_and_divisions() -> None:
     ],
 )
 def test_writing(type: c.CType, ops: list[Op], written: str) -> None:
-    info = Info([INSIDE], variables=[Variable("x", type, True, ops)])
+    info = Info([INSIDE], variables=[DwarfVariable("x", type, True, ops)])
     script = 'probe kernel.function("helper@fs/a.c").inline { $x = 5 }'
     done = s.run(script, debuginfo=info, guru=True)
     if done.program is None:

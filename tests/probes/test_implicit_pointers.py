@@ -6,7 +6,7 @@ import pytest
 
 from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.dwarf.read.expressions import Op
-from stapy.debuginfo.dwarf.read.variables import Variable
+from stapy.debuginfo.dwarf.read.variables import DwarfVariable
 from stapy.ir.dump import dump_program
 from tests.elaborate import support as s
 
@@ -25,8 +25,8 @@ def probed(
 ) -> tuple[str, str]:
     """Run a script whose ``$p`` points into ``$y``; return what became of it and the messages."""
     variables = [
-        Variable("p", s.pointer(of), True, [Op("implicit_pointer", 99, offset)]),
-        Variable("y", type, False, behind),
+        DwarfVariable("p", s.pointer(of), True, [Op("implicit_pointer", 99, offset)]),
+        DwarfVariable("y", type, False, behind),
     ]
     script = f'probe kernel.function("helper@fs/a.c").inline {{ {text} }}'
     done = s.run(script, debuginfo=Info([INSIDE], variables=variables))

@@ -115,14 +115,14 @@ def test_paths_are_named_as_the_other_process_has_them(monkeypatch: pytest.Monke
     from stapy.debuginfo import view
     from stapy.diagnostics import Diagnostic
     from stapy.options import Options
-    from stapy.session.messages import Messages
+    from stapy.session.messages import PassMessages
 
     monkeypatch.setattr(view, "_root", "/proc/77/root")
     item = Diagnostic(
         Diagnostic.ERROR, "semantic error", "E0231", "cannot probe '/proc/77/root/bin/x'",
         notes=["/proc/77/root/bin/x: none"], hint="did you mean '/proc/77/root/bin/y'?",
     )  # fmt: skip
-    text = Messages(Options(message_format="rich")).drawn(item)
+    text = PassMessages(Options(message_format="rich")).drawn(item)
     assert "'/bin/x'" in text and "/bin/x: none" in text and "'/bin/y'" in text
     assert "/proc/" not in text
 

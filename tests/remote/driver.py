@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from stapy.remote import parcel, ssh
-from stapy.remote.ask import Facts
+from stapy.remote.ask import HostFacts
 from stapy.remote.crowd import Crowd
 from stapy.remote.hosts import parse
 from stapy.run.output import make_sinks
@@ -21,7 +21,7 @@ def main() -> int:
         print(f"lost {host.number} {host.uri}: {why}", file=sys.stderr, flush=True)
 
     crowd = Crowd(sink, lost, prefixes=prefixes == "yes")
-    facts = Facts("", "", sys.executable, "")
+    facts = HostFacts("", "", sys.executable, "")
     with tempfile.TemporaryDirectory() as folder:
         for number, uri in enumerate(uris):
             connection = ssh.connect(parse(uri, number), Path(folder))

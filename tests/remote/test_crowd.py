@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from stapy.remote.hosts import parse
-from stapy.remote.merge import LONGEST, Lines
+from stapy.remote.merge import LONGEST, LineStream
 from stapy.remote.ssh import connect
 from tests.remote import stub
 
@@ -157,19 +157,19 @@ def test_a_reader_that_leaves_ends_all(stubbed: Path, running: list[subprocess.P
 
 
 def test_one_stream_alone_passes_as_it_comes() -> None:
-    lines = Lines("", is_alone=True)
+    lines = LineStream("", is_alone=True)
     assert lines.feed(b"no end") == b"no end"
     assert lines.finish() == b""
 
 
 def test_a_carriage_return_ends_no_line() -> None:
-    lines = Lines("2: ", is_alone=True)
+    lines = LineStream("2: ", is_alone=True)
     assert lines.feed(b"a\rb\x0cc\nd") == b"2: a\rb\x0cc\n"
     assert lines.finish() == b"2: d\n"
 
 
 def test_a_line_without_end_does_not_fill_memory() -> None:
-    lines = Lines("1: ", is_alone=False)
+    lines = LineStream("1: ", is_alone=False)
     sent = b"".join(lines.feed(b"x" * 65536) for _ in range(64)) + lines.finish()
     assert sent.count(b"x") == 64 * 65536
     assert max(map(len, sent.splitlines())) < LONGEST + 2 * 65536

@@ -227,7 +227,7 @@ def test_a_head_that_promises_more_than_the_file_has(tmp_path: Path) -> None:
             struct.pack_into("<QQ", data, at + 32, 1 << 60, 1 << 60)
     file = UserFile(bytes(data))
     section = file.sections[".eh_frame"]
-    reader = frames._Reader(file.content(section), section.address)
+    reader = frames._FrameReader(file.content(section), section.address)
     reader.read()
     start = reader.functions[-1][0]
     far = struct.pack("<i", 1 << 30)  # of the 32 bits that a pointer has
@@ -262,7 +262,7 @@ def test_numbers_and_parts_without_end() -> None:
     for number in range(1000):
         data += struct.pack("<IIQQ", 20, at + 4 - 40 * number, 1, 1)
         at += 24
-    reader = frames._Reader(data, 0)
+    reader = frames._FrameReader(data, 0)
     steps = 0
     follow = reader.follow
 

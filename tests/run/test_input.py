@@ -12,7 +12,7 @@ import pytest
 
 from stapy.run import input
 from stapy.run.input import Input
-from stapy.run.messages import Messages
+from stapy.run.messages import MessagePrinter
 from stapy.run.options import RunOptions
 
 
@@ -97,7 +97,7 @@ def test_none(
     text: str,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    assert input.make("m", manifest, options, Messages()) is None
+    assert input.make("m", manifest, options, MessagePrinter()) is None
     told = capfd.readouterr().err
     assert text in told
     assert bool(told) == bool(text)
@@ -120,5 +120,5 @@ def test_no_file(tmp_path: Path, typed: int) -> None:
     source = Input(str(tmp_path / "none"), True)
     assert "No such file" in source.begin()
     assert source.fd(is_output_busy=False) == -1
-    assert input.make("none_such", None, RunOptions(), Messages()) is None
+    assert input.make("none_such", None, RunOptions(), MessagePrinter()) is None
     os.close(typed)

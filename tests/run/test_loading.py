@@ -10,7 +10,7 @@ import pytest
 from stapy.run import kernel, loading, mark
 from stapy.run.control import Channel
 from stapy.run.errors import GoneError, RunError
-from stapy.run.messages import Messages
+from stapy.run.messages import MessagePrinter
 from stapy.run.options import RunOptions
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -68,7 +68,7 @@ def world(monkeypatch):
 
 
 def load(world):
-    return loading.insert_and_open(world, [], Messages())
+    return loading.insert_and_open(world, [], MessagePrinter())
 
 
 def test_once_more_when_it_was_taken_away(world):

@@ -17,7 +17,7 @@ from stapy.run import elf, kernel, refusals
 from stapy.run.control import Channel, unescape
 from stapy.run.elf import Elf, ModuleFile, build_id, describe
 from stapy.run.errors import RunError
-from stapy.run.messages import Messages
+from stapy.run.messages import MessagePrinter
 from stapy.run.output import File, Sink
 from stapy.run.target import words_of
 
@@ -277,9 +277,9 @@ def test_channel_of_a_missing_module():
 
 def test_colours(capfd, monkeypatch):
     monkeypatch.setenv("SYSTEMTAP_COLORS", "error=01;35")
-    Messages("always").error("x")
-    Messages("always").warning("y")
-    Messages("never").error("z")
+    MessagePrinter("always").error("x")
+    MessagePrinter("always").warning("y")
+    MessagePrinter("never").error("z")
     assert capfd.readouterr().err == (
         "\033[01;35m\033[KERROR:\033[m\033[K x\nWARNING: y\nERROR: z\n"
     )

@@ -10,12 +10,12 @@ import time
 import pytest
 
 from stapy.run.control import Channel
-from stapy.run.messages import Messages
+from stapy.run.messages import MessagePrinter
 from stapy.run.options import RunOptions
 from stapy.run.output import File, Sink
 from stapy.run.session import ModuleSession
 from stapy.run.signals import Signals
-from stapy.run.target import Target
+from stapy.run.target import TargetProcess
 
 
 class FakeModule(threading.Thread):
@@ -74,12 +74,12 @@ def play(tmp_path, capfd):
 
     def run(script, at_stop=(), command=None, sink=None, target=0, **options):
         # First, as in a real run: it must not inherit the module's files.
-        waiting = Target(command) if isinstance(command, str) else command
+        waiting = TargetProcess(command) if isinstance(command, str) else command
         module = FakeModule(script, at_stop)
         module.start()
         path = tmp_path / "output"
         chosen = RunOptions(module="m.ko", **options)
-        messages = Messages("never", chosen.warnings)
+        messages = MessagePrinter("never", chosen.warnings)
         sinks = [sink or File(str(path))]
         with Signals() as signals:
             session = ModuleSession(module.channel, sinks, messages, chosen, signals)
@@ -249,7 +249,7 @@ def test_interrupted_command_is_no_failure(play):
     *_, session = play(
         [ARMED, ("sleep", 0.1), interrupt],
         at_stop=[("call", lambda: interrupt_and_wait(waiting))],
-        command=(waiting := Target("sleep 600")),
+        command=(waiting := TargetProcess("sleep 600")),
     )
     assert session.target.status is not None
     assert session.target.complaint() == ""
@@ -274,7 +274,9 @@ def test_quit_detaches_from_a_session_that_was_attached_to():
     module = FakeModule([])
     module.start()
     with Signals() as signals:
-        session = ModuleSession(module.channel, [Sink(1)], Messages("never"), RunOptions(), signals)
+        session = ModuleSession(
+            module.channel, [Sink(1)], MessagePrinter("never"), RunOptions(), signals
+        )
         session.go_on()
         os.kill(os.getpid(), signal.SIGQUIT)
         session.loop()
@@ -366,7 +368,7 @@ class Left:
 def test_what_was_read_is_written_after_the_module_was_left():
     size, got = 200_000, 0
     with Signals() as signals:
-        left = Left(signals, Messages("never"), size)
+        left = Left(signals, MessagePrinter("never"), size)
         writer = threading.Thread(target=lambda: (left.session.write_out(), os.close(left.write)))
         writer.start()
         while data := os.read(left.read, 1 << 16):
@@ -378,7 +380,7 @@ def test_what_was_read_is_written_after_the_module_was_left():
 def test_a_signal_gives_up_what_nobody_takes_after_the_module_was_left(capfd):
     size = 200_000
     with Signals() as signals:
-        left = Left(signals, Messages("never"), size)
+        left = Left(signals, MessagePrinter("never"), size)
         os.kill(os.getpid(), signal.SIGINT)
         left.session.write_out()
         untaken = size - len(os.read(left.read, 1 << 20))
@@ -390,7 +392,7 @@ def test_refused_command_is_an_error(play, capfd):
     module = FakeModule([])
     module.ours.close()
     os.close(module.output)
-    messages = Messages("never")
+    messages = MessagePrinter("never")
     with Signals() as signals:
         session = ModuleSession(module.channel, [Sink(1)], messages, RunOptions(), signals)
         session.start(0)

@@ -19,7 +19,7 @@ import pytest
 
 from stapy.run import maker, objects, printable, supply, usersymbols
 from stapy.run.control import Channel
-from stapy.run.messages import Messages
+from stapy.run.messages import MessagePrinter
 from stapy.run.userfile import UserFile
 from tests.debuginfo.user.sources import PROGRAM, compiled
 
@@ -336,7 +336,7 @@ def test_names_are_printable(session: Session, tmp_path: Path, capfd) -> None:
     session.supplier.answer("2 0")
     session.until(lambda: session.notes)
     assert "x\\012ERROR: forged" in session.notes[0] and "\n" not in session.notes[0]
-    messages = Messages("never", verbose=1)
+    messages = MessagePrinter("never", verbose=1)
     messages.warning(f"a {EVIL}\nb")
     messages.error(EVIL)
     messages.note(EVIL)
@@ -410,7 +410,7 @@ def test_the_terminal_is_told_of_tables(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("TERM", "xterm")
     kept = os.dup(2)
     one = Session()
-    messages = Messages("never")
+    messages = MessagePrinter("never")
     one.supplier = supply.Supplier(one.module, {}, messages.warning, messages.progress)
     try:
         os.dup2(slave, 2)
@@ -427,6 +427,6 @@ def test_the_terminal_is_told_of_tables(tmp_path: Path, monkeypatch: pytest.Monk
     assert said.replace("\r\n", "\n").endswith("\r\033[KWARNING: all is well\n")
     for fd in (kept, master):
         os.close(fd)
-    quiet = Messages("never")
+    quiet = MessagePrinter("never")
     quiet.progress("unseen")
     assert not quiet._has_line

@@ -56,7 +56,7 @@ def sources(tmp_path: Path) -> Path:
 def told(path: Path) -> dict[int, str]:
     """Find each byte's line in main() and work() by the packed table, as addr2line prints it."""
     file = opened(path)
-    source = lines.Source.of(file)
+    source = lines.LineSource.of(file)
     assert source
     blob = lines.packed(*lines.rows_of(file, source), 0)
     found = {}
@@ -112,7 +112,7 @@ def test_debug_file(
     other = compiled(sources, SOURCE + "int more;", "-g", "-O1", "-Wl,--build-id", name="other")
     run("objcopy", "--only-keep-debug", str(other), str(there))
     assert opened(other).build_id() != ident
-    assert lines.Source.of(opened(path)) is None
+    assert lines.LineSource.of(opened(path)) is None
     assert usersymbols.debug_file(opened(path)) is None
 
 
@@ -120,7 +120,7 @@ def test_damaged(sources: Path) -> None:
     """Bytes that are changed by chance cost rows, never the maker."""
     path = built(sources / "program", "-g", "-O1", "-x", "c", str(_written(sources)))
     file = opened(path)
-    source = lines.Source.of(file)
+    source = lines.LineSource.of(file)
     assert source
     chance = random.Random(7)
     rows = 0
@@ -128,7 +128,7 @@ def test_damaged(sources: Path) -> None:
         damaged = bytearray(source.programs)
         for _ in range(chance.randrange(1, 6)):
             damaged[chance.randrange(len(damaged))] = chance.randrange(256)
-        one = lines.Source(bytes(damaged), source.line_strings, source.strings)
+        one = lines.LineSource(bytes(damaged), source.line_strings, source.strings)
         found, names = lines.rows_of(file, one)
         rows += len(found)
         assert all(a[0] < b[0] for a, b in itertools.pairwise(found))
@@ -138,7 +138,7 @@ def test_damaged(sources: Path) -> None:
     assert rows > 400
     huge = bytearray(source.programs)
     huge[:4] = (0xFFFFFFF0).to_bytes(4, "little")
-    assert lines.rows_of(file, lines.Source(bytes(huge), b"", b"")) == ([], [])
+    assert lines.rows_of(file, lines.LineSource(bytes(huge), b"", b"")) == ([], [])
 
 
 def _written(folder: Path) -> Path:
@@ -151,7 +151,7 @@ def test_limits(sources: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is too long is not read to its end, and the rest stays true."""
     path = compiled(sources, SOURCE, "-g", "-O1")
     monkeypatch.setattr(lines, "_PROGRAMS", 40)
-    source = lines.Source.of(opened(path))
+    source = lines.LineSource.of(opened(path))
     assert source and len(source.programs) == 40
     assert lines.rows_of(opened(path), source) == ([], [])
     assert lines.packed([], [], 0) == b""

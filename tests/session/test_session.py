@@ -9,7 +9,7 @@ import pytest
 from stapy.diagnostics import Stop
 from stapy.options import Options
 from stapy.session import Session, checks, inputs
-from stapy.session.messages import Messages
+from stapy.session.messages import PassMessages
 
 SCRIPT = "probe begin { println(1) }"
 
@@ -42,7 +42,7 @@ def test_texts_in_the_order_of_the_command_line(tmp_path: Path) -> None:
     file = tmp_path / "a.stp"
     file.write_text(SCRIPT)
     options = Options(script_file=str(file), extra_scripts=["probe end {}"], listing="begin")
-    assert inputs.read_texts(Messages(options)) == [
+    assert inputs.read_texts(PassMessages(options)) == [
         (str(file), SCRIPT),
         ("<input 1>", "probe end {}"),
         ("<input>", "probe begin {}"),
@@ -80,7 +80,7 @@ def test_the_host_is_asked_only_when_it_will_load(
 def test_warnings_are_errors(capsys: pytest.CaptureFixture[str]) -> None:
     """-W ends the command at the end of the pass that warned, unless -w hides the warning."""
     for quiet in (False, True):
-        messages = Messages(Options(warnings_are_errors=True, suppress_warnings=quiet))
+        messages = PassMessages(Options(warnings_are_errors=True, suppress_warnings=quiet))
         messages.diagnostics.warning("W0653", "has no effect")
         if quiet:
             messages.end_pass()

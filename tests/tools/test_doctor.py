@@ -16,11 +16,11 @@ from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.kernel import Kernel
 from stapy.kernel.config import Config
 from stapy.kernel.exports import Exports
-from stapy.kernel.host import Host
+from stapy.kernel.host import HostFiles
 from stapy.kernel.modules import Modules
 from stapy.kernel.roots import with_headers
 from stapy.tools import doctor, examination
-from stapy.tools.doctor import Answer
+from stapy.tools.doctor import Diagnosis
 from stapy.tools.examination import BAD, LIMITED, OK, Examination, Finding
 from tests.kernel.test_host import GOOD
 
@@ -74,7 +74,7 @@ def test_what_is_bad_is_what_a_run_says(
 ) -> None:
     found = rows(tmp_path, changes)
     assert {row.name for row in found.values() if row.state == BAD} == {name}
-    assert [found[name].text] == Host(tmp_path).obstacles(kernel(tmp_path, changes))
+    assert [found[name].text] == HostFiles(tmp_path).obstacles(kernel(tmp_path, changes))
     assert remedy in found[name].remedy
 
 
@@ -87,8 +87,8 @@ def test_kprobes_are_needed_and_uprobes_are_not(tmp_path: Path) -> None:
 def test_another_kernel_is_not_judged_by_the_symbols_of_this_one(tmp_path: Path) -> None:
     symbols = {"proc/kallsyms": "0 T register_kprobe\n0 T uprobe_register\n"}
     it = kernel(tmp_path, symbols, "CONFIG_MODULES=y\n", running=False)
-    assert Host(tmp_path).verdicts(it)["kprobes"]
-    assert Host(tmp_path).without_uprobes(it)
+    assert HostFiles(tmp_path).verdicts(it)["kprobes"]
+    assert HostFiles(tmp_path).without_uprobes(it)
 
 
 def test_headers_are_a_tree_that_kbuild_can_start_in(tmp_path: Path) -> None:
@@ -157,12 +157,12 @@ def test_the_verdict(
     tmp_path: Path, bad: str, running: bool, qemu: str, verdict: str, status: int
 ) -> None:
     found = [Finding("qemu", qemu, ""), *([Finding(bad, BAD, "")] if bad else [])]
-    answer = Answer(kernel(tmp_path, {}, running=running), found)
+    answer = Diagnosis(kernel(tmp_path, {}, running=running), found)
     assert (answer.verdict, answer.status) == (verdict, status)
 
 
 def test_the_screen(tmp_path: Path) -> None:
-    answer = Answer(kernel(tmp_path, {}), [*ROWS, Finding("x", BAD, "two words", "do \x1bthis")])
+    answer = Diagnosis(kernel(tmp_path, {}), [*ROWS, Finding("x", BAD, "two words", "do \x1bthis")])
     plain = answer.as_text(False, 0)
     assert "\n  x          bad      two words\n" + " " * 22 + "-> do \\033this\n" in plain
     assert "\033" not in plain

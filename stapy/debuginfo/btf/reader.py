@@ -62,7 +62,7 @@ class Btf(BtfSection):
         except ValueError:
             raise self.damaged("a damaged index of names") from None
 
-    def function(self, name: str) -> c.Function | None:
+    def function(self, name: str) -> c.FunctionType | None:
         """Find the prototype of a function by name; of several, the first; None without one."""
         number = self.function_number(name)
         return None if number is None else self.prototype(number)
@@ -71,7 +71,7 @@ class Btf(BtfSection):
         """Find the type number of the first function of this name; None without one."""
         return next(iter(self._numbers("f", name)), None)
 
-    def prototypes(self, name: str) -> list[c.Function]:
+    def prototypes(self, name: str) -> list[c.FunctionType]:
         """List the prototypes of all functions of this name."""
         found = map(self.prototype, self._numbers("f", name))
         return [type for type in found if type is not None]
@@ -87,11 +87,11 @@ class Btf(BtfSection):
             self._several = {name for name, following in pairwise(names) if name == following}
         return name in self._several
 
-    def prototype(self, number: int) -> c.Function | None:
+    def prototype(self, number: int) -> c.FunctionType | None:
         """Make the prototype of the FUNC with this type number; None when it is damaged."""
         _, _, proto, _ = self.header(number)
         type = self.type_by_number(proto)
-        return type if isinstance(type, c.Function) else None
+        return type if isinstance(type, c.FunctionType) else None
 
     def has_function(self, name: str) -> bool:
         """Tell whether BTF describes a function of this name."""

@@ -37,7 +37,7 @@ class TypeFactory:
             return made
         btf = self._btf
         if not btf.first <= number < btf.end:
-            return c.Unknown()
+            return c.UnknownType()
         if self._depth > _MAX_DEPTH:
             raise btf.damaged(f"BTF type {number} contains itself")
         self._depth += 1
@@ -85,7 +85,7 @@ class TypeFactory:
         if kind == k.FWD:
             word = "union" if flag else "struct"
             return c.Struct(word, self._text(name_at), 0, list, is_declaration=True)
-        return c.Unknown(self._text(name_at))
+        return c.UnknownType(self._text(name_at))
 
     def _untag(self, number: int) -> tuple[int, bool]:
         """Skip the tags below a pointer; return the type there, and if one says ``__user``."""
@@ -128,7 +128,7 @@ class TypeFactory:
             rows.append(c.Enumerator(self._text(words[at]), value))
         return rows
 
-    def _prototype(self, result: int, words: tuple[int, ...]) -> c.Function:
+    def _prototype(self, result: int, words: tuple[int, ...]) -> c.FunctionType:
         params: list[c.Parameter] = []
         variadic = False
         for at in range(0, len(words), 2):
@@ -137,7 +137,7 @@ class TypeFactory:
                 variadic = True
             else:
                 params.append(c.Parameter(self._text(name_at), self._resolve(type)))
-        return c.Function(self._resolve(result), params, variadic)
+        return c.FunctionType(self._resolve(result), params, variadic)
 
     def _members(self, body: int, count: int, has_bitfields: bool) -> list[c.Member]:
         btf = self._btf

@@ -86,7 +86,7 @@ class Functions:
     def _site(
         name: str, module: str | None, loaded: Loaded, kinds: list[str], number: int | None
     ) -> FunctionSite:
-        type: c.Function | None = None
+        type: c.FunctionType | None = None
         if loaded.btf is not None and number is not None:
             type = loaded.btf.prototype(number)
         source = BTF if type is not None else SYMBOLS

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from stapy.cache import Cache, file_identity, key_of
 from stapy.debuginfo.dwarf import constants as k
-from stapy.debuginfo.dwarf.read.lines import LineReader, Row
+from stapy.debuginfo.dwarf.read.lines import LineReader, LineRow
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.record import Record
 from stapy.run.ground import line_table
@@ -112,7 +112,7 @@ def pack(rows: list[Packed], names: list[str]) -> bytes:
     return line_table.packed(rows, [name.encode() for name in names], rows[0][0] if rows else 0)
 
 
-def merge(rows: Iterable[Row], files: list[int]) -> list[Packed]:
+def merge(rows: Iterable[LineRow], files: list[int]) -> list[Packed]:
     """Leave out the rows of a unit's table that tell nothing new; ``files`` renumbers its files."""
     found: list[Packed] = []
     last = 0
@@ -152,7 +152,7 @@ def table(dwarf: DwarfFile) -> tuple[int, int, bytes]:
     return rows[0][0], size, pack(rows, list(numbers))
 
 
-def _tables(dwarf: DwarfFile) -> Iterator[tuple[list[Row], list[str]]]:
+def _tables(dwarf: DwarfFile) -> Iterator[tuple[list[LineRow], list[str]]]:
     reader = LineReader(dwarf.info.sections)
     seen: set[int] = set()
     for number in range(len(dwarf.info.headers)):

@@ -10,7 +10,7 @@ from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
 from stapy.debuginfo.dwarf.query.spec import Spec, parse
 from stapy.debuginfo.lookup.debug_files import DebugFiles
 from stapy.debuginfo.lookup.functions import Functions
-from stapy.debuginfo.sites import DWARF, FunctionSite, Places
+from stapy.debuginfo.sites import DWARF, FunctionSite, FunctionSites
 from stapy.debuginfo.symbols.table import section_of
 from stapy.debuginfo.units import KernelUnits
 
@@ -34,10 +34,10 @@ class PlaceLookup:
         lines_as_functions: bool,
         download: bool,
         known: Known,
-    ) -> Places:
+    ) -> FunctionSites:
         """Find the places that a pattern means in the kernel or in some modules."""
         spec = parse(text)
-        result = Places([], False, spec is not None)
+        result = FunctionSites([], False, spec is not None)
         if spec is None:
             file = None if module is not None else self._files.of(None, download=download)
             result.is_available = module is not None or file is not None
@@ -52,7 +52,7 @@ class PlaceLookup:
                 self._add(result, found, known, spec.lines is None)
         return result
 
-    def _add(self, result: Places, found: Answer, known: Known, by_function: bool) -> None:
+    def _add(self, result: FunctionSites, found: Answer, known: Known, by_function: bool) -> None:
         """Take an answer, each place once."""
         result.near_lines += [line for line in found.near_lines if line not in result.near_lines]
         result.functions += found.functions
@@ -76,7 +76,7 @@ class PlaceLookup:
         return section_of(loaded.symbols.kinds(place.symbol))
 
     def _site(self, place: CodePlace, section: str) -> FunctionSite:
-        type: c.Function | None = None
+        type: c.FunctionType | None = None
         units = self._units
         loaded = units.module(place.module) if place.module is not None else units.loaded
         if (

@@ -17,11 +17,11 @@ _SHOWN = 3  # prototypes in a message
 class CommonPrototype(NamedTuple):
     """What is certain of a function, and ``ambiguity``: why it may be of another one."""
 
-    type: c.Function
+    type: c.FunctionType
     ambiguity: str
 
 
-def common_prototype(name: str, types: list[c.Function], symbols: int) -> CommonPrototype:
+def common_prototype(name: str, types: list[c.FunctionType], symbols: int) -> CommonPrototype:
     """Tell what prototypes of BTF have in common; so many ``symbols`` have the name."""
     unlike = {(_shown(type, name), *(row.name for row in type.params)): type for type in types}
     if len(unlike) > 1:
@@ -41,13 +41,13 @@ def common_prototype(name: str, types: list[c.Function], symbols: int) -> Common
     return CommonPrototype(types[0], ambiguity)
 
 
-def _shown(type: c.Function, name: str) -> str:
+def _shown(type: c.FunctionType, name: str) -> str:
     """Write a prototype with the names of its parameters."""
     params = ", ".join(c.c_name(row.type, row.name) for row in type.params) or "void"
     return c.c_name(type.result, f"{name}({params})")
 
 
-def _common(types: list[c.Function]) -> c.Function:
+def _common(types: list[c.FunctionType]) -> c.FunctionType:
     """Make a prototype of the parameters that all have at one place.
 
     Parameters that are not alike are there without a name.
@@ -60,7 +60,7 @@ def _common(types: list[c.Function]) -> c.Function:
         alike = len({c.c_name(parameter.type, "") for parameter in row}) == 1
         names = {p.name for p in row if not p.name.startswith(_UNUSED)} or {first.name}
         params.append(c.Parameter(names.pop() if alike and len(names) == 1 else "", first.type))
-    return c.Function(
+    return c.FunctionType(
         _result([type.result for type in types]), params, any(type.is_variadic for type in types)
     )
 

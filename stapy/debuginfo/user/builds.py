@@ -14,7 +14,7 @@ from stapy.debuginfo.elf import ElfFile, open_regular
 from stapy.debuginfo.errors import DebuginfoError
 
 if TYPE_CHECKING:
-    from stapy.debuginfo.dwarf.files.metadata import Known
+    from stapy.debuginfo.dwarf.files.metadata import KnownBuilds
 
     Paths = Callable[[], Iterator[str]]
 
@@ -50,7 +50,7 @@ def of_path(path: str, archive: str, commands: Paths) -> Builds:
     )
 
 
-def _archives(known: Known) -> list[str]:
+def _archives(known: KnownBuilds) -> list[str]:
     names = {name.rpartition("/")[2] for rows in known.builds.values() for name in rows}
     return sorted(names - {""})
 

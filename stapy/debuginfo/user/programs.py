@@ -20,7 +20,7 @@ from stapy.debuginfo.dwarf.files.paths import by_build_id, folders
 from stapy.debuginfo.dwarf.query.spec import parse
 from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.errors import DebuginfoError
-from stapy.debuginfo.sites import DWARF, FunctionSite, Places
+from stapy.debuginfo.sites import DWARF, FunctionSite, FunctionSites
 from stapy.debuginfo.user import search, symbols
 from stapy.debuginfo.user.datasymbols import DataSymbols, data_symbols
 from stapy.debuginfo.user.file import UserFile, UserFileError
@@ -170,12 +170,12 @@ class Programs:
         allow_nearest: bool = False,
         lines_as_functions: bool = False,
         download: bool = True,
-    ) -> Places:
+    ) -> FunctionSites:
         """Ask DWARF about ``name[@file[:line|:first-last|:*|+offset]]``; see `Debuginfo.places`."""
         from stapy.debuginfo.dwarf.query.answers import distinct
 
         spec, dwarf = parse(text), self.dwarf(file, download=download)
-        result = Places([], dwarf is not None, spec is not None)
+        result = FunctionSites([], dwarf is not None, spec is not None)
         if spec is None or dwarf is None:
             return result
         try:

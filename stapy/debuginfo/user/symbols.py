@@ -202,7 +202,7 @@ def nothing(file: UserFile) -> FunctionTable:
     return FunctionTable(_packed({}, ""), file)
 
 
-class _Names:
+class _NameCollector:
     """Collects names of functions: each name of an address once."""
 
     def __init__(self, file: UserFile) -> None:
@@ -262,7 +262,7 @@ def _functions(elf: ElfFile, table: str, *, exported: bool) -> Iterator[tuple[st
 
 def encoded(file: UserFile, debug: Path | None) -> bytes:
     """Read the functions of a file into the form of the cache."""
-    names = _Names(file)
+    names = _NameCollector(file)
     source = ""
     for title, elf in _full_tables(file, debug):
         if names.add(elf, ".symtab", moved=moved_by(file, elf)):

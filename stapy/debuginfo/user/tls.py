@@ -18,7 +18,7 @@ _DTPMOD, _TPOFF, _STT_TLS = 16, 18, 6
 _RELOCATION, _SYMBOL = struct.Struct("<QQq"), struct.Struct("<IBBHQQ")
 
 
-class Block(NamedTuple):
+class TlsBlock(NamedTuple):
     """How to come to the first byte of a file's thread-local variables.
 
     ``base``: ``distance`` from the thread's base.  ``number``: the word at the address
@@ -48,20 +48,20 @@ def variable(file: UserFile, name: str) -> int | None:
     return None
 
 
-def block_of(file: UserFile) -> Block | None:
+def block_of(file: UserFile) -> TlsBlock | None:
     """Find where the thread-local variables of a file begin; None when nothing tells."""
     segment = next((row for row in file.segments if row.type == PT_TLS), None)
     if segment is None:
         return None
     if not file.is_library:
         step = max(segment.alignment, 1)
-        return Block(BASE, 0, -((segment.memory_size + step - 1) // step * step))
+        return TlsBlock(BASE, 0, -((segment.memory_size + step - 1) // step * step))
     row = file.elf.section(".rela.dyn")
     if row is None or row.type == SHT_NOBITS or not 0 < row.link < len(file.elf.sections):
         return None
     symbols, data = file.elf.content(file.elf.sections[row.link]), file.elf.content(row)
     whole = len(data) - len(data) % _RELOCATION.size
-    found: Block | None = None
+    found: TlsBlock | None = None
     for slot, what, addend in _RELOCATION.iter_unpack(data[:whole]):
         kind, number = what & 0xFFFFFFFF, what >> 32
         at = number * _SYMBOL.size
@@ -71,6 +71,6 @@ def block_of(file: UserFile) -> Block | None:
         if number and not section:
             continue  # of another file
         if kind == _DTPMOD:
-            return Block(NUMBER, slot)
-        found = Block(DISTANCE, slot, -(value + addend if number else addend))
+            return TlsBlock(NUMBER, slot)
+        found = TlsBlock(DISTANCE, slot, -(value + addend if number else addend))
     return found

@@ -25,7 +25,7 @@ class EntrySlots(Record):
     locals: dict[str, p.Variable] = new(dict)
 
 
-class Body(Record):
+class LoweringState(Record):
     """The state of one handler or function while it is lowered."""
 
     file: FileScope

@@ -128,7 +128,7 @@ def rvalue(low: Context, place: Place, span: Span) -> p.Expr:
             where="a whole struct is no value",
             hint="name a member, take its address with '&', or print it with '$'",
         )
-    if isinstance(type, (ctypes.Void, ctypes.Function, ctypes.Unknown)):
+    if isinstance(type, (ctypes.Void, ctypes.FunctionType, ctypes.UnknownType)):
         name = ctypes.c_name(place.type)
         return low.pending("E0246", f"unsupported type '{name}' of a target variable", span)
     if place.behind is not None:
@@ -257,7 +257,7 @@ def pointee(low: Context, place: Place, span: Span) -> Place | Pending:
     return Place(type.target, None, value, is_user=user, writable=True, modules=place.modules)
 
 
-def member(low: Context, place: Place, step: n.Member) -> Place | Pending:
+def member(low: Context, place: Place, step: n.MemberAccess) -> Place | Pending:
     """Find ``->name``, through a pointer or of a struct; `Pending` when there is none."""
     for _ in range(2):
         if isinstance(ctypes.strip(place.type), ctypes.Pointer):
@@ -308,7 +308,7 @@ def complete(low: Context, type: ctypes.Struct, place: Place) -> ctypes.Struct |
     return stripped if isinstance(stripped, ctypes.Struct) else None
 
 
-def _unknown_member(low: Context, type: ctypes.Struct, step: n.Member) -> Pending:
+def _unknown_member(low: Context, type: ctypes.Struct, step: n.MemberAccess) -> Pending:
     names = ctypes.member_names(type)
     kind = f"{type.kind} {type.name}".strip()
     near = nearest(step.name, names, 3)
@@ -368,7 +368,7 @@ def follow(low: Context, place: Place, chain: list[n.Component], span: Span) -> 
     """Follow all members and subscripts of a chain (without its ``$``); return the last place."""
     for step in chain:
         found: Place | Pending
-        if isinstance(step, n.Member):
+        if isinstance(step, n.MemberAccess):
             found = member(low, place, step)
         elif isinstance(step, n.Subscript):
             found = subscript(low, place, step)

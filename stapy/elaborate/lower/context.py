@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from stapy.diagnostics import Diagnostic, Label, Span, used_at
 from stapy.diagnostics.suggest import nearest
-from stapy.elaborate.lower.body import Body
+from stapy.elaborate.lower.body import LoweringState
 from stapy.elaborate.lower.pending import Pending
 from stapy.ir import program as p
 from stapy.parse import nodes as n
@@ -30,7 +30,7 @@ class Worklist(Protocol):
     names: SymbolTable
     types: TypeTable
     values: ValueTypes
-    ruled_out: list[tuple[n.Stmt | n.Expr, Body]]
+    ruled_out: list[tuple[n.Stmt | n.Expr, LoweringState]]
 
     def request(self, low: Context, node: n.Call, args: list[p.Expr]) -> p.Function | None:
         """Find the function that a call means; None (reported) when there is none."""
@@ -47,7 +47,7 @@ class Worklist(Protocol):
 class Context(ABC):
     """One body as all constructs see it; expressions go back to who knows them all."""
 
-    def __init__(self, resolver: Worklist, body: Body) -> None:
+    def __init__(self, resolver: Worklist, body: LoweringState) -> None:
         self.resolver = resolver
         self.services = resolver.services
         self.names = resolver.names

@@ -19,7 +19,7 @@ MAX_ELEMENTS = 4
 QUOTED = {False: "kernel_or_user_string_quoted", True: "user_string_quoted"}
 
 
-class _Writer:
+class _PrettyWriter:
     """Collects the pieces of one pretty-printed text, up to a limit."""
 
     def __init__(self, low: Context, span: Span) -> None:
@@ -169,14 +169,14 @@ def _is_char(type: ctypes.CType) -> bool:
 
 def pretty(low: Context, place: Place, depth: int, span: Span) -> p.Expr:
     """Lower ``$x$`` (depth 1) and ``$x$$`` to a ``{.member=value, …}`` text."""
-    writer = _Writer(low, span)
+    writer = _PrettyWriter(low, span)
     writer.place(place, 1 if depth == 1 else 8, True)
     return writer.done()
 
 
 def listing(low: Context, places: list[tuple[str, Place | None]], depth: int, span: Span) -> p.Expr:
     """Build ``$$vars``: ``name=value`` for each place, hexadecimal unless ``$`` asks for more."""
-    writer = _Writer(low, span)
+    writer = _PrettyWriter(low, span)
     for number, (name, place) in enumerate(places):
         writer.text((" " if number else "") + name + "=")
         if place is None:
@@ -188,7 +188,7 @@ def listing(low: Context, places: list[tuple[str, Place | None]], depth: int, sp
     return writer.done()
 
 
-def _plain(writer: _Writer, place: Place) -> None:
+def _plain(writer: _PrettyWriter, place: Place) -> None:
     type = ctypes.strip(place.type)
     if isinstance(type, ctypes.Struct):
         writer.text("{...}")

@@ -9,7 +9,7 @@ from stapy.diagnostics import Label
 from stapy.diagnostics.habits import function_hint
 from stapy.diagnostics.suggest import nearest
 from stapy.elaborate.lower import permission
-from stapy.elaborate.lower.body import Body, EntrySlots, FunctionBody
+from stapy.elaborate.lower.body import EntrySlots, FunctionBody, LoweringState
 from stapy.elaborate.lower.context import Context
 from stapy.elaborate.lower.lowered import Lowered, LoweredProbe
 from stapy.elaborate.lower.lowerer import Lowerer
@@ -63,7 +63,7 @@ class Resolver:
         self._made: dict[Any, p.Function] = {}
         self._bodies: dict[str, FunctionBody] = {}
         self._traits: dict[int, Traits] = {}
-        self.ruled_out: list[tuple[n.Stmt | n.Expr, Body]] = []
+        self.ruled_out: list[tuple[n.Stmt | n.Expr, LoweringState]] = []
         self.unreachable: set[int] = set()  # overloads that were warned of, by id(decl)
         # Before 1.8 embedded C had the arguments under the names that the script gives them.
         self._plain_names = not services.at_least("1.8")
@@ -110,7 +110,7 @@ class Resolver:
         tables = [self.names.functions, *(file.functions for file in self.names.files)]
         for function in [source for table in tables for row in table.values() for source in row]:
             if id(function.decl) not in lowered and not function.file.script.is_library:
-                self._function(function, Body(function.file, None, {}), [])
+                self._function(function, LoweringState(function.file, None, {}), [])
 
     def _derive(self, derived: Derived) -> None:
         context = self._needs_context(derived)
@@ -170,7 +170,7 @@ class Resolver:
         self, derived: Derived, scope: TargetScope | None, matches: list[Any]
     ) -> LoweredProbe:
         slots = EntrySlots() if scope is not None and scope.is_return else None
-        body = Body(derived.pieces[0].file, scope, {}, entry=slots)
+        body = LoweringState(derived.pieces[0].file, scope, {}, entry=slots)
         body.point, body.own, body.use = matches[0].point, derived.own, derived.use
         parts: list[p.Stmt] = []
         for piece in derived.pieces:
@@ -186,7 +186,7 @@ class Resolver:
         for piece in pieces:
             if not self._condition_allowed(piece):
                 continue
-            body = Body(piece.file, None, {})
+            body = LoweringState(piece.file, None, {})
             value = Lowerer(self, body).expr(piece.expr)
             if result is None:
                 result = value
@@ -246,7 +246,7 @@ class Resolver:
         return p.CallOp(span, function.type, function, args)
 
     def _chain(
-        self, sources: list[FunctionSource], body: Body, args: list[p.Expr], use: Span
+        self, sources: list[FunctionSource], body: LoweringState, args: list[p.Expr], use: Span
     ) -> p.Function:
         first, rest = sources[0], sources[1:]
         privilege.check_function(self.services, first.decl, use)
@@ -289,7 +289,9 @@ class Resolver:
             labels=[Label(first.decl.span, "this one takes every call: it has no 'next'")],
         )
 
-    def _function(self, source: FunctionSource, body: Body, args: list[p.Expr]) -> p.Function:
+    def _function(
+        self, source: FunctionSource, body: LoweringState, args: list[p.Expr]
+    ) -> p.Function:
         traits = self._traits_of(source)
         known = [self.values.ctype(arg) for arg in args]
         key: Any = (
@@ -307,7 +309,7 @@ class Resolver:
             return function
         function = self._declare(source)
         self._made[key] = function
-        inner = Body(
+        inner = LoweringState(
             source.file,
             body.scope if traits.uses_context else None,
             {v.name: v for v in function.params},

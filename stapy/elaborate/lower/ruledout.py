@@ -15,7 +15,7 @@ from stapy.record import replace
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from stapy.elaborate.lower.body import Body, FunctionBody
+    from stapy.elaborate.lower.body import FunctionBody, LoweringState
     from stapy.elaborate.lower.context import Worklist
 
 
@@ -24,7 +24,7 @@ class RuledOut:
 
     def __init__(
         self,
-        branches: list[tuple[n.Stmt | n.Expr, Body]],
+        branches: list[tuple[n.Stmt | n.Expr, LoweringState]],
         functions: list[FunctionBody],
         worklist: Worklist,
     ) -> None:
@@ -44,7 +44,7 @@ class RuledOut:
             yield item.function.body, item.function
 
 
-def _lower(worklist: Worklist, node: n.Stmt | n.Expr, body: Body) -> p.Node:
+def _lower(worklist: Worklist, node: n.Stmt | n.Expr, body: LoweringState) -> p.Node:
     params = body.function.params if body.function is not None else []
     known = {variable.name: variable for variable in params} | body.locals
     low = Lowerer(worklist, replace(body, locals=known, entry=None, loops=1))

@@ -87,7 +87,7 @@ def _as_something_else(low: Context, node: n.Target) -> p.Expr | None:
     first = node.chain[0]
     if isinstance(first, n.Pretty):
         use = "be pretty-printed"
-    elif isinstance(first, n.Member):
+    elif isinstance(first, n.MemberAccess):
         use = "be used as a structure"
     else:
         use = "be used as array"

@@ -10,10 +10,10 @@ from stapy.ir import program as p
 
 if TYPE_CHECKING:
     from stapy.debuginfo.ctypes import CType
-    from stapy.elaborate.lower.body import Body
+    from stapy.elaborate.lower.body import LoweringState
 
 
-MIXED: CType = ctypes.Unknown("values of two types")  # of a local that has had both
+MIXED: CType = ctypes.UnknownType("values of two types")  # of a local that has had both
 
 
 class ValueTypes:
@@ -44,7 +44,7 @@ class ValueTypes:
         """Find the C type that all values share, constants left out; None when one is unknown."""
         return common([self.ctype(v) for v in values if not isinstance(v, p.Const)])
 
-    def assign(self, body: Body, name: str, value: p.Expr) -> None:
+    def assign(self, body: LoweringState, name: str, value: p.Expr) -> None:
         """Note that a local got a value; two different types make its type unknown.
 
         A value without a type leaves what was known, as in SystemTap.
@@ -66,7 +66,7 @@ class ValueTypes:
                 self._copied.setdefault(id(target.var), []).append(value.var)
             self._stored.setdefault(id(target.var), (target.var, []))[1].append(type)
 
-    def of_local(self, body: Body, name: str) -> CType | None:
+    def of_local(self, body: LoweringState, name: str) -> CType | None:
         """Find the C type of what a local holds at this place, None when it is not known."""
         type = body.ctypes.get(name)
         return None if type is MIXED else type
@@ -75,7 +75,7 @@ class ValueTypes:
         """Find the C type of what a scalar global holds, None when it is not known."""
         return None if var.keys else self._known.get(var.c_name)
 
-    def want(self, body: Body, value: p.Expr) -> None:
+    def want(self, body: LoweringState, value: p.Expr) -> None:
         """Note that a member was asked of a value whose type is not known."""
         if isinstance(value, p.GlobalRef):
             self.asked.add(value.var.c_name)

@@ -23,7 +23,7 @@ MAX_DEPTH = 64
 _REASONS = 3  # of an alias that matches nothing, which may have many places
 
 
-class Piece(Record):
+class ScopedBody(Record):
     """A body and the file whose private names it sees."""
 
     body: n.Stmt
@@ -42,7 +42,7 @@ class Derived(Record):
 
     family: Family
     matches: list[Match]
-    pieces: list[Piece]
+    pieces: list[ScopedBody]
     conditions: list[ConditionPiece]
     written: str
     alias: str
@@ -61,8 +61,8 @@ class _Way(Record):
     written: str
     span: Span
     is_user: bool
-    before: list[Piece] = new(list)
-    after: list[Piece] = new(list)
+    before: list[ScopedBody] = new(list)
+    after: list[ScopedBody] = new(list)
     conditions: list[ConditionPiece] = new(list)
     chain: list[str] = new(list)
     active: tuple[int, ...] = ()
@@ -117,7 +117,7 @@ class Points:
         user = not source.file.script.is_library
         written = print_points(decl.points, self.services.sources)
         way = _Way(written, decl.span, user)
-        middle = Piece(decl.body, source.file)
+        middle = ScopedBody(decl.body, source.file)
         return self._list(decl.points, source.file, way, middle, True)
 
     def _list(
@@ -125,7 +125,7 @@ class Points:
         points: list[n.ProbePoint],
         file: FileScope,
         way: _Way,
-        middle: Piece,
+        middle: ScopedBody,
         report: bool,
         suffix: list[n.PointComponent] | None = None,
     ) -> list[Derived]:
@@ -165,7 +165,7 @@ class Points:
         return result
 
     def _point(
-        self, point: n.ProbePoint, file: FileScope, way: _Way, middle: Piece
+        self, point: n.ProbePoint, file: FileScope, way: _Way, middle: ScopedBody
     ) -> list[Derived]:
         hits, mismatch = self.tree.match(point.components)
         if mismatch is not None:
@@ -189,7 +189,9 @@ class Points:
             raise failure
         return result
 
-    def _hit(self, hit: PointMatch, point: n.ProbePoint, way: _Way, middle: Piece) -> list[Derived]:
+    def _hit(
+        self, hit: PointMatch, point: n.ProbePoint, way: _Way, middle: ScopedBody
+    ) -> list[Derived]:
         name = dotted([*hit.components, *hit.suffix])
         if not way.alias:
             way = replace(way, alias=name)
@@ -236,7 +238,7 @@ class Points:
         return result
 
     def _of_builds(
-        self, hit: PointMatch, point: n.ProbePoint, way: _Way, middle: Piece
+        self, hit: PointMatch, point: n.ProbePoint, way: _Way, middle: ScopedBody
     ) -> list[Derived]:
         """Resolve a point in each build of a path; a build may lack what another one has."""
         result: list[Derived] = []
@@ -251,13 +253,13 @@ class Points:
         return result
 
     def _interpreted(
-        self, hit: PointMatch, point: n.ProbePoint, way: _Way, middle: Piece
+        self, hit: PointMatch, point: n.ProbePoint, way: _Way, middle: ScopedBody
     ) -> list[Derived]:
         """Derive a point in interpreted code: an alias, and what leaves out other functions."""
         interpreted.refuse_variables(middle.body)
         name, others = interpreted.chosen(hit.node.interpreted, hit.components)
         steps = [n.PointComponent(point.span, word) for word in name.split(".")]
-        inner = replace(way, before=[Piece(others, middle.file), *way.before])
+        inner = replace(way, before=[ScopedBody(others, middle.file), *way.before])
         return self._point(
             replace(point, components=steps, condition=None), middle.file, inner, middle
         )
@@ -267,7 +269,7 @@ class Points:
         return family.resolve(point, self.services) if known is None else known
 
     def _alias(
-        self, alias: AliasSource, hit: PointMatch, way: _Way, middle: Piece, name: str
+        self, alias: AliasSource, hit: PointMatch, way: _Way, middle: ScopedBody, name: str
     ) -> list[Derived]:
         decl = alias.decl
         if id(decl) in way.active or len(way.active) > MAX_DEPTH:
@@ -280,9 +282,9 @@ class Points:
         file = self.names.enter(alias.file)
         before, after = way.before, way.after
         if decl.prologue is not None:
-            before = [Piece(decl.prologue, file), *before]
+            before = [ScopedBody(decl.prologue, file), *before]
         if decl.epilogue is not None:
-            after = [*after, Piece(decl.epilogue, file)]
+            after = [*after, ScopedBody(decl.epilogue, file)]
         inner = replace(
             way,
             before=before,
@@ -314,7 +316,7 @@ class Points:
         names: list[str],
         *,
         file: FileScope,
-        middle: Piece,
+        middle: ScopedBody,
     ) -> str:
         """Find the pattern by which ``-l`` shows points that go on by ``names``; "" for none."""
         tried = Points(self.names, self.services, only_names=True)

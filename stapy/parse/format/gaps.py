@@ -6,7 +6,7 @@ points, bodies of macros) or of a sign's (``a-`` in the head of a foreach), it i
 
 from __future__ import annotations
 
-from stapy.parse.format.pieces import COMMENT, Piece
+from stapy.parse.format.pieces import COMMENT, FormatToken
 from stapy.parse.tokens import ASSIGNMENTS, KEYWORDS
 
 _ONE, _NONE = " ", ""
@@ -33,7 +33,7 @@ class Surroundings(frozenset[str]):
     """Where a gap is: ``keep`` (macros), ``heading``, ``foreach``, ``global``, ``types``."""
 
 
-def gap(left: Piece, right: Piece, place: Surroundings, before_left: str) -> str:
+def gap(left: FormatToken, right: FormatToken, place: Surroundings, before_left: str) -> str:
     """Choose the blanks between two pieces of a line; ``before_left`` is a kind of token."""
     chosen = _ONE if right.gap else _NONE
     if right.kind == COMMENT:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from stapy.diagnostics import Bug, Diagnostics
 from stapy.parse.format.gaps import NAME_FOLLOWS, Surroundings, gap
 from stapy.parse.format.levels import Levels
-from stapy.parse.format.pieces import COMMENT, Piece, pieces
+from stapy.parse.format.pieces import COMMENT, FormatToken, pieces
 from stapy.parse.lexer import tokenize
 from stapy.parse.postlex import postlex
 
@@ -48,17 +48,17 @@ def _meaning(text: str, source: int, diagnostics: Diagnostics) -> tuple[object, 
 class _Layout:
     """One script."""
 
-    def __init__(self, found: list[Piece], indent: str) -> None:
+    def __init__(self, found: list[FormatToken], indent: str) -> None:
         self.found = found
         self.indent = indent
         self.levels = Levels()
         self.out: list[str] = []
-        self.waits: list[Piece] = []  # comments at the beginnings of lines
+        self.waits: list[FormatToken] = []  # comments at the beginnings of lines
         self.places = _Places()
 
     def text(self) -> str:
         """Lay out the whole script."""
-        before: Piece | None = None
+        before: FormatToken | None = None
         older = ""  # the kind of the token before that
         for at, piece in enumerate(self.found):
             new_line = before is None or piece.lines > 0 or _ends_line(before)
@@ -87,13 +87,13 @@ class _Layout:
         """Return the kind of the next token that is no comment, "" at the end."""
         return next((p.kind for p in self.found[at + 1 :] if p.kind != COMMENT), "")
 
-    def flush(self, after: Piece | None) -> None:
+    def flush(self, after: FormatToken | None) -> None:
         """Write the comments that had a line of their own, as what follows is indented."""
         waits, self.waits = self.waits, []
         for comment in waits:
             self.begin(comment, self.levels.of_comment(after))
 
-    def begin(self, piece: Piece, level: int) -> None:
+    def begin(self, piece: FormatToken, level: int) -> None:
         """Begin a line with a piece, behind one empty line where there were some."""
         self.out.append("\n\n" if piece.lines > 1 else "\n")
         first = self.indent * level
@@ -104,11 +104,11 @@ class _Layout:
             self.out.append(piece.text)
 
 
-def _ends_line(piece: Piece) -> bool:
+def _ends_line(piece: FormatToken) -> bool:
     return piece.kind == COMMENT and not piece.text.startswith("/*")
 
 
-def _moved(comment: Piece, first: str) -> str:
+def _moved(comment: FormatToken, first: str) -> str:
     """Indent a comment's later lines as far to the right of its first one as they were."""
     lines = comment.text.rstrip().split("\n")
     if len(lines) == 1:
@@ -149,7 +149,7 @@ class _Places:
             found.add(self.head)
         return Surroundings(found)
 
-    def take(self, piece: Piece, follows: str) -> str:
+    def take(self, piece: FormatToken, follows: str) -> str:
         """Go on by a token; the kind of the one before it."""
         kind, before = piece.kind, self.before
         self.before = kind

@@ -7,7 +7,7 @@ Where conditionals of the preprocessor split brackets the answer is a guess, but
 from __future__ import annotations
 
 from stapy.parse.format.gaps import OPERAND
-from stapy.parse.format.pieces import Piece
+from stapy.parse.format.pieces import FormatToken
 from stapy.parse.tokens import AT_WORDS
 from stapy.record import Record, new
 
@@ -30,7 +30,7 @@ class Control(Record):
     has_else: bool = False
 
 
-class Frame(Record):
+class Bracket(Record):
     """An open bracket, or the whole file: the level of its line and of what is in it."""
 
     kind: str
@@ -47,20 +47,20 @@ class Levels:
     """Fed with all tokens in their order."""
 
     def __init__(self) -> None:
-        self.frames = [Frame("", 0, 0)]
+        self.frames = [Bracket("", 0, 0)]
         self.last = ""
         self.defines = False  # the next conditional mark begins a macro's body
         self.line = 0  # the level of the line
         self.begins_line = True  # the last token does
 
     @property
-    def frame(self) -> Frame:
+    def frame(self) -> Bracket:
         """The innermost one."""
         return self.frames[-1]
 
     # --- the beginning of a line -------------------------------------------
 
-    def of_line(self, piece: Piece) -> int:
+    def of_line(self, piece: FormatToken) -> int:
         """Find the level of a line that begins with this token."""
         frame = self.frame
         if piece.kind in _CLOSES:
@@ -83,7 +83,7 @@ class Levels:
             return frame.statement
         return frame.statement + 1
 
-    def begins(self, piece: Piece) -> bool:
+    def begins(self, piece: FormatToken) -> bool:
         """Tell whether a statement or declaration begins with the first token of a line."""
         frame = self.frame
         if frame.is_fresh:
@@ -92,7 +92,7 @@ class Levels:
             return False
         return self.last in _ENDS and piece.kind in _BEGINS
 
-    def of_comment(self, after: Piece | None) -> int:
+    def of_comment(self, after: FormatToken | None) -> int:
         """Find the level of a line that begins with a comment, by the token behind it."""
         if after is None or after.kind in _CLOSES or after.kind in ("PP_THEN", "PP_ELSE"):
             return self.frame.inner
@@ -100,7 +100,7 @@ class Levels:
 
     # --- every token -------------------------------------------------------
 
-    def take(self, piece: Piece, begins_line: bool, follows: str) -> None:
+    def take(self, piece: FormatToken, begins_line: bool, follows: str) -> None:
         """Go on by a token; ``follows`` is the kind of the next one."""
         kind = piece.kind
         self.begins_line = begins_line
@@ -180,7 +180,7 @@ class Levels:
             if frame.is_fresh and frame.kind not in ("LPAREN", "LBRACK"):
                 self.start()
             owner = top if frame.kind in ("", "LBRACE", "PP_IF") and self.is_head(top) else None
-            self.frames.append(Frame(kind, self.line, self.line + 1, owner))
+            self.frames.append(Bracket(kind, self.line, self.line + 1, owner))
             return
         outer, owner = self.line, None
         if kind == "LBRACE" and top is not None and top.expects_body:
@@ -195,13 +195,13 @@ class Levels:
             outer = frame.statement if self.defines else outer
         inner = outer + 1 if kind == "LBRACE" or self.defines else outer
         self.defines = False
-        self.frames.append(Frame(kind, outer, inner, owner, statement=inner))
+        self.frames.append(Bracket(kind, outer, inner, owner, statement=inner))
 
     def is_head(self, top: Control | None) -> bool:
         """Tell whether a parenthesis is the head of a control statement."""
         return top is not None and self.last in (*_LOOPS, "CATCH")
 
-    def opened(self, kind: str) -> Frame | None:
+    def opened(self, kind: str) -> Bracket | None:
         """Find the frame that a closing bracket closes; none beyond the preprocessor's."""
         for frame in reversed(self.frames):
             if frame.kind == _CLOSES[kind]:

@@ -16,7 +16,7 @@ Stamp = tuple[str, int, int]  # a file's path, time of change and size
 Alias = tuple[tuple[str, ...], str]  # component names, file
 
 
-class Index:
+class LibraryIndex:
     """Names of functions, globals and macros with the files that define them."""
 
     def __init__(self, disk: CacheFiles, name: str, key: str, stamps: list[Stamp]) -> None:

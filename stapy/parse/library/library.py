@@ -23,7 +23,7 @@ from stapy.parse.lexer import tokenize
 from stapy.parse.library.cache_file import CacheFiles, digest
 from stapy.parse.library.declared import Declared, guess_names, names_of
 from stapy.parse.library.folders import library_files, library_folders
-from stapy.parse.library.index import Index
+from stapy.parse.library.index import LibraryIndex
 from stapy.parse.library.programpaths import fill_in, folder_of
 from stapy.parse.nodes import Script
 from stapy.parse.preprocess import Preprocessor
@@ -63,7 +63,7 @@ class Library:
         self._trees: dict[str, Script | None] = {}
         self._macros: dict[str, Macro | None] = {}
         self._macro_files: dict[str, dict[str, Macro]] = {}
-        self._index = Index(self._disk, self._name, self._key, self._stamps)
+        self._index = LibraryIndex(self._disk, self._name, self._key, self._stamps)
         if not self._index.load():
             self._build_index()
 

@@ -28,7 +28,7 @@ from stapy.record import Record, new
 __all__ = ["TableError", "generate", "names"]
 
 
-class Facts(Protocol):
+class TargetFacts(Protocol):
     """What of the target matters here."""
 
     arch: str
@@ -42,7 +42,7 @@ class TableError(ValueError):
     """A line of the table that does not follow its own rules."""
 
 
-class Kind(Record):
+class ArgumentType(Record):
     """A ``%type``: variables that an argument gives, and how argstr shows it."""
 
     variables: list[tuple[str, str]]
@@ -50,7 +50,7 @@ class Kind(Record):
     shown: str
 
 
-class Call(Record):
+class SyscallRow(Record):
     """One row."""
 
     name: str
@@ -106,7 +106,7 @@ def exact(text: str) -> set[str]:
     return {name for line in lines for name in line.split()[1:]}
 
 
-def generate(text: str, facts: Facts) -> dict[str, str]:
+def generate(text: str, facts: TargetFacts) -> dict[str, str]:
     """Write the text of each call's aliases, by call name; raise `TableError` for a bad table."""
     kinds, calls = _read(text)
     return {name: _aliases(name, rows, kinds, facts) for name, rows in calls.items()}
@@ -115,9 +115,9 @@ def generate(text: str, facts: Facts) -> dict[str, str]:
 # --- reading ---------------------------------------------------------------
 
 
-def _read(text: str) -> tuple[dict[str, Kind], dict[str, list[Call]]]:
-    kinds: dict[str, Kind] = {}
-    calls: dict[str, list[Call]] = {}
+def _read(text: str) -> tuple[dict[str, ArgumentType], dict[str, list[SyscallRow]]]:
+    kinds: dict[str, ArgumentType] = {}
+    calls: dict[str, list[SyscallRow]] = {}
     older: list[tuple[str, str, list[tuple[str, str]]]] = []
     others: list[tuple[str, list[str]]] = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -126,7 +126,7 @@ def _read(text: str) -> tuple[dict[str, Kind], dict[str, list[Call]]]:
         try:
             if line.startswith("%type "):
                 name, variables, form, shown = _cells(line[6:])
-                kinds[name] = Kind(_assignments(variables), form, shown)
+                kinds[name] = ArgumentType(_assignments(variables), form, shown)
             elif line.startswith("%before "):
                 head, variables = _cells(line[8:])
                 version, named = head.split(None, 1)
@@ -154,11 +154,11 @@ def _cells(line: str) -> list[str]:
     return [cell.strip() for cell in re.split(r"(?:^|\s)\|(?=\s|$)", line)]
 
 
-def _call(cells: list[str]) -> Call:
+def _call(cells: list[str]) -> SyscallRow:
     cells += [""] * (8 - len(cells)) if len(cells) >= 6 else []
     name, number, functions, arguments, argstr, result, extra, after = cells
     name, _, made = name.partition("/")
-    return Call(
+    return SyscallRow(
         name,
         made or name,
         None if number == "-" else int(number),
@@ -218,7 +218,7 @@ def _fill(template: str, variable: str, index: int, source: _Source) -> str:
     return _RAW.sub(raw, template.replace("@", variable))
 
 
-def _kind(spec: str, kinds: dict[str, Kind]) -> tuple[Kind, str, bool]:
+def _kind(spec: str, kinds: dict[str, ArgumentType]) -> tuple[ArgumentType, str, bool]:
     """Read an argument: what it is, its variable, whether argstr shows it; raise `TableError`."""
     found = _ARGUMENT.fullmatch(spec)
     if found is None:
@@ -231,12 +231,12 @@ def _kind(spec: str, kinds: dict[str, Kind]) -> tuple[Kind, str, bool]:
     else:
         text = found["text"] or f"{variable}_str"
         mask = " & 0xffffffff" if found["kind"] == "=" else ""
-        kind = Kind([("@", f"${mask}"), (text, f"{found['value']}(@)")], "%s", text)
+        kind = ArgumentType([("@", f"${mask}"), (text, f"{found['value']}(@)")], "%s", text)
     return kind, variable, not found["hidden"]
 
 
 def _argument(
-    spec: str, index: int, kinds: dict[str, Kind], source: _Source
+    spec: str, index: int, kinds: dict[str, ArgumentType], source: _Source
 ) -> tuple[list[tuple[str, str]], str, str, bool]:
     """Build an argument: its assignments, its format, what argstr shows, whether it does."""
     kind, variable, visible = _kind(spec, kinds)
@@ -247,7 +247,7 @@ def _argument(
     return pairs, kind.form, _fill(kind.shown, variable, index, source), visible
 
 
-def _stores(call: Call, kinds: dict[str, Kind], source: _Source) -> list[str]:
+def _stores(call: SyscallRow, kinds: dict[str, ArgumentType], source: _Source) -> list[str]:
     """Write the lines that take what the script wrote to a variable back to the argument."""
     lines = []
     for index, spec in enumerate(call.arguments, 1):
@@ -268,7 +268,9 @@ def _stores(call: Call, kinds: dict[str, Kind], source: _Source) -> list[str]:
     return lines
 
 
-def _entry_body(call: Call, kinds: dict[str, Kind], source: _Source, facts: Facts) -> list[str]:
+def _entry_body(
+    call: SyscallRow, kinds: dict[str, ArgumentType], source: _Source, facts: TargetFacts
+) -> list[str]:
     pairs: list[tuple[str, str]] = []
     forms: list[str] = []
     shown: list[str] = []
@@ -298,7 +300,7 @@ def _entry_body(call: Call, kinds: dict[str, Kind], source: _Source, facts: Fact
     return lines
 
 
-def _return_body(call: Call, value: str, source: _Source) -> list[str]:
+def _return_body(call: SyscallRow, value: str, source: _Source) -> list[str]:
     return [
         f'name = "{call.made}"',
         f"retval = {value}",
@@ -315,7 +317,9 @@ def _alias(name: str, points: list[str], body: list[str], after: Sequence[str] =
     return text + "\n"
 
 
-def _aliases(name: str, rows: list[Call], kinds: dict[str, Kind], facts: Facts) -> str:
+def _aliases(
+    name: str, rows: list[SyscallRow], kinds: dict[str, ArgumentType], facts: TargetFacts
+) -> str:
     """Write all spellings of one call."""
     parts = [f"/**\n * syscall.{name} - the system call {name}\n */\n"]
     ends = [""] + ([".return"] if any(row.result for row in rows) else [])
@@ -332,7 +336,7 @@ def _aliases(name: str, rows: list[Call], kinds: dict[str, Kind], facts: Facts) 
     return "\n".join(parts)
 
 
-def _row(row: Call, kinds: dict[str, Kind], facts: Facts) -> list[str]:
+def _row(row: SyscallRow, kinds: dict[str, ArgumentType], facts: TargetFacts) -> list[str]:
     parts = []
     prefixes = _WRAPPERS.get(facts.arch, [])
     if not row.arguments:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from stapy.debuginfo.dwarf.query.answers import CodePlace
     from stapy.debuginfo.dwarf.query.callees import Callee, Elsewhere
     from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
-    from stapy.debuginfo.sites import FunctionSite, Places
+    from stapy.debuginfo.sites import FunctionSite, FunctionSites
     from stapy.diagnostics import Span
     from stapy.parse.nodes import PointComponent, ProbePoint
     from stapy.probes.family import PointError
@@ -34,7 +34,7 @@ class Ground(Protocol):
     def files(self) -> list[DwarfFile]:
         """The debug files of all that the point may mean."""
 
-    def places(self, text: str, *, allow_nearest: bool, lines_as_functions: bool) -> Places:
+    def places(self, text: str, *, allow_nearest: bool, lines_as_functions: bool) -> FunctionSites:
         """Find all places that a pattern means; `Debuginfo.places` has the arguments."""
 
     def file_of(self, place: CodePlace) -> DwarfFile | None:

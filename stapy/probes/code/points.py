@@ -17,7 +17,7 @@ from stapy.record import replace
 
 if TYPE_CHECKING:
     from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
-    from stapy.debuginfo.sites import FunctionSite, Places
+    from stapy.debuginfo.sites import FunctionSite, FunctionSites
     from stapy.parse.nodes import PointComponent, ProbePoint
     from stapy.probes.code.ground import Ground
 
@@ -66,7 +66,7 @@ def _what(component: PointComponent) -> str:
     return "a statement probe" if component.name == "statement" else f".{component.name}"
 
 
-def matches(text: str, answer: Places, ground: Ground) -> list[Match]:
+def matches(text: str, answer: FunctionSites, ground: Ground) -> list[Match]:
     """Select the places that are asked for and may be probed; `PointError` for none."""
     taken: list[Match] = []
     refused: list[str] = []
@@ -110,7 +110,7 @@ def _is_wanted(site: FunctionSite, ground: Ground) -> bool:
     return not wanted.exported_only or ground.exports(site)
 
 
-def _no_match(text: str, answer: Places, ground: Ground, refused: list[str]) -> PointError:
+def _no_match(text: str, answer: FunctionSites, ground: Ground, refused: list[str]) -> PointError:
     found = ground.found
     target = found.get("statement") or found["function"]
     if refused:
@@ -147,7 +147,7 @@ def _no_match(text: str, answer: Places, ground: Ground, refused: list[str]) -> 
     return PointError("E0231", "no match", target.span, notes=notes, explain=explain)
 
 
-def _nearest_lines(text: str, answer: Places) -> list[int]:
+def _nearest_lines(text: str, answer: FunctionSites) -> list[int]:
     """List the lines with code nearest to those asked for, of all functions that match."""
     spec = parse(text)
     lines = list(answer.near_lines)

@@ -24,7 +24,7 @@ class PhaseSite(Record):
     priority: int
 
 
-class BeginEnd:
+class BeginEndFamily:
     """The family of the session's own phases."""
 
     name = "begin_end"
@@ -57,4 +57,4 @@ class BeginEnd:
         ]
 
 
-FAMILY = BeginEnd()
+FAMILY = BeginEndFamily()

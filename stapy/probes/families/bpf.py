@@ -88,7 +88,7 @@ class BpfSite(Record):
     is_return: bool
 
 
-class Bpf:
+class BpfFamily:
     """The family of running BPF programs."""
 
     name = "bpf"
@@ -208,9 +208,9 @@ def _running(site: BpfSite, component: PointComponent, services: Services) -> li
     services.listing_expires = True
     try:
         if services.kernel is None:
-            raise bpf.Unknown("which kernel is meant is not known")
+            raise bpf.BpfError("which kernel is meant is not known")
         programs = bpf.running(services.kernel, list(TYPES))
-    except bpf.Unknown as error:
+    except bpf.BpfError as error:
         raise PointError(
             "E0231", "running BPF programs cannot be listed", component.span, notes=[str(error)]
         ) from error
@@ -238,4 +238,4 @@ def _running(site: BpfSite, component: PointComponent, services: Services) -> li
     return matches
 
 
-FAMILY = Bpf()
+FAMILY = BpfFamily()

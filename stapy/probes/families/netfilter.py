@@ -123,7 +123,7 @@ class HookSite(Record):
     priority: int
 
 
-class Netfilter:
+class NetfilterFamily:
     """The family of netfilter hooks."""
 
     name = "netfilter"
@@ -370,4 +370,4 @@ def _other(text: str, services: Services) -> int | None:
     return None if value is None else int(value)
 
 
-FAMILY = Netfilter()
+FAMILY = NetfilterFamily()

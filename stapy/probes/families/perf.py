@@ -38,7 +38,7 @@ class PerfSite(Record):
     counter: str = ""
 
 
-class Perf:
+class PerfFamily:
     """The family of perf events, on all CPUs."""
 
     name = "perf"
@@ -111,4 +111,4 @@ def _number(component: PointComponent, what: str, low: int, high: int) -> int:
     return value
 
 
-FAMILY = Perf()
+FAMILY = PerfFamily()

@@ -70,7 +70,7 @@ class ProcessSite(Record):
         return {self.user_file: ""} if self.user_file else {}
 
 
-class Process:
+class ProcessFamily:
     """The family of what happens to processes."""
 
     name = "process"
@@ -210,4 +210,4 @@ def _statics(path: str, services: Services) -> Callable[[str], tuple[CType, Expr
     return variables.statics(path, where, services)
 
 
-FAMILY = Process()
+FAMILY = ProcessFamily()

@@ -56,7 +56,7 @@ class ProcfsSite(Record):
         return self.path == STDIN_PATH and not self.is_read
 
 
-class Procfs:
+class ProcfsFamily:
     """The family of the script's own files."""
 
     name = "procfs"
@@ -187,4 +187,4 @@ def _size(component: PointComponent) -> int:
     return size
 
 
-FAMILY = Procfs()
+FAMILY = ProcfsFamily()

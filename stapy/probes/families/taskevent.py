@@ -93,7 +93,7 @@ class TaskEventSite(Record):
         return self.event.counter if self.event is not None else ""
 
 
-class TaskEvent:
+class TaskEventFamily:
     """The family of events of threads."""
 
     name = "taskevent"
@@ -383,4 +383,4 @@ def _no_match(pattern: str, file: UserFile, data: PointComponent, services: Serv
     return PointError("E0231", "no match", data.span, notes=[note], hint=hint, explain=similar)
 
 
-FAMILY = TaskEvent()
+FAMILY = TaskEventFamily()

@@ -38,7 +38,7 @@ class TimerSite(Record):
     in_jiffies: bool
 
 
-class Timer:
+class TimerFamily:
     """The family of periodic timers."""
 
     name = "timer"
@@ -111,4 +111,4 @@ class Timer:
         ]
 
 
-FAMILY = Timer()
+FAMILY = TimerFamily()

@@ -33,7 +33,7 @@ class TraceSite(Record):
     numbered: bool
 
 
-class Tracepoint:
+class TracepointFamily:
     """The family of static tracepoints."""
 
     name = "tracepoint"
@@ -110,4 +110,4 @@ class Tracepoint:
         ]
 
 
-FAMILY = Tracepoint()
+FAMILY = TracepointFamily()

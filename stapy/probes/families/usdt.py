@@ -39,7 +39,7 @@ class MarkSite(programs.ProgramSite):
     mark: Mark
 
 
-class Usdt:
+class UsdtFamily:
     """The family of marks in user programs."""
 
     name = "usdt"
@@ -154,4 +154,4 @@ def _no_match(
     )
 
 
-FAMILY = Usdt()
+FAMILY = UsdtFamily()

@@ -56,7 +56,7 @@ class WatchSite(Record):
     function: KprobeSite | None = None
 
 
-class Watchpoint:
+class WatchpointFamily:
     """The family of watched data and instructions."""
 
     name = "watchpoint"
@@ -228,4 +228,4 @@ def _no_match(
     return PointError("E0231", "no match", component.span, notes=notes, explain=similar)
 
 
-FAMILY = Watchpoint()
+FAMILY = WatchpointFamily()

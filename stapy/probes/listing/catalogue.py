@@ -7,7 +7,7 @@ the build and on our list of what must not be probed: on nothing that a script s
 the answers are stored beside the index of the build, and a pattern is a scan.
 
 `FunctionNames` are the functions that BTF and the symbol table tell of (``Debuginfo.functions``),
-`Lines` those of DWARF (``Debuginfo.places``).  `scan.py` asks.
+`FunctionLines` those of DWARF (``Debuginfo.places``).  `scan.py` asks.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ T = TypeVar("T")
 WANTED, SEVERAL, COPY, SECOND = 1, 2, 4, 8
 
 
-class _Table:
+class _StoredTable:
     """Texts and numbers out of one stored content."""
 
     def __init__(self, data: Buffer) -> None:
@@ -76,7 +76,7 @@ class _Table:
             raise DebuginfoError("damaged catalogue: tables of different sizes")
 
 
-class FunctionNames(_Table):
+class FunctionNames(_StoredTable):
     """Functions by name; ``bits`` beside them, and in ``allowed`` how `decide` lets them be probed.
 
     ``groups`` are pairs of a row and the number that all names of its address share.
@@ -93,7 +93,7 @@ class FunctionNames(_Table):
             raise DebuginfoError("damaged catalogue: no such name")
 
 
-class Lines(_Table):
+class FunctionLines(_StoredTable):
     """Functions as ``name@file:line``; rows of one name follow each other.
 
     ``first[n]`` is the first row of name ``n``, which is without its scope; ``file`` has
@@ -134,13 +134,13 @@ def names(info: DebuginfoLike, loaded: Loaded) -> FunctionNames | None:
     return _kept(info, key, FunctionNames, lambda: _made_names(loaded))
 
 
-def lines(info: DebuginfoLike, loaded: Loaded, dwarf: DwarfFile) -> Lines | None:
+def lines(info: DebuginfoLike, loaded: Loaded, dwarf: DwarfFile) -> FunctionLines | None:
     """Open what DWARF tells of a kernel or module; None when that is damaged."""
     if not loaded.key:
         return None
     key = key_of("lines-of-functions", rules(), loaded.key,
                  *dwarf.identity)  # fmt: skip
-    return _kept(info, key, Lines, lambda: _made_lines(loaded, dwarf))
+    return _kept(info, key, FunctionLines, lambda: _made_lines(loaded, dwarf))
 
 
 def _kept(

@@ -166,7 +166,7 @@ def _lines(asked: _Question, unit: str | None, known: set[str]) -> Iterable[str]
     return compress(table.texts, shown if chosen is None else map(min, shown, chosen))
 
 
-def _chosen(asked: _Question, table: c.Lines) -> bytes | bytearray | None:
+def _chosen(asked: _Question, table: c.FunctionLines) -> bytes | bytearray | None:
     """Mark by 1 each row whose name and file match; None for all of them."""
     chosen: bytes | bytearray | None = None
     if not asked.all:
@@ -185,7 +185,7 @@ def _chosen(asked: _Question, table: c.Lines) -> bytes | bytearray | None:
 
 def _own_code(
     asked: _Question,
-    table: c.Lines,
+    table: c.FunctionLines,
     chosen: bytes | bytearray | None,
     known: set[str],
     shown: bytearray,

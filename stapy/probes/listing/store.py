@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from stapy.debuginfo.elf import Buffer
-    from stapy.probes.listing.catalogue import FunctionNames, Lines
+    from stapy.probes.listing.catalogue import FunctionLines, FunctionNames
     from stapy.services import DebuginfoLike
 
 _MANY = 32  # modules whose catalogues are worth a file of their own
@@ -45,7 +45,7 @@ class Opened:
         """Tell whether there is DWARF of one; ``download`` is as in `Debuginfo.dwarf_of`."""
         return self._info.dwarf_of(unit, download=download) is not None
 
-    def lines(self, unit: str | None, download: bool) -> Lines | None:
+    def lines(self, unit: str | None, download: bool) -> FunctionLines | None:
         """Open what DWARF, which it has, tells of one; None when that cannot be had."""
         dwarf = self._info.dwarf_of(unit, download=download)
         return None if dwarf is None else catalogue.lines(self._info, self._loaded[unit], dwarf)
@@ -88,9 +88,9 @@ class Stored:
         """Tell whether there was DWARF of a module."""
         return len(self._content(self._places[unit or ""] + 1)) > 0
 
-    def lines(self, unit: str | None, download: bool) -> Lines | None:
+    def lines(self, unit: str | None, download: bool) -> FunctionLines | None:
         """Give what DWARF told of a module."""
-        return catalogue.Lines(self._content(self._places[unit or ""] + 1))
+        return catalogue.FunctionLines(self._content(self._places[unit or ""] + 1))
 
 
 def units(info: DebuginfoLike, module: str | None) -> Opened | Stored:

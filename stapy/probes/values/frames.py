@@ -21,7 +21,7 @@ from stapy.probes.values.numbers import WORD, Unavailable, add, address_of, regi
 if TYPE_CHECKING:
     from stapy.debuginfo.dwarf.query.answers import CodePlace
     from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
-    from stapy.debuginfo.dwarf.read.frames import Address, Row
+    from stapy.debuginfo.dwarf.read.frames import Address, UnwindRow
 
 _ARGUMENTS = (5, 4, 1, 2, 8, 9)  # DWARF numbers of the registers that take arguments
 _STACK_POINTER = 7
@@ -44,7 +44,7 @@ class Here:
         """Compute the canonical frame address: the stack pointer from before the call."""
         return self._address(self._row().address)
 
-    def _row(self) -> Row:
+    def _row(self) -> UnwindRow:
         row = self.dwarf.frame(self.place)
         if row is None:
             raise Unavailable

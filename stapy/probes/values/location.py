@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from stapy.debuginfo.dwarf.query.answers import CodePlace
     from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
     from stapy.debuginfo.dwarf.read.expressions import Op
-    from stapy.debuginfo.dwarf.read.variables import Variable
+    from stapy.debuginfo.dwarf.read.variables import DwarfVariable
 
 _MAX_BYTES = 4096  # of a value that is nowhere in memory
 
 
 def describe(
-    variable: Variable, place: CodePlace, dwarf: DwarfFile, here: Here | None = None
+    variable: DwarfVariable, place: CodePlace, dwarf: DwarfFile, here: Here | None = None
 ) -> TargetVariable:
     """Describe a variable at a place; raises `Unavailable` when it cannot be had there.
 

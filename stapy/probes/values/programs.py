@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from stapy.debuginfo.dwarf.query.answers import CodePlace
     from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
     from stapy.debuginfo.user.file import UserFile
-    from stapy.debuginfo.user.tls import Block
+    from stapy.debuginfo.user.tls import TlsBlock
     from stapy.services import Services
 
 _ARGUMENTS = (5, 4, 1, 2, 8, 9)  # DWARF numbers of the registers that take arguments
@@ -46,7 +46,7 @@ class _InProgram(Here):
     """The call that a probe of a program is in."""
 
     def __init__(
-        self, place: CodePlace, dwarf: DwarfFile, address: int, block: Block | None
+        self, place: CodePlace, dwarf: DwarfFile, address: int, block: TlsBlock | None
     ) -> None:
         super().__init__(place, dwarf)
         self._probe = address
@@ -98,7 +98,7 @@ def scope(
     return _return_scope(found, place, dwarf, services) if is_return else found
 
 
-def in_thread(block: Block | None, where: Callable[[int], Expr], offset: Expr) -> Expr:
+def in_thread(block: TlsBlock | None, where: Callable[[int], Expr], offset: Expr) -> Expr:
     """Compute an address in the thread's block of a file, or raise `Unavailable`.
 
     ``where`` tells where a process has the file.
@@ -132,7 +132,7 @@ def place_at(dwarf: DwarfFile, address: int) -> CodePlace | None:
 def _entry_scope(
     file: UserFile, place: CodePlace, dwarf: DwarfFile, address: int, services: Services
 ) -> TargetScope:
-    block: Block | None = services.debuginfo.safe(None, tls.block_of, file)
+    block: TlsBlock | None = services.debuginfo.safe(None, tls.block_of, file)
     here = _InProgram(place, dwarf, address, block)
     variables: dict[str, TargetVariable] = {}
     unavailable: dict[str, Any] = {}
@@ -201,7 +201,7 @@ _STANDARD: dict[str, ctypes.CType] = {"errno": ctypes.Int("int", 4, True, "signe
 def _of_standard(
     file: UserFile,
     name: str,
-    block: Block | None,
+    block: TlsBlock | None,
     where: Callable[[int], Expr],
     services: Services,
 ) -> tuple[ctypes.CType, Expr] | None:
@@ -237,7 +237,7 @@ class _Statics:
     def __init__(
         self,
         dwarf: DwarfFile,
-        block: Block | None,
+        block: TlsBlock | None,
         where: Callable[[int], Expr],
         services: Services,
     ) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from stapy.debuginfo.dwarf.query.answers import CodePlace
     from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
-    from stapy.debuginfo.dwarf.read.variables import Variable
+    from stapy.debuginfo.dwarf.read.variables import DwarfVariable
     from stapy.services import Services
 
 _SHOWN_RUNS = 3  # of lines, in a message
@@ -106,7 +106,7 @@ def return_scope(site: Any, entry: TargetScope, services: Services) -> TargetSco
     )
 
 
-def where_else(variable: Variable, place: CodePlace, dwarf: DwarfFile, why: str) -> str:
+def where_else(variable: DwarfVariable, place: CodePlace, dwarf: DwarfFile, why: str) -> str:
     """Say why a variable is not there, and the nearest lines of its function where it is."""
     runs = dwarf.lines_with(place, variable) if variable.ranges else []
     if not runs:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from stapy.ir import program as p
 from stapy.translate.c.operations import STAT_NEVER_FAILS, STAT_OPS
 from stapy.translate.c.values import UNARY, Value
-from stapy.translate.lower.body import Body, Keys
+from stapy.translate.lower.body import FunctionWriter, Keys
 from stapy.translate.lower.dispatch import lower, lower_many, lowers
 
 
 def lower_keys(
-    body: Body, var: p.Global, keys: Sequence[p.Expr | None], *others: p.Expr
+    body: FunctionWriter, var: p.Global, keys: Sequence[p.Expr | None], *others: p.Expr
 ) -> tuple[Keys, list[Value]]:
     """Evaluate keys and what follows them, in order; nothing is stored yet."""
     exprs = [key for key in keys if key is not None]
@@ -23,7 +23,7 @@ def lower_keys(
     return Keys(var, found), list(rest)
 
 
-def keep_from_map(body: Body, keys: Keys, *others: Value) -> list[Value]:
+def keep_from_map(body: FunctionWriter, keys: Keys, *others: Value) -> list[Value]:
     """Copy strings that live in the array itself, before the array makes or frees an entry."""
     state = "g." + keys.var.c_name
     for at, value in enumerate(keys.values):
@@ -35,7 +35,7 @@ def keep_from_map(body: Body, keys: Keys, *others: Value) -> list[Value]:
     ]
 
 
-def fill(body: Body, keys: Keys, array: str = "") -> str:
+def fill(body: FunctionWriter, keys: Keys, array: str = "") -> str:
     """Write the keys into the key array; the text to pass."""
     array = array or body.keys(len(keys.values))
     for at, value in enumerate(keys.values):
@@ -45,7 +45,7 @@ def fill(body: Body, keys: Keys, array: str = "") -> str:
     return array
 
 
-def any_of(body: Body, keys: Keys) -> str:
+def any_of(body: FunctionWriter, keys: Keys) -> str:
     """Name the constant table that says which keys are ``*``."""
     return body.unit.any_table([value is None for value in keys.values])
 
@@ -59,7 +59,7 @@ def state_of_var(var: p.Global) -> frozenset[str]:
 
 
 @lowers(p.ElementRef)
-def _element(body: Body, expr: p.ElementRef) -> Value:
+def _element(body: FunctionWriter, expr: p.ElementRef) -> Value:
     known = known_slot(body, expr)
     if known:
         if expr.var.type == p.STRING:
@@ -70,12 +70,12 @@ def _element(body: Body, expr: p.ElementRef) -> Value:
     return fetch(body, expr.var, array)
 
 
-def known_slot(body: Body, expr: p.ElementRef) -> str:
+def known_slot(body: FunctionWriter, expr: p.ElementRef) -> str:
     """Return a pointer to an element's value where it is known to be there; "" elsewhere."""
     return body.known.text(expr) if body.known is not None else ""
 
 
-def fetch(body: Body, var: p.Global, array: str) -> Value:
+def fetch(body: FunctionWriter, var: p.Global, array: str) -> Value:
     """Read the value of an element whose keys are in place."""
     name = body.unit.global_name(var)
     if var.type == p.STRING:
@@ -88,7 +88,7 @@ def fetch(body: Body, var: p.Global, array: str) -> Value:
 
 
 @lowers(p.InArray)
-def _in_array(body: Body, expr: p.InArray) -> Value:
+def _in_array(body: FunctionWriter, expr: p.InArray) -> Value:
     keys, _ = lower_keys(body, expr.var, expr.keys)
     array = fill(body, keys)
     name = body.unit.global_name(expr.var)
@@ -110,7 +110,7 @@ def _in_array(body: Body, expr: p.InArray) -> Value:
 # --- changing ---------------------------------------------------------------
 
 
-def slot(body: Body, var: p.Global, array: str, expr: p.Expr) -> str:
+def slot(body: FunctionWriter, var: p.Global, array: str, expr: p.Expr) -> str:
     """Find or make an element's long; return the C text of the element."""
     pointer = body.temp("s64 *", "slot")
     place = body.unit.places.of(expr.span)
@@ -120,14 +120,14 @@ def slot(body: Body, var: p.Global, array: str, expr: p.Expr) -> str:
     return f"*{pointer}"
 
 
-def set_string(body: Body, var: p.Global, array: str, value: Value, expr: p.Expr) -> None:
+def set_string(body: FunctionWriter, var: p.Global, array: str, value: Value, expr: p.Expr) -> None:
     """Write ``var[keys] = value`` for a string."""
     place = body.unit.places.of(expr.span)
     name = body.unit.global_name(var)
     body.check(f"stapy_map_set_string(c, {name}, {array}, {value.text}, {place})")
 
 
-def delete(body: Body, target: p.Expr) -> None:
+def delete(body: FunctionWriter, target: p.Expr) -> None:
     """Write ``delete`` of an element, a slice, an array or a scalar."""
     if isinstance(target, p.ElementRef):
         name = body.unit.global_name(target.var)
@@ -163,19 +163,19 @@ def delete(body: Body, target: p.Expr) -> None:
 # --- statistics -------------------------------------------------------------
 
 
-def stat_keys(body: Body, stat: p.Expr) -> Keys:
+def stat_keys(body: FunctionWriter, stat: p.Expr) -> Keys:
     """Evaluate the keys of a statistic; a scalar one has none."""
     if isinstance(stat, p.ElementRef):
         return lower_keys(body, stat.var, stat.keys)[0]
     return Keys(stat_var(stat), [])
 
 
-def stat_pointer(body: Body, stat: p.Expr) -> str:
+def stat_pointer(body: FunctionWriter, stat: p.Expr) -> str:
     """Look up a statistic; return a ``const struct stapy_stat *``, NULL for a missing element."""
     return stat_found(body, stat_keys(body, stat))
 
 
-def stat_found(body: Body, keys: Keys) -> str:
+def stat_found(body: FunctionWriter, keys: Keys) -> str:
     """Look up the merged statistic of evaluated keys; return the name of its pointer.
 
     Merging costs a walk over all CPUs, so what the line before has merged is
@@ -206,12 +206,14 @@ def stat_var(stat: p.Expr) -> p.Global:
 
 
 @lowers(p.StatRead)
-def _stat_read(body: Body, expr: p.StatRead) -> Value:
+def _stat_read(body: FunctionWriter, expr: p.StatRead) -> Value:
     pointer = stat_pointer(body, expr.stat)
     return stat_value(body, expr, pointer, expr.op, expr.shift)
 
 
-def stat_value(body: Body, expr: p.Expr | p.Stmt, pointer: str, op: str, shift: int) -> Value:
+def stat_value(
+    body: FunctionWriter, expr: p.Expr | p.Stmt, pointer: str, op: str, shift: int
+) -> Value:
     """Read one number of a statistic; all but count and sum fail when it is empty."""
     result = body.temp("s64", op)
     place = body.unit.places.of(expr.span)
@@ -227,7 +229,7 @@ def stat_value(body: Body, expr: p.Expr | p.Stmt, pointer: str, op: str, shift: 
 
 
 @lowers(p.BucketRead, p.BucketIn)
-def _bucket_read(body: Body, expr: p.BucketRead | p.BucketIn) -> Value:
+def _bucket_read(body: FunctionWriter, expr: p.BucketRead | p.BucketIn) -> Value:
     """Read a bucket's count; ``in`` is the same, since a bucket without a count is not there."""
     bucket = lower(body, expr.bucket)
     pointer = stat_pointer(body, expr.stat)

@@ -9,13 +9,13 @@ from stapy.translate.c import values as v
 from stapy.translate.c.operations import FAILING, SHIFTS
 from stapy.translate.c.values import Value, const
 from stapy.translate.lower import arrays, memory
-from stapy.translate.lower.body import Body
+from stapy.translate.lower.body import FunctionWriter
 from stapy.translate.lower.dispatch import hint_for, lower, lower_many, lowers
 from stapy.translate.lower.expressions import binary, lower_string_into
 
 
 @lowers(p.AssignOp)
-def assign(body: Body, expr: p.AssignOp) -> Value:
+def assign(body: FunctionWriter, expr: p.AssignOp) -> Value:
     """Write ``target op value``; return the value that was stored."""
     target = expr.target
     if isinstance(target, p.ElementRef):
@@ -27,14 +27,16 @@ def assign(body: Body, expr: p.AssignOp) -> Value:
     raise Bug(f"pass 3 cannot assign to {type(target).__name__}")
 
 
-def _variable(body: Body, target: p.LocalRef | p.GlobalRef) -> tuple[str, frozenset[str]]:
+def _variable(body: FunctionWriter, target: p.LocalRef | p.GlobalRef) -> tuple[str, frozenset[str]]:
     reads = frozenset((state_of(target),))
     if isinstance(target, p.LocalRef):
         return body.local(target.name).text, reads
     return body.unit.global_name(target.var), reads
 
 
-def _assign_variable(body: Body, expr: p.AssignOp, target: p.LocalRef | p.GlobalRef) -> Value:
+def _assign_variable(
+    body: FunctionWriter, expr: p.AssignOp, target: p.LocalRef | p.GlobalRef
+) -> Value:
     text, reads = _variable(body, target)
     if target.type == p.STRING:
         return _assign_string(body, expr, target, text, reads)
@@ -50,7 +52,7 @@ def _assign_variable(body: Body, expr: p.AssignOp, target: p.LocalRef | p.Global
 
 
 def _assign_string(
-    body: Body, expr: p.AssignOp, target: p.Expr, text: str, reads: frozenset[str]
+    body: FunctionWriter, expr: p.AssignOp, target: p.Expr, text: str, reads: frozenset[str]
 ) -> Value:
     (state,) = reads
     size = f"sizeof({text})"
@@ -64,7 +66,7 @@ def _assign_string(
     return Value(text, reads=reads)
 
 
-def update(body: Body, expr: p.AssignOp, text: str, value: Value) -> None:
+def update(body: FunctionWriter, expr: p.AssignOp, text: str, value: Value) -> None:
     """Write ``text op= value`` for a C lvalue that is an s64."""
     op = expr.op[:-1]
     if op in FAILING and value.constant in (None, 0, -1):
@@ -89,7 +91,7 @@ def _lvalue(text: str) -> str:
     return f"({text})" if text.startswith("*") else text
 
 
-def combine(body: Body, expr: p.AssignOp, old: Value, value: Value) -> Value:
+def combine(body: FunctionWriter, expr: p.AssignOp, old: Value, value: Value) -> Value:
     """Compute the new value of a compound assignment to memory."""
     op = expr.op[:-1]
     return binary(
@@ -101,7 +103,7 @@ def combine(body: Body, expr: p.AssignOp, old: Value, value: Value) -> Value:
     )
 
 
-def _assign_element(body: Body, expr: p.AssignOp, target: p.ElementRef) -> Value:
+def _assign_element(body: FunctionWriter, expr: p.AssignOp, target: p.ElementRef) -> Value:
     var = target.var
     known = arrays.known_slot(body, target) if var.type == p.LONG else ""
     if known:
@@ -132,7 +134,9 @@ def _assign_element(body: Body, expr: p.AssignOp, target: p.ElementRef) -> Value
     return Value(slot, v.UNARY, arrays.state_of_var(var))
 
 
-def _assign_known(body: Body, expr: p.AssignOp, slot: str, reads: frozenset[str]) -> Value:
+def _assign_known(
+    body: FunctionWriter, expr: p.AssignOp, slot: str, reads: frozenset[str]
+) -> Value:
     """Write ``a[x] op value`` for a number that is surely there; return the value stored."""
     value = lower(body, expr.value)
     if expr.op == "=":
@@ -142,7 +146,9 @@ def _assign_known(body: Body, expr: p.AssignOp, slot: str, reads: frozenset[str]
     return Value(slot, v.UNARY, reads)
 
 
-def _assign_memory(body: Body, expr: p.AssignOp, target: p.MemoryRead | p.ContextValue) -> Value:
+def _assign_memory(
+    body: FunctionWriter, expr: p.AssignOp, target: p.MemoryRead | p.ContextValue
+) -> Value:
     if isinstance(target, p.ContextValue):
         value = lower(body, expr.value)
         if target.type == p.STRING:
@@ -160,7 +166,7 @@ def _assign_memory(body: Body, expr: p.AssignOp, target: p.MemoryRead | p.Contex
     return value
 
 
-def _steady(body: Body, address: Value) -> Value:
+def _steady(body: FunctionWriter, address: Value) -> Value:
     """Keep an address that is used more than once in a temporary."""
     return address if address.level == v.ATOM else body.keep(address, "address", False)
 
@@ -169,11 +175,11 @@ def _steady(body: Body, address: Value) -> Value:
 
 
 @lowers(p.IncrementOp)
-def _increment(body: Body, expr: p.IncrementOp) -> Value:
+def _increment(body: FunctionWriter, expr: p.IncrementOp) -> Value:
     return increment(body, expr, is_used=True)
 
 
-def increment(body: Body, expr: p.IncrementOp, is_used: bool) -> Value:
+def increment(body: FunctionWriter, expr: p.IncrementOp, is_used: bool) -> Value:
     """Write ``++x`` or ``x++``; the value is kept only when something uses it."""
     target = expr.target
     if isinstance(target, (p.MemoryRead, p.ContextValue)):
@@ -200,7 +206,7 @@ def increment(body: Body, expr: p.IncrementOp, is_used: bool) -> Value:
 
 
 def _increment_memory(
-    body: Body, expr: p.IncrementOp, target: p.MemoryRead | p.ContextValue
+    body: FunctionWriter, expr: p.IncrementOp, target: p.MemoryRead | p.ContextValue
 ) -> Value:
     if isinstance(target, p.ContextValue):
         old = body.keep(lower(body, target), "old", False)
@@ -215,7 +221,7 @@ def _increment_memory(
     return one if expr.is_prefix else old
 
 
-def evaluate(body: Body, expr: p.Expr) -> None:
+def evaluate(body: FunctionWriter, expr: p.Expr) -> None:
     """Write an expression for its effect only."""
     if isinstance(expr, p.IncrementOp):
         increment(body, expr, is_used=False)

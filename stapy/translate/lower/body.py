@@ -12,7 +12,7 @@ from stapy.translate.c.names import Names
 from stapy.translate.c.text import comment
 from stapy.translate.c.values import Value
 from stapy.translate.c.writer import CWriter, Jump
-from stapy.translate.lower.known import Known
+from stapy.translate.lower.known import AvailableValues
 from stapy.translate.state import Unit
 
 MAX_C_LOCALS = 24  # more variables of a type than this live in the frame, not on the stack
@@ -32,7 +32,7 @@ class Local(Record):
     is_used: bool = False
 
 
-class Loop(Record):
+class LoopState(Record):
     """A loop being written; ``step_label`` is where ``continue`` must go, "" for C's own."""
 
     step_label: str
@@ -52,7 +52,7 @@ class Keys(Record):
         return any(value is None for value in self.values)
 
 
-class Body:
+class FunctionWriter:
     """State of the function that is being written."""
 
     def __init__(self, unit: Unit, *, is_charged: bool = False, name: str = "") -> None:
@@ -62,7 +62,7 @@ class Body:
         self.names = Names(unit.words_of_c)
         self.locals: dict[str, Local] = {}
         self.is_charged = is_charged
-        self.loops: list[Loop] = []
+        self.loops: list[LoopState] = []
         self.fail_label = "out"
         self.leave_label = "out"  # where `next` and `return` go
         self.labels: dict[str, int] = {}  # and how many jumps go there
@@ -76,7 +76,7 @@ class Body:
         self.args_change = False  # an argument of the present print changes something
         self.histograms: dict[int, Keys] = {}  # of print arguments, by the argument's id
         self.in_try = False
-        self.known: Known | None = None
+        self.known: AvailableValues | None = None
         self.key_count = 0
         self.frame: list[tuple[str, int]] = []
         self.declarations: list[tuple[str, str]] = []  # C type, declarator

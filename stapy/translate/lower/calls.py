@@ -6,13 +6,13 @@ from stapy.ir import program as p
 from stapy.translate.c import values as v
 from stapy.translate.c.values import Value
 from stapy.translate.c.words import may_jump
-from stapy.translate.lower.body import Body
+from stapy.translate.lower.body import FunctionWriter
 from stapy.translate.lower.dispatch import lower_many, lowers, lowers_into
 from stapy.translate.lower.embedded import global_macros
-from stapy.translate.lower.known import Found
+from stapy.translate.lower.known import SharedValue
 
 
-def _arguments(body: Body, expr: p.CallOp) -> list[Value]:
+def _arguments(body: FunctionWriter, expr: p.CallOp) -> list[Value]:
     function = expr.function
     names = [param.name for param in function.params]
     values = lower_many(body, expr.args, names)
@@ -23,12 +23,12 @@ def _arguments(body: Body, expr: p.CallOp) -> list[Value]:
     return values
 
 
-def _text(body: Body, expr: p.CallOp, values: list[Value], dest: str = "") -> str:
+def _text(body: FunctionWriter, expr: p.CallOp, values: list[Value], dest: str = "") -> str:
     parts = ["c", *([dest] if dest else []), *(value.text for value in values)]
     return f"{body.unit.function_name(expr.function)}({', '.join(parts)})"
 
 
-def call_into(body: Body, expr: p.CallOp, dest: str) -> None:
+def call_into(body: FunctionWriter, expr: p.CallOp, dest: str) -> None:
     """Call a string function with ``dest`` (MAXSTRINGLEN bytes) as its result."""
     values = _arguments(body, expr)
     body.out.line(_text(body, expr, values, dest) + ";")
@@ -37,7 +37,7 @@ def call_into(body: Body, expr: p.CallOp, dest: str) -> None:
 
 
 @lowers_into(p.CallOp)
-def _call_into_variable(body: Body, expr: p.CallOp, dest: str, size: str) -> bool:
+def _call_into_variable(body: FunctionWriter, expr: p.CallOp, dest: str, size: str) -> bool:
     if body.known is not None and (body.known.text(expr) or body.known.finds(expr)):
         return False
     if size not in ("MAXSTRINGLEN", f"sizeof({dest})"):
@@ -47,7 +47,7 @@ def _call_into_variable(body: Body, expr: p.CallOp, dest: str, size: str) -> boo
 
 
 @lowers(p.CallOp)
-def _call(body: Body, expr: p.CallOp) -> Value:
+def _call(body: FunctionWriter, expr: p.CallOp) -> Value:
     function = expr.function
     known = body.known.text(expr) if body.known is not None else ""
     if known:
@@ -77,7 +77,7 @@ def _call(body: Body, expr: p.CallOp) -> Value:
     return Value(result)
 
 
-def _find_out(body: Body, expr: p.CallOp, found: Found) -> Value:
+def _find_out(body: FunctionWriter, expr: p.CallOp, found: SharedValue) -> Value:
     """Call a stable function whose result others use as well."""
     function = expr.function
     hint = function.name.strip("_")
@@ -91,7 +91,7 @@ def _find_out(body: Body, expr: p.CallOp, found: Found) -> Value:
 
 
 @lowers(p.ModuleAddress)
-def _module_address(body: Body, expr: p.ModuleAddress) -> Value:
+def _module_address(body: FunctionWriter, expr: p.ModuleAddress) -> Value:
     name = body.unit.module_symbol(f"{expr.module}:{expr.symbol}")
     if expr.symbol == p.PER_CPU:
         return Value(f"((s64)stapy_module_per_cpu(&{name}, {expr.offset}))", is_fleeting=True)
@@ -99,7 +99,7 @@ def _module_address(body: Body, expr: p.ModuleAddress) -> Value:
 
 
 @lowers(p.EmbeddedValue)
-def _embedded_value(body: Body, expr: p.EmbeddedValue) -> Value:
+def _embedded_value(body: FunctionWriter, expr: p.EmbeddedValue) -> Value:
     string = expr.type == p.STRING
     words = ("\n", "goto", "STAP_", "kread", "uread", "write(", "deref", "/*", "//")
     simple = not any(word in expr.code for word in words)
@@ -116,7 +116,9 @@ def _embedded_value(body: Body, expr: p.EmbeddedValue) -> Value:
     return Value(result)
 
 
-def embedded_block(body: Body, node: p.Expr | p.Stmt, before: str, code: str, after: str) -> None:
+def embedded_block(
+    body: FunctionWriter, node: p.Expr | p.Stmt, before: str, code: str, after: str
+) -> None:
     """Write verbatim C in a block of its own; its errors leave the way that script errors do."""
     out = body.out
     jumps = may_jump(code, body.unit.failures.macros)
@@ -140,7 +142,7 @@ def embedded_block(body: Body, node: p.Expr | p.Stmt, before: str, code: str, af
         body.check_error(node.span, "stapy_error_at")
 
 
-def _macros(body: Body, node: p.Expr | p.Stmt) -> list[tuple[str, str]]:
+def _macros(body: FunctionWriter, node: p.Expr | p.Stmt) -> list[tuple[str, str]]:
     """List SystemTap's names for globals and for the function's parameters, (macro, value)."""
     if not isinstance(node, (p.EmbeddedValue, p.EmbeddedC)):
         return []

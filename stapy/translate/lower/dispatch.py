@@ -13,10 +13,10 @@ from stapy.diagnostics import Bug
 from stapy.ir import program as p
 from stapy.ir.effects import effects
 from stapy.translate.c.values import Value
-from stapy.translate.lower.body import Body
+from stapy.translate.lower.body import FunctionWriter
 from stapy.translate.tables.places import hint_of
 
-Lowering = Callable[[Body, Any], Value]
+Lowering = Callable[[FunctionWriter, Any], Value]
 TABLE: dict[type, Lowering] = {}
 
 
@@ -31,7 +31,7 @@ def lowers(*kinds: type) -> Callable[[Lowering], Lowering]:
     return register
 
 
-def lower(body: Body, expr: p.Expr) -> Value:
+def lower(body: FunctionWriter, expr: p.Expr) -> Value:
     """Write what must be a statement, return the rest as an expression."""
     try:
         lowering = TABLE[type(expr)]
@@ -40,7 +40,9 @@ def lower(body: Body, expr: p.Expr) -> Value:
     return lowering(body, expr)
 
 
-def lower_many(body: Body, exprs: Sequence[p.Expr], names: Sequence[str] = ()) -> list[Value]:
+def lower_many(
+    body: FunctionWriter, exprs: Sequence[p.Expr], names: Sequence[str] = ()
+) -> list[Value]:
     """Lower operands from left to right so that each has the value of its own moment."""
     done: list[Value] = []
     for number, expr in enumerate(exprs):
@@ -54,7 +56,7 @@ def lower_many(body: Body, exprs: Sequence[p.Expr], names: Sequence[str] = ()) -
     return done
 
 
-StringLowering = Callable[[Body, Any, str, str], bool]
+StringLowering = Callable[[FunctionWriter, Any, str, str], bool]
 _STRINGS: dict[type, StringLowering] = {}
 
 
@@ -68,12 +70,12 @@ def lowers_into(kind: type) -> Callable[[StringLowering], StringLowering]:
     return register
 
 
-def lower_into(body: Body, expr: p.Expr, dest: str, size: str) -> bool:
+def lower_into(body: FunctionWriter, expr: p.Expr, dest: str, size: str) -> bool:
     """Write a string into ``dest`` of ``size`` bytes; False when it must be copied there."""
     lowering = _STRINGS.get(type(expr))
     return lowering is not None and lowering(body, expr, dest, size)
 
 
-def hint_for(body: Body, expr: p.Expr, default: str = "value") -> str:
+def hint_for(body: FunctionWriter, expr: p.Expr, default: str = "value") -> str:
     """Find a word for a temporary that holds an expression."""
     return hint_of(expr, body.unit.sources, default)

@@ -11,14 +11,14 @@ from stapy.translate.c import values as v
 from stapy.translate.c.operations import BINARY, FAILING, SHIFTS, TRUNCATING
 from stapy.translate.c.text import as_s64, comment
 from stapy.translate.c.values import Value, const, literal, merged
-from stapy.translate.lower.body import Body
+from stapy.translate.lower.body import FunctionWriter
 from stapy.translate.lower.dispatch import lower, lower_into, lower_many, lowers
 
 # --- constants and variables ---------------------------------------------
 
 
 @lowers(p.Const)
-def _const(body: Body, expr: p.Const) -> Value:
+def _const(body: FunctionWriter, expr: p.Const) -> Value:
     value = const(as_s64(expr.value))
     if expr.member_name:
         value.text += f" {comment(expr.member_name)}"
@@ -26,24 +26,26 @@ def _const(body: Body, expr: p.Const) -> Value:
 
 
 @lowers(p.Text)
-def _text(body: Body, expr: p.Text) -> Value:
+def _text(body: FunctionWriter, expr: p.Text) -> Value:
     return literal(expr.value[: body.unit.string_room - 1])
 
 
 @lowers(p.LocalRef)
-def _local(body: Body, expr: p.LocalRef) -> Value:
+def _local(body: FunctionWriter, expr: p.LocalRef) -> Value:
     return Value(body.local(expr.name).text, reads=frozenset(("l." + expr.name,)))
 
 
 @lowers(p.GlobalRef)
-def _global(body: Body, expr: p.GlobalRef) -> Value:
+def _global(body: FunctionWriter, expr: p.GlobalRef) -> Value:
     return Value(body.unit.global_name(expr.var), reads=frozenset(("g." + expr.var.c_name,)))
 
 
 # --- operators ------------------------------------------------------------
 
 
-def binary(body: Body, op: str, left: Value, right: Value, place: Callable[[], str]) -> Value:
+def binary(
+    body: FunctionWriter, op: str, left: Value, right: Value, place: Callable[[], str]
+) -> Value:
     """Combine two longs by ``op``; ``place`` gives the place of an error of division."""
     if op in FAILING:
         return _divide(body, op, left, right, place)
@@ -77,7 +79,9 @@ def _shift(op: str, left: Value, right: Value) -> Value:
     return Value(text, v.SHIFT, merged(left, right), left.is_fleeting or right.is_fleeting)
 
 
-def _divide(body: Body, op: str, left: Value, right: Value, place: Callable[[], str]) -> Value:
+def _divide(
+    body: FunctionWriter, op: str, left: Value, right: Value, place: Callable[[], str]
+) -> Value:
     row = FAILING[op]
     if isinstance(right.constant, int) and right.constant not in (0, -1) and op in TRUNCATING:
         left = left.as_wide()
@@ -94,7 +98,7 @@ def _divide(body: Body, op: str, left: Value, right: Value, place: Callable[[], 
 
 
 @lowers(p.BinaryOp)
-def _binary(body: Body, expr: p.BinaryOp) -> Value:
+def _binary(body: FunctionWriter, expr: p.BinaryOp) -> Value:
     if expr.op == ".":
         return concat(body, expr)
     left, right = lower_many(body, [expr.left, expr.right])
@@ -112,7 +116,7 @@ def _binary(body: Body, expr: p.BinaryOp) -> Value:
 
 
 @lowers(p.UnaryOp)
-def _unary(body: Body, expr: p.UnaryOp) -> Value:
+def _unary(body: FunctionWriter, expr: p.UnaryOp) -> Value:
     value = lower(body, expr.operand)
     if expr.op == "!":
         return Value(f"!{value.at(v.UNARY)}", v.UNARY, value.reads, value.is_fleeting, False)
@@ -125,7 +129,7 @@ def _unary(body: Body, expr: p.UnaryOp) -> Value:
 
 
 @lowers(p.LogicalOp)
-def _logical(body: Body, expr: p.LogicalOp) -> Value:
+def _logical(body: FunctionWriter, expr: p.LogicalOp) -> Value:
     left = lower(body, expr.left)
     change = effects(expr.right)
     level = v.ANDAND if expr.op == "&&" else v.OROR
@@ -154,7 +158,7 @@ def truth(value: Value) -> str:
 
 
 @lowers(p.Conditional)
-def _conditional(body: Body, expr: p.Conditional) -> Value:
+def _conditional(body: FunctionWriter, expr: p.Conditional) -> Value:
     cond = lower(body, expr.cond)
     with body.capture() as yes_lines:
         yes = lower(body, expr.yes)
@@ -182,7 +186,7 @@ def _conditional(body: Body, expr: p.Conditional) -> Value:
 # --- strings --------------------------------------------------------------
 
 
-def concat(body: Body, expr: p.BinaryOp) -> Value:
+def concat(body: FunctionWriter, expr: p.BinaryOp) -> Value:
     """Write ``a . b`` into a buffer of the frame."""
     left, right = lower_many(body, [expr.left, expr.right])
     room = left.room + right.room - 1 if left.room and right.room else 0
@@ -193,7 +197,7 @@ def concat(body: Body, expr: p.BinaryOp) -> Value:
     return Value(text, room=size)
 
 
-def lower_string_into(body: Body, expr: p.Expr, dest: str, size: str, state: str) -> None:
+def lower_string_into(body: FunctionWriter, expr: p.Expr, dest: str, size: str, state: str) -> None:
     """Evaluate a string straight into a variable that no part of it depends on.
 
     ``state`` is the variable's name in `Value.reads`; inside ``try`` a failing
@@ -219,7 +223,9 @@ def _reads_state(expr: p.Expr, state: str) -> bool:
     return False
 
 
-def _joins_in_place(body: Body, expr: p.BinaryOp, dest: str, size: str, state: str) -> bool:
+def _joins_in_place(
+    body: FunctionWriter, expr: p.BinaryOp, dest: str, size: str, state: str
+) -> bool:
     """Write ``x = a . b . c`` without a buffer; False where another part than the first reads x."""
     parts: list[p.Expr] = []
     node: p.Expr = expr
@@ -244,7 +250,7 @@ def _joins_in_place(body: Body, expr: p.BinaryOp, dest: str, size: str, state: s
 
 
 @lowers(p.RegexMatch)
-def _regex(body: Body, expr: p.RegexMatch) -> Value:
+def _regex(body: FunctionWriter, expr: p.RegexMatch) -> Value:
     text = lower(body, expr.left)
     name = body.unit.regex(expr.pattern, expr.span)
     bang = "!" if expr.is_negated else ""

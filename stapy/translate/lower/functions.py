@@ -8,11 +8,11 @@ from stapy.translate.c.text import comment
 from stapy.translate.c.values import Value
 from stapy.translate.c.writer import CWriter
 from stapy.translate.lower import arrays, assignments, calls, memory, prints, statements  # noqa: F401 (rules)
-from stapy.translate.lower.body import Body, Local
+from stapy.translate.lower.body import FunctionWriter, Local
 from stapy.translate.lower.dispatch import lower
 from stapy.translate.lower.embedded import exhausted
 from stapy.translate.lower.expressions import truth
-from stapy.translate.lower.known import Known
+from stapy.translate.lower.known import AvailableValues
 from stapy.translate.lower.signatures import copied_parameters, parameter_names, signature
 from stapy.translate.state import Unit
 
@@ -22,9 +22,9 @@ def handler_text(unit: Unit, handler: p.Handler, points: list[str], slots: str) 
     cost = unit.costs.statement(handler.body)
     charged = unit.charging and (cost is None or cost > unit.limits.action_limit)
     name = unit.handler_name(handler)
-    body = Body(unit, is_charged=charged, name=name)
+    body = FunctionWriter(unit, is_charged=charged, name=name)
     body.slots = slots
-    body.known = Known(unit, handler.body)
+    body.known = AvailableValues(unit, handler.body)
     body.declare(handler.locals)
     matches = unit.captures and unit.uses_regex(handler.body)
     before: list[str] = []
@@ -77,7 +77,7 @@ def wrapped(text: str) -> list[str]:
     return lines
 
 
-def body_frame(body: Body) -> int:
+def body_frame(body: FunctionWriter) -> int:
     """Compute the bytes of a function's frame, rounded up generously."""
     return sum((size + 7) // 8 * 8 for _, size in body.frame)
 
@@ -86,9 +86,9 @@ def function_text(unit: Unit, function: p.Function) -> str:
     """Write the C of one script function with a body in the language."""
     assert function.body is not None
     charged = unit.charging and unit.costs.function(function) is None
-    body = Body(unit, is_charged=charged)
+    body = FunctionWriter(unit, is_charged=charged)
     body.returns = function.type
-    body.known = Known(unit, function.body)
+    body.known = AvailableValues(unit, function.body)
     copies = copied_parameters(function)
     names = parameter_names(unit, function)
     for name in names:
@@ -139,7 +139,7 @@ def _next_call(unit: Unit, function: p.Function, names: list[str]) -> str:
 
 def condition_function(unit: Unit, name: str, condition: p.Expr) -> str:
     """Write the C of one arming condition; one that fails is false, and nobody is told."""
-    body = Body(unit)
+    body = FunctionWriter(unit)
     body.in_condition = True
     value: Value = lower(body, condition)
     body.out.line(f"return {truth(value)};")
@@ -152,7 +152,9 @@ def condition_function(unit: Unit, name: str, condition: p.Expr) -> str:
     return out.text()
 
 
-def _assemble(out: CWriter, body: Body, before: list[str], after: list[str], result: str) -> None:
+def _assemble(
+    out: CWriter, body: FunctionWriter, before: list[str], after: list[str], result: str
+) -> None:
     """Put declarations, the written lines and the way out together."""
     out.open("")
     jumps = body.labels.get("out", 0) - body.out.fall_into("out")
@@ -186,7 +188,7 @@ def _assemble(out: CWriter, body: Body, before: list[str], after: list[str], res
     out.close()
 
 
-def _declarations(out: CWriter, body: Body, result: str) -> None:
+def _declarations(out: CWriter, body: FunctionWriter, result: str) -> None:
     if body.frame:
         out.open("struct")
         for declaration, _ in body.frame:

@@ -6,7 +6,7 @@ an element for which ``x in a`` was true is not looked for again: it stays where
 something takes it out, or makes place for another one in a wrapping array.
 
 The walk says of an expression that it finds a value out, or that it is one which was found out
-before (`Known.of`).  What it does not know of is written as usual.
+before (`AvailableValues.of`).  What it does not know of is written as usual.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PURE_KEYS = (p.Const, p.Text, p.LocalRef, p.GlobalRef, p.BinaryOp, p.UnaryOp, p
 _JUMPS = (p.Next, p.Return, p.Break, p.Continue)
 
 
-class Found(Record):
+class SharedValue(Record):
     """A value that is found out once: what it depends on, its C where that was written.
 
     ``array`` is the one whose element it is; None for the result of a call.
@@ -40,16 +40,16 @@ class Found(Record):
 
 
 # By what was called or looked for.
-Facts = dict["Hashable", Found]
+Facts = dict["Hashable", SharedValue]
 
 
-class Known:
+class AvailableValues:
     """What is known where, for the expressions of one body."""
 
     def __init__(self, unit: Unit, body: p.Stmt) -> None:
         self._unit = unit
-        self._finds: dict[int, Found] = {}
-        self._uses: dict[int, Found] = {}
+        self._finds: dict[int, SharedValue] = {}
+        self._uses: dict[int, SharedValue] = {}
         self._facts: Facts = {}
         nodes = walk(body)
         if len({id(node) for node in nodes}) < len(nodes):
@@ -57,7 +57,7 @@ class Known:
         if any(isinstance(node, p.InArray) or self._is_stable(node) for node in nodes):
             self._stmt(body)
 
-    def finds(self, node: p.Expr) -> Found | None:
+    def finds(self, node: p.Expr) -> SharedValue | None:
         """Return what an expression has to find out, since others use it; None when nobody does."""
         found = self._finds.get(id(node))
         return found if found is not None and found.uses else None
@@ -233,7 +233,7 @@ class Known:
             name = self._element(node.var, node.keys)
             if name is None or name in self._facts:
                 return {}, {}
-            found = Found(_depends(node.keys), node.var)
+            found = SharedValue(_depends(node.keys), node.var)
             self._finds[id(node)] = found
             return {name: found}, {}
         self._expr(node)
@@ -274,7 +274,7 @@ class Known:
         name = ("call", fingerprint(node))
         found = self._facts.get(name)
         if found is None:
-            self._finds[id(node)] = self._facts[name] = Found(frozenset())
+            self._finds[id(node)] = self._facts[name] = SharedValue(frozenset())
         else:
             found.uses += 1
             self._uses[id(node)] = found
@@ -293,7 +293,7 @@ class Known:
 
     def _assign(self, node: p.AssignOp | p.IncrementOp) -> None:
         target = node.target
-        known: Found | None = None
+        known: SharedValue | None = None
         if isinstance(target, p.ElementRef):
             name = self._element(target.var, target.keys)
             known = self._facts.get(name) if name is not None else None

@@ -9,19 +9,19 @@ from stapy.translate.c import values as v
 from stapy.translate.c.operations import CONTEXT, INTEGERS
 from stapy.translate.c.text import string_literal
 from stapy.translate.c.values import Value
-from stapy.translate.lower.body import Body
+from stapy.translate.lower.body import FunctionWriter
 from stapy.translate.lower.dispatch import hint_for, lower, lowers
 
 WORD = 8
 
 
 @lowers(p.MemoryRead)
-def _memory_read(body: Body, expr: p.MemoryRead) -> Value:
+def _memory_read(body: FunctionWriter, expr: p.MemoryRead) -> Value:
     address = lower(body, expr.address)
     return read(body, expr, address, hint_for(body, expr, "word"))
 
 
-def read(body: Body, expr: p.MemoryRead, address: Value, hint: str) -> Value:
+def read(body: FunctionWriter, expr: p.MemoryRead, address: Value, hint: str) -> Value:
     """Write a checked read; a fault is an error of the script."""
     kind, wide = INTEGERS[expr.size, expr.signed and not expr.bits]
     name = body.temp(kind, hint)
@@ -43,7 +43,7 @@ def _bits(name: str, expr: p.MemoryRead) -> Value:
     return Value(f"(u64){name} & {mask}", v.AND)
 
 
-def write(body: Body, expr: p.MemoryRead, address: Value, value: Value) -> None:
+def write(body: FunctionWriter, expr: p.MemoryRead, address: Value, value: Value) -> None:
     """Write a checked write (guru mode)."""
     space = "user" if expr.is_user else "kernel"
     place = body.unit.places.of(expr.span)
@@ -60,7 +60,7 @@ def write(body: Body, expr: p.MemoryRead, address: Value, value: Value) -> None:
 
 
 @lowers(p.ContextValue)
-def _context_value(body: Body, expr: p.ContextValue) -> Value:
+def _context_value(body: FunctionWriter, expr: p.ContextValue) -> Value:
     row = CONTEXT.get(expr.name)
     if row is None:
         raise Bug(f"pass 3 does not know the context value '{expr.name}'")
@@ -90,7 +90,7 @@ def context_text(expr: p.ContextValue) -> str:
     return row.template.format(register=register, index=expr.index, stack=WORD * (expr.index + 1))
 
 
-def write_context(body: Body, expr: p.ContextValue, value: Value) -> None:
+def write_context(body: FunctionWriter, expr: p.ContextValue, value: Value) -> None:
     """Change a register of the probed context (guru mode)."""
     row = CONTEXT.get(expr.name)
     if row is None:
@@ -105,14 +105,14 @@ def write_context(body: Body, expr: p.ContextValue, value: Value) -> None:
     body.check(f"stapy_write_kernel(c, {context_text(expr)}, &{name}, sizeof({name}), {place})")
 
 
-def set_text(body: Body, expr: p.ContextValue, op: str, value: Value) -> Value:
+def set_text(body: FunctionWriter, expr: p.ContextValue, op: str, value: Value) -> Value:
     """Set a text that is the family's, or add to it; the new text."""
     body.out.line(f"{dict(CONTEXT[expr.name].setters)[op]}(c, {value.text});")
     return Value(context_text(expr), reads=frozenset((PROBED,)))
 
 
 @lowers(p.FileImage)
-def _file_image(body: Body, expr: p.FileImage) -> Value:
+def _file_image(body: FunctionWriter, expr: p.FileImage) -> Value:
     name = body.temp("s64", "code")
     row = body.unit.mapped_file(expr)
     body.check(f"stapy_user_mapped(c, &{name}, &{row}, {body.unit.places.of(expr.span)})")
@@ -120,12 +120,12 @@ def _file_image(body: Body, expr: p.FileImage) -> Value:
 
 
 @lowers(p.SavedEntry)
-def _saved_entry(body: Body, expr: p.SavedEntry) -> Value:
+def _saved_entry(body: FunctionWriter, expr: p.SavedEntry) -> Value:
     return Value(f"((struct {body.slots} *)c->slots)->s{expr.slot}", reads=frozenset((MEMORY,)))
 
 
 @lowers(p.EntryRegister)
-def _entry_register(body: Body, expr: p.EntryRegister) -> Value:
+def _entry_register(body: FunctionWriter, expr: p.EntryRegister) -> Value:
     frame = lower(body, expr.frame)
     name = body.temp("s64", hint_for(body, expr, "argument"))
     function = expr.function
@@ -137,7 +137,7 @@ def _entry_register(body: Body, expr: p.EntryRegister) -> Value:
 
 
 @lowers(p.NotKnown)
-def _not_known(body: Body, expr: p.NotKnown) -> Value:
+def _not_known(body: FunctionWriter, expr: p.NotKnown) -> Value:
     place = body.unit.places.of(expr.span)
     body.check(f'stapy_error(c, {place}, "%s", {string_literal(expr.why)})')
     return Value("0", constant=0)

@@ -10,7 +10,7 @@ from stapy.record import Record
 from stapy.translate.c.text import string_literal
 from stapy.translate.c.values import NOTHING, Value, merged
 from stapy.translate.lower import arrays
-from stapy.translate.lower.body import Body
+from stapy.translate.lower.body import FunctionWriter
 from stapy.translate.lower.dispatch import lower, lower_many, lowers, lowers_into
 
 FLAGS = {
@@ -23,7 +23,7 @@ FLAGS = {
 NUMBERS = "diuoxXp"
 
 
-class Piece(Record):
+class PrintItem(Record):
     """A piece with its C arguments; ``value`` is None for text."""
 
     piece: p.FormatPiece
@@ -66,23 +66,25 @@ def _fold(
     return out, left
 
 
-def _pieces(pieces: list[p.FormatPiece], args: list[p.Expr], values: list[Value]) -> list[Piece]:
+def _pieces(
+    pieces: list[p.FormatPiece], args: list[p.Expr], values: list[Value]
+) -> list[PrintItem]:
     rest: Iterator[tuple[p.Expr, Value]] = iter(zip(args, values))
-    done: list[Piece] = []
+    done: list[PrintItem] = []
     for piece in pieces:
         if piece.kind == "text":
-            done.append(Piece(piece, "0", "-1", None, None))
+            done.append(PrintItem(piece, "0", "-1", None, None))
             continue
         width, precision = (
             next(rest)[1].text if given == "*" else str(default if given is None else given)
             for given, default in ((piece.width, 0), (piece.precision, -1))
         )
         arg, value = next(rest)
-        done.append(Piece(piece, width, precision, value, arg))
+        done.append(PrintItem(piece, width, precision, value, arg))
     return done
 
 
-def _emit(body: Body, item: Piece, sink: str, *cleanup: str) -> None:
+def _emit(body: FunctionWriter, item: PrintItem, sink: str, *cleanup: str) -> None:
     """Write one piece into a sink; ``cleanup`` comes before the jump when it fails."""
     out = body.out
     piece = item.piece
@@ -123,7 +125,7 @@ def _emit(body: Body, item: Piece, sink: str, *cleanup: str) -> None:
 
 
 @lowers(p.HistogramRef)
-def _histogram(body: Body, expr: p.HistogramRef) -> Value:
+def _histogram(body: FunctionWriter, expr: p.HistogramRef) -> Value:
     """Evaluate only the keys: a merged statistic lives until its array is asked for the next."""
     keys = arrays.stat_keys(body, expr.stat)
     if body.args_change:
@@ -136,7 +138,7 @@ def _histogram(body: Body, expr: p.HistogramRef) -> Value:
 
 
 @lowers(p.PrintOp)
-def lower_print(body: Body, expr: p.PrintOp) -> Value:
+def lower_print(body: FunctionWriter, expr: p.PrintOp) -> Value:
     """Print, or format into a buffer of the frame."""
     if expr.type == p.STRING:
         text, size = body.buffer(_room(expr))
@@ -157,7 +159,7 @@ def lower_print(body: Body, expr: p.PrintOp) -> Value:
     return Value("0", constant=0)
 
 
-def format_into(body: Body, expr: p.PrintOp, dest: str, size: str) -> None:
+def format_into(body: FunctionWriter, expr: p.PrintOp, dest: str, size: str) -> None:
     """Write sprint and its relatives into ``dest``; no argument may read it."""
     pieces, args = _fold(expr.pieces, expr.args)
     body.args_change = any(effects(arg).writes for arg in args)
@@ -172,7 +174,7 @@ def format_into(body: Body, expr: p.PrintOp, dest: str, size: str) -> None:
 
 
 @lowers_into(p.PrintOp)
-def _format_into_variable(body: Body, expr: p.PrintOp, dest: str, size: str) -> bool:
+def _format_into_variable(body: FunctionWriter, expr: p.PrintOp, dest: str, size: str) -> bool:
     format_into(body, expr, dest, size)
     return True
 
@@ -195,7 +197,7 @@ def _room(expr: p.PrintOp) -> int:
 
 
 @lowers(p.PrettyPrint)
-def _pretty(body: Body, expr: p.PrettyPrint) -> Value:
+def _pretty(body: FunctionWriter, expr: p.PrettyPrint) -> Value:
     """Write pieces whose reads may fail one by one; a failed one prints as "?"."""
     text, size = body.buffer(0)
     sink = body.temp("struct stapy_out", "sink")
@@ -205,7 +207,7 @@ def _pretty(body: Body, expr: p.PrettyPrint) -> Value:
     reads = NOTHING
     for piece in pieces:
         if piece.kind == "text":
-            _emit(body, Piece(piece, "0", "-1", None, None), f"&{sink}")
+            _emit(body, PrintItem(piece, "0", "-1", None, None), f"&{sink}")
             continue
         count = 1 + (piece.width == "*") + (piece.precision == "*")
         own = [next(rest) for _ in range(count)]
@@ -214,7 +216,9 @@ def _pretty(body: Body, expr: p.PrettyPrint) -> Value:
     return Value(text, reads=reads, room=size)
 
 
-def _try_piece(body: Body, piece: p.FormatPiece, args: list[p.Expr], sink: str) -> frozenset[str]:
+def _try_piece(
+    body: FunctionWriter, piece: p.FormatPiece, args: list[p.Expr], sink: str
+) -> frozenset[str]:
     outer = body.fail_label
     failed = body.new_label("unreadable")
     body.fail_label = failed

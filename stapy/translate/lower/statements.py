@@ -11,13 +11,13 @@ from stapy.translate.c.values import Value
 from stapy.translate.c.writer import BREAK, CONTINUE, CWriter
 from stapy.translate.lower import arrays
 from stapy.translate.lower.assignments import evaluate
-from stapy.translate.lower.body import Body, Loop
+from stapy.translate.lower.body import FunctionWriter, LoopState
 from stapy.translate.lower.calls import embedded_block
 from stapy.translate.lower.dispatch import lower
 from stapy.translate.lower.expressions import lower_string_into
 from stapy.translate.tables.changes import changes
 
-Rule = Callable[[Body, Any], None]
+Rule = Callable[[FunctionWriter, Any], None]
 TABLE: dict[type, Rule] = {}
 
 _SPLITS = (p.If, p.Loop, p.Foreach, p.ForeachBucket, p.Try, p.Block, p.Locked)
@@ -35,7 +35,7 @@ def rule(*kinds: type) -> Callable[[Rule], Rule]:
     return register
 
 
-def write(body: Body, stmt: p.Stmt) -> None:
+def write(body: FunctionWriter, stmt: p.Stmt) -> None:
     """Write one statement with the comment that names its script line."""
     if isinstance(stmt, p.Block):
         write_list(body, stmt.body)
@@ -57,7 +57,7 @@ def write(body: Body, stmt: p.Stmt) -> None:
         body.out.line("c->changed = true;")
 
 
-def _locked(body: Body, stmt: p.Locked) -> None:
+def _locked(body: FunctionWriter, stmt: p.Locked) -> None:
     """Write a region in which globals are held; what leaves it goes by way of its end."""
     out = body.out
     table = body.unit.lock_table(stmt.locks, body.name)
@@ -77,7 +77,7 @@ def _locked(body: Body, stmt: p.Locked) -> None:
     out.line(f"stapy_unlock(c, {table}, ARRAY_SIZE({table}));")
 
 
-def write_list(body: Body, statements: list[p.Stmt], extra: int = 0) -> None:
+def write_list(body: FunctionWriter, statements: list[p.Stmt], extra: int = 0) -> None:
     """Write statements in order; each straight run of them is charged at its start."""
     # A lone jump is paid for by what comes after it.
     lone = len(statements) == 1 and isinstance(statements[0], _LEAVES)
@@ -100,7 +100,7 @@ def write_list(body: Body, statements: list[p.Stmt], extra: int = 0) -> None:
         charge(body, extra, None)
 
 
-def charge(body: Body, cost: int, stmt: p.Stmt | None) -> None:
+def charge(body: FunctionWriter, cost: int, stmt: p.Stmt | None) -> None:
     """Take so many statements off the budget."""
     if stmt is not None:
         body.source_line(stmt.span)
@@ -108,18 +108,18 @@ def charge(body: Body, cost: int, stmt: p.Stmt | None) -> None:
     body.check(f"stapy_act(c, {cost}, {place})")
 
 
-def write_inside(body: Body, stmt: p.Stmt, extra: int = 0) -> None:
+def write_inside(body: FunctionWriter, stmt: p.Stmt, extra: int = 0) -> None:
     """Write the body of a branch or a loop."""
     write_list(body, stmt.body if isinstance(stmt, p.Block) else [stmt], extra)
 
 
 @rule(p.Evaluate)
-def _evaluate(body: Body, stmt: p.Evaluate) -> None:
+def _evaluate(body: FunctionWriter, stmt: p.Evaluate) -> None:
     evaluate(body, stmt.expr)
 
 
 @rule(p.If)
-def _if(body: Body, stmt: p.If) -> None:
+def _if(body: FunctionWriter, stmt: p.If) -> None:
     with body.temporaries():
         cond = lower(body, stmt.cond)
     out = body.out
@@ -147,7 +147,7 @@ def _is_empty(stmt: p.Stmt) -> bool:
 # --- loops --------------------------------------------------------------------
 
 
-def _step(body: Body, stmt: p.Loop) -> CWriter:
+def _step(body: FunctionWriter, stmt: p.Loop) -> CWriter:
     with body.capture() as lines, body.temporaries():
         if stmt.step is not None:
             evaluate(body, stmt.step)
@@ -155,7 +155,7 @@ def _step(body: Body, stmt: p.Loop) -> CWriter:
 
 
 @rule(p.Loop)
-def _loop(body: Body, stmt: p.Loop) -> None:
+def _loop(body: FunctionWriter, stmt: p.Loop) -> None:
     out = body.out
     with body.capture() as test, body.temporaries():
         cond = lower(body, stmt.cond) if stmt.cond is not None else None
@@ -171,7 +171,9 @@ def _loop(body: Body, stmt: p.Loop) -> None:
     if len(test) and cond is not None:
         out.splice(test)
         out.guard(f"!{cond.at(14)}", BREAK)
-    loop = Loop(body.new_label("step") if simple is None and len(step) else "", body.is_charged)
+    loop = LoopState(
+        body.new_label("step") if simple is None and len(step) else "", body.is_charged
+    )
     body.loops.append(loop)
     write_inside(body, stmt.body, extra=1)
     body.loops.pop()
@@ -182,7 +184,7 @@ def _loop(body: Body, stmt: p.Loop) -> None:
     out.close()
 
 
-def _limit(body: Body, limit: p.Expr | None) -> Value | None:
+def _limit(body: FunctionWriter, limit: p.Expr | None) -> Value | None:
     if limit is None:
         return None
     value = lower(body, limit)
@@ -192,7 +194,7 @@ def _limit(body: Body, limit: p.Expr | None) -> Value | None:
 
 
 @rule(p.Foreach)
-def _foreach(body: Body, stmt: p.Foreach) -> None:
+def _foreach(body: FunctionWriter, stmt: p.Foreach) -> None:
     out = body.out
     name = body.unit.global_name(stmt.var)
     keys_text, any_text = _slice(body, stmt)
@@ -215,13 +217,13 @@ def _foreach(body: Body, stmt: p.Foreach) -> None:
             out.line(f"{local.text} = stapy_iter_key_long(&{iterator}, {number});")
     if stmt.value is not None:
         _foreach_value(body, stmt, iterator)
-    body.loops.append(Loop("", body.is_charged))
+    body.loops.append(LoopState("", body.is_charged))
     write_inside(body, stmt.body, extra=1)
     body.loops.pop()
     out.close()
 
 
-def _foreach_value(body: Body, stmt: p.Foreach, iterator: str) -> None:
+def _foreach_value(body: FunctionWriter, stmt: p.Foreach, iterator: str) -> None:
     assert stmt.value is not None
     text = body.local(stmt.value.name).text
     if stmt.var.type == p.STRING:
@@ -234,7 +236,7 @@ def _foreach_value(body: Body, stmt: p.Foreach, iterator: str) -> None:
         body.out.line(f"{text} = stapy_iter_long(&{iterator});")
 
 
-def _slice(body: Body, stmt: p.Foreach) -> tuple[str, str]:
+def _slice(body: FunctionWriter, stmt: p.Foreach) -> tuple[str, str]:
     """Copy a slice's keys to the frame for the time of the loop; return keys and wildcard table."""
     if stmt.slice is None:
         return "NULL", "NULL"
@@ -250,7 +252,7 @@ def _slice(body: Body, stmt: p.Foreach) -> tuple[str, str]:
 
 
 @rule(p.ForeachBucket)
-def _foreach_bucket(body: Body, stmt: p.ForeachBucket) -> None:
+def _foreach_bucket(body: FunctionWriter, stmt: p.ForeachBucket) -> None:
     out = body.out
     shape = body.unit.shape(arrays.stat_var(stmt.stat))
     limit = _limit(body, stmt.limit)
@@ -266,21 +268,21 @@ def _foreach_bucket(body: Body, stmt: p.ForeachBucket) -> None:
         pointer = arrays.stat_pointer(body, stmt.stat)
         value = body.local(stmt.value.name).text
         out.line(f"{value} = stapy_stat_bucket_count({pointer}, {number});")
-    body.loops.append(Loop("", body.is_charged))
+    body.loops.append(LoopState("", body.is_charged))
     write_inside(body, stmt.body, extra=1)
     body.loops.pop()
     out.close()
 
 
 @rule(p.Break)
-def _break(body: Body, stmt: p.Break) -> None:
+def _break(body: FunctionWriter, stmt: p.Break) -> None:
     if not body.loops:
         raise Bug("break outside a loop in pass 3")
     body.out.line(BREAK)
 
 
 @rule(p.Continue)
-def _continue(body: Body, stmt: p.Continue) -> None:
+def _continue(body: FunctionWriter, stmt: p.Continue) -> None:
     if not body.loops:
         raise Bug("continue outside a loop in pass 3")
     loop = body.loops[-1]
@@ -292,7 +294,7 @@ def _continue(body: Body, stmt: p.Continue) -> None:
 
 
 @rule(p.Next)
-def _next(body: Body, stmt: p.Next) -> None:
+def _next(body: FunctionWriter, stmt: p.Next) -> None:
     if body.next_returns:
         body.out.result(body.next_call.removesuffix(";"))
     elif body.next_call:
@@ -301,7 +303,7 @@ def _next(body: Body, stmt: p.Next) -> None:
 
 
 @rule(p.Return)
-def _return(body: Body, stmt: p.Return) -> None:
+def _return(body: FunctionWriter, stmt: p.Return) -> None:
     if stmt.value is not None and body.returns == p.STRING:
         lower_string_into(body, stmt.value, "ret", "MAXSTRINGLEN", "ret")
     elif stmt.value is not None:
@@ -312,12 +314,12 @@ def _return(body: Body, stmt: p.Return) -> None:
 
 
 @rule(p.Delete)
-def _delete(body: Body, stmt: p.Delete) -> None:
+def _delete(body: FunctionWriter, stmt: p.Delete) -> None:
     arrays.delete(body, stmt.target)
 
 
 @rule(p.Try)
-def _try(body: Body, stmt: p.Try) -> None:
+def _try(body: FunctionWriter, stmt: p.Try) -> None:
     out = body.out
     caught = body.new_label("caught")
     outer, outer_try = body.fail_label, body.in_try
@@ -341,13 +343,13 @@ def _try(body: Body, stmt: p.Try) -> None:
 
 
 @rule(p.EmbeddedC)
-def _embedded(body: Body, stmt: p.EmbeddedC) -> None:
+def _embedded(body: FunctionWriter, stmt: p.EmbeddedC) -> None:
     # Statements, or an expression as SystemTap has it, which no semicolon ends.
     embedded_block(body, stmt, "", stmt.code, "\n;")
 
 
 @rule(p.SaveEntry)
-def _save_entry(body: Body, stmt: p.SaveEntry) -> None:
+def _save_entry(body: FunctionWriter, stmt: p.SaveEntry) -> None:
     value = lower(body, stmt.value)
     target = f"((struct {body.slots} *)c->slots)->s{stmt.slot}"
     if stmt.value.type == p.STRING:

@@ -27,7 +27,7 @@ _KEYWORDS = frozenset(  # a text is the readable form
 )
 
 
-class Places:
+class PlaceTable:
     """Names for the places of one module, and their texts in the order of first use."""
 
     def __init__(self, sources: SourceMap) -> None:

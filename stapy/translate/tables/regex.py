@@ -154,7 +154,7 @@ class _Graph:
             raise rx.RegexError("too large", 0)
         return len(self.nodes) - 1
 
-    def _node(self, node: rx.Node, after: int) -> int:
+    def _node(self, node: rx.RegexNode, after: int) -> int:
         if isinstance(node, rx.Chars):
             return self._add(_Read(node.members, after))
         if isinstance(node, rx.Anchor):
@@ -163,7 +163,7 @@ class _Graph:
             for part in reversed(node.parts):
                 after = self._node(part, after)
             return after
-        if isinstance(node, rx.Choice):
+        if isinstance(node, rx.Alternation):
             return self._add(_Split([self._node(one, after) for one in node.options]))
         if isinstance(node, rx.Group):
             if not self.tagged or node.number > MAX_GROUPS:

@@ -221,7 +221,7 @@ def test_types_outside_of_the_data_are_unknown() -> None:
     w.typedef("bad", 999)
     found = Btf(w.data(), "x").type("bad")
     assert isinstance(found, c.Typedef)
-    assert isinstance(found.target, c.Unknown)
+    assert isinstance(found.target, c.UnknownType)
 
 
 def test_a_type_that_contains_itself() -> None:
@@ -255,7 +255,7 @@ def walk(type: c.CType, budget: list[int]) -> None:
     if isinstance(type, c.Struct):
         for member in type.members():
             walk(member.type, budget)
-    elif isinstance(type, c.Function):
+    elif isinstance(type, c.FunctionType):
         for param in type.params:
             walk(param.type, budget)
     elif isinstance(type, (c.Pointer, c.Typedef, c.Qualified)):

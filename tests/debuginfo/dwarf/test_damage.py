@@ -21,7 +21,7 @@ from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.diagnostics import NOWHERE
 from stapy.elaborate.lower.chains import Place
-from stapy.elaborate.lower.pretty import _Writer
+from stapy.elaborate.lower.pretty import _PrettyWriter
 from stapy.ir.program import Expr
 from stapy.probes.values.evaluate import Evaluator
 from stapy.probes.values.location import _in_pieces
@@ -96,7 +96,7 @@ def test_a_struct_that_contains_itself() -> None:
 
 def test_printing_a_struct_that_contains_itself() -> None:
     made = c.Struct("struct", "s", 8, lambda: [c.Member("", made, 0), c.Member("me", made, 0)])
-    writer = _Writer(None, NOWHERE)  # type: ignore[arg-type]
+    writer = _PrettyWriter(None, NOWHERE)  # type: ignore[arg-type]
     writer.place(Place(made, None, None), 8)
     assert [piece.text for piece in writer.pieces] == ["{{...}, .me={...}}"]
 

@@ -6,15 +6,15 @@ import random
 
 import pytest
 
-from stapy.debuginfo.dwarf.read.lines import Row
+from stapy.debuginfo.dwarf.read.lines import LineRow
 from stapy.debuginfo.lookup.line_pack import Packed, hash_of, merge, pack
 from tests.linetable import Damaged, find
 
 FILES = ["fs/open.c", "include/linux/fs.h", "mm/slab.c"]
 
 
-def row(address: int, file: int, line: int, end: bool = False) -> Row:
-    return Row(address, file, line, True, end)
+def row(address: int, file: int, line: int, end: bool = False) -> LineRow:
+    return LineRow(address, file, line, True, end)
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def row(address: int, file: int, line: int, end: bool = False) -> Row:
         ([row(16, 9, 5), row(20, 1, 6)], [(16, 0, 0), (20, 7, 6)]),
     ],
 )
-def test_merge(rows: list[Row], expected: list[Packed]) -> None:
+def test_merge(rows: list[LineRow], expected: list[Packed]) -> None:
     assert merge(rows, [0, 7, 8]) == expected
 
 

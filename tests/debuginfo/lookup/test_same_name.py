@@ -17,8 +17,8 @@ LONG = c.Int("long", 8, True, "signed")
 PAIR = c.Array(LONG, 2)
 
 
-def function(*params: tuple[str, c.CType], result: c.CType = INT) -> c.Function:
-    return c.Function(result, [c.Parameter(*row) for row in params])
+def function(*params: tuple[str, c.CType], result: c.CType = INT) -> c.FunctionType:
+    return c.FunctionType(result, [c.Parameter(*row) for row in params])
 
 
 ONE = function(("a", INT), ("b", LONG))
@@ -41,7 +41,7 @@ VOID = function(("a", INT), result=c.Void())
     ],
 )
 def test_what_is_certain(
-    types: list[c.Function], symbols: int, names: list[str], doubtful: bool
+    types: list[c.FunctionType], symbols: int, names: list[str], doubtful: bool
 ) -> None:
     found = common_prototype("f", types, symbols)
     assert [row.name for row in found.type.params] == names
@@ -56,7 +56,7 @@ def test_what_is_certain(
         ([ONE, function(("a", INT), result=INT)], "int"),
     ],
 )
-def test_results(types: list[c.Function], name: str) -> None:
+def test_results(types: list[c.FunctionType], name: str) -> None:
     assert c.c_name(common_prototype("f", types, 1).type.result) == name
 
 

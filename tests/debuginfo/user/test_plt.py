@@ -57,7 +57,7 @@ def test_files_without_stubs(tmp_path: Path) -> None:
 
 def test_blocks_of_threads(tmp_path: Path) -> None:
     program = tls.block_of(UserFile.open(compiled(tmp_path, CALLS, "-O0")))
-    assert program == tls.Block(tls.BASE, 0, -16)
+    assert program == tls.TlsBlock(tls.BASE, 0, -16)
     (tmp_path / "lib.c").write_text("__thread int own; int *get(void) { return &own; }")
     library, static = tmp_path / "lib.so", tmp_path / "static.so"
     built(library, "-shared", "-fPIC", str(tmp_path / "lib.c"))

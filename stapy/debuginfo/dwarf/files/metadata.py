@@ -25,7 +25,7 @@ _BUILD_ID = re.compile(r"[0-9a-f]{8,128}")
 _WILDCARDS = "*?["
 
 
-class Known(Record):
+class KnownBuilds(Record):
     """What all servers together know: archives by build-id ("" for a file in none).
 
     ``problems`` are of servers that did not answer, or not with all they know.
@@ -35,9 +35,9 @@ class Known(Record):
     problems: list[str] = new(list)
 
 
-def builds(path: str) -> Known:
+def builds(path: str) -> KnownBuilds:
     """Ask each server for the programs and libraries that a path or a pattern of paths means."""
-    found = Known()
+    found = KnownBuilds()
     for url in servers():
         try:
             _add(found, url, path)
@@ -46,7 +46,7 @@ def builds(path: str) -> Known:
     return found
 
 
-def of_archives(known: Known, pattern: str) -> dict[str, set[str]]:
+def of_archives(known: KnownBuilds, pattern: str) -> dict[str, set[str]]:
     """Select the builds with an archive that a pattern means: a whole path or last part."""
 
     def fits(archive: str) -> bool:
@@ -56,7 +56,7 @@ def of_archives(known: Known, pattern: str) -> dict[str, set[str]]:
     return {name: rows for name, rows in known.builds.items() if any(map(fits, rows))}
 
 
-def _add(found: Known, url: str, path: str) -> None:
+def _add(found: KnownBuilds, url: str, path: str) -> None:
     if url.startswith("file:"):
         raise DebuginfoError("files cannot be asked which builds there are")
     key = "glob" if any(char in path for char in _WILDCARDS) else "file"

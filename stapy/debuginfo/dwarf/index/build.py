@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from stapy.debuginfo import pack
 from stapy.debuginfo.dwarf import constants as k
-from stapy.debuginfo.dwarf.index.found import INLINE_NAMES, NO_NAME, NO_ORIGIN, Found
+from stapy.debuginfo.dwarf.index.found import INLINE_NAMES, NO_NAME, NO_ORIGIN, CollectedEntries
 from stapy.debuginfo.dwarf.index.reader import NO_FILE
 from stapy.debuginfo.dwarf.index.scan import TYPES, Scanner
 from stapy.debuginfo.dwarf.read.lines import LineReader
@@ -46,10 +46,10 @@ def build(elf: ElfFile) -> bytes:
             gc.enable()
 
 
-class _Names:
+class _NameTexts:
     """Texts of name numbers, each read once."""
 
-    def __init__(self, info: Info, found: Found) -> None:
+    def __init__(self, info: Info, found: CollectedEntries) -> None:
         self._data = bytes(info.sections.section("str"))
         self._extra = found.extra
         self._file = info.name
@@ -88,7 +88,7 @@ class _Symbols(NamedTuple):
     addresses: set[int]
 
 
-def _leave_out_overridden(info: Info, found: Found, symbols: _Symbols) -> None:
+def _leave_out_overridden(info: Info, found: CollectedEntries, symbols: _Symbols) -> None:
     """Forget the code of weak functions that others have replaced.
 
     It stays in the file without a symbol, under a name that is another's now,
@@ -115,8 +115,8 @@ def _leave_out_overridden(info: Info, found: Found, symbols: _Symbols) -> None:
         found.pc[row] = 0
 
 
-def _functions(info: Info, found: Found, parts: dict[str, bytes]) -> None:
-    names = _Names(info, found)
+def _functions(info: Info, found: CollectedEntries, parts: dict[str, bytes]) -> None:
+    names = _NameTexts(info, found)
     rows = {entry: row for row, entry in enumerate(found.entry)}
     total = len(found.entry)
     # A copy out of line belongs to the row of what it is a copy of.
@@ -188,7 +188,7 @@ def _functions(info: Info, found: Found, parts: dict[str, bytes]) -> None:
     _text_table(parts, "file", (path.encode() for path in files.paths))
 
 
-def _scope(found: Found, row: int) -> str:
+def _scope(found: CollectedEntries, row: int) -> str:
     """Find the scope of a function: that of its declaration, when it is defined elsewhere."""
     if not found.scopes:
         return ""
@@ -246,9 +246,9 @@ class _Files:
         return number
 
 
-def _named(info: Info, found: Found, parts: dict[str, bytes]) -> None:
+def _named(info: Info, found: CollectedEntries, parts: dict[str, bytes]) -> None:
     """Store types and global variables, sorted; a letter in front tells them apart."""
-    names = _Names(info, found)
+    names = _NameTexts(info, found)
     rows = [
         (_LETTERS[TYPES[tag]].encode() + names.text(name), entry)
         for (tag, name), entry in found.types.items()

@@ -14,7 +14,7 @@ def _array(code: str) -> array[int]:
     return array(code)
 
 
-class Found(Record):
+class CollectedEntries(Record):
     """What the walk collected; rows are parallel arrays.
 
     Names are offsets of ``.debug_str``, or from `INLINE_NAMES` on numbers of
@@ -47,7 +47,7 @@ class Found(Record):
             self.extra.append(text)
         return found
 
-    def add(self, other: Found, units: int, strings: bytes) -> None:
+    def add(self, other: CollectedEntries, units: int, strings: bytes) -> None:
         """Take what was found in another file, whose units are numbered from ``units`` on."""
 
         def renamed(number: int) -> int:

@@ -13,7 +13,7 @@ import struct
 
 from stapy.debuginfo.dwarf import constants as k
 from stapy.debuginfo.dwarf.files.alternate import link_of
-from stapy.debuginfo.dwarf.index.found import NO_NAME, NO_ORIGIN, Found
+from stapy.debuginfo.dwarf.index.found import NO_NAME, NO_ORIGIN, CollectedEntries
 from stapy.debuginfo.dwarf.numbers import uleb
 from stapy.debuginfo.dwarf.read.abbrev import SIZED, Plan, skip
 from stapy.debuginfo.dwarf.read.ranges import entry_address
@@ -119,16 +119,16 @@ def _wanted(tag: int, attributes: dict[int, int]) -> list[int]:
 
 
 class Scanner:
-    """Walks units one by one into a `Found`."""
+    """Walks units one by one into a `CollectedEntries`."""
 
     def __init__(self, info: Info) -> None:
         self.info = info
-        self.found = Found()
+        self.found = CollectedEntries()
         self._shapes: dict[int, _Shape] = {}
         tables = sorted({header.abbreviations for header in info.headers})
         self._limits = dict(zip(tables, [*tables[1:], None]))
 
-    def run(self) -> Found:
+    def run(self) -> CollectedEntries:
         """Walk everything, the alternate file too; return what was collected."""
         for number, header in enumerate(self.info.headers):
             self._unit(number, header)

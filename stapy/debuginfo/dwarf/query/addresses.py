@@ -22,7 +22,7 @@ from stapy.record import Record, replace
 if TYPE_CHECKING:
     from stapy.debuginfo.dwarf.query.answers import CodePlace
     from stapy.debuginfo.dwarf.query.code import DwarfCode
-    from stapy.debuginfo.dwarf.read.lines import Row
+    from stapy.debuginfo.dwarf.read.lines import LineRow
     from stapy.debuginfo.dwarf.read.units import Die
 
 _MAX_INSTANCES = 64  # instances in instances
@@ -76,12 +76,12 @@ def _unit_at(dwarf: DwarfCode, address: int) -> int | None:
     return dwarf.info.number_of(units[at][2])
 
 
-def _row_of(rows: list[Row], address: int) -> Row | None:
+def _row_of(rows: list[LineRow], address: int) -> LineRow | None:
     """Find the last row at or below an address in the sequence that covers it, or None.
 
     Rows that begin a statement come first.
     """
-    best: Row | None = None
+    best: LineRow | None = None
     for row, following in pairwise(rows):
         if row.ends_sequence or not row.address <= address < following.address:
             continue

@@ -32,7 +32,7 @@ class TooManyCallees(Exception):
     """``.callees(DEPTH)`` goes too deep; the message says how far it got."""
 
 
-class Return(NamedTuple):
+class ReturnAddress(NamedTuple):
     """Where a call comes back to: an address of one debug file."""
 
     dwarf: DwarfFile
@@ -63,7 +63,7 @@ class Callee(Record):
     name: str
     place: CodePlace | None
     caller: FunctionRow
-    frames: list[list[Return]] = new(list)
+    frames: list[list[ReturnAddress]] = new(list)
     outside: Elsewhere | None = None
 
 
@@ -119,11 +119,11 @@ class _Walk:
         dwarf: DwarfFile,
         caller: FunctionRow,
         entry: Die,
-        frames: list[list[Return]],
+        frames: list[list[ReturnAddress]],
         level: int,
     ) -> None:
         """Collect all that one function or inlined instance calls."""
-        called: dict[int, list[Return]] = {}
+        called: dict[int, list[ReturnAddress]] = {}
         for part in self._own_parts(entry):
             if part.tag == k.INLINED_SUBROUTINE:
                 self._inlined(dwarf, caller, part, frames, level)
@@ -153,20 +153,20 @@ class _Walk:
                     continue
             yield part
 
-    def _call(self, dwarf: DwarfFile, part: Die, called: dict[int, list[Return]]) -> None:
+    def _call(self, dwarf: DwarfFile, part: Die, called: dict[int, list[ReturnAddress]]) -> None:
         target = calls.target(part)
         if target is None or (calls.is_tail(part) and not self._tails):
             return  # by a pointer, or nothing to be seen on the stack
         behind = calls.return_address(part)
         if behind:
-            called.setdefault(target.offset, []).append(Return(dwarf, behind))
+            called.setdefault(target.offset, []).append(ReturnAddress(dwarf, behind))
 
     def _inlined(
         self,
         dwarf: DwarfFile,
         caller: FunctionRow,
         part: Die,
-        frames: list[list[Return]],
+        frames: list[list[ReturnAddress]],
         level: int,
     ) -> None:
         origin, address = part.origin(), entry_address(part)
@@ -182,7 +182,7 @@ class _Walk:
         target: _Target,
         caller: FunctionRow,
         address: int,
-        frames: list[list[Return]],
+        frames: list[list[ReturnAddress]],
         level: int,
     ) -> None:
         dwarf, row, site = target

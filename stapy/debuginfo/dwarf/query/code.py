@@ -11,7 +11,7 @@ from stapy.debuginfo.dwarf.index.reader import VERSION as INDEX_VERSION
 from stapy.debuginfo.dwarf.index.reader import DwarfIndex, FunctionRow, Site
 from stapy.debuginfo.dwarf.query.answers import Answer, CodePlace
 from stapy.debuginfo.dwarf.read.lines import LineProgram, LineReader
-from stapy.debuginfo.dwarf.read.lines import Row as Line
+from stapy.debuginfo.dwarf.read.lines import LineRow as Line
 from stapy.debuginfo.dwarf.read.relocate import layout
 from stapy.debuginfo.dwarf.read.sections import Sections
 from stapy.debuginfo.dwarf.read.units import Info

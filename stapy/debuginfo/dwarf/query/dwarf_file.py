@@ -12,10 +12,10 @@ from stapy.debuginfo.dwarf.query import refused, statements
 from stapy.debuginfo.dwarf.query.answers import Answer, CodePlace, Passing
 from stapy.debuginfo.dwarf.query.code import DwarfCode
 from stapy.debuginfo.dwarf.query.spec import Spec
-from stapy.debuginfo.dwarf.read.calls import Argument, Call, calls
+from stapy.debuginfo.dwarf.read.calls import Argument, CallSite, calls
 from stapy.debuginfo.dwarf.read.enumerators import enumerator
 from stapy.debuginfo.dwarf.read.expressions import Op, decode
-from stapy.debuginfo.dwarf.read.frames import Frames, Row
+from stapy.debuginfo.dwarf.read.frames import Frames, UnwindRow
 from stapy.debuginfo.dwarf.read.ranges import (
     contains,
     entry_address,
@@ -24,11 +24,11 @@ from stapy.debuginfo.dwarf.read.ranges import (
     ranges_of,
 )
 from stapy.debuginfo.dwarf.read.relocate import layout
-from stapy.debuginfo.dwarf.read.symbol_table import SymbolTable
+from stapy.debuginfo.dwarf.read.symbol_table import ElfSymbols
 from stapy.debuginfo.dwarf.read.types import Types
 from stapy.debuginfo.dwarf.read.units import Die
 from stapy.debuginfo.dwarf.read.variables import (
-    Variable,
+    DwarfVariable,
     frame_base,
     global_address,
     in_scope,
@@ -39,7 +39,7 @@ from stapy.debuginfo.dwarf.read.variables import (
 from stapy.debuginfo.elf import ET_REL, ElfFile
 from stapy.debuginfo.symbols.clones import is_clone
 
-_AT_ENTRY = Row((7, 8), {})  # the return address lies where the stack pointer shows
+_AT_ENTRY = UnwindRow((7, 8), {})  # the return address lies where the stack pointer shows
 _LETTERS = {"struct": "s", "class": "s", "union": "u", "enum": "e"}
 
 
@@ -58,7 +58,7 @@ class DwarfFile(DwarfCode):
         self.program: ElfFile | None = None  # the file of a program, which is unwound by that
         self._frames: Frames | None = None
         self._types = Types()
-        self._symbols = SymbolTable(elf)
+        self._symbols = ElfSymbols(elf)
         self._refused: dict[int, str] | None = None
         self._around: dict[int, Die] = {}
         self._passing: dict[int, dict[int, list[Passing]]] = {}
@@ -101,7 +101,7 @@ class DwarfFile(DwarfCode):
                     self.add_place(answer, found, site, site.pc, found.line)
         return answer.places[0] if len(answer.places) == 1 else None
 
-    def prototype(self, place: CodePlace) -> c.Function:
+    def prototype(self, place: CodePlace) -> c.FunctionType:
         """Read parameters and result of a place's function as its source has them."""
         return self._types.function(self.info.entry(place.entry))
 
@@ -155,14 +155,14 @@ class DwarfFile(DwarfCode):
 
     # --- variables -------------------------------------------------------
 
-    def variables(self, place: CodePlace) -> list[Variable]:
+    def variables(self, place: CodePlace) -> list[DwarfVariable]:
         """List the parameters and locals in scope at a place."""
         found = in_scope(self.info.entry(place.entry), place.address, self._types)
         if not place.is_exact or not is_clone(place.symbol):
             return found
         return [not_passed(row) if row.is_parameter and row.ops is None else row for row in found]
 
-    def frame(self, place: CodePlace) -> Row | None:
+    def frame(self, place: CodePlace) -> UnwindRow | None:
         """Find where the canonical frame address and the caller's registers are at a place.
 
         None when the file does not tell.
@@ -193,7 +193,7 @@ class DwarfFile(DwarfCode):
                             known.setdefault(argument.parameter, []).append(passing)
         return known.get(parameter, [])
 
-    def _passing_of(self, call: Call, argument: Argument) -> Passing:
+    def _passing_of(self, call: CallSite, argument: Argument) -> Passing:
         # What holds for the call is told of the byte before the one that it returns to.
         function, address = call.function, call.back - 1
         place = CodePlace(function.name(), "", 0, "", 0, address, function.offset, False, False,
@@ -231,11 +231,11 @@ class DwarfFile(DwarfCode):
         anchor = self.index.anchor(address) if address else None
         return None if anchor is None or not address else (*anchor, address)
 
-    def pointed_to(self, offset: int, place: CodePlace) -> Variable:
+    def pointed_to(self, offset: int, place: CodePlace) -> DwarfVariable:
         """Find what lies, at a place, at the entry that a location refers to."""
         return variable_at(self.info.entry(offset), place.address, self._types)
 
-    def lines_with(self, place: CodePlace, variable: Variable) -> list[tuple[int, int]]:
+    def lines_with(self, place: CodePlace, variable: DwarfVariable) -> list[tuple[int, int]]:
         """Find lines of a place's function where a variable is somewhere.
 
         They are those at whose first instruction it is, as runs ``(first, last)`` of lines between

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _MAX_BLOCKS = 64  # blocks in blocks
 
 
-class Label(Record):
+class CodeLabel(Record):
     """A label of the source that code was kept for; ``place.line`` is the label's own."""
 
     name: str
@@ -38,10 +38,10 @@ def parts_of(entry: Die, depth: int = 0) -> Iterator[Die]:
 # --- labels -------------------------------------------------------------------
 
 
-def labels(dwarf: DwarfCode, spec: Spec, pattern: str) -> list[Label]:
+def labels(dwarf: DwarfCode, spec: Spec, pattern: str) -> list[CodeLabel]:
     """Find labels whose name matches, in all functions and instances that a pattern means."""
     match = matcher(pattern)
-    found: list[Label] = []
+    found: list[CodeLabel] = []
     for row in dwarf.index.functions(spec.function, spec.file):
         for site in row.sites:
             for entry in parts_of(dwarf.info.entry(site.entry)):
@@ -51,7 +51,7 @@ def labels(dwarf: DwarfCode, spec: Spec, pattern: str) -> list[Label]:
                 line = entry.inherited(k.AT_DECL_LINE)
                 place = dwarf.place(row, site, address, line if isinstance(line, int) else 0)
                 if place is not None:
-                    found.append(Label(entry.name(), place))
+                    found.append(CodeLabel(entry.name(), place))
     return found
 
 

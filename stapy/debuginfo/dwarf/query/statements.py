@@ -28,7 +28,7 @@ from stapy.record import Record
 
 if TYPE_CHECKING:
     from stapy.debuginfo.dwarf.query.spec import Spec
-    from stapy.debuginfo.dwarf.read.lines import Row
+    from stapy.debuginfo.dwarf.read.lines import LineRow
 
 
 class LineMap(Record):
@@ -38,7 +38,7 @@ class LineMap(Record):
     lines: list[int]
 
 
-class Scope(Record):
+class CodeScope(Record):
     """A function out of line or an inlined instance; ``lowest`` has an address for each line."""
 
     row: FunctionRow
@@ -47,7 +47,7 @@ class Scope(Record):
     lowest: dict[int, int]
 
 
-def line_map(files: list[str], rows: Iterable[Row], path: str) -> LineMap:
+def line_map(files: list[str], rows: Iterable[LineRow], path: str) -> LineMap:
     """Collect the rows of a unit's table that name a file, sorted by address."""
     own = {number for number, name in enumerate(files) if name == path}
     found = sorted(
@@ -60,7 +60,7 @@ def line_map(files: list[str], rows: Iterable[Row], path: str) -> LineMap:
     return LineMap([address for address, _ in found], [line for _, line in found])
 
 
-def scope_of(dwarf: DwarfCode, row: FunctionRow, site: Site, table: LineMap) -> Scope:
+def scope_of(dwarf: DwarfCode, row: FunctionRow, site: Site, table: LineMap) -> CodeScope:
     """Describe a site with the lines of its code, that of what is inlined into it included."""
     ranges = ranges_of(dwarf.info.entry(site.entry)) or [(site.pc, site.pc + 1)]
     lowest: dict[int, int] = {}
@@ -70,7 +70,7 @@ def scope_of(dwarf: DwarfCode, row: FunctionRow, site: Site, table: LineMap) -> 
             line, address = table.lines[at], table.addresses[at]
             if address < lowest.get(line, 1 << 64):
                 lowest[line] = address
-    return Scope(row, site, ranges, lowest)
+    return CodeScope(row, site, ranges, lowest)
 
 
 def find(dwarf: DwarfCode, spec: Spec, allow_nearest: bool) -> Answer:
@@ -90,7 +90,7 @@ def find(dwarf: DwarfCode, spec: Spec, allow_nearest: bool) -> Answer:
 
 
 def _add(
-    answer: Answer, dwarf: DwarfCode, scopes: list[Scope], spec: Spec, allow_nearest: bool
+    answer: Answer, dwarf: DwarfCode, scopes: list[CodeScope], spec: Spec, allow_nearest: bool
 ) -> None:
     """Add the statements of one unit to the answer."""
     # Lines asked for from a function's beginning are other ones in each function.
@@ -114,7 +114,7 @@ def _add(
                 dwarf.add_place(answer, scope.row, scope.site, address, line)
 
 
-def _ranges(dwarf: DwarfCode, scopes: list[Scope], spec: Spec) -> list[tuple[int, int]]:
+def _ranges(dwarf: DwarfCode, scopes: list[CodeScope], spec: Spec) -> list[tuple[int, int]]:
     """Find the ranges of lines asked for; ``*`` is the source of the functions that are named."""
     if spec.lines != [EVERY]:
         return spec.lines or []
@@ -129,7 +129,7 @@ def _ranges(dwarf: DwarfCode, scopes: list[Scope], spec: Spec) -> list[tuple[int
 
 def _wanted(
     answer: Answer,
-    scope: Scope,
+    scope: CodeScope,
     ranges: list[tuple[int, int]],
     base: int,
     spec: Spec,

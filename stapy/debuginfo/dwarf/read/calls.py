@@ -25,7 +25,7 @@ class Argument(Record):
     value: list[Op]
 
 
-class Call(Record):
+class CallSite(Record):
     """One call: ``back`` is where it returns to, 0 when that is not told."""
 
     back: int
@@ -35,10 +35,10 @@ class Call(Record):
     arguments: list[Argument] = new(list)
 
 
-def calls(function: Die) -> Iterator[Call]:
+def calls(function: Die) -> Iterator[CallSite]:
     """Yield all calls of a function out of line, also of what is inlined into it."""
     for part in _parts(function, 0):
-        yield Call(
+        yield CallSite(
             return_address(part),
             function,
             is_tail(part),

@@ -34,7 +34,7 @@ class Saved(NamedTuple):
     expression: bytes = b""
 
 
-class Row(NamedTuple):
+class UnwindRow(NamedTuple):
     """What holds at an instruction: the frame address, and registers that are saved somewhere.
 
     A register without a row has what it had in the caller, if it is one that
@@ -61,7 +61,7 @@ class _Function(NamedTuple):
 
     start: int
     end: int
-    table: _Table
+    table: _DebugFrames
     common: int
     first: int
     last: int
@@ -74,7 +74,7 @@ class Frames:
     """
 
     def __init__(self, sections: Sections, unwind: ElfFile | None = None) -> None:
-        rows = list(_Table(bytes(sections.section("frame"))).functions())
+        rows = list(_DebugFrames(bytes(sections.section("frame"))).functions())
         section = unwind.section(".eh_frame") if unwind is not None else None
         if unwind is not None and section is not None and section.type != SHT_NOBITS:
             table = _Unwinding(bytes(unwind.content(section)), section.address)
@@ -84,7 +84,7 @@ class Frames:
         self._rows = rows
         self._starts = [row.start for row in rows]
 
-    def row(self, address: int) -> Row | None:
+    def row(self, address: int) -> UnwindRow | None:
         """Compute what holds at an address; None where nothing is described."""
         at = bisect_right(self._starts, address) - 1
         if at < 0 or address >= self._rows[at].end:
@@ -100,10 +100,10 @@ class Frames:
             program.run(found.table.data, found.first, found.last)
         except (IndexError, struct.error, _Unknown):
             return None
-        return None if program.rule is None else Row(program.rule, program.saved)
+        return None if program.rule is None else UnwindRow(program.rule, program.saved)
 
 
-class _Table:
+class _DebugFrames:
     """The bytes of ``.debug_frame``."""
 
     def __init__(self, data: bytes) -> None:
@@ -143,7 +143,7 @@ class _Table:
         return _Common(code, align, data[where:end], valid)
 
 
-class _Unwinding(_Table):
+class _Unwinding(_DebugFrames):
     """The bytes of ``.eh_frame``, which lies at an address: what counts from there is moved."""
 
     def __init__(self, data: bytes, address: int) -> None:

@@ -23,7 +23,7 @@ _LINE = itemgetter(2)
 _u32 = struct.Struct("<I").unpack_from
 
 
-class Row(NamedTuple):
+class LineRow(NamedTuple):
     """One row of the table; ``file`` is an index of the program's files."""
 
     address: int
@@ -203,7 +203,7 @@ class LineReader:
             raise DebuginfoError(f"unknown form {form:#x} in a line table")
         return number(data, at, size), at + size
 
-    def rows(self, program: LineProgram) -> list[Row]:
+    def rows(self, program: LineProgram) -> list[LineRow]:
         """Run a program: rows of one sequence after the other, each closed by an ``end`` row.
 
         Raises `DebuginfoError` for a damaged program.
@@ -217,8 +217,8 @@ class LineReader:
         return rows
 
 
-def _run(data: Buffer, program: LineProgram) -> list[Row]:
-    rows: list[Row] = []
+def _run(data: Buffer, program: LineProgram) -> list[LineRow]:
+    rows: list[LineRow] = []
     add = rows.append
     minimum, base, span = program.minimum, program.line_base, program.line_range
     first_special = program.opcode_base
@@ -232,7 +232,7 @@ def _run(data: Buffer, program: LineProgram) -> list[Row]:
             code -= first_special
             address += code // span * minimum
             line += base + code % span
-            add(Row(address, file, line, statement, False))
+            add(LineRow(address, file, line, statement, False))
         elif code == 0:
             length, at = uleb(data, at)
             if not length:
@@ -241,7 +241,7 @@ def _run(data: Buffer, program: LineProgram) -> list[Row]:
             if kind == 1:
                 if address > _MAX_ADDRESS:  # it only grows in a sequence
                     raise IndexError(address)
-                add(Row(address, file, line, statement, True))
+                add(LineRow(address, file, line, statement, True))
                 address, file, line, statement = 0, 1, 1, program.default_statement
             elif kind == 2:
                 if length > 9:
@@ -249,7 +249,7 @@ def _run(data: Buffer, program: LineProgram) -> list[Row]:
                 address = number(data, at + 1, length - 1)
             at += length
         elif code == 1:
-            add(Row(address, file, line, statement, False))
+            add(LineRow(address, file, line, statement, False))
         elif code == 2:
             step, at = uleb(data, at)
             address += step * minimum

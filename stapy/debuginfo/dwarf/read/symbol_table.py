@@ -11,7 +11,7 @@ _ROW = struct.Struct("<IBBHQQ")
 _VALUE = 8  # where the value is in a row
 
 
-class SymbolTable:
+class ElfSymbols:
     """The symbols of one file; its tables are copied on first use."""
 
     def __init__(self, elf: ElfFile) -> None:

@@ -30,7 +30,7 @@ class Types:
         holder = entry.holder(k.AT_TYPE)
         target = holder.refer(k.AT_TYPE) if holder is not None else None
         if target is None:  # one in a unit of its own, of DWARF 4, is not read
-            return c.Void() if holder is None else c.Unknown("...")
+            return c.Void() if holder is None else c.UnknownType("...")
         return self.type(target, depth)
 
     def type(self, entry: Die, depth: int = 0) -> c.CType:
@@ -40,7 +40,7 @@ class Types:
             return known
         # Only a struct can refer to itself, and its members are read later: all else is damage.
         if depth > _MAX_DEPTH or entry.offset in self._making:
-            return c.Unknown("...")
+            return c.UnknownType("...")
         self._making.add(entry.offset)
         try:
             known = self._known[entry.offset] = self._make(entry, depth + 1)
@@ -76,18 +76,18 @@ class Types:
             return self._function(entry, depth)
         if tag == k.PTR_TO_MEMBER_TYPE:
             return self._to_member(entry, depth)
-        return c.Unknown(name)
+        return c.UnknownType(name)
 
     def _to_member(self, entry: Die, depth: int) -> c.CType:
         """Make a pointer to a member: of data a distance, of functions more than a number."""
         type = self.of(entry, depth)
         owner = entry.refer(k.AT_CONTAINING_TYPE)
         scope = owner.qualified() if owner is not None else ""
-        if isinstance(c.strip(type), c.Function):
-            return c.Unknown(c.c_name(type, f"({scope}::*)"))
+        if isinstance(c.strip(type), c.FunctionType):
+            return c.UnknownType(c.c_name(type, f"({scope}::*)"))
         return c.Int(c.c_name(type, f"{scope}::*"), 8, True, "signed")
 
-    def function(self, entry: Die) -> c.Function:
+    def function(self, entry: Die) -> c.FunctionType:
         """Make the prototype of a function, out of line or inlined.
 
         A copy may lack parameters that the compiler dropped: the function's own
@@ -98,13 +98,13 @@ class Types:
         found.own_convention = entry.inherited(k.AT_CALLING_CONVENTION) == _NO_CALL
         return found
 
-    def _function(self, entry: Die, depth: int) -> c.Function:
+    def _function(self, entry: Die, depth: int) -> c.FunctionType:
         params = [
             c.Parameter(child.name(), self.of(child, depth))
             for child in entry.children()
             if child.tag == k.FORMAL_PARAMETER
         ]
-        return c.Function(self.of(entry, depth), params)
+        return c.FunctionType(self.of(entry, depth), params)
 
     def _array(self, entry: Die, depth: int) -> c.CType:
         counts: list[int] = []

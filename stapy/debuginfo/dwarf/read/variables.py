@@ -13,7 +13,7 @@ from stapy.record import Record, new, replace
 _MAX_BLOCKS = 64
 
 
-class Variable(Record):
+class DwarfVariable(Record):
     """One variable in scope.
 
     ``ops`` is None when it is nowhere at this address; ``ranges`` are the
@@ -29,12 +29,12 @@ class Variable(Record):
     origin: int = 0
 
 
-def in_scope(entry: Die, address: int, types: Types) -> list[Variable]:
+def in_scope(entry: Die, address: int, types: Types) -> list[DwarfVariable]:
     """List the variables of a function or inlined instance at an address.
 
     Inner ones stand instead of outer ones of their name.
     """
-    found: dict[str, Variable] = {}
+    found: dict[str, DwarfVariable] = {}
     _collect(entry, address, types, found, 0)
     origin = entry.origin()
     if origin is not None:  # what the compiler dropped is in the function's description only
@@ -47,7 +47,7 @@ def in_scope(entry: Die, address: int, types: Types) -> list[Variable]:
 
 
 def _collect(
-    entry: Die, address: int, types: Types, found: dict[str, Variable], depth: int
+    entry: Die, address: int, types: Types, found: dict[str, DwarfVariable], depth: int
 ) -> None:
     blocks: list[Die] = []
     for child in entry.children():
@@ -61,7 +61,7 @@ def _collect(
             _collect(block, address, types, found, depth + 1)
 
 
-def variable_at(entry: Die, address: int, types: Types) -> Variable:
+def variable_at(entry: Die, address: int, types: Types) -> DwarfVariable:
     """Describe the variable of an entry at an address, or the bare location it gives."""
     parameter = entry.tag == k.FORMAL_PARAMETER
     constant = entry.inherited(k.AT_CONST_VALUE)
@@ -76,10 +76,10 @@ def variable_at(entry: Die, address: int, types: Types) -> Variable:
             holder = origin  # a static variable of an inlined function
         ops, ranges = location(holder, k.AT_LOCATION, address)
     described = (origin or entry).offset
-    return Variable(entry.name(), types.of(entry), parameter, ops, ranges, described)
+    return DwarfVariable(entry.name(), types.of(entry), parameter, ops, ranges, described)
 
 
-def not_passed(variable: Variable) -> Variable:
+def not_passed(variable: DwarfVariable) -> DwarfVariable:
     """Describe, at a copy's entry, a parameter that it does without by what was meant for it.
 
     GCC says so behind the entry only, where the copy would have had it.

@@ -66,7 +66,7 @@ def _plain_forms(prefix: str) -> list[str]:
     return [function + t for t in ("", ".call", ".return", ".return.maxactive(number)")]
 
 
-class Kprobe:
+class KprobeFamily:
     """The family of kernel code."""
 
     name = "kprobe"
@@ -356,4 +356,4 @@ def _frames(site: KprobeSite) -> list[int | str] | None:
     return numbers
 
 
-FAMILY = Kprobe()
+FAMILY = KprobeFamily()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from stapy.debuginfo.dwarf.query.answers import CodePlace
     from stapy.debuginfo.dwarf.query.callees import Callee
     from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
-    from stapy.debuginfo.sites import FunctionSite, Places
+    from stapy.debuginfo.sites import FunctionSite, FunctionSites
     from stapy.diagnostics import Span
     from stapy.parse.nodes import PointComponent, ProbePoint
     from stapy.probes.families.kprobe.site import Frames
@@ -52,7 +52,7 @@ class KernelGround:
         lines_as_functions: bool = False,
         download: bool = True,
         known: Container[tuple[str, str | None]] = (),
-    ) -> Places:
+    ) -> FunctionSites:
         """Find all places that a pattern means."""
         return self.services.debuginfo.places(
             text,

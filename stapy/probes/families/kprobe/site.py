@@ -8,7 +8,7 @@ from stapy.probes.family import PointError, number_of
 from stapy.record import Record, new
 
 if TYPE_CHECKING:
-    from stapy.debuginfo.ctypes import Function
+    from stapy.debuginfo.ctypes import FunctionType
     from stapy.debuginfo.dwarf.query.answers import CodePlace
     from stapy.parse.nodes import PointComponent
 
@@ -33,7 +33,7 @@ class KprobeSite(Record):
     offset: int
     is_return: bool
     maxactive: int
-    type: Function | None = None
+    type: FunctionType | None = None
     source: str = ""
     place: CodePlace | None = None
     callers: Frames = new(list)

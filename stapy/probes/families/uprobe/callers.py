@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from stapy.debuginfo.dwarf.query.answers import CodePlace
     from stapy.debuginfo.dwarf.query.callees import Callee
     from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
-    from stapy.debuginfo.dwarf.read.frames import Row
+    from stapy.debuginfo.dwarf.read.frames import UnwindRow
 
 _FRAME_POINTER, _STACK_POINTER = 6, 7
 _INT = 1 << 31
@@ -50,7 +50,7 @@ def _above(dwarf: DwarfFile, place: CodePlace, address: int) -> list[int] | None
     return _rule(dwarf.frame(replace(place, address=address - 1, is_exact=False)))
 
 
-def _rule(row: Row | None) -> list[int] | None:
+def _rule(row: UnwindRow | None) -> list[int] | None:
     """Encode the rule of a frame; None for one that the runtime cannot follow.
 
     It is ``[by the frame pointer, offset of the frame's address, where the former is saved]``.

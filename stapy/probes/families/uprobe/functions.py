@@ -45,7 +45,7 @@ _FUNCTION = (
 )
 
 
-class Uprobe:
+class UprobeFamily:
     """The family of places in user programs."""
 
     name = "uprobe"
@@ -357,4 +357,4 @@ def _warn_of_choosers(
             return
 
 
-FAMILY = Uprobe()
+FAMILY = UprobeFamily()

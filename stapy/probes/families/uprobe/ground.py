@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from stapy.debuginfo.dwarf.query.answers import CodePlace
     from stapy.debuginfo.dwarf.query.callees import Callee, Elsewhere
     from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
-    from stapy.debuginfo.sites import Places
+    from stapy.debuginfo.sites import FunctionSites
     from stapy.debuginfo.user.symbols import FunctionTable
     from stapy.diagnostics import Span
     from stapy.parse.nodes import PointComponent, ProbePoint
@@ -69,7 +69,7 @@ class ProgramGround:
 
     def places(
         self, text: str, *, allow_nearest: bool = False, lines_as_functions: bool = False
-    ) -> Places:
+    ) -> FunctionSites:
         """Find all places that a pattern means."""
         known, file = self.services.debuginfo.programs, self._head.file
         found = known.places(
