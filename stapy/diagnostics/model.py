@@ -114,13 +114,13 @@ class SourceMap:
         return source.text[span.start : span.end] if source else ""
 
     def line_text(self, span: Span) -> str:
-        """Return the whole line in which a span starts, without its newline."""
+        """Return the whole line in which a span starts, without its end."""
         source = self.source(span)
         if source is None:
             return ""
         start = source.text.rfind("\n", 0, span.start) + 1
         end = source.text.find("\n", span.start)
-        return source.text[start : end if end >= 0 else len(source.text)]
+        return source.text[start : end if end >= 0 else len(source.text)].removesuffix("\r")
 
 
 class Label(Record):

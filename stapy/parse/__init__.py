@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from stapy.diagnostics import Diagnostics, SourceMap, Span
 from stapy.parse.depth import DEPTH, allow_recursion, check
+from stapy.parse.encoding import plain, refuse_wide
 from stapy.parse.grammar import parse_tokens
 from stapy.parse.lexer import readable, tokenize
 from stapy.parse.nodes import Script
@@ -79,7 +80,9 @@ def parse_script(
     allow_recursion()
     before = len(diagnostics.errors)
     first = len(diagnostics.items)
-    text = readable(text)
+    if refuse_wide(name, text, diagnostics):
+        return None
+    text = plain(readable(text))
     source = sources.add(name, text, is_library=is_library)
     whole = Span(source, 0, len(text))
     if not is_library and _other_language(text, source, diagnostics):

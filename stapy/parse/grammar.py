@@ -30,11 +30,12 @@ class _Driver:
         self.feed = feed
         self.actions = actions
         self.damaged = damaged
+        self.parser: Any = None
 
     def problem(self, token: Token | None) -> None:
         """Report, then move the feed to where parsing can go on."""
         feed = self.feed
-        table = _parser.action[_parser.state]
+        table = self.parser.action[self.parser.state]
         place = -1 if token is None else token.start
         if place not in self.damaged and (token is None or not self._is_made_up(token)):
             Expectation(self.actions, feed, table, token).report()
@@ -132,11 +133,9 @@ def parse_tokens(
     driver = _Driver(feed, actions, damaged or set())
     if _parser is None:
         _parser = make_parser(driver.problem)
-    _parser.errorfunc = driver.problem
-    _parser.actions = actions
-    try:
-        declarations = _parser.parse(lexer=feed)
-    finally:
-        _parser.actions = None
-        _parser.errorfunc = None
-    return list(declarations or ())
+    # PLY keeps the state of a parse in the parser; an editor's server has several threads.
+    driver.parser = parser = object.__new__(type(_parser))
+    vars(parser).update(vars(_parser))
+    parser.errorfunc = driver.problem
+    parser.actions = actions
+    return list(parser.parse(lexer=feed) or ())

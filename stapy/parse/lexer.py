@@ -21,7 +21,7 @@ _PATTERN = re.compile(
     | (?P<target>  \$[\w$]* )
     | (?P<at>      @[A-Za-z_]\w* )
     | (?P<number>  \d\w* )
-    | (?P<string>  "(?:[^"\\\n]|\\(?:.|\n))*" )
+    | (?P<string>  "(?:[^"\\\n]|\\(?:\r\n|.))*" )
     | (?P<embed>   %\{ )
     | (?P<mark>    %[(?:)] )
     | (?P<comment> /\* )
@@ -35,7 +35,7 @@ _PATTERN = re.compile(
 
 # As in C a hexadecimal escape takes all digits, while its value fits into a byte.
 _ESCAPE = re.compile(
-    r"\\(?:([0-7]{1,3})|x(0*[0-9A-Fa-f]{1,2}(?![0-9A-Fa-f])|[0-9A-Fa-f]{1,2})|(.))", re.DOTALL
+    r"\\(?:([0-7]{1,3})|x(0*[0-9A-Fa-f]{1,2}(?![0-9A-Fa-f])|[0-9A-Fa-f]{1,2})|(\r\n|.))", re.DOTALL
 )
 _LETTERS = {
     "a": "\a",
@@ -45,6 +45,7 @@ _LETTERS = {
     "v": "\v",
     "f": "\f",
     "r": "\r",
+    "\r\n": "\n",
 }
 
 
@@ -152,7 +153,7 @@ def _unclosed_code(source: int, start: int, size: int, diagnostics: Diagnostics)
 
 def _unclosed_string(text: str, source: int, start: int, diagnostics: Diagnostics) -> int:
     end = text.find("\n", start)
-    end = len(text) if end < 0 else end
+    end = len(text) if end < 0 else end - (text[end - 1] == "\r")
     diagnostics.error(
         "parse error",
         "E0101",

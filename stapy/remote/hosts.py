@@ -64,9 +64,12 @@ def parse(uri: str, number: int = 0) -> RemoteHost:
 
 
 def read_file(name: str) -> list[str]:
-    """Read the names in a file: one in a line; ``#`` begins a comment.  Raises HostError."""
+    """Read the names in a file: one in a line; ``#`` begins a comment.
+
+    Raises HostError with all lines that name no host.
+    """
     try:
-        text = Path(name).read_text("utf-8")
+        text = Path(name).read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "it is no text"
         raise HostError(f"--remote-file: cannot read '{name}': {why}.") from None
@@ -74,10 +77,13 @@ def read_file(name: str) -> list[str]:
     found = [word for word in words if word]
     if not found:
         raise HostError(f"--remote-file: '{name}' names no host.")
+    wrong: list[str] = []
     for at, word in enumerate(words, 1):
         if word:
             try:
                 parse(word)
             except HostError as error:
-                raise HostError(f"{name}:{at}: {error}") from None
+                wrong.append(f"{name}:{at}: {error}")
+    if wrong:
+        raise HostError("\n".join(wrong))
     return found

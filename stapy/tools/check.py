@@ -18,6 +18,7 @@ from stapy.kernel import Kernel, find_kernel
 from stapy.kernel.target import kernel_of_btf
 from stapy.options import Options
 from stapy.options.table import MESSAGE_FORMATS, UsageError
+from stapy.parse.encoding import plain
 from stapy.record import Record, replace
 from stapy.session.check import Check
 from stapy.session.messages import PassMessages
@@ -187,6 +188,7 @@ def checked(name: str, text: str, kernel: Kernel, options: Options) -> Outcome:
 
 def _obeys_first_line(session: Check, text: str) -> bool:
     """Take the options of ``#! /usr/bin/stap -g`` as the kernel would hand them on, if it can."""
+    text = plain(text)
     line = text.partition("\n")[0]
     if not line.startswith("#!"):
         return True

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from stapy.diagnostics import Bug
 from stapy.options import Options
+from stapy.parse.encoding import plain, refuse_wide
 from stapy.parse.format.layout import formatted_as_written
 from stapy.session.messages import PassMessages
 from stapy.terminal import writing
@@ -82,9 +83,11 @@ def _one(name: str, indent: str, check: bool, diff: bool) -> int:
 def in_order(name: str, text: str, indent: str) -> str | None:
     """Format a text; None when it was refused, with the reason on standard error."""
     messages = PassMessages(Options())
-    source = messages.sources.add(name, text)
+    result = None
     try:
-        result = formatted_as_written(text, source, messages.diagnostics, indent)
+        if not refuse_wide(name, text, messages.diagnostics):
+            source = messages.sources.add(name, plain(text))
+            result = formatted_as_written(text, source, messages.diagnostics, indent)
     except Bug as error:
         complain(f"{name} is left as it is: {error}; this is a mistake in stapy, please report it")
         return None

@@ -53,6 +53,11 @@ def test_no_names(uri: str, why: str) -> None:
         parse([f"--remote={uri}", *SCRIPT])
 
 
+def test_a_file_of_hosts_of_another_system(tmp_path: Path) -> None:
+    (tmp_path / "hosts").write_bytes(b"\xef\xbb\xbfweb1\r\nweb2\r\n")
+    assert parse([f"--remote-file={tmp_path}/hosts", *SCRIPT]).remotes == ["web1", "web2"]
+
+
 def test_a_file_of_hosts(tmp_path: Path) -> None:
     file = tmp_path / "hosts"
     file.write_text("# ours\nweb1\n\n  me@web2  # the second\nssh://web3:22\n")
@@ -67,6 +72,11 @@ def test_a_file_of_hosts(tmp_path: Path) -> None:
         (b"# none\n", "names no host"),
         (b"\xff\n", "it is no text"),
         (b"web1\nweb 2\n", r"hosts:2: Invalid --remote 'web 2'"),
+        (
+            b"a b\nweb1\nbpf:\nweb:1\n",
+            r"(?s)hosts:1: Invalid --remote 'a b'[^\n]*\n"
+            r"[^\n]*hosts:3: --remote=bpf: is not[^\n]*\n[^\n]*hosts:4: [^\n]*ssh://web:1\)\.\Z",
+        ),
     ],
 )
 def test_no_file_of_hosts(text: bytes | None, why: str, tmp_path: Path) -> None:

@@ -110,3 +110,21 @@ def test_lines_of_another_system_stay_so(tmp_path: Path) -> None:
     assert cli.main(["fmt", str(file)]) == 0
     assert file.read_bytes() == text.replace("  println( f() )", "    println(f())").encode()
     assert cli.main(["fmt", "--check", str(file)]) == 0
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_line_ends_and_a_byte_order_mark_stay(ugly: Path, mark: bytes, end: bytes) -> None:
+    ugly.write_bytes(mark + UGLY.replace(b"\n", end))
+    assert cli.main(["fmt", "ugly.stp"]) == 0
+    assert ugly.read_bytes() == mark + NEAT.replace(b"\n", end)
+    assert cli.main(["fmt", "--check", "ugly.stp"]) == 0
+
+
+def test_utf_16_is_refused(ugly: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = "probe x{}\n".encode("utf-16")
+    ugly.write_bytes(data)
+    assert cli.main(["fmt", "ugly.stp"]) == 2
+    assert ugly.read_bytes() == data
+    said = capsys.readouterr().err
+    assert "is in UTF-16LE; scripts are in UTF-8" in said and said.count("error") == 1

@@ -145,4 +145,8 @@ pid(), execname(). `x <<< value` adds to a statistic, @count(x) and @hist_log(x)
     "E0193": """Options of a script's first line
 `stapy check` takes the options behind `#! /usr/bin/stap` as the kernel would hand them on when the
 script is started by its name. The message says which one cannot be used.""",
+    "E0194": """Text of two or four bytes a letter
+Scripts are read as UTF-8, of which ASCII is a part. Editors of other systems save in UTF-16:
+`iconv -f UTF-16LE -t UTF-8` converts such a file. A byte order mark in front of UTF-8 is skipped,
+and lines may end in LF, in CR and LF, or in CR alone.""",
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from stapy.diagnostics import Bug, Diagnostics
+from stapy.parse.encoding import MARK, plain
 from stapy.parse.format.gaps import NAME_FOLLOWS, Surroundings, gap
 from stapy.parse.format.levels import Levels
 from stapy.parse.format.pieces import COMMENT, FormatToken, pieces
@@ -27,11 +28,20 @@ def formatted(text: str, source: int, diagnostics: Diagnostics, indent: str = " 
 def formatted_as_written(
     text: str, source: int, diagnostics: Diagnostics, indent: str = "    "
 ) -> str | None:
-    """Do as `formatted`, with lines that end in CR and LF where all lines of the text do."""
-    if "\r\n" not in text or text.count("\r\n") != text.count("\n"):
-        return formatted(text, source, diagnostics, indent)
-    result = formatted(text.replace("\r\n", "\n"), source, diagnostics, indent)
-    return result.replace("\n", "\r\n") if result is not None else None
+    """Do as `formatted`, with lines that end in CR and LF, or CR, where all lines of the text do.
+
+    A byte order mark stays, too.
+    """
+    end = "\n"
+    if "\r\n" in text and text.count("\r\n") == text.count("\n"):
+        end = "\r\n"
+    elif "\r" in text and "\n" not in text:
+        end = "\r"
+    bare = plain(text).replace(end, "\n")
+    result = formatted(bare, source, diagnostics, indent)
+    if result is None:
+        return None
+    return (MARK if text.startswith(MARK) else "") + result.replace("\n", end)
 
 
 def _meaning(text: str, source: int, diagnostics: Diagnostics) -> tuple[object, ...]:

@@ -18,6 +18,7 @@ from stapy.cache import files_below
 from stapy.diagnostics import Diagnostics, SourceMap, Span
 from stapy.parse import parse_script
 from stapy.parse.definitions import Macro
+from stapy.parse.encoding import plain
 from stapy.parse.facts import PreprocessFacts
 from stapy.parse.lexer import tokenize
 from stapy.parse.library.cache_file import CacheFiles, digest
@@ -154,7 +155,7 @@ class Library:
                 data = b""
                 with contextlib.suppress(OSError):
                     data = Path(path).read_bytes()
-                found = self._texts[path] = data.decode("utf-8", "surrogateescape")
+                found = self._texts[path] = plain(data.decode("utf-8", "surrogateescape"))
         return found
 
     def _read_table(self, table: str) -> list[str]:

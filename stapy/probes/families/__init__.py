@@ -19,8 +19,8 @@ _CACHE: list[Family] = []
 def families() -> list[Family]:
     """List all families, in the order in which the runtime starts them."""
     if not _CACHE:
-        for name in _NAMES:
-            _CACHE.append(import_module(f"stapy.probes.families.{name}").FAMILY)
+        # In one step: another thread finds all of them or none.
+        _CACHE[:] = [import_module(f"stapy.probes.families.{name}").FAMILY for name in _NAMES]
     return _CACHE
 
 
