@@ -65,13 +65,13 @@ def test_precedence(text: str, grouping: str) -> None:
 @pytest.mark.parametrize(
     ("text", "kind", "links"),
     [
-        ("$a->b[1]$", n.Target, ["Member", "Subscript", "Pretty"]),
+        ("$a->b[1]$", n.Target, ["MemberAccess", "Subscript", "Pretty"]),
         ("$a$$", n.Target, ["Pretty"]),
-        ("$a->if", n.Target, ["Member"]),
-        ("foo[1]->b", n.AutoCast, ["Member"]),
+        ("$a->if", n.Target, ["MemberAccess"]),
+        ("foo[1]->b", n.AutoCast, ["MemberAccess"]),
         ("(foo)[1]", n.AutoCast, ["Subscript"]),
-        ("($a)->b", n.AutoCast, ["Member"]),
-        ('@cast(p, "t")->b', n.Cast, ["Member"]),
+        ("($a)->b", n.AutoCast, ["MemberAccess"]),
+        ('@cast(p, "t")->b', n.Cast, ["MemberAccess"]),
         ('@var("v")[1]', n.AtVar, ["Subscript"]),
     ],
 )
