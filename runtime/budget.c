@@ -91,6 +91,13 @@ static void complain(const struct part *parts, u64 all)
 		      megabytes(all), megabytes(stapy_memory_free()), text);
 }
 
+u64 stapy_budget_total(void)
+{
+	struct part parts[PARTS] = { };
+
+	return add_up(parts);
+}
+
 int stapy_budget_check(void)
 {
 	struct part parts[PARTS] = { };

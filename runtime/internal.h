@@ -101,6 +101,8 @@ u64 stapy_memory_free(void);
 bool stapy_memory_allows(u64 bytes);
 /* All that the script needs against what is free; an error with its largest parts when it is too much. */
 int stapy_budget_check(void);
+/* All that the script needs, in bytes. */
+u64 stapy_budget_total(void);
 /* The same error when it could not be had after all. */
 void stapy_budget_complain(void);
 
@@ -115,6 +117,12 @@ void stapy_report_lost(void);
 void stapy_report_probes(void);
 int stapy_report_alloc(void);
 void stapy_report_free(void);
+/* Cycles as the report shows them. */
+s64 stapy_report_units(s64 cycles);
+/* Nanoseconds since the module was loaded, where hits are counted. */
+u64 stapy_report_age(void);
+/* Hits that were skipped so far. */
+u64 stapy_report_skipped(void);
 
 /* lock.c: which globals hits had to wait for in vain. */
 void stapy_lock_report(void);

@@ -59,24 +59,33 @@ void stapy_report_lost(void)
 
 /* Where the two clocks stood when the module was loaded. */
 static u64 first_cycles, first_ns;
-static u64 ns_of_cycles;		/* nanoseconds that 2^20 cycles take */
 
-/* Cycles as the report shows them. */
-static s64 in_units(s64 cycles)
+s64 stapy_report_units(s64 cycles)
 {
+	u64 ns_of_cycles;		/* nanoseconds that 2^20 cycles take */
+
 	if (!stapy_session.limits.timing_nsecs)
 		return cycles;
-	if (!ns_of_cycles)
-		ns_of_cycles = div64_u64(stapy_stamp() - first_ns,
-					 max_t(u64, (stapy_cycles() - first_cycles) >> 20, 1));
+	ns_of_cycles = div64_u64(stapy_stamp() - first_ns,
+				 max_t(u64, (stapy_cycles() - first_cycles) >> 20, 1));
 	return mul_u64_u64_shr(cycles, ns_of_cycles, 20);
+}
+
+u64 stapy_report_age(void)
+{
+	return stapy_stamp() - first_ns;
+}
+
+u64 stapy_report_skipped(void)
+{
+	return atomic_read(&skipped_total);
 }
 
 static void nothing(struct stapy_context *c)
 {
 }
 
-/* Per-probe statistics are kept only with -t, and with -D STP_ALIBI, which runs no handlers. */
+/* Per-probe statistics are kept only with -t, --monitor, and -D STP_ALIBI, which runs no handlers. */
 int stapy_report_alloc(void)
 {
 	unsigned int i;
@@ -138,8 +147,9 @@ static void print_probe(struct stapy_context *c, unsigned int number, struct sta
 	stapy_printf(c, "%s, (%s), %s: %lld, %s: %lldmin/%lldavg/%lldmax, variance: %lld, "
 		     "from: %s, index: %u\n", probe->alias ?: probe->written, probe->place, what,
 		     sum.count, stapy_session.limits.timing_nsecs ? "nsecs" : "cycles",
-		     in_units(sum.min), in_units(sum.sum / sum.count), in_units(sum.max),
-		     in_units(in_units(variance)), probe->written, number);
+		     stapy_report_units(sum.min), stapy_report_units(sum.sum / sum.count),
+		     stapy_report_units(sum.max),
+		     stapy_report_units(stapy_report_units(variance)), probe->written, number);
 }
 
 static void print_probes(struct stapy_context *c)
@@ -160,7 +170,7 @@ void stapy_report_probes(void)
 	static const struct stapy_site site = { .probe = &probe };
 	struct stapy_context *c;
 
-	if (!stapy_session.limits.timing)
+	if (!stapy_session.limits.timing || stapy_session.limits.unreported)
 		return;
 	c = stapy_enter_in(&site, STAPY_STOPPING);
 	if (!c)

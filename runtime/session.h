@@ -32,6 +32,7 @@ struct stapy_limits {
 	int skip_badvars;		/* what cannot be read of memory is 0 */
 	int timing_nsecs;		/* the report of -t is in nanoseconds */
 	int timing;			/* -t: count hits and cycles of each probe, report at the end */
+	int unreported;			/* --monitor alone: counted for who asks, and not reported */
 	int alibi;			/* -D STP_ALIBI: handlers do not run, their hits are counted */
 	u64 overload_threshold;		/* cycles */
 	u64 overload_interval;		/* cycles */
@@ -62,6 +63,7 @@ struct stapy_probe {
 	void (*handler)(struct stapy_context *c);
 	void (*entry)(struct stapy_context *c);	/* entry side of a return probe, or NULL */
 	struct stapy_condition *condition;	/* or NULL */
+	unsigned int switch_number;		/* of its condition, for a monitor; 0: none */
 	const char *written;			/* the point as the script has it */
 	const char *alias;			/* pn() */
 	const char *place;			/* "script.stp:3:7" */

@@ -23,6 +23,7 @@
 #include "symbols.h"
 #include "lines.h"
 #include "regex.h"
+#include "monitor.h"
 #include "user/names.h"
 #include "user/unwind.h"
 #include "embedded.h"

@@ -73,6 +73,10 @@ def _append(field: str) -> Setter:
     return set
 
 
+def _monitor(options: Options, value: str) -> None:
+    _number("monitor", "interval of --monitor", 1, 86400)(options, value or "1")
+
+
 def _number(field: str, name: str, low: int, high: int) -> Setter:
     def set(options: Options, value: str) -> None:
         if not value.isdigit() or not low <= int(value) <= high:
@@ -272,6 +276,8 @@ TABLE = [
     Option("", "prologue-searching", "[WHEN]", "the same, or not: always, auto, never", _prologues,
            words=_WHEN),
     Option("t", "", "", "report hits and cycles of each probe at the end", _flag("timing")),
+    Option("", "monitor", "[SECONDS]", "show probes and globals on the terminal, anew "
+           "every SECONDS; switch probes on and off", _monitor),
     Option("s", "", "MB", "output buffer of each CPU, in megabytes",
            _number("buffer_mb", "buffer size", 1, 4095)),
     Option("b", "", "", "bulk mode: a file of output for each CPU, for stapy-merge", _flag("bulk")),

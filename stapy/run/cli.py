@@ -60,7 +60,7 @@ def as_staprun(words: List[str]) -> List[str]:
             kept.append(word)
         if not word.startswith("-"):
             return kept + queue
-        if word in ("-c", "-x", "-N", "-o", "-S", "-b", "-C") and queue:
+        if word in ("-c", "-x", "-N", "-o", "-S", "-b", "-C", "-M") and queue:
             kept.append(queue.pop(0))
     return kept
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import beforehand, input, inside, kernel, loading, programs
+from . import beforehand, input, inside, kernel, loading, programs, screen
 from .control import Channel, folder_of
 from .daemon import in_background
 from .elf import ModuleFile
@@ -65,18 +65,23 @@ def _run(
     warning = beforehand.target_warning(options.target)
     if warning:
         messages.warning(warning)
+    shown = screen.make(module, options, messages)
     target = None
-    if options.command:
-        target = TargetProcess(options.command, not input.is_taken(module.manifest(), options))
     try:
+        if options.command:
+            target = TargetProcess(options.command, not input.is_taken(module.manifest(), options))
         with Turn():
             name, channel = loading.insert_and_open(module, parameters, messages, options.rename)
+        if shown:
+            shown.show(name)
         detached = _converse(name, channel, options, messages, signals, target, module, armed)
         if not detached:
             messages.note(f"removed {name}")
     finally:
         if target:
             target.cancel()
+        if shown:
+            shown.close()
     return _status(messages, target)
 
 

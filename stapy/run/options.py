@@ -19,6 +19,7 @@ Usage: stapy-run [options] MODULE.ko [name=value ...]
   -o FILE     write the output to FILE; %-sequences of strftime are expanded
   -S MB[,N]   start a new output file every MB megabytes, keep the last N
   -T SECONDS  stop after SECONDS
+  -M SECONDS  show probes and globals on the terminal, of a module made with --monitor
   -b MB       output buffer of each CPU, 1 to 4095 megabytes
   -w          no warnings
   -v          say what is done
@@ -59,6 +60,7 @@ class RunOptions:
         "input",
         "message_format",
         "module",
+        "monitor",
         "namespaces",
         "output",
         "parameters",
@@ -93,6 +95,7 @@ class RunOptions:
         rename: bool = False,
         input: bool = False,
         message_format: str = "text",
+        monitor: int = 0,
     ) -> None:
         self.module = module
         self.parameters = list(parameters or [])
@@ -114,6 +117,7 @@ class RunOptions:
         self.rename = rename
         self.input = input
         self.message_format = message_format
+        self.monitor = monitor
 
     def words(self) -> List[str]:
         """List the words of a command line that gives these options, for a run elsewhere."""
@@ -125,6 +129,7 @@ class RunOptions:
             ("-o", self.output),
             ("-S", self.rotate or None),
             ("-T", self.timeout),
+            ("-M", self.monitor or None),
             ("-b", self.buffer_mb),
             ("-C", self.color if self.color != "auto" else None),
         ):
@@ -188,7 +193,6 @@ _FLAGS = {
 # Options of staprun that are not here, and why.
 _FOREIGN = {
     "-u": "the kernel has its own uprobes, no module is loaded for them",
-    "-M": "there is no status window; stapy -t reports hits at the end",
     "-r": "modules are not sent to other hosts by stapy",
     "-F": "the module's files are found in /proc",
 }
@@ -199,6 +203,7 @@ _VALUES = {
     "-o": "output",
     "-S": "rotate",
     "-T": "timeout",
+    "-M": "monitor",
     "-b": "buffer_mb",
     "-C": "color",
 }
@@ -280,6 +285,8 @@ def _set(options: RunOptions, word: str, text: str) -> None:
     value: Any = text
     if word in ("-x", "-N"):
         value = _number(word, text, 1, 1 << 22)
+    elif word == "-M":
+        value = _number("-M", text, 1, 86400)
     elif word == "-b":
         value = _number("-b", text, 1, 4095)
     elif word == "-T":

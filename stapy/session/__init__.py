@@ -137,6 +137,10 @@ class Session(PassMessages):
         if self.ends_with(1, "scripts", lambda: _scripts_text(scripts)):
             return 0
         services = self.services(kernel)
+        if options.monitor:
+            from stapy.session import monitor
+
+            scripts = monitor.add(self, scripts, services)
         program = self.elaborate(scripts, services)
         if self.ends_with(2, "program", lambda: _program_text(program, options)):
             return 0

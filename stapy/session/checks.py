@@ -54,12 +54,14 @@ def check_run(session: PassMessages) -> None:
 def _check_streams(session: PassMessages) -> None:
     """Refuse a command that cannot be run and a file that cannot be written."""
     options = session.options
-    if options.command is None and options.output is None:
+    if options.command is None and options.output is None and not options.monitor:
         return
-    from stapy.run import beforehand
+    from stapy.run import beforehand, screen
     from stapy.run.errors import RunError
 
     try:
+        if options.monitor and not options.vm and screen.has_terminal():
+            screen.check()
         beforehand.check(options.command, options.output, bool(options.rotate))
     except RunError as error:
         session.at_pass = 5

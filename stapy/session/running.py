@@ -76,6 +76,7 @@ def run_options(session: Session, module: Path) -> RunOptions:
         color=options.color,
         detach=options.flight_recorder and options.output is None,
         daemon=options.flight_recorder and options.output is not None,
+        monitor=options.monitor,
         message_format="json" if options.message_format == "json" else "text",
     )
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from stapy import __version__
 from stapy.ir import program as p
+from stapy.ir.switches import switch_of
 from stapy.ir.walk import walk
 from stapy.translate.c.text import comment, name_literal, number, string_literal
 from stapy.translate.lower import embedded, functions
@@ -279,6 +280,8 @@ def _probe_rows(unit: Unit) -> list[Model]:
             fields.append(("entry", unit.handler_name(probe.entry)))
         if probe.condition is not None:
             fields.append(("condition", "&" + unit.condition(probe.condition)))
+        if number := switch_of(probe.condition):
+            fields.append(("switch_number", str(number)))
         fields += [
             ("written", string_literal(probe.written)),
             ("alias", string_literal(probe.alias)),

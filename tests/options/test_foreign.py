@@ -109,10 +109,11 @@ ELSEWHERE = {
     "--tmpdir": "tests/vm/test_options.py: tmpdir",
     "--language-server": "tests/editor/test_server.py: test_diagnostics",
     "-b": "tests/vm/safety/test_bulk.py: -b",
+    "--monitor": "tests/vm/test_monitor.py: --monitor",
 }
 REFUSED = [
     "-i", "--interactive", "-q", "-a sparc", "--dyninst", "--bpf", "--runtime=bpf",
-    "--monitor", "--monitor=3", "--sign-module", "--use-server",
+    "--sign-module", "--use-server",
     "--use-server=h:1", "--use-http-server=h", "--list-servers", "--trust-servers=ssl",
     "--use-server-on-error", "--client-options", "--remote=libvirt://guest", "--remote=unix:/run/s",
     "--build-as=me", "--semantic-keep-going", "--benchmark-sdt", "--debug",
@@ -211,7 +212,7 @@ RUN = {
     "-h": r"\AUsage: stapy-run",
     "-u x.ko": r"ERROR: -u is not supported: the kernel has its own uprobes",
     "-N x x.ko": "Invalid value 'x' for -N",
-    "-M 2 x.ko": "ERROR: -M is not supported",
+    "-M 0 x.ko": "Invalid value '0' for -M",
     "-r 1:ssh://h x.ko": "ERROR: -r is not supported",
     "-F 3 x.ko": "ERROR: -F is not supported",
     "-D x.ko": "ERROR: -D needs an output file",

@@ -20,6 +20,7 @@ from stapy.ir.effects import (
     pragma_access,
     values_read,
 )
+from stapy.ir.switches import MONITOR
 from stapy.ir.walk import fingerprint, walk
 from stapy.probes.families import begin_end, by_name
 from stapy.probes.family import review
@@ -192,7 +193,9 @@ class _Assembly:
         probes, functions = self._typed.probes, self._typed.functions
         read: set[str] = set()
         written: set[str] = set()
-        trees: list[p.Node] = [x.body for x in probes]
+        sources = self._services.sources
+        # What a monitor shows is printed at the end all the same.
+        trees: list[p.Node] = [x.body for x in probes if sources.position(x.span)[0] != MONITOR]
         trees += [x.condition for x in probes if x.condition is not None]
         trees += [x.entry for x in probes if x.entry is not None]
         trees += [f.body for f in functions if f.body is not None]

@@ -77,8 +77,8 @@ def print_points(points: list[n.ProbePoint], sources: SourceMap) -> str:
     for point in points:
         text = dotted(point.components)
         text += "!" if point.sufficient else "?" if point.optional else ""
-        if point.condition is not None:
-            text += f" if ({sources.text(point.condition.span)})"
+        condition = sources.text(point.condition.span) if point.condition is not None else ""
+        text += f" if ({condition})" if condition else ""  # a monitor's switch has no text
         texts.append(text)
     return ",".join(texts)
 

@@ -61,6 +61,7 @@ SWITCHES = {
     "STAP_SUPPRESS_HANDLER_ERRORS": "suppress_handler_errors",
     "STAP_SUPPRESS_TIME_LIMITS_ENABLE": "suppress_time_limits",
     "STP_TIMING": "timing",
+    "STAPY_UNREPORTED": "unreported",
     "STP_ALIBI": "alibi",
     "STP_SKIP_BADVARS": "skip_badvars",
     "STP_TIMING_NSECS": "timing_nsecs",
@@ -98,6 +99,8 @@ class Limits:
             self.given.setdefault("STAP_SUPPRESS_TIME_LIMITS_ENABLE", "1")
         if options.timing or "STP_ALIBI" in self.given:
             self.given.setdefault("STP_TIMING", "1")
+        elif options.monitor and "STP_TIMING" not in self.given:
+            self.given |= {"STP_TIMING": "1", "STAPY_UNREPORTED": "1"}
         self.rows = [*LIMITS, NESTING._replace(default=str(nesting))]
         self._drawing = any(row.name in self.given for row in HISTOGRAM_LIMITS)
         self.rows += HISTOGRAM_LIMITS if self._drawing else ()

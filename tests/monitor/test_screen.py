@@ -1,0 +1,155 @@
+"""The screen, driven by keys, over files as a session has them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import DataTable, RichLog, Static
+
+from stapy.monitor.screen import Screen
+from tests.monitor.test_status import document
+
+Drive = Callable[[Screen, Pilot[None]], Awaitable[None]]
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Path:
+    told = document(hits=(4, 1), globals={"n": 3, "by": [["[red]x", 1]]})
+    (tmp_path / "monitor_status").write_text(told)
+    (tmp_path / "monitor_control").write_text("")
+    return tmp_path
+
+
+def run(session: Path, drive: Drive) -> Screen:
+    """Show a session, let ``drive`` do something, end its output; return the screen."""
+    reading, writing = os.pipe()
+    os.write(writing, f"{session}\nfirst line\n".encode())
+    screen = Screen(reading, os.getpid(), 3600, "THE END")
+
+    async def main() -> None:
+        async with screen.run_test(size=(120, 40)) as pilot:
+            for _ in range(200):
+                if screen.printed and screen.query_one("#probes", DataTable).row_count:
+                    break
+                await asyncio.sleep(0.01)
+                await pilot.pause()
+            try:
+                await drive(screen, pilot)
+            finally:
+                os.close(writing)
+
+    asyncio.run(main())
+    os.close(reading)
+    return screen
+
+
+def rows(screen: Screen, table: str) -> list[list[Any]]:
+    shown = screen.query_one(table, DataTable)
+    return [shown.get_row_at(at) for at in range(shown.row_count)]
+
+
+def test_what_is_shown(session: Path) -> None:
+    async def drive(screen: Screen, pilot: Pilot[None]) -> None:
+        probes = rows(screen, "#probes")
+        assert [row[:3] for row in probes] == [["on", "timer.s(1)", "4"], ["on", "begin", "1"]]
+        # Markup of a script's own texts is text.
+        assert rows(screen, "#globals") == [["n", "3"], ['by["\\[red]x"]', "1"]]
+        assert "stap_1  up 1 s  1.0 MB  skipped 2" in str(
+            screen.query_one("#about", Static).render()
+        )
+        assert screen.query_one("#output", RichLog).lines[0].text == "first line"
+
+    assert run(session, drive).printed == ["first line"]
+
+
+@pytest.mark.parametrize(
+    "keys, expected",
+    [
+        (["c"], "reset\n"),
+        (["down", "t"], "off 1\n"),
+        (["down", "space"], "off 1\n"),
+        (["p"], "off 1\n"),
+        (["r"], "on 1\n"),
+        (["t"], ""),  # the first one has no switch
+    ],
+)
+def test_commands(session: Path, keys: list[str], expected: str) -> None:
+    async def drive(screen: Screen, pilot: Pilot[None]) -> None:
+        await pilot.press(*keys)
+        await pilot.pause()
+
+    run(session, drive)
+    assert (session / "monitor_control").read_text() == expected
+
+
+def test_sort_and_filter(session: Path) -> None:
+    async def drive(screen: Screen, pilot: Pilot[None]) -> None:
+        for _ in range(5):  # as far as the points
+            await pilot.press("s")
+        await pilot.pause()
+        assert [row[1] for row in rows(screen, "#probes")] == ["begin", "timer.s(1)"]
+        await pilot.press("slash", *"tim", "enter")
+        await pilot.pause()
+        assert [row[1] for row in rows(screen, "#probes")] == ["timer.s(1)"]
+
+    run(session, drive)
+
+
+def test_a_look_that_fails_changes_nothing(session: Path) -> None:
+    async def drive(screen: Screen, pilot: Pilot[None]) -> None:
+        before = rows(screen, "#probes")
+        for text in ("", "{}"):
+            (session / "monitor_status").write_text(text)
+            screen.look()
+        (session / "monitor_status").unlink()
+        (session / "monitor_control").unlink()
+        (session / "monitor_control").mkdir()
+        screen.look()
+        await pilot.press("c")
+        await pilot.pause()
+        assert rows(screen, "#probes") == before
+
+    run(session, drive)
+
+
+@pytest.mark.parametrize("key", ["q", "ctrl+c"])
+def test_leaving_asks_the_consumer(session: Path, key: str) -> None:
+    came: list[int] = []
+    old = signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
+
+    async def drive(screen: Screen, pilot: Pilot[None]) -> None:
+        await pilot.press(key)
+        await pilot.pause()
+        assert came == [signal.SIGINT]
+        assert screen.is_running  # until the session's last output has come
+
+    try:
+        run(session, drive)
+    finally:
+        signal.signal(signal.SIGINT, old)
+
+
+@pytest.mark.parametrize(
+    "text, printed",
+    [
+        ("THE END\n", ["first line"]),
+        ("\nTHE END\nlater\n", ["first line", ""]),
+        ("no breakTHE END\n", ["first line", "no break"]),
+    ],
+)
+def test_the_end(session: Path, text: str, printed: list[str]) -> None:
+    """Another program may have the pipe: the screen leaves when it is told."""
+    reading, writing = os.pipe()
+    os.write(writing, f"{session}\nfirst line\n{text}".encode())
+    screen = Screen(reading, os.getpid(), 3600, "THE END")
+    screen.run(headless=True)
+    os.close(writing)
+    os.close(reading)
+    assert screen.printed == printed
