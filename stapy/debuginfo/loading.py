@@ -20,7 +20,8 @@ from stapy.debuginfo.dwarf.files.paths import folders as debug_folders
 from stapy.debuginfo.elf import Buffer, ElfFile, build_id_of, map_file, parse_notes
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.debuginfo.sorted_lines import SortedLines
-from stapy.debuginfo.symbols.kallsyms import Kallsyms, Layout
+from stapy.debuginfo.symbols.kallsyms import Kallsyms
+from stapy.debuginfo.symbols.kallsyms_layout import Layout
 from stapy.debuginfo.symbols.table import (
     LineSymbols,
     PackedSymbols,

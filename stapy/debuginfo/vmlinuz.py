@@ -14,7 +14,7 @@ from pathlib import Path
 
 from stapy.debuginfo.elf import ElfFile, build_id_of, parse_notes
 from stapy.debuginfo.errors import DebuginfoError
-from stapy.debuginfo.symbols import kallsyms
+from stapy.debuginfo.symbols import kallsyms_layout
 from stapy.debuginfo.unpack import lz4
 from stapy.debuginfo.unpack.unpackers import CHUNK, MAX_FILE, MAX_MEMORY, through
 from stapy.record import Record
@@ -39,7 +39,7 @@ class ImageParts(Record):
     btf: bytes = b""
     build_id: str = ""
     symbols: bytes = b""
-    layout: kallsyms.Layout | None = None
+    layout: kallsyms_layout.Layout | None = None
 
 
 def read_image(path: Path) -> ImageParts:
@@ -152,10 +152,10 @@ def extract(pieces: Iterator[bytes]) -> ImageParts:
     else:
         with contextlib.suppress(DebuginfoError):
             parts.build_id = ElfFile(bytes(image), "vmlinux").build_id()
-    layout = kallsyms.locate(image)
+    layout = kallsyms_layout.locate(image)
     if layout is not None:
         parts.symbols = bytes(image[layout.start : layout.end])
-        parts.layout = kallsyms.shift(layout, layout.start)
+        parts.layout = kallsyms_layout.shift(layout, layout.start)
     return parts
 
 

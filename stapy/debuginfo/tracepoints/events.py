@@ -16,7 +16,7 @@ from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.btf.reader import Btf
 from stapy.debuginfo.dwarf.read.relocate import Relocations
 from stapy.debuginfo.elf import ET_REL, SHT_NOBITS, Buffer, ElfFile, map_file
-from stapy.debuginfo.symbols import kallsyms
+from stapy.debuginfo.symbols import kallsyms, kallsyms_layout
 from stapy.debuginfo.unpack.unpackers import joined
 from stapy.debuginfo.vmlinuz import inflate, payload
 from stapy.record import Record
@@ -124,7 +124,7 @@ def _bounds(elf: ElfFile) -> tuple[int, int]:
     """Find where the table begins and ends; zeros when no table of symbols tells it."""
     known = {symbol.name: symbol.value for symbol in elf.symbols() if symbol.name in _BOUNDS}
     if not known:
-        layout = kallsyms.locate(elf.data)
+        layout = kallsyms_layout.locate(elf.data)
         if layout is not None:
             symbols = kallsyms.Kallsyms(elf.data, layout)
             known = {name: symbols.address(name) for name in _BOUNDS}

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stapy.debuginfo.errors import DebuginfoError
-from stapy.debuginfo.symbols.kallsyms import Kallsyms, locate, shift
+from stapy.debuginfo.symbols.kallsyms import Kallsyms
+from stapy.debuginfo.symbols.kallsyms_layout import locate, shift
 from tests.debuginfo.kallsymswriter import symbols, write
 
 LAYOUTS = ["5.10", "6.1", "6.12"]

@@ -13,7 +13,8 @@ from stapy.debuginfo import pack
 from stapy.debuginfo.dwarf import constants as k
 from stapy.debuginfo.dwarf.index.found import INLINE_NAMES, NO_NAME, NO_ORIGIN, CollectedEntries
 from stapy.debuginfo.dwarf.index.reader import NO_FILE
-from stapy.debuginfo.dwarf.index.scan import TYPES, Scanner
+from stapy.debuginfo.dwarf.index.scan import Scanner
+from stapy.debuginfo.dwarf.index.shapes import TYPES
 from stapy.debuginfo.dwarf.read.lines import LineReader
 from stapy.debuginfo.dwarf.read.relocate import layout
 from stapy.debuginfo.dwarf.read.sections import Sections

@@ -14,108 +14,31 @@ import struct
 from stapy.debuginfo.dwarf import constants as k
 from stapy.debuginfo.dwarf.files.alternate import link_of
 from stapy.debuginfo.dwarf.index.found import NO_NAME, NO_ORIGIN, CollectedEntries
+from stapy.debuginfo.dwarf.index.shapes import (
+    EXPRESSION,
+    FUNCTION,
+    GLOBAL,
+    INLINED,
+    JUMP,
+    LOOK,
+    SKIPPED,
+    TYPE,
+    VARIES,
+    EntryShape,
+    end_of_entry,
+    end_of_function,
+    over_children,
+    shape_of,
+    sibling_at,
+)
 from stapy.debuginfo.dwarf.numbers import uleb
-from stapy.debuginfo.dwarf.read.abbrev import SIZED, Plan, skip
+from stapy.debuginfo.dwarf.read.abbrev import Plan, skip
 from stapy.debuginfo.dwarf.read.ranges import entry_address
 from stapy.debuginfo.dwarf.read.units import MAX_DEPTH, Header, Info
 from stapy.debuginfo.errors import DebuginfoError
 
-TYPES = {
-    k.STRUCTURE_TYPE: "struct",
-    k.CLASS_TYPE: "struct",
-    k.UNION_TYPE: "union",
-    k.ENUMERATION_TYPE: "enum",
-    k.TYPEDEF: "typedef",
-    k.BASE_TYPE: "base",
-}
 _MAX_CODES = 1 << 14
-_JUMP, _EXPRESSION, _VARIES, _LOOK = 0, -1, -2, -3
-_PLAIN = frozenset(
-    (k.STRP, k.REF1, k.REF2, k.REF4, k.ADDR, k.DATA1, k.DATA2, k.DATA4, k.IMPLICIT_CONST)
-)
 _u32 = struct.Struct("<I").unpack_from
-
-
-class _Shape:
-    """How the walk treats entries of one plan."""
-
-    __slots__ = (
-        "code", "constants", "exact", "expression", "has_code", "index", "jump",
-        "late_sibling", "named", "plan", "scoped", "size",
-    )  # fmt: skip
-
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        attributes = {attribute: form for attribute, form, _ in plan.attributes}
-        self.constants = {a: v for a, form, v in plan.attributes if form == k.IMPLICIT_CONST}
-        self.index = plan.index
-        self.scoped = plan.tag in k.SCOPED or k.AT_OBJECT_POINTER in attributes
-        self.has_code = k.AT_LOW_PC in attributes or k.AT_RANGES in attributes
-        self.jump = plan.sibling if plan.has_children else -1
-        self.size = plan.size
-        steps = plan.skips
-        self.expression = (-1, 0)  # entry with one short block: bytes before and behind it
-        if plan.size < 0 and steps.count(SIZED) == 1 and all(s > 0 or s == SIZED for s in steps):
-            where = steps.index(SIZED)
-            self.expression = (sum(steps[:where]), sum(steps[where + 1 :]))
-        # GCC writes four-byte siblings last, behind a frame base of varying size.
-        last = plan.attributes[-1][:2] if plan.attributes else (0, 0)
-        late = last == (k.AT_SIBLING, k.REF4) and plan.size < 0
-        self.late_sibling = _without_last(steps, 4) if late else None
-        wanted = _wanted(plan.tag, attributes)
-        self.exact = all(
-            (a in plan.index or a in self.constants) and attributes[a] in _PLAIN for a in wanted
-        )
-        self.code = _kind(plan.tag, attributes)
-        # A type whose name is the first thing in an entry of fixed size.
-        self.named = (
-            self.code == _TYPE and plan.size >= 0 and plan.attributes[0][:2] == (k.AT_NAME, k.STRP)
-        )
-
-    def value(self, values: tuple[int, ...], attribute: int, default: int = 0) -> int:
-        """Look up an attribute among the plain numbers of an entry, else in its constants."""
-        at = self.index.get(attribute)
-        if at is not None:
-            return values[at]
-        return self.constants.get(attribute, default)
-
-
-def _without_last(steps: tuple[int, ...], size: int) -> tuple[int, ...]:
-    rest = steps[-1] - size
-    return (*steps[:-1], rest) if rest else steps[:-1]
-
-
-_SKIPPED, _FUNCTION, _INLINED, _TYPE, _GLOBAL = range(5)
-
-
-def _kind(tag: int, attributes: dict[int, int]) -> int:
-    if tag == k.SUBPROGRAM:
-        return _SKIPPED if k.AT_DECLARATION in attributes else _FUNCTION
-    if tag == k.INLINED_SUBROUTINE:
-        return _INLINED
-    if tag in TYPES and k.AT_NAME in attributes and k.AT_DECLARATION not in attributes:
-        return _TYPE
-    if tag == k.VARIABLE and k.AT_LOCATION in attributes:
-        return _GLOBAL
-    return _SKIPPED
-
-
-def _wanted(tag: int, attributes: dict[int, int]) -> list[int]:
-    if tag == k.SUBPROGRAM:
-        names = (k.AT_NAME, k.AT_DECL_FILE, k.AT_DECL_LINE, k.AT_LOW_PC, k.AT_ABSTRACT_ORIGIN,
-                 k.AT_SPECIFICATION)  # fmt: skip
-        ranged = k.AT_LOW_PC not in attributes and k.AT_RANGES in attributes
-        # Functions in pieces have no low_pc: their ranges are read by the slow way.
-        return [*(a for a in names if a in attributes), *([-1] if ranged else [])]
-    if tag == k.INLINED_SUBROUTINE:
-        pc = k.AT_ENTRY_PC if k.AT_ENTRY_PC in attributes else k.AT_LOW_PC
-        plain = attributes.get(pc) == k.ADDR
-        return [k.AT_ABSTRACT_ORIGIN, pc] if plain else [-1]
-    if tag in TYPES:
-        return [k.AT_NAME]
-    if tag == k.VARIABLE:
-        return [a for a in (k.AT_NAME, k.AT_SPECIFICATION) if a in attributes]
-    return []
 
 
 class Scanner:
@@ -124,7 +47,7 @@ class Scanner:
     def __init__(self, info: Info) -> None:
         self.info = info
         self.found = CollectedEntries()
-        self._shapes: dict[int, _Shape] = {}
+        self._shapes: dict[int, EntryShape] = {}
         tables = sorted({header.abbreviations for header in info.headers})
         self._limits = dict(zip(tables, [*tables[1:], None]))
 
@@ -138,10 +61,10 @@ class Scanner:
             self.found.add(other, len(self.info.headers), bytes(alternate.sections.section("str")))
         return self.found
 
-    def _shape(self, plan: Plan) -> _Shape:
+    def _shape(self, plan: Plan) -> EntryShape:
         shape = self._shapes.get(id(plan))  # plans live as long as the memo
         if shape is None:
-            shape = self._shapes[id(plan)] = _Shape(plan)
+            shape = self._shapes[id(plan)] = EntryShape(plan)
         return shape
 
     def _unit(self, number: int, header: Header) -> None:
@@ -149,9 +72,9 @@ class Scanner:
         top = max(plans, default=0)
         if top >= _MAX_CODES:
             raise DebuginfoError(f"{self.info.name}: {top} abbreviations in one unit")
-        shapes: list[_Shape | None] = [None] * (top + 1)
-        outer = [_LOOK] * (top + 1)
-        inner = [_LOOK] * (top + 1)
+        shapes: list[EntryShape | None] = [None] * (top + 1)
+        outer = [LOOK] * (top + 1)
+        inner = [LOOK] * (top + 1)
         outer[0] = inner[0] = 1
         scoped = False
         get = self._shapes.get
@@ -161,18 +84,18 @@ class Scanner:
             scoped = scoped or shape.scoped
             wide = 1 if code < 0x80 else 2
             if shape.jump >= 0:
-                step = _JUMP
+                step = JUMP
             elif shape.size >= 0:
                 step = shape.size + wide
             else:
-                step = _EXPRESSION if shape.expression[0] >= 0 else _VARIES
-            if shape.code == _SKIPPED:
+                step = EXPRESSION if shape.expression[0] >= 0 else VARIES
+            if shape.code == SKIPPED:
                 outer[code] = step
-            if shape.code not in (_INLINED, _TYPE):
+            if shape.code not in (INLINED, TYPE):
                 # Blocks are looked into for more instances.
                 inner[code] = step
-            if shape.plan.tag == k.LEXICAL_BLOCK and step == _JUMP:
-                inner[code] = shape.size + wide if shape.size >= 0 else _VARIES
+            if shape.plan.tag == k.LEXICAL_BLOCK and step == JUMP:
+                inner[code] = shape.size + wide if shape.size >= 0 else VARIES
         try:
             if scoped:
                 self._walk_scopes(number, header, shapes)
@@ -185,7 +108,7 @@ class Scanner:
         self,
         number: int,
         header: Header,
-        shapes: list[_Shape | None],
+        shapes: list[EntryShape | None],
         outer: list[int],
         inner: list[int],
     ) -> None:
@@ -195,7 +118,7 @@ class Scanner:
         # The unit's own entry is stepped over whatever its size is.
         root, at = uleb(data, header.first - header.offset)
         if root:
-            at = skip(data, at, _known(shapes, root).plan.skips)
+            at = skip(data, at, shape_of(shapes, root).plan.skips)
         while at < end:
             code = data[at]
             if code > 0x7F:
@@ -204,37 +127,37 @@ class Scanner:
             if step > 0:
                 at += step
                 continue
-            shape = _known(shapes, code)
+            shape = shape_of(shapes, code)
             start = at + (1 if code < 0x80 else 2)
             if shape.named:  # nearly a million types, most of them met before
                 key = shape.plan.tag, _u32(data, start)[0]
                 if key not in types:
                     types[key] = header.shift + at
                 if shape.jump >= 0:
-                    at = _jump(data, start + shape.jump, start, end)
+                    at = sibling_at(data, start + shape.jump, start, end)
                 else:
                     at = start + shape.size
                 continue
-            if step != _LOOK:
-                at = _over(data, start, step, shape, end)
+            if step != LOOK:
+                at = over_children(data, start, step, shape, end)
                 continue
-            following = _behind(data, start, shape)
-            if shape.code == _FUNCTION:
+            following = end_of_entry(data, start, shape)
+            if shape.code == FUNCTION:
                 self._function(number, header, shape, data, start, at)
                 if shape.plan.has_children:
-                    sibling = _sibling(shape, data, start, end)
+                    sibling = end_of_function(shape, data, start, end)
                     if sibling < 0:
                         sibling = self._deep(header, data, following, shapes, shape.has_code)
                     else:
                         self._body(header, data, following, sibling, shapes, inner)
                     following = sibling
             else:
-                if shape.code == _TYPE:
+                if shape.code == TYPE:
                     self._type(header, shape, data, start, at)
-                elif shape.code == _GLOBAL:
+                elif shape.code == GLOBAL:
                     self._global(header, shape, data, start, at)
                 if shape.jump >= 0:
-                    following = _jump(data, start + shape.jump, start, end)
+                    following = sibling_at(data, start + shape.jump, start, end)
             at = following
 
     def _body(
@@ -243,7 +166,7 @@ class Scanner:
         data: bytes,
         at: int,
         end: int,
-        shapes: list[_Shape | None],
+        shapes: list[EntryShape | None],
         steps: list[int],
     ) -> None:
         while at < end:
@@ -254,26 +177,28 @@ class Scanner:
             if step > 0:
                 at += step
                 continue
-            shape = _known(shapes, code)
+            shape = shape_of(shapes, code)
             start = at + (1 if code < 0x80 else 2)
-            if step == _EXPRESSION:
+            if step == EXPRESSION:
                 before, behind = shape.expression
                 length = data[start + before]
                 if length < 0x80:
                     at = start + before + 1 + length + behind
                 else:
                     at = skip(data, start, shape.plan.skips)
-            elif step == _LOOK:
-                if shape.code == _INLINED:
+            elif step == LOOK:
+                if shape.code == INLINED:
                     self._inlined(header, shape, data, start, at)
-                    at = _behind(data, start, shape)
+                    at = end_of_entry(data, start, shape)
                 else:
                     self._type(header, shape, data, start, at)
-                    at = _over(data, start, step if shape.jump < 0 else _JUMP, shape, len(data))
+                    at = over_children(
+                        data, start, step if shape.jump < 0 else JUMP, shape, len(data)
+                    )
             else:
-                at = _over(data, start, step, shape, len(data))
+                at = over_children(data, start, step, shape, len(data))
 
-    def _walk_scopes(self, number: int, header: Header, shapes: list[_Shape | None]) -> None:
+    def _walk_scopes(self, number: int, header: Header, shapes: list[EntryShape | None]) -> None:
         """Walk a unit of C++ or Rust: each entry is met, with its scope."""
         data = bytes(self.info.data[header.offset : header.end])
         at, end = header.first - header.offset, header.end - header.offset
@@ -286,7 +211,7 @@ class Scanner:
                     scope, in_function = outer.pop()
                 at = start
                 continue
-            shape = _known(shapes, code)
+            shape = shape_of(shapes, code)
             tag = shape.plan.tag
             if shape.plan.has_children:
                 outer.append((scope, in_function))
@@ -298,15 +223,15 @@ class Scanner:
             if scope and tag in (k.SUBPROGRAM, k.VARIABLE, k.MEMBER):
                 self.found.scopes[header.shift + at] = scope
             if tag == k.SUBPROGRAM:
-                if shape.code == _FUNCTION:
+                if shape.code == FUNCTION:
                     self._function(number, header, shape, data, start, at)
-            elif shape.code == _INLINED:
+            elif shape.code == INLINED:
                 self._inlined(header, shape, data, start, at)
-            elif shape.code == _TYPE:
+            elif shape.code == TYPE:
                 name = _joined(scope, self._text(header.shift + at))
                 key = tag, self.found.extra_name(name)
                 self.found.types.setdefault(key, header.shift + at)
-            elif shape.code == _GLOBAL and not in_function:
+            elif shape.code == GLOBAL and not in_function:
                 entry = self.info.entry(header.shift + at)
                 declared = entry.number(k.AT_SPECIFICATION)
                 home = self.found.scopes.get(declared, "") if declared else scope
@@ -315,13 +240,13 @@ class Scanner:
                 self.found.global_entry.append(header.shift + at)
             if shape.plan.has_children:
                 scope, in_function = inside, in_function or tag == k.SUBPROGRAM
-            at = _behind(data, start, shape)
+            at = end_of_entry(data, start, shape)
 
     def _text(self, offset: int) -> str:
         return self.info.entry(offset).name()
 
     def _deep(
-        self, header: Header, data: bytes, at: int, shapes: list[_Shape | None], in_code: bool
+        self, header: Header, data: bytes, at: int, shapes: list[EntryShape | None], in_code: bool
     ) -> int:
         """Walk a function's children without help: clang tells no siblings.
 
@@ -334,17 +259,17 @@ class Scanner:
                 depth -= 1
                 at = start
                 continue
-            shape = _known(shapes, number)
-            if in_code and shape.code == _INLINED:
+            shape = shape_of(shapes, number)
+            if in_code and shape.code == INLINED:
                 self._inlined(header, shape, data, start, at)
-            elif shape.code == _TYPE:
+            elif shape.code == TYPE:
                 self._type(header, shape, data, start, at)
             depth += shape.plan.has_children
-            at = _behind(data, start, shape)
+            at = end_of_entry(data, start, shape)
         return at
 
     def _function(
-        self, number: int, header: Header, shape: _Shape, data: bytes, start: int, at: int
+        self, number: int, header: Header, shape: EntryShape, data: bytes, start: int, at: int
     ) -> None:
         found = self.found
         offset = header.shift + at
@@ -372,7 +297,7 @@ class Scanner:
         found.pc.append(pc)
         found.origin.append(origin)
 
-    def _inlined(self, header: Header, shape: _Shape, data: bytes, start: int, at: int) -> None:
+    def _inlined(self, header: Header, shape: EntryShape, data: bytes, start: int, at: int) -> None:
         found = self.found
         if shape.exact:
             values = shape.plan.unpack.unpack_from(data, start)
@@ -387,18 +312,18 @@ class Scanner:
             found.inlined_entry.append(header.shift + at)
             found.inlined_pc.append(pc)
 
-    def _name(self, header: Header, shape: _Shape, data: bytes, start: int, at: int) -> int:
+    def _name(self, header: Header, shape: EntryShape, data: bytes, start: int, at: int) -> int:
         if shape.exact and k.AT_NAME in shape.index:
             return shape.value(shape.plan.unpack.unpack_from(data, start), k.AT_NAME)
         text = self.info.entry(header.shift + at).name()
         return self.found.extra_name(text) if text else NO_NAME
 
-    def _type(self, header: Header, shape: _Shape, data: bytes, start: int, at: int) -> None:
+    def _type(self, header: Header, shape: EntryShape, data: bytes, start: int, at: int) -> None:
         key = shape.plan.tag, self._name(header, shape, data, start, at)
         if key not in self.found.types:
             self.found.types[key] = header.shift + at
 
-    def _global(self, header: Header, shape: _Shape, data: bytes, start: int, at: int) -> None:
+    def _global(self, header: Header, shape: EntryShape, data: bytes, start: int, at: int) -> None:
         name = self._name(header, shape, data, start, at)
         if name != NO_NAME:
             self.found.global_name.append(name)
@@ -408,37 +333,3 @@ class Scanner:
 def _joined(scope: str, name: str) -> str:
     """Put a name behind its scope; what has no name counts as its scope does."""
     return f"{scope}::{name}" if scope and name else name or scope
-
-
-def _known(shapes: list[_Shape | None], code: int) -> _Shape:
-    shape = shapes[code]
-    if shape is None:
-        raise IndexError(code)
-    return shape
-
-
-def _jump(data: bytes, position: int, start: int, end: int) -> int:
-    (target,) = _u32(data, position)
-    if not start < target <= end:
-        raise IndexError(target)
-    return int(target)
-
-
-def _behind(data: bytes, start: int, shape: _Shape) -> int:
-    return start + shape.size if shape.size >= 0 else skip(data, start, shape.plan.skips)
-
-
-def _over(data: bytes, start: int, step: int, shape: _Shape, end: int) -> int:
-    """Find the position behind an entry and, where its sibling is known, its children."""
-    if step == _JUMP:
-        return _jump(data, start + shape.jump, start, end)
-    return skip(data, start, shape.plan.skips)
-
-
-def _sibling(shape: _Shape, data: bytes, start: int, end: int) -> int:
-    """Find where a function's entry and its children end; -1 when it does not tell."""
-    if shape.jump >= 0:
-        return _jump(data, start + shape.jump, start, end)
-    if shape.late_sibling is None:
-        return -1
-    return _jump(data, skip(data, start, shape.late_sibling), start, end)
