@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import re
-import stat
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stapy.debuginfo import view
@@ -16,9 +12,8 @@ from stapy.debuginfo.user.file import UserFileError
 from stapy.debuginfo.user.packages import install_hint
 from stapy.diagnostics.suggest import nearest
 from stapy.ir.literals import quote_name
-from stapy.kernel import roots
-from stapy.paths import exists, is_file
 from stapy.probes.family import PointError, Row, number_of, text_of
+from stapy.probes.program_paths import living, of_target, path_of, what_is_at
 from stapy.record import Record
 from stapy.terminal import progress
 
@@ -30,16 +25,7 @@ if TYPE_CHECKING:
     from stapy.parse.nodes import PointComponent, ProbePoint
     from stapy.services import Services
 
-_KINDS = {
-    stat.S_IFDIR: "a folder",
-    stat.S_IFIFO: "a pipe",
-    stat.S_IFSOCK: "a socket",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-}
 _TOLD_AFTER = 100  # files, of which one may take 10 milliseconds
-_LAST_BEFORE_RUN = 4  # the pass that makes a module
-_BUILD_ID = re.compile(r"[0-9a-f]{40}")
 
 
 class ProgramSite(Record):
@@ -102,126 +88,6 @@ class Head(Record):
     program: str | None
     pid: int
     is_one_of_many: bool = False
-
-
-def living(number: int, component: PointComponent, services: Services) -> int:
-    """Read the number of a process that lives; a guest's are not known here.
-
-    Raises `PointError` when there is no such process.
-    """
-    if number <= 0:
-        raise PointError("E0212", f"cannot probe pid {number}: Invalid pid", component.span)
-    if not services.options.vm and not exists(f"/proc/{number}"):
-        raise PointError("E0231", f"cannot probe pid {number}: No such process", component.span)
-    return number
-
-
-def path_of(component: PointComponent) -> str:
-    """Find the path of the program that ``process("NAME")`` names, or raise `PointError`."""
-    name = text_of(component)
-    if not name:
-        raise PointError(
-            "E0212", "empty module", component.span, hint="name a program, or leave the ('') out"
-        )
-    if _BUILD_ID.fullmatch(name):
-        return _built_as(name, component)
-    path = search.program(name)
-    if name.startswith("~"):
-        raise PointError(
-            "E0231",
-            f"cannot find executable '{name}'",
-            component.span,
-            notes=["in a script, nothing but a shell's command line knows '~'"],
-            hint=f"write process({quote_name(_at_home(name))})",
-        )
-    if path is None:
-        is_library = ".so" in name and "/" not in name
-        notes = ["no folder of $PATH has a program of this name" + view.place()]
-        if is_library:
-            notes.append(f"no library of this name is in {search.library_places()}")
-
-        def similar(error: PointError) -> None:
-            error.hint = install_hint(name)
-            if error.hint:
-                return
-            if view.is_ours() and is_file(name):
-                error.hint = f"process({quote_name('./' + name)}) is the one of this folder"
-                return
-            meant = [row for row in search.library_names() if row.startswith(name + ".so")]
-            if meant:
-                error.hint = f"process({quote_name(min(meant, key=len))}) is the library"
-                return
-            known = search.library_names() if is_library else search.commands()
-            near = nearest(name, known, 3)
-            if near:
-                error.hint = "did you mean " + " or ".join(f"'{word}'" for word in near) + "?"
-
-        raise PointError(
-            "E0231",
-            f"cannot find executable '{name}'",
-            component.span,
-            notes=notes,
-            explain=similar,
-        )
-    kind = _no_file(path)
-    if kind:
-        raise PointError("E0231", f"cannot probe '{path}': it is {kind}", component.span)
-    return path
-
-
-def run_by(component: PointComponent, services: Services, *, optional: bool) -> str:
-    """Find the program whose processes ``process("NAME")`` means: a script's first line has it.
-
-    One that is not there may come until the module starts, when that is not now. Else it is a
-    `PointError`.
-    """
-    path = path_of(component)
-    why = search.unfit(path)
-    if why is None:
-        return search.interpreter(path) or path
-    if view.exists(path) or optional or services.options.last_pass > _LAST_BEFORE_RUN:
-        raise PointError(
-            "E0231", f"cannot probe: {why}", component.span, hint=search.near_path(path)
-        )
-    services.diagnostics.warning(
-        "W0693",
-        f"there is no program '{path}' here",
-        component.span,
-        where="it must be there when the module starts",
-        hint=search.near_path(path),
-    )
-    return path
-
-
-def _at_home(name: str) -> str:
-    try:
-        return str(Path(name).expanduser())
-    except RuntimeError:  # nobody is called so
-        return name.replace("~", "/home/")
-
-
-def _no_file(path: str) -> str:
-    """Say what is at a path in place of a file; "" for a file, and for what we cannot see."""
-    try:
-        mode = roots.status(path).st_mode
-    except OSError:
-        return ""
-    if stat.S_ISREG(mode):
-        return ""
-    return _KINDS.get(stat.S_IFMT(mode), "no regular file")
-
-
-def _built_as(build_id: str, component: PointComponent) -> str:
-    path = search.with_build_id(build_id)
-    if path is None:
-        raise PointError(
-            "E0231",
-            f"cannot find a program with build-id {build_id}",
-            component.span,
-            notes=["no process runs or has loaded one, and no folder of $PATH has it"],
-            hint="name it by its path",
-        )
-    return path
 
 
 def heads(
@@ -318,7 +184,7 @@ def _files(
         yield from _matching(name, component, services, holds)
         return
     path = search.code_of(name) or path_of(component)
-    kind = _no_file(path)
+    kind = what_is_at(path)
     if kind:
         raise PointError("E0231", f"cannot probe '{path}': it is {kind}", component.span)
     yield opened(path, component, services), False
@@ -363,34 +229,6 @@ def _matching(
 def whose(pid: int, program: str | None) -> tuple[object, ...]:
     """Say whose processes a site means: that one, those that run the program, or all."""
     return ("pid", pid) if pid else ("program", program) if program else ("all",)
-
-
-def of_target(component: PointComponent, services: Services) -> str:
-    """Find the path of the program that ``-c`` starts or that runs in ``-x``.
-
-    Raises `PointError` when neither says.
-    """
-    options = services.options
-    if options.command is not None:
-        path = search.of_command(options.command)
-        why = "-c has what only a shell understands"
-    elif options.target:
-        path, why = search.of_process(options.target), f"there is no process {options.target}"
-        if path is None and exists(f"/proc/{options.target}"):
-            why = f"which program process {options.target} runs cannot be read"
-            if os.geteuid():
-                why += ": it belongs to another user"
-    else:
-        path, why = None, "neither -c nor -x says whose program is meant"
-    if path is None:
-        raise PointError(
-            "E0231",
-            "process needs a program here",
-            component.span,
-            notes=[why],
-            hint='name it: process("PATH")',
-        )
-    return path
 
 
 def _libraries(top: Head, pid: int, component: PointComponent, services: Services) -> list[Head]:

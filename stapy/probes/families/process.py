@@ -14,7 +14,7 @@ from stapy.diagnostics import NOWHERE
 from stapy.ir.literals import CText, quote_name
 from stapy.ir.program import LONG, ContextValue
 from stapy.ir.scope import TargetScope, TargetVariable
-from stapy.probes import programs
+from stapy.probes import program_paths, programs
 from stapy.probes.family import Form, Match, PointError, Row, forms, number_of, text_of
 from stapy.probes.values import programs as variables
 from stapy.probes.values.numbers import add, const
@@ -91,12 +91,12 @@ class ProcessFamily:
         if first.arg is None:
             head = "process"
         elif (number := number_of(first)) is not None:
-            pid = programs.living(number, first, services)
+            pid = program_paths.living(number, first, services)
             head = f"process({pid})"
         elif search.is_pattern(name := text_of(first)) and not view.exists(view.real(name)):
             return self._matched(name, event, first)
         else:
-            file = programs.run_by(first, services, optional=optional)
+            file = program_paths.run_by(first, services, optional=optional)
             head = f"process({quote_name(view.shown(file))})"
         return [Match(f"{head}.{event}", ProcessSite(event, file, pid, optional))]
 

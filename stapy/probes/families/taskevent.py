@@ -14,7 +14,7 @@ from stapy.debuginfo.user.file import UserFileError
 from stapy.diagnostics import Label
 from stapy.diagnostics.suggest import nearest
 from stapy.ir.literals import quote_name
-from stapy.probes import programs
+from stapy.probes import program_paths, programs
 from stapy.probes.families import perf
 from stapy.probes.families.process import of_program
 from stapy.probes.families.watchpoint import LENGTHS, REGISTERS, check_alignment, length_of
@@ -145,10 +145,10 @@ class TaskEventFamily:
         """
         pid = number_of(first)
         if pid is not None:
-            site.pid = programs.living(pid, first, services)
+            site.pid = program_paths.living(pid, first, services)
             return f"process({pid})"
         if first.arg is not None:
-            site.user_file = programs.run_by(first, services, optional=site.optional)
+            site.user_file = program_paths.run_by(first, services, optional=site.optional)
             return f"process({quote_name(site.user_file)})"
         options = services.options
         if options.command is None and not options.target:
@@ -214,7 +214,7 @@ class TaskEventFamily:
         site = TaskEventSite(None, 0, optional, event=perf.site_of(found))
         first = found["process"]
         if first.arg is None:
-            site.user_file = programs.of_target(first, services)
+            site.user_file = program_paths.of_target(first, services)
             shown = f"process({quote_name(site.user_file)})"
         else:
             shown = self._whose(site, first, services)
