@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from stapy.debuginfo import ctypes
 from stapy.diagnostics import Diagnostics, Stop
+from stapy.editor.words import OfferedNames, names_of
+from stapy.elaborate.names.syntax import walk
 from stapy.parse import nodes as n
 from stapy.parse import parse_script
 from stapy.record import Record, new
@@ -19,6 +20,14 @@ if TYPE_CHECKING:
 _MOST = 500  # texts that are read before all is opened anew: each is kept
 _SOME = 4  # places of a wildcard that are looked at for what may be read there
 _POINT = "probe %s { }"
+
+
+_WITH_CHAIN = (n.Target, n.Cast, n.AtVar, n.AutoCast)
+
+
+def _modules(text: str) -> list[str]:
+    """List the modules and programs that the last argument of an operator names."""
+    return [part for part in text.split(":") if part] or ["kernel"]
 
 
 class HandlerScope(Record):
@@ -46,6 +55,7 @@ class Bench:
         self.services = self._check.services(self.kernel)
         self.library = self._check.library
         self.sources = self._check.sources
+        self._names: OfferedNames | None = None
         self._texts = 0
 
     # --- scripts ------------------------------------------------------------
@@ -63,6 +73,34 @@ class Bench:
         check = Check(self.options, name, text)
         check.translate_for(self.kernel)
         return check
+
+    # --- names, as text -----------------------------------------------------
+
+    @property
+    def names(self) -> OfferedNames:
+        """The names that need no kernel."""
+        if self._names is None:
+            self._names = names_of(self.library)
+        return self._names
+
+    def modules(self, word: str) -> list[str]:
+        """List the modules that begin with a word."""
+        return self.services.debuginfo.module_names(f"{word}*")
+
+    def targets(self, point: str) -> list[tuple[str, str]]:
+        """List the variables of a point, with their types."""
+        found = self.scope(point).targets
+        return [(name, ctypes.c_name(one) if one is not None else "string")
+                for name, one in found.items()]  # fmt: skip
+
+    def fields(self, point: str, chain: str) -> list[tuple[str, str]]:
+        """List the members of what a chain leads to, with their types."""
+        found = self.members(point, chain)
+        return [(name, ctypes.c_name(one)) for name, one in found.items()]
+
+    def locals_of(self, point: str) -> list[tuple[str, str]]:
+        """List what the alias of a point sets, with types."""
+        return list(self.scope(point).locals.items())
 
     # --- points -------------------------------------------------------------
 
@@ -119,17 +157,51 @@ class Bench:
         return found
 
     def members(self, point: str, chain: str) -> dict[str, ctypes.CType]:
-        """List the members of what ``$file->f_path->`` leads to, with their types."""
-        names = re.findall(r"\$?\w+(?=\s*(?:->|\[))", re.sub(r"\[[^\]]*\]", "[", chain), re.ASCII)
-        type = self.scope(point).targets.get(names[0]) if names else None
-        for name in names[1:]:
-            found = ctypes.find_member(self._below(type), name) if type is not None else None
-            type = found[0].type if found is not None else None
+        """List members of what ``$file->f_path->`` or ``@cast(…)->`` leads to, with types."""
+        script = self.parsed(f"probe end {{ println({chain.rstrip().removesuffix('->')}) }}")
+        decls = script.decls if script is not None else []
+        every = (one for decl in decls for one in walk(decl))
+        found = next((one for one in every if isinstance(one, _WITH_CHAIN)), None)
+        type = self._type_of(found, point) if found is not None else None
         if type is None:
             return {}
         whole = self._below(type)
         members = {name: ctypes.find_member(whole, name) for name in ctypes.member_names(whole)}
         return {name: member[0].type for name, member in members.items() if member is not None}
+
+    def _type_of(self, node: n.Expr, point: str) -> ctypes.CType | None:
+        """Find the type of a variable, a cast, or what a chain behind one leads to."""
+        if isinstance(node, n.AutoCast) and isinstance(node.value, n.Entry):
+            type = self._type_of(node.value.operand, point.removesuffix(".return"))
+        elif isinstance(node, n.Entry):
+            return self._type_of(node.operand, point.removesuffix(".return"))
+        elif isinstance(node, n.Target):
+            type = self.scope(point).targets.get(node.name)
+        elif isinstance(node, n.Cast):
+            type = self.services.debuginfo.type(node.type.strip("* "), _modules(node.module))
+        elif isinstance(node, n.AtVar):
+            type = self._variable(node.name, _modules(node.module))
+        else:
+            return None
+        for step in node.chain:
+            if isinstance(step, n.MemberAccess) and type is not None:
+                found = ctypes.find_member(self._below(type), step.name)
+                type = found[0].type if found is not None else None
+        return type
+
+    def _variable(self, name: str, modules: list[str]) -> ctypes.CType | None:
+        from stapy.probes.values.programs import of_other_file
+        from stapy.probes.values.variables import global_variable
+
+        for module in modules:
+            if module.startswith("/"):
+                found = of_other_file(module, name, self.services)
+            else:
+                home = None if module == "kernel" else module
+                found = global_variable(name, home, self.services)
+            if found is not None:
+                return found[0]
+        return None
 
     def _below(self, type: ctypes.CType) -> ctypes.CType:
         """Follow pointers and arrays to the struct that ``->`` reads, as it is defined."""

@@ -27,7 +27,7 @@ _WHAT = (
     "expected 'arch', 'kernel_v', 'kernel_vr', 'systemtap_v', 'runtime', "
     "'systemtap_privilege', 'guru_mode', 'CONFIG_...', or comparison between strings or integers"
 )
-_NAMES = (
+ASKED = (
     "arch",
     "kernel_v",
     "kernel_vr",
@@ -103,7 +103,7 @@ class ConditionReader:
             return self._literals(left)
         if left.type == "IDENT" and word.startswith("CONFIG_"):
             return self._config(left)
-        if left.type == "IDENT" and word in _NAMES:
+        if left.type == "IDENT" and word in ASKED:
             op = self._next()
             right = self._next()
             if word in ("kernel_v", "kernel_vr", "systemtap_v"):
@@ -111,7 +111,7 @@ class ConditionReader:
                     self.facts.version_tests.append(left.span)
                 return self._version(word, op, right)
             return self._equality(word, op, right)
-        hint = did_you_mean(word, _NAMES) if left.type == "IDENT" else ""
+        hint = did_you_mean(word, ASKED) if left.type == "IDENT" else ""
         raise self._bad("E0111", _WHAT, left, f"{left.describe()} is none of these", hint)
 
     def _operator(self, op: Token, *, has_order: bool) -> str:

@@ -6,7 +6,6 @@ them, everything else from the tables of options.
 
 from __future__ import annotations
 
-import argparse
 import re
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -16,12 +15,12 @@ from stapy.options import foreign
 from stapy.options.table import TABLE, Option
 from stapy.record import Record
 from stapy.terminal import writing
-from stapy.tools.arguments import ToolArgumentParser
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from stapy.editor.bench import Bench
+    from stapy.editor.complete import CompletionAnswers
+    from stapy.tools.arguments import ToolArgumentParser
 
 _END = """\
 bash, in ~/.bashrc:                    eval "$(stapy complete bash)"
@@ -149,8 +148,7 @@ def _of_tool(name: str, typed: str) -> Iterator[Offer]:
     made = getattr(import_module(f"stapy.tools.{name}"), "parser", None)
     if made is None or not typed.startswith("-"):
         return
-    it: argparse.ArgumentParser = made()
-    for action in it._actions:
+    for action in made()._actions:
         for word in action.option_strings:
             yield Offer(word, action.help or "")
 
@@ -170,7 +168,7 @@ def _values(option: Option, typed: str) -> Iterable[Offer]:
 
         return (Offer(f"{limit.name}=") for limit in LIMITS)
     if option.value == "MODULE":
-        return (Offer(name) for name in _bench().services.debuginfo.module_names())
+        return (Offer(name) for name in _bench().modules(typed))
     if option.value == "CODE":
         from stapy.diagnostics.explain import pages
 
@@ -187,13 +185,13 @@ def _releases() -> Iterator[Offer]:
         yield Offer(".".join(map(str, version_tuple(release)[:2])), "the newest of this line")
 
 
-def _bench() -> Bench:
+def _bench() -> CompletionAnswers:
     from stapy.diagnostics import Diagnostics, SourceMap
-    from stapy.editor.bench import Bench
+    from stapy.editor.kept import KeptAnswers
     from stapy.kernel import find_kernel
     from stapy.options import Options
 
-    return Bench(find_kernel(None, Diagnostics(SourceMap())), Options())
+    return KeptAnswers(find_kernel(None, Diagnostics(SourceMap())), Options())
 
 
 def _points(typed: str, head: str) -> Iterator[Offer]:
@@ -225,21 +223,21 @@ def _points(typed: str, head: str) -> Iterator[Offer]:
 
 def parser() -> ToolArgumentParser:
     """Describe the command line."""
+    from stapy.tools.arguments import ToolArgumentParser
+
     it = ToolArgumentParser("complete", "Print what has a shell complete the words of stapy.", _END)
     it.add_argument("shell", nargs="?", choices=tuple(SHELLS), help="bash, zsh or fish")
-    it.add_argument("--for", dest="asking", metavar="SHELL", choices=tuple(SHELLS),
-                    help=argparse.SUPPRESS)  # fmt: skip
     return it
 
 
 def main(words: list[str]) -> int:
     """Obey a command line; return the exit status."""
     end = words.index("--") if "--" in words else len(words)
+    if words[:1] == ["--for"] and end == 2 and words[1] in SHELLS:  # each key that is pressed
+        writing.write(answer(words[1], " ".join(words[end + 1 :])))
+        return 0
     options = parser()
     given = options.parse_args(words[:end])
-    if given.asking:
-        writing.write(answer(given.asking, " ".join(words[end + 1 :])))
-        return 0
     if given.shell is None:
         options.error("which shell: bash, zsh or fish?")
     writing.write(SHELLS[given.shell])

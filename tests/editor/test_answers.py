@@ -8,8 +8,9 @@ import pytest
 
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.editor.bench import Bench
-from stapy.editor.complete import MOST, candidates
+from stapy.editor.complete import MOST, CompletionAnswers, candidates
 from stapy.editor.describe import declaration, description
+from stapy.editor.kept import KeptAnswers
 from stapy.editor.rename import NotRenamed, occurrences, renamed
 from stapy.kernel import find_kernel
 from stapy.options import Options
@@ -27,7 +28,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     return Bench(kernel, options)
 
 
-def words(bench: Bench, text: str) -> list[str]:
+def words(bench: CompletionAnswers, text: str) -> list[str]:
     return [one.text for one in candidates(bench, text, len(text))]
 
 
@@ -41,6 +42,21 @@ def words(bench: Bench, text: str) -> list[str]:
         ('probe kernel.function("vfs_', ["vfs_read", "vfs_readv"]),
         ('probe kernel.function("vfs_read', ["vfs_readv"]),
         ('probe kernel.function("nothing', []),
+        (READ + 'x = @cast($file, "struct file")->f_', ["f_flags", "f_path"]),
+        (READ + 'x = @cast(y[1], "file", "kernel")->f_path->', ["dentry", "mnt"]),
+        (READ + 'x = @cast(0, "struct nothing")->', []),
+        (READ + 'x = @var("nothing")->', []),
+        (READ + "x = f(1)->", []),
+        ('probe kernel.function("vfs_read").return { x = @entry($file)->f_', ["f_flags", "f_path"]),
+        ('probe kernel.function("vfs_read").return { x = @entry($file->f_path)->m', ["mnt"]),
+        ("probe begin { %( kernel_", ["kernel_v", "kernel_vr"]),
+        ("%( arch == \"x86_64\" && CONFIG_X86_", ["CONFIG_X86_64"]),
+        ("%( 1 == 1 %? prob", ["probe"]),
+        ("@define m %( kernel_", []),
+        ("probe syscall.{openat", ["openat2"]),
+        ("probe syscall.{open,openat", ["openat2"]),
+        ("probe syscall.{open, close}.ret", ["return"]),
+        ('probe kernel.{function("vfs_read"), function("vfs_', ["vfs_read", "vfs_readv"]),
         ("probe timer.profil", ["profile"]),
         ("probe timer.s", ["s(", "sec("]),
         ("probe syscall.openat", ["openat2"]),
@@ -86,6 +102,27 @@ def test_what_others_keep_to_themselves_is_offered_when_it_is_asked_for(bench: B
     assert not [word for word in words(bench, READ + "x = @") if word.startswith("@_")]
 
 
+def test_paths_of_programs(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "mine").write_text("")
+    (folder / "mine").chmod(0o755)
+    (folder / "mine.so.1").write_text("")
+    (folder / "mine.txt").write_text("")
+    (folder / "mines").mkdir()
+    head = f'probe process("{folder}/'
+    assert words(bench, head + "mi") == [f"{folder}/{x}" for x in ("mine", "mine.so.1", "mines/")]
+    assert words(bench, f'probe process("{tmp_path}/') == [f"{folder}/"]
+    monkeypatch.setenv("PATH", f"{folder}:{tmp_path}/nothing")
+    assert words(bench, 'probe process("mi') == ["mine", "mine.so.1"]
+    assert words(bench, f'probe process("/x").library("{folder}/mine.s') == [f"{folder}/mine.so.1"]
+
+
+def test_names_of_functions_of_a_program(bench: Bench) -> None:
+    found = words(bench, 'probe process("/bin/bash").function("readl')
+    assert "readline" in found
+
+
 def test_an_answer_has_an_end(bench: Bench) -> None:
     text = "probe syscall."
     assert 300 < len(words(bench, text)) <= MOST
@@ -102,6 +139,22 @@ def test_an_answer_has_an_end(bench: Bench) -> None:
         ("function twice(x) { return 2 * x }\nprobe end { twi|ce(1) }", "function twice(x)", ""),
         ("global a\nprobe end { a| = 1 }", "global a", ""),
         ("probe end { } # exec|name", None, ""),
+        ("# Twice.\nprobe mine.two = end { }\nprobe mine.t|wo { ", "probe mine.two", "Twice."),
+        ("# Twice.\nprobe mine.t|wo = end { }", "probe mine.two", "Twice."),
+        (
+            "# One.\n@define one(x) %( @x %)\nprobe end { @on|e(1) }",
+            "@define one(x) %( @x %)",
+            "One.",
+        ),
+        ("probe end { @const|able(1) }", None, ""),
+        ("probe end { count = 1; println(co|unt) }", "count", "A local variable, used 2 times"),
+        ("function f(one) { return on|e }", "one", "A parameter of this function"),
+        (
+            "# F.\nfunction f:long (one)\n{ return 1 } probe end { f|( ",
+            "function f:long (one)",
+            "F.",
+        ),
+        ("probe syscall.op|en { }", "probe syscall.open", ""),
         ("probe end { nosuch|name }", None, ""),
     ],
 )
@@ -128,6 +181,14 @@ def test_declarations(bench: Bench) -> None:
     found = place("probe vm.page|fault { }")
     assert found is not None and found[0].endswith(".stp")
     assert place("probe end { nosuch|name }") is None
+    assert place("probe end { nosuch|name(1); nosuchname(1) }") is None
+    assert place("probe end {\n x = 1\n y = x| }") == ("x.stp", 2)
+    assert place("function f(x,\ny) {\n return y| }") == ("x.stp", 2)
+    assert place("\nprobe mine.a = end { }\nprobe mi|ne.a { ) }") == ("x.stp", 2)
+    assert place("\n@define m %( 1 %)\nprobe end { @m| ) }") == ("x.stp", 2)
+    found = place("probe syscall.op|en { }")
+    assert found is not None and found[0] == str(data_dir("tapsets") / "syscalls/calls.table")
+    assert Path(found[0]).read_text().splitlines()[found[1] - 1].startswith("open |")
 
 
 @pytest.mark.parametrize(
@@ -184,3 +245,32 @@ def test_renaming(bench: Bench, text: str, name: str, told: int | str) -> None:
         return
     with pytest.raises(NotRenamed, match=told):
         renamed(bench, text, at, name)
+
+
+def test_what_was_answered_before_opens_no_bench(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A shell asks with each key: names, points of a shorter pattern and types are kept."""
+    kernel = find_kernel(f"{make_tree(tmp_path)}/", Diagnostics(SourceMap()))
+    options = Options(tapset_dirs=[str(make_tapset(tmp_path))])
+    asked = [
+        "probe sam",
+        'probe kernel.function("vfs_',
+        READ + "x = $fi",
+        READ + "x = $file->f_",
+        "probe sample.read { file",
+    ]
+    first = [words(KeptAnswers(kernel, options), text) for text in asked]
+    assert first[0] == ["sample"] and first[1] == ["vfs_read", "vfs_readv"] and all(first)
+
+    def opened(*_: object) -> None:
+        raise AssertionError("a bench was opened")
+
+    monkeypatch.setattr(Bench, "__init__", opened)
+    again = KeptAnswers(kernel, options)
+    assert [words(again, text) for text in asked] == first
+    assert words(again, 'probe kernel.function("vfs_readv') == []
+    assert words(again, 'probe kernel.function("vfs_rea') == first[1]
+    (tmp_path / "tapset/more.stp").write_text("probe sample.write = end { }\n")
+    with pytest.raises(AssertionError, match="a bench was opened"):
+        words(KeptAnswers(kernel, options), "probe sam")

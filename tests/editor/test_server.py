@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
@@ -44,15 +45,15 @@ class Client(BaseLanguageClient):
         )
 
 
-def drive(folder: Path, work: Callable[[Client, str], Awaitable[None]]) -> None:
-    """Do something with a server for a kernel that is made in a folder."""
+def drive(folder: Path, work: Callable[[Client, str], Awaitable[None]]) -> str:
+    """Do something with a server for a kernel that is made in a folder; return what it said."""
+    said = folder / "stderr"
 
     async def session() -> None:
         client = Client()
         words = ["-r", f"{make_tree(folder)}/", "-I", str(make_tapset(folder))]
-        await client.start_io(
-            sys.executable, "-m", "stapy", "--language-server", *words, cwd=str(ROOT)
-        )
+        command = shlex.join([sys.executable, "-m", "stapy", "--language-server", *words])
+        await client.start_io("sh", "-c", f"exec {command} 2>{said}", cwd=str(ROOT))
         capabilities = lsp.ClientCapabilities()
         await client.initialize_async(lsp.InitializeParams(capabilities, root_uri=folder.as_uri()))
         client.initialized(lsp.InitializedParams())
@@ -62,6 +63,7 @@ def drive(folder: Path, work: Callable[[Client, str], Awaitable[None]]) -> None:
         await client.stop()
 
     asyncio.run(asyncio.wait_for(session(), 240))
+    return said.read_text()
 
 
 def test_diagnostics(tmp_path: Path) -> None:
@@ -86,6 +88,87 @@ def test_diagnostics(tmp_path: Path) -> None:
             lsp.DidCloseTextDocumentParams(lsp.TextDocumentIdentifier(uri))
         )
         assert not (await client.told.get()).diagnostics
+
+    drive(tmp_path, work)
+
+
+def test_strange_documents(tmp_path: Path) -> None:
+    """A document that nobody opened, one that is closed while it is checked, a huge one."""
+
+    async def work(client: Client, uri: str) -> None:
+        missing = lsp.TextDocumentIdentifier(uri + "x")
+        place = lsp.Position(0, 0)
+        with pytest.raises(JsonRpcException, match="is not open"):
+            await client.text_document_hover_async(lsp.HoverParams(missing, place))
+        with pytest.raises(JsonRpcException, match="is not open"):
+            await client.text_document_formatting_async(
+                lsp.DocumentFormattingParams(missing, lsp.FormattingOptions(2, True))
+            )
+        await client.change(uri + "x", GOOD, 2)
+        client.text_document_did_close(
+            lsp.DidCloseTextDocumentParams(lsp.TextDocumentIdentifier(uri + "y"))
+        )
+        await client.open(uri, BAD)
+        client.text_document_did_close(
+            lsp.DidCloseTextDocumentParams(lsp.TextDocumentIdentifier(uri))
+        )
+        huge = uri + "z"
+        await client.open(huge, GOOD * 20_000)
+        told = await client.told.get()
+        while told.uri != huge:
+            assert not told.diagnostics, told
+            told = await client.told.get()
+        assert [one.message[:35] for one in told.diagnostics] == [
+            "a script of more than 1,000,000 cha"
+        ]
+        with pytest.raises(JsonRpcException, match="more than 1,000,000 characters"):
+            await client.text_document_hover_async(
+                lsp.HoverParams(lsp.TextDocumentIdentifier(huge), place)
+            )
+
+    assert "Traceback" not in drive(tmp_path, work)
+
+
+def test_line_ends_and_a_byte_order_mark(tmp_path: Path) -> None:
+    """Editors count lines that end in CR, and no others than LF, CR and both."""
+
+    async def work(client: Client, uri: str) -> None:
+        for version, (mark, end) in enumerate(
+            (mark, end) for mark in ("", "\ufeff") for end in ("\n", "\r\n", "\r")
+        ):
+            text = f"{mark}# a\f b\u2028{end}probe end {{ println(nosuch()) }}{end}"
+            name = f"{uri}{version}"
+            await client.open(name, text)
+            told = await client.told.get()
+            assert told.uri == name
+            assert [one.range for one in told.diagnostics] == [
+                lsp.Range(lsp.Position(1, 20), lsp.Position(1, 28))
+            ], (mark, end)
+            found = await client.text_document_completion_async(
+                lsp.CompletionParams(lsp.TextDocumentIdentifier(name), lsp.Position(1, 16))
+            )
+            assert isinstance(found, lsp.CompletionList)
+            assert "println" in [item.label for item in found.items]
+
+    drive(tmp_path, work)
+
+
+def test_a_part_is_formatted(tmp_path: Path) -> None:
+    async def work(client: Client, uri: str) -> None:
+        await client.open(uri, "probe end{\na=1\n\n\n\nb=2\n}\nprobe begin{\nc=1\n}\n")
+        edits = await client.text_document_range_formatting_async(
+            lsp.DocumentRangeFormattingParams(
+                lsp.TextDocumentIdentifier(uri),
+                lsp.Range(lsp.Position(1, 0), lsp.Position(6, 0)),
+                lsp.FormattingOptions(2, True),
+            )
+        )
+        assert edits is not None
+        assert [(x.range.start.line, x.range.end.line, x.new_text) for x in edits] == [
+            (1, 2, "  a = 1\n"),
+            (2, 4, ""),
+            (5, 6, "  b = 2\n"),
+        ]
 
     drive(tmp_path, work)
 
