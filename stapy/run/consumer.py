@@ -7,6 +7,7 @@ from .control import Channel, folder_of
 from .daemon import in_background
 from .elf import ModuleFile
 from .errors import RunError
+from .lacks import advice, lacks
 from .messages import MessagePrinter
 from .naming import Turn
 from .options import RunOptions
@@ -165,6 +166,8 @@ def _make_supplier(channel: Channel, wanted: Dict[str, Any], messages: MessagePr
     """Make what supplies tables; imported here: few sessions need it, and it is slow."""
     from .supply import Supplier
 
+    if lacks("lzma"):
+        messages.note(f"names that a program has packed in itself are not read: {advice('lzma')}")
     return Supplier(channel, wanted, messages.warning, messages.progress)
 
 

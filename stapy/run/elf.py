@@ -94,6 +94,7 @@ class ModuleFile:
 
     def __init__(self, path: str) -> None:
         self.path = path
+        self._manifest: Optional[Dict[str, Any]] = None
         try:
             # A pipe in its place must not make us wait.
             self._file = os.fdopen(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb")
@@ -140,19 +141,33 @@ class ModuleFile:
         return self.info.get("vermagic", "").partition(" ")[0]
 
     def manifest(self) -> Dict[str, Any]:
-        """Read what stapy wrote into the module; empty for a foreign one."""
-        data = self.elf.section(MANIFEST)
-        if not data:
-            return {}
+        """Read what stapy wrote into the module; empty for a foreign one.
+
+        `RunError` when that cannot be read: all that is to be checked stands there.
+        """
+        if self._manifest is None:
+            data = self.elf.section(MANIFEST)
+            self._manifest = {} if data is None else self._read_manifest(data)
+        return self._manifest
+
+    def _read_manifest(self, data: bytes) -> Dict[str, Any]:
+        what = f"module '{self.path}' is damaged: what stapy wrote into it cannot be read"
         try:
             if data[:1] != b"{":
                 import zlib
 
                 data = zlib.decompressobj().decompress(data, MANIFEST_BYTES)
             manifest = _from_json(data.rstrip(b"\0").decode())
-        except Exception:  # zlib may be missing, and its errors have no common base
-            return {}
-        return manifest if isinstance(manifest, dict) else {}
+        except ImportError:
+            raise RunError(
+                f"module '{self.path}' cannot be read: this Python is built without zlib; "
+                "any Python of Debian has it: apt-get install python3-minimal"
+            ) from None
+        except Exception:  # zlib's errors are of no class that is known without it
+            raise RunError(what) from None
+        if not isinstance(manifest, dict):
+            raise RunError(what)
+        return manifest
 
     def is_ours(self) -> bool:
         """Tell whether stapy built the module."""
@@ -170,9 +185,9 @@ class _Reading:
 def _from_json(text: str) -> Any:
     """Read JSON without `re` and the enumerations that `json` imports, a third of the start.
 
-    The scanner in C, to which `json` leaves the work, needs neither.  It is nobody's interface: a
-    Python that has none, or asks for more than `_Reading` has, is asked in the usual way, as is
-    what the scanner does not like.
+    The scanner in C, to which `json` leaves the work, needs neither.  It is nobody's interface: in
+    a Python that has none, as Debian's `python3-minimal`, or one that asks for more than `_Reading`
+    has, we read ourselves, as we do what the scanner does not like.
     """
     try:
         from _json import make_scanner
@@ -183,9 +198,9 @@ def _from_json(text: str) -> Any:
             return value
     except Exception:
         pass
-    import json
+    from .jsontext import read
 
-    return json.loads(text)
+    return read(text)
 
 
 def describe(module: ModuleFile) -> List[str]:

@@ -6,6 +6,7 @@ import errno
 import os
 import stat
 
+from .lacks import advice, lacks
 from .signals import signal
 
 TYPE_CHECKING = False
@@ -41,9 +42,10 @@ def make(
     """
     place = place_of(module)
     if manifest is None:
-        return Input(place, True) if os.path.exists(place) else None
+        return _of_keys(place, messages) if os.path.exists(place) else None
     if is_taken(manifest, options):
-        return Input(place, manifest["input"] == KEYS)
+        keys = manifest["input"] == KEYS
+        return _of_keys(place, messages) if keys else Input(place, False)
     if manifest.get("input"):
         messages.warning(
             "input probes are not hit: a session in the background has no standard input"
@@ -51,6 +53,17 @@ def make(
     elif options.input:
         messages.warning("-i has no effect: the script has no input probes")
     return None
+
+
+def _of_keys(place: str, messages: MessagePrinter) -> Input:
+    """Make what hands on characters as they are typed; without `termios` they come by lines."""
+    made = Input(place, True)
+    if made.terminal and lacks("termios"):
+        messages.warning(
+            f"characters come when their line is complete, not as they are typed; "
+            f"{advice('termios')}"
+        )
+    return made
 
 
 class Input:
@@ -161,13 +174,14 @@ class Terminal:
     """
 
     def __init__(self, fd: int, keys: bool) -> None:
-        import termios
-
-        self._termios = termios
         self._fd = fd
-        self._keys = keys
+        self._keys = keys and not lacks("termios")
         self._is_taken = False
-        self._usual = termios.tcgetattr(fd)
+        if self._keys:
+            import termios
+
+            self._termios = termios
+            self._usual = termios.tcgetattr(fd)
         self._old: List[Any] = [
             (number, signal.signal(number, handler))
             for number, handler in (
@@ -178,7 +192,7 @@ class Terminal:
             )
         ]
         self._guard = self._wire = -1
-        if keys:
+        if self._keys:
             self._guard, self._wire = self._set_guard()
 
     def is_ours(self) -> bool:

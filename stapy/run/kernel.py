@@ -6,46 +6,14 @@ import errno
 import os
 import time
 
-from . import mark, refusals
+from . import doors, fit, mark, refusals
 from .elf import SIGNED, Elf, ModuleFile, build_id
 from .errors import RunError
-from .parameters import line
+from .parameters import quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import List, Optional
-
-# finit_module, delete_module and init_module by machine; glibc has no wrapper for the first.
-_CALLS = {
-    "x86_64": (313, 176, 175),
-    "i386": (350, 129, 128),
-    "i486": (350, 129, 128),
-    "i586": (350, 129, 128),
-    "i686": (350, 129, 128),
-    "aarch64": (273, 106, 105),
-    "riscv64": (273, 106, 105),
-    "loongarch64": (273, 106, 105),
-    "armv7l": (379, 129, 128),
-    "ppc64le": (353, 129, 128),
-    "ppc64": (353, 129, 128),
-    "s390x": (344, 129, 128),
-}
-
-
-def _call(number: int, *arguments: object) -> None:
-    import ctypes
-
-    syscall = ctypes.CDLL(None, use_errno=True).syscall
-    if syscall(number, *arguments) < 0:
-        code = ctypes.get_errno()
-        raise OSError(code, os.strerror(code))
-
-
-def _numbers() -> "tuple[int, int, int]":
-    machine = os.uname().machine
-    if machine not in _CALLS:
-        raise RunError(f"modules cannot be loaded on {machine}: its system calls are not known")
-    return _CALLS[machine]
 
 
 class KernelLog:
@@ -85,26 +53,23 @@ def insert(module: ModuleFile, parameters: List[str], image: Optional[bytes] = N
     What the kernel gets is what was read and checked: the open file when nobody
     but us can have changed it since, else the bytes themselves.
     """
-    import ctypes
-
-    finit, _, init = _numbers()
-    words = ctypes.c_char_p(line(parameters, module.parameters))
+    words = [quote(word, module.parameters.get(word.partition("=")[0], "")) for word in parameters]
     if image is None and not module.is_fixed():
         image = module.elf.data
     log = KernelLog()
     try:
-        if image is None:
-            _call(finit, ctypes.c_int(module.fd), words, ctypes.c_int(0))
-        else:
-            _call(init, ctypes.c_char_p(image), ctypes.c_ulong(len(image)), words)
+        doors.load(module.fd, image, words)
     except OSError as error:
         code = error.errno or 0
         text = f"Couldn't insert module '{module.path}': {os.strerror(code)}"
         # Another name makes the signature worthless, so it is left out of such an image.
         reason = refusals.reason(code, module.signed and not (image and not _is_signed(image)))
+        lines = log.lines()
+        if code == errno.ENOEXEC:
+            reason = fit.other_options(lines) or reason
         if reason:
             text += f"\n  reason: {reason}"
-        said = refusals.from_log(log.lines(), module.name)
+        said = refusals.from_log(lines, module.name)
         raise RunError("\n  kernel: ".join([text, *said])) from None
     finally:
         log.close()
@@ -119,9 +84,6 @@ def remove(name: str, seconds: float = 10.0) -> None:
 
     A module that is not ours is never unloaded, whoever asks: `RunError`.
     """
-    import ctypes
-
-    _, delete, _ = _numbers()
     end = time.monotonic() + seconds
     while True:
         if not mark.is_ours(name):
@@ -132,7 +94,7 @@ def remove(name: str, seconds: float = 10.0) -> None:
                 continue
             raise RunError(mark.foreign(name))
         try:
-            _call(delete, ctypes.c_char_p(name.encode()), ctypes.c_int(os.O_NONBLOCK))
+            doors.unload(name)
             return
         except OSError as error:
             if error.errno == errno.ENOENT:
@@ -150,13 +112,15 @@ def check(module: ModuleFile) -> None:
     """Refuse a module that does not fit this kernel before the kernel has to."""
     if not refusals.may_load():
         raise RunError(refusals.missing_capability())
-    running = os.uname().release
+    lacking = doors.closed()
+    if lacking:
+        raise RunError(lacking)
     manifest = module.manifest()
-    if module.release and module.release != running and not manifest.get("any_release"):
-        raise RunError(
-            f"module '{module.name}' was built for kernel {module.release}, "
-            f"this is {running}; build it again with -r {running}"
-        )
+    why = fit.other_machine(module)
+    if not why and not manifest.get("any_release"):
+        why = fit.other_release(module.release)
+    if why:
+        raise RunError(f"module '{module.name}' {why}")
     for name, wanted in sorted((manifest.get("build_ids") or {}).items()):
         found = running_build_id(name)
         if found and wanted and found != wanted:

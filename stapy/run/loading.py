@@ -11,6 +11,7 @@ from .elf import ModuleFile
 from .errors import GoneError, RunError
 from .messages import MessagePrinter
 from .naming import free_name, renamed
+from .near import nearest
 from .options import RunOptions
 
 TYPE_CHECKING = False
@@ -119,12 +120,10 @@ def parameters(module: ModuleFile, options: RunOptions) -> List[str]:
 
 def _not_settable(name: str, settable: List[str]) -> str:
     """Say that a script has no such global; the runtime's own parameters are none of them."""
-    import difflib
-
     known = [one for one in settable if not one.startswith(("stapy_", "tz_"))]
-    near = difflib.get_close_matches(name, known, 1)
+    near = nearest(name, known)
     advice = (
-        f"did you mean '{near[0]}'?"
+        f"did you mean '{near}'?"
         if near
         else f"declare it with -G {name}=VALUE when the module is built"
     )

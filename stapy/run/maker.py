@@ -14,6 +14,7 @@ import struct
 import time
 
 from . import objects
+from .lacks import advice, lacks, program, run
 from .signals import signal
 
 TYPE_CHECKING = False
@@ -231,6 +232,8 @@ def _let_go(kept: int) -> None:
 
 def _limits() -> "Callable[[], None]":
     """Bound what a file can take of the machine; return what gives the next one its time."""
+    if lacks("resource"):
+        return _limits_by_program()
     import resource
 
     def bound(which: int, value: int) -> None:
@@ -247,3 +250,23 @@ def _limits() -> "Callable[[], None]":
         signal.alarm(_ALONE)
 
     return limit
+
+
+def _limits_by_program() -> "Callable[[], None]":
+    """Do so where Python cannot.  Of the processor's time the consumer alone has an eye on."""
+    words = [f"--as={_MEMORY}:", f"--fsize={_FILE}:", "--core=0:", f"--pid={os.getpid()}"]
+    status, said = run([*program("prlimit"), *words])
+    if status:
+        raise OSError(said)
+
+    def limit() -> None:
+        signal.alarm(_ALONE)
+
+    return limit
+
+
+def unbounded() -> str:
+    """Say why what a file takes cannot be bounded here, so that none is read; "" when it can."""
+    if not lacks("resource") or program("prlimit"):
+        return ""
+    return f"there is no program prlimit, and {advice('resource')}"

@@ -85,10 +85,9 @@ class MessagePrinter:
 
 def _write_json(severity: str, kind: str, text: str) -> None:
     """Write a message with the fields that stapy's own have; docs/diagnostics.md lists them."""
-    import json
+    from .jsontext import line
 
-    fields = {"severity": severity, "kind": kind, "pass": 5, "message": text}
-    _write(json.dumps(fields) + "\n")
+    _write(line({"severity": severity, "kind": kind, "pass": 5, "message": text}) + "\n")
 
 
 def _write(text: str) -> None:

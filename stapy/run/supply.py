@@ -151,6 +151,10 @@ class Supplier:
         self._give(lane)
 
     def _maker(self, first: "Optional[First]" = None) -> "Optional[Maker]":
+        why = makers.unbounded()
+        if why:
+            self._note_once(_NO_MAKER, f"no tables for user stacks: {why}")
+            return None
         try:
             return Maker(self._wanted, first)
         except OSError as error:

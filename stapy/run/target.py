@@ -21,18 +21,47 @@ def words_of(command: str) -> List[str]:
     bare = _unquoted(command)
     if any(character in bare for character in _SHELL_ONLY):
         return ["/bin/sh", "-c", command]
-    # In double quotes Python leaves a backslash before these where it stands, and no shell does.
+    # In double quotes a shell drops a backslash before these, which is left to one.
     kept = any(pair in command for pair in ("\\$", "\\`", "\\\n"))
     if kept or any(character in bare for character in _EXPANDS):
         return ["/bin/sh", "-c", "exec " + command]
     if bare == command and command.isprintable():  # its only white space is blanks then
         return command.split()
-    import shlex  # which takes as long to import as all of ours
+    # With a quote that is not closed, the shell shall complain.
+    return _split(command) or ["/bin/sh", "-c", command]
 
-    try:
-        return shlex.split(command)
-    except ValueError:  # a quote is not closed: let the shell complain
-        return ["/bin/sh", "-c", command]
+
+def _split(command: str) -> Optional[List[str]]:
+    """Split into words as a shell does where nothing is expanded; None if a quote is not closed."""
+    words: List[str] = []
+    word: Optional[str] = None
+    quote = ""
+    at = 0
+    while at < len(command):
+        character = command[at]
+        following = command[at + 1 : at + 2]
+        at += 1
+        if quote == "'" and character != quote:
+            word = (word or "") + character
+        elif character == quote:
+            quote = ""
+        elif character == "\\":
+            if not following:
+                return None
+            at += 1
+            kept = quote and following not in '\\"'
+            word = (word or "") + (character if kept else "") + following
+        elif not quote and character in "'\"":
+            quote, word = character, word or ""
+        elif not quote and character in " \t":
+            if word is not None:
+                words.append(word)
+            word = None
+        else:
+            word = (word or "") + character
+    if quote:
+        return None
+    return words if word is None else [*words, word]
 
 
 def _unquoted(command: str) -> str:

@@ -93,7 +93,8 @@ stapy\\-run \\- load and run a module that stapy made
 .SH DESCRIPTION
 The last pass of
 .BR stapy (1)
-as a program of its own. It needs nothing but Python, so that a module made elsewhere can be run.
+as a program of its own. It needs nothing but Python (of Debian the package
+python3\\-minimal, with kmod or busybox), so that a module made elsewhere can be run.
 .SH OPTIONS
 {options}\
 .SH SIGNALS
