@@ -168,6 +168,10 @@ def _check(options: Options) -> None:
         return
     if options.prepare:
         return
+    if options.show and not (options.example and options.script_file):
+        raise UsageError("--show prints the script of --example NAME, which is not given.")
+    if options.example and options.script_file is None and options.script_text is None:
+        return
     if options.script_file is None and options.script_text is None and options.listing is None:
         raise UsageError("A script must be specified. Try 'stapy --help'.")
     if options.listing is not None and options.script_text is not None:

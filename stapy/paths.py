@@ -37,7 +37,7 @@ def package_dir() -> Path:
 
 
 def data_dir(name: str) -> Path:
-    """Return the folder ``tapsets``, ``runtime``, ``templates``, ``include`` or ``docker``."""
+    """Return the folder ``tapsets``, ``runtime``, ``examples`` …."""
     override = {"tapsets": "STAPY_TAPSETS", "runtime": "STAPY_RUNTIME"}.get(name)
     if override and os.environ.get(override):
         return Path(os.environ[override])

@@ -61,6 +61,7 @@ class Options(Record):
     language_server: bool = False  # --language-server
     rlimits: dict[str, int] = new(dict)  # --rlimit-NAME
     example: bool = False  # --example
+    show: bool = False  # --show
     message_format: str = ""  # --message-format; "" leaves it to the environment
     trace_passes: bool = False  # --trace-passes
     notices: list[str] = new(list)  # what a given option does not do here

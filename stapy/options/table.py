@@ -339,8 +339,9 @@ TABLE = [
            _flag("check_version")),
     *(Option("", f"rlimit-{name}", "NUM", f"limit {what}", _rlimit(name), run="rlimits")
       for name, what in _RLIMITS),
-    Option("", "example", "", "FILE is the name of one of SystemTap's examples",
+    Option("", "example", "", "run the example of this name, list those of this subject, or all",
            _flag("example"), run="example"),
+    Option("", "show", "", "with --example: print it instead", _flag("show"), run="show"),
     Option("", "message-format", "FORM", "messages as rich, systemtap, short or json",
            _choice("message_format", "message format", *MESSAGE_FORMATS), run="message_format",
            words=MESSAGE_FORMATS),

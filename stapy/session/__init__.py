@@ -100,6 +100,8 @@ class Session(PassMessages):
             from stapy.diagnostics.explain import explain
 
             return explain(options.explain)
+        if options.example and self.is_answered():
+            return 0
         question = options.listing is not None or bool(options.dump)
         if not options.remotes:
             self.begin()  # else the command for each kernel does
@@ -196,9 +198,16 @@ class Session(PassMessages):
         settle.check_defines(options.defines, self.diagnostics)
         settle.find_runtime(options, self.diagnostics)
         settle.check_tapsets(options.tapset_dirs, self.diagnostics)
-        if options.example:
-            settle.find_example(options, self.diagnostics)
         self.end_pass()
+
+    def is_answered(self) -> bool:
+        """List or show what --example asks for; False when its script is to be run."""
+        from stapy.session import examples
+
+        self.at_pass = 0
+        answered = examples.answered(self.options, self.diagnostics)
+        self.end_pass()
+        return answered
 
     def finish(self, module: Path, kernel: Kernel, *, from_cache: bool) -> int:
         """Keep the module of pass 4 and run it; return the exit status."""

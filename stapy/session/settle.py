@@ -1,4 +1,4 @@
-"""What is settled before pass 1: limits of the process, ``-D``, ``-R``, ``--example``."""
+"""What is settled before pass 1: limits of the process, ``-D``, ``-R``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stapy.diagnostics import Diagnostics, Span
-from stapy.paths import exists, is_dir, is_file
+from stapy.paths import is_dir, is_file
 
 if TYPE_CHECKING:
     from stapy.options import Options
@@ -153,36 +153,6 @@ def find_runtime(options: Options, diagnostics: Diagnostics) -> None:
             hint="a module of stapy cannot be made with SystemTap's runtime",
         )
     options.runtime_dir = given
-
-
-def _example_folders() -> list[Path]:
-    roots = [Path("/usr/share"), Path("/usr/local/share")]
-    names = ("systemtap/examples", "doc/systemtap/examples", "doc/systemtap-doc/examples")
-    return [root / name for root in roots for name in names]
-
-
-def find_example(options: Options, diagnostics: Diagnostics) -> None:
-    """Find the script of ``--example`` among SystemTap's examples; report a missing one."""
-    wanted = options.script_file or ""
-    folders = [folder for folder in _example_folders() if is_dir(folder)]
-    for folder in folders:
-        found = sorted(path for path in folder.rglob(Path(wanted).name) if is_file(path))
-        if wanted and found:
-            options.script_file = str(found[0])
-            return
-    if folders:
-        from stapy.diagnostics.suggest import nearest
-
-        names = [path.name for folder in folders for path in folder.rglob("*.stp")]
-        near = nearest(wanted, names)
-        hint = f"did you mean '{near[0]}'?" if near else ""
-        notes = [f"looked in {folder}" for folder in folders]
-    else:
-        hint = "apt-get install systemtap-doc" if exists(Path("/etc/debian_version")) else ""
-        notes = ["none of SystemTap's examples are installed"]
-    diagnostics.error(
-        "parse error", "E0191", f"there is no example '{wanted}'", notes=notes, hint=hint
-    )
 
 
 def warn_of_versions(

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-DATA = ("docker", "include", "runtime", "tapsets", "templates")
+DATA = ("docker", "examples", "include", "runtime", "tapsets", "templates")
 
 
 def packages() -> list[str]:

@@ -102,17 +102,6 @@ def test_runtime_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert diagnostics.errors[0].message == "-R /nosuch is not a runtime of stapy"
 
 
-def test_examples_are_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settle, "_example_folders", lambda: [tmp_path])
-    (tmp_path / "io").mkdir()
-    (tmp_path / "io" / "iotop.stp").write_text("probe begin {}")
-    options, diagnostics = Options(script_file="iotop.stp"), fresh()
-    settle.find_example(options, diagnostics)
-    assert options.script_file == str(tmp_path / "io" / "iotop.stp")
-    settle.find_example(Options(script_file="iotap.stp"), diagnostics)
-    assert diagnostics.errors[0].hint == "did you mean 'iotop.stp'?"
-
-
 def test_needing_root_is_said_before_anything_is_made(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -100,14 +100,19 @@ class Case(Record):
 
 def read_case(path: Path) -> Case:
     """Read a case from the comments that its file begins with."""
+    return told_case(path, path.read_text(encoding="utf-8"), path.parent)
+
+
+def told_case(path: Path, text: str, folder: Path) -> Case:
+    """Read a case from the comments that a text begins with; ``folder`` is its ``{folder}``."""
     case = Case(path)
-    for line in path.read_text(encoding="utf-8").splitlines():
+    for line in text.splitlines():
         if line.strip() and not line.startswith("#"):
             break
         match = _DIRECTIVE.match(line)
         if not match or match[1] not in _KNOWN:
             continue
-        name, value = match[1], match[2].strip().replace("{folder}", str(path.parent))
+        name, value = match[1], match[2].strip().replace("{folder}", str(folder))
         if name == "args":
             case.args += shlex.split(value)
         elif name in ("expect", "never", "stderr"):

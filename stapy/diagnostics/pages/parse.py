@@ -134,8 +134,9 @@ change the table, this is our mistake; please report it.""",
 The file does not exist or may not be read. `-` stands for standard input; a script on the
 command line needs -e.""",
     "E0191": """No such example
---example takes the name of one of the scripts that come with SystemTap (on Debian in the package
-systemtap-doc). stapy brings no examples of its own.""",
+--example takes the name of a tool of the gallery, which `stapy --example` lists, or of one of the
+scripts that come with SystemTap, where these are installed (on Debian by the package
+systemtap-doc).""",
     "E0192": """A script for another tracer
 bpftrace, DTrace, perf and ftrace name probes by words with colons. Here a script is a list of
 `probe POINT { … }`: kprobe:f is kernel.function("f"), syscall::read:entry is syscall.read,

@@ -1,0 +1,10 @@
+# Who writes to a file system that is frozen sleeps until it thaws.
+modprobe brd rd_nr=1 rd_size=16384
+mkfs.ext4 -q /dev/ram0 && mkdir /run/frozen && mount /dev/ram0 /run/frozen
+fsfreeze -f /run/frozen
+dd if=/dev/zero of=/run/frozen/never bs=4096 count=1 status=none &
+sleep 4
+fsfreeze -u /run/frozen
+wait
+umount /run/frozen
+modprobe -r brd
