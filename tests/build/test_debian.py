@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.build.test_packaging import ROOT, setup, tracked
+from tests.build.test_packaging import ROOT, run_setuptools, tracked
 
 PROGRAMS = {"dpkg-buildpackage": "dpkg-dev", "dh": "debhelper", "pybuild": "dh-python"}
 # What the interpreter of packages must have, by the package that brings it.
@@ -85,7 +85,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 @pytest.mark.build
 def test_packages_have_what_the_wheel_has(packages: tuple[Path, Path]) -> None:
     folder, root = packages
-    setup(folder / "wheel", "bdist_wheel", "-d", str(folder))
+    run_setuptools(folder / "wheel", "bdist_wheel", "-d", str(folder))
     (wheel,) = folder.glob("*.whl")
     with zipfile.ZipFile(wheel) as file:
         names = file.namelist()

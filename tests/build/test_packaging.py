@@ -78,7 +78,7 @@ def tracked() -> set[str]:
     return {name for name in done.stdout.split("\0") if name and (ROOT / name).is_file()}
 
 
-def setup(folder: Path, *words: str) -> None:
+def run_setuptools(folder: Path, *words: str) -> None:
     """Run setuptools in a folder."""
     command = [sys.executable, "-c", "import setuptools; setuptools.setup()", "-q", *words]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
@@ -94,14 +94,14 @@ def test_source_archive_is_the_repository_and_makes_a_whole_wheel(tmp_path: Path
     for name in names:
         (tmp_path / "source" / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / "source" / name)
-    setup(tmp_path / "source", "sdist", "-d", str(tmp_path))
+    run_setuptools(tmp_path / "source", "sdist", "-d", str(tmp_path))
     (archive,) = tmp_path.glob("stapy-*.tar.gz")
     with tarfile.open(archive) as file:
         packed = {name.partition("/")[2] for name in file.getnames() if "/" in name}
     assert names <= packed, names - packed
     shutil.unpack_archive(archive, tmp_path / "unpacked")
     (folder,) = (tmp_path / "unpacked").iterdir()
-    setup(folder, "bdist_wheel", "-d", str(tmp_path))
+    run_setuptools(folder, "bdist_wheel", "-d", str(tmp_path))
     (wheel,) = tmp_path.glob("stapy-*.whl")
     with zipfile.ZipFile(wheel) as file:
         held = set(file.namelist())
