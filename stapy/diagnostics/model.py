@@ -205,6 +205,15 @@ class Diagnostics:
             self._seen.add(key)
             self.items.append(diagnostic)
 
+    def joins(self, message: str, span: Span, text: str) -> bool:
+        """Label one more place in the message that says the same; False when there is none."""
+        for item in self.items:
+            if item.message == message:
+                if span != item.span and all(label.span != span for label in item.labels):
+                    item.labels.append(Label(span, text))
+                return True
+        return False
+
     def error(
         self,
         kind: str,

@@ -63,6 +63,8 @@ class PointError(Exception):
     Most refusals are never shown (aliases try one place after the other), so
     what costs time, such as similar names, belongs into ``explain``: it is
     called with the error before it is shown and may change its texts.
+
+    ``is_of_file`` is for what is said of a program, whichever of its points are meant: once.
     """
 
     def __init__(
@@ -74,8 +76,10 @@ class PointError(Exception):
         notes: list[str] | None = None,
         hint: str = "",
         explain: Callable[[PointError], None] | None = None,
+        is_of_file: bool = False,
     ) -> None:
         super().__init__(message)
+        self.is_of_file = is_of_file
         self.explain = explain
         self.code = code
         self.message = message

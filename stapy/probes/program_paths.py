@@ -90,10 +90,12 @@ def path_of(component: PointComponent) -> str:
             component.span,
             notes=notes,
             explain=similar,
+            is_of_file=True,
         )
     kind = what_is_at(path)
     if kind:
-        raise PointError("E0231", f"cannot probe '{path}': it is {kind}", component.span)
+        text = f"cannot probe '{path}': it is {kind}"
+        raise PointError("E0231", text, component.span, is_of_file=True)
     return path
 
 
@@ -108,12 +110,17 @@ def run_by(component: PointComponent, services: Services, *, optional: bool) -> 
     if why is None:
         return search.interpreter(path) or path
     if view.exists(path) or optional or services.options.last_pass > _LAST_BEFORE_RUN:
-        raise PointError(
-            "E0231", f"cannot probe: {why}", component.span, hint=search.near_path(path)
-        )
+        hint = search.near_path(path)
+        text = f"cannot probe: {why}"
+        raise PointError("E0231", text, component.span, hint=hint, is_of_file=True)
+    text = f"there is no program '{path}' here"
+    if services.options.message_format != "systemtap" and services.diagnostics.joins(
+        text, component.span, "and here"
+    ):
+        return path
     services.diagnostics.warning(
         "W0693",
-        f"there is no program '{path}' here",
+        text,
         component.span,
         where="it must be there when the module starts",
         hint=search.near_path(path),
@@ -148,6 +155,7 @@ def _built_as(build_id: str, component: PointComponent) -> str:
             component.span,
             notes=["no process runs or has loaded one, and no folder of $PATH has it"],
             hint="name it by its path",
+            is_of_file=True,
         )
     return path
 

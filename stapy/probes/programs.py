@@ -153,6 +153,7 @@ def opened(path: str, component: PointComponent, services: Services) -> UserFile
             f"cannot probe: {error}",
             component.span,
             hint=error.hint or search.near_path(path),
+            is_of_file=True,
         ) from None
     code = file.elf.section(".text")
     if code is not None and code.type == SHT_NOBITS:
@@ -161,6 +162,7 @@ def opened(path: str, component: PointComponent, services: Services) -> UserFile
             f"cannot probe: '{path}' is a debug file, which has no code",
             component.span,
             hint="name the program that it belongs to: its debug file is found by build-id",
+            is_of_file=True,
         )
     return file
 

@@ -59,6 +59,21 @@ def symbol(path: Path, name: str) -> int:
     return next(int(line.split()[0], 16) for line in lines if line.split()[-1] == name)
 
 
+def test_a_program_that_is_not_there_is_one_message(folder: Path) -> None:
+    """It has all places; SystemTap's layout counts messages, and has one for each point."""
+    gone, other = f'process("{folder}/gone")', f'process("{folder}/other")'
+    asked = f'{gone}.function("a"), {gone}.mark("b"), {other}.plt("c"), {gone}.begin, {gone}.end'
+    found = probe(asked, last_pass=4).diagnostics.items
+    assert [item.severity for item in found] == ["error", "error", "warning"]
+    assert [len(item.labels) for item in found] == [1, 0, 1]
+    assert all(label.text == "and here" for item in found for label in item.labels)
+    assert len({label.span for item in found for label in item.labels}) == 2
+    found = probe(asked, last_pass=4, message_format="systemtap").diagnostics.items
+    assert [item.severity for item in found] == ["error", "error", "error", "warning", "warning"]
+    found = probe('process("nosuchprogram").begin, process("nosuchprogram").end').diagnostics.items
+    assert [len(item.labels) for item in found] == [1]
+
+
 def test_rows(folder: Path) -> None:
     path = folder / "program"
     address = symbol(path, "work")

@@ -335,7 +335,17 @@ class Points:
         return ""
 
     def report(self, error: PointError, use: Span = NOWHERE) -> None:
-        """Make a diagnostic of a refused point; ``use`` is the script's, when aliases led to it."""
+        """Make a diagnostic of a refused point; ``use`` is the script's, when aliases led to it.
+
+        What is wrong with a program is told once, with all places that name it. SystemTap's
+        layout counts the messages that it leaves out, and has one for each point.
+        """
+        if (
+            error.is_of_file
+            and self.services.options.message_format != "systemtap"
+            and self.services.diagnostics.joins(error.message, error.span, "and here")
+        ):
+            return
         if error.explain is not None:
             error.explain(error)
         self.services.diagnostics.error(

@@ -1,0 +1,1 @@
+au BufRead,BufNewFile *.stp,*.stpm setfiletype systemtap
