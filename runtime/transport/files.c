@@ -107,12 +107,12 @@ static void on_unclaimed(struct work_struct *unused)
 	let_go();
 }
 
-static DECLARE_DELAYED_WORK(claim, on_unclaimed);
+static DECLARE_DELAYED_WORK(unclaimed_work, on_unclaimed);
 
 static void expect_claim(void)
 {
 	atomic_set(&unclaimed, 1);
-	mod_delayed_work(system_unbound_wq, &claim, CLAIM_SECONDS * HZ);
+	mod_delayed_work(system_unbound_wq, &unclaimed_work, CLAIM_SECONDS * HZ);
 }
 
 bool stapy_files_attended(void)
@@ -134,7 +134,7 @@ static int control_open(struct inode *inode, struct file *file)
 		return r;
 	}
 	atomic_set(&unclaimed, 0);
-	cancel_delayed_work(&claim);
+	cancel_delayed_work(&unclaimed_work);
 	return 0;
 }
 
@@ -316,7 +316,7 @@ void stapy_files_remove(void)
 		proc_remove(directory);
 	directory = NULL;
 	/* Only then: who closed control has expected a claim. */
-	cancel_delayed_work_sync(&claim);
+	cancel_delayed_work_sync(&unclaimed_work);
 	WRITE_ONCE(tick_stopped, true);
 	if (tick.function)
 		stapy_timer_cancel(&tick);

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from stapy.build.commands import make_command
 from stapy.build.tools import HERE, Tools
+from stapy.build.units import units
 from stapy.translate.manifest import assembly, encode
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def write_tree(
             objects.append(name[:-2] + ".o")
     for name, data in source.blobs.items():
         (folder / name).write_bytes(data)
-    objects += _copy_runtime(runtime, folder / "runtime", without)
+    objects += copy_runtime(runtime, folder / "runtime", without)
     (folder / "kernel_facts.h").write_text(facts)
     (folder / "manifest.json").write_bytes(encode(source.manifest))
     (folder / "stapy_manifest.S").write_text(assembly("manifest.json", digest))
@@ -85,8 +86,13 @@ def _for_make(value: str) -> str:
     return quoted.replace("$", "$$").replace("#", "\\#")
 
 
-def _copy_runtime(runtime: Path, folder: Path, without: set[str]) -> list[str]:
-    objects = []
+def copy_runtime(runtime: Path, folder: Path, without: set[str]) -> list[str]:
+    """Copy the runtime; list its objects, in the same units as the kit has.
+
+    ``without`` names C files that are left out.  Each run of the compiler reads the kernel's
+    headers, which is half a second of work.
+    """
+    members = []
     for path in sorted(runtime.rglob("*")):
         if path.suffix not in (".c", ".h", ".S"):
             continue
@@ -95,7 +101,15 @@ def _copy_runtime(runtime: Path, folder: Path, without: set[str]) -> list[str]:
         target.write_bytes(path.read_bytes())
         name = path.relative_to(runtime).as_posix()
         if path.suffix == ".c" and name not in without:
-            objects.append(f"runtime/{name[:-2]}.o")
+            members.append(name)
+    objects = []
+    for unit in units(members):
+        file = unit.members[0]
+        if len(unit.members) > 1:
+            file = f"unit_{unit.name}.c"
+            includes = [f'#include "{member}"\n' for member in unit.members]
+            (folder / file).write_text("".join(includes))
+        objects.append(f"runtime/{file[:-2]}.o")
     return objects
 
 

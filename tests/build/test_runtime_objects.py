@@ -112,8 +112,11 @@ def test_the_real_runtime_is_described_whole(kernel: small.Kernel, tmp_path: Pat
     runtime = data_dir("runtime")
     kit = open_kit(target, runtime, cache, tmp_path, facts)
     objects = RuntimeObjects(kit, runtime, cache, tmp_path)
+    whole = {unit.name for unit in objects.units()}
     objects.provide_all()
     assert not objects.broken
+    # A unit whose files cannot be compiled together comes apart: slower, and without a word.
+    assert {unit.name for unit in objects.units()} == whole
     for name, members in objects.owners.items():
         # Static calls belong to the one file that makes them.
         if name.startswith(("__pfx_", "__SCK__", "__SCT__")) or name == "__this_module":

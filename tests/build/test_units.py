@@ -13,7 +13,8 @@ from stapy.paths import data_dir
 
 # What a line that begins with "static" defines.
 _STATIC = re.compile(
-    r"^static (?:(?:DEFINE|DECLARE)_\w+\()?(?:__printf\([^)]*\) )?[^;={(]*?(\w+)(?:\)|\(|\[| =|;)",
+    r"^static (?:(?:DEFINE|DECLARE)_\w+\()?(?:__printf\([^)]*\) )?"
+    r"[^;={(]*?(\w+)(?:\)|\(|\[| =|;|,)",
     re.MULTILINE,
 )
 

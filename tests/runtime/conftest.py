@@ -9,12 +9,14 @@ from typing import NamedTuple
 
 import pytest
 
+from stapy.build.kbuild import copy_runtime
 from stapy.cache import Cache
 from stapy.debuginfo.facade import Debuginfo
 from stapy.debuginfo.facts import kernel_facts
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.kernel import find_kernel
 from stapy.options import Options
+from stapy.paths import data_dir
 from stapy.vm.machine import Machine, VmResult, consumer_command
 from tests.vm.harness import PATIENCE
 
@@ -56,7 +58,8 @@ def build(release: str, folder: Path) -> Path:
     facts = folder / "runtime" / "kernel_facts.h"
     facts.parent.mkdir(parents=True)
     facts.write_text(kernel_facts(kernel, data.btf, kernel.exports))
-    command = [str(HERE / "build.sh"), release, str(folder), *SCRIPTS]
+    units = copy_runtime(data_dir("runtime"), folder / "runtime", set())
+    command = [str(HERE / "build.sh"), release, str(folder), " ".join(units), *SCRIPTS]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     assert "warning:" not in done.stderr, done.stderr[:4000]
