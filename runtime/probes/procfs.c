@@ -8,15 +8,12 @@
  */
 #include <linux/file.h>
 #include <linux/fs.h>
-#include <linux/moduleparam.h>
-#include <linux/mount.h>
 #include <linux/proc_fs.h>
 #include <linux/uaccess.h>
-#include <linux/workqueue.h>
 
 #include "../internal.h"
+#include "procfs_folder.h"
 
-#define ROOT "systemtap"		/* all modules' folder, SystemTap's as well */
 #define MAX_HELD (64UL << 20)		/* bytes of text for all readers; one may have more */
 #define PATIENCE_MS 1000		/* for calls that are under way */
 
@@ -267,70 +264,6 @@ static const struct proc_ops file_ops = {
 	.proc_release = release_file,
 };
 
-/*
- * Is there a folder of all modules, and how many are in it? /proc is looked at from the inside,
- * since whoever called may see another one, or none.
- */
-static bool root_exists(unsigned int *folders)
-{
-	struct file_system_type *type = get_fs_type("proc");
-	struct vfsmount *proc;
-	struct file *file;
-	struct path top;
-
-	if (!type)
-		return false;
-	proc = kern_mount(type);
-	module_put(type->owner);
-	if (IS_ERR(proc))
-		return false;
-	top = (struct path){ .mnt = proc, .dentry = proc->mnt_root };
-	file = file_open_root(&top, ROOT, O_RDONLY | O_DIRECTORY, 0);
-	kern_unmount(proc);
-	if (IS_ERR(file))
-		return false;
-	*folders = file_inode(file)->i_nlink - 2;
-	fput(file);
-	return true;
-}
-
-/*
- * Modules share that folder, and proc_mkdir() of one that is there is a warning with a stack. The
- * lock of the kernel's own parameters is one that all modules can take, and hardly anybody does.
- */
-static void make_folder(struct work_struct *unused)
-{
-	char path[sizeof(ROOT) + MODULE_NAME_LEN];
-	unsigned int folders;
-
-	snprintf(path, sizeof(path), ROOT "/%s", stapy_session.name);
-	kernel_param_lock(NULL);
-	if (root_exists(&folders) || proc_mkdir(ROOT, NULL))
-		folder = proc_mkdir(path, NULL);
-	kernel_param_unlock(NULL);
-}
-
-static void remove_root(struct work_struct *unused)
-{
-	unsigned int folders;
-
-	kernel_param_lock(NULL);
-	if (root_exists(&folders) && !folders)
-		remove_proc_entry(ROOT, NULL);
-	kernel_param_unlock(NULL);
-}
-
-/* A task that is about to be gone, as a consumer that was killed, cannot look at files any more. */
-static void in_worker(work_func_t function)
-{
-	struct work_struct work;
-
-	INIT_WORK_ONSTACK(&work, function);
-	queue_work(system_unbound_wq, &work);
-	flush_work(&work);
-	destroy_work_on_stack(&work);
-}
-
 /* Has a row before this one a file below the same `length` bytes of path? */
 static bool is_made(const struct stapy_procfs_row *rows, unsigned int at, size_t length)
 {
@@ -396,10 +329,8 @@ static umode_t mode_of(const struct stapy_procfs_row *first)
 
 static void remove_files(void)
 {
-	if (folder)
-		proc_remove(folder);
+	stapy_procfs_remove_folder(folder);
 	folder = NULL;
-	in_worker(remove_root);
 }
 
 static void stop(void *table, unsigned int count)
@@ -414,7 +345,7 @@ static void stop(void *table, unsigned int count)
 		remove_files();
 	else
 		stapy_warn("somebody is in a read or write of /proc/%s/%s and sleeps: the module cannot be removed before that ends",
-			   ROOT, stapy_session.name);
+			   STAPY_PROCFS_ROOT, stapy_session.name);
 }
 
 /* What stop() had to leave; when the module goes, nobody is in there. */
@@ -431,7 +362,7 @@ static int start(void *table, unsigned int count)
 	int r;
 
 	find_others(rows, count);
-	in_worker(make_folder);
+	folder = stapy_procfs_make_folder();
 	r = folder ? 0 : -ENOMEM;
 	for (i = 0; i < count && !r; i++) {
 		struct stapy_procfs_row *row = &rows[i];

@@ -47,6 +47,7 @@ _TOGETHER = {
     ),
     "bpf": ("probes/bpf.c", "probes/bpflink.c", "probes/bpfnames.c"),
     "processes": ("probes/process.c",),
+    "procfs": ("probes/procfs.c", "probes/procfs_folder.c"),
     "uprobes": (
         "probes/uprobe.c",
         "probes/uprobe_hit.c",
