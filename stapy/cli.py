@@ -256,9 +256,9 @@ def _rc_words() -> list[str]:
     path = folder / "rc"
     if not is_file(path):
         return []
-    from stapy.trust import doubt
+    from stapy.trust import why_untrusted
 
-    why = doubt(path)
+    why = why_untrusted(path)
     if why:  # -g in another user's file would be his to give
         from stapy.diagnostics.render import one_line
 
@@ -388,9 +388,9 @@ def _is_script(name: str) -> bool:
     """
     if not is_file(name):
         return False
-    from stapy.trust import doubt
+    from stapy.trust import why_untrusted
 
-    why = doubt(Path(name))
+    why = why_untrusted(Path(name))
     if why:
         raise UsageError(
             f"'{name}' names a tool and a file that is here, which could be anybody's: {why}"

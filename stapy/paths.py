@@ -101,12 +101,12 @@ def _close_to_others(folder: Path, uid: int) -> None:
 
 def private_folder(purpose: str) -> Path:
     """Return a folder below /tmp that is ours alone: an earlier command's, or a new one."""
-    from stapy.trust import doubt
+    from stapy.trust import why_untrusted
 
     place = Path("/tmp") / f"stapy-{purpose}-{os.geteuid()}"
     with contextlib.suppress(FileExistsError):
         place.mkdir(0o700)
-    if doubt(place) or not is_dir(place):
+    if why_untrusted(place) or not is_dir(place):
         import atexit
         import shutil
         import tempfile

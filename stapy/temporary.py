@@ -8,7 +8,7 @@ from pathlib import Path
 from shutil import rmtree
 
 from stapy.paths import is_dir
-from stapy.trust import doubt
+from stapy.trust import why_untrusted
 
 
 def scratch_root() -> str:
@@ -18,7 +18,7 @@ def scratch_root() -> str:
     """
     root = os.environ.get("TMPDIR", "/tmp")
     usable = re.fullmatch(r"/[\w./+@-]*", root) and is_dir(Path(root))
-    return root if usable and not doubt(Path(root)) else "/tmp"
+    return root if usable and not why_untrusted(Path(root)) else "/tmp"
 
 
 def unused_folder(purpose: str) -> Path:

@@ -15,7 +15,7 @@ _TRIES = 10  # to make what others make and take away again
 _LOOK = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def doubt(path: Path) -> str:
+def why_untrusted(path: Path) -> str:
     """Tell why what is at ``path``, or will be, could be another user's; "" when it cannot.
 
     Each folder on the way and the file itself must belong to root or to this
@@ -27,7 +27,7 @@ def doubt(path: Path) -> str:
 
 
 def made(folder: Path) -> str:
-    """Say the same of a folder as `doubt` does, and make it if it is not there.
+    """Say the same of a folder as `why_untrusted` does, and make it if it is not there.
 
     Where others could make it before us, it is made here and now, and looked at then.
     """
@@ -41,7 +41,7 @@ def _walk(path: Path, will_make: bool) -> str:
     links = tries = 0
     here = os.open(place, _LOOK)
     try:
-        told = _doubt_of(place, os.fstat(here))
+        told = _why_place_untrusted(place, os.fstat(here))
         while parts and not told:
             part = parts.pop(0)
             inner = place.parent if part == ".." else place / part
@@ -59,7 +59,7 @@ def _walk(path: Path, will_make: bool) -> str:
             except OSError as error:
                 return f"'{inner}': {error.strerror}"
             status = os.fstat(there)
-            told = _doubt_of(inner, status)
+            told = _why_place_untrusted(inner, status)
             if not stat.S_ISLNK(status.st_mode):
                 os.close(here)
                 place, here = inner, there
@@ -98,7 +98,7 @@ def _for_others(status: os.stat_result) -> bool:
     return bool(status.st_mode & stat.S_IWOTH or group)
 
 
-def _doubt_of(place: Path, status: os.stat_result) -> str:
+def _why_place_untrusted(place: Path, status: os.stat_result) -> str:
     uid, mode = os.geteuid(), status.st_mode
     if status.st_uid not in (0, uid):
         return f"'{place}' belongs to {_user(status.st_uid)}"

@@ -32,19 +32,19 @@ def give(path: Path) -> None:
 
 def test_what_is_ours_is_believed(folder: Path) -> None:
     for path in (folder, folder / "not/yet/there", folder.parents[1] / "link" / "cache"):
-        assert trust.doubt(path) == ""
+        assert trust.why_untrusted(path) == ""
 
 
 def test_what_others_can_make_first(folder: Path) -> None:
     """Where all may write, what is not there yet is anybody's."""
     folder.chmod(0o1777)
     new = folder / "new" / "cache"
-    assert trust.doubt(new) == f"others can make '{folder / 'new'}'"
+    assert trust.why_untrusted(new) == f"others can make '{folder / 'new'}'"
     assert not new.parent.exists()
     assert trust.made(new) == ""  # from here on only we can make anything
     assert new.parent.stat().st_mode & 0o7777 == 0o700
     assert not new.exists()
-    assert trust.doubt(new) == ""
+    assert trust.why_untrusted(new) == ""
     (folder / "link").symlink_to("target/inner")
     assert trust.made(folder / "link") == ""
     assert (folder / "target").is_dir()
@@ -88,19 +88,19 @@ def test_folders_of_others(folder: Path, which: str) -> None:
     """Each folder on the way counts."""
     top = folder.parents[1]
     give(top / which)
-    assert trust.doubt(folder / "x") == f"'{top / which}' belongs to user {HIS}"
+    assert trust.why_untrusted(folder / "x") == f"'{top / which}' belongs to user {HIS}"
 
 
 @needs_root
 def test_links_of_others(folder: Path) -> None:
     top = folder.parents[1]
     give(top / "link")
-    assert "belongs to user" in trust.doubt(top / "link" / "cache")
+    assert "belongs to user" in trust.why_untrusted(top / "link" / "cache")
     give(folder)
     (top / "mine").symlink_to("home/cache/../cache")
-    assert "cache' belongs to user" in trust.doubt(top / "mine")
+    assert "cache' belongs to user" in trust.why_untrusted(top / "mine")
     (top / "round").symlink_to("round")
-    assert "without end" in trust.doubt(top / "round")
+    assert "without end" in trust.why_untrusted(top / "round")
 
 
 @pytest.mark.parametrize(
@@ -114,16 +114,16 @@ def test_links_of_others(folder: Path) -> None:
 )
 def test_modes(folder: Path, mode: int, told: str) -> None:
     folder.parent.chmod(mode)
-    found = trust.doubt(folder)
+    found = trust.why_untrusted(folder)
     assert told in found if told else not found
 
 
 @needs_root
 def test_groups(folder: Path) -> None:
     folder.chmod(0o775)
-    assert trust.doubt(folder) == ""  # root's own group
+    assert trust.why_untrusted(folder) == ""  # root's own group
     os.chown(folder, 0, HIS)
-    assert "may write to" in trust.doubt(folder)
+    assert "may write to" in trust.why_untrusted(folder)
 
 
 @needs_root

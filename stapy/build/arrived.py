@@ -17,7 +17,7 @@ MOST_BYTES = 64 << 20
 _STRUCTURE = ".gnu.linkonce.this_module"
 
 
-def doubt(path: Path, source: ModuleSource, release: str) -> str:
+def why_unfit(path: Path, source: ModuleSource, release: str) -> str:
     """Tell why a file is not the module that was to be made of ``source``; "" when it may be.
 
     What its code does nobody can see: an image is believed as a compiler is.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stapy.build import kbuild
-from stapy.build.arrived import doubt
+from stapy.build.arrived import why_unfit
 from stapy.build.compile import ImportsRefused, Job, NoShortWay, ShortWay
 from stapy.build.container import ContainerError
 from stapy.build.kit import BuildKernel, KitError, kit_key, open_kit
@@ -177,7 +177,7 @@ class Build:
 
     def done(self, path: Path, log: str, key: str, origin: str, reason: str) -> Module:
         """Store the module, put it where the session expects it."""
-        why = doubt(path, self.source, self.kernel.release) if self.tools.image else ""
+        why = why_unfit(path, self.source, self.kernel.release) if self.tools.image else ""
         if why:
             raise ContainerError(
                 f"what {self.tools.image} made is not the module: {why}", "see docker/README.md"

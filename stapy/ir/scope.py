@@ -45,7 +45,7 @@ class TargetScope(Record):
     ``groups`` are the variables behind ``$$parms``, ``$$vars``, ``$$locals``,
     ``$$return``; ``texts`` fixed strings such as ``$$name``.  ``entry`` is the
     scope at function entry for a return probe.  ``missing`` says why other
-    variables cannot be had ("…needs debuginfo") and ``hint`` what to do; ``doubt``
+    variables cannot be had ("…needs debuginfo") and ``hint`` what to do; ``ambiguity``
     why those that there are may be another function's; ``unknown`` is the whole error of a scope
     whose variables are few and fixed.
 
@@ -64,7 +64,7 @@ class TargetScope(Record):
     is_return: bool = False
     missing: str = ""
     hint: str = ""
-    doubt: str = ""
+    ambiguity: str = ""
     unknown: str = ""
     # Known, but nowhere at this place: what tells why, which may take a while.
     unavailable: dict[str, Callable[[], str]] = new(dict)

@@ -19,7 +19,7 @@ from stapy.session import checks, inputs, settle
 from stapy.session.messages import PassMessages
 from stapy.terminal import progress, writing
 from stapy.timing import PassTimer, memory
-from stapy.trust import doubt
+from stapy.trust import why_untrusted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -222,7 +222,7 @@ class Session(PassMessages):
         if options.last_pass < 5:
             # A module that only the cache or the temporary folder has is named by its path.
             name = options.module_name
-            writing.write(f"{name}.ko\n" if name else f"{modules.lasting(self, module)}\n")
+            writing.write(f"{name}.ko\n" if name else f"{modules.kept_copy(self, module)}\n")
             return 0
         from stapy.session import running
 
@@ -382,7 +382,7 @@ class Session(PassMessages):
                     folder.mkdir(parents=True, exist_ok=True)
                 except OSError as error:
                     self.refuse("E0491", f"--tmpdir: cannot make '{folder}': {error.strerror}")
-                why = doubt(folder)
+                why = why_untrusted(folder)
                 if why:
                     self.refuse("E0491", f"--tmpdir: others can change what is made there: {why}")
                 if self.options.build_in and any(folder.iterdir()):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stapy.debuginfo import view
-from stapy.trust import doubt
+from stapy.trust import why_untrusted
 
 if TYPE_CHECKING:
     from stapy.kernel import Kernel
@@ -18,7 +18,7 @@ def check_tree(session: PassMessages, kernel: Kernel) -> None:
     tree = kernel.build_dir
     if tree is None or session.options.release or session.options.vm or session.options.sysroot:
         return
-    why = doubt(tree)
+    why = why_untrusted(tree)
     if why:
         session.warn_here(
             "W0661",

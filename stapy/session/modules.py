@@ -54,7 +54,7 @@ def keep(session: Session, module: Path) -> Path:
     return wanted
 
 
-def lasting(session: Session, module: Path) -> Path:
+def kept_copy(session: Session, module: Path) -> Path:
     """Return where the module will still be after this command."""
     if session.folder and not session.options.keep and session.folder in module.parents:
         # --poison-cache keeps us from reading what was there, not from naming what we wrote.

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from stapy.build.arrived import doubt
+from stapy.build.arrived import why_unfit
 from stapy.translate.manifest import SECTION, encode
 from tests.debuginfo.elfwriter import ElfWriter
 
@@ -28,7 +28,7 @@ def written(
 
 
 def test_the_module_that_was_to_be_made(tmp_path: Path) -> None:
-    assert doubt(written(tmp_path / "one.ko"), SOURCE, RELEASE) == ""
+    assert why_unfit(written(tmp_path / "one.ko"), SOURCE, RELEASE) == ""
 
 
 @pytest.mark.parametrize(
@@ -41,14 +41,14 @@ def test_the_module_that_was_to_be_made(tmp_path: Path) -> None:
     ],
 )
 def test_another_module(tmp_path: Path, changes: dict[str, str], why: str) -> None:
-    assert doubt(written(tmp_path / "one.ko", **changes), SOURCE, RELEASE) == why
+    assert why_unfit(written(tmp_path / "one.ko", **changes), SOURCE, RELEASE) == why
 
 
 def test_no_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "one.ko"
-    assert doubt(path, SOURCE, RELEASE).startswith("it is no module: ")
+    assert why_unfit(path, SOURCE, RELEASE).startswith("it is no module: ")
     path.write_bytes(b"#!/bin/sh\n")
-    assert doubt(path, SOURCE, RELEASE).endswith("not an ELF file")
+    assert why_unfit(path, SOURCE, RELEASE).endswith("not an ELF file")
     with path.open("wb") as file:
         file.truncate(65 << 20)
-    assert doubt(path, SOURCE, RELEASE) == "it has 65 MB"
+    assert why_unfit(path, SOURCE, RELEASE) == "it has 65 MB"

@@ -83,12 +83,12 @@ def target(low: Context, node: n.Target) -> p.Expr:
 
 def _doubt(low: Context, node: n.Target, scope: TargetScope) -> None:
     """Tell that a parameter may be that of another function of the same name."""
-    if scope.doubt and not low.body.file.script.is_library:
+    if scope.ambiguity and not low.body.file.script.is_library:
         low.services.diagnostics.warning(
             "W0643",
             f"'{node.name}' may be of another function of the same name",
             node.span,
-            notes=[scope.doubt],
+            notes=[scope.ambiguity],
             hint=scope.hint,
         )
 
@@ -135,7 +135,7 @@ def _unknown(low: Context, node: n.Target, scope: TargetScope, whole: TargetScop
     if shown:
         text += f" (alternatives: {' '.join(shown)})"
     hint = f"did you mean '{near[0]}'?" if near else whole.hint
-    notes = [note for note in (whole.doubt, whole.missing) if note]
+    notes = [note for note in (whole.ambiguity, whole.missing) if note]
     return low.pending(
         "E0241", text, node.span, where="unknown target variable", notes=notes, hint=hint
     )

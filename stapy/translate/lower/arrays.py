@@ -95,7 +95,7 @@ def _in_array(body: FunctionWriter, expr: p.InArray) -> Value:
     found = body.known.finds(expr) if body.known is not None else None
     if found is not None:  # what it finds is wanted as well
         kind = "const char *" if expr.var.type == p.STRING else "s64 *"
-        found.text = body.lasting(kind, "found")
+        found.text = body.function_temp(kind, "found")
         body.out.line(f"{found.text} = stapy_map_find({name}, {array});")
         return Value(found.text)
     result = body.temp("s64", "found")

@@ -143,7 +143,7 @@ class FunctionWriter:
         self._scopes[-1].append((name, 0))
         return name
 
-    def lasting(self, kind: str, hint: str) -> str:
+    def function_temp(self, kind: str, hint: str) -> str:
         """Make a C variable of a type that stays for the whole function; return its name."""
         total = sum(1 for known in self._kind_of.values() if known == kind)
         name = self._new_temp(kind, hint, total)

@@ -85,7 +85,7 @@ def _find_out(body: FunctionWriter, expr: p.CallOp, found: SharedValue) -> Value
         found.text = body.member("char {}[MAXSTRINGLEN]", body.unit.string_room, hint)
         call_into(body, expr, found.text)
     else:
-        found.text = body.lasting("s64", hint)
+        found.text = body.function_temp("s64", hint)
         body.out.line(f"{found.text} = {_text(body, expr, _arguments(body, expr))};")
     return Value(found.text)
 

@@ -19,7 +19,7 @@ from typing import Any
 from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.paths import cache_dir, is_file
-from stapy.trust import doubt
+from stapy.trust import why_untrusted
 
 TIMEOUT = 90.0
 _MISS_SECONDS = 600  # so long a server is not asked again for what none had
@@ -69,7 +69,7 @@ def _folder() -> Path:
     base = os.environ.get("XDG_CACHE_HOME")
     folder = (Path(base) if base else Path.home() / ".cache") / "debuginfod_client"
     wanted = Path(named) if named else folder
-    return cache_dir() / "debuginfod_client" if doubt(wanted) else wanted
+    return cache_dir() / "debuginfod_client" if why_untrusted(wanted) else wanted
 
 
 def _missed(path: Path) -> bool:

@@ -155,7 +155,7 @@ class KprobeFamily:
             site = KprobeSite(
                 item.name, item.module, 0, 0, is_return, maxactive, item.type, item.source
             )
-            site.doubt = "" if wild else item.ambiguity
+            site.ambiguity = "" if wild else item.ambiguity
             site.unasked_clone = wild and item.type is None and "." in item.name
             shown = item.name
             if by_dwarf:
@@ -259,7 +259,7 @@ class KprobeFamily:
                 is_return=site.is_return,
                 missing=f"nothing is known about the parameters of {what}",
                 hint=services.debuginfo.missing_hint("locals") if site.symbol else "",
-                key="spare" if site.unasked_clone else "untyped",
+                key="clone" if site.unasked_clone else "untyped",
             )
         params = {v.name: v for v in abi.parameters(type)}
         names = list(params)
@@ -273,7 +273,7 @@ class KprobeFamily:
             hint=hint,
             key=f"{where}:{site.symbol}",
             deeper=lambda: _by_dwarf(site, services),
-            doubt=site.doubt,
+            ambiguity=site.ambiguity,
         )
         if not site.is_return:
             return entry
@@ -288,7 +288,7 @@ class KprobeFamily:
             missing=missing,
             hint=hint,
             key=f"{where}:{site.symbol}:return",
-            doubt=site.doubt,
+            ambiguity=site.ambiguity,
         )
 
     def rows(self, probe: DerivedProbe, first_site: int) -> list[Row]:

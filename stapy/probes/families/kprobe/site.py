@@ -24,7 +24,7 @@ class KprobeSite(Record):
     addresses that must be on the stack, the innermost frame's first: each counts
     from the place itself (""), or from a symbol of another module ("module:symbol").
     ``unasked_clone`` is a copy made by the compiler that a wildcard matched: of no use to a
-    script that wants its variables.  ``doubt`` says why ``type`` may be another function's.
+    script that wants its variables.  ``ambiguity`` says why ``type`` may be another function's.
     """
 
     symbol: str | None
@@ -38,7 +38,7 @@ class KprobeSite(Record):
     place: CodePlace | None = None
     callers: Frames = new(list)
     unasked_clone: bool = False
-    doubt: str = ""
+    ambiguity: str = ""
 
 
 def maxactive_of(component: PointComponent | None) -> int:
