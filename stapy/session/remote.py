@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from stapy.record import Record, replace
 from stapy.remote import ask, hosts, parcel, ssh
 from stapy.remote.crowd import Crowd
+from stapy.remote.sweep import folder_name, sweep
 from stapy.run import beforehand
 from stapy.run.elf import ModuleFile
 from stapy.run.errors import RunError
@@ -75,7 +76,7 @@ class Fleet:
         self.options = session.options
         self.hosts = [hosts.parse(uri, at) for at, uri in enumerate(self.options.remotes)]
         # Below /tmp in any case: the name of a socket is limited to 108 bytes.
-        self.folder = Path(f"/tmp/stapy-ssh-{os.getpid()}-{os.urandom(6).hex()}")
+        self.folder = Path("/tmp", folder_name())
         self.connections: dict[int, Connection] = {}
         self.failed = False
         self.interrupted = False
@@ -84,6 +85,7 @@ class Fleet:
         """Do it all; the exit status."""
         old = {number: signal.signal(number, self._interrupt) for number in _SIGNALS}
         try:
+            sweep()
             self.folder.mkdir(mode=0o700)
             return self._work()
         finally:
