@@ -27,6 +27,16 @@ class BenchPool:
         self._free: list[Bench] = []
         self._places = threading.Semaphore(most)
         self._lock = threading.Lock()
+        self._is_warm = False
+
+    def warm(self) -> None:
+        """Open a bench with its names, unless there is one: the first completion need not wait."""
+        with self._lock:
+            if self._is_warm:
+                return
+            self._is_warm = True
+        with self.one() as bench:
+            bench.names.as_text()
 
     @contextmanager
     def one(self) -> Iterator[Bench]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,6 +48,7 @@ def _serve_documents(server: StapyServer) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
     async def opened(params: lsp.DidOpenTextDocumentParams) -> None:
         await server.check(params.text_document.uri, 0)
+        await asyncio.to_thread(server.pool.warm)  # what was found first is told first
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
     async def changed(params: lsp.DidChangeTextDocumentParams) -> None:

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, cast
 
 from stapy.editor.pool import BenchPool
+from stapy.editor.words import OfferedNames
 
 if TYPE_CHECKING:
     from stapy.editor.bench import Bench
@@ -52,3 +53,20 @@ def test_a_bench_that_cannot_be_opened_holds_no_place() -> None:
                 raise AssertionError
         except OSError:
             pass
+
+
+def test_one_bench_is_opened_ahead() -> None:
+    class Named:
+        names = OfferedNames([], [], [], [])
+
+    made: list[Named] = []
+
+    def make() -> Bench:
+        made.append(Named())
+        return cast("Bench", made[-1])
+
+    pool = BenchPool(make)
+    for _ in range(3):
+        pool.warm()
+    with pool.one() as bench:
+        assert [bench] == made
