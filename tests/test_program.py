@@ -235,7 +235,7 @@ def test_version(word: str, tmp_path: Path) -> None:
     [
         ("-V", 0, __version__),
         ("-h", 0, r"Usage: stapy-run .*MODULE"),
-        ("-M 3 x.ko", 1, "-M"),
+        ("-M x x.ko", 1, "-M"),
         ("-N container x.ko", 1, "-N"),
         ("-F 3 x.ko", 1, "-F is not supported"),
         ("-u x.ko", 1, "-u"),
