@@ -241,6 +241,8 @@ def _check_privilege(options: Options) -> None:
     level = options.privilege
     if options.guru:
         raise UsageError(f"You can't specify -g and --privilege={level} together.")
+    if options.monitor and level == "stapusr":
+        raise UsageError(f"You can't specify --monitor when --privilege={level} is specified.")
     if options.kbuild_flags:
         raise UsageError(f"You can't specify -B when --privilege={level} is specified.")
     from stapy.translate.tables.limits import is_harmless

@@ -6,7 +6,8 @@ from stapy.ir import program as p
 from stapy.ir.walk import walk
 
 MONITOR = "<monitor>"  # the name of its script
-OFF = "__monitor_off"  # the array: what is in it is switched off
+NAMES = "__monitor_"  # what its names begin with: no other script has them
+OFF = NAMES + "off"  # the array: what is in it is switched off
 
 
 def switch_of(condition: p.Condition | None) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from collections import deque
 from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar
@@ -19,6 +20,8 @@ from textual.widgets import DataTable, Footer, Input, RichLog, Static
 from stapy.monitor.status import SORTS, History, SessionStatus, lines_of, order, parse
 
 KEPT_LINES = 10_000  # of what the script printed, for the terminal after the screen is gone
+LINES_AT_ONCE = 1000  # more than a screen has
+TICK = 0.1  # seconds from one look for lines to the next
 COLUMNS = ("", "point", "hits", "per s", "", "min", "avg", "max")
 
 
@@ -53,7 +56,10 @@ class Screen(App[None]):
 
     def __init__(self, output: int, consumer: int, interval: float, end: str) -> None:
         super().__init__()
-        self.printed: list[str] = []  # all that came, for the terminal
+        self.printed: deque[str] = deque(maxlen=KEPT_LINES)  # for the terminal
+        # What the output's part has not shown yet: it is slower than a pipe, and who writes there
+        # would lose records while waiting for it.
+        self._fresh: deque[str] = deque(maxlen=LINES_AT_ONCE)
         self._output = output
         self._end = end
         self._consumer = consumer
@@ -86,6 +92,7 @@ class Screen(App[None]):
         probes.focus()
         threading.Thread(target=self._read, daemon=True).start()
         self.set_interval(self._interval, self.look)
+        self.set_interval(TICK, self._take)
 
     def _read(self) -> None:
         """Read what comes, in a thread of its own; leave when nothing more will."""
@@ -101,16 +108,18 @@ class Screen(App[None]):
                 is_last = text.endswith(self._end)
                 text = text.removesuffix(self._end)
                 if text or not is_last:
-                    self.call_from_thread(self._take, text)
+                    self.printed.append(text)
+                    self._fresh.append(text)
                 if is_last:
                     break
         if self.is_running:
             self.call_from_thread(self.exit)
 
-    def _take(self, line: str) -> None:
-        self.printed.append(line)
-        del self.printed[:-KEPT_LINES]
-        self.query_one("#output", RichLog).write(Text.from_ansi(line))
+    def _take(self) -> None:
+        """Show what has come, the last lines of it when there is more than can be shown."""
+        log = self.query_one("#output", RichLog)
+        for _ in range(min(len(self._fresh), LINES_AT_ONCE)):
+            log.write(Text.from_ansi(self._fresh.popleft()))
 
     # --- what is shown ---------------------------------------------------
 

@@ -9,13 +9,17 @@ from .errors import RunError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Optional
+    from typing import Any, List, Optional
 
     from .elf import ModuleFile
     from .messages import MessagePrinter
     from .options import RunOptions
 
 STATUS = 'procfs("monitor_status")'
+# No reports of the mouse, of pastes and of the focus, plain keys, the cursor, no colours, and the
+# lines of before.
+LEAVE = b"".join(b"\x1b[?%dl" % mode for mode in (1000, 1002, 1003, 1006, 1015, 1004, 2004))
+LEAVE += b"\x1b[<u\x1b[?25h\x1b[m\x1b[?1049l"
 PATIENCE = 60.0  # seconds for the screen to leave
 
 
@@ -75,6 +79,7 @@ class ScreenProcess:
         reading, writing = os.pipe()
         # A command of -c that goes on has the pipe as well: its end is told by a line.
         self._end = os.urandom(16).hex()
+        self._modes = _modes()
         root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
         paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
         self._program = subprocess.Popen(
@@ -112,5 +117,28 @@ class ScreenProcess:
         try:
             self._program.wait(PATIENCE)
         except subprocess.TimeoutExpired:
-            self._program.terminate()
+            self._program.kill()
             self._program.wait()
+        if self._program.returncode:
+            self._restore()
+
+    def _restore(self) -> None:
+        """Make the terminal one for lines again: whoever was to do it has been killed."""
+        import termios
+
+        try:
+            if self._modes is not None:
+                termios.tcsetattr(0, termios.TCSANOW, self._modes)
+            os.write(1, LEAVE)
+        except (OSError, termios.error):
+            pass  # it is gone as well
+
+
+def _modes() -> Optional[List[Any]]:
+    """Return how the terminal works now, None if it does not say."""
+    import termios
+
+    try:
+        return termios.tcgetattr(0)
+    except termios.error:
+        return None

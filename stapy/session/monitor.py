@@ -12,17 +12,19 @@ from typing import TYPE_CHECKING
 
 from stapy.diagnostics import Span
 from stapy.ir import program as p
-from stapy.ir.switches import MONITOR, OFF
+from stapy.ir.switches import MONITOR, NAMES, OFF
 from stapy.parse import nodes as n
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from stapy.diagnostics import Diagnostics
     from stapy.services import Services
     from stapy.session import Session
 
 # Points that are hit once, or never: there is nothing to switch.
 _ONCE = {"begin", "end", "error", "never"}
+LEAST_STRING = 256  # MAXSTRINGLEN: numbers with their names are put together in one
 SHOWN_ELEMENTS = 20  # of each array, the largest values first
 
 
@@ -32,13 +34,24 @@ def add(session: Session, scripts: list[n.Script], services: Services) -> list[n
     from stapy.parse import parse_script
     from stapy.translate.tables.limits import Limits
 
+    if not _leaves_names(scripts, session.diagnostics):
+        return scripts
     with session.diagnostics.quiet():
         program = elaborate(scripts, services)
     if program is None:
         return scripts
-    mine = {decl.name for script in scripts for decl in _globals(script)}
-    shown = [variable for variable in program.globals if variable.name in mine]
-    text = script_text(shown, switch_points(scripts), Limits(session.options, 1).string_room)
+    string_bytes = Limits(session.options, 1).string_room
+    if string_bytes < LEAST_STRING:
+        session.diagnostics.error(
+            "semantic error",
+            "E0219",
+            f"--monitor needs strings of {LEAST_STRING} bytes, and MAXSTRINGLEN is {string_bytes}",
+            hint=f"-D MAXSTRINGLEN={LEAST_STRING}",
+        )
+        return scripts
+    shown = _shown(scripts, program.globals)
+    probes = [[row.written, row.alias] for row in program.probes]
+    text = script_text(shown, switch_points(scripts), string_bytes, probes)
     script = parse_script(
         MONITOR,
         text,
@@ -50,8 +63,33 @@ def add(session: Session, scripts: list[n.Script], services: Services) -> list[n
     return [*scripts, script] if script else scripts
 
 
-def _globals(script: n.Script) -> list[n.GlobalDecl]:
-    return [decl for decl in script.decls if isinstance(decl, n.GlobalDecl)]
+def _leaves_names(scripts: list[n.Script], diagnostics: Diagnostics) -> bool:
+    """Refuse declarations of names that are the monitor's."""
+    found = [
+        decl
+        for script in scripts
+        for decl in script.decls
+        if isinstance(decl, (n.GlobalDecl, n.FunctionDecl)) and decl.name.startswith(NAMES)
+    ]
+    for decl in found:
+        diagnostics.error(
+            "semantic error",
+            "E0204",
+            f"with --monitor, names that begin with '{NAMES}' are the monitor's",
+            decl.span,
+            where=f"'{decl.name}' is declared here",
+            hint="give it another name",
+        )
+    return not found
+
+
+def _shown(scripts: list[n.Script], variables: list[p.Global]) -> list[p.Global]:
+    """List the scripts' globals; of namesakes, private ones that is, the one that a name means."""
+    decls = [decl for script in scripts for decl in script.decls if isinstance(decl, n.GlobalDecl)]
+    meant: dict[str, Span] = {}
+    for decl in sorted(decls, key=lambda decl: decl.is_private):
+        meant.setdefault(decl.name, decl.span)
+    return [variable for variable in variables if meant.get(variable.name) == variable.span]
 
 
 def switch_points(scripts: Iterable[n.Script]) -> int:
@@ -77,19 +115,42 @@ def _add_switch(point: n.ProbePoint, number: int) -> None:
     point.condition = switch
 
 
-def script_text(variables: list[p.Global], switches: int, string_bytes: int) -> str:
+def script_text(
+    variables: list[p.Global], switches: int, string_bytes: int, probes: list[list[str]]
+) -> str:
     """Write the script that shows ``variables`` and works so many switches.
 
-    ``string_bytes`` is MAXSTRINGLEN: the file has room for all that there can be.
+    ``string_bytes`` is MAXSTRINGLEN and ``probes`` the texts of each probe that there is, many for
+    a point with a wildcard: the file has room for all that there can be.
     """
-    room = 4096 + 4 * string_bytes * (len(variables) + switches + 16)
-    room += sum(
-        SHOWN_ELEMENTS * (len(variable.keys) + 1) * (string_bytes + 128)
+    value = string_bytes + 256  # a statistic has five numbers
+    room = 4096 + sum(
+        len(variable.name)
+        + value * (SHOWN_ELEMENTS * (len(variable.keys) + 1) if variable.keys else 1)
         for variable in variables
-        if variable.keys
     )
+    for texts in probes:
+        # Each byte may need an escape, conditions get longer, and the place is a path.
+        room += 1024 + string_bytes + sum(min(6 * len(text) + 128, string_bytes) for text in texts)
     switched = f"global {OFF}[{max(switches, 1)}]"
-    return "\n".join([switched, *_status(variables, room), *_control(variables, switches), ""])
+    parts = [*_first_values(variables), *_status(variables, room), *_control(variables, switches)]
+    return "\n".join([switched, *parts, ""])
+
+
+def _is_set(variable: p.Global) -> bool:
+    """Tell whether -G or who loads the module gives the first value."""
+    return variable.settable and not variable.keys and variable.type != p.STATS
+
+
+def _first_values(variables: list[p.Global]) -> Iterator[str]:
+    """Keep what only the module knows, before any probe of the script."""
+    kept = [variable.name for variable in variables if _is_set(variable)]
+    if kept:
+        yield "global " + ", ".join(NAMES + "first_" + name for name in kept)
+        yield "probe begin(-9223372036854775808) {"
+        for name in kept:
+            yield f"\t{NAMES}first_{name} = {name}"
+        yield "}"
 
 
 def _status(variables: list[p.Global], room: int) -> Iterator[str]:
@@ -101,21 +162,23 @@ def _status(variables: list[p.Global], room: int) -> Iterator[str]:
         yield f'\t$value .= "{separator}\\"{variable.name}\\": "'
         yield from (_array(variable) if variable.keys else _value(variable.name, variable.type))
     yield '\t$value .= "}, \\"probes\\": ["'
-    yield '\t__separator = ""'
-    yield "\tfor (__number = 0; __number < __monitor_probes(); __number++) {"
-    yield "\t\t__place = __monitor_text(__number, 1)"
+    yield '\t__monitor_separator = ""'
+    yield "\tfor (__monitor_number = 0; __monitor_number < __monitor_probes();"
+    yield "\t\t\t__monitor_number++) {"
+    yield "\t\t__monitor_place = __monitor_text(__monitor_number, 1)"
     # What prints globals at the end is of no file.
-    yield f'\t\tif (__place =~ "^({MONITOR})?:") continue'
-    yield '\t\t$value .= __separator . "{\\"point\\": "'
-    yield "\t\t$value .= __json_text(__monitor_text(__number, 0))"
+    yield f'\t\tif (__monitor_place =~ "^({MONITOR})?:") continue'
+    yield '\t\t$value .= __monitor_separator . "{\\"point\\": "'
+    yield "\t\t$value .= __json_text(__monitor_text(__monitor_number, 0))"
     yield '\t\t$value .= ", \\"alias\\": "'
-    yield "\t\t$value .= __json_text(__monitor_text(__number, 2))"
+    yield "\t\t$value .= __json_text(__monitor_text(__monitor_number, 2))"
     yield '\t\t$value .= ", \\"place\\": "'
-    yield "\t\t$value .= __json_text(__place)"
-    yield '\t\t$value .= sprintf(", \\"switch\\": %d, \\"on\\": %s, ", __monitor_switch(__number),'
-    yield '\t\t\t__monitor_is_on(__number) ? "true" : "false")'
-    yield '\t\t$value .= __monitor_hits(__number) . "}"'
-    yield '\t\t__separator = ", "'
+    yield "\t\t$value .= __json_text(__monitor_place)"
+    yield '\t\t$value .= sprintf(", \\"switch\\": %d, \\"on\\": %s, ",'
+    yield "\t\t\t__monitor_switch(__monitor_number),"
+    yield '\t\t\t__monitor_is_on(__monitor_number) ? "true" : "false")'
+    yield '\t\t$value .= __monitor_hits(__monitor_number) . "}"'
+    yield '\t\t__monitor_separator = ", "'
     yield "\t}"
     yield '\t$value .= "]}\\n"'
     yield "}"
@@ -137,19 +200,19 @@ def _value(text: str, type: p.Type) -> Iterator[str]:
 
 
 def _array(variable: p.Global) -> Iterator[str]:
-    keys = [f"__{variable.name}_{at}" for at in range(len(variable.keys))]
+    keys = [f"__monitor_key_{at}" for at in range(len(variable.keys))]
     order = " @count-" if variable.type == p.STATS else "-"
     yield '\t$value .= "["'
-    yield '\t__separator = ""'
+    yield '\t__monitor_separator = ""'
     listed = ", ".join(keys)
     yield f"\tforeach ([{listed}] in {variable.name}{order} limit {SHOWN_ELEMENTS}) {{"
-    yield '\t$value .= __separator . "["'
+    yield '\t$value .= __monitor_separator . "["'
     for key, type in zip(keys, variable.keys, strict=True):
         yield from _value(key, type)
         yield '\t$value .= ", "'
     yield from _value(f"{variable.name}[{listed}]", variable.type)
     yield '\t$value .= "]"'
-    yield '\t__separator = ", "'
+    yield '\t__monitor_separator = ", "'
     yield "\t}"
     yield '\t$value .= "]"'
 
@@ -157,16 +220,17 @@ def _array(variable: p.Global) -> Iterator[str]:
 def _control(variables: list[p.Global], switches: int) -> Iterator[str]:
     yield 'probe procfs("monitor_control").write {'
     yield "\tif (!__monitor_alone()) next"
-    yield '\t__word = tokenize($value, " \\n")'
-    yield '\t__rest = tokenize("", " \\n")'
-    yield "\t__number = strlen(__rest) ? strtol(__rest, 10) : 0"
-    yield '\tif (__word == "reset" && __rest == "") {'
+    yield '\t__monitor_word = tokenize($value, " \\n")'
+    yield '\t__monitor_rest = tokenize("", " \\n")'
+    yield "\t__monitor_number = strlen(__monitor_rest) ? strtol(__monitor_rest, 10) : 0"
+    yield '\tif (__monitor_word == "reset" && __monitor_rest == "") {'
     yield "\t\t__monitor_forget_hits()"
     for variable in variables:
         yield f"\t\t{_reset(variable)}"
-    yield f"\t}} else if (__number < 1 || __number > {switches}) warn(__monitor_usage())"
-    yield f'\telse if (__word == "on") delete {OFF}[__number]'
-    yield f'\telse if (__word == "off") {OFF}[__number] = 1'
+    yield f"\t}} else if (__monitor_number < 1 || __monitor_number > {switches})"
+    yield "\t\twarn(__monitor_usage())"
+    yield f'\telse if (__monitor_word == "on") delete {OFF}[__monitor_number]'
+    yield f'\telse if (__monitor_word == "off") {OFF}[__monitor_number] = 1'
     yield "\telse warn(__monitor_usage())"
     yield "}"
     yield "function __monitor_usage:string() {"
@@ -177,6 +241,8 @@ def _control(variables: list[p.Global], switches: int) -> Iterator[str]:
 def _reset(variable: p.Global) -> str:
     if variable.keys or variable.type == p.STATS:
         return f"delete {variable.name}"
+    if _is_set(variable):
+        return f"{variable.name} = {NAMES}first_{variable.name}"
     if isinstance(variable.init, str):
         return f"{variable.name} = {_quoted(variable.init)}"
     if variable.init is None:

@@ -281,6 +281,10 @@ def test_types_of_probes_for_everybody() -> None:
     ("words", "message"),
     [
         ("--privilege=stapusr -g", "You can't specify -g and --privilege=stapusr together."),
+        (
+            "--monitor --unprivileged",
+            "You can't specify --monitor when --privilege=stapusr is specified.",
+        ),
         ("-g --unprivileged", "You can't specify -g and --privilege=stapusr together."),
         ("--privilege=stapsys -g", "You can't specify -g and --privilege=stapsys together."),
         ("--privilege=stapsys --unprivileged", "Privilege level may be set only once."),

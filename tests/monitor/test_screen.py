@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import threading
+import time
+from collections import deque
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +16,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import DataTable, RichLog, Static
 
-from stapy.monitor.screen import Screen
+from stapy.monitor.screen import KEPT_LINES, Screen
 from tests.monitor.test_status import document
 
 Drive = Callable[[Screen, Pilot[None]], Awaitable[None]]
@@ -36,7 +39,8 @@ def run(session: Path, drive: Drive) -> Screen:
     async def main() -> None:
         async with screen.run_test(size=(120, 40)) as pilot:
             for _ in range(200):
-                if screen.printed and screen.query_one("#probes", DataTable).row_count:
+                shown = screen.query_one("#output", RichLog).lines
+                if shown and screen.query_one("#probes", DataTable).row_count:
                     break
                 await asyncio.sleep(0.01)
                 await pilot.pause()
@@ -66,7 +70,7 @@ def test_what_is_shown(session: Path) -> None:
         )
         assert screen.query_one("#output", RichLog).lines[0].text == "first line"
 
-    assert run(session, drive).printed == ["first line"]
+    assert run(session, drive).printed == deque(["first line"])
 
 
 @pytest.mark.parametrize(
@@ -152,4 +156,29 @@ def test_the_end(session: Path, text: str, printed: list[str]) -> None:
     screen.run(headless=True)
     os.close(writing)
     os.close(reading)
-    assert screen.printed == printed
+    assert list(screen.printed) == printed
+
+
+def test_a_flood(session: Path) -> None:
+    """Who prints does not wait for the screen: a hundred thousand lines take no minute."""
+    reading, writing = os.pipe()
+    count = 100_000
+
+    def print_all() -> None:
+        with os.fdopen(writing, "w") as file:
+            file.write(f"{session}\n")
+            for number in range(count):
+                file.write(f"\x1b[1mline\x1b[m {number}\n")
+            file.write("THE END\n")
+
+    screen = Screen(reading, os.getpid(), 3600, "THE END")
+    printer = threading.Thread(target=print_all)
+    began = time.monotonic()
+    printer.start()
+    screen.run(headless=True)
+    printer.join()
+    os.close(reading)
+    assert time.monotonic() - began < 30
+    assert list(screen.printed) == [
+        f"\x1b[1mline\x1b[m {number}" for number in range(count - KEPT_LINES, count)
+    ]

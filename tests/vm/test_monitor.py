@@ -92,6 +92,36 @@ def test_files(guest: Machine, modules: dict[str, Path]) -> None:
     assert result.left_modules == []
 
 
+# A point has one switch, but a handler for each function, since they have other parameters.
+MANY = """
+private global kept = 3, given = 1
+probe kernel.function("vfs_*").call if (kept == -1) { println($$parms) }
+probe kernel.function("tcp_*").call if (kept == -1) { println($$parms) }
+probe begin { kept = 4 given++ println("armed") }
+"""
+
+
+def test_many_probes(release: str, guest: Machine, tmp_path: Path) -> None:
+    """There is room for all probes of a wildcard; a reset knows what -G said."""
+    made = build(release, ["--monitor", "-G", "given=9", "-m", "many", "-e", MANY], tmp_path)
+    assert made.module, made.stderr
+    text = f"""{FILES}
+    dir=/proc/systemtap/many
+    $run $many given=9 >out 2>err & run_pid=$!
+    wait_for '[ -s out ]'
+    cat $dir/monitor_status
+    echo reset >$dir/monitor_control
+    cat $dir/monitor_status
+    kill -INT $run_pid; wait $run_pid; cat err
+    """
+    lines = output(shell(guest, {"many": made.module}, text))
+    first, reset = looks(lines)
+    assert len(first.probes) > 200, len(first.probes)
+    assert first.globals == {"kept": 4, "given": 10}
+    assert reset.globals == {"kept": 3, "given": 9}
+    assert not any("did not fit" in line for line in lines), lines
+
+
 def test_with_a_report(guest: Machine, modules: dict[str, Path]) -> None:
     text = "$run -T 1 $reported 2>err; $run -M 1 -T 1 $watched 2>&1; $run -M 1 $bare 2>&1; cat err"
     lines = output(shell(guest, modules, text))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from stapy.diagnostics import Label, Span
 from stapy.elaborate.typevars import TypeTable
 from stapy.ir.program import LONG, STRING, Global
+from stapy.ir.switches import MONITOR, NAMES
 from stapy.parse import nodes as n
 from stapy.record import Record, new
 
@@ -215,6 +216,10 @@ class SymbolTable:
         """
         if name in file.globals:
             return file.globals[name]
+        if file.script.path == MONITOR and name not in self.globals:
+            for other in self.files:  # it shows private ones as well
+                if not other.script.is_library and name in other.globals:
+                    return other.globals[name]
         if not file.script.is_library and name in self.globals:
             return self.globals[name]
         if name not in self.shared:
@@ -227,6 +232,9 @@ class SymbolTable:
         private = file.functions.get(name)
         if private:
             return sorted(private, key=lambda f: (f.priority, f.order))
+        if name.startswith(NAMES) and not file.script.is_library and file.script.path != MONITOR:
+            # The library's mask interrupts and lift the bound of actions.
+            return [one for one in self.functions.get(name, []) if not one.file.script.is_library]
         for path in self.services.library.files_with_function(name):
             if path not in self._loaded and not self._only_private(path, name):
                 self._pull(path)
@@ -247,7 +255,9 @@ class SymbolTable:
         """Yield every function name, for suggestions."""
         yield from file.functions
         yield from self.functions
-        yield from self.services.library.function_names()
+        for name in self.services.library.function_names():
+            if not name.startswith(NAMES):
+                yield name
 
     def global_names(self, file: FileScope) -> list[str]:
         """List the global names of the user and of ``file``, for suggestions."""
