@@ -117,9 +117,15 @@ class Screen(App[None]):
 
     def _take(self) -> None:
         """Show what has come, the last lines of it when there is more than can be shown."""
+        if not self._has_parts():
+            return
         log = self.query_one("#output", RichLog)
         for _ in range(min(len(self._fresh), LINES_AT_ONCE)):
             log.write(Text.from_ansi(self._fresh.popleft()))
+
+    def _has_parts(self) -> bool:
+        """Tell whether there is something to show it on: clocks go on while the screen is left."""
+        return bool(self.query("#output"))
 
     # --- what is shown ---------------------------------------------------
 
@@ -136,7 +142,7 @@ class Screen(App[None]):
 
     def _show(self) -> None:
         status = self._status
-        if status is None:
+        if status is None or not self._has_parts():
             return
         self.query_one("#about", Static).update(
             f"{status.module}  up {status.uptime:.0f} s  {status.memory / 1e6:.1f} MB  "
