@@ -1,0 +1,1 @@
+"""The guide in ``docs/``: what its pages show is run."""

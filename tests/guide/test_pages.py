@@ -1,0 +1,62 @@
+"""How pages are read, and what counts as the same shape."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.guide import pages
+from tests.guide.shape import differs
+
+PAGE = """\
+Text.
+
+<!-- args: -c 'echo a b' -->
+```stap
+probe begin { println("x") }
+```
+
+prints
+
+```text
+x
+```
+
+```stap refused
+probe nothing { }
+```
+
+| other | stapy: point |
+|---|---|
+| `a \\| b` | `begin`, ``x("`") `` |
+"""
+
+
+def test_blocks_and_idioms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "page.md").write_text(PAGE)
+    monkeypatch.setattr(pages, "DOCS", tmp_path)
+    first, second = pages.scripts("page.md")
+    assert (first.place, first.words, first.shown) == ("docs/page.md:4", ["-c", "echo a b"], "x\n")
+    assert (second.marks, second.words, second.shown) == (["refused"], [], None)
+    found = [(one.kind, one.code) for one in pages.idioms("page.md")]
+    assert found == [("point", "begin"), ("point", 'x("`")')]
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "alike"),
+    [
+        ("a 12 b\n", "a    3 b\n", True),
+        ("a 12 b\n", "a x b\n", False),
+        ("a 12 b\n", "a 1 b\na 2 b\n", False),
+        ("a 1\na 2\nb\n", "a 3\nb\n", True),
+        ("a\n…\nz\n", "a\nb\nc\nz\n", True),
+        ("a\n…\nz\n", "a\nb\nc\n", False),
+        ("at 0xff81+0x3 …\n", "at 0x1+0x33 and more\n", True),
+        ("   8 |@@@   3\n  16 |   0\n", "1024 |        0\n", True),
+        ("   8 |@@@   3\n", "8: 3\n", False),
+        ("a 1\n", "a 1\nERROR: no\n", False),
+    ],
+)
+def test_shape(shown: str, printed: str, alike: bool) -> None:
+    assert (differs(shown, printed) == "") is alike
