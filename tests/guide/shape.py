@@ -37,6 +37,8 @@ def pattern(shown: str) -> str:
 
 def differs(shown: str, printed: str) -> str:
     """Tell how a text that was printed differs from the one that is shown; "" when it does not."""
-    if re.fullmatch(pattern(shown), printed if printed.endswith("\n") else printed + "\n"):
+    if printed and not printed.endswith("\n"):
+        printed += "\n"
+    if re.fullmatch(pattern(shown), printed):
         return ""
     return f"--- the page shows\n{shown}\n--- printed was\n{printed}"

@@ -56,6 +56,8 @@ def test_blocks_and_idioms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         ("   8 |@@@   3\n  16 |   0\n", "1024 |        0\n", True),
         ("   8 |@@@   3\n", "8: 3\n", False),
         ("a 1\n", "a 1\nERROR: no\n", False),
+        ("", "", True),
+        ("", "a\n", False),
     ],
 )
 def test_shape(shown: str, printed: str, alike: bool) -> None:
