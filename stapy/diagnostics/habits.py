@@ -244,7 +244,9 @@ VARIABLES = {
     "func": "probefunc()", "probemod": "probemod()", "probename": "pn()", "retval": "$return",
     "args": "$$vars", "kstack": "sprint_backtrace()", "ustack": "sprint_ubacktrace()",
     "arg0": "$arg1", "stackdepth": "callers(-1)", "username": "uid()", "errno": "$return",
-    "rand": "randint(n)", "cgroup": "$$vars", "numaid": "addr_to_node(addr())", "zonename": '""',
+    "rand": "randint(n)", "cgroup": "cgroup_id()", "numaid": "addr_to_node(addr())", "zonename": '""',
+    "curcpu": "cpu()", "usermode": "user_mode()",
+    "cwd": 'fullpath_struct_path(&@cast(task_current(), "task_struct")->fs->pwd)',
 }  # fmt: skip
 VARIABLES.update({f"arg{number}": f"$arg{number + 1}" for number in range(1, 10)})
 
@@ -276,7 +278,6 @@ FUNCTIONS = {
     "func": "symname(address)",
     "clear": "delete x empties an array or a statistic",
     "zero": "delete x empties an array or a statistic",
-    "join": "cmdline_str() is the command line of the process",
     "time": "ctime(gettimeofday_s()) is the date and time",
     "strftime": "ctime(gettimeofday_s()) is the date and time",
     "ntop": "ip_ntop(address)",
@@ -286,8 +287,28 @@ FUNCTIONS = {
     "strcontains": "isinstr(text, other)",
     "signal": "with -g: raise(number)",
     "override": "with -g: set $return in a .return probe",
-    "cat": 'system("cat FILE")',
     "exit_code": "exit() ends the session",
+    "cgroupid": 'in_cgroup("/PATH") tells whether the process is in a group, cgroup_id() its number',
+    "kaddr": '&@var("name")',
+    "buf": 'printf("%.16M", pointer) prints memory',
+    "tracemem": 'printf("%.16M", pointer) prints memory',
+    "strerror": "errno_str(number)",
+    "errorf": "error(sprintf(…))",
+    "warnf": "warn(sprintf(…))",
+    "bswap": "ntohs(), ntohl(), ntohll()",
+    "inet_ntoa": "ip_ntop(address)",
+    "inet_ntop": "format_ipaddr(address, family)",
+    "strjoin": "write a . b",
+    "strstr": "isinstr(text, other), strpos(text, other)",
+    "index": "strpos(text, other)",
+    "strtok": "tokenize(text, delimiters)",
+    "strtoll": "strtol(text, 10)",
+    "lltostr": "sprint(number)",
+    "ufunc": "usymname(address)",
+    "trunc": "foreach (key in x- limit 10) prints the largest ten",
+    "normalize": "divide where it is printed: @sum(x) / 1000",
+    "chill": "with -g: mdelay(milliseconds)",
+    "rand": "randint(limit)",
 }
 
 

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from stapy.diagnostics import Diagnostics, SourceMap
+from stapy.diagnostics.habits import FUNCTIONS, VARIABLES
 from stapy.parse import nodes as n
 from stapy.parse.facts import PreprocessFacts
 from stapy.parse.library import Library
+from stapy.parse.tokens import PRINTERS
 from stapy.paths import data_dir
 
 ROOT = data_dir("tapsets")
@@ -83,3 +85,10 @@ def test_every_alias_is_used_by_a_script(library: Library) -> None:
     # Those of JNI, of which no program calls all, are in test_languages.py one by one.
     missing = {name for name in names if name not in SCRIPTS}
     assert {name for name in missing if not name.startswith("hotspot.jni.")} == set()
+
+
+def test_hints_name_functions_that_exist(library: Library) -> None:
+    """What users of other tracers are told to call can be called."""
+    told = " ".join([*VARIABLES.values(), *FUNCTIONS.values()])
+    named = set(re.findall(r"(?<![@\w])([a-z_]\w+)\(", told))
+    assert named - set(library.function_names()) - set(PRINTERS) == set()
