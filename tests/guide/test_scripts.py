@@ -13,7 +13,8 @@ from stapy.tools.check import checked
 from tests.guide import pages
 from tests.vm.harness import releases
 
-PAGES = ("language.md",)
+pytestmark = pytest.mark.slow
+PAGES = ("language.md", "tutorial.md", "cookbook.md")
 
 
 def kernel(release: str) -> Kernel:

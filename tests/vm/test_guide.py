@@ -161,4 +161,6 @@ def test_tutorial(release: str, guests: Guests, builds: Builds) -> None:
         failed[key] = differs(command.shown, result.stdout + result.stderr)
         if result.status:
             failed[key] += f"--- status {result.status}"
-    assert not any(failed.values()), "\n".join(f"=== {key}\n{why}" for key, why in failed.items() if why)
+    assert not any(failed.values()), "\n".join(
+        f"=== {key}\n{why}" for key, why in failed.items() if why
+    )
