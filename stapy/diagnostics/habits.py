@@ -244,8 +244,8 @@ VARIABLES = {
     "func": "probefunc()", "probemod": "probemod()", "probename": "pn()", "retval": "$return",
     "args": "$$vars", "kstack": "sprint_backtrace()", "ustack": "sprint_ubacktrace()",
     "arg0": "$arg1", "stackdepth": "callers(-1)", "username": "uid()", "errno": "$return",
-    "rand": "randint(n)", "cgroup": "cgroup_id()", "numaid": "addr_to_node(addr())", "zonename": '""',
-    "curcpu": "cpu()", "usermode": "user_mode()",
+    "rand": "randint(n)", "cgroup": "cgroup_id()", "numaid": "addr_to_node(addr())",
+    "zonename": '""', "curcpu": "cpu()", "usermode": "user_mode()",
     "cwd": 'fullpath_struct_path(&@cast(task_current(), "task_struct")->fs->pwd)',
 }  # fmt: skip
 VARIABLES.update({f"arg{number}": f"$arg{number + 1}" for number in range(1, 10)})
@@ -288,7 +288,7 @@ FUNCTIONS = {
     "signal": "with -g: raise(number)",
     "override": "with -g: set $return in a .return probe",
     "exit_code": "exit() ends the session",
-    "cgroupid": 'in_cgroup("/PATH") tells whether the process is in a group, cgroup_id() its number',
+    "cgroupid": 'in_cgroup("/PATH") asks for a group of processes, cgroup_id() is its number',
     "kaddr": '&@var("name")',
     "buf": 'printf("%.16M", pointer) prints memory',
     "tracemem": 'printf("%.16M", pointer) prints memory',

@@ -33,7 +33,7 @@ WIDE = 1000  # places; to arm fewer takes no time that anybody notices
 
 
 def tell_width(session: Session, module: Path) -> None:
-    """Say on a terminal how many places are to be probed when they are many, and what that costs."""
+    """Say on a terminal how many places are to be probed, when they are many, and the cost."""
     if not progress.on_terminal() or session.options.suppress_warnings:
         return
     probes = ModuleFile(str(module)).manifest().get("probes", ())
