@@ -117,8 +117,14 @@ void stapy_report_lost(void);
 void stapy_report_probes(void);
 int stapy_report_alloc(void);
 void stapy_report_free(void);
-/* Cycles as the report shows them. */
-s64 stapy_report_units(s64 cycles);
+/* What 2^20 cycles are in the units of the report. Figures that stand side by side share one rate: the
+ * clocks are compared anew each time, and the smallest of one value would not be the greatest. */
+#define STAPY_RATE_SHIFT 20
+u64 stapy_report_rate(void);
+static inline s64 stapy_report_units(s64 cycles, u64 rate)
+{
+	return mul_u64_u64_shr(cycles, rate, STAPY_RATE_SHIFT);
+}
 /* Nanoseconds since the module was loaded, where hits are counted. */
 u64 stapy_report_age(void);
 /* Hits that were skipped so far. */

@@ -6,6 +6,7 @@ bool stapy_monitor_hits(unsigned int number, struct stapy_stat *sum)
 {
 	static const struct stapy_stat_shape shape = { };
 	const struct stapy_probe *probe = &stapy_session.probes[number];
+	u64 rate = stapy_report_rate();
 	int cpu;
 
 	memset(sum, 0, sizeof(*sum));
@@ -13,9 +14,9 @@ bool stapy_monitor_hits(unsigned int number, struct stapy_stat *sum)
 		return false;
 	for_each_possible_cpu(cpu)
 		stapy_stat_merge(sum, per_cpu_ptr(probe->cycles, cpu), &shape);
-	sum->sum = stapy_report_units(sum->sum);
-	sum->min = stapy_report_units(sum->min);
-	sum->max = stapy_report_units(sum->max);
+	sum->sum = stapy_report_units(sum->sum, rate);
+	sum->min = stapy_report_units(sum->min, rate);
+	sum->max = stapy_report_units(sum->max, rate);
 	return true;
 }
 

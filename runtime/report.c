@@ -60,15 +60,12 @@ void stapy_report_lost(void)
 /* Where the two clocks stood when the module was loaded. */
 static u64 first_cycles, first_ns;
 
-s64 stapy_report_units(s64 cycles)
+u64 stapy_report_rate(void)
 {
-	u64 ns_of_cycles;		/* nanoseconds that 2^20 cycles take */
-
 	if (!stapy_session.limits.timing_nsecs)
-		return cycles;
-	ns_of_cycles = div64_u64(stapy_stamp() - first_ns,
-				 max_t(u64, (stapy_cycles() - first_cycles) >> 20, 1));
-	return mul_u64_u64_shr(cycles, ns_of_cycles, 20);
+		return 1 << STAPY_RATE_SHIFT;
+	return div64_u64(stapy_stamp() - first_ns,
+			 max_t(u64, (stapy_cycles() - first_cycles) >> STAPY_RATE_SHIFT, 1));
 }
 
 u64 stapy_report_age(void)
@@ -125,7 +122,7 @@ void stapy_report_free(void)
 
 /* Either hits, or runs of the entry side. */
 static void print_probe(struct stapy_context *c, unsigned int number, struct stapy_stat __percpu *of,
-			const char *what)
+			const char *what, u64 rate)
 {
 	static const struct stapy_stat_shape shape = { .variance = 1 };
 	const struct stapy_probe *probe = &stapy_session.probes[number];
@@ -147,20 +144,22 @@ static void print_probe(struct stapy_context *c, unsigned int number, struct sta
 	stapy_printf(c, "%s, (%s), %s: %lld, %s: %lldmin/%lldavg/%lldmax, variance: %lld, "
 		     "from: %s, index: %u\n", probe->alias ?: probe->written, probe->place, what,
 		     sum.count, stapy_session.limits.timing_nsecs ? "nsecs" : "cycles",
-		     stapy_report_units(sum.min), stapy_report_units(sum.sum / sum.count),
-		     stapy_report_units(sum.max),
-		     stapy_report_units(stapy_report_units(variance)), probe->written, number);
+		     stapy_report_units(sum.min, rate), stapy_report_units(sum.sum / sum.count, rate),
+		     stapy_report_units(sum.max, rate),
+		     stapy_report_units(stapy_report_units(variance, rate), rate), probe->written,
+		     number);
 }
 
 static void print_probes(struct stapy_context *c)
 {
+	u64 rate = stapy_report_rate();
 	unsigned int i;
 
 	stapy_printf(c, "%s", "----- probe hit report: \n");
 	for (i = 0; i < stapy_session.nr_probes; i++) {
-		print_probe(c, i, stapy_session.probes[i].cycles, "hits");
+		print_probe(c, i, stapy_session.probes[i].cycles, "hits", rate);
 		if (stapy_session.probes[i].entry_cycles)
-			print_probe(c, i, stapy_session.probes[i].entry_cycles, "entries");
+			print_probe(c, i, stapy_session.probes[i].entry_cycles, "entries", rate);
 	}
 }
 

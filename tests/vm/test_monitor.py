@@ -10,7 +10,7 @@ import pytest
 
 from stapy.monitor.status import SessionStatus, parse
 from stapy.vm.machine import SHARE, Machine
-from tests.vm.harness import ROOT, build
+from tests.vm.harness import ROOT, build, patience
 from tests.vm.test_consumer import output, shell
 
 pytestmark = [pytest.mark.build, pytest.mark.vm]
@@ -135,7 +135,7 @@ def test_with_a_report(guest: Machine, modules: dict[str, Path]) -> None:
 
 # Types keys when the screen shows what it is to show, and prints the screens.
 DRIVER = r"""
-import fcntl, json, os, pty, select, struct, sys, termios, time
+import fcntl, json, os, pty, select, signal, struct, sys, termios, time
 import pyte
 
 def main():
@@ -160,6 +160,9 @@ def main():
         if steps and all(word in text for word in steps[0][0]):
             print(json.dumps(text), flush=True)
             os.write(fd, steps.pop(0)[1].encode())
+    else:
+        print("never", steps[:1], text, flush=True)
+        os.kill(pid, signal.SIGKILL)
     print(json.dumps(last.decode()))
     print("left", len(steps), os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 
@@ -177,11 +180,11 @@ def test_the_screen(guest: Machine, modules: dict[str, Path]) -> None:
     (guest.share / "driver.py").write_text(DRIVER)
     module = guest.push(modules["watched"])
     environment = f"PYTHONPATH={ROOT} TERM=xterm-256color"
-    arguments = f"{module} '{json.dumps(steps)}' 200"
+    arguments = f"{module} '{json.dumps(steps)}' {200 * patience(guest)}"
     text = f"{environment} {sys.executable} {SHARE}/driver.py {arguments}"
     result = shell(guest, modules, text, t=240)
     lines = output(result)
-    assert lines[-1] == "left 0 0", (lines, result.stderr.decode())
+    assert lines[-1] == "left 0 0", ("\n".join(lines), result.stderr.decode())
     shown = json.loads(lines[0])
     assert "watched  up" in shown
     # What the script printed is on the terminal when the screen has gone.
