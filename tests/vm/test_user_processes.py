@@ -248,3 +248,40 @@ def test_samples_of_processes(guest: Machine, release: str, tmp_path: Path) -> N
     text = f"while :; do :; done & other=$!; $run -c {path} $samples; kill $other; echo done"
     lines, result = shell(guest, modules, text)
     assert lines == ["1 0", "done"], result.stderr.decode()
+
+
+SMALL = r"""
+static int call(int number, int a, const void *b, int c)
+{
+	int result;
+
+	asm volatile("int $0x80" : "=a" (result) : "a" (number), "b" (a), "c" (b), "d" (c) : "memory");
+	return result;
+}
+static volatile char text[] = "Small\n";
+void _start(void)
+{
+	text[0] = 's'; /* now it is in memory: probes of the kernel do not bring it in */
+	call(4, 1, (void *)text, 6); /* write() */
+	call(1, 3, 0, 0); /* exit() */
+}
+"""
+
+
+def test_a_program_of_32_bits(guest: Machine, release: str, tmp_path: Path) -> None:
+    """Its life and its calls, by the numbers that such programs have for them."""
+    words = ("-m32", "-Os", "-static", "-nostdlib", "-no-pie", "-fno-stack-protector")
+    path = compiled(tmp_path, SMALL, *words, "-fcf-protection=none", name="small")
+    script = f"""
+    probe process("{path}").begin {{ printf("begin %s\\n", execname()) }}
+    probe process("{path}").syscall {{ printf("call %d %d %d\\n", $syscall, $arg1, $arg3) }}
+    probe process("{path}").syscall.return {{ printf("gives %d\\n", $return) }}
+    probe process("{path}").end {{ println("end") }}
+    probe syscall.write {{ if (pid() == target()) println(argstr) }}
+    """
+    modules = make(release, tmp_path, lives=script)
+    lines, result = shell(guest, modules, f"$run -c {path} $lives 2>err; echo status $?; cat err")
+    told = ["call 4 1 6", '1, "small\\n", 6', "gives 6", "call 1 3 0", "end"]
+    assert [line for line in lines if line in told] == told, (lines, result.stderr)
+    assert {"small", "begin small"} <= set(lines), (lines, result.stderr)
+    assert any("exited with" in line and "3" in line for line in lines), lines
