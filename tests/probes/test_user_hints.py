@@ -75,6 +75,7 @@ def test_a_script_whose_interpreter_is_missing(tmp_path: Path) -> None:
     [
         ('@var("nosuch", "{path}")', "has no variable 'nosuch'"),
         ('@var("hitz", "{path}")', "did you mean 'hits'?"),
+        ('@var("hits@other.c", "{path}")', "a variable 'hits', but none of a file 'other.c'"),
         ('@var("hits", "{path}x")', "No such file or directory"),
         ('@var("hits", "{path}x")', "did you mean '{path}'"),
         ('@var("hits", "{folder}x/tool-of-hints")', "did you mean '{path}'"),

@@ -139,6 +139,9 @@ def _why_not_of_program(low: Context, node: n.AtVar, path: str) -> list[str]:
         return [f"variables of '{shown}' need its debug information"]
     if scope is not None and scope.everywhere is None and scope.module == path:
         return [scope.missing]
+    name, _, file = node.name.partition("@")
+    if file and of_other_file(path, name, low.services) is not None:
+        return [f"'{shown}' has a variable '{name}', but none of a file '{file}'"]
     return [f"'{shown}' has no variable '{node.name}' that has an address of its own"]
 
 
