@@ -1,0 +1,83 @@
+"""Try kernels and write ``docs/wall.md``: ``python -m tests.wall [KERNEL…]``; all lines without any.
+
+A kernel is a release that is installed or was fetched by ``.ci/kernel``, or ``SUITES:LINE`` as
+``.ci/kernel -s SUITES LINE`` takes them. What earlier runs found is kept in stapy's cache, a file for each
+kernel, so that the page can be written from all of them.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from stapy.paths import cache_dir
+from stapy.vm import kernels
+from tests.vm.harness import ROOT
+from tests.wall.page import write
+from tests.wall.rows import Row, try_kernel
+
+PAGE = ROOT / "docs" / "wall.md"
+_TRIXIE = "trixie,trixie-security,trixie-backports"
+# What Debian packages, oldest first; the word behind the colon is for .ci/kernel.
+LINES = (
+    "bullseye,bullseye-security:5.10-cloud",
+    *(":6.1-cloud", ":6.1-amd64", ":6.1-rt"),
+    *(":6.12-cloud", ":6.12-amd64", ":6.12-rt"),
+    f"{_TRIXIE}:6.12-cloud",
+    f"{_TRIXIE}:7-cloud",
+    "sid:7-cloud",
+)
+
+
+def fetch(wanted: str) -> tuple[str, str]:
+    """Return the release of a name, fetched if it has to be, and why it cannot be had."""
+    if ":" not in wanted:
+        return wanted, ""
+    suites, _, line = wanted.partition(":")
+    here = [release for release in kernels.installed() if _is_of(release, line)]
+    if not suites and here:
+        return here[-1], ""
+    words = [str(ROOT / ".ci" / "kernel"), *(["-s", suites] if suites else []), line]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = done.stderr.strip().splitlines() or ["it said nothing"]
+        return f"{line} of {suites or 'this suite'}", f"it could not be fetched: {said[-1]}"
+    return done.stdout.split()[-1], ""
+
+
+def _is_of(release: str, line: str) -> bool:
+    """Tell whether an installed release is of a line and flavour such as ``6.1-cloud``."""
+    number, _, flavour = line.partition("-")
+    tail = f"-{flavour.removesuffix('-amd64')}-amd64"
+    if flavour == "amd64":
+        return release.startswith(f"{number}.") and release.count("-cloud") + release.count("-rt") == 0
+    return release.startswith(f"{number}.") and release.endswith(tail)
+
+
+def main(words: list[str]) -> int:
+    """Try the kernels, write the page after each; the exit status tells whether all is known."""
+    folder = cache_dir() / "wall"
+    folder.mkdir(parents=True, exist_ok=True)
+    for wanted in words or LINES:
+        release, why = fetch(wanted)
+        print(f"--- {release}: {why or 'is tried'}", flush=True)
+        row = Row(release, why=why, date=time.strftime("%Y-%m-%d")) if why else try_kernel(release)
+        if row.why:
+            print(f"  not tried: {row.why}", flush=True)
+        file = folder / f"{release.replace('/', '_')}.json"
+        file.write_text(json.dumps({name: getattr(row, name) for name in Row.fields}))
+        PAGE.write_text(write(kept(folder)))
+    print(PAGE)
+    return 0
+
+
+def kept(folder: Path) -> list[Row]:
+    """Read what is known of all kernels."""
+    return [Row(**json.loads(file.read_text())) for file in sorted(folder.glob("*.json"))]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
