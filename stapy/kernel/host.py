@@ -24,9 +24,20 @@ class HostFiles:
         except OSError:
             return None
 
-    def obstacles(self, kernel: Kernel) -> list[str]:
-        """List why a module for ``kernel`` cannot be loaded here; empty when it can."""
-        return [reason for reason in self.verdicts(kernel).values() if reason]
+    def obstacles(self, kernel: Kernel, signer: str | None = None) -> list[str]:
+        """List why a module for ``kernel`` cannot be loaded here; empty when it can.
+
+        ``signer`` is the number of the key that signs it, None when it will not be signed.
+        """
+        verdicts = self.verdicts(kernel)
+        if signer is not None and self.takes_signed(signer):
+            verdicts["lockdown"] = verdicts["signing"] = ""
+        return [reason for reason in verdicts.values() if reason]
+
+    def takes_signed(self, signer: str) -> bool:
+        """Tell whether the kernel lists a key by this number, or does not let us look."""
+        keys = [row for row in (self._read("proc/keys") or "").splitlines() if " asymmetri " in row]
+        return not keys or any(f": {signer}: " in row for row in keys)
 
     def verdicts(self, kernel: Kernel) -> dict[str, str]:
         """Map each thing that loading depends on to why it is in the way, "" when it is not."""
@@ -70,7 +81,7 @@ class HostFiles:
         level = text.partition("[")[2].partition("]")[0]
         if level in ("", "none"):
             return ""
-        return f"the kernel is locked down ({level}): only signed modules, and no kprobes"
+        return f"the kernel is locked down ({level}): it takes only signed modules"
 
     def _signatures(self, kernel: Kernel) -> str:
         forced = self._read("sys/module/module/parameters/sig_enforce") or ""
@@ -111,8 +122,3 @@ class HostFiles:
 
 def _is_unset(kernel: Kernel, option: str) -> bool:
     return kernel.config.is_known and not kernel.config.is_enabled(option)
-
-
-def obstacles(kernel: Kernel) -> list[str]:
-    """List this machine's reasons, for "this host cannot load modules: …"; empty if none."""
-    return HostFiles().obstacles(kernel)

@@ -60,6 +60,7 @@ class Options(Record):
     check_version: bool = False  # --check-version
     language_server: bool = False  # --language-server
     rlimits: dict[str, int] = new(dict)  # --rlimit-NAME
+    sign: str | None = None  # --sign-module: the key's file, "" for this user's own key
     example: bool = False  # --example
     show: bool = False  # --show
     message_format: str = ""  # --message-format; "" leaves it to the environment

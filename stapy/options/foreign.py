@@ -101,7 +101,6 @@ TABLE = [
     _refused("--dyninst", "", _RUNTIME),
     _refused("--bpf", "", _RUNTIME),
     _warned("--save-uprobes", "", "the kernel has its own uprobes, no module is made for them"),
-    _refused("--sign-module", "[KEY]", "sign the module of -p4 with the kernel's sign-file"),
     _refused("--use-server", "[SERVER]", _SERVERS),
     _refused("--use-http-server", "SERVER", _SERVERS),
     _refused("--list-servers", "[PROPERTIES]", _SERVERS),

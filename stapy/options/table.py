@@ -324,6 +324,8 @@ TABLE = [
            _remote_file, run="remotes"),
     Option("", "remote-prefix", "", "begin each line of a host by its number, from 0",
            _flag("remote_prefix"), run="remote_prefix"),
+    Option("", "sign-module", "[KEYFILE]", "sign the module with this key, or with one of your own "
+           "(docs/signing.md)", _text("sign"), run="sign"),
     Option("", "modinfo", "NAME=VALUE", "add a line to what modinfo shows of the module", _modinfo),
     Option("", "skip-badvars", "", "context variables that cannot be read are 0",
            _flag("skip_badvars")),

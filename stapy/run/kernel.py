@@ -62,8 +62,10 @@ def insert(module: ModuleFile, parameters: List[str], image: Optional[bytes] = N
     except OSError as error:
         code = error.errno or 0
         text = f"Couldn't insert module '{module.path}': {os.strerror(code)}"
-        # Another name makes the signature worthless, so it is left out of such an image.
-        reason = refusals.reason(code, module.signed and not (image and not _is_signed(image)))
+        stripped = module.signed and image is not None and not image.endswith(SIGNED)
+        reason = refusals.reason(code, module.signed and not stripped)
+        if stripped and code in (errno.EKEYREJECTED, errno.ENOKEY, errno.EPERM):
+            reason = refusals.renamed(module.name)
         lines = log.lines()
         if code == errno.ENOEXEC:
             reason = fit.other_options(lines) or reason
@@ -73,10 +75,6 @@ def insert(module: ModuleFile, parameters: List[str], image: Optional[bytes] = N
         raise RunError("\n  kernel: ".join([text, *said])) from None
     finally:
         log.close()
-
-
-def _is_signed(image: bytes) -> bool:
-    return image.endswith(SIGNED)
 
 
 def remove(name: str, seconds: float = 10.0) -> None:
@@ -121,6 +119,9 @@ def check(module: ModuleFile) -> None:
         why = fit.other_release(module.release)
     if why:
         raise RunError(f"module '{module.name}' {why}")
+    why = "" if module.signed else refusals.unsigned()
+    if why:
+        raise RunError(f"Couldn't insert module '{module.path}': {why}")
     for name, wanted in sorted((manifest.get("build_ids") or {}).items()):
         found = running_build_id(name)
         if found and wanted and found != wanted:

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from typing import Dict, List
 
 _SIGNED = (
-    "sign it with a key that the kernel knows (scripts/sign-file of the kernel's build tree; a key "
-    "of yours is enrolled with mokutil), {off}, or run it in a virtual machine: stapy --vm"
+    "sign it with a key that the kernel knows (stapy --sign-module makes one, mokutil enrols it), "
+    "{off}, or run it in a virtual machine: stapy --vm"
 )
 _BAD_VALUE = "a value is not what its parameter takes"
 
@@ -49,6 +49,13 @@ def reason(code: int, signed: bool, root: str = "/") -> str:
     return _REASONS.get(code, "")
 
 
+def unsigned(root: str = "/") -> str:
+    """Say why the kernel will refuse a module without a signature, "" when it takes them."""
+    if _read(root, "sys/module/module/parameters/sig_enforce") == "Y":
+        return _key(False, root)
+    return _locked(False, root) if lockdown(root) else ""
+
+
 def _key(signed: bool, root: str) -> str:
     """Say what the kernel did not like about the signature."""
     what = (
@@ -61,9 +68,11 @@ def _key(signed: bool, root: str) -> str:
 
 def past_signatures(root: str = "/") -> str:
     """Say what can be done where the kernel takes signed modules only."""
-    off = "switch module.sig_enforce off where the machine boots"
-    if _read(root, "sys/module/module/parameters/sig_enforce") != "Y":
-        off = "switch secure boot off"
+    off = "switch secure boot off"
+    forced = _read(root, "sys/module/module/parameters/sig_enforce") == "Y"
+    # Secure boot forces signatures as well, and locks the kernel down.
+    if forced and ("sig_enforce" in _read(root, "proc/cmdline") or not lockdown(root)):
+        off = "switch module.sig_enforce off where the machine boots"
     return _SIGNED.format(off=off)
 
 
@@ -81,16 +90,27 @@ def _not_permitted(signed: bool, root: str) -> str:
             "loading modules is switched off until the next boot (kernel.modules_disabled is 1); "
             "a virtual machine can do it: stapy --vm"
         )
-    level = lockdown(root)
-    if level:
-        what = "with a key that it does not know" if signed else "not at all"
-        return (
-            f"the kernel is locked down ({level}) and this module is signed {what}: "
-            f"{past_lockdown()}"
-        )
+    if lockdown(root):
+        return _locked(signed, root)
     return (
         "a security policy of this machine forbids it (LoadPin, seccomp or another security "
         "module), though this process may load modules"
+    )
+
+
+def _locked(signed: bool, root: str) -> str:
+    what = "with a key that it does not know" if signed else "not at all"
+    return (
+        f"the kernel is locked down ({lockdown(root)}) and this module is signed {what}: "
+        f"{past_lockdown()}"
+    )
+
+
+def renamed(name: str) -> str:
+    """Say why a signed module is refused that had to be loaded under another name."""
+    return (
+        f"a session of {name} is running, and under another name its signature is worth nothing "
+        "to a kernel that wants one: make it again with -m OTHERNAME --sign-module"
     )
 
 

@@ -8,6 +8,7 @@ begins.
 from __future__ import annotations
 
 import gc
+import os
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from stapy.build.ahead import Ahead
     from stapy.build.module import Module
+    from stapy.build.sign import SigningKey
     from stapy.build.tools import Tools
     from stapy.debuginfo.facade import Debuginfo
     from stapy.ir.program import Program
@@ -47,6 +49,7 @@ class Session(PassMessages):
         self.machine: Machine | None = None
         self.kit: Ahead | None = None
         self.tools: Tools | None = None
+        self.signer: SigningKey | None = None
 
     # --- the whole -------------------------------------------------------
 
@@ -125,6 +128,7 @@ class Session(PassMessages):
             from stapy.session import modules
 
             self.open_tools(kernel)
+            self.find_signer()
             recalled = modules.recall(self, kernel)
             if recalled is not None:
                 checks.check_host(self, kernel)
@@ -188,6 +192,14 @@ class Session(PassMessages):
 
             self.tools = building.open_tools(self, kernel)
 
+    def find_signer(self) -> None:
+        """Settle which key signs the module, if one is to."""
+        asked = "SYSTEMTAP_SIGN" in os.environ and "SYSTEMTAP_NOSIGN" not in os.environ
+        if self.options.sign is not None or asked:
+            from stapy.session import signing
+
+            self.signer = signing.find(self)
+
     def begin(self) -> None:
         """Obey what concerns the command as a whole: limits, options without effect, -R."""
         options = self.options
@@ -216,6 +228,10 @@ class Session(PassMessages):
         options = self.options
         if from_cache and options.verbose[3]:
             self.note(f"Pass 4: using cached {module}")
+        if self.signer:
+            from stapy.session import signing
+
+            module = signing.sign(self, module, self.signer, kernel)
         if options.module_name:
             modules.keep(self, module)  # what is loaded is the one that nobody else can change
         progress.clear()

@@ -99,5 +99,5 @@ def prepare_kit(session: Session, kernel: Kernel) -> None:
         btf = Debuginfo(kernel, session.cache, Diagnostics(SourceMap())).btf
         return kernel_facts(kernel, btf, kernel.exports)
 
-    if not obstacles(session.options, kernel):
+    if not obstacles(session, kernel):
         session.kit = prepare(kernel, session.options, session.cache, facts)

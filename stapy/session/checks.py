@@ -9,7 +9,7 @@ from stapy.trust import why_untrusted
 
 if TYPE_CHECKING:
     from stapy.kernel import Kernel
-    from stapy.options import Options
+    from stapy.session import Session
     from stapy.session.messages import PassMessages
 
 
@@ -97,22 +97,26 @@ def look_in_namespaces(session: PassMessages) -> None:
         )
 
 
-def check_host(session: PassMessages, kernel: Kernel) -> None:
-    """Say in one line why this host cannot load modules, and offer the machine."""
-    reasons = obstacles(session.options, kernel)
+def check_host(session: Session, kernel: Kernel) -> None:
+    """Say in one line why this host cannot load modules, and offer the way out."""
+    from stapy.session import signing
+
+    reasons = obstacles(session, kernel)
     if reasons:
         session.at_pass = 5
         session.refuse(
             "E0501",
             "this host cannot load modules: " + "; ".join(reasons),
             kind="run error",
-            hint="run it in a throw-away virtual machine: stapy --vm …",
+            hint=signing.way_out(session, kernel, reasons),
         )
 
 
-def obstacles(options: Options, kernel: Kernel) -> list[str]:
+def obstacles(session: Session, kernel: Kernel) -> list[str]:
     """List why this host cannot load the module; nothing when it will not be asked to."""
-    from stapy.kernel import host
+    from stapy.kernel.host import HostFiles
 
+    options = session.options
     is_here = not (options.vm or options.elsewhere or options.last_pass < 5)
-    return host.obstacles(kernel) if is_here else []
+    signer = session.signer.number if session.signer else None
+    return HostFiles().obstacles(kernel, signer) if is_here else []

@@ -56,12 +56,16 @@ def keep(session: Session, module: Path) -> Path:
 
 def kept_copy(session: Session, module: Path) -> Path:
     """Return where the module will still be after this command."""
+    if session.signer:
+        name = key_of(session.key, session.signer.number) + ".ko"
+        stored = session.cache.put_file("signed", name, module)
+        return stored or _keep_unnamed(session, module, default_name(session))
     if session.folder and not session.options.keep and session.folder in module.parents:
         # --poison-cache keeps us from reading what was there, not from naming what we wrote.
         found = results.find(session.cache.filled(), session.key, _form_key(session))
         if found is not None:
             return found[0]
-        return _keep_unnamed(session, module)
+        return _keep_unnamed(session, module, module.stem)
     return module
 
 
@@ -71,9 +75,9 @@ def _form_key(session: Session) -> str:
     return f"{options.message_format}-{max(options.verbose) > 0}"
 
 
-def _keep_unnamed(session: Session, module: Path) -> Path:
+def _keep_unnamed(session: Session, module: Path, name: str) -> Path:
     """Leave the module in the current directory under its own name, without a cache."""
-    session.options.module_name = module.stem
+    session.options.module_name = name
     return keep(session, module)
 
 

@@ -26,6 +26,7 @@ def make(
     config: str = "CONFIG_MODULES=y\nCONFIG_KPROBES=y\n",
     running: bool = True,
     headers: bool = True,
+    signer: str | None = None,
 ) -> list[str]:
     for name, text in {**GOOD, **changes}.items():
         if text is not None:
@@ -47,7 +48,7 @@ def make(
         Exports(None),
         Modules(None),
     )
-    return HostFiles(folder).obstacles(kernel)
+    return HostFiles(folder).obstacles(kernel, signer)
 
 
 def test_nothing_in_the_way(tmp_path: Path) -> None:
@@ -97,3 +98,32 @@ def test_another_kernel_and_no_headers(tmp_path: Path) -> None:
     reasons = make(tmp_path, {}, running=False, headers=False)
     assert "is running, not 6.1-x" in reasons[0]
     assert "headers of kernel 6.1-x are not installed" in reasons[1]
+
+
+KEYS = """\
+06feec8e I------     1 perm 1f0b0000     0     0 keyring   .builtin_trusted_keys: 1
+3de28e3a I------     1 perm 1f030000     0     0 asymmetri Own: key: cf735cef: X509.rsa 52468e2 []
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "keys", "is_taken"),
+    [
+        ("cf735cef", KEYS, True),
+        ("735cef", KEYS, False),
+        ("00aa", KEYS, False),
+        ("00aa", None, True),
+    ],
+)
+@pytest.mark.parametrize(
+    "wants",
+    [
+        {"sys/kernel/security/lockdown": "none [integrity] confidentiality"},
+        {"sys/module/module/parameters/sig_enforce": "Y\n"},
+    ],
+)
+def test_a_signed_module(
+    tmp_path: Path, wants: dict[str, str | None], number: str, keys: str | None, is_taken: bool
+) -> None:
+    assert bool(make(tmp_path, {**wants, "proc/keys": keys}, signer=number)) != is_taken
+    assert make(tmp_path, {**wants, "proc/keys": keys})  # not signed

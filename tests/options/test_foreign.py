@@ -110,13 +110,13 @@ ELSEWHERE = {
     "--language-server": "tests/editor/test_server.py: test_diagnostics",
     "-b": "tests/vm/safety/test_bulk.py: -b",
     "--monitor": "tests/vm/test_monitor.py: --monitor",
+    "--sign-module": "tests/vm/test_secure_boot.py: --sign-module",
 }
 REFUSED = [
     "-i", "--interactive", "-q", "-a sparc", "--dyninst", "--bpf", "--runtime=bpf",
-    "--sign-module", "--use-server",
-    "--use-server=h:1", "--use-http-server=h", "--list-servers", "--trust-servers=ssl",
-    "--use-server-on-error", "--client-options", "--remote=libvirt://guest", "--remote=unix:/run/s",
-    "--build-as=me", "--semantic-keep-going", "--benchmark-sdt", "--debug",
+    "--use-server", "--use-server=h:1", "--use-http-server=h", "--list-servers",
+    "--trust-servers=ssl", "--use-server-on-error", "--client-options", "--remote=libvirt://guest",
+    "--remote=unix:/run/s", "--build-as=me", "--semantic-keep-going", "--benchmark-sdt", "--debug",
 ]  # fmt: skip
 WARNED = [
     "--save-uprobes", "--remote-prefix", "--download-debuginfo", "--download-debuginfo=30",

@@ -14,6 +14,7 @@ NO_CAP = "proc/self/status", "CapEff:\t00000000a80425fb\n"
 LOCKED = "sys/kernel/security/lockdown", "none [integrity] confidentiality\n"
 OPEN = "sys/kernel/security/lockdown", "[none] integrity confidentiality\n"
 OFF = "proc/sys/kernel/modules_disabled", "1\n"
+BOOTED = "proc/cmdline", "quiet module.sig_enforce=1\n"
 FORCED = "sys/module/module/parameters/sig_enforce", "Y\n"
 
 
@@ -28,6 +29,14 @@ FORCED = "sys/module/module/parameters/sig_enforce", "Y\n"
         (errno.EKEYREJECTED, False, [FORCED], ["not signed", "mokutil", "sig_enforce"], "root"),
         (errno.EKEYREJECTED, False, [], ["not signed", "secure boot"], "root"),
         (errno.EKEYREJECTED, True, [FORCED], ["does not know or has revoked"], "root"),
+        (errno.EKEYREJECTED, False, [FORCED, LOCKED], ["not signed", "secure boot off"], "root"),
+        (
+            errno.EKEYREJECTED,
+            False,
+            [FORCED, LOCKED, BOOTED],
+            ["switch module.sig_enforce"],
+            "root",
+        ),
         (errno.ENOKEY, False, [FORCED], ["not signed"], "root"),
         (errno.ENOKEY, True, [FORCED], ["a key that the kernel does not know"], "root"),
         (errno.ENOSPC, False, [], ["a text is too long"], "mokutil"),
@@ -51,6 +60,26 @@ def test_reasons(
     words = reason.replace("without the right", "").split()
     if "CAP_SYS_MODULE" not in told:
         assert never not in words, reason
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ([FORCED, LOCKED], "takes signed modules only"),
+        ([LOCKED], "locked down (integrity) and this module is signed not at all"),
+        ([OPEN, (FORCED[0], "N\n")], ""),
+        ([], ""),
+    ],
+)
+def test_a_module_without_signature(
+    files: list[tuple[str, str]], told: str, tmp_path: Path
+) -> None:
+    for name, text in files:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    found = refusals.unsigned(str(tmp_path))
+    assert told in found
+    assert bool(told) == bool(found)
 
 
 def test_the_kernels_own_words_are_shown() -> None:

@@ -65,9 +65,10 @@ def test_a_file_that_is_not_there_fails_pass_1(
 def test_the_host_is_asked_only_when_it_will_load(
     monkeypatch: pytest.MonkeyPatch, fields: dict[str, object], reasons: list[str]
 ) -> None:
-    monkeypatch.setattr("stapy.kernel.host.obstacles", lambda kernel: ["no rights"])
+    verdicts = {"privilege": "no rights", "lockdown": "", "signing": ""}
+    monkeypatch.setattr("stapy.kernel.host.HostFiles.verdicts", lambda host, kernel: verdicts)
     session = session_of(**fields)
-    assert checks.obstacles(session.options, None) == reasons
+    assert checks.obstacles(session, None) == reasons
     if not reasons:
         checks.check_host(session, None)
         return

@@ -1,13 +1,14 @@
-"""Try kernels and write ``docs/wall.md``: ``python -m tests.wall [KERNEL…]``; all lines without any.
+"""Try kernels and write ``docs/wall.md``: ``python -m tests.wall [KERNEL…]``, all lines by itself.
 
 A kernel is a release that is installed or was fetched by ``.ci/kernel``, or ``SUITES:LINE`` as
-``.ci/kernel -s SUITES LINE`` takes them. What earlier runs found is kept in stapy's cache, a file for each
-kernel, so that the page can be written from all of them.
+``.ci/kernel -s SUITES LINE`` takes them. What earlier runs found is kept in stapy's cache, a file
+for each kernel, so that the page can be written from all of them.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -53,7 +54,7 @@ def _is_of(release: str, line: str) -> bool:
     number, _, flavour = line.partition("-")
     tail = f"-{flavour.removesuffix('-amd64')}-amd64"
     if flavour == "amd64":
-        return release.startswith(f"{number}.") and release.count("-cloud") + release.count("-rt") == 0
+        return release.startswith(f"{number}.") and not re.search("-(cloud|rt)-", release)
     return release.startswith(f"{number}.") and release.endswith(tail)
 
 

@@ -10,14 +10,16 @@ from tests.wall.rows import MADE, OK, UNITS, Row, families
 HEAD = """\
 # The wall
 
-Written by `make wall`: which probe families work on which kernel. Each family has one script (`tests/wall/families.txt`), which
-is made into a module for the kernel, loaded into it in QEMU, and must print the right thing. "{units}" compiles every file of the
-kernel side, whether a script of the table needs it or not.
+Written by `make wall`: which probe families work on which kernel. Each family has one script
+(`tests/wall/families.txt`), which is made into a module for the kernel, loaded into it in QEMU,
+and must print the right thing. "{units}" compiles every file of the kernel side, whether a script
+of the table needs it or not.
 
-`ok`: printed the right thing. `made`: compiled; nothing could be booted. Anything else is a message's code (`stapy --explain CODE`),
-files of the runtime that the kernel's compiler refuses, or `wrong`: loaded, and did not print what it must; the words stand below
-the table. A kernel that is not here has not been tried. `make wall KERNELS="RELEASE …"` tries kernels that are installed, or were
-fetched by `.ci/kernel`, and adds them.
+`ok`: printed the right thing. `made`: compiled; nothing could be booted. Anything else is a
+message's code (`stapy --explain CODE`), files of the runtime that the kernel's compiler refuses,
+or `wrong`: loaded, and did not print what it must; the words stand below the table. A kernel that
+is not here has not been tried. `make wall KERNELS="RELEASE …"` tries kernels that are installed,
+or were fetched by `.ci/kernel`, and adds them.
 """
 
 
@@ -40,7 +42,9 @@ def _kernels(rows: list[Row]) -> list[str]:
     number = 0
     for row in rows:
         if row.why:
-            lines.append(f"| | {row.release} | {row.compiler} | not tried: {row.why} | {row.date} | | |")
+            lines.append(
+                f"| | {row.release} | {row.compiler} | not tried: {row.why} | {row.date} | | |"
+            )
             continue
         number += 1
         good = sum(state == OK for state, _ in row.cells.values())

@@ -37,6 +37,11 @@ The kernel does not export it, or only to modules that are signed or licensed in
 --build-in names an image in which the module is to be made. The message says what is missing:
 the image (--prepare makes one; nothing is fetched without it), a daemon of docker or podman, the
 Python package docker, or a suite of Debian that has the kernel's compiler.""",
+    "E0409": """The module cannot be signed
+--sign-module signs by the program sign-file of the kernel's headers, with a private key in PEM and
+its certificate, which lies beside it or in the same file.  Without a file it is a key of your own,
+made by openssl when it is wanted first.  The message says what is missing; docs/signing.md tells
+where keys lie and how a kernel learns of them.""",
     "E0480": """Not a kernel's build tree
 The folder given with -r has no include/config/kernel.release.""",
     "E0481": """The kernel is not installed
@@ -171,6 +176,9 @@ servers that did not answer, or not with all that they know.""",
     "W0696": """The handler of a counter
 `.counter("name")` only counts: `@perf("name")` reads it in other probes. Nothing is hit, so what
 stands in its braces never runs.""",
+    "W0663": """Others can read a key
+Whoever has the private key can sign modules for all kernels that know it.  Keep it in a file that
+only its owner may read (chmod 600), best on a machine that traces nothing.""",
     "W0680": """Debug information was left out
 A file could not be used, so types or functions that only it knows are missing.""",
 }
