@@ -44,6 +44,18 @@ void stapy_out_binary(struct stapy_out *o, s64 value, unsigned int flags, int wi
 bool stapy_out_memory(struct stapy_context *c, struct stapy_out *o, unsigned long address, bool hex,
 		      unsigned int flags, int width, int length, const char *place);
 
+/* Prints whose fields are told as well (typed.c): fields first, text behind them. Ends as any print does. */
+struct stapy_out *stapy_typed_begin(struct stapy_context *c, u32 number);
+void stapy_typed_long(struct stapy_out *o, s64 value);
+void stapy_typed_string(struct stapy_out *o, const char *s);
+/* As stapy_out_memory(). */
+bool stapy_typed_memory(struct stapy_context *c, struct stapy_out *o, unsigned long address, unsigned int flags,
+			int length, const char *place);
+struct stapy_stat;
+struct stapy_stat_shape;
+/* Its numbers, and its buckets that are not empty. */
+void stapy_typed_stat(struct stapy_out *o, const struct stapy_stat *s, const struct stapy_stat_shape *shape);
+
 /* Messages to the consumer; usable from any context. */
 void __printf(1, 2) stapy_warn(const char *fmt, ...);
 void __printf(2, 3) stapy_control(const char *type, const char *fmt, ...);

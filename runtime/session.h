@@ -138,6 +138,7 @@ struct stapy_session {
 	unsigned int nr_storage;
 	const struct stapy_build *builds;
 	unsigned int nr_builds;
+	const char *records;			/* --format: what each print tells, for the consumer; else NULL */
 	const struct stapy_line_table *lines;	/* for scripts that ask for source lines */
 	unsigned int nr_lines;
 	size_t frame_bytes;			/* deepest chain of handler and function frames */

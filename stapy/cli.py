@@ -189,10 +189,22 @@ def _check(options: Options) -> None:
         raise UsageError("--suppress-time-limits requires guru mode (-g).")
     if options.flight_recorder:
         _check_recorder(options)
+    if options.format:
+        _check_format(options)
     if options.vm and _is_bulk(options) and options.last_pass == 5:
         raise UsageError("-b cannot be given with --vm: its files would end with the machine.")
     if options.vm and options.release:
         raise UsageError("--vm=RELEASE names the kernel; -r cannot be given too.")
+
+
+def _check_format(options: Options) -> None:
+    """Refuse what makes no sense of output for programs."""
+    if _is_bulk(options):
+        raise UsageError("--format cannot be given with -b, whose files are text for stapy-merge.")
+    if options.monitor:
+        raise UsageError("--format cannot be given with --monitor, which shows text.")
+    if options.remote_prefix:
+        raise UsageError("--remote-prefix is for text: records of --format say their host.")
 
 
 def _check_remote(options: Options) -> None:

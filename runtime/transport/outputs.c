@@ -99,10 +99,24 @@ static const struct proc_ops output_ops = {
 	.proc_lseek = noop_llseek,
 };
 
+/* What the prints of the script tell, for whoever takes them as records. */
+static ssize_t records_read(struct file *file, char __user *to, size_t bytes, loff_t *at)
+{
+	return simple_read_from_buffer(to, bytes, at, stapy_session.records, strlen(stapy_session.records));
+}
+
+static const struct proc_ops records_ops = {
+	.proc_read = records_read,
+	.proc_lseek = default_llseek,
+};
+
 int stapy_outputs_create(struct proc_dir_entry *directory)
 {
 	char name[24];
 	long cpu;
+
+	if (stapy_session.records && !proc_create("records", 0400, directory, &records_ops))
+		return -ENOMEM;
 
 	/* jiffies start far from 0: the first output is ripe at once */
 	last_read = jiffies - msecs_to_jiffies(TRICKLE_MS);

@@ -173,6 +173,77 @@ static ssize_t copy_missing(struct stapy_ring *r, int cpu, u32 before, char __us
 	return n;
 }
 
+/* So much of the record at the tail was read; true when that was the rest of it. */
+static bool pass(struct stapy_ring *r, const struct stapy_record *record, size_t n)
+{
+	r->done += n;
+	if (r->done != record->length)
+		return false;
+	r->done = 0;
+	r->marked = false;
+	/* Pairs with the acquire in the writer: the bytes may be written again. */
+	smp_store_release(&r->tail, r->tail + stapy_record_bytes(record));
+	return true;
+}
+
+/* What is missing before the record at the tail is told now. */
+static struct stapy_piece piece_of(struct stapy_ring *r, int cpu, u64 lost, u64 stamp)
+{
+	struct stapy_piece piece = {
+		.magic = STAPY_PIECE_MAGIC,
+		.stamp = stamp,
+		.lost = r->marked ? 0 : r->passed + lost,
+		.overwritten = r->overwritten,
+		.cpu = cpu,
+	};
+
+	return piece;
+}
+
+static void told(struct stapy_ring *r)
+{
+	r->overwritten = r->passed = 0;
+	r->marked = true;
+}
+
+/* As copy_record(), for a reader that takes pieces. */
+static ssize_t copy_piece(struct stapy_ring *r, int cpu, size_t mask, char __user *to, size_t bytes,
+			  bool alone, bool *whole)
+{
+	struct stapy_record *record = record_at_tail(r, mask);
+	struct stapy_piece piece = piece_of(r, cpu, record->lost, record->stamp);
+	size_t n = record->length - r->done;
+
+	*whole = false;
+	if (bytes < sizeof(piece) + n) {
+		if (!alone)
+			return 0;
+		if (bytes <= sizeof(piece))
+			return -EINVAL;
+		n = bytes - sizeof(piece);
+	}
+	piece.length = n;
+	piece.total = record->length;
+	piece.done = r->done;
+	if (copy_to_user(to, &piece, sizeof(piece)) ||
+	    copy_to_user(to + sizeof(piece), (char *)(record + 1) + r->done, n))
+		return -EFAULT;
+	told(r);
+	*whole = pass(r, record, n);
+	return sizeof(piece) + n;
+}
+
+/* What is missing behind the last record, for a reader that takes pieces. */
+static ssize_t copy_loss(struct stapy_ring *r, int cpu, char __user *to)
+{
+	struct stapy_piece piece = piece_of(r, cpu, 0, stapy_stamp());
+
+	if (copy_to_user(to, &piece, sizeof(piece)))
+		return -EFAULT;
+	told(r);
+	return sizeof(piece);
+}
+
 /*
  * Copy the record at the tail, or what of it has room in a buffer where nothing else is; else 0.
  * Negative on a fault, *whole when it was read to its end.
@@ -193,14 +264,7 @@ static ssize_t copy_record(struct stapy_ring *r, int cpu, size_t mask, char __us
 	n = min(n, bytes);
 	if (copy_to_user(to, (char *)(record + 1) + r->done, n))
 		return -EFAULT;
-	r->done += n;
-	if (r->done == record->length) {
-		*whole = true;
-		r->done = 0;
-		r->marked = false;
-		/* Pairs with the acquire in the writer: the bytes may be written again. */
-		smp_store_release(&r->tail, r->tail + stapy_record_bytes(record));
-	}
+	*whole = pass(r, record, n);
 	return n;
 }
 
@@ -219,7 +283,8 @@ static ssize_t copy_last_losses(char __user *to, size_t bytes)
 			r->passed += r->lost;
 			r->lost = 0;
 			r->marked = false;
-			n = copy_missing(r, cpu, 0, to + copied, bytes - copied);
+			n = stapy_session.records ? copy_loss(r, cpu, to + copied) :
+						    copy_missing(r, cpu, 0, to + copied, bytes - copied);
 			if (n < 0)
 				return copied ?: n;
 			copied += n;
@@ -265,7 +330,8 @@ static ssize_t merge(char __user *to, size_t bytes, bool *more)
 				*more = true;
 				return copied;
 			}
-			n = copy_record(r, cpu, mask, to + copied, bytes - copied, !copied, &whole);
+			n = (stapy_session.records ? copy_piece : copy_record)(r, cpu, mask, to + copied,
+									       bytes - copied, !copied, &whole);
 			if (n < 0)
 				return copied ?: n;
 			*more = !n;

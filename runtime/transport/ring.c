@@ -8,6 +8,8 @@
 #define MOST_ROOM ((u64)INT_MAX - PAGE_SIZE)
 
 static size_t ring_bytes;
+/* A record is committed at the next print when it has grown to this: to 0 where each print is one. */
+static size_t most_bytes = STAPY_RECORD_PIECE;
 static bool wanted;			/* CPUs that come get rings */
 static DEFINE_MUTEX(mutex);		/* of making and freeing them */
 
@@ -71,6 +73,8 @@ void stapy_rings_size(void)
 	size_t least = max_t(size_t, asked, 4 * STAPY_RECORD_PIECE);
 
 	ring_bytes = roundup_pow_of_two(PAGE_ALIGN(least));
+	if (stapy_session.records)
+		most_bytes = 0;
 }
 
 /*
@@ -219,6 +223,8 @@ static void record_open(struct stapy_cpu *cpu)
 	/* Room for the header and for rounding up to the next one. */
 	o->end = room > sizeof(struct stapy_record) + 8 ?
 		 cpu->record + min(room - sizeof(struct stapy_record) - 8, MOST_ROOM) : o->at;
+	if (unlikely(!most_bytes))
+		stapy_out_text(o, &(char){ STAPY_PRINT_TEXT }, 1);
 }
 
 static void record_close(struct stapy_cpu *cpu)
@@ -262,7 +268,9 @@ struct stapy_out *stapy_print_begin(struct stapy_context *c)
 	} else if (unlikely(cpu->mark)) {
 		o->at = cpu->mark;
 		o->lost = 0;
-	} else if (unlikely(o->at - cpu->record >= STAPY_RECORD_PIECE)) {
+		if (!most_bytes && o->at > cpu->record)
+			*cpu->record = STAPY_PRINT_TEXT;
+	} else if (unlikely(o->at - cpu->record >= most_bytes)) {
 		record_close(cpu);
 		record_open(cpu);
 	}

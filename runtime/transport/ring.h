@@ -9,6 +9,12 @@
 /* A record is committed at the next print when it has grown to this. */
 #define STAPY_RECORD_PIECE 8192
 
+/*
+ * With stapy_session.records each print is a record, and its first byte tells what follows: text,
+ * or the number of the print and of the probe (u32), its fields, and its text.
+ */
+enum stapy_print_kind { STAPY_PRINT_TEXT, STAPY_PRINT_TYPED };
+
 struct stapy_record {
 	u64 stamp;
 	u32 length;			/* of the text; the next header is at the next multiple of 8 */
@@ -80,6 +86,24 @@ struct stapy_bulk {
 	u64 stamp;
 	u64 lost;			/* bytes that are missing before it: they found no room */
 	u64 overwritten;		/* the same: they gave way to later ones */
+};
+
+/*
+ * What a read of `output` gives with stapy_session.records: pieces, each a header with `length`
+ * bytes behind it, whole ones. stapy/run/pieces.py has the same.
+ */
+#define STAPY_PIECE_MAGIC 0x31505053	/* "SPP1" */
+
+struct stapy_piece {
+	u32 magic;
+	u32 length;
+	u64 stamp;
+	u64 lost;			/* bytes of prints that are missing before it: they found no room */
+	u64 overwritten;		/* the same: they gave way to later ones */
+	u32 cpu;
+	u32 total;			/* bytes of the whole print, 0: there is none, only losses */
+	u32 done;			/* of which so many came before */
+	u32 unused;
 };
 
 /* As stapy_rings_read(), of one CPU; -EINVAL when there is no room for the smallest piece. */

@@ -30,6 +30,7 @@ class Options(Record):
     warnings_are_errors: bool = False  # -W
     prologue_search: bool = False  # -P
     timing: bool = False  # -t
+    format: str = ""  # --format: json, …; "" for text
     monitor: int = 0  # --monitor: seconds between two looks; 0: none
     buffer_mb: int | None = None  # -s
     tapset_dirs: list[str] = new(list)  # -I

@@ -249,6 +249,16 @@ def _rlimit(name: str) -> Setter:
     return set
 
 
+# How --format has the output written for programs.
+FORMATS = ("json",)
+
+
+def _format(options: Options, value: str) -> None:
+    _choice("format", "output format", "text", *FORMATS)(options, value)
+    if value == "text":
+        options.format = ""
+
+
 MESSAGE_FORMATS = ("rich", "systemtap", "short", "json")
 _WHEN = ("always", "auto", "never")
 _LEVELS = ("stapusr", "stapsys", "stapdev")
@@ -278,6 +288,8 @@ TABLE = [
     Option("t", "", "", "report hits and cycles of each probe at the end", _flag("timing")),
     Option("", "monitor", "[SECONDS]", "show probes and globals on the terminal, anew "
            "every SECONDS; switch probes on and off", _monitor),
+    Option("", "format", "FORM", "output for programs: json; text is for eyes", _format,
+           words=("text", *FORMATS)),
     Option("s", "", "MB", "output buffer of each CPU, in megabytes",
            _number("buffer_mb", "buffer size", 1, 4095)),
     Option("b", "", "", "bulk mode: a file of output for each CPU, for stapy-merge", _flag("bulk")),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import beforehand, input, inside, kernel, loading, programs, screen
+from . import beforehand, input, inside, kernel, loading, programs, render, screen
 from .control import Channel, folder_of
 from .daemon import in_background
 from .elf import ModuleFile
@@ -106,6 +106,7 @@ def _converse(
         size, keep = options.rotation()
         sinks = make_sinks(channel.cpus, options.output, size, keep)
         session = ModuleSession(channel, sinks, messages, options, signals)
+        session.renderer = render.make(channel.records, name, options, messages)
         session.target = target
         session.armed = armed
         session.input = input.make(name, fresh.manifest() if fresh else None, options, messages)

@@ -9,7 +9,7 @@ from .errors import GoneError, RunError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import List, Sequence, Tuple
+    from typing import List, Optional, Sequence, Tuple
 
 BLOCK = 1 << 16
 _FETCH = 0x5354  # runtime/transport/files.c
@@ -23,13 +23,15 @@ def folder_of(name: str, proc: str = "/proc") -> str:
 class Channel:
     """The open files of one module.
 
-    ``outputs`` has one descriptor, or in bulk mode one for each of ``cpus``.
+    ``outputs`` has one descriptor, or in bulk mode one for each of ``cpus``.  ``records`` says
+    what the prints tell, of a module made with --format.
     """
 
     def __init__(self, control: int, outputs: List[int], cpus: "Sequence[int]" = ()) -> None:
         self.control = control
         self.outputs = outputs
         self.cpus = list(cpus)
+        self.records: Optional[str] = None
         self._part = b""
 
     @classmethod
@@ -46,17 +48,21 @@ class Channel:
                 f"Couldn't open control channel '{folder}/control': {error.strerror}"
             ) from None
         try:
+            there = os.listdir(folder)
             names = sorted(
-                (name for name in os.listdir(folder) if name.startswith("output")),
+                (name for name in there if name.startswith("output")),
                 key=lambda name: int(name[len("output") :] or "0"),
             )
             reading = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
             outputs = [os.open(f"{folder}/{name}", reading) for name in names]
+            records = _read(f"{folder}/records") if "records" in there else None
         except (OSError, ValueError) as error:
             os.close(control)
             raise RunError(f"Couldn't open the output of '{folder}': {error}") from None
         cpus = [int(name[len("output") :]) for name in names if name != "output"]
-        return cls(control, outputs, cpus)
+        channel = cls(control, outputs, cpus)
+        channel.records = records
+        return channel
 
     def send(self, text: str) -> None:
         """Write one command."""
@@ -106,6 +112,11 @@ class Channel:
             except OSError:
                 pass
         self.outputs = []
+
+
+def _read(path: str) -> str:
+    with open(path, encoding="ascii") as file:
+        return file.read()
 
 
 def unescape(text: bytes) -> str:

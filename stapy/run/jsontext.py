@@ -34,7 +34,22 @@ def line(fields: "Dict[str, Union[str, int]]") -> str:
     return "{" + ", ".join(rows) + "}"
 
 
+def write(value: Any) -> str:
+    """Write a value of texts, numbers, lists and dictionaries as one line of ASCII."""
+    if isinstance(value, str):
+        return _quoted(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_quoted(k)}: {write(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(write, value)) + "]"
+    return "null" if value is None else repr(value)
+
+
 def _quoted(text: str) -> str:
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
     found = []
     for letter in text:
         code = ord(letter)

@@ -8,7 +8,7 @@ from .printable import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    pass
+    from typing import Callable, Optional
 
 # SystemTap's variable and its defaults, so that a user's own settings go on working.
 _VARIABLE = "SYSTEMTAP_COLORS"
@@ -32,6 +32,7 @@ class MessagePrinter:
         self.json = as_json  # each message is an object on a line
         self.warnings = tells_warnings
         self.verbose = verbose
+        self.listener: Optional[Callable[[str, str], None]] = None  # hears kinds and texts as well
         self._colors = _colors() if _is_wanted(color) else {}
         self._has_line = False  # of progress, on the terminal
 
@@ -48,6 +49,7 @@ class MessagePrinter:
     def log(self, text: str) -> None:
         """Print a text as it is."""
         self.progress("")
+        self._tell("log", text)
         if self.json:
             _write_json("note", "note", text)
         else:
@@ -69,8 +71,13 @@ class MessagePrinter:
         if self.verbose:
             self.log(f"stapy-run: {shown(text)}")
 
+    def _tell(self, kind: str, text: str) -> None:
+        if self.listener:
+            self.listener(kind, text)
+
     def _print(self, kind: str, word: str, text: str) -> None:
         self.progress("")
+        self._tell(kind, text)
         if self.json:
             _write_json(kind, word, text)
             return

@@ -20,6 +20,9 @@ Usage: stapy-run [options] MODULE.ko [name=value ...]
   -S MB[,N]   start a new output file every MB megabytes, keep the last N
   -T SECONDS  stop after SECONDS
   -M SECONDS  show probes and globals on the terminal, of a module made with --monitor
+  --format=FORM
+              of a module made with --format: json, an object on a line for each print,
+              or text; else as the module was made
   -b MB       output buffer of each CPU, 1 to 4095 megabytes
   -w          no warnings
   -v          say what is done
@@ -56,6 +59,7 @@ class RunOptions:
         "daemon",
         "delete",
         "detach",
+        "format",
         "info",
         "input",
         "message_format",
@@ -96,6 +100,7 @@ class RunOptions:
         input: bool = False,
         message_format: str = "text",
         monitor: int = 0,
+        format: str = "",
     ) -> None:
         self.module = module
         self.parameters = list(parameters or [])
@@ -118,6 +123,7 @@ class RunOptions:
         self.input = input
         self.message_format = message_format
         self.monitor = monitor
+        self.format = format
 
     def words(self) -> List[str]:
         """List the words of a command line that gives these options, for a run elsewhere."""
@@ -149,6 +155,7 @@ class RunOptions:
             if state:
                 words.append(letter)
         words += ["-v"] * self.verbose
+        words += [f"--format={self.format}"] if self.format else []
         return [*words, self.module, *self.parameters]
 
     def rotation(self) -> "tuple[int, int]":
@@ -166,6 +173,14 @@ def _number(option: str, text: str, low: int, high: int) -> int:
     if not text.isdigit() or not low <= int(text) <= high:
         raise UsageError(f"Invalid value '{text}' for {option} (should be {low}-{high}).")
     return int(text)
+
+
+def _format(text: str) -> str:
+    from .render import FORMATS
+
+    if text not in FORMATS:
+        raise UsageError(f"Invalid output format '{text}' (should be one of {', '.join(FORMATS)}).")
+    return text
 
 
 def _seconds(text: str) -> float:
@@ -227,6 +242,8 @@ def parse(words: List[str]) -> RunOptions:
             if not queue:
                 raise UsageError(f"option '{word}' needs a value")
             _set(options, word, queue.pop(0))
+        elif word.startswith("--format="):
+            options.format = _format(word.partition("=")[2])
         elif word in _FOREIGN:
             raise UsageError(f"{word} is not supported: {_FOREIGN[word]}.")
         elif word.startswith("-") and len(word) > 1:
@@ -251,6 +268,8 @@ def check(options: RunOptions) -> None:
         raise UsageError("-c and -x exclude each other.")
     if options.daemon and not options.output:
         raise UsageError("-D needs an output file (-o FILE).")
+    if options.format not in ("", "text") and options.monitor:
+        raise UsageError("-M shows text: it goes without --format.")
     if options.color not in ("auto", "always", "never"):
         raise UsageError(f"Invalid value '{options.color}' for -C (auto, always or never).")
     options.rotation()

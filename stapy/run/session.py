@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Callable, Dict, List, Optional
 
     from .input import Input
+    from .render import Renderer
     from .supply import Supplier
 
 BLOCK = 1 << 16
@@ -50,6 +51,7 @@ class ModuleSession:
         self.armed: Optional[Callable[[], None]] = None  # called when the probes are armed
         self.supplier: Optional[Supplier] = None  # of tables for user stacks
         self.input: Optional[Input] = None  # for probes of standard input
+        self.renderer: Optional[Renderer] = None  # of a module made with --format
         self._sinks = dict(zip(channel.outputs, sinks))
         self._buffers: Dict[int, bytearray] = {fd: bytearray(BLOCK) for fd in channel.outputs}
         self._reading = list(channel.outputs)
@@ -190,6 +192,7 @@ class ModuleSession:
             self.input.serve()
         self._obey_user()
         self._reap()
+        self._pass_on()
         if self._deadline is not None and time.monotonic() >= self._deadline:
             self._deadline = None
             self.messages.note("time is up")
@@ -200,6 +203,7 @@ class ModuleSession:
             return True
         if not self._stopped or self._reading or self._commands or self._refused:
             return False
+        self._pass_on(at_end=True)
         return not self._is_busy()
 
     def _is_busy(self) -> bool:
@@ -229,9 +233,25 @@ class ModuleSession:
         sink = self._sinks[fd]
         if sink.broken:
             return  # the reader is gone: the rest is read so that the module can end
-        sink.write(memoryview(buffer)[:count])
+        block = memoryview(buffer)[:count]
+        self._write(sink, memoryview(self.renderer.feed(block)) if self.renderer else block)
+
+    def _write(self, sink: Sink, block: memoryview) -> None:
+        if len(block):
+            sink.write(block)
         if sink.broken:
             self._lose_reader(sink)
+
+    def _pass_on(self, at_end: bool = False) -> None:
+        """Write what messages have become among the records, and at the end the last ones."""
+        sink = next(iter(self._sinks.values()))
+        if not self.renderer or sink.is_busy or sink.broken:
+            return
+        if at_end:
+            renderer, self.renderer = self.renderer, None
+            self._write(sink, memoryview(renderer.finish(self.messages.errors)))
+        else:
+            self._write(sink, memoryview(self.renderer.take()))
 
     def _serve_sink(self, fd: int, event: int) -> None:
         for sink in self._sinks.values():

@@ -16,6 +16,7 @@ from stapy.translate.source import ModuleSource
 from stapy.translate.state import Unit, number_lines
 from stapy.translate.tables import lines
 from stapy.translate.tables.limits import STRING_BYTES
+from stapy.translate.tables.records import pieces_of
 from stapy.translate.templating import Templates
 
 
@@ -46,6 +47,9 @@ def make_source(
     model["modinfo"] = [
         {"name": field, "value": string_literal(value)} for field, value in options.modinfo
     ]
+    table = unit.records.text(options.format, script_name, program, unit) if unit.records else ""
+    model["records"] = [{"text": string_literal(part)} for part in pieces_of(table)]
+    model["has_records"] = bool(table)
     model["lines"], blobs = lines.tables(program)
     model["has_lines"] = bool(model["lines"])
     if diagnostics.errors:

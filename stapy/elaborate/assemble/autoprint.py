@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from stapy.diagnostics import NOWHERE
 from stapy.ir import program as p
+from stapy.ir.walk import walk
 
 HEX = "#"
 OPERATORS = ("count", "min", "max", "sum", "avg")
@@ -20,14 +21,16 @@ def _value(kind: p.Type, is_pointer: bool = False) -> list[p.FormatPiece]:
     return [p.FormatPiece("x", "", HEX) if is_pointer else p.FormatPiece("d")]
 
 
-def _print(pieces: list[p.FormatPiece], args: list[p.Expr]) -> p.Stmt:
+def _print(
+    pieces: list[p.FormatPiece], args: list[p.Expr], shows: p.Global | None = None
+) -> p.Stmt:
     merged: list[p.FormatPiece] = []
     for piece in pieces:
         if merged and piece.kind == "text" and merged[-1].kind == "text":
             merged[-1] = _text(merged[-1].text + piece.text)
         else:
             merged.append(piece)
-    return p.Evaluate(NOWHERE, p.PrintOp(NOWHERE, p.VOID, merged, args))
+    return p.Evaluate(NOWHERE, p.PrintOp(NOWHERE, p.VOID, merged, args, shows))
 
 
 def _operators(stat: p.Expr, var: p.Global) -> tuple[list[p.FormatPiece], list[p.Expr]]:
@@ -52,8 +55,8 @@ def _scalar_stat(var: p.Global) -> p.Stmt:
 
 
 def _array(var: p.Global) -> tuple[p.Stmt, list[p.Variable]]:
-    keys = [p.Variable(f"__idx{number}", kind) for number, kind in enumerate(var.keys)]
-    refs: list[p.Expr] = [p.LocalRef(NOWHERE, key.type, key.name) for key in keys]
+    keys = _keys(var)
+    refs = _refs(keys)
     pieces = [_text(var.name + "[")]
     for number, key in enumerate(keys):
         if number:
@@ -61,18 +64,33 @@ def _array(var: p.Global) -> tuple[p.Stmt, list[p.Variable]]:
         pieces += _value(key.type)
     pieces.append(_text("]"))
     if var.type == p.STATS:
-        any_keys: list[p.Expr | None] = list(refs)
-        element = p.ElementRef(NOWHERE, p.STATS, var, any_keys)
-        more, args = _operators(element, var)
+        more, args = _operators(_element(var, refs), var)
         body = _print([*pieces, *more], [*refs, *args])
-        loop = p.Foreach(NOWHERE, var, keys, None, None, "value", 0, "count", True, None, body)
-        return loop, keys
+        return _loop(var, keys, None, "count", body), keys
     value = p.Variable("__val", var.type)
     pieces += [_text("="), *_value(var.type), _text("\n")]
-    shown = p.LocalRef(NOWHERE, var.type, value.name)
-    body_ = _print(pieces, [*refs, shown])
-    loop = p.Foreach(NOWHERE, var, keys, value, None, "value", 0, "", True, None, body_)
-    return loop, [*keys, value]
+    body = _print(pieces, [*refs, *_refs([value])])
+    return _loop(var, keys, value, "", body), [*keys, value]
+
+
+def _keys(var: p.Global) -> list[p.Variable]:
+    return [p.Variable(f"__idx{number}", kind) for number, kind in enumerate(var.keys)]
+
+
+def _refs(variables: list[p.Variable]) -> list[p.Expr]:
+    return [p.LocalRef(NOWHERE, one.type, one.name) for one in variables]
+
+
+def _element(var: p.Global, refs: list[p.Expr]) -> p.Expr:
+    any_keys: list[p.Expr | None] = list(refs)
+    return p.ElementRef(NOWHERE, p.STATS, var, any_keys)
+
+
+def _loop(
+    var: p.Global, keys: list[p.Variable], value: p.Variable | None, op: str, body: p.Stmt
+) -> p.Stmt:
+    """Go over an array, the largest values first."""
+    return p.Foreach(NOWHERE, var, keys, value, None, "value", 0, op, True, None, body)
 
 
 def handler_body(var: p.Global, is_pointer: bool) -> tuple[p.Stmt, list[p.Variable]]:
@@ -85,3 +103,28 @@ def handler_body(var: p.Global, is_pointer: bool) -> tuple[p.Stmt, list[p.Variab
     place = p.GlobalRef(NOWHERE, var.type, var)
     shown = _value(var.type, is_pointer)
     return _print([_text(var.name + "="), *shown, _text("\n")], [place]), []
+
+
+def show(body: p.Stmt, var: p.Global) -> None:
+    """Mark the prints of a global's text, which its records say as well."""
+    for node in walk(body):
+        if isinstance(node, p.PrintOp):
+            node.shows = var
+
+
+def record_body(var: p.Global) -> tuple[p.Stmt, list[p.Variable]]:
+    """Build what tells programs of one global: a record, or one for each element."""
+    var.autoprint = True
+    keys = _keys(var)
+    refs = _refs(keys)
+    pieces = [p.FormatPiece("field", name=f"key{at + 1}") for at in range(len(keys))]
+    pieces.append(p.FormatPiece("field", name="value"))
+    if var.type == p.STATS:
+        stat = _element(var, refs) if keys else p.GlobalRef(NOWHERE, p.STATS, var)
+        body = _print(pieces, [*refs, p.HistogramRef(NOWHERE, p.HISTOGRAM, stat)], var)
+        return (_loop(var, keys, None, "count", body) if keys else body), keys
+    if not keys:
+        return _print(pieces, [p.GlobalRef(NOWHERE, var.type, var)], var), []
+    value = p.Variable("__val", var.type)
+    body = _print(pieces, [*refs, *_refs([value])], var)
+    return _loop(var, keys, value, "", body), [*keys, value]

@@ -9,7 +9,7 @@ from stapy.diagnostics import NOWHERE
 from stapy.elaborate.analyse import check, counters, meant, unused
 from stapy.elaborate.analyse.typed import Typed, TypedProbe
 from stapy.elaborate.assemble.arming import Conditions
-from stapy.elaborate.assemble.autoprint import handler_body
+from stapy.elaborate.assemble.autoprint import handler_body, record_body, show
 from stapy.elaborate.assemble.pushdown import Pushdown
 from stapy.ir import program as p
 from stapy.ir.effects import (
@@ -207,12 +207,18 @@ class _Assembly:
         for function in functions:
             read |= set(pragma_access(function, by_name).reads)
         result = []
+        told = bool(self._services.options.format)
         for info in self._typed.symbols.infos.values():
             var = info.var
-            if info.is_library or var.c_name in read or var.c_name not in written:
+            if info.is_library or var.c_name not in written:
                 continue
-            body, locals_ = handler_body(var, self._typed.values.holds_pointers(var))
-            result.append(_end_probe(body, locals_))
+            if var.c_name not in read:
+                body, locals_ = handler_body(var, self._typed.values.holds_pointers(var))
+                if told:
+                    show(body, var)
+                result.append(_end_probe(body, locals_))
+            if told:
+                result.append(_end_probe(*record_body(var)))
         return result
 
 

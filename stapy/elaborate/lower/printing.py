@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from stapy.elaborate.lower.fields import name_pieces
 from stapy.elaborate.lower.stats import histogram_stat
 from stapy.ir import program as p
 from stapy.parse import nodes as n
@@ -90,7 +91,6 @@ def print_(low: Context, node: n.Print) -> p.Expr:
     if node.name == "print_char":
         return _char(low, node)
     base = node.name[1:] if node.name.startswith("s") else node.name
-    kind = p.STRING if node.name.startswith("s") else p.VOID
     args: list[p.Expr] = []
     for arg in node.args:
         if isinstance(arg, n.Histogram):
@@ -107,7 +107,7 @@ def print_(low: Context, node: n.Print) -> p.Expr:
             hint="print in several steps",
         )
     if base == "printf":
-        return _formatted(low, node, args, kind)
+        return _formatted(low, node, args)
     delimiter = node.format.value if node.format is not None else ""
     pieces: list[p.FormatPiece] = []
     for number, item in enumerate(args):
@@ -125,7 +125,16 @@ def print_(low: Context, node: n.Print) -> p.Expr:
             "a histogram must be the only argument of print",
             histogram.span,
         )
-    return p.PrintOp(node.span, kind, pieces, args)
+    return _print_op(low, node, pieces, args)
+
+
+def _print_op(
+    low: Context, node: n.Print, pieces: list[p.FormatPiece], args: list[p.Expr]
+) -> p.Expr:
+    is_text = node.name.startswith("s")
+    if low.services.options.format and not is_text:
+        name_pieces(pieces, node.args)
+    return p.PrintOp(node.span, p.STRING if is_text else p.VOID, pieces, args)
 
 
 def _char(low: Context, node: n.Print) -> p.Expr:
@@ -133,10 +142,10 @@ def _char(low: Context, node: n.Print) -> p.Expr:
     args = [low.expr(arg) for arg in node.args]
     if len(args) != 1:
         return low.error("E0258", "print_char prints one character", node.span)
-    return p.PrintOp(node.span, p.VOID, [p.FormatPiece("c")], args)
+    return _print_op(low, node, [p.FormatPiece("c")], args)
 
 
-def _formatted(low: Context, node: n.Print, args: list[p.Expr], kind: p.Type) -> p.Expr:
+def _formatted(low: Context, node: n.Print, args: list[p.Expr]) -> p.Expr:
     format_ = node.format
     if format_ is None:
         return low.error("E0258", f"{node.name} needs a format string", node.span)
@@ -153,7 +162,7 @@ def _formatted(low: Context, node: n.Print, args: list[p.Expr], kind: p.Type) ->
     for item in args:
         if isinstance(item, p.HistogramRef):
             low.error("E0303", "a histogram cannot be formatted", item.span)
-    return p.PrintOp(node.span, kind, pieces, args)
+    return _print_op(low, node, pieces, args)
 
 
 def _wrong_count(low: Context, span: Span, wanted: int, given: int) -> p.Expr:

@@ -122,8 +122,9 @@ class FormatPiece(Record):
 
     ``kind`` is "text" (literal in ``text``) or the directive letter
     ``d i u o x X s c p b m M n`` ("d" for plain print of a long, "s" of a string,
-    "hist" for a histogram argument).  ``width``/``precision``: a number, None,
-    or "*" when the next argument gives it.
+    "hist" for a histogram argument), or "field" for what programs are told only.
+    ``width``/``precision``: a number, None, or "*" when the next argument gives it.
+    ``name`` is that of the field, for programs (``--format``); "" without one.
     """
 
     kind: str
@@ -131,17 +132,20 @@ class FormatPiece(Record):
     flags: str = ""
     width: int | str | None = None
     precision: int | str | None = None
+    name: str = ""
 
 
 class PrintOp(Expr):
     """Output (type VOID), or formatting into a string (type STRING).
 
     ``pieces`` is the whole format, delimiters and newlines of the print family
-    included; ``args`` are consumed in order ("*" before its value).
+    included; ``args`` are consumed in order ("*" before its value).  ``shows`` is
+    the global that is printed at the end of the session, for programs.
     """
 
     pieces: list[FormatPiece]
     args: list[Expr]
+    shows: Global | None = None
 
 
 class HistogramRef(Expr):

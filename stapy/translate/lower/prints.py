@@ -12,6 +12,7 @@ from stapy.translate.c.values import NOTHING, Value, merged
 from stapy.translate.lower import arrays
 from stapy.translate.lower.body import FunctionWriter
 from stapy.translate.lower.dispatch import lower, lower_many, lowers, lowers_into
+from stapy.translate.tables.records import RecordTable, field_kind
 
 FLAGS = {
     "-": "STAPY_F_LEFT",
@@ -93,7 +94,7 @@ def _emit(body: FunctionWriter, item: PrintItem, sink: str, *cleanup: str) -> No
         size = len(text.encode("latin-1", "replace"))
         out.line(f"stapy_out_text({sink}, {string_literal(text)}, {size});")
         return
-    if piece.kind == "n" or item.value is None or item.arg is None:
+    if piece.kind in ("n", "field") or item.value is None or item.arg is None:
         return
     flags = flags_text(piece.flags)
     value = item.value.text
@@ -144,7 +145,9 @@ def lower_print(body: FunctionWriter, expr: p.PrintOp) -> Value:
         text, size = body.buffer(_room(expr))
         format_into(body, expr, text, f"sizeof({text})")
         return Value(text, room=size)
-    pieces, args = _fold(expr.pieces, expr.args)
+    pieces, args = expr.pieces, expr.args
+    if body.unit.records is None:
+        pieces, args = _fold(pieces, args)  # else constants are fields as well
     body.args_change = any(effects(arg).writes for arg in args)
     values = lower_many(body, args)
     items = _pieces(pieces, args, values)
@@ -152,11 +155,50 @@ def lower_print(body: FunctionWriter, expr: p.PrintOp) -> Value:
         return Value("0", constant=0)
     if "out" not in {declarator.lstrip("*") for _, declarator in body.declarations}:
         body.declarations.append(("struct stapy_out", "*out"))
-    body.out.line("out = stapy_print_begin(c);")
+    if body.unit.records is None:
+        body.out.line("out = stapy_print_begin(c);")
+    else:
+        _begin_record(body, expr, items, body.unit.records)
     for item in items:
         _emit(body, item, "out", "stapy_print_end(c);")
     body.out.line("stapy_print_end(c);")
     return Value("0", constant=0)
+
+
+def _begin_record(
+    body: FunctionWriter, expr: p.PrintOp, items: list[PrintItem], table: RecordTable
+) -> None:
+    """Begin a print for programs with its fields; what is told twice is read once."""
+    fields = []
+    for item in items:
+        if item.piece.name and item.arg is not None and item.value is not None:
+            fields.append((item.piece, item.arg))
+            if item.value.is_fleeting:
+                item.value = body.keep(item.value, "value", item.arg.type == p.STRING)
+    number = table.add(body.unit, expr, fields)
+    body.out.line(f"out = stapy_typed_begin(c, {number});")
+    for item in items:
+        if item.piece.name and item.arg is not None and item.value is not None:
+            _emit_field(body, item, item.arg, item.value.text)
+
+
+def _emit_field(body: FunctionWriter, item: PrintItem, arg: p.Expr, value: str) -> None:
+    kind = field_kind(item.piece, arg)
+    if kind == "string":
+        body.out.line(f"stapy_typed_string(out, {value});")
+    elif kind == "stat":
+        keys = body.histograms[id(arg)]
+        stat = arrays.stat_found(body, keys)
+        body.out.line(f"stapy_typed_stat(out, {stat}, &{body.unit.shape(keys.var)});")
+    elif kind in ("text", "bytes"):
+        place = body.unit.places.of(arg.span)
+        flags = flags_text(item.piece.flags)
+        body.check(
+            f"stapy_typed_memory(c, out, {value}, {flags}, {item.precision}, {place})",
+            "stapy_print_end(c);",
+        )
+    else:
+        body.out.line(f"stapy_typed_long(out, {value});")
 
 
 def format_into(body: FunctionWriter, expr: p.PrintOp, dest: str, size: str) -> None:

@@ -1,0 +1,135 @@
+"""Records of a module made with ``--format``, as text for eyes or as lines for programs."""
+
+from __future__ import annotations
+
+from . import jsontext
+from .errors import RunError
+from .records import Decoder, RecordTable, text_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Dict, List, Optional
+
+    from .messages import MessagePrinter
+    from .options import RunOptions
+    from .records import Record
+
+
+class Renderer:
+    """Makes blocks for an output of blocks from the module; this one makes plain text."""
+
+    def __init__(self, decoder: Decoder) -> None:
+        self._decoder = decoder
+
+    def feed(self, block: memoryview) -> bytes:
+        """Return what a block of the module becomes, with what `take` had."""
+        return self.take() + b"".join(map(self.line, self._decoder.feed(block)))
+
+    def line(self, record: Record) -> bytes:
+        """Return what a record becomes."""
+        if record["type"] in ("lost", "overwritten"):
+            word = "overwrote" if record["type"] == "overwritten" else "lost"
+            return f"[{word} {record['bytes']} bytes on cpu {record['cpu']}]\n".encode()
+        return bytes(record["text"])
+
+    def message(self, kind: str, text: str) -> None:
+        """Learn what the user is told on standard error."""
+
+    def take(self) -> bytes:
+        """Return what messages have become since the last call."""
+        return b""
+
+    def finish(self, errors: int) -> bytes:
+        """Return the end: the session is over, with so many errors."""
+        return b""
+
+
+class JsonRenderer(Renderer):
+    """An object on a line for each record; docs/output.schema.json describes them."""
+
+    def __init__(self, decoder: Decoder, about: "Dict[str, Any]") -> None:
+        super().__init__(decoder)
+        self._waiting = [{"type": "begin", "time": decoder.now(), "schema": 1, **about}]
+
+    def line(self, record: Record) -> bytes:
+        """Write a record as an object on a line."""
+        return _json_line(record)
+
+    def message(self, kind: str, text: str) -> None:
+        """Keep a message as a record."""
+        data = text.encode("utf-8", "surrogateescape")
+        self._waiting.append({"type": kind, "time": self._decoder.now(), "message": data})
+
+    def take(self) -> bytes:
+        """Return the lines of messages."""
+        waiting, self._waiting = self._waiting, []
+        return b"".join(map(_json_line, waiting))
+
+    def finish(self, errors: int) -> bytes:
+        """Return the last lines."""
+        end = {"type": "end", "time": self._decoder.now(), "errors": errors}
+        return self.take() + _json_line(end)
+
+
+def _json_line(record: Record) -> bytes:
+    if record.get("automatic"):
+        return b""  # the text of a global whose records follow
+    shown = {key: value for key, value in record.items() if key not in ("automatic", "number")}
+    if shown["type"] == "global":
+        del shown["text"]
+    raw: Dict[str, Any] = {}
+    found = {key: _plain(value, key, raw) for key, value in shown.items()}
+    if raw:
+        found["raw"] = raw
+    return (jsontext.write(found) + "\n").encode("ascii")
+
+
+def _plain(value: Any, key: str, raw: "Dict[str, Any]") -> Any:
+    """Turn bytes into texts; those that are no UTF-8 are noted in ``raw`` under the same key."""
+    if isinstance(value, bytes):
+        text, digits = text_of(value)
+        if digits:
+            raw[key] = digits
+        return text
+    if isinstance(value, dict):
+        below: Dict[str, Any] = {}
+        plain: Any = {name: _plain(one, name, below) for name, one in value.items()}
+    elif isinstance(value, list):
+        below = {}
+        plain = [_plain(one, str(at), below) for at, one in enumerate(value)]
+    else:
+        return value
+    if below:
+        raw[key] = below
+    return plain
+
+
+def make(
+    table: "Optional[str]", name: str, options: RunOptions, messages: MessagePrinter
+) -> Optional[Renderer]:
+    """Make what turns a module's output into that of ``--format``; None where it is as it comes.
+
+    Raises `RunError` for a module that has text only.
+    """
+    if table is None:
+        if options.format in ("", "text"):
+            return None
+        raise RunError(
+            f"module '{name}' was made for text only: make it with stapy --format={options.format}"
+        )
+    records = RecordTable(table)
+    renderer = _MAKERS[options.format or records.format](records, name)
+    messages.listener = renderer.message
+    return renderer
+
+
+def _text(table: RecordTable, name: str) -> Renderer:
+    return Renderer(Decoder(table))
+
+
+def _json(table: RecordTable, name: str) -> Renderer:
+    return JsonRenderer(Decoder(table), {"module": name, **table.about})
+
+
+_MAKERS: "Dict[str, Callable[[RecordTable, str], Renderer]]" = {"text": _text, "json": _json}
+FORMATS: "List[str]" = list(_MAKERS)
