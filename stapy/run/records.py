@@ -144,9 +144,7 @@ class Decoder:
             if probe < len(self._table.probes):
                 record["probe"] = self._table.probes[probe][0]
             record["place"] = row.get("place", "")
-            record["fields"] = {
-                field["name"]: value for field, value in zip(row["fields"], values)
-            }
+            record["fields"] = {field["name"]: value for field, value in zip(row["fields"], values)}
             record["number"] = number
         record["text"] = data[at:]
         return record

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import jsontext
 from .errors import RunError
-from .records import Decoder, RecordTable, text_of
+from .records import SCHEMA, Decoder, RecordTable, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,15 +45,21 @@ class Renderer:
 
 
 class JsonRenderer(Renderer):
-    """An object on a line for each record; docs/output.schema.json describes them."""
+    """An object on a line for each record; docs/output.schema.json describes them.
 
-    def __init__(self, decoder: Decoder, about: "Dict[str, Any]") -> None:
+    ``host`` is what each says of the host of --remote that it comes from.
+    """
+
+    def __init__(
+        self, decoder: Decoder, about: "Dict[str, Any]", host: "Optional[int]" = None
+    ) -> None:
         super().__init__(decoder)
-        self._waiting = [{"type": "begin", "time": decoder.now(), "schema": 1, **about}]
+        self._host: Dict[str, Any] = {} if host is None else {"host": host}
+        self._waiting = [{"type": "begin", "time": decoder.now(), "schema": SCHEMA, **about}]
 
     def line(self, record: Record) -> bytes:
         """Write a record as an object on a line."""
-        return _json_line(record)
+        return _json_line({**record, **self._host})
 
     def message(self, kind: str, text: str) -> None:
         """Keep a message as a record."""
@@ -63,12 +69,12 @@ class JsonRenderer(Renderer):
     def take(self) -> bytes:
         """Return the lines of messages."""
         waiting, self._waiting = self._waiting, []
-        return b"".join(map(_json_line, waiting))
+        return b"".join(map(self.line, waiting))
 
     def finish(self, errors: int) -> bytes:
         """Return the last lines."""
         end = {"type": "end", "time": self._decoder.now(), "errors": errors}
-        return self.take() + _json_line(end)
+        return self.take() + self.line(end)
 
 
 def _json_line(record: Record) -> bytes:
@@ -118,18 +124,26 @@ def make(
             f"module '{name}' was made for text only: make it with stapy --format={options.format}"
         )
     records = RecordTable(table)
-    renderer = _MAKERS[options.format or records.format](records, name)
+    renderer = _MAKERS[options.format or records.format](records, name, options)
     messages.listener = renderer.message
     return renderer
 
 
-def _text(table: RecordTable, name: str) -> Renderer:
+def _text(table: RecordTable, name: str, options: RunOptions) -> Renderer:
     return Renderer(Decoder(table))
 
 
-def _json(table: RecordTable, name: str) -> Renderer:
-    return JsonRenderer(Decoder(table), {"module": name, **table.about})
+def _json(table: RecordTable, name: str, options: RunOptions) -> Renderer:
+    about = {"module": name, **table.about}
+    given = dict(word.split("=", 1) for word in options.parameters)
+    host = given.get("stapy_remote", "")
+    if host.isdigit():
+        about["uri"] = given.get("stapy_remote_uri", "")
+    return JsonRenderer(Decoder(table), about, int(host) if host.isdigit() else None)
 
 
-_MAKERS: "Dict[str, Callable[[RecordTable, str], Renderer]]" = {"text": _text, "json": _json}
+_MAKERS: "Dict[str, Callable[[RecordTable, str, RunOptions], Renderer]]" = {
+    "text": _text,
+    "json": _json,
+}
 FORMATS: "List[str]" = list(_MAKERS)

@@ -23,6 +23,7 @@ from stapy.run.options import RunOptions, UsageError, parse
         ("-C|never|m.ko", "color", "never"),
         ("--info|m.ko", "info", True),
         ("m.ko|a=1|b=x y", "parameters", ["a=1", "b=x y"]),
+        ("--format=json|m.ko", "format", "json"),
         ("--|-m.ko", "module", "-m.ko"),
     ],
 )
@@ -44,6 +45,8 @@ def test_parse(line, field, value):
         ("-S 0 -o f m.ko", "Invalid value '0' for -S"),
         ("-c a -x 1 m.ko", "exclude each other"),
         ("-C pink m.ko", "Invalid value 'pink'"),
+        ("--format=xml m.ko", "Invalid output format 'xml'"),
+        ("--format=json -M 1 m.ko", "goes without --format"),
         ("m.ko other", "not of the form name=value"),
     ],
 )

@@ -62,7 +62,7 @@ def name_of(node: n.Expr) -> str:
         return f"{node.op}_{name_of(node.stat)}"
     if isinstance(node, n.Histogram):
         return name_of(node.stat)
-    if isinstance(node, (n.Entry, n.ProbeWrite)):
+    if isinstance(node, (n.Entry, n.ProbeWrite, n.Increment)):
         return name_of(node.operand)
     if isinstance(node, n.AtEnumName):
         return name_of(node.value)

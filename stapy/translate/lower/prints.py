@@ -155,12 +155,14 @@ def lower_print(body: FunctionWriter, expr: p.PrintOp) -> Value:
         return Value("0", constant=0)
     if "out" not in {declarator.lstrip("*") for _, declarator in body.declarations}:
         body.declarations.append(("struct stapy_out", "*out"))
+    cleanup = ["stapy_print_end(c);"]
     if body.unit.records is None:
         body.out.line("out = stapy_print_begin(c);")
     else:
         _begin_record(body, expr, items, body.unit.records)
+        cleanup = []  # half a record is none: the next print takes its place
     for item in items:
-        _emit(body, item, "out", "stapy_print_end(c);")
+        _emit(body, item, "out", *cleanup)
     body.out.line("stapy_print_end(c);")
     return Value("0", constant=0)
 
@@ -175,7 +177,7 @@ def _begin_record(
             fields.append((item.piece, item.arg))
             if item.value.is_fleeting:
                 item.value = body.keep(item.value, "value", item.arg.type == p.STRING)
-    number = table.add(body.unit, expr, fields)
+    number = table.add(body.unit.places, expr, fields)
     body.out.line(f"out = stapy_typed_begin(c, {number});")
     for item in items:
         if item.piece.name and item.arg is not None and item.value is not None:
@@ -193,10 +195,7 @@ def _emit_field(body: FunctionWriter, item: PrintItem, arg: p.Expr, value: str) 
     elif kind in ("text", "bytes"):
         place = body.unit.places.of(arg.span)
         flags = flags_text(item.piece.flags)
-        body.check(
-            f"stapy_typed_memory(c, out, {value}, {flags}, {item.precision}, {place})",
-            "stapy_print_end(c);",
-        )
+        body.check(f"stapy_typed_memory(c, out, {value}, {flags}, {item.precision}, {place})")
     else:
         body.out.line(f"stapy_typed_long(out, {value});")
 

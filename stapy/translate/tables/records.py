@@ -13,7 +13,7 @@ from stapy import __version__
 from stapy.ir import program as p
 
 if TYPE_CHECKING:
-    from stapy.translate.state import Unit
+    from stapy.translate.tables.places import PlaceTable
 
 SCHEMA = 1
 _LITERAL = 2000  # characters of one literal of C
@@ -39,7 +39,7 @@ class RecordTable:
         self._rows: list[dict[str, Any]] = []
 
     def add(
-        self, unit: Unit, expr: p.PrintOp, fields: list[tuple[p.FormatPiece, p.Expr]]
+        self, places: PlaceTable, expr: p.PrintOp, fields: list[tuple[p.FormatPiece, p.Expr]]
     ) -> int:
         """Add a print with its fields; return its number."""
         rows = []
@@ -52,11 +52,11 @@ class RecordTable:
         if expr.shows is not None:
             print_["shows"] = expr.shows.name
         if expr.span.source >= 0:
-            print_["place"] = unit.places.where(expr.span)
+            print_["place"] = places.where(expr.span)
         self._rows.append(print_)
         return len(self._rows) - 1
 
-    def text(self, form: str, script: str, program: p.Program, unit: Unit) -> str:
+    def text(self, form: str, script: str, program: p.Program, places: PlaceTable) -> str:
         """Write the whole table as JSON."""
         table = {
             "schema": SCHEMA,
@@ -66,9 +66,7 @@ class RecordTable:
             "release": program.release,
             "arch": program.arch,
             "prints": self._rows,
-            "probes": [
-                [probe.written, unit.places.where(probe.span)] for probe in program.probes
-            ],
+            "probes": [[probe.written, places.where(probe.span)] for probe in program.probes],
         }
         return json.dumps(table, separators=(",", ":"))
 

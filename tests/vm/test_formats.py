@@ -1,0 +1,156 @@
+"""Output for programs (--format), from real modules: what comes out is what the schema says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from stapy.vm.machine import EXITED, Machine
+from tests.vm.harness import CONSUMER, ROOT, Guests, build, patience, tools
+
+pytestmark = [pytest.mark.build, pytest.mark.vm]
+
+SCHEMA = json.loads((ROOT / "docs" / "output.schema.json").read_text())
+# What it prints is the same in each run. The last print is longer than what one read takes.
+STEADY = r"""
+global reads, lat, by, names, unread, much
+probe begin {
+  printf("hello %s pid=%d mask=%x|%5d|%c\n", "w\303\266rld", pid() > 0, -1, reads, 65)
+  printf("%s\n", "odd \377 \"quoted\\ \001")
+  by["a", 1]++; by["b", 2] += 5; lat <<< 3; lat <<< 300; names["x"] = "y"; reads = 7; unread[1] = 2
+  println("by ", by["a", 1], names["x"], reads)
+  print(@hist_log(lat))
+  try { printf("cut %s %M\n", "short", 16) } catch { println("caught") }
+  foreach ([k, n] in by) printd(",", k, n)
+  println("")
+  warn("careful")
+  for (i = 0; i < 12; i++) much .= "0123456789abcdefghijklmnopqrstuvwxyz"
+  for (i = 0; i < 4; i++) much .= much
+}
+probe timer.ms(10) { exit() }
+probe end {
+  printf("%s%s%s%s%s%s%s%s%s%s%s%s\n", much, much, much, much, much, much, much, much, much, much,
+         much, much)
+  error("told")
+}
+"""
+# Few prints fill a buffer: the emulated consumer writes some hundred lines a second.
+FLOOD = """
+global hits, pad
+probe begin { for (i = 0; i < 100; i++) pad .= "xxxxxxxxxx" }
+probe timer.ms(10) { for (i = 0; i < 20; i++) printf("hit %d %s\\n", hits++, pad) }
+"""
+PAD = 1000
+LONG = ["-D", "MAXSTRINGLEN=8000"]
+
+
+@pytest.fixture(scope="module")
+def modules(release: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("formats")
+    found = {}
+    for name, words in (
+        ("records", [*LONG, "--format=json", "-e", STEADY]),
+        ("plain", [*LONG, "-e", STEADY]),
+        ("flood", ["--format=json", "-s", "1", "-D", "MAXSTRINGLEN=1100", "-e", FLOOD]),
+    ):
+        made = build(release, ["-m", name, *words], folder)
+        assert made.module, made.stderr
+        found[name] = made.module
+    return found
+
+
+@pytest.fixture
+def two(guests: Guests, release: str) -> Machine:
+    return guests.get(release, cpus=2)
+
+
+def shell(guest: Machine, modules: dict[str, Path], text: str) -> tuple[bytes, str]:
+    """Run a shell with ``$run`` and the modules by name; its output, and all that it said."""
+    places = "".join(f"{name}={guest.push(path)};" for name, path in modules.items())
+    start = f"{tools(guest)}export PYTHONPATH=/run/stapy/lib; run='{CONSUMER}'; {places}"
+    done = guest.run(["sh", "-c", start + text], cwd="/tmp", timeout=120 * patience(guest))
+    said = f"{done.kind}\n{done.stdout[-3000:]!r}\n{done.stderr.decode()}\n{done.dmesg[-2000:]}"
+    assert done.kind == EXITED, said
+    return done.stdout, said
+
+
+def lines(text: bytes, said: str) -> list[dict[str, Any]]:
+    found = [json.loads(line) for line in text.splitlines()]
+    assert found, said
+    for one in found:
+        jsonschema.validate(one, SCHEMA)
+    return found
+
+
+def test_json_has_each_print_each_global_and_each_message(
+    two: Machine, modules: dict[str, Path]
+) -> None:
+    stdout, said = shell(two, modules, "$run --format=json $records; true")
+    found = lines(stdout, said)
+    assert (found[0]["type"], found[0]["module"]) == ("begin", "records"), said
+    assert (found[-1]["type"], found[-1]["errors"]) == ("end", 1), said
+    prints = [row for row in found if row["type"] == "print"]
+    fields = [row["fields"] for row in prints]
+    hello = {"arg1": "w\u00f6rld", "pid": 1, "mask": 2**64 - 1, "reads": 0, "arg5": "A"}
+    assert fields[0] == hello, said
+    assert prints[0]["probe"] == "begin" and prints[0]["text"].startswith("hello w\u00f6rld pid=1")
+    assert bytes.fromhex(prints[1]["raw"]["text"]) == b'odd \xff "quoted\\ \x01\n', said
+    assert fields[2] == {"arg1": "by ", "by": 1, "names": "y", "reads": 7}, said
+    buckets = [{"low": 2, "high": 3, "count": 1}, {"low": 256, "high": 511, "count": 1}]
+    stat = {"count": 2, "sum": 303, "min": 3, "max": 300, "avg": 151, "buckets": buckets}
+    assert fields[3] == {"lat": stat} and "value |--" in prints[3]["text"], said
+    assert prints[4]["text"] == "caught\n", said  # what failed was taken back
+    assert len(prints[-1]["text"]) == 12 * 6912 + 1, said
+    assert prints[-1]["fields"]["much_12"] == prints[-1]["fields"]["much"]
+    messages = [(row["type"], row["message"]) for row in found if "message" in row]
+    assert ("warning", "careful") in messages, said
+    assert any(kind == "error" and "told" in text for kind, text in messages), said
+
+
+def test_globals_come_at_the_end_with_keys_and_types(
+    two: Machine, modules: dict[str, Path]
+) -> None:
+    stdout, said = shell(two, modules, "$run --format=json -o out $flood -T 0.3; cat out")
+    found = lines(stdout, said)
+    ends = {row["name"]: row["value"] for row in found if row["type"] == "global"}
+    assert ends["pad"] == "x" * PAD and isinstance(ends["hits"], int), said
+    told = [row["fields"]["hits"] for row in found if row["type"] == "print"]
+    assert told == sorted(told) and told, said  # of two processors, in the order of time
+
+
+def test_text_is_that_of_a_module_without_a_format(two: Machine, modules: dict[str, Path]) -> None:
+    stdout, said = shell(
+        two,
+        modules,
+        # Half a print, before the error in it, is text but no record.
+        "$run $plain | sed 's/^cut short //' >a; $run --format=text $records >b; cmp a b && echo same; wc -l <a",
+    )
+    assert stdout.split()[:1] == [b"same"], said
+    assert int(stdout.split()[1]) > 10, said
+
+
+def test_who_attaches_has_records_and_losses_add_up(two: Machine, modules: dict[str, Path]) -> None:
+    text = """
+    $run -L $flood; sleep 2; $run -A -T 0.5 flood
+    """
+    stdout, said = shell(two, modules, text)
+    found = lines(stdout, said)
+    assert found[0]["type"] == "begin" and found[-1]["type"] == "end", said
+    told = [row["fields"]["hits"] for row in found if row["type"] == "print"]
+    missing = sum(row["bytes"] for row in found if row["type"] in ("lost", "overwritten"))
+    # The text for itself, and once more in "hit N x...".
+    least = 2 * PAD + len("hit 0 \n")
+    ends = {row["name"]: row["value"] for row in found if row["type"] == "global"}
+    gone = ends["hits"] - len(told)
+    assert told == sorted(told), said
+    assert missing >= gone * least and (missing > 0) == (gone > 0), (missing, gone, said)
+
+
+def test_a_module_for_text_gives_no_records(two: Machine, modules: dict[str, Path]) -> None:
+    stdout, said = shell(two, modules, "$run --format=json $plain; echo status $?; lsmod")
+    assert b"status 1" in stdout and b"plain" not in stdout, said
+    assert "made for text only: make it with stapy --format=json" in said
