@@ -90,7 +90,7 @@ def lines(data: bytes) -> list[dict[str, Any]]:
 
 
 def rows(*pieces: bytes) -> list[dict[str, Any]]:
-    """Decode pieces that came in one block; the first line, which says "begin", is not among them."""
+    """Decode pieces that came in one block; the first line, "begin", is not among them."""
     begin, *found = lines(renderer().feed(memoryview(b"".join(pieces))))
     assert begin["type"] == "begin" and begin["module"] == "mod" and begin["script"] == "x.stp"
     return found

@@ -127,7 +127,8 @@ def test_text_is_that_of_a_module_without_a_format(two: Machine, modules: dict[s
         two,
         modules,
         # Half a print, before the error in it, is text but no record.
-        "$run $plain | sed 's/^cut short //' >a; $run --format=text $records >b; cmp a b && echo same; wc -l <a",
+        "$run $plain | sed 's/^cut short //' >a; $run --format=text $records >b; "
+        "cmp a b && echo same; wc -l <a",
     )
     assert stdout.split()[:1] == [b"same"], said
     assert int(stdout.split()[1]) > 10, said
