@@ -207,7 +207,7 @@ static void told(struct stapy_ring *r)
 }
 
 /* As copy_record(), for a reader that takes pieces. */
-static ssize_t copy_piece(struct stapy_ring *r, int cpu, size_t mask, char __user *to, size_t bytes,
+static ssize_t copy_print(struct stapy_ring *r, int cpu, size_t mask, char __user *to, size_t bytes,
 			  bool alone, bool *whole)
 {
 	struct stapy_record *record = record_at_tail(r, mask);
@@ -330,7 +330,7 @@ static ssize_t merge(char __user *to, size_t bytes, bool *more)
 				*more = true;
 				return copied;
 			}
-			n = (stapy_session.records ? copy_piece : copy_record)(r, cpu, mask, to + copied,
+			n = (stapy_session.records ? copy_print : copy_record)(r, cpu, mask, to + copied,
 									       bytes - copied, !copied, &whole);
 			if (n < 0)
 				return copied ?: n;
