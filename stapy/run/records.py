@@ -57,7 +57,7 @@ def text_of(data: bytes) -> "Tuple[str, str]":
         return data.decode("utf-8", "replace"), data.hex()
 
 
-class Decoder:
+class PrintDecoder:
     """Turns blocks of a module's output into records.
 
     A record is a dictionary whose ``type`` is "print", "global", "text", "lost" or

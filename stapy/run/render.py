@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import jsontext
 from .errors import RunError
-from .records import SCHEMA, Decoder, RecordTable, text_of
+from .records import SCHEMA, PrintDecoder, RecordTable, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Renderer:
     """Makes blocks for an output of blocks from the module; this one makes plain text."""
 
-    def __init__(self, decoder: Decoder) -> None:
+    def __init__(self, decoder: PrintDecoder) -> None:
         self._decoder = decoder
 
     def feed(self, block: memoryview) -> bytes:
@@ -51,7 +51,7 @@ class JsonRenderer(Renderer):
     """
 
     def __init__(
-        self, decoder: Decoder, about: "Dict[str, Any]", host: "Optional[int]" = None
+        self, decoder: PrintDecoder, about: "Dict[str, Any]", host: "Optional[int]" = None
     ) -> None:
         super().__init__(decoder)
         self._host: Dict[str, Any] = {} if host is None else {"host": host}
@@ -130,7 +130,7 @@ def make(
 
 
 def _text(table: RecordTable, name: str, options: RunOptions) -> Renderer:
-    return Renderer(Decoder(table))
+    return Renderer(PrintDecoder(table))
 
 
 def _json(table: RecordTable, name: str, options: RunOptions) -> Renderer:
@@ -139,7 +139,7 @@ def _json(table: RecordTable, name: str, options: RunOptions) -> Renderer:
     host = given.get("stapy_remote", "")
     if host.isdigit():
         about["uri"] = given.get("stapy_remote_uri", "")
-    return JsonRenderer(Decoder(table), about, int(host) if host.isdigit() else None)
+    return JsonRenderer(PrintDecoder(table), about, int(host) if host.isdigit() else None)
 
 
 _MAKERS: "Dict[str, Callable[[RecordTable, str, RunOptions], Renderer]]" = {

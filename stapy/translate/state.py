@@ -15,7 +15,7 @@ from stapy.translate.tables.costs import Costs
 from stapy.translate.tables.failures import Failures
 from stapy.translate.tables.limits import Limits
 from stapy.translate.tables.places import PlaceTable
-from stapy.translate.tables.records import RecordTable
+from stapy.translate.tables.records import PrintTable
 
 if TYPE_CHECKING:
     from stapy.options import Options
@@ -41,7 +41,7 @@ class Unit:
         self.string_room = self.limits.string_room
         self.charging = self.limits.timed
         self.terse = options.terse
-        self.records = RecordTable() if options.format else None
+        self.records = PrintTable() if options.format else None
         self.places = PlaceTable(sources)
         self.costs = Costs()
         self.here = HERE

@@ -17,7 +17,7 @@ from stapy.run.control import Channel
 from stapy.run.errors import RunError
 from stapy.run.messages import MessagePrinter
 from stapy.run.options import RunOptions
-from stapy.run.records import LOG_ZERO, Decoder, RecordTable, bounds
+from stapy.run.records import LOG_ZERO, PrintDecoder, RecordTable, bounds
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = json.loads((ROOT / "docs" / "output.schema.json").read_text())
@@ -283,7 +283,7 @@ def test_the_table_is_a_file_of_the_module(tmp_path: Path) -> None:
 def test_stamps_become_the_time_of_day() -> None:
     import time
 
-    decoder = Decoder(RecordTable(json.dumps(TABLE)))
+    decoder = PrintDecoder(RecordTable(json.dumps(TABLE)))
     stamp = time.monotonic_ns()
     data = bytearray(piece(b"\0x"))
     struct.pack_into("<Q", data, 8, stamp)

@@ -48,7 +48,7 @@ def looks(lines: list[str]) -> list[SessionStatus]:
 def test_files(guest: Machine, modules: dict[str, Path]) -> None:
     """What is off is not hit, a reset takes all back, what makes no sense is told."""
     text = f"""{FILES}
-    $run $watched >out 2>err & run_pid=$!
+    rm -f out; $run $watched >out 2>err & run_pid=$!
     wait_for '[ -e $dir/monitor_status ]'
     n=0; while [ $n -lt 50 ]; do cat $dir/monitor_status >seen; n=$((n+1)); done
     wait_for '[ "$(hits 1)" -gt 5 ] && [ "$(hits 2)" -gt 1 ]'
@@ -107,7 +107,7 @@ def test_many_probes(release: str, guest: Machine, tmp_path: Path) -> None:
     assert made.module, made.stderr
     text = f"""{FILES}
     dir=/proc/systemtap/many
-    $run $many given=9 >out 2>err & run_pid=$!
+    rm -f out; $run $many given=9 >out 2>err & run_pid=$!
     wait_for '[ -s out ]'
     cat $dir/monitor_status
     echo reset >$dir/monitor_control

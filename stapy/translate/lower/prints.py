@@ -12,7 +12,7 @@ from stapy.translate.c.values import NOTHING, Value, merged
 from stapy.translate.lower import arrays
 from stapy.translate.lower.body import FunctionWriter
 from stapy.translate.lower.dispatch import lower, lower_many, lowers, lowers_into
-from stapy.translate.tables.records import RecordTable, field_kind
+from stapy.translate.tables.records import PrintTable, field_kind
 
 FLAGS = {
     "-": "STAPY_F_LEFT",
@@ -168,7 +168,7 @@ def lower_print(body: FunctionWriter, expr: p.PrintOp) -> Value:
 
 
 def _begin_record(
-    body: FunctionWriter, expr: p.PrintOp, items: list[PrintItem], table: RecordTable
+    body: FunctionWriter, expr: p.PrintOp, items: list[PrintItem], table: PrintTable
 ) -> None:
     """Begin a print for programs with its fields; what is told twice is read once."""
     fields = []

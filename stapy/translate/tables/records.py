@@ -32,7 +32,7 @@ def field_kind(piece: p.FormatPiece, arg: p.Expr) -> str:
     return "unsigned" if piece.kind in _UNSIGNED else _KINDS[piece.kind]
 
 
-class RecordTable:
+class PrintTable:
     """The prints of one module, numbered as they are translated."""
 
     def __init__(self) -> None:
