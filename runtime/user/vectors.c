@@ -50,8 +50,8 @@ s64 stapy_user_vector(unsigned int number)
 		const union fpregs_state *saved = stapy_saved_vectors();
 
 		/* What has its first value, 0, is not written when the others are saved. */
-		if (!boot_cpu_has(X86_FEATURE_XSAVE) ||
-		    saved->xsave.header.xfeatures & XFEATURE_MASK_SSE)
+		if (saved && (!boot_cpu_has(X86_FEATURE_XSAVE) ||
+			      saved->xsave.header.xfeatures & XFEATURE_MASK_SSE))
 			memcpy(&value, &saved->fxsave.xmm_space[4 * (number & 15)], sizeof(value));
 	}
 	local_irq_restore(flags);
