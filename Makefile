@@ -25,7 +25,7 @@ endef
 export EXAMPLE
 LOAD = /bin/sh -c 'while sleep 0.2; do date; done'
 
-.PHONY: run test check dev setup lint features unit vm docker-test oracle bench bytecode stapy-run clean
+.PHONY: run test check dev setup lint features unit vm docker-test wall oracle bench bytecode stapy-run clean
 
 # Three seconds of system calls in a throw-away virtual machine.
 run: setup-run
@@ -95,6 +95,11 @@ vm: setup bytecode
 # it fetches some 500 MB the first time (.ci/docker).
 docker-test: setup bytecode
 	@.ci/docker
+
+# Every probe family on every kernel line that can be had; writes docs/wall.md. Hours on a busy machine.
+# KERNELS="RELEASE …" tries those only. Other suites' compilers: in a container, if a daemon answers.
+wall: setup bytecode
+	$(AS_ROOT) $(PYTHON) -m tests.wall $(KERNELS)
 
 # SystemTap itself beside stapy, on both lines of kernels: hours; PROGRAMS=0:100 for less.
 PROGRAMS = 0:2000

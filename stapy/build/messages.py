@@ -244,7 +244,7 @@ class Reporter:
             "E0405",
             f"stapy does not know kernel {self.release} yet (family {family_of(member)})",
             notes=list(notes),
-            hint="a newer stapy may know it; please report the kernel's release",
+            hint="docs/wall.md has the kernels that were tried; please report this one's release",
         )
 
     def imports(self, imports: Imports, broken: dict[str, str], kept: str) -> None:

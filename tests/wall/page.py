@@ -67,8 +67,10 @@ def _table(rows: list[Row], names: list[str]) -> list[str]:
 def _notes(rows: list[Row]) -> list[str]:
     lines: list[str] = []
     for number, row in enumerate(rows, 1):
+        said: dict[tuple[str, str], list[str]] = {}  # one line for what several families hear
         for name, (state, text) in row.cells.items():
             if state not in (OK, MADE):
-                plain = re.sub(r"[|`]", "'", text)
-                lines.append(f"- {number}, {row.release}, {name}: {state}: {plain}")
+                said.setdefault((state, re.sub(r"[|`]", "'", text)), []).append(name)
+        for (state, plain), names in said.items():
+            lines.append(f"- {number}, {row.release}: {', '.join(names)}: {state}: {plain}")
     return ["", "## What stands in the way", "", *(lines or ["Nothing."])]

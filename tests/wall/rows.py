@@ -176,6 +176,7 @@ def _cell(
         return _refusal(made.stderr)
     if machine is None:
         return [MADE, ""]
+    made.stderr = ""  # notes of the build say nothing about the run
     try:
         check_case(case, run_built(machine, made, words, case.timeout))
     except VmError as error:

@@ -26,8 +26,9 @@ The notes show what it said. A header package that is half installed is a freque
     "E0404": """Error in embedded C
 The C compiler refused text between `%{` and `%}`. The place is in your script.""",
     "E0405": """A kernel that stapy does not know
-A name or a type that the runtime needs has changed in this kernel. Please report the kernel's
-release; an older kernel works meanwhile.""",
+A name or a type that the runtime needs has changed in this kernel. docs/wall.md
+shows which kernels were tried, and what works there.  Please report the kernel's release; an older
+kernel works meanwhile.""",
     "E0406": """Our mistake in the generated C
 The C made from the script does not compile. Please report it with the script; -k keeps the
 folder with the C.""",
