@@ -121,7 +121,7 @@ def check(module: ModuleFile) -> None:
         raise RunError(f"module '{module.name}' {why}")
     why = "" if module.signed else refusals.unsigned()
     if why:
-        raise RunError(f"Couldn't insert module '{module.path}': {why}")
+        raise RunError(f"Couldn't insert module '{module.path}'\n  reason: {why}")
     for name, wanted in sorted((manifest.get("build_ids") or {}).items()):
         found = running_build_id(name)
         if found and wanted and found != wanted:

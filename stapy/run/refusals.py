@@ -50,7 +50,12 @@ def reason(code: int, signed: bool, root: str = "/") -> str:
 
 
 def unsigned(root: str = "/") -> str:
-    """Say why the kernel will refuse a module without a signature, "" when it takes them."""
+    """Say why the kernel will refuse a module without a signature, "" when it takes them.
+
+    What keeps all modules out is left to the kernel to say.
+    """
+    if _read(root, "proc/sys/kernel/modules_disabled") == "1":
+        return ""
     if _read(root, "sys/module/module/parameters/sig_enforce") == "Y":
         return _key(False, root)
     return _locked(False, root) if lockdown(root) else ""

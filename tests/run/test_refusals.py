@@ -68,6 +68,7 @@ def test_reasons(
         ([FORCED, LOCKED], "takes signed modules only"),
         ([LOCKED], "locked down (integrity) and this module is signed not at all"),
         ([OPEN, (FORCED[0], "N\n")], ""),
+        ([OFF, FORCED, LOCKED], ""),
         ([], ""),
     ],
 )
