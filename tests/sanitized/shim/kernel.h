@@ -74,6 +74,11 @@ static inline u64 roundup_pow_of_two(u64 n)
 	return 1ULL << order_base_2(n);
 }
 
+static inline u64 mul_u64_u64_shr(u64 a, u64 b, unsigned int shift)
+{
+	return (unsigned __int128)a * b >> shift;
+}
+
 static inline u64 div64_u64(u64 a, u64 b)
 {
 	return a / b;
