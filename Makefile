@@ -77,6 +77,7 @@ lint: setup-lint
 	echo "--- mypy"; $(PYTHON) -m mypy || status=1; \
 	echo "--- lint-imports"; $(PYTHON) -c "$(LINT_IMPORTS)" || status=1; \
 	echo "--- features"; $(PYTHON) -m tests.features || status=1; \
+	echo "--- comments"; $(PYTHON) -m tests.manual || status=1; \
 	exit $$status
 
 # Rows of docs/features.md that name no case, or one that never mentions what they promise.

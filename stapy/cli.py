@@ -163,6 +163,8 @@ def _check(options: Options) -> None:
         raise UsageError("--prepare makes the image of --build-in, which is not given.")
     if options.explain or options.clean_cache:
         return
+    if options.doc is not None:
+        return _check_doc(options)
     _check_remote(options)
     if options.dump or options.language_server:
         return
@@ -205,6 +207,14 @@ def _check_format(options: Options) -> None:
         raise UsageError("--format cannot be given with --monitor, which shows text.")
     if options.remote_prefix:
         raise UsageError("--remote-prefix is for text: records of --format say their host.")
+
+
+def _check_doc(options: Options) -> None:
+    """Refuse a question without a name, and one beside a script."""
+    if not options.doc:
+        raise UsageError("--doc needs a name: --doc execname, --doc 'task_*'.")
+    if options.script_file or options.script_text is not None or options.listing is not None:
+        raise UsageError("--doc takes a name and no script; what has blanks stands in quotes.")
 
 
 def _check_remote(options: Options) -> None:

@@ -8,6 +8,7 @@ from stapy.debuginfo import ctypes
 from stapy.diagnostics import Diagnostics, Stop
 from stapy.editor.words import OfferedNames, names_of
 from stapy.elaborate.names.syntax import walk
+from stapy.manual.library import Reference
 from stapy.parse import nodes as n
 from stapy.parse import parse_script
 from stapy.record import Record, new
@@ -55,6 +56,7 @@ class Bench:
         self.services = self._check.services(self.kernel)
         self.library = self._check.library
         self.sources = self._check.sources
+        self.reference = Reference(self.library)
         self._names: OfferedNames | None = None
         self._texts = 0
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from stapy.debuginfo.ctypes import c_name
 from stapy.editor.cursor import CursorContext, cursor_at
 from stapy.editor.rename import POINT, TOP, uses
+from stapy.manual.text import brief
 from stapy.parse import nodes as n
 from stapy.parse.comments import doc_before
 from stapy.record import Record
@@ -62,10 +63,11 @@ def description(bench: Bench, text: str, at: int) -> Description | None:
         if own is not None:
             comment = doc_before(text, own.start())
             return Description(found.start(), found.end(), f"probe {found[0]}", comment)
-        alias = bench.alias(found[0])
-        if alias is None:
+        entries = bench.reference.find(found[0])
+        if not entries:
             return None
-        return Description(found.start(), found.end(), f"probe {found[0]}", alias.doc)
+        told = "\n\n".join(map(brief, entries))
+        return Description(found.start(), found.end(), f"probe {found[0]}", told)
     if cursor.kind is CursorContext.TARGET and cursor.word in (
         scope := bench.scope(cursor.point).targets
     ):
@@ -102,10 +104,8 @@ def _macro(bench: Bench, name: str, text: str) -> tuple[str, str]:
     if macro is None:
         return "", ""
     parameters = f"({', '.join(macro.parameters)})" if macro.parameters is not None else ""
-    source = bench.sources.source(macro.span)
-    return f"@define {name}{parameters}", doc_before(
-        source.text, macro.span.start
-    ) if source else ""
+    entries = bench.reference.find(f"@{name}")
+    return f"@define {name}{parameters}", brief(entries[0]) if entries else ""
 
 
 def _name(bench: Bench, found: re.Match[str], point: str, text: str) -> tuple[str, str]:
@@ -128,7 +128,8 @@ def _name(bench: Bench, found: re.Match[str], point: str, text: str) -> tuple[st
         return f"{name}:{kind}", f"Set by {point}"
     decl = bench.function(name)
     if decl is not None:
-        return signature(decl), decl.doc
+        told = "\n\n".join(brief(entry) for entry in bench.reference.find(name))
+        return signature(decl), told or decl.doc
     if bench.library.files_with_global(name):
         return f"global {name}", "Of the tapset library"
     if use.body == TOP:

@@ -93,7 +93,7 @@ def _serve_words(server: StapyServer) -> None:
             if found is None:
                 return None
             text = f"```systemtap\n{found.code}\n```"
-            text += f"\n{found.comment}" if found.comment else ""
+            text += f"\n```text\n{found.comment}\n```" if found.comment else ""
             content = lsp.MarkupContent(lsp.MarkupKind.Markdown, text)
             return lsp.Hover(content, state.range(found.start, found.end))
 

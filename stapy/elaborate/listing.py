@@ -13,6 +13,7 @@ from stapy.elaborate.names.syntax import markers
 from stapy.ir import program as p
 from stapy.ir.walk import walk
 from stapy.parse import nodes as n
+from stapy.parse.doc_comment import parse_comment
 from stapy.probes.families import families
 from stapy.probes.family import is_unprivileged
 from stapy.record import Record
@@ -37,13 +38,15 @@ class DescribedPoint(Record):
     locals: dict[str, str]
     targets: dict[str, TargetVariable]
     site: Any
+    summary: str = ""  # what the comment of an alias says it is
 
 
 def list_points(scripts: list[Script], services: Services, with_variables: bool) -> list[str]:
     """List the points that the scripts' probes stand for, sorted; with their variables for -L.
 
     An alias is listed under its own name, everything else as it was resolved.
-    With -v the variables are followed by the source that told of them.
+    With -v the variables are followed by the source that told of them, and by what the comment
+    of an alias says it is.
     """
     if with_variables:
         lines = [_line(row, services) for row in described_points(scripts, services)]
@@ -92,7 +95,21 @@ def _described(raw: LoweredProbe, types: TypeTable, services: Services) -> Itera
         scope = raw.derived.family.scope(match.site, services)
         name = raw.derived.alias if raw.derived.chain else match.point
         targets = _targets(scope) if scope is not None else {}
-        yield DescribedPoint(name, found, targets, match.site)
+        summary = _summary(raw.derived.alias, services) if raw.derived.chain else ""
+        yield DescribedPoint(name, found, targets, match.site, summary)
+
+
+def _summary(alias: str, services: Services) -> str:
+    """Find what the comment of an alias says it is: for -v only, "" for one without."""
+    if not services.options.verbose[1]:
+        return ""
+    parts = tuple(alias.split("."))
+    for names, path in services.library.alias_names():
+        script = services.library.load(path) if names == parts else None
+        for decl in script.decls if script is not None else []:
+            if isinstance(decl, n.AliasDecl) and tuple(one.name for one in decl.name) == parts:
+                return parse_comment(decl.doc).summary.replace("*/", "* /")
+    return ""
 
 
 def _line(row: DescribedPoint, services: Services) -> str:
@@ -100,7 +117,10 @@ def _line(row: DescribedPoint, services: Services) -> str:
     text = row.point + "".join(f" {name}:{kind}" for name, kind in row.locals.items())
     for name, variable in row.targets.items():
         text += f" {name}:{'string' if variable.is_text else _spelled(variable.type)}"
-    return text + (_rungs(row.site) if services.options.verbose[1] else "")
+    if services.options.verbose[1]:
+        text += _rungs(row.site)
+        text += f" /* {row.summary} */" if row.summary else ""
+    return text
 
 
 def _rungs(site: Any) -> str:

@@ -86,3 +86,4 @@ class Options(Record):
     autoprint: bool = True  # --no-global-var-display
     terse: bool = False  # no source comments in the C
     explain: str | None = None  # --explain CODE
+    doc: str | None = None  # --doc NAME

@@ -382,6 +382,8 @@ TABLE = [
            _flag("dump", "functions")),
     Option("", "explain", "CODE", "explain a message by its code, such as E0231",
            _text("explain")),
+    Option("", "doc", "NAME", "the page of a function, alias or probe point; of a pattern a list",
+           _text("doc")),
     Option("", "trace-passes", "", "print what each pass hands to the next (for developers)",
            _flag("trace_passes"), run="trace_passes"),
     Option("", "terse", "", "leave source lines out of the generated C", _flag("terse")),

@@ -105,6 +105,8 @@ class Session(PassMessages):
             return explain(options.explain)
         if options.example and self.is_answered():
             return 0
+        if options.doc is not None and self.is_documented():
+            return 0
         question = options.listing is not None or bool(options.dump)
         if not options.remotes:
             self.begin()  # else the command for each kernel does
@@ -220,6 +222,15 @@ class Session(PassMessages):
         answered = examples.answered(self.options, self.diagnostics)
         self.end_pass()
         return answered
+
+    def is_documented(self) -> bool:
+        """Print what --doc asks for; False when what -L says of the point is to follow."""
+        from stapy.manual import answer
+
+        self.at_pass = 0
+        answer.answered(self.options, self.diagnostics)
+        self.end_pass()
+        return self.options.listing is None
 
     def finish(self, module: Path, kernel: Kernel, *, from_cache: bool) -> int:
         """Keep the module of pass 4 and run it; return the exit status."""

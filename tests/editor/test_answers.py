@@ -154,7 +154,13 @@ def test_an_answer_has_an_end(bench: Bench) -> None:
             "function f:long (one)",
             "F.",
         ),
-        ("probe syscall.op|en { }", "probe syscall.open", ""),
+        ("probe syscall.op|en { }", "probe syscall.open", "filename:string"),
+        ("probe vfs.re|ad { }", "probe vfs.read", "a file is read\n\nname:string"),
+        (
+            "probe end { @container|_of(1, 2, 3) }",
+            "@define container_of(pointer, type, member)",
+            "Example:\n    @container_of(",
+        ),
         ("probe end { nosuch|name }", None, ""),
     ],
 )

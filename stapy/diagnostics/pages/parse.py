@@ -137,6 +137,12 @@ command line needs -e.""",
 --example takes the name of a tool of the gallery, which `stapy --example` lists, or of one of the
 scripts that come with SystemTap, where these are installed (on Debian by the package
 systemtap-doc).""",
+    "E0195": """No page of that name
+--doc has pages for the functions, macros and probe aliases of the tapsets, those of -I among them,
+and for the kinds of probe points: `stapy --doc execname`, `stapy --doc vfs.read`, `stapy --doc
+timer`, `stapy --doc 'kernel.function("vfs_read")'`. A pattern lists names: `stapy --doc '*stack*'`.
+Functions of the kernel are no names of the language: stapy -l 'kernel.function("NAME")' finds
+them.""",
     "E0192": """A script for another tracer
 bpftrace, DTrace, perf and ftrace name probes by words with colons. Here a script is a list of
 `probe POINT { … }`: kprobe:f is kernel.function("f"), syscall::read:entry is syscall.read,

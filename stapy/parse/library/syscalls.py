@@ -23,9 +23,20 @@ import re
 from collections.abc import Sequence
 from typing import Protocol
 
-from stapy.record import Record, new
+from stapy.parse.library.syscall_rows import (
+    ArgumentType,
+    SyscallRow,
+    TableError,
+    exact,
+    kind_of,
+    names,
+    read_rows,
+    told_variables,
+    variable_meanings,
+)
+from stapy.record import Record
 
-__all__ = ["TableError", "generate", "names"]
+__all__ = ["TableError", "exact", "generate", "names"]
 
 
 class TargetFacts(Protocol):
@@ -36,34 +47,6 @@ class TargetFacts(Protocol):
 
     def at_least(self, version: str) -> bool:
         """Tell whether the language spoken is that of ``version`` or newer."""
-
-
-class TableError(ValueError):
-    """A line of the table that does not follow its own rules."""
-
-
-class ArgumentType(Record):
-    """A ``%type``: variables that an argument gives, and how argstr shows it."""
-
-    variables: list[tuple[str, str]]
-    form: str
-    shown: str
-
-
-class SyscallRow(Record):
-    """One row."""
-
-    name: str
-    made: str  # what the variable ``name`` says: the call that was made
-    number: int | None
-    functions: list[str]
-    arguments: list[str]
-    argstr: str
-    result: int
-    extra: list[tuple[str, str]] = new(list)
-    after: list[tuple[str, str]] = new(list)
-    older: list[tuple[str, str, str]] = new(list)  # version, variable, value
-    others: list[int] = new(list)  # numbers that reach the same function but are other calls
 
 
 # Entry functions that take a pt_regs, by architecture: native, then 32-bit ones.
@@ -77,9 +60,6 @@ _RETURNED = "if (@probewrite(retval)) set_returnval(retval)"
 # The table's numbers are those of this architecture.
 _NUMBERED = "x86_64"
 
-_ARGUMENT = re.compile(
-    r"(?P<hidden>-?)(?P<var>\w+)(?P<kind>:|==?)(?P<value>\w+)(?:/(?P<text>\w+))?"
-)
 # How a variable was made of the raw argument, and the function that stores it there again.
 _SETTERS = {
     "$": "set_ulong_arg",
@@ -91,94 +71,11 @@ _SETTERS = {
 _RAW = re.compile(r"\$(next|loff|long|[1-6])?")
 
 
-def names(text: str) -> list[str]:
-    """List the names of all calls, in the table's order, without making any text."""
-    found: dict[str, None] = {}
-    for line in text.splitlines():
-        if line and line[0] not in "#%":
-            found[line.partition("|")[0].strip().partition("/")[0]] = None
-    return list(found)
-
-
-def exact(text: str) -> set[str]:
-    """Find the names of aliases that wildcards leave out: second spellings of a call."""
-    lines = (line for line in text.splitlines() if line.startswith("%exact "))
-    return {name for line in lines for name in line.split()[1:]}
-
-
 def generate(text: str, facts: TargetFacts) -> dict[str, str]:
     """Write the text of each call's aliases, by call name; raise `TableError` for a bad table."""
-    kinds, calls = _read(text)
-    return {name: _aliases(name, rows, kinds, facts) for name, rows in calls.items()}
-
-
-# --- reading ---------------------------------------------------------------
-
-
-def _read(text: str) -> tuple[dict[str, ArgumentType], dict[str, list[SyscallRow]]]:
-    kinds: dict[str, ArgumentType] = {}
-    calls: dict[str, list[SyscallRow]] = {}
-    older: list[tuple[str, str, list[tuple[str, str]]]] = []
-    others: list[tuple[str, list[str]]] = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip() or line.startswith(("#", "%exact ")):
-            continue
-        try:
-            if line.startswith("%type "):
-                name, variables, form, shown = _cells(line[6:])
-                kinds[name] = ArgumentType(_assignments(variables), form, shown)
-            elif line.startswith("%before "):
-                head, variables = _cells(line[8:])
-                version, named = head.split(None, 1)
-                older.append((version, named, _assignments(variables)))
-            elif line.startswith("%except "):
-                name, excepted = _cells(line[8:])
-                others.append((name, excepted.split()))
-            else:
-                call = _call(_cells(line))
-                calls.setdefault(call.name, []).append(call)
-        except ValueError as problem:
-            raise TableError(f"line {number}: {problem}: {line}") from problem
-    for version, named, pairs in older:
-        for name in named.split():
-            for call in calls[name]:
-                call.older += [(version, *pair) for pair in pairs]
-    for name, elsewhere in others:
-        numbers = [call.number for other in elsewhere for call in calls[other]]
-        for call in calls[name]:
-            call.others = [known for known in numbers if known is not None]
-    return kinds, calls
-
-
-def _cells(line: str) -> list[str]:
-    return [cell.strip() for cell in re.split(r"(?:^|\s)\|(?=\s|$)", line)]
-
-
-def _call(cells: list[str]) -> SyscallRow:
-    cells += [""] * (8 - len(cells)) if len(cells) >= 6 else []
-    name, number, functions, arguments, argstr, result, extra, after = cells
-    name, _, made = name.partition("/")
-    return SyscallRow(
-        name,
-        made or name,
-        None if number == "-" else int(number),
-        functions.split() or [name],
-        arguments.split(),
-        argstr,
-        int(result),
-        _assignments(extra),
-        _assignments(after),
-    )
-
-
-def _assignments(text: str) -> list[tuple[str, str]]:
-    pairs = []
-    for part in filter(None, re.split(r";\s+", text)):
-        variable, equals, value = part.partition(" = ")
-        if not equals:
-            raise ValueError(f"no assignment in '{part}'")
-        pairs.append((variable.strip(), value.strip()))
-    return pairs
+    kinds, calls = read_rows(text)
+    told = told_variables(text)
+    return {name: _aliases(name, rows, kinds, facts, told) for name, rows in calls.items()}
 
 
 # --- writing ---------------------------------------------------------------
@@ -218,28 +115,11 @@ def _fill(template: str, variable: str, index: int, source: _Source) -> str:
     return _RAW.sub(raw, template.replace("@", variable))
 
 
-def _kind(spec: str, kinds: dict[str, ArgumentType]) -> tuple[ArgumentType, str, bool]:
-    """Read an argument: what it is, its variable, whether argstr shows it; raise `TableError`."""
-    found = _ARGUMENT.fullmatch(spec)
-    if found is None:
-        raise TableError(f"cannot read the argument '{spec}'")
-    variable = found["var"]
-    if found["kind"] == ":":
-        if found["value"] not in kinds:
-            raise TableError(f"no %type '{found['value']}'")
-        kind = kinds[found["value"]]
-    else:
-        text = found["text"] or f"{variable}_str"
-        mask = " & 0xffffffff" if found["kind"] == "=" else ""
-        kind = ArgumentType([("@", f"${mask}"), (text, f"{found['value']}(@)")], "%s", text)
-    return kind, variable, not found["hidden"]
-
-
 def _argument(
     spec: str, index: int, kinds: dict[str, ArgumentType], source: _Source
 ) -> tuple[list[tuple[str, str]], str, str, bool]:
     """Build an argument: its assignments, its format, what argstr shows, whether it does."""
-    kind, variable, visible = _kind(spec, kinds)
+    kind, variable, visible = kind_of(spec, kinds)
     pairs = [
         (name.replace("@", variable), _fill(value, variable, index, source))
         for name, value in kind.variables
@@ -253,7 +133,7 @@ def _stores(call: SyscallRow, kinds: dict[str, ArgumentType], source: _Source) -
     for index, spec in enumerate(call.arguments, 1):
         if spec == "-":
             continue
-        kind, variable, _ = _kind(spec, kinds)
+        kind, variable, _ = kind_of(spec, kinds)
         for name, value in kind.variables:
             setter = _SETTERS.get(value)
             if setter is None:
@@ -309,19 +189,43 @@ def _return_body(call: SyscallRow, value: str, source: _Source) -> list[str]:
     ]
 
 
+# What the spellings of an alias differ by.
+_BY = {
+    "syscall": "",
+    "dw_syscall": ", by the types of the kernel's function",
+    "nd_syscall": ", by registers or a tracepoint",
+    "nd1_syscall": ", by the registers of a function that takes the arguments",
+    "nd2_syscall": ", by the registers that the kernel saved",
+    "tp_syscall": ", by the tracepoint of all calls",
+}
+
+
+def _comment(alias: str) -> str:
+    """Write the comment of an alias."""
+    spelling, _, call = alias.partition(".")
+    call = call.removesuffix(".return")
+    what = f"the system call {call} {'returns' if alias.endswith('.return') else 'begins'}"
+    return f"/** {alias} - {what}{_BY[spelling]} */\n"
+
+
 def _alias(name: str, points: list[str], body: list[str], after: Sequence[str] = ()) -> str:
     inner = "".join(f"\t{line}\n" for line in body)
-    text = f"probe {name} = {', '.join(points)}\n{{\n{inner}}}"
+    text = f"{_comment(name)}probe {name} = {', '.join(points)}\n{{\n{inner}}}"
     if after:
         text += ", {\n" + "".join(f"\t{line}\n" for line in after) + "}"
     return text + "\n"
 
 
 def _aliases(
-    name: str, rows: list[SyscallRow], kinds: dict[str, ArgumentType], facts: TargetFacts
+    name: str,
+    rows: list[SyscallRow],
+    kinds: dict[str, ArgumentType],
+    facts: TargetFacts,
+    told: dict[str, str],
 ) -> str:
-    """Write all spellings of one call."""
-    parts = [f"/**\n * syscall.{name} - the system call {name}\n */\n"]
+    """Write all spellings of one call, behind what their variables are."""
+    lines = [f" * @{one}: {means}\n" for one, means in variable_meanings(rows, kinds, told).items()]
+    parts = [f"/*\n * The system call {name}.\n *\n{''.join(lines)} */\n"]
     ends = [""] + ([".return"] if any(row.result for row in rows) else [])
     for end in ends:
         dwarf, without = f"dw_syscall.{name}{end}", f"nd_syscall.{name}{end}"

@@ -1,0 +1,95 @@
+"""What ``--doc NAME`` prints: a page, a list for a pattern, or the nearest names."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from typing import TYPE_CHECKING
+
+from stapy.diagnostics.suggest import nearest
+from stapy.manual import families, text
+from stapy.manual.library import open_reference
+from stapy.terminal import writing
+
+if TYPE_CHECKING:
+    from stapy.diagnostics import Diagnostics
+    from stapy.manual.library import Reference
+    from stapy.options import Options
+
+_PATTERN = re.compile(r"[*?\[]")
+
+
+def answered(options: Options, diagnostics: Diagnostics) -> bool:
+    """Print what is asked for; False for an unknown name, which is reported.
+
+    Of a probe point the page of its family is printed; what -L says of the place is to follow,
+    and `options` ask for it then.
+    """
+    reference = open_reference(options)
+    wanted = (options.doc or "").strip().removeprefix("probe ").removeprefix("function ")
+    bare = re.sub(r'"[^"]*"|\([^)]*\)', "", wanted)
+    if _PATTERN.search(bare):
+        return _listed(reference, wanted, diagnostics)
+    found = reference.find(bare)
+    if found:
+        writing.write("\n".join(text.page(entry) for entry in found))
+        return True
+    page = families.page_of(wanted)
+    if page is not None:
+        writing.write(plain(page.text))
+        if '"' in wanted:
+            options.listing, options.listing_variables = wanted, True
+            writing.write("\nHere, with the types of its variables:\n\n")
+        return True
+    if any(name.startswith(bare + ".") for name in reference.names()):
+        return _listed(reference, bare + ".*", diagnostics)
+    _unknown(reference, wanted, diagnostics)
+    return False
+
+
+def plain(page: str) -> str:
+    """Turn the Markdown of a page into text: tables become lists, marks go."""
+    lines = []
+    for line in page.split("\n"):
+        if line.startswith("|--"):
+            continue
+        if line.startswith("| "):
+            left, _, right = line.strip("| ").partition(" | ")
+            lines.append(f"  {_marks(left)}\n      {_marks(right)}")
+        elif line.startswith("    "):
+            lines.append(line)
+        else:
+            lines.append(_marks(line.lstrip("# ")))
+    return "\n".join(line for line in lines if not line.startswith("  point\n"))
+
+
+def _marks(words: str) -> str:
+    return re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", words.replace("`", ""))
+
+
+def _listed(reference: Reference, pattern: str, diagnostics: Diagnostics) -> bool:
+    names = [name for name in reference.names() if fnmatch.fnmatchcase(name, pattern)]
+    if not names:
+        diagnostics.error(
+            "semantic error",
+            "E0195",
+            f"no function or probe alias matches '{pattern}'",
+            notes=["stapy --doc '*' lists all; stapy -l lists probe points"],
+        )
+        return False
+    wide = min(max(map(len, names)), 40)
+    lines = [f"{name:{wide}}  {reference.summary(name)}".rstrip() + "\n" for name in names]
+    writing.write("".join(lines))
+    return True
+
+
+def _unknown(reference: Reference, wanted: str, diagnostics: Diagnostics) -> None:
+    titles = [one for page in families.family_pages() for one in page.title.split(", ")]
+    near = nearest(wanted, [*reference.names(), *titles])
+    diagnostics.error(
+        "semantic error",
+        "E0195",
+        f"nothing is called '{wanted}': no function, macro, probe alias or kind of probe point",
+        hint=f"did you mean {' or '.join(repr(one) for one in near)}?" if near else "",
+        notes=["stapy --doc 'PATTERN' lists names: stapy --doc '*stack*'"],
+    )

@@ -1,0 +1,144 @@
+"""``--doc``: pages of functions, macros, aliases and probe points, lists, and unknown names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stapy.cli import main
+from stapy.manual.families import family_pages, page_of
+from stapy.probes.families import families
+
+TAPSET = """\
+/**
+ * twice - a number and itself
+ * @n: the number
+ *
+ * Returns: their sum
+ * Example: println(twice(2))
+ */
+function twice:long(n:long) { return n + n }
+/** mine.one - it begins */
+probe mine.one = begin { n = twice(1); s = "x" . "y"; t = twice2() }
+/** twice2 - text */
+function twice2() { return "a" }
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> str:
+    (tmp_path / "mine.stp").write_text(TAPSET)
+    (tmp_path / "variables.txt").write_text("n: two\ns: two letters\nt: a letter\n")
+    return str(tmp_path)
+
+
+def doc(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    status = main(["--message-format=short", *words])
+    out, err = capsys.readouterr()
+    return status, out, err
+
+
+def test_function(capsys: pytest.CaptureFixture[str], folder: str) -> None:
+    status, out, err = doc(capsys, "-I", folder, "--doc", "twice")
+    assert (status, err) == (0, "")
+    assert out == (
+        "function twice:long(n:long)\n    a number and itself\n\n    n:long  the number\n\n"
+        "    Returns: their sum\n\n    Example:\n        println(twice(2))\n\n    From mine.stp\n"
+    )
+    assert doc(capsys, "-I", folder, "--doc", "twice()") == (status, out, err)
+
+
+def test_alias(capsys: pytest.CaptureFixture[str], folder: str) -> None:
+    status, out, err = doc(capsys, "-I", folder, "--doc=probe mine.one")
+    assert (status, err) == (0, "")
+    assert out == (
+        "probe mine.one\n    it begins\n\n    n:long    two\n    s:string  two letters\n"
+        "    t:string  a letter\n\n    Stands for: begin\n    From mine.stp\n"
+    )
+
+
+def test_list(capsys: pytest.CaptureFixture[str], folder: str) -> None:
+    assert doc(capsys, "-I", folder, "--doc", "twic*") == (
+        0,
+        "twice   a number and itself\ntwice2  text\n",
+        "",
+    )
+    assert doc(capsys, "-I", folder, "--doc", "mine")[1] == "mine.one  it begins\n"
+
+
+def test_of_a_system_call(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = doc(capsys, "--doc", "syscall.openat")
+    assert status == 0
+    assert "\n    the system call openat begins\n" in out
+    assert "\n    filename:string           path, quoted\n" in out
+    assert "\n    From syscalls/calls.table\n" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (["--doc", "execnam"], "did you mean 'execname'"),
+        (["--doc", "timer.sx"], "timer.s"),
+        (["--doc", "nosuch*"], "no function or probe alias matches 'nosuch*'"),
+        (["--doc", ""], "--doc needs a name"),
+        (["--doc", "execname", "x.stp"], "takes a name and no script"),
+        (["--doc"], "needs a value"),
+    ],
+)
+def test_what_is_refused(capsys: pytest.CaptureFixture[str], words: list[str], what: str) -> None:
+    status, out, err = doc(capsys, *words)
+    assert status == 1 and what in err, (status, out, err)
+    assert out == "" and "Traceback" not in err
+
+
+def test_kinds_of_points(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = doc(capsys, "--doc", "timer.s(1)")
+    assert status == 0
+    assert out.startswith("timer.s, timer.sec,") and "  timer.hz(N)\n      N times a second" in out
+    assert "`" not in out and "|--" not in out
+
+
+@pytest.mark.parametrize(
+    ("point", "name"),
+    [
+        ("kernel", "kernel.function"),
+        ('kernel.function("a.b").return', "kernel.function"),
+        ('module("m").function("f")', "kernel.function"),
+        ('module("m").trace("f")', "kernel.trace"),
+        ('process("a").library("b").mark("x")', "process.mark"),
+        ('process("a").data("v").write', "process.data"),
+        ('process("a").syscall', "process"),
+        ('process("a").function("f").callee("g")', "process.function"),
+        ("timer.profile.freq.hz(9)", "timer.profile"),
+        ("begin(2)", "begin"),
+        ('perf.type(1).config(2).process("x")', "perf"),
+        ("no.such", None),
+        ("", None),
+    ],
+)
+def test_which_page(point: str, name: str | None) -> None:
+    found = page_of(point)
+    assert (found.name if found else None) == name
+
+
+def test_every_family_has_its_points_told() -> None:
+    """Each family of the registry, and each name that one of its points has."""
+    pages = family_pages()
+    for family in families():
+        texts = "\n".join(page.text for page in pages if family.name in page.families)
+        assert texts, family.name
+        for form in family.forms:
+            for name, _ in form.components:
+                assert name in texts, (family.name, str(form))
+        for form in family.forms:
+            assert family.name in [one for page in pages for one in page.families]
+            found = page_of(str(form))
+            assert found is not None and family.name in found.families, str(form)
+
+
+def test_summary_in_a_list(capsys: pytest.CaptureFixture[str], folder: str) -> None:
+    status, out, err = doc(capsys, "-v", "-I", folder, "-L", "mine.one")
+    assert status == 0, err
+    assert out == "mine.one n:long s:string t:string /* it begins */\n"
+    assert doc(capsys, "-I", folder, "-L", "mine.one")[1] == "mine.one n:long s:string t:string\n"
