@@ -25,7 +25,7 @@ endef
 export EXAMPLE
 LOAD = /bin/sh -c 'while sleep 0.2; do date; done'
 
-.PHONY: run test check dev setup lint features unit vm docker-test wall oracle bench bytecode stapy-run clean
+.PHONY: docs man run test check dev setup lint features unit vm docker-test wall oracle bench bytecode stapy-run clean
 
 # Three seconds of system calls in a throw-away virtual machine.
 run: setup-run
@@ -110,6 +110,15 @@ oracle: setup
 
 bench: bytecode
 	$(PYTHON) -m tests.bench
+
+# docs/tapsets/ and docs/probes.md, from the comments in tapsets/ and stapy/manual/pages/.
+docs: setup-lint
+	@$(PYTHON) -m stapy.manual.markdown
+
+# A man page for each function and each tapset, and stapyprobes: 600 files, made again by whoever
+# wants them (debian/rules does), not kept here beside the same text in docs/tapsets/.
+man: setup-lint
+	@$(PYTHON) -m stapy.manual.roff build/man/man3
 
 # Made once, not by several starts at the same time; without it every start is slower.
 bytecode:
