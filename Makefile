@@ -25,7 +25,8 @@ endef
 export EXAMPLE
 LOAD = /bin/sh -c 'while sleep 0.2; do date; done'
 
-.PHONY: docs man run test check dev setup lint features unit vm docker-test wall oracle bench bytecode stapy-run clean
+.PHONY: docs man run test check dev setup lint features unit vm docker-test wall oracle torture debug-kernel bench
+.PHONY: bytecode stapy-run clean
 
 # Three seconds of system calls in a throw-away virtual machine.
 run: setup-run
@@ -107,6 +108,14 @@ PROGRAMS = 0:2000
 oracle: setup
 	@status=0; for line in 6.1 6.12; do for what in --cases "--programs $(PROGRAMS)"; do \
 	$(AS_ROOT) $(PYTHON) -m tests.oracle --kernel $$line $$what || status=1; done; done; exit $$status
+
+# How reliable it is, at full length, into docs/safety.md: hours. FIGURES="flood limits" for some of it.
+torture: setup bytecode
+	$(AS_ROOT) $(PYTHON) -m tests.torture $(FIGURES)
+
+# A kernel that watches what modules do to it, for torture and the tests of safety; prints its release.
+debug-kernel:
+	@.ci/debug-kernel
 
 bench: bytecode
 	$(PYTHON) -m tests.bench

@@ -66,6 +66,7 @@ def written(kind: str, folder: Path) -> Path:
 def test_damage_gives_answers_or_a_clean_error(target: str, kind: str, tmp_path: Path) -> None:
     search = fuzz.prepare(target, written(kind, tmp_path))
     report = search.run(SECONDS / len(CASES))
+    print(f"\n{target} {kind}: {report.inputs} inputs, the slowest {report.slowest[0]:.2f} s")
     assert report.inputs > 2
     assert not report.faults, f"python -m tests.debuginfo.fuzz {target} 1 --only {report.faults}"
 

@@ -165,6 +165,7 @@ def test_bad_pointers(
     assert done >= POINTERS, lines[-5:]
     if group != "tapsets":  # which have errors of their own
         assert not [line for line in lines if re.match("other (?!invalid UTF)", line)], lines
+    print(f"\n{done} pointers for each of {len(readers)} readers ({group})")
     for number, reader in enumerate(readers):
         name = f"r{number:02}"
         values, faults = found["values"].get(name, 0), found["faults"].get(name, 0)

@@ -1,0 +1,89 @@
+"""The figures of reliability: their tests are there, and the page keeps what was measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stapy.vm import kernels
+from tests import torture
+
+REPORT = """<testsuites><testsuite>
+<testcase name="one"><system-out>--- Captured Out ---
+
+200 rounds, 31 s
+something else</system-out></testcase>
+<testcase name="two"><failure/><system-out>3 rounds, 2 s</system-out></testcase>
+<testcase name="three"><skipped/></testcase>
+</testsuite></testsuites>"""
+PAGE = f"""Before.
+
+{torture.BEGINS}
+{torture.HEAD[0]}
+{torture.HEAD[1]}
+| flood | 6.1 | 2020-01-01 | old | 1 passed | 5 lost |
+| load | 6.12 | 2020-01-01 | old | 1 passed | 200 rounds |
+{torture.ENDS}
+
+After.
+"""
+
+
+@pytest.mark.parametrize("figure", torture.FIGURES, ids=lambda one: one.name)
+def test_the_tests_of_a_figure_are_there(figure: torture.Figure) -> None:
+    for place in figure.tests:
+        path, _, name = place.partition("::")
+        assert (torture.ROOT / path).exists(), place
+        assert not name or f"def {name}(" in (torture.ROOT / path).read_text(), place
+
+
+def test_how_tests_ended_and_what_they_printed(tmp_path: Path) -> None:
+    (tmp_path / "report").write_text(REPORT)
+    found = torture.read(tmp_path / "report", r"^\d+ rounds.*")
+    assert (found.passed, found.skipped, found.failed) == (1, 1, ["two"])
+    assert found.printed == ["200 rounds, 31 s", "3 rounds, 2 s"]
+    assert found.ended() == "FAILED: two"
+    assert torture.Found(passed=3, skipped=1).ended() == "3 passed, 1 skipped"
+
+
+def test_a_row_takes_the_place_of_the_older_one() -> None:
+    found = torture.Found(passed=1, printed=["a|b", "c"])
+    figure = next(one for one in torture.FIGURES if one.name == "flood")
+    lines = [torture.row(figure, kernel, found) for kernel in ("6.1", "6.12")]
+    page = torture.written(PAGE, lines)
+    assert page.startswith("Before.\n") and page.endswith("\nAfter.\n")
+    table = page.partition(torture.BEGINS)[2].partition(torture.ENDS)[0].strip().splitlines()
+    assert table[:2] == list(torture.HEAD)
+    assert [torture.key(line) for line in table[2:]] == [
+        ("load", "6.12"),
+        ("flood", "6.1"),
+        ("flood", "6.12"),
+    ]
+    assert "old" not in table[3] and r"a\|b; c |" in table[3]
+    assert torture.written(page, []) == page
+
+
+def test_kernels_that_watch_are_asked_for_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Kernel:
+        def __init__(self, release: str) -> None:
+            self.release = release
+
+        def watches(self) -> bool:
+            return self.release == "watching"
+
+    monkeypatch.setattr(torture, "releases", lambda: ["plain", "watching"])
+    monkeypatch.setattr(kernels, "find", Kernel)
+    asked = [(figure.name, kernel) for figure, kernel in torture.jobs(["suite", "load", "fuzz"])]
+    assert asked == [
+        ("fuzz", "any"),
+        ("load", "plain"),
+        ("load", "watching"),
+        ("suite", "watching"),
+    ]
+
+
+def test_a_figure_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert torture.main(["floods"]) == 2
+    assert "no such figure: floods; there are load, kill" in capsys.readouterr().err
+    torture.written(torture.PAGE.read_text(), [])  # the page has a place for the table
