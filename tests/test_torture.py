@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,26 @@ def test_a_row_takes_the_place_of_the_older_one() -> None:
     ]
     assert "old" not in table[3] and r"a\|b; c |" in table[3]
     assert torture.written(page, []) == page
+
+
+def test_the_commit_is_changed_by_more_than_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torture, "ROOT", tmp_path)
+    monkeypatch.setattr(torture, "PAGE", tmp_path / "docs" / "safety.md")
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    assert torture.commit() == "?"
+    (tmp_path / "docs").mkdir()
+    for name in ("docs/safety.md", "code"):
+        (tmp_path / name).write_text("before")
+    who = ("-c", "user.name=x", "-c", "user.email=x@example.org")
+    for words in ("init", "-q"), ("add", "."), (*who, "commit", "-q", "-m", "first"):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    (tmp_path / "docs/safety.md").write_text("after")
+    first = torture.commit()
+    assert first.isalnum()
+    (tmp_path / "code").write_text("after")
+    assert torture.commit() == f"{first}+"
 
 
 def test_kernels_that_watch_are_asked_for_more(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -130,7 +130,10 @@ def measure(figure: Figure, kernel: str) -> Found:
 
 def commit() -> str:
     """Name what is measured: the commit, with ``+`` behind it for changes to more than the page."""
-    words = ("rev-parse", "--short", "HEAD"), ("status", "--porcelain", "--", ".", f":!{PAGE}")
+    words = (
+        ("rev-parse", "--short", "HEAD"),
+        ("status", "--porcelain", "--", ".", f":!{PAGE.relative_to(ROOT)}"),
+    )
     try:
         told = [
             subprocess.run(["git", *one], cwd=ROOT, check=True, capture_output=True, text=True)
