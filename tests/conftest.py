@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from stapy.terminal import progress
 from tests import debugpackage
 from tests.debuginfo.server import Server, serving
 from tests.isolation import isolate
@@ -41,6 +42,15 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Recorder())
         if not hasattr(config, "workerinput"):
             config.pluginmanager.register(Table())
+
+
+@pytest.fixture(autouse=True)
+def no_line_of_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Begin without a line of progress, as a process does, and leave none to the next test.
+
+    The next message would erase the line, on whatever is standard error then.
+    """
+    monkeypatch.setattr(progress._Line, "shown", False)
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ import pytest
 
 from stapy import cli
 from stapy.session.check import Message
-from stapy.terminal import progress
 from stapy.tools import outcomes
 from tests.debuginfo.btfwriter import BtfWriter
 
@@ -25,7 +24,6 @@ WARNED = "global unused\nprobe begin { println(1) }\n"
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Make a folder with scripts and the BTF of two kernels; the newer one has no vfs_read."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(progress, "clear", lambda: None)  # other tests may have told of some
     for name, text in (("good", GOOD), ("bad", BAD), ("warned", WARNED)):
         Path(f"{name}.stp").write_text(text)
     for name, function in (("old", "vfs_read"), ("new", "vfs_reader")):
