@@ -207,6 +207,10 @@ def _check_format(options: Options) -> None:
         raise UsageError("--format cannot be given with --monitor, which shows text.")
     if options.remote_prefix:
         raise UsageError("--remote-prefix is for text: records of --format say their host.")
+    if options.format == "csv" and options.rotate:
+        raise UsageError("-S cannot be given with --format=csv: only its first file has headers.")
+    if options.format == "csv" and len(options.remotes) > 1:
+        raise UsageError("--format=csv is for one host: each would have headers of its own.")
 
 
 def _check_doc(options: Options) -> None:

@@ -250,7 +250,7 @@ def _rlimit(name: str) -> Setter:
 
 
 # How --format has the output written for programs.
-FORMATS = ("json",)
+FORMATS = ("json", "csv", "folded")
 
 
 def _format(options: Options, value: str) -> None:
@@ -288,7 +288,8 @@ TABLE = [
     Option("t", "", "", "report hits and cycles of each probe at the end", _flag("timing")),
     Option("", "monitor", "[SECONDS]", "show probes and globals on the terminal, anew "
            "every SECONDS; switch probes on and off", _monitor),
-    Option("", "format", "FORM", "output for programs: json; text is for eyes", _format,
+    Option("", "format", "FORM", "output for programs: json, csv (tables), "
+           "folded (stacks with counts); text is for eyes", _format,
            words=("text", *FORMATS)),
     Option("s", "", "MB", "output buffer of each CPU, in megabytes",
            _number("buffer_mb", "buffer size", 1, 4095)),

@@ -21,8 +21,8 @@ Usage: stapy-run [options] MODULE.ko [name=value ...]
   -T SECONDS  stop after SECONDS
   -M SECONDS  show probes and globals on the terminal, of a module made with --monitor
   --format=FORM
-              of a module made with --format: json, an object on a line for each print,
-              or text; else as the module was made
+              of a module made with --format: json, an object on a line for each print;
+              csv, tables; folded, stacks with counts; text; else as the module was made
   -b MB       output buffer of each CPU, 1 to 4095 megabytes
   -w          no warnings
   -v          say what is done
@@ -270,6 +270,8 @@ def check(options: RunOptions) -> None:
         raise UsageError("-D needs an output file (-o FILE).")
     if options.format not in ("", "text") and options.monitor:
         raise UsageError("-M shows text: it goes without --format.")
+    if options.format == "csv" and options.rotate:
+        raise UsageError("-S goes without --format=csv: files after the first have no header.")
     if options.color not in ("auto", "always", "never"):
         raise UsageError(f"Invalid value '{options.color}' for -C (auto, always or never).")
     options.rotation()

@@ -8,7 +8,7 @@ from .records import SCHEMA, PrintDecoder, RecordTable, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, List, Optional
+    from typing import Any, Callable, Dict, List, Optional, Tuple
 
     from .messages import MessagePrinter
     from .options import RunOptions
@@ -39,9 +39,36 @@ class Renderer:
         """Return what messages have become since the last call."""
         return b""
 
+    def restart(self) -> None:
+        """Learn that what follows is for another file."""
+
+    def leave(self) -> bytes:
+        """Return what was kept back so far: the session goes on without us."""
+        return b""
+
     def finish(self, errors: int) -> bytes:
         """Return the end: the session is over, with so many errors."""
         return b""
+
+
+class LossCounter:
+    """Tells what was lost on standard error, for forms that have no place for it."""
+
+    def __init__(self, messages: MessagePrinter) -> None:
+        self._messages = messages
+        self._bytes = 0
+
+    def count(self, record: Record) -> None:
+        """Count a loss; the first one is told at once."""
+        if record["type"] in ("lost", "overwritten"):
+            if not self._bytes:
+                self._messages.warning("output was lost: it found no room (-s MB gives it more)")
+            self._bytes += record["bytes"]
+
+    def tell(self) -> None:
+        """Say how much it was."""
+        if self._bytes:
+            self._messages.warning(f"{self._bytes} bytes of output were lost")
 
 
 class JsonRenderer(Renderer):
@@ -124,26 +151,47 @@ def make(
             f"module '{name}' was made for text only: make it with stapy --format={options.format}"
         )
     records = RecordTable(table)
-    renderer = _MAKERS[options.format or records.format](records, name, options)
+    renderer = _MAKERS[options.format or records.format](records, name, options, messages)
     messages.listener = renderer.message
     return renderer
 
 
-def _text(table: RecordTable, name: str, options: RunOptions) -> Renderer:
+def _text(table: RecordTable, name: str, options: RunOptions, messages: MessagePrinter) -> Renderer:
     return Renderer(PrintDecoder(table))
 
 
-def _json(table: RecordTable, name: str, options: RunOptions) -> Renderer:
+def _json(table: RecordTable, name: str, options: RunOptions, messages: MessagePrinter) -> Renderer:
     about = {"module": name, **table.about}
-    given = dict(word.split("=", 1) for word in options.parameters)
-    host = given.get("stapy_remote", "")
+    host, uri = _origin(options)
     if host.isdigit():
-        about["uri"] = given.get("stapy_remote_uri", "")
+        about["uri"] = uri
     return JsonRenderer(PrintDecoder(table), about, int(host) if host.isdigit() else None)
 
 
-_MAKERS: "Dict[str, Callable[[RecordTable, str, RunOptions], Renderer]]" = {
+def _csv(table: RecordTable, name: str, options: RunOptions, messages: MessagePrinter) -> Renderer:
+    from .sheets import CsvRenderer
+
+    return CsvRenderer(PrintDecoder(table), table, messages)
+
+
+def _folded(
+    table: RecordTable, name: str, options: RunOptions, messages: MessagePrinter
+) -> Renderer:
+    from .folded import FoldedRenderer
+
+    return FoldedRenderer(PrintDecoder(table), table, messages, _origin(options)[1])
+
+
+def _origin(options: RunOptions) -> "Tuple[str, str]":
+    """Return number and URI of the host of --remote that this is; "" for none."""
+    given = dict(word.split("=", 1) for word in options.parameters)
+    return given.get("stapy_remote", ""), given.get("stapy_remote_uri", "")
+
+
+_MAKERS: "Dict[str, Callable[[RecordTable, str, RunOptions, MessagePrinter], Renderer]]" = {
     "text": _text,
     "json": _json,
+    "csv": _csv,
+    "folded": _folded,
 }
 FORMATS: "List[str]" = list(_MAKERS)

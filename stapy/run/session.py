@@ -277,6 +277,14 @@ class ModuleSession:
 
     def write_out(self) -> None:
         """Write what waits for its reader, after the module was left; a signal ends that."""
+        self._drain()
+        sink = next(iter(self._sinks.values()))
+        if self.renderer and not (sink.is_busy or sink.broken):
+            self._write(sink, memoryview(self.renderer.leave()))
+            self._drain()
+        self.tell_untaken()
+
+    def _drain(self) -> None:
         while self._is_busy() and not self.signals.take():
             poll = select.poll()
             poll.register(self.signals.wake, select.POLLIN)
@@ -288,7 +296,6 @@ class ModuleSession:
                     self.signals.drain()
                 else:
                     self._serve_sink(fd, event)
-        self.tell_untaken()
 
     def tell_untaken(self) -> None:
         """Say how much of the output is lost because its reader did not take it."""
@@ -375,6 +382,8 @@ class ModuleSession:
         """Go on with the next output files, where there are any."""
         for sink in self._sinks.values():
             sink.rotate()
+        if self.renderer:
+            self.renderer.restart()
 
     def _obey_user(self) -> None:
         for number in self.signals.take():

@@ -93,6 +93,8 @@ def test_options(words: list[str], field: str, value: object) -> None:
         (["--format=json", "--monitor", "x.stp"], "--format cannot be given with --monitor"),
         (["--format=json", "-DSTP_BULKMODE", "x.stp"], "--format cannot be given with -b"),
         (["--format=json", "--remote=a", "--remote-prefix", "x.stp"], "say their host"),
+        (["--format=csv", "--remote=a", "--remote=b", "x.stp"], "--format=csv is for one host"),
+        (["--format=csv", "-S", "1", "-o", "f", "x.stp"], "-S cannot be given with --format=csv"),
         (["-F", "--vm", "x.stp"], "the machine ends with the command"),
         (["-b", "--vm", "x.stp"], "its files would end with the machine"),
         (["-F", "-c", "ls", "x.stp"], "-F without -o"),

@@ -24,6 +24,7 @@ from stapy.run.options import RunOptions, UsageError, parse
         ("--info|m.ko", "info", True),
         ("m.ko|a=1|b=x y", "parameters", ["a=1", "b=x y"]),
         ("--format=json|m.ko", "format", "json"),
+        ("--format=folded|m.ko", "format", "folded"),
         ("--|-m.ko", "module", "-m.ko"),
     ],
 )
@@ -47,6 +48,7 @@ def test_parse(line, field, value):
         ("-C pink m.ko", "Invalid value 'pink'"),
         ("--format=xml m.ko", "Invalid output format 'xml'"),
         ("--format=json -M 1 m.ko", "goes without --format"),
+        ("--format=csv -S 1 -o f m.ko", "-S goes without --format=csv"),
         ("m.ko other", "not of the form name=value"),
     ],
 )

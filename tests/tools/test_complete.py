@@ -62,6 +62,7 @@ FUNCTION = 'kernel.function("'
     [
         ("stapy doc", ["doctor"]),
         ("stapy --message-f", ["--message-format="]),
+        ("stapy --format=", ["csv", "folded", "json", "text"]),
         ("stapy --message-format=s", ["short", "systemtap"]),
         ("stapy --message-format s", ["short", "systemtap"]),
         ("stapy --color=a", ["always", "auto"]),
