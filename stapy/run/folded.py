@@ -36,6 +36,7 @@ class FoldedRenderer(Renderer):
         self._arrays: Dict[str, Dict[Keys, int]] = {}
         self._prints: Dict[Keys, int] = {}
         self._texts = 0
+        self._room = table.string_bytes, table.stack_frames
         self._has_arrays = any(map(_may_count, table.prints))
         if not self._has_arrays and not any(map(_may_print, table.prints)):
             raise RunError(
@@ -87,7 +88,7 @@ class FoldedRenderer(Renderer):
         return b""
 
     def _write(self, tallies: "Dict[str, Dict[Keys, int]]") -> bytes:
-        writer = stacks.StackWriter()
+        writer = stacks.StackWriter(*self._room)
         lines: Dict[str, int] = {}
         for name, tally in tallies.items():
             first = [*self._origin, *([name] if len(tallies) > 1 else [])]
@@ -97,6 +98,11 @@ class FoldedRenderer(Renderer):
         if left_out:
             self._messages.warning(
                 f"{left_out} stacks have counts below 1 and are left out: they cannot be drawn"
+            )
+        if writer.cut:
+            self._messages.warning(
+                f"{writer.cut} stacks may lack their outermost frames: -D MAXBACKTRACE=100 "
+                "-D MAXSTRINGLEN=2000 has room for more"
             )
         if writer.nameless:
             self._messages.warning(writer.nameless)

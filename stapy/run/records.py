@@ -46,6 +46,9 @@ class RecordTable:
         self.format = str(table["format"])
         self.prints: List[Dict[str, Any]] = table["prints"]
         self.probes: List[List[str]] = table["probes"]
+        # How long texts and stacks may be, -D MAXSTRINGLEN and MAXBACKTRACE.
+        self.string_bytes = int(table.get("string_bytes", 0))
+        self.stack_frames = int(table.get("stack_frames", 0))
         self.about = {key: table[key] for key in ("stapy", "script", "release", "arch")}
 
 

@@ -32,7 +32,7 @@ class CsvRenderer(Renderer):
         self._losses = LossCounter(messages)
         self._messages = messages
         self._headers: Dict[Table, List[str]] = {}
-        self._names: Dict[int, List[int]] = {}  # the columns of each print's fields
+        self._places: Dict[int, List[Tuple[int, int]]] = {}  # of a print: columns, and fields
         self._buckets: Dict[str, List[List[Any]]] = {}
         self._kinds: Dict[str, str] = {}
         self._plan(table)
@@ -55,9 +55,12 @@ class CsvRenderer(Renderer):
                 if fields:
                     self._plan_global(row["shows"], fields)
                 continue
-            names = _free([field["name"] for field in fields])
+            shown = [(at, one) for at, one in enumerate(fields) if not one.get("constant")]
+            names = _free([one["name"] for _, one in shown])
             columns += [name for name in names if name not in columns]
-            self._names[number] = [columns.index(name) for name in names]
+            self._places[number] = [
+                (columns.index(name), at) for name, (at, _) in zip(names, shown)
+            ]
         if columns:
             self._headers[_PRINTS] = [*_OF_PRINTS, *columns]
 
@@ -86,15 +89,16 @@ class CsvRenderer(Renderer):
         return b""
 
     def _print(self, record: Record) -> bytes:
-        places = self._names[record["number"]]
+        places = self._places[record["number"]]
         if not places:
             return b""  # a heading, or the like
+        values = list(record["fields"].values())
         row = [""] * len(self._headers[_PRINTS])
         row[: len(_OF_PRINTS)] = [
             f"{record['time']:.6f}", record["cpu"], record.get("probe", ""), record["place"],
         ]  # fmt: skip
-        for place, value in zip(places, record["fields"].values()):
-            row[len(_OF_PRINTS) + place] = value
+        for place, at in places:
+            row[len(_OF_PRINTS) + place] = values[at]
         return self._rows(_PRINTS, [row])
 
     def _global(self, record: Record) -> bytes:

@@ -23,6 +23,7 @@ _LINE = re.compile(
 _PYTHON_HEAD = b"Traceback (most recent call first):"
 _PYTHON_LINE = re.compile(rb'  File "(?P<file>.*)", line -?\d+, in (?P<name>.*)\Z')
 _KERNEL = 1 << 63  # addresses from here on are the kernel's
+_ADDRESS_ROOM = 20  # bytes that one more frame needs at least, and the end
 _CODE = "tTwW"
 
 
@@ -54,9 +55,18 @@ def _lines(text: bytes) -> "List[Any]":
 
 
 class StackWriter:
-    """Writes keys with stacks as folded lines; ``nameless`` is why addresses have no names."""
+    """Writes keys with stacks as folded lines.
 
-    def __init__(self, symbols: str = "/proc/kallsyms") -> None:
+    ``nameless`` is why addresses have no names, ``cut`` the number of stacks that are as long as
+    one can be, in bytes or frames.
+    """
+
+    def __init__(
+        self, string_bytes: int = 0, frames: int = 0, symbols: str = "/proc/kallsyms"
+    ) -> None:
+        self._bytes = string_bytes or 1 << 16
+        self._frames = frames or 1 << 16
+        self.cut = 0
         self._path = symbols
         self._symbols: "Tuple[List[int], List[str]]" = ([], [])
         self._is_read = False
@@ -76,14 +86,21 @@ class StackWriter:
                 plain.append(_frame(key if isinstance(key, bytes) else str(key).encode()))
             elif _is_list(key):
                 addresses = [int(word, 16) for word in key.split()]
+                self._look_at_room(key, len(addresses), False)
                 is_kernel = addresses[0] >= _KERNEL
                 (kernel if is_kernel else programs).extend(reversed(self._names(addresses)))
             else:
                 rows = _lines(key)
+                self._look_at_room(key, len(rows), key[-1:] != b"\n")
                 frames = [_named(row) for row in reversed(rows)]
                 is_kernel = any(row.groupdict().get("file") == b"kernel" for row in rows)
                 (kernel if is_kernel else programs).extend(frames)
         return ";".join([*plain, *programs, *kernel])
+
+    def _look_at_room(self, text: bytes, frames: int, is_cut: bool) -> None:
+        """Count a stack that may have more frames than the script has been told."""
+        is_full = len(text) + _ADDRESS_ROOM > self._bytes or frames >= self._frames
+        self.cut += is_full or is_cut
 
     def _names(self, addresses: "List[int]") -> "List[str]":
         names = []

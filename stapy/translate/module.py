@@ -47,9 +47,7 @@ def make_source(
     model["modinfo"] = [
         {"name": field, "value": string_literal(value)} for field, value in options.modinfo
     ]
-    table = (
-        unit.records.text(options.format, script_name, program, unit.places) if unit.records else ""
-    )
+    table = unit.records.text(options.format, script_name, program, unit) if unit.records else ""
     model["records"] = [{"text": string_literal(part)} for part in pieces_of(table)]
     model["has_records"] = bool(table)
     model["lines"], blobs = lines.tables(program)

@@ -58,6 +58,7 @@ def test_prints_are_rows_of_one_table() -> None:
     about = table(
         {"place": "a:1:1", "fields": [{"name": "pid", "kind": "long"}]},
         {"place": "a:2:1", "fields": []},  # a heading
+        {"place": "a:2:9", "fields": [{"name": "arg1", "kind": "string", "constant": True}]},
         {
             "place": "a:3:1",
             "fields": [
@@ -71,8 +72,9 @@ def test_prints_are_rows_of_one_table() -> None:
         "csv",
         about,
         piece(typed(1, b"", b"PID\n")),
+        piece(typed(2, b"PID\n\0", b"PID\n")),
         piece(typed(0, long(-7), b"-7\n", 0)),
-        piece(typed(2, b"now\0" + long(-1) + NO_STAT)),
+        piece(typed(3, b"now\0" + long(-1) + NO_STAT)),
     )
     head, first, second = csv.reader(io.StringIO(text))
     assert head == ["time", "cpu", "probe", "place", "pid", "time_2", "l"]
@@ -188,7 +190,7 @@ ffffffff81000200 T next
 def symbols(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "kallsyms"
     path.write_text(SYMBOLS)
-    monkeypatch.setattr(stacks.StackWriter.__init__, "__defaults__", (str(path),))
+    monkeypatch.setattr(stacks.StackWriter.__init__, "__defaults__", (0, 0, str(path)))
     return path
 
 
@@ -254,7 +256,7 @@ def test_other_texts_are_no_stacks(key: bytes) -> None:
 @given(st.binary(max_size=60))
 def test_any_text_is_one_or_none(key: bytes) -> None:
     if stacks.is_stack(key):
-        assert "\n" not in stacks.StackWriter("/nowhere").line([], [key])
+        assert "\n" not in stacks.StackWriter(0, 0, "/nowhere").line([], [key])
 
 
 def test_programs_come_outside_of_the_kernel(symbols: Path) -> None:
@@ -321,3 +323,23 @@ def test_stacks_of_a_host_say_so(symbols: Path) -> None:
 
 def test_forms_of_one_module_are_many() -> None:
     assert run("csv", TABLE, piece(print_of())).startswith("time,cpu,probe,place,name,n,u,c,m,M\n")
+
+
+@pytest.mark.parametrize(
+    "stack, is_cut",
+    [
+        (b"f+0x1\n" * 3, False),
+        (b"f+0x1\n" * 4, True),  # as many frames as there can be
+        (b"f+0x1\ng+0x", True),
+        (b"a_function_of_a_long_name" * 3 + b"+0x1\n", True),
+        (b"0xffffffff81000012 " * 3, False),
+        (b"0xffffffff81000012 0xffffffff81000012", False),  # of callers()
+        (b"0xffffffff81000012 " * 4, True),
+    ],
+)
+def test_stacks_that_may_be_cut_are_told(
+    symbols: Path, stack: bytes, is_cut: bool, capfd: pytest.CaptureFixture[str]
+) -> None:
+    about = {**table(row("string", "long", shows="a")), "string_bytes": 96, "stack_frames": 4}
+    run("folded", about, piece(typed(0, stack + b"\0" + long(1))))
+    assert ("1 stacks may lack their outermost frames" in capfd.readouterr().err) == is_cut

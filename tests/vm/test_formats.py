@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -44,6 +46,14 @@ global hits, pad
 probe begin { for (i = 0; i < 100; i++) pad .= "xxxxxxxxxx" }
 probe timer.ms(10) { for (i = 0; i < 20; i++) printf("hit %d %s\\n", hits++, pad) }
 """
+STACKS = """
+global calls, by_sum
+probe kernel.function("vfs_write").call {
+  if (pid() != target()) next
+  calls[execname(), backtrace()]++
+  by_sum[sprint_backtrace()] <<< 3
+}
+"""
 PAD = 1000
 LONG = ["-D", "MAXSTRINGLEN=8000"]
 
@@ -56,6 +66,7 @@ def modules(release: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
         ("records", [*LONG, "--format=json", "-e", STEADY]),
         ("plain", [*LONG, "-e", STEADY]),
         ("flood", ["--format=json", "-s", "1", "-D", "MAXSTRINGLEN=1100", "-e", FLOOD]),
+        ("stacks", ["--format=folded", "-D", "MAXBACKTRACE=60", "-e", STACKS]),
     ):
         made = build(release, ["-m", name, *words], folder)
         assert made.module, made.stderr
@@ -120,6 +131,43 @@ def test_globals_come_at_the_end_with_keys_and_types(
     assert ends["pad"] == "x" * PAD and isinstance(ends["hits"], int), said
     told = [row["fields"]["hits"] for row in found if row["type"] == "print"]
     assert told == sorted(told) and told, said  # of two processors, in the order of time
+
+
+def test_csv_has_prints_and_globals_as_tables(two: Machine, modules: dict[str, Path]) -> None:
+    stdout, said = shell(two, modules, "$run --format=csv $records; true")
+    tables: list[list[list[str]]] = [[]]
+    for row in csv.reader(io.StringIO(stdout.decode(), newline="")):
+        if row:
+            tables[-1].append(row)
+        else:
+            tables.append([])
+    heads = [table[0] for table in tables]
+    ends = [tuple(row) for table in tables[1:] for row in table]
+    prints = [dict(zip(heads[0], row, strict=True)) for row in tables[0][1:]]
+    assert heads[0][:4] == ["time", "cpu", "probe", "place"], said
+    assert prints[0]["pid"] == "1" and prints[0]["mask"] == str(2**64 - 1), said
+    assert prints[1]["by"] == "1" and prints[1]["names"] == "y", said
+    for row in ("reads", "7"), ("by", "b", "2", "5"), ("unread", "1", "2"):
+        assert row in ends, (row, said)
+    assert ("lat", "2", "303", "3", "300", "151") in ends, said
+    assert ("lat", "256", "511", "1") in ends, said  # of its histogram
+
+
+def test_folded_has_frames_by_name_and_counts(two: Machine, modules: dict[str, Path]) -> None:
+    text = "$run $stacks -c 'dd if=/dev/zero of=/dev/null bs=1 count=7 status=none'; echo end"
+    stdout, said = shell(two, modules, text)
+    *rows, last = stdout.decode().splitlines()
+    assert last == "end", said
+    ends = {row.rpartition(" ")[0]: int(row.rpartition(" ")[2]) for row in rows}
+    counted = {row: n for row, n in ends.items() if row.startswith("calls;dd;")}
+    summed = {row: n for row, n in ends.items() if row.startswith("by_sum;")}
+    assert sum(counted.values()) == 7 and sum(summed.values()) == 21, said
+    for row in (*counted, *summed):
+        frames = row.split(";")
+        assert frames[-1] == "vfs_write" and frames[-2] == "ksys_write", said
+        assert "do_syscall_64" in frames and "+0x" not in row, said
+    without = {row.partition(";dd;")[2] for row in counted}
+    assert without == {row.partition(";")[2] for row in summed}, said
 
 
 def test_text_is_that_of_a_module_without_a_format(two: Machine, modules: dict[str, Path]) -> None:

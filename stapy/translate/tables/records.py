@@ -13,6 +13,7 @@ from stapy import __version__
 from stapy.ir import program as p
 
 if TYPE_CHECKING:
+    from stapy.translate.state import Unit
     from stapy.translate.tables.places import PlaceTable
 
 SCHEMA = 1
@@ -45,6 +46,8 @@ class PrintTable:
         rows = []
         for piece, arg in fields:
             row: dict[str, Any] = {"name": piece.name, "kind": field_kind(piece, arg)}
+            if isinstance(arg, p.Text):
+                row["constant"] = True  # part of a heading, or a label
             if isinstance(arg, p.HistogramRef):
                 row |= _shape(arg.stat)
             rows.append(row)
@@ -56,7 +59,7 @@ class PrintTable:
         self._rows.append(print_)
         return len(self._rows) - 1
 
-    def text(self, form: str, script: str, program: p.Program, places: PlaceTable) -> str:
+    def text(self, form: str, script: str, program: p.Program, unit: Unit) -> str:
         """Write the whole table as JSON."""
         table = {
             "schema": SCHEMA,
@@ -65,8 +68,10 @@ class PrintTable:
             "script": script,
             "release": program.release,
             "arch": program.arch,
+            "string_bytes": unit.limits.string_room,
+            "stack_frames": unit.limits.number("MAXBACKTRACE"),
             "prints": self._rows,
-            "probes": [[probe.written, places.where(probe.span)] for probe in program.probes],
+            "probes": [[probe.written, unit.places.where(probe.span)] for probe in program.probes],
         }
         return json.dumps(table, separators=(",", ":"))
 
