@@ -116,7 +116,7 @@ class CsvRenderer(Renderer):
         return self._rows(table, [[*before, *(value.get(one, "") for one in _OF_STATISTICS)]])
 
     def _rows(self, table: Table, rows: "List[List[Any]]") -> bytes:
-        lines = _Lines()
+        lines = _RowBuffer()
         # The writer quotes what its end of a line has: a lone carriage return as well.
         writer = csv.writer(lines, lineterminator="\r\n")
         if self._current != table:
@@ -149,7 +149,7 @@ class CsvRenderer(Renderer):
         return b"".join(found)
 
 
-class _Lines:
+class _RowBuffer:
     """What `csv.writer` writes to, a row at a time: lines end as they do in Unix."""
 
     def __init__(self) -> None:
