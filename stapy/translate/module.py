@@ -47,7 +47,9 @@ def make_source(
     model["modinfo"] = [
         {"name": field, "value": string_literal(value)} for field, value in options.modinfo
     ]
-    table = unit.records.text(options.format, script_name, program, unit) if unit.records else ""
+    table = ""
+    if unit.records:
+        table = unit.records.text(options.format, script_name, program, unit.places, unit.limits)
     model["records"] = [{"text": string_literal(part)} for part in pieces_of(table)]
     model["has_records"] = bool(table)
     model["lines"], blobs = lines.tables(program)

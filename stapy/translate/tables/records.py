@@ -13,7 +13,7 @@ from stapy import __version__
 from stapy.ir import program as p
 
 if TYPE_CHECKING:
-    from stapy.translate.state import Unit
+    from stapy.translate.tables.limits import Limits
     from stapy.translate.tables.places import PlaceTable
 
 SCHEMA = 1
@@ -59,7 +59,9 @@ class PrintTable:
         self._rows.append(print_)
         return len(self._rows) - 1
 
-    def text(self, form: str, script: str, program: p.Program, unit: Unit) -> str:
+    def text(
+        self, form: str, script: str, program: p.Program, places: PlaceTable, limits: Limits
+    ) -> str:
         """Write the whole table as JSON."""
         table = {
             "schema": SCHEMA,
@@ -68,10 +70,10 @@ class PrintTable:
             "script": script,
             "release": program.release,
             "arch": program.arch,
-            "string_bytes": unit.limits.string_room,
-            "stack_frames": unit.limits.number("MAXBACKTRACE"),
+            "string_bytes": limits.string_room,
+            "stack_frames": limits.number("MAXBACKTRACE"),
             "prints": self._rows,
-            "probes": [[probe.written, unit.places.where(probe.span)] for probe in program.probes],
+            "probes": [[probe.written, places.where(probe.span)] for probe in program.probes],
         }
         return json.dumps(table, separators=(",", ":"))
 
