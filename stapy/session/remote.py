@@ -194,8 +194,10 @@ class Fleet:
             files = parcel.runner()
             ready = [number for number in sorted(facts) if facts[number].release in made]
             try:
+                # A row of files has whole lines, when programs are to read them.
+                is_alone = len(ready) == 1 and not (options.format and options.rotate)
                 for number in ready:
-                    self._begin(crowd, number, facts[number], files, made, len(ready) == 1)
+                    self._begin(crowd, number, facts[number], files, made, is_alone)
                 crowd.run()
             finally:
                 crowd.close()

@@ -133,6 +133,31 @@ def test_globals_come_at_the_end_with_keys_and_types(
     assert told == sorted(told) and told, said  # of two processors, in the order of time
 
 
+def test_rows_of_files_have_whole_lines(two: Machine, modules: dict[str, Path]) -> None:
+    """-S, SIGUSR2 and the background: what is in all files, one after the other, is the session."""
+    text = """
+    wait_for() { n=0; until eval "$1"; do sleep 0.1; n=$((n+1)); [ $n -lt 3000 ] || break; done; }
+    rm -f row.*; pid=$($run -D -S 1 -o row $flood)
+    wait_for '[ -s row.1 ]'; kill -USR2 $pid; wait_for '[ -s row.2 ]'
+    kill -INT $pid; wait_for '[ ! -d /proc/$pid ]'
+    for file in $(ls row.* | sort -V); do echo "== $file"; cat $file; done
+    """
+    stdout, said = shell(two, modules, text)
+    files = [part.partition(b"\n")[2] for part in stdout.split(b"== ")[1:]]
+    assert len(files) >= 3, said
+    rows = []
+    for one in files:
+        assert one.endswith(b"\n"), said
+        rows += [json.loads(line) for line in one.splitlines()]
+    assert len(files[0]) <= 1 << 20, said
+    assert (rows[0]["type"], rows[-1]["type"]) == ("begin", "end"), said
+    told = [row["fields"]["hits"] for row in rows if row["type"] == "print"]
+    assert told == sorted(set(told)) and told, said
+    lost = any(row["type"] == "lost" for row in rows)
+    ends = [row["value"] for row in rows if row["type"] == "global" and row["name"] == "hits"]
+    assert ends and (ends[0] == len(told)) != lost, (ends, len(told), said)
+
+
 def test_csv_has_prints_and_globals_as_tables(two: Machine, modules: dict[str, Path]) -> None:
     stdout, said = shell(two, modules, "$run --format=csv $records; true")
     tables: list[list[list[str]]] = [[]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -248,6 +249,28 @@ def test_options_mean_what_they_mean_there(
     assert done.returncode == 0, done.stderr
     lines = (tmp_path / "out").read_text().splitlines()
     assert sorted(lines) == sorted(["7first", "7second", RELEASES[0], RELEASES[-1]])
+    records_say_their_host(environment, tmp_path, script)
     for host, name in zip(hosts, ("first", "second")):
         assert left(name, environment) == ""
         end(host, name, environment)
+
+
+def records_say_their_host(environment: dict[str, str], tmp_path: Path, script: str) -> None:
+    """Run a script with --format=json on both: lines are whole, each with its host."""
+    words = ["--remote-file=hosts", "--format=json", "-o", "records", "-T", "1", "-e", script]
+    done = subprocess.run(
+        [sys.executable, "-m", "stapy", *words],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=1800,
+    )
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in (tmp_path / "records").read_text().splitlines()]
+    for number, uri in enumerate(("first", "second")):
+        own = [row for row in rows if row["host"] == number]
+        assert [row["type"] for row in own] == ["begin", "print", "end"], rows
+        assert own[0]["uri"] == uri and own[0]["release"] in RELEASES, rows
+        assert own[1]["fields"] == {"x": 1, "remote_uri": uri}, rows
