@@ -198,8 +198,9 @@ def _obeys_first_line(session: Check, text: str) -> bool:
             words = words[2:] if words[1:2] == ["-S"] else words[1:]
         if words[:1] and words[0].rpartition("/")[2] not in ("stap", "stapy"):
             return True  # the options are another program's
-        words = words[1:]
-        session.options = _taken([*words, "-e", ""], session.options)
+        options_end = words.index("--") if "--" in words else len(words)
+        words[options_end:options_end] = ["-e", ""]  # the script: what follows is its arguments
+        session.options = _taken(words[1:], session.options)
         session.take_extra_scripts()
     except (UsageError, ValueError) as error:
         name = session.texts[0][0]

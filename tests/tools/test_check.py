@@ -137,6 +137,8 @@ def test_arguments_of_the_script(folder: Path, capsys: pytest.CaptureFixture[str
     assert check(*OLD, "x.stp", "--", "12") == 0
     assert check(*OLD, "x.stp") == 1
     assert "$1" in capsys.readouterr().out
+    Path("x.stp").write_text('#! /usr/bin/stap -- 12 "a b"\nprobe begin { println($1 + 1, @2) }\n')
+    assert check(*OLD, "x.stp") == 0
 
 
 def test_standard_input_is_read_once(
