@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What the kernel calls for kprobes and kretprobes. */
 #include "../hit.h"
+#include "../compat/linux/kprobes.h"
 #include "callers.h"
 #include "entries.h"
 #include "fentry.h"
@@ -43,7 +44,7 @@ int STAPY_CALLBACK stapy_on_entry(struct kprobe *kp, struct pt_regs *regs)
 
 int STAPY_CALLBACK stapy_on_call(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	struct kretprobe *rp = get_kretprobe(ri);
+	struct kretprobe *rp = stapy_kretprobe(ri);
 	const struct stapy_kprobe_row *row = container_of(rp, struct stapy_kprobe, rp)->row;
 	struct stapy_probe *probe = row->site.probe;
 	struct stapy_context *c;
@@ -66,7 +67,7 @@ int STAPY_CALLBACK stapy_on_call(struct kretprobe_instance *ri, struct pt_regs *
 
 int STAPY_CALLBACK stapy_on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	struct kretprobe *rp = get_kretprobe(ri);
+	struct kretprobe *rp = stapy_kretprobe(ri);
 	const struct stapy_kprobe_row *row;
 	struct stapy_context *c;
 

@@ -100,7 +100,7 @@ static size_t bytes_of(const struct stapy_procfs_row *row)
 
 static struct stapy_procfs_row *row_of(struct file *file, bool is_read)
 {
-	struct stapy_procfs_row *row = pde_data(file_inode(file));
+	struct stapy_procfs_row *row = stapy_proc_data(file_inode(file));
 
 	return row->is_read == is_read ? row : row->other;
 }

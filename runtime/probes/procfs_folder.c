@@ -8,6 +8,7 @@
 #include <linux/workqueue.h>
 
 #include "../internal.h"
+#include "../compat/linux/file.h"
 #include "procfs_folder.h"
 
 static struct proc_dir_entry *made;	/* by make_folder() */
@@ -21,7 +22,6 @@ static bool root_exists(unsigned int *folders)
 	struct file_system_type *type = get_fs_type("proc");
 	struct vfsmount *proc;
 	struct file *file;
-	struct path top;
 
 	if (!type)
 		return false;
@@ -29,8 +29,7 @@ static bool root_exists(unsigned int *folders)
 	module_put(type->owner);
 	if (IS_ERR(proc))
 		return false;
-	top = (struct path){ .mnt = proc, .dentry = proc->mnt_root };
-	file = file_open_root(&top, STAPY_PROCFS_ROOT, O_RDONLY | O_DIRECTORY, 0);
+	file = stapy_open_below(proc, STAPY_PROCFS_ROOT, O_RDONLY | O_DIRECTORY);
 	kern_unmount(proc);
 	if (IS_ERR(file))
 		return false;

@@ -15,6 +15,10 @@
 #include "../user/image.h"
 #include "../user/targets.h"
 
+#if !STAPY_HAVE_PERF_INHERIT_THREAD
+#error "before 5.13 a counter of one process goes over to all that it starts, and to their programs"
+#endif
+
 #define EXECS 256			/* processes on their way to a new program at a time */
 #define REAPED_AFTER (HZ / 10)
 #define REAPED_AT_ONCE 256		/* events that one turn of the reaper looks at */

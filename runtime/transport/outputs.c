@@ -15,7 +15,7 @@ static unsigned long last_read;		/* jiffies when output had been emptied */
 
 static int cpu_of(struct file *file)
 {
-	return (long)pde_data(file_inode(file));
+	return (long)stapy_proc_data(file_inode(file));
 }
 
 static bool is_readable(int cpu)

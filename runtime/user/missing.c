@@ -16,11 +16,10 @@
  * while it is asked, so that the answer to what may be brought in stays true.
  */
 #include <linux/delay.h>
-#include <linux/magic.h>
-#include <linux/mm.h>
 #include <linux/userfaultfd_k.h>
 
 #include "../hit.h"
+#include "../compat/linux/mm.h"
 #include "missing.h"
 
 #define LOCK_TRIES 20
@@ -81,7 +80,7 @@ static vm_fault_t ask(struct mm_struct *mm, unsigned long address)
 	if (area && area->vm_start <= address && area->vm_flags & VM_READ && comes_soon(area))
 		answer = handle_mm_fault(area, address,
 					 FAULT_FLAG_ALLOW_RETRY | FAULT_FLAG_RETRY_NOWAIT, NULL);
-	if (!(answer & VM_FAULT_COMPLETED))
+	if (!stapy_fault_unlocked(answer))
 		mmap_read_unlock(mm);
 	return answer;
 }

@@ -156,9 +156,10 @@ static void set_files(pid_t group, struct verdict found)
 
 /* --- what happens --- */
 
-#define FOR_EACH_USER(events) \
-	for (unsigned int user_ = 0; user_ < ARRAY_SIZE(users); user_++) \
-		if ((events = READ_ONCE(users[user_])))
+/* Kernels are written in C89 up to 5.17: a counter has to be there before the loop. */
+#define FOR_EACH_USER(at, events) \
+	for (at = 0; at < ARRAY_SIZE(users); at++) \
+		if ((events = READ_ONCE(users[at])))
 
 static bool descends_from(struct task_struct *task, pid_t target)
 {
@@ -204,7 +205,7 @@ static void STAPY_CALLBACK on_fork(void *unused, struct task_struct *parent,
 		if (unlikely(smp_load_acquire(&joining)) && heir)
 			join_child(parent, child);
 	}
-	FOR_EACH_USER(events)
+	FOR_EACH_USER(i, events)
 		if (events->fork)
 			events->fork(child, stapy_targets_of(child));
 }
@@ -214,13 +215,14 @@ static void STAPY_CALLBACK on_exec(void *unused, struct task_struct *task, pid_t
 {
 	const struct stapy_target_events *events;
 	u32 before = stapy_targets_of(task);
+	unsigned int i;
 
-	FOR_EACH_USER(events)
+	FOR_EACH_USER(i, events)
 		if (events->leave)
 			events->leave(before);
 	/* Nothing sleeps in here: what is below an overlay's file was found when it was opened. */
 	set_files(task->tgid, judge(stapy_exe_file(task->mm)));
-	FOR_EACH_USER(events)
+	FOR_EACH_USER(i, events)
 		if (events->exec)
 			events->exec(before, stapy_targets_of(task));
 }
@@ -228,10 +230,11 @@ static void STAPY_CALLBACK on_exec(void *unused, struct task_struct *task, pid_t
 static void STAPY_CALLBACK on_exit(void *unused, struct task_struct *task)
 {
 	const struct stapy_target_events *events;
+	unsigned int i;
 
 	if (!is_of_user(task))
 		return;
-	FOR_EACH_USER(events)
+	FOR_EACH_USER(i, events)
 		if (events->exit)
 			events->exit(task, stapy_targets_of(task));
 }

@@ -22,13 +22,14 @@ from stapy.record import Record
 if TYPE_CHECKING:
     from stapy.debuginfo.btf.reader import Btf
 
-EXPORT, MEMBER, ARITY, TYPE, HEADER, CALLBACK = (
+EXPORT, MEMBER, ARITY, TYPE, HEADER, CALLBACK, VALUE = (
     "export",
     "member",
     "arity",
     "type",
     "header",
     "callback",
+    "value",
 )
 
 
@@ -44,6 +45,7 @@ class Question(Record):
     type      a struct, union or enum                                 ``struct rethook``
     header    a file under include/                                   ``linux/fprobe.h``
     callback  a function pointer member with ``count`` parameters     ``fprobe.entry_handler``
+    value     a value of an enum                                      ``pid_type.PIDTYPE_TGID``
     ========  ======================================================  =================
 
     ``since`` is the version from which the answer is yes on the main line,
@@ -76,12 +78,15 @@ QUESTIONS: tuple[Question, ...] = (
     _q("TIMER_DELETE_SYNC", EXPORT, "timer_delete_sync", (6, 2)),
     # files
     _q("GET_FILE_RCU", EXPORT, "get_file_rcu", (6, 7)),
+    _q("FILE_OPEN_ROOT_PATH", ARITY, "file_open_root", (5, 13), count=4),
+    _q("PDE_DATA_FUNCTION", EXPORT, "pde_data", (5, 17)),
     # memory
     _q("COPY_TO_KERNEL_NOFAULT", EXPORT, "copy_to_kernel_nofault", (99, 0)),
     _q("STRNCPY_FROM_KERNEL_NOFAULT", EXPORT, "strncpy_from_kernel_nofault", (99, 0)),
     _q("STRNCPY_FROM_USER_NOFAULT", EXPORT, "strncpy_from_user_nofault", (99, 0)),
     _q("ACCESS_PROCESS_VM", EXPORT, "access_process_vm", (4, 10)),
     _q("GET_USER_PAGES_REMOTE", EXPORT, "get_user_pages_remote", (4, 6)),
+    _q("VM_FAULT_COMPLETED", VALUE, "vm_fault_reason.VM_FAULT_COMPLETED", (6, 0)),
     _q("VMALLOC_HUGE", EXPORT, "vmalloc_huge", (5, 18), (6, 10)),
     # symbols and stacks
     _q("KALLSYMS_LOOKUP_NAME", EXPORT, "kallsyms_lookup_name", until=(5, 7)),
@@ -96,6 +101,7 @@ QUESTIONS: tuple[Question, ...] = (
     _q("FPROBE_ENTRY_5", CALLBACK, "fprobe.entry_handler", (6, 6), count=5),
     _q("RETHOOK", TYPE, "struct rethook", (5, 18)),
     _q("KRETPROBE_HOLDER", MEMBER, "kretprobe_instance.rph", (5, 11), (5, 18)),
+    _q("KRETPROBE_OF_INSTANCE", MEMBER, "kretprobe_instance.rp", until=(5, 11)),
     _q("KPROBE_ON_FUNC_ENTRY", EXPORT, "kprobe_on_func_entry", (99, 0)),
     _q("FTRACE_REGS_ARGS", TYPE, "struct ftrace_regs", (5, 11)),
     _q("FOR_EACH_KERNEL_TRACEPOINT", EXPORT, "for_each_kernel_tracepoint", (3, 18)),
@@ -106,7 +112,9 @@ QUESTIONS: tuple[Question, ...] = (
     _q("UPROBE_UNREGISTER_NOSYNC", EXPORT, "uprobe_unregister_nosync", (6, 12)),
     _q("WIDE_HW_BREAKPOINT", EXPORT, "register_wide_hw_breakpoint", (2, 6)),
     _q("BPF_TRAMPOLINE_MUTEX", MEMBER, "bpf_trampoline.mutex", (5, 5), (7, 2)),
+    _q("PERF_INHERIT_THREAD", MEMBER, "perf_event_attr.inherit_thread", (5, 13)),
     # tasks and files
+    _q("FPU_FPSTATE", MEMBER, "fpu.fpstate", (5, 16)),
     _q("TASK_STATE_UNDERSCORE", MEMBER, "task_struct.__state", (5, 14)),
     _q("TASK_WORK_ADD", EXPORT, "task_work_add"),
     _q("GET_TASK_EXE_FILE", EXPORT, "get_task_exe_file", (99, 0)),
@@ -177,6 +185,16 @@ def _arity(question: Question, data: _Data) -> Answer | None:
     return count == question.count, f"BTF: {question.subject}() takes {count}"
 
 
+def _value(question: Question, data: _Data) -> Answer | None:
+    if data.btf is None:
+        return None
+    name, _, value = question.subject.partition(".")
+    found = data.btf.type(f"enum {name}")
+    if not isinstance(found, c.Enum):
+        return None
+    return any(row.name == value for row in found.values), f"BTF: {question.subject}"
+
+
 def _type(question: Question, data: _Data) -> Answer | None:
     if data.btf is None:
         return None
@@ -199,6 +217,7 @@ _ANSWER: dict[str, Callable[[Question, _Data], Answer | None]] = {
     ARITY: _arity,
     TYPE: _type,
     HEADER: _header,
+    VALUE: _value,
 }
 
 

@@ -23,6 +23,7 @@ def btf() -> Btf:
     inner = w.struct("", 4, [("deep", num, 0)])
     w.struct("thing", 16, [("x", num, 0), ("", inner, 32), ("call", call, 64)])
     w.forward("hidden")
+    w.enum("color", {"GREEN": 1, "RED": 2})
     w.function("two", num, [("a", num), ("b", num)])
     return Btf(w.data(), "x")
 
@@ -55,6 +56,9 @@ def ask(kind: str, subject: str, count: int = 0) -> Question:
         (ask("arity", "two", 2), True, "BTF: two() takes 2"),
         (ask("arity", "two", 3), False, "BTF: two() takes 2"),
         (ask("arity", "absent", 3), True, "kernel version 6.1"),
+        (ask("value", "color.RED"), True, "BTF: color.RED"),
+        (ask("value", "color.BLUE"), False, "BTF: color.BLUE"),
+        (ask("value", "absent.RED"), True, "kernel version 6.1"),
         (ask("callback", "thing.call", 2), True, "BTF: thing.call takes 2"),
         (ask("callback", "thing.call", 1), False, "BTF: thing.call takes 2"),
         (ask("callback", "thing.x", 1), True, "kernel version 6.1"),

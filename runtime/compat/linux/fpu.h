@@ -6,7 +6,9 @@
 #include <linux/sched.h>
 #include <linux/version.h>
 #include <asm/fpu/api.h>
+#if __has_include(<asm/fpu/sched.h>)
 #include <asm/fpu/sched.h>
+#endif
 #include <asm/fpu/types.h>
 
 /* NULL for a task that never runs a program. */
@@ -20,8 +22,10 @@ static __always_inline const union fpregs_state *stapy_saved_vectors(void)
 	const struct fpu *fpu = (const void *)(current + 1);
 
 	return current->flags & (PF_KTHREAD | PF_USER_WORKER) ? NULL : &fpu->fpstate->regs;
-#else
+#elif STAPY_HAVE_FPU_FPSTATE
 	return &current->thread.fpu.fpstate->regs;
+#else
+	return &current->thread.fpu.state;
 #endif
 }
 

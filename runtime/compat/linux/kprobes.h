@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where the kernel puts a kprobe that was asked for at the start of a function. */
+/* Where the kernel puts a kprobe that was asked for at the start of a function; whose a call is. */
 #ifndef STAPY_COMPAT_KPROBES_H
 #define STAPY_COMPAT_KPROBES_H
+
+/* The return probe of a call. */
+static inline struct kretprobe *stapy_kretprobe(struct kretprobe_instance *call)
+{
+#if STAPY_HAVE_KRETPROBE_OF_INSTANCE
+	return call->rp;
+#else
+	return get_kretprobe(call);
+#endif
+}
 
 #if defined(CONFIG_X86_64) && __has_include(<asm/ibt.h>)
 #include <asm/ibt.h>

@@ -21,7 +21,7 @@ static inline const char *stapy_task_work_prepare(void)
 
 	if (!address)
 		return name;
-	static_call_update(stapy_task_work_find, (void *)address);
+	static_call_update(stapy_task_work_find, (typeof(&task_work_cancel_match))address);
 	return NULL;
 }
 
