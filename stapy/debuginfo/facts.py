@@ -79,7 +79,7 @@ QUESTIONS: tuple[Question, ...] = (
     # files
     _q("GET_FILE_RCU", EXPORT, "get_file_rcu", (6, 7)),
     _q("FILE_OPEN_ROOT_PATH", ARITY, "file_open_root", (5, 13), count=4),
-    _q("PDE_DATA_FUNCTION", EXPORT, "pde_data", (5, 17)),
+    _q("PDE_DATA", EXPORT, "PDE_DATA", until=(5, 17)),
     # memory
     _q("COPY_TO_KERNEL_NOFAULT", EXPORT, "copy_to_kernel_nofault", (99, 0)),
     _q("STRNCPY_FROM_KERNEL_NOFAULT", EXPORT, "strncpy_from_kernel_nofault", (99, 0)),
