@@ -31,6 +31,7 @@ TOOLS = {
     "report": "pack what a report of a fault should have",
     "fmt": "put the blanks and indents of scripts in order",
     "check": "find the mistakes of scripts, for any kernel",
+    "kernel": "fetch kernels to build for and to boot, without installing them",
     "complete": "have bash, zsh or fish complete what is typed",
 }
 _ALL = [*TABLE, *foreign.TABLE]

@@ -93,7 +93,7 @@ def isolate(cache: Path) -> None:
 
 
 def _share_kernels(link: Path) -> None:
-    """Link kernels that ``.ci/kernel`` unpacked into the user's cache: tests name them."""
+    """Link kernels that ``stapy kernel`` unpacked into the user's cache: tests name them."""
     base = os.environ.get("XDG_CACHE_HOME")
     unpacked = (Path(base) if base else home_of(os.environ) / ".cache") / "stapy" / "kernels"
     if unpacked.is_dir() and not link.exists():

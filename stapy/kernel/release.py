@@ -25,10 +25,10 @@ def newest_of(line: str, releases: list[str]) -> str:
     """Choose the newest of some releases that belongs to a line, "" when none does."""
     wanted = version_tuple(line)
     found = [name for name in releases if version_tuple(name)[: len(wanted)] == wanted]
-    return max(found, key=_numbers, default="")
+    return max(found, key=release_order, default="")
 
 
-def _numbers(release: str) -> list[tuple[int, str]]:
+def release_order(release: str) -> list[tuple[int, str]]:
     """Make a sort key that puts 6.1.9 before 6.1.12, and 6.1.0-9 before 6.1.0-12."""
     return [
         (int(part), "") if part.isdigit() else (-1, part)

@@ -1,8 +1,8 @@
 """Try kernels and write ``docs/wall.md``: ``python -m tests.wall [KERNEL…]``, all lines by itself.
 
-A kernel is a release that is installed or was fetched by ``.ci/kernel``, or ``SUITES:LINE`` as
-``.ci/kernel -s SUITES LINE`` takes them. What earlier runs found is kept in stapy's cache, a file
-for each kernel, so that the page can be written from all of them.
+A kernel is a release that is installed or was fetched by ``stapy kernel fetch``, or
+``SUITES:LINE`` as ``stapy kernel fetch -s SUITES LINE`` takes them. What earlier
+runs found is kept in stapy's cache, a file for each kernel, so that the page can be written from all of them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.wall.rows import Row, try_kernel
 
 PAGE = ROOT / "docs" / "wall.md"
 _TRIXIE = "trixie,trixie-security,trixie-backports"
-# What Debian packages, oldest first; the word behind the colon is for .ci/kernel.
+# What Debian packages, oldest first; the word behind the colon is for `stapy kernel`.
 LINES = (
     "bullseye,bullseye-security:5.10-cloud",
     *(":6.1-cloud", ":6.1-amd64", ":6.1-rt"),
@@ -41,7 +41,8 @@ def fetch(wanted: str) -> tuple[str, str]:
     here = [release for release in kernels.installed() if _is_of(release, line)]
     if not suites and here:
         return here[-1], ""
-    words = [str(ROOT / ".ci" / "kernel"), *(["-s", suites] if suites else []), line]
+    words = [sys.executable, "-m", "stapy", "kernel", "fetch", line]
+    words += ["-s", suites] if suites else []
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:
         said = done.stderr.strip().splitlines() or ["it said nothing"]

@@ -19,7 +19,7 @@ of the table needs it or not.
 message's code (`stapy --explain CODE`), files of the runtime that the kernel's compiler refuses,
 or `wrong`: loaded, and did not print what it must; the words stand below the table. A kernel that
 is not here has not been tried. `make wall KERNELS="RELEASE …"` tries kernels that are installed,
-or were fetched by `.ci/kernel`, and adds them.
+or were fetched by `stapy kernel fetch`, and adds them.
 """
 
 

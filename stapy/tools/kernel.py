@@ -1,0 +1,109 @@
+"""``stapy kernel``: kernels to build for and to boot, fetched without being installed."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from stapy.diagnostics.render import one_line
+from stapy.kernel.packages import Package, PackageError, Packages
+from stapy.paths import cache_dir, exists
+from stapy.terminal import progress, writing
+from stapy.tools.arguments import UNUSABLE, ToolArgumentParser, complain
+
+_END = """\
+KERNEL is a release (6.1.0-56-rt-amd64), or a line for the newest of it: 6.12, and with a flavour
+6.12-cloud, 6.1-rt. fetch prints the releases; -r RELEASE, --vm=RELEASE and 'stapy check' know them
+then. The exit status is 0, 2 when something could not be had."""
+_MEGABYTE = 10**6
+_PLACES = (
+    ("image", "boot/vmlinuz-{}", "lib/modules/{}/vmlinuz"),
+    ("headers", "usr/src/linux-headers-{}"),
+    ("debug", "usr/lib/debug/boot/vmlinux-{}"),
+)
+
+
+def parser() -> ToolArgumentParser:
+    """Build the parser of the options."""
+    about = "Fetch image, modules and headers of kernels; list what was fetched, remove it."
+    it = ToolArgumentParser("kernel", about, _END)
+    it.add_argument("what", choices=("fetch", "list", "remove"))
+    it.add_argument("kernels", metavar="KERNEL", nargs="*")
+    it.add_argument("-s", "--from", dest="suites", metavar="SUITE,…", default="",
+                    help="fetch: from other suites of Debian, such as trixie,sid")  # fmt: skip
+    it.add_argument("--debug", action="store_true", help="fetch: the debug package, too (large)")
+    it.add_argument("-n", "--dry-run", action="store_true",
+                    help="fetch: say what would be fetched")  # fmt: skip
+    return it
+
+
+def main(words: list[str]) -> int:
+    """Obey a command line; the exit status."""
+    options = parser()
+    given = options.parse_intermixed_args(words)
+    if bool(given.kernels) == (given.what == "list"):
+        options.error(f"{given.what} {'takes no' if given.kernels else 'wants a'} KERNEL")
+    if given.what != "fetch" and (given.debug or given.dry_run or given.suites):
+        options.error("--from, --debug and --dry-run are about fetch")
+    packages = Packages(cache_dir(), tuple(filter(None, given.suites.split(","))))
+    try:
+        return _COMMANDS[given.what](packages, given)
+    except PackageError as error:
+        complain(one_line(f"stapy kernel: {error}") + (f" ({error.hint})" if error.hint else ""))
+    except OSError as error:
+        complain(f"stapy kernel: {error.filename}: {error.strerror}")
+    finally:
+        progress.clear()
+    return UNUSABLE
+
+
+def _fetch(packages: Packages, given: argparse.Namespace) -> int:
+    progress.tell("reading package lists")
+    found = [packages.find(name) for name in given.kernels]
+    for release in dict.fromkeys(found):
+        missing = packages.missing(release, given.debug)
+        if missing:
+            progress.clear()
+            print(f"{release}: {_sizes(missing)}", file=sys.stderr)
+        if given.dry_run:
+            continue
+        with packages.locked():
+            packages.fetch(missing, lambda name: progress.tell(f"fetching {name}"))
+            if missing or not exists(packages.root / f"lib/modules/{release}/modules.dep"):
+                packages.finish(release)
+    progress.clear()
+    writing.write(" ".join(found) + "\n")
+    return 0
+
+
+def _sizes(missing: list[Package]) -> str:
+    size = sum(package.size for package in missing)
+    count = f"{len(missing)} package{'s' * (len(missing) > 1)}"
+    return f"{count}, {max(size // _MEGABYTE, 1)} MB"
+
+
+def _list(packages: Packages, given: argparse.Namespace) -> int:
+    rows = []
+    for release in packages.releases():
+        has = [
+            name
+            for name, *places in _PLACES
+            if any(exists(packages.root / place.format(release)) for place in places)
+        ]
+        rows.append(f"{release}  {', '.join(has)}\n")
+    writing.write("".join(rows))
+    return 0
+
+
+def _remove(packages: Packages, given: argparse.Namespace) -> int:
+    have = packages.releases()
+    for release in given.kernels:
+        if release not in have:
+            raise PackageError(f"'{release}' was not fetched, only: {', '.join(have) or 'none'}")
+    with packages.locked():
+        for release in given.kernels:
+            packages.remove(release)
+    return 0
+
+
+_COMMANDS = {"fetch": _fetch, "list": _list, "remove": _remove}

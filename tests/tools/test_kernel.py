@@ -1,0 +1,186 @@
+"""``stapy kernel``, with an apt and a dpkg of ours that know a few packages."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from stapy.kernel import packages
+from stapy.tools import kernel
+
+# Names of packages; those of the line 7.2 are split as Debian's are.
+KNOWN = {
+    "linux-image-6.1.0-9-amd64": "",
+    "linux-image-6.1.0-9-amd64-dbg": "",
+    "linux-headers-6.1.0-9-amd64": "linux-headers-6.1.0-9-common linux-kbuild-6.1",
+    "linux-image-6.1.0-12-amd64": "",
+    "linux-headers-6.1.0-12-amd64": "linux-headers-6.1.0-12-common linux-kbuild-6.1",
+    "linux-image-6.1.0-12-cloud-amd64": "",
+    "linux-headers-6.1.0-12-cloud-amd64": "linux-headers-6.1.0-12-common linux-kbuild-6.1",
+    "linux-image-7.2.1+deb14-amd64": "linux-binary-7.2.1+deb14-amd64",
+    "linux-headers-7.2.1+deb14-amd64": "linux-kbuild-7.2.1+deb14",
+    "linux-headers-7.2.1+deb14-common": "",
+    "linux-kbuild-7.2.1+deb14": "",
+    "linux-binary-7.2.1+deb14-amd64": "",
+    "linux-headers-6.1.0-12-common": "",
+    "linux-headers-6.1.0-9-common": "",
+    "linux-kbuild-6.1": "",
+}
+PROGRAM = """#!/usr/bin/python3 -S
+import os, re, sys
+known = {known!r}
+name, words = os.path.basename(sys.argv[0]), sys.argv[1:]
+with open({log!r}, "a") as log: print(name, *words, file=log)
+if "download" in words and os.environ.get("BROKEN") == words[-1]:
+    sys.exit(print("E: 404", file=sys.stderr) or 100)
+if words[0] == "search":
+    [print(one, "- text") for one in known if re.search(words[2], one)]
+elif "show" in words:
+    [print("Package: " + one + "\\nDepends: x\\nSize: 2000000\\n") for one in words[2:]]
+elif words[0] == "depends":
+    [print("  Depends:", need) for one in words[1:] for need in known[one].split()]
+elif "download" in words: open(words[-1] + "_1_amd64.deb", "w").close()
+elif name == "dpkg":
+    package = os.path.basename(words[1]).split("_")[0]
+    kind, release = re.fullmatch("linux-([a-z]*)-(.*)", package.replace("-dbg", "")).groups()
+    places = {{"image": "lib/modules/%s/kernel", "headers": "usr/src/linux-headers-%s",
+              "kbuild": "usr/lib/linux-kbuild-%s", "binary": "usr/lib/modules/%s/kernel"}}
+    os.makedirs(os.path.join(words[2], places[kind] % release), exist_ok=True)
+    os.makedirs(os.path.join(words[2], "usr/share/doc", package), exist_ok=True)
+elif name == "depmod": open(words[1] + "/lib/modules/" + words[2] + "/modules.dep", "w").close()
+"""
+
+
+@pytest.fixture
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Put our programs first, and an empty cache; the file has what was run."""
+    log, programs = tmp_path / "log", tmp_path / "bin"
+    log.touch()
+    programs.mkdir()
+    for name in ("apt-cache", "apt-get", "dpkg", "depmod"):
+        (programs / name).write_text(PROGRAM.format(known=KNOWN, log=str(log)))
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("SYSTEMTAP_DIR", raising=False)
+    monkeypatch.setattr(packages.platform, "machine", lambda: "x86_64")
+    return log
+
+
+def tree(log: Path) -> list[str]:
+    root = log.parent / "cache/stapy/kernels"
+    return sorted(str(path.relative_to(root)) for path in root.rglob("*") if not path.is_dir())
+
+
+@pytest.mark.parametrize(
+    ("name", "release"),
+    [
+        ("6.1", "6.1.0-12-amd64"),
+        ("6.1-amd64", "6.1.0-12-amd64"),
+        ("6.1-cloud", "6.1.0-12-cloud-amd64"),
+        ("6.1-cloud-amd64", "6.1.0-12-cloud-amd64"),
+        ("6.1.0-9-amd64", "6.1.0-9-amd64"),
+        ("7", "7.2.1+deb14-amd64"),
+    ],
+)
+def test_names(log: Path, capsys: pytest.CaptureFixture[str], name: str, release: str) -> None:
+    assert kernel.main(["fetch", "-n", name]) == 0
+    said = capsys.readouterr()
+    assert said.out == f"{release}\n" and f"{release}: " in said.err
+    assert "download" not in log.read_text() and not tree(log)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["fetch", "6.1-rt"], "no kernel 6.1-rt; of that line: 6.1.0-12-amd64, 6.1.0-12-cloud"),
+        (["fetch", "5.4"], "no kernel 5.4 (apt-get update)"),
+        (["fetch", "6.1.0-10-amd64"], "no kernel 6.1.0-10-amd64"),
+        (["fetch", "new"], "'new' is neither a release"),
+        (["fetch", "6.1;x"], "'6.1;x' is neither a release"),
+        (["remove", "6.1"], "'6.1' was not fetched, only: none"),
+    ],
+)
+def test_unknown(
+    log: Path, capsys: pytest.CaptureFixture[str], words: list[str], told: str
+) -> None:
+    assert kernel.main(words) == 2
+    said = capsys.readouterr()
+    assert told in said.err and said.err.count("\n") == 1 and not said.out
+
+
+@pytest.mark.parametrize(
+    "words", [["fetch"], ["list", "6.1"], ["remove"], ["list", "--debug"], ["make"], []]
+)
+def test_wrong_words(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        kernel.main(words)
+    assert end.value.code == 2 and "--help' lists the options" in capsys.readouterr().err
+
+
+def test_shared_parts_stay_as_long_as_one_needs_them(
+    log: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert kernel.main(["fetch", "6.1.0-9-amd64", "6.1"]) == 0
+    assert capsys.readouterr().out == "6.1.0-9-amd64 6.1.0-12-amd64\n"
+    assert kernel.main(["list"]) == 0
+    assert capsys.readouterr().out == "6.1.0-9-amd64  headers\n6.1.0-12-amd64  headers\n"
+    log.write_text("")
+    assert kernel.main(["fetch", "6.1"]) == 0
+    assert "download" not in log.read_text()
+    root = log.parent / "cache/stapy/kernels"
+    assert kernel.main(["remove", "6.1.0-12-amd64"]) == 0
+    assert (root / "usr/lib/linux-kbuild-6.1").is_dir()
+    assert not (root / "usr/src/linux-headers-6.1.0-12-common").exists()
+    assert (root / "usr/src/linux-headers-6.1.0-9-common").is_dir()
+    assert kernel.main(["remove", "6.1.0-9-amd64"]) == 0
+    assert not list(root.rglob("*6.1*"))
+    assert not list((root.parent / "kernels.fetched").glob("linux-*"))
+
+
+def test_modules_below_usr(log: Path) -> None:
+    assert kernel.main(["fetch", "7"]) == 0
+    modules = log.parent / "cache/stapy/kernels/lib/modules/7.2.1+deb14-amd64"
+    assert modules.is_symlink() and (modules / "kernel").is_dir()
+    assert (modules / "modules.dep").is_file()
+
+
+def test_what_could_not_be_had_is_fetched_the_next_time(
+    log: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BROKEN", "linux-image-6.1.0-12-amd64")
+    assert kernel.main(["fetch", "6.1"]) == 2
+    assert "apt-get: E: 404" in capsys.readouterr().err
+    monkeypatch.delenv("BROKEN")
+    log.write_text("")
+    assert kernel.main(["fetch", "6.1"]) == 0
+    assert [row for row in log.read_text().splitlines() if "download" in row] == [
+        "apt-get -qq download linux-image-6.1.0-12-amd64",
+        "apt-get -qq download linux-kbuild-6.1",
+    ]
+
+
+def test_lists_of_other_suites_are_kept_for_a_day(log: Path) -> None:
+    words = ["fetch", "-n", "--from=sid,bullseye-security", "7"]
+    assert kernel.main(words) == 0
+    apt = log.parent / "cache/stapy/apt"
+    assert [row.split()[2:] for row in (apt / "sources").read_text().splitlines()] == [
+        ["http://deb.debian.org/debian", "sid", "main"],
+        ["http://deb.debian.org/debian-security", "bullseye-security", "main"],
+    ]
+    assert log.read_text().count("update") == 1
+    assert kernel.main(words) == 0
+    assert log.read_text().count("update") == 1
+    os.utime(apt / "sources", (0, 0))
+    assert kernel.main(words) == 0
+    assert log.read_text().count("update") == 2
+
+
+def test_without_apt(
+    log: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    assert kernel.main(["fetch", "6.1"]) == 2
+    assert "there is no apt-cache here" in capsys.readouterr().err
