@@ -2,7 +2,8 @@
 
 A kernel is a release that is installed or was fetched by ``stapy kernel fetch``, or
 ``SUITES:LINE`` as ``stapy kernel fetch -s SUITES LINE`` takes them. What earlier
-runs found is kept in stapy's cache, a file for each kernel, so that the page can be written from all of them.
+runs found is kept in stapy's cache, a file for each kernel, so that the page can be written from
+all of them.
 """
 
 from __future__ import annotations
