@@ -62,7 +62,7 @@ class Session:
         self.notes: list[str] = []
         self.supplier = supply.Supplier(self.module, {"names": True}, self.notes.append)
 
-    def until(self, there: Callable[[], object], seconds: float = 60) -> None:
+    def until(self, there: Callable[[], object], seconds: float = 300) -> None:
         end = time.monotonic() + seconds
         while not there():
             assert time.monotonic() < end, (self.module.taken.keys(), self.notes)
