@@ -65,8 +65,8 @@ def loaded(words: list[str], folder: Path) -> set[str]:
     for _ in range(2):
         subprocess.run(
             [sys.executable, "-c", START, str(told), "-r", with_headers()[-1], *words],
-            cwd=ROOT,
-            env={**os.environ, "XDG_CACHE_HOME": str(folder)},
+            cwd=folder,  # a module is left there
+            env={**os.environ, "XDG_CACHE_HOME": str(folder), "PYTHONPATH": str(ROOT)},
             capture_output=True,
             check=False,
         )
