@@ -45,6 +45,7 @@ struct stapy_context {
 			bool missed;	/* to be run once more */
 			bool masked;	/* -D INTERRUPTIBLE=0: irq_flags */
 			u8 unwaited;	/* memory was missing, enum stapy_unwaited */
+			bool hasty;	/* locks are hardly waited for, and a failure is no skip */
 		};
 		u64 attention;		/* any of these: stapy_settle() */
 	};

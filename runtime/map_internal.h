@@ -94,6 +94,8 @@ bool stapy_entry_matches(const struct stapy_map *m, const struct stapy_entry *e,
 			 const union stapy_key *keys, const u8 *any);
 /* Merge the parts of an element of a statistic over all CPUs. */
 void stapy_map_merge_twins(struct stapy_map *m, struct stapy_stat *to, const struct stapy_entry *e);
+/* What an element is sorted by; op says what of a statistic. */
+s64 stapy_map_rank(struct stapy_map *m, const struct stapy_entry *e, int op);
 /* Is e the first of its twins, in the order of CPUs? Each element is visited once by that. */
 bool stapy_map_first_twin(const struct stapy_map *m, const struct stapy_entry *e, int cpu);
 

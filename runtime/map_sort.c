@@ -73,7 +73,7 @@ static struct stapy_entry *sort_chain(const struct sorting *s, struct stapy_entr
 	return all;
 }
 
-static s64 rank_of(struct stapy_map *m, const struct stapy_entry *e, int op)
+s64 stapy_map_rank(struct stapy_map *m, const struct stapy_entry *e, int op)
 {
 	s64 value;
 
@@ -99,7 +99,7 @@ static struct stapy_entry **collect(const struct stapy_iter *i, const struct sta
 		if (cpu >= 0 && !stapy_map_first_twin(m, e, cpu))
 			continue;
 		if (ranks)
-			e->rank = rank_of(m, e, op);
+			e->rank = stapy_map_rank(m, e, op);
 		*at = e;
 		at = &e->order;
 	}

@@ -51,18 +51,20 @@ void stapy_fail(void)
 	stapy_exit();
 }
 
-/*
- * Families in the order of the table, those with begin and end probes first;
- * returns how many were started, with the error in *error.
- */
+static unsigned int turn_of(const struct stapy_family *family)
+{
+	return family->early ? 0 : family->phases ? 1 : 2;
+}
+
+/* Families in the order of the table: the early ones, those with begin and end probes, the others. */
 static const struct stapy_family_rows *family_at(unsigned int number)
 {
 	const struct stapy_session *s = &stapy_session;
-	unsigned int i, pass, seen = 0;
+	unsigned int i, turn, seen = 0;
 
-	for (pass = 0; pass < 2; pass++)
+	for (turn = 0; turn < 3; turn++)
 		for (i = 0; i < s->nr_families; i++)
-			if (s->families[i].family->phases == !pass && seen++ == number)
+			if (turn_of(s->families[i].family) == turn && seen++ == number)
 				return &s->families[i];
 	return NULL;
 }
@@ -227,8 +229,9 @@ static void run_end_probes(void)
 	const struct stapy_family_rows *f;
 	unsigned int i;
 
-	for (i = 0; (f = family_at(i)) && f->family->phases; i++)
-		f->family->stop(f->rows, f->count);
+	for (i = 0; (f = family_at(i)) && turn_of(f->family) < 2; i++)
+		if (f->family->phases)
+			f->family->stop(f->rows, f->count);
 }
 
 void stapy_session_stop(void)

@@ -106,3 +106,39 @@ size_t stapy_quote(char *to, size_t bytes, const char *from, size_t length, bool
 	to[n] = '\0';
 	return n;
 }
+
+size_t stapy_json_text(char *to, size_t bytes, const char *text)
+{
+	static const char digits[] = "0123456789abcdef", plain[] = "\"\\\n\t\r", letters[] = "\"\\ntr";
+	const unsigned char *from = (const unsigned char *)text;
+	char *start = to, *end = to + bytes - sizeof("\"");
+	char *whole;
+
+	*to++ = '"';
+	whole = to;
+	for (; *from; from++) {
+		const char *known = strchr(plain, *from);
+		unsigned int needed = known ? 2 : *from < ' ' ? 6 : 1;
+
+		if ((*from & 0xc0) != 0x80)
+			whole = to;
+		if (to + needed > end) {
+			to = whole;
+			break;
+		}
+		if (known) {
+			*to++ = '\\';
+			*to++ = letters[known - plain];
+		} else if (*from < ' ') {
+			memcpy(to, "\\u00", 4);
+			to[4] = digits[*from >> 4];
+			to[5] = digits[*from & 15];
+			to += 6;
+		} else {
+			*to++ = *from;
+		}
+	}
+	*to++ = '"';
+	*to = '\0';
+	return to - start;
+}

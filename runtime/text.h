@@ -16,6 +16,11 @@ int stapy_compare(const char *a, const char *b);
 size_t stapy_escape_byte(char *to, unsigned char ch);
 /* Append text quoted as user_string_quoted() does: "…" with escapes, "..." after it when cut. */
 size_t stapy_quote(char *to, size_t bytes, const char *from, size_t length, bool cut);
+/*
+ * A text in quotes as JSON has it, of at most bytes - 1 characters; what there is no room for is left out,
+ * whole characters and not quotes. Its length; there is room for the quotes at least.
+ */
+size_t stapy_json_text(char *to, size_t bytes, const char *text);
 
 /* Name of a task, which may change meanwhile. */
 static __always_inline void stapy_copy_comm(char *to, const struct task_struct *task, size_t bytes)

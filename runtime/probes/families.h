@@ -6,6 +6,7 @@
 struct stapy_family {
 	const char *name;
 	bool phases;			/* runs begin and end probes: started before the others, stopped after them */
+	bool early;			/* is there before begin probes run: what comes to it waits for the session */
 	/*
 	 * Arm all rows; a negative errno (after undoing what was armed) ends the session. What
 	 * takes long asks stapy_interrupted() now and then and gives up with -EINTR: then the

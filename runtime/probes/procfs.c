@@ -16,6 +16,7 @@
 
 #define MAX_HELD (64UL << 20)		/* bytes of text for all readers; one may have more */
 #define PATIENCE_MS 1000		/* for calls that are under way */
+#define LOOK_SECONDS 10			/* a part of a look tries to get its locks for so long */
 
 /* What a handler sees as $value. */
 struct text {
@@ -23,6 +24,7 @@ struct text {
 	size_t bytes;			/* with the NUL */
 	size_t length;
 	size_t lost;			/* bytes that did not fit */
+	struct stapy_look look;		/* of a monitor */
 };
 
 /* A file that is open for reading. */
@@ -68,6 +70,27 @@ void stapy_procfs_set(struct stapy_context *c, const char *value)
 	stapy_procfs_add(c, value);
 }
 
+void stapy_procfs_add_json(struct stapy_context *c, const char *more)
+{
+	struct text *text = c->data;
+	size_t room = text->bytes - text->length;
+
+	if (room < sizeof("\"\"")) {
+		text->lost += sizeof("\"\"") - 1;
+		return;
+	}
+	text->length += stapy_json_text(text->at + text->length,
+					min_t(size_t, room, stapy_session.limits.maxstringlen), more);
+	c->changed = true;
+}
+
+struct stapy_look *stapy_procfs_look(struct stapy_context *c)
+{
+	struct text *text = c->data;
+
+	return &text->look;
+}
+
 /* A hit in the process that came for the file; -EAGAIN when it had to be skipped. */
 static int hit(const struct stapy_procfs_row *row, struct text *text)
 {
@@ -89,6 +112,46 @@ static int hit(const struct stapy_procfs_row *row, struct text *text)
 	failed = c->error && !c->aborted;
 	stapy_leave(c);
 	return failed ? -EIO : 0;
+}
+
+/* A file is there before the begin probes run, for who is told of it by them: who comes early waits. */
+static int wait_for_session(void)
+{
+	while (stapy_state() < STAPY_RUNNING && !READ_ONCE(closing)) {
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		schedule_timeout_killable(1);
+	}
+	return 0;
+}
+
+/* One hit, or as many as a look takes: interrupts are on in between, and others have the processor. */
+static int look(const struct stapy_procfs_row *row, struct text *text)
+{
+	unsigned long end = 0;
+	int r;
+
+	memset(&text->look, 0, sizeof(text->look));
+	r = wait_for_session();
+	while (!r) {
+		text->look.unfinished = false;
+		text->look.moved = false;
+		r = hit(row, text);
+		if (r || !text->look.unfinished)
+			break;
+		if (text->look.moved) {
+			end = 0;
+			cond_resched();
+		} else if (!end) {
+			end = jiffies + LOOK_SECONDS * HZ;
+		} else {
+			usleep_range(20, 50);
+			r = time_after(jiffies, end) ? -EAGAIN : 0;
+		}
+		if (fatal_signal_pending(current))
+			r = -EINTR;
+	}
+	return r;
 }
 
 static size_t bytes_of(const struct stapy_procfs_row *row)
@@ -164,7 +227,7 @@ static int make(struct stapy_procfs_row *row, struct reading *reading)
 	text->length = 0;
 	text->lost = 0;
 	text->at[0] = '\0';
-	r = hit(row, text);
+	r = look(row, text);
 	reading->made = !r;
 	if (text->lost && !test_and_set_bit(0, &row->cut))
 		stapy_warn("%s: %zu bytes of $value did not fit into %zu; .maxsize(N) makes room",
@@ -215,10 +278,10 @@ static ssize_t read(struct file *file, char __user *to, size_t bytes, loff_t *at
  */
 static int hits(const struct stapy_procfs_row *row, struct text *text)
 {
-	int r = hit(row, text);
+	int r = look(row, text);
 
 	while ((row = row->next) && r != -EAGAIN && r != -ENODEV)
-		if (hit(row, text) == -EIO)
+		if (look(row, text) == -EIO)
 			r = -EIO;
 	return r;
 }
@@ -380,6 +443,7 @@ static int start(void *table, unsigned int count)
 
 const struct stapy_family stapy_procfs = {
 	.name = "procfs",
+	.early = true,
 	.start = start,
 	.stop = stop,
 	.release = release,

@@ -21,5 +21,9 @@ extern const struct stapy_family stapy_procfs;
 const char *stapy_procfs_text(const struct stapy_context *c);
 void stapy_procfs_set(struct stapy_context *c, const char *text);
 void stapy_procfs_add(struct stapy_context *c, const char *text);
+/* Append a text as JSON has it, in quotes. */
+void stapy_procfs_add_json(struct stapy_context *c, const char *text);
+/* How far a look is that comes in parts. */
+struct stapy_look *stapy_procfs_look(struct stapy_context *c);
 
 #endif

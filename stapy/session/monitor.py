@@ -1,13 +1,15 @@
 """--monitor: two files of procfs that show a session and change it while it runs.
 
 They are a script of ours beside the user's: `monitor_status` is read as one JSON object,
-`monitor_control` takes a command for each write.  A probe is switched off by an arming condition
+`monitor_control` takes a command for each write.  Both are worked on in parts, one hit after the
+other, none of which takes long (runtime/monitor.h): interrupts are off in them.  A probe is switched off by an arming condition
 on a global of that script, so that what is off is disarmed like any other condition that is false.
 What the globals of the script are like is known after pass 2, so this is done twice.
 """
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING
 
 from stapy.diagnostics import Span
@@ -25,7 +27,8 @@ if TYPE_CHECKING:
 # Points that are hit once, or never: there is nothing to switch.
 _ONCE = {"begin", "end", "error", "never"}
 LEAST_STRING = 256  # MAXSTRINGLEN: numbers with their names are put together in one
-SHOWN_ELEMENTS = 20  # of each array, the largest values first
+_TOLD = 1 << 30  # set in the number of a part: a probe was shown before
+SHOWN_ELEMENTS = 20  # of each array, the largest values first: STAPY_SHOWN
 
 
 def add(session: Session, scripts: list[n.Script], services: Services) -> list[n.Script]:
@@ -52,10 +55,12 @@ def add(session: Session, scripts: list[n.Script], services: Services) -> list[n
     shown = _shown(scripts, program.globals)
     probes = [[row.written, row.alias] for row in program.probes]
     text = script_text(shown, switch_points(scripts), string_bytes, probes)
+    facts = copy(session.facts)
+    facts.guru = True  # it has C of its own
     script = parse_script(
         MONITOR,
         text,
-        session.facts,
+        facts,
         session.library,
         session.sources,
         session.diagnostics,
@@ -133,7 +138,12 @@ def script_text(
         # Each byte may need an escape, conditions get longer, and the place is a path.
         room += 1024 + string_bytes + sum(min(6 * len(text) + 128, string_bytes) for text in texts)
     switched = f"global {OFF}[{max(switches, 1)}]"
-    parts = [*_first_values(variables), *_status(variables, room), *_control(variables, switches)]
+    parts = [
+        *_first_values(variables),
+        *_array_functions(variables),
+        *_status(variables, room),
+        *_control(variables, switches),
+    ]
     return "\n".join([switched, *parts, ""])
 
 
@@ -153,18 +163,66 @@ def _first_values(variables: list[p.Global]) -> Iterator[str]:
         yield "}"
 
 
+def _array_functions(variables: list[p.Global]) -> Iterator[str]:
+    """Write the C that shows and empties arrays, which holds their locks."""
+    for at, variable in enumerate(variables):
+        if not variable.keys:
+            continue
+        name = variable.name
+        prefix = f'"{_separator(at)}{_name(name)}: ["'
+        yield f"function __monitor_array_{at}:long() %{{ /* pragma:write:{name} */"
+        yield f"\tSTAP_RETVALUE = stapy_monitor_array(c, STAP_GLOBAL_MAP_{name}, {prefix});"
+        yield "%}"
+        yield f"function __monitor_clear_{at}:long() %{{ /* pragma:write:{name} */"
+        yield f"\tSTAP_RETVALUE = stapy_monitor_clear(c, STAP_GLOBAL_MAP_{name});"
+        yield "%}"
+
+
+def _separator(at: int) -> str:
+    return ", " if at else ""
+
+
+def _name(name: str) -> str:
+    """Quote a name for JSON inside of a string."""
+    return f'\\"{name}\\"'
+
+
 def _status(variables: list[p.Global], room: int) -> Iterator[str]:
     yield f'probe procfs("monitor_status").read.maxsize({room}) {{'
-    yield "\tif (!__monitor_alone()) next"
-    yield '\t$value = "{" . __monitor_session() . ", \\"globals\\": {"'
+    yield "\tif (!__monitor_begin()) next"
+    yield "\t__monitor_at = __monitor_part()"
+    yield "\tif (__monitor_at == 0) {"
+    yield '\t\t$value = "{" . __monitor_session() . ", \\"globals\\": {"'
+    yield "\t\t__monitor_go(1)"
     for at, variable in enumerate(variables):
-        separator = ", " if at else ""
-        yield f'\t$value .= "{separator}\\"{variable.name}\\": "'
-        yield from (_array(variable) if variable.keys else _value(variable.name, variable.type))
-    yield '\t$value .= "}, \\"probes\\": ["'
-    yield '\t__monitor_separator = ""'
-    yield "\tfor (__monitor_number = 0; __monitor_number < __monitor_probes();"
-    yield "\t\t\t__monitor_number++) {"
+        yield from _next_part(at)
+        if variable.keys:
+            yield f"\t\tif (!__monitor_array_{at}()) next"
+        else:
+            yield f'\t\t$value .= "{_separator(at)}{_name(variable.name)}: "'
+            yield from _value(variable.name, variable.type)
+        yield f"\t\t__monitor_go({at + 2})"
+    yield "\t} else {"
+    yield from _probes(len(variables) + 1)
+    yield '\t$value .= "]}\\n"'
+    yield "\t__monitor_finish()"
+    yield "\t}"
+    yield "}"
+
+
+def _next_part(at: int) -> Iterator[str]:
+    """Begin the part of a variable: another branch, so that it takes no other locks."""
+    yield f"\t}} else if (__monitor_at == {at + 1}) {{"
+
+
+def _probes(first: int) -> Iterator[str]:
+    """Show as many probes as the time of a part allows; the first has the number of that part."""
+    yield f"\tif (__monitor_at == {first}) {{"
+    yield '\t\t$value .= "}, \\"probes\\": ["'
+    yield '\t\t__monitor_separator = ""'
+    yield f'\t}} else if (__monitor_at & {_TOLD}) __monitor_separator = ", "'
+    yield f"\tfor (__monitor_number = (__monitor_at & {_TOLD - 1}) - {first};"
+    yield "\t\t\t__monitor_number < __monitor_probes(); __monitor_number++) {"
     yield "\t\t__monitor_place = __monitor_text(__monitor_number, 1)"
     # What prints globals at the end is of no file.
     yield f'\t\tif (__monitor_place =~ "^({MONITOR})?:") continue'
@@ -179,9 +237,11 @@ def _status(variables: list[p.Global], room: int) -> Iterator[str]:
     yield '\t\t\t__monitor_is_on(__monitor_number) ? "true" : "false")'
     yield '\t\t$value .= __monitor_hits(__monitor_number) . "}"'
     yield '\t\t__monitor_separator = ", "'
+    yield "\t\tif (__monitor_late()) {"
+    yield f"\t\t\t__monitor_go(__monitor_number + {first + 1} | {_TOLD})"
+    yield "\t\t\tnext"
+    yield "\t\t}"
     yield "\t}"
-    yield '\t$value .= "]}\\n"'
-    yield "}"
 
 
 def _value(text: str, type: p.Type) -> Iterator[str]:
@@ -199,39 +259,42 @@ def _value(text: str, type: p.Type) -> Iterator[str]:
         yield f'\t$value .= sprintf("%d", {text})'
 
 
-def _array(variable: p.Global) -> Iterator[str]:
-    keys = [f"__monitor_key_{at}" for at in range(len(variable.keys))]
-    order = " @count-" if variable.type == p.STATS else "-"
-    yield '\t$value .= "["'
-    yield '\t__monitor_separator = ""'
-    listed = ", ".join(keys)
-    yield f"\tforeach ([{listed}] in {variable.name}{order} limit {SHOWN_ELEMENTS}) {{"
-    yield '\t$value .= __monitor_separator . "["'
-    for key, type in zip(keys, variable.keys, strict=True):
-        yield from _value(key, type)
-        yield '\t$value .= ", "'
-    yield from _value(f"{variable.name}[{listed}]", variable.type)
-    yield '\t$value .= "]"'
-    yield '\t__monitor_separator = ", "'
-    yield "\t}"
-    yield '\t$value .= "]"'
-
-
 def _control(variables: list[p.Global], switches: int) -> Iterator[str]:
     yield 'probe procfs("monitor_control").write {'
-    yield "\tif (!__monitor_alone()) next"
-    yield '\t__monitor_word = tokenize($value, " \\n")'
-    yield '\t__monitor_rest = tokenize("", " \\n")'
-    yield "\t__monitor_number = strlen(__monitor_rest) ? strtol(__monitor_rest, 10) : 0"
-    yield '\tif (__monitor_word == "reset" && __monitor_rest == "") {'
-    yield "\t\t__monitor_forget_hits()"
-    for variable in variables:
-        yield f"\t\t{_reset(variable)}"
-    yield f"\t}} else if (__monitor_number < 1 || __monitor_number > {switches})"
-    yield "\t\twarn(__monitor_usage())"
-    yield f'\telse if (__monitor_word == "on") delete {OFF}[__monitor_number]'
-    yield f'\telse if (__monitor_word == "off") {OFF}[__monitor_number] = 1'
-    yield "\telse warn(__monitor_usage())"
+    yield "\tif (!__monitor_begin()) next"
+    yield "\t__monitor_at = __monitor_part()"
+    yield "\tif (__monitor_at == 0) {"
+    yield '\t\t__monitor_word = tokenize($value, " \\n")'
+    yield '\t\t__monitor_rest = tokenize("", " \\n")'
+    yield "\t\t__monitor_number = strlen(__monitor_rest) ? strtol(__monitor_rest, 10) : 0"
+    yield '\t\tif (__monitor_word == "reset" && __monitor_rest == "") {'
+    yield "\t\t\t__monitor_go(1)"
+    yield "\t\t\tnext"
+    yield f"\t\t}} else if (__monitor_number < 1 || __monitor_number > {switches})"
+    yield "\t\t\twarn(__monitor_usage())"
+    yield f'\t\telse if (__monitor_word == "on") delete {OFF}[__monitor_number]'
+    yield f'\t\telse if (__monitor_word == "off") {OFF}[__monitor_number] = 1'
+    yield "\t\telse warn(__monitor_usage())"
+    yield "\t\t__monitor_finish()"
+    for at, variable in enumerate(variables):
+        yield from _next_part(at)
+        if variable.keys:
+            yield f"\t\tif (!__monitor_clear_{at}()) next"
+        else:
+            yield f"\t\t{_reset(variable)}"
+        yield f"\t\t__monitor_go({at + 2})"
+    first = len(variables) + 1
+    yield "\t} else {"
+    yield f"\tfor (__monitor_number = __monitor_at - {first};"
+    yield "\t\t\t__monitor_number < __monitor_probes(); __monitor_number++) {"
+    yield "\t\t__monitor_forget_hits(__monitor_number)"
+    yield "\t\tif (__monitor_late()) {"
+    yield f"\t\t\t__monitor_go(__monitor_number + {first + 1})"
+    yield "\t\t\tnext"
+    yield "\t\t}"
+    yield "\t}"
+    yield "\t__monitor_finish()"
+    yield "\t}"
     yield "}"
     yield "function __monitor_usage:string() {"
     yield '\treturn "monitor_control takes reset, on NUMBER, off NUMBER"'
@@ -239,7 +302,7 @@ def _control(variables: list[p.Global], switches: int) -> Iterator[str]:
 
 
 def _reset(variable: p.Global) -> str:
-    if variable.keys or variable.type == p.STATS:
+    if variable.type == p.STATS:
         return f"delete {variable.name}"
     if _is_set(variable):
         return f"{variable.name} = {NAMES}first_{variable.name}"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from stapy.monitor.status import SessionStatus, parse
-from stapy.vm.machine import SHARE, Machine
+from stapy.vm.machine import SHARE, Machine, VmResult
 from tests.vm.harness import ROOT, build, patience
 from tests.vm.test_consumer import output, shell
 
@@ -41,6 +41,11 @@ def modules(release: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     return found
 
 
+def told(result: VmResult) -> str:
+    """Return all that there is to see, for the message of a test that fails."""
+    return f"{result.stdout.decode()}\n--- stderr\n{result.stderr.decode()}"
+
+
 def looks(lines: list[str]) -> list[SessionStatus]:
     return [parse(line) for line in lines if line.startswith("{")]
 
@@ -65,6 +70,7 @@ def test_files(guest: Machine, modules: dict[str, Path]) -> None:
     """
     result = shell(guest, modules, text)
     lines = output(result)
+    assert len(looks(lines)) == 3, told(result)
     first, off, on = looks(lines)
     assert first.module == "watched" and first.uptime > 0 and first.memory > 0, first
     assert first.skipped == 0  # nothing comes while a status is made, so nothing is nested
@@ -95,15 +101,25 @@ def test_files(guest: Machine, modules: dict[str, Path]) -> None:
 # A point has one switch, but a handler for each function, since they have other parameters.
 MANY = """
 private global kept = 3, given = 1
+global large[30000], texts[3000], times[30000]
 probe kernel.function("vfs_*").call if (kept == -1) { println($$parms) }
 probe kernel.function("tcp_*").call if (kept == -1) { println($$parms) }
-probe begin { kept = 4 given++ println("armed") }
+probe begin {
+    kept = 4 given++ println("armed")
+    for (i = 0; i < 30000; i++) large[(i * 7919) % 30000] = i
+    for (i = 0; i < 3000; i++) { texts[i, "t"] = sprintf("%d", i); times[sprint(i)] <<< i }
+    for (i = 0; i < 25; i++) for (n = 0; n < i + 2; n++) times["often" . sprint(i)] <<< n
+}
 """
 
 
-def test_many_probes(release: str, guest: Machine, tmp_path: Path) -> None:
-    """There is room for all probes of a wildcard; a reset knows what -G said."""
-    made = build(release, ["--monitor", "-G", "given=9", "-m", "many", "-e", MANY], tmp_path)
+def test_large_sessions(release: str, guest: Machine, tmp_path: Path) -> None:
+    """There is room for all probes, the largest elements are found; no part of a look takes long.
+
+    The files are there from the first line on that the script prints: who reads early waits.
+    """
+    words = ["--monitor", "-t", "-D", "MAXACTION=10000000", "-G", "given=9", "-m", "many"]
+    made = build(release, [*words, "-e", MANY], tmp_path)
     assert made.module, made.stderr
     text = f"""{FILES}
     dir=/proc/systemtap/many
@@ -112,14 +128,28 @@ def test_many_probes(release: str, guest: Machine, tmp_path: Path) -> None:
     cat $dir/monitor_status
     echo reset >$dir/monitor_control
     cat $dir/monitor_status
-    kill -INT $run_pid; wait $run_pid; cat err
+    kill -INT $run_pid; wait $run_pid; cat out err
     """
-    lines = output(shell(guest, {"many": made.module}, text))
+    result = shell(guest, {"many": made.module}, text, t=120)
+    lines = output(result)
+    assert len(looks(lines)) == 2, told(result)
     first, reset = looks(lines)
-    assert len(first.probes) > 200, len(first.probes)
-    assert first.globals == {"kept": 4, "given": 10}
-    assert reset.globals == {"kept": 3, "given": 9}
-    assert not any("did not fit" in line for line in lines), lines
+    assert len(first.probes) > 200, told(result)
+    large = [[i * 7919 % 30000, i] for i in range(29999, 29979, -1)]
+    assert first.globals["large"] == large, told(result)
+    texts = sorted(map(str, range(3000)), reverse=True)[:20]
+    assert first.globals["texts"] == [[int(one), "t", one] for one in texts], told(result)
+    times = [[one[0], one[1]["count"], one[1]["max"]] for one in first.globals["times"]]
+    assert times == [[f"often{i}", i + 2, i + 1] for i in range(24, 4, -1)], told(result)
+    assert (first.globals["kept"], first.globals["given"]) == (4, 10)
+    assert reset.globals == {"kept": 3, "given": 9, "large": [], "texts": [], "times": []}
+    assert not any("did not fit" in line for line in lines), told(result)
+    # Each part was a hit of its own: as many as it took with interrupts off for a short time.
+    for name in ("monitor_status", "monitor_control"):
+        report = [line for line in lines if f'"{name}"' in line and "hits: " in line]
+        assert len(report) == 1, told(result)
+        print(report)
+        assert int(report[0].split("hits: ")[1].split(",")[0]) > 20, report
 
 
 def test_with_a_report(guest: Machine, modules: dict[str, Path]) -> None:

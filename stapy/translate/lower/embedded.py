@@ -197,7 +197,16 @@ def _next(unit: Unit, function: p.Function) -> list[tuple[str, str]]:
 
 def _globals(unit: Unit, function: p.Function) -> list[tuple[str, str]]:
     found = [unit.find_global(name) for name in sorted(function.reads | function.writes)]
-    return global_macros(unit, [var for var in found if var is not None], function.writes)
+    variables = [var for var in found if var is not None]
+    return [
+        *global_macros(unit, variables, function.writes),
+        # An array as the runtime has it: for the C of --monitor.
+        *(
+            (f"STAP_GLOBAL_MAP_{var.name}", unit.global_name(var))
+            for var in variables
+            if var.keys and f"STAP_GLOBAL_MAP_{var.name}" in (function.code or "")
+        ),
+    ]
 
 
 def global_macros(unit: Unit, variables: list[p.Global], writes: set[str]) -> list[tuple[str, str]]:
