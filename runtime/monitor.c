@@ -7,7 +7,7 @@
 
 void stapy_monitor_begin(struct stapy_context *c)
 {
-	struct stapy_look *look = stapy_procfs_look(c);
+	struct stapy_monitor_look *look = stapy_procfs_look(c);
 
 	/* A hit that came in between would find the context in use, and be skipped. */
 	if (!c->masked) {
@@ -27,7 +27,7 @@ bool stapy_monitor_late(struct stapy_context *c)
 
 void stapy_monitor_go(struct stapy_context *c, s64 part)
 {
-	struct stapy_look *look = stapy_procfs_look(c);
+	struct stapy_monitor_look *look = stapy_procfs_look(c);
 
 	look->part = part;
 	look->moved = true;

@@ -15,7 +15,7 @@ struct stapy_stat;
 #define STAPY_SHOWN 20			/* elements of an array, those with the highest values */
 
 /* Where a look is; it belongs to the reader or writer of the file. */
-struct stapy_look {
+struct stapy_monitor_look {
 	bool unfinished;		/* there is to be another hit */
 	bool moved;			/* this one got on: it had its locks */
 	unsigned int part;		/* the script's number of what is to be told next */

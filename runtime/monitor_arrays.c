@@ -15,7 +15,7 @@ static struct stapy_table *table_of(const struct stapy_map *m, int cpu)
 }
 
 /* The first table, or the one after that of `cpu`; false when there are no more. */
-static bool next_table(const struct stapy_map *m, struct stapy_look *look, bool first)
+static bool next_table(const struct stapy_map *m, struct stapy_monitor_look *look, bool first)
 {
 	look->bucket = 0;
 	if (!stapy_map_is_stat(m)) {
@@ -45,7 +45,7 @@ static bool comes_before(const struct stapy_map *m, const struct stapy_entry *a,
 	return a_rank > b_rank;
 }
 
-static void drop(struct stapy_look *look, unsigned int at)
+static void drop(struct stapy_monitor_look *look, unsigned int at)
 {
 	look->count--;
 	for (; at < look->count; at++) {
@@ -56,7 +56,7 @@ static void drop(struct stapy_look *look, unsigned int at)
 }
 
 /* Put an element among the best where it belongs, if it does. */
-static void place(struct stapy_map *m, struct stapy_look *look, struct stapy_entry *e, int cpu)
+static void place(struct stapy_map *m, struct stapy_monitor_look *look, struct stapy_entry *e, int cpu)
 {
 	s64 rank = stapy_map_rank(m, e, STAPY_COUNT);
 	unsigned int at = look->count;
@@ -79,7 +79,7 @@ static void place(struct stapy_map *m, struct stapy_look *look, struct stapy_ent
 }
 
 /* An element that was deleted and is another one now may be met twice. */
-static void consider(struct stapy_map *m, struct stapy_look *look, struct stapy_entry *e)
+static void consider(struct stapy_map *m, struct stapy_monitor_look *look, struct stapy_entry *e)
 {
 	unsigned int i;
 
@@ -92,7 +92,7 @@ static void consider(struct stapy_map *m, struct stapy_look *look, struct stapy_
 }
 
 /* False when time was up before the last bucket. */
-static bool choose(struct stapy_context *c, struct stapy_map *m, struct stapy_look *look)
+static bool choose(struct stapy_context *c, struct stapy_map *m, struct stapy_monitor_look *look)
 {
 	const unsigned int each = look->cpu < 0 ? 1 : 2 * num_possible_cpus();
 	struct stapy_entry *e;
@@ -117,9 +117,9 @@ static bool choose(struct stapy_context *c, struct stapy_map *m, struct stapy_lo
 }
 
 /* Put those that are still there in order by what they are now. */
-static void settle(struct stapy_map *m, struct stapy_look *look)
+static void settle(struct stapy_map *m, struct stapy_monitor_look *look)
 {
-	const struct stapy_look found = *look;
+	const struct stapy_monitor_look found = *look;
 	unsigned int i;
 
 	look->count = 0;
@@ -172,7 +172,7 @@ static void tell_element(struct stapy_context *c, struct stapy_map *m, const str
 }
 
 /* False when time was up before the last element; one is told in any case. */
-static bool tell(struct stapy_context *c, struct stapy_map *m, struct stapy_look *look)
+static bool tell(struct stapy_context *c, struct stapy_map *m, struct stapy_monitor_look *look)
 {
 	while (look->told < look->count) {
 		const struct stapy_entry *e = look->best[look->told];
@@ -191,9 +191,9 @@ static bool tell(struct stapy_context *c, struct stapy_map *m, struct stapy_look
 }
 
 /* Where nothing has begun yet, begin. */
-static struct stapy_look *begin(struct stapy_context *c, const struct stapy_map *m, const char *prefix)
+static struct stapy_monitor_look *begin(struct stapy_context *c, const struct stapy_map *m, const char *prefix)
 {
-	struct stapy_look *look = stapy_procfs_look(c);
+	struct stapy_monitor_look *look = stapy_procfs_look(c);
 
 	look->moved = true;
 	if (look->begun)
@@ -208,7 +208,7 @@ static struct stapy_look *begin(struct stapy_context *c, const struct stapy_map 
 
 bool stapy_monitor_array(struct stapy_context *c, struct stapy_map *m, const char *prefix)
 {
-	struct stapy_look *look = begin(c, m, prefix);
+	struct stapy_monitor_look *look = begin(c, m, prefix);
 
 	if (!look->chosen) {
 		if (!choose(c, m, look))
@@ -227,7 +227,7 @@ bool stapy_monitor_array(struct stapy_context *c, struct stapy_map *m, const cha
 /* Others may add elements meanwhile: no more are taken out than there can be. */
 bool stapy_monitor_clear(struct stapy_context *c, struct stapy_map *m)
 {
-	struct stapy_look *look = begin(c, m, "");
+	struct stapy_monitor_look *look = begin(c, m, "");
 
 	do {
 		struct stapy_table *t = table_of(m, look->cpu);

@@ -138,7 +138,7 @@ static int judge_all(void *rows, unsigned int count)
 		struct stapy_context *c = stapy_enter_in(&here, STAPY_STARTING);
 
 		if (!c)
-			return -EBUSY;
+			return stapy_interrupted() ? -EINTR : -EBUSY;
 		stapy_interruptible(c);
 		stapy_judge(c, &conditions[i]);
 		stapy_leave(c);

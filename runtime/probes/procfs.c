@@ -24,7 +24,7 @@ struct text {
 	size_t bytes;			/* with the NUL */
 	size_t length;
 	size_t lost;			/* bytes that did not fit */
-	struct stapy_look look;		/* of a monitor */
+	struct stapy_monitor_look look;		/* of a monitor */
 };
 
 /* A file that is open for reading. */
@@ -84,7 +84,7 @@ void stapy_procfs_add_json(struct stapy_context *c, const char *more)
 	c->changed = true;
 }
 
-struct stapy_look *stapy_procfs_look(struct stapy_context *c)
+struct stapy_monitor_look *stapy_procfs_look(struct stapy_context *c)
 {
 	struct text *text = c->data;
 

@@ -24,6 +24,6 @@ void stapy_procfs_add(struct stapy_context *c, const char *text);
 /* Append a text as JSON has it, in quotes. */
 void stapy_procfs_add_json(struct stapy_context *c, const char *text);
 /* How far a look is that comes in parts. */
-struct stapy_look *stapy_procfs_look(struct stapy_context *c);
+struct stapy_monitor_look *stapy_procfs_look(struct stapy_context *c);
 
 #endif

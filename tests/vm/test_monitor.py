@@ -23,7 +23,9 @@ probe timer.ms(20) if (ticks > 3) { by["later", 2]++ }
 probe end { printf("ended %d\n", kept) }
 """
 
+# In a folder of its own: the `out` of another test would be taken for this one's.
 FILES = """
+cd $(mktemp -d)
 dir=/proc/systemtap/watched
 wait_for() { n=0; until eval "$1"; do sleep 0.1; n=$((n+1)); [ $n -lt 3000 ] || break; done; }
 hits() { tr '{' '\\n' <$dir/monitor_status | grep '"switch": '$1 | sed 's/.*"hits": //; s/,.*//'; }
@@ -145,11 +147,9 @@ def test_large_sessions(release: str, guest: Machine, tmp_path: Path) -> None:
     assert reset.globals == {"kept": 3, "given": 9, "large": [], "texts": [], "times": []}
     assert not any("did not fit" in line for line in lines), told(result)
     # Each part was a hit of its own: as many as it took with interrupts off for a short time.
-    for name in ("monitor_status", "monitor_control"):
-        report = [line for line in lines if f'"{name}"' in line and "hits: " in line]
-        assert len(report) == 1, told(result)
-        print(report)
-        assert int(report[0].split("hits: ")[1].split(",")[0]) > 20, report
+    report = [line for line in lines if '"monitor_status"' in line and "hits: " in line]
+    assert len(report) == 1, told(result)
+    assert int(report[0].split("hits: ")[1].split(",")[0]) > 20, report
 
 
 def test_with_a_report(guest: Machine, modules: dict[str, Path]) -> None:
