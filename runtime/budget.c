@@ -2,9 +2,12 @@
 /* Memory for what a script may make as large as it likes: asked for politely, added up before. */
 #include "internal.h"
 #include "transport/control.h"
+#include "compat/linux/module.h"
 
 #define PARTS 4				/* the largest, which a complaint names */
+#define TOLD 16				/* those that are told by themselves to who asks for all */
 #define PARTS_BYTES 256
+#define BOUND_BYTES 64
 #define LEFT_FREE 8			/* so many parts of what is free, one is left to others */
 
 struct part {
@@ -41,34 +44,41 @@ bool stapy_memory_allows(u64 bytes)
 	return bytes <= available - available / LEFT_FREE;
 }
 
-/* Keep the largest ones, the first of all first. */
-static u64 count(struct part *parts, struct part new)
+/* Keep the largest ones, the first of all first; what there is no place for is the `others`. */
+struct parts {
+	unsigned int most, others;
+	struct part *largest;
+	u64 bytes, others_bytes;
+};
+
+static void count(struct parts *parts, struct part new)
 {
-	u64 bytes = new.bytes;
 	unsigned int i;
 
-	for (i = 0; i < PARTS; i++)
-		if (new.bytes > parts[i].bytes)
-			swap(parts[i], new);
-	return bytes;
+	parts->bytes += new.bytes;
+	for (i = 0; i < parts->most; i++)
+		if (new.bytes > parts->largest[i].bytes)
+			swap(parts->largest[i], new);
+	if (!new.bytes)
+		return;
+	parts->others++;
+	parts->others_bytes += new.bytes;
 }
 
-static u64 add_up(struct part *parts)
+static void add_up(struct parts *parts)
 {
 	const struct stapy_session *s = &stapy_session;
-	u64 all = 0;
 	unsigned int i;
 
 	for (i = 0; i < s->nr_storage; i++) {
 		const struct stapy_storage *row = &s->storage[i];
 
-		all += count(parts, (struct part){ row->map ? "array" : "statistic", row->name,
-						   stapy_storage_bytes(row) });
+		count(parts, (struct part){ row->map ? "array" : "statistic", row->name,
+					    stapy_storage_bytes(row) });
 	}
-	all += count(parts, (struct part){ "output", "buffers",
-					   (u64)stapy_ring_bytes() * num_online_cpus() });
-	return all + count(parts, (struct part){ "strings", "of functions and handlers",
-						 (u64)s->frame_bytes * num_possible_cpus() });
+	count(parts, (struct part){ "output", "buffers", (u64)stapy_ring_bytes() * num_online_cpus() });
+	count(parts, (struct part){ "strings", "of functions and handlers",
+				    (u64)s->frame_bytes * num_possible_cpus() });
 }
 
 static unsigned long long megabytes(u64 bytes)
@@ -76,43 +86,73 @@ static unsigned long long megabytes(u64 bytes)
 	return DIV_ROUND_UP_ULL(bytes, SZ_1M);
 }
 
-static void complain(const struct part *parts, u64 all)
+static void __printf(3, 4) complain(const struct parts *parts, u64 needed, const char *fmt, ...)
 {
-	char text[PARTS_BYTES];
+	char text[PARTS_BYTES], bound[BOUND_BYTES];
 	size_t n = 0;
 	unsigned int i;
+	va_list args;
 
-	for (i = 0; i < PARTS && parts[i].bytes; i++)
+	va_start(args, fmt);
+	vscnprintf(bound, sizeof(bound), fmt, args);
+	va_end(args);
+	for (i = 0; i < parts->most && parts->largest[i].bytes; i++)
 		n += scnprintf(text + n, sizeof(text) - n, "%s %s '%s' %llu MB", i ? "," : "",
-			       parts[i].kind, parts[i].name, megabytes(parts[i].bytes));
+			       parts->largest[i].kind, parts->largest[i].name,
+			       megabytes(parts->largest[i].bytes));
 	text[n] = '\0';
 	stapy_control("error",
-		      "not enough memory: the script needs %llu MB and %llu MB are free. The largest parts are%s. Make arrays smaller (global NAME[SIZE], -D MAXMAPENTRIES=N), strings shorter (-D MAXSTRINGLEN=N) or buffers smaller (-s MB)",
-		      megabytes(all), megabytes(stapy_memory_free()), text);
+		      "not enough memory: the script needs %llu MB and %s. The largest parts are%s. Make arrays smaller (global NAME[SIZE], -D MAXMAPENTRIES=N), strings shorter (-D MAXSTRINGLEN=N) or buffers smaller (-s MB)",
+		      megabytes(needed), bound, text);
 }
 
 u64 stapy_budget_total(void)
 {
-	struct part parts[PARTS] = { };
+	struct parts parts = { };
 
-	return add_up(parts);
+	add_up(&parts);
+	return parts.bytes;
 }
 
 int stapy_budget_check(void)
 {
-	struct part parts[PARTS] = { };
-	u64 all = add_up(parts);
+	struct part largest[PARTS] = { };
+	struct parts parts = { .most = PARTS, .largest = largest };
+	u64 allowed = (u64)stapy_session.limits.max_kilobytes << 10;
+	u64 with_module;
 
-	if (stapy_memory_allows(all))
+	add_up(&parts);
+	with_module = parts.bytes + stapy_module_bytes(THIS_MODULE);
+	if (allowed && with_module > allowed)
+		complain(&parts, with_module, "%llu KiB are allowed (STP_MAXMEMORY)", allowed >> 10);
+	else if (!stapy_memory_allows(parts.bytes))
+		complain(&parts, parts.bytes, "%llu MB are free", megabytes(stapy_memory_free()));
+	else
 		return 0;
-	complain(parts, all);
 	return -ENOMEM;
 }
 
 void stapy_budget_complain(void)
 {
-	struct part parts[PARTS] = { };
-	u64 all = add_up(parts);
+	struct part largest[PARTS] = { };
+	struct parts parts = { .most = PARTS, .largest = largest };
 
-	complain(parts, all);
+	add_up(&parts);
+	complain(&parts, parts.bytes, "%llu MB are free", megabytes(stapy_memory_free()));
+}
+
+void stapy_budget_tell(void)
+{
+	struct part *largest = kcalloc(TOLD, sizeof(*largest), GFP_KERNEL);
+	struct parts parts = { .most = largest ? TOLD : 0, .largest = largest };
+	unsigned int i;
+
+	add_up(&parts);
+	stapy_control("memory", "%llu\tmodule\t%s", stapy_module_bytes(THIS_MODULE), THIS_MODULE->name);
+	for (i = 0; i < parts.most && largest[i].bytes; i++)
+		stapy_control("memory", "%llu\t%s\t%s", largest[i].bytes, largest[i].kind,
+			      largest[i].name);
+	if (parts.others)
+		stapy_control("memory", "%llu\tothers\t%u", parts.others_bytes, parts.others);
+	kfree(largest);
 }

@@ -123,11 +123,11 @@ unsigned long stapy_stack_left(struct stapy_context *c)
 	return at - c->stack_low;
 }
 
-bool stapy_stack_short(struct stapy_context *c)
+bool stapy_stack_short(struct stapy_context *c, const struct stapy_probe *probe)
 {
 	if (stapy_stack_left(c) >= stapy_stack_space)
 		return false;
-	stapy_skip(STAPY_SKIP_STACK);
+	stapy_skip(STAPY_SKIP_STACK, probe);
 	return true;
 }
 
@@ -164,13 +164,13 @@ static struct stapy_context *STAPY_CALLBACK take(const struct stapy_site *site,
 	struct stapy_context *c = &this_cpu_ptr(stapy_cpus)->c;
 
 	if (c->busy) {
-		stapy_skip(STAPY_SKIP_REENTRANT);
+		stapy_skip(STAPY_SKIP_REENTRANT, site->probe);
 		return NULL;
 	}
 	WRITE_ONCE(c->busy, 1);
 	barrier();
 	/* Finding out about other stacks may hit probes: they meet a busy context. */
-	if (!stapy_stack_plain() && stapy_stack_short(c)) {
+	if (!stapy_stack_plain() && stapy_stack_short(c, site->probe)) {
 		barrier();
 		WRITE_ONCE(c->busy, 0);
 		return NULL;
@@ -272,6 +272,7 @@ static void report_error(struct stapy_context *c)
 {
 	if (c->aborted)
 		return;
+	atomic_inc(&c->site->probe->failed);
 	if (!stapy_session.limits.suppress_handler_errors)
 		tell_error(c);
 	if (errors_held)
@@ -355,6 +356,7 @@ static void overloaded(u64 cycles, u64 interval)
 		      "probe overhead (%llu cycles) exceeded threshold (%llu cycles) in last %llu cycles",
 		      cycles, stapy_session.limits.overload_threshold, interval);
 	atomic_inc(&stapy_session.errors);
+	stapy_accounts_overload();
 	stapy_fail();
 }
 

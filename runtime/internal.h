@@ -21,8 +21,6 @@ enum stapy_state {
 	STAPY_HIDES = 16		/* there is a process that no probe sees */
 };
 
-enum stapy_skip { STAPY_SKIP_REENTRANT, STAPY_SKIP_STACK, STAPY_SKIP_LOCK, STAPY_SKIP_REASONS };
-
 /* All that belongs to one CPU. */
 struct stapy_cpu {
 	struct stapy_context c;
@@ -52,7 +50,7 @@ void stapy_frames_free(void);
 /* Bytes left of the stack in use, by the holder of the context. */
 unsigned long stapy_stack_left(struct stapy_context *c);
 /* True, and counted as a skipped hit, when less than MINSTACKSPACE is left. */
-bool stapy_stack_short(struct stapy_context *c);
+bool stapy_stack_short(struct stapy_context *c, const struct stapy_probe *probe);
 /* Before a helper that needs much of it: false with the error set when less is left. */
 bool stapy_stack_suffices(struct stapy_context *c);
 extern unsigned long stapy_stack_space;		/* MINSTACKSPACE, THREAD_SIZE at most */
@@ -64,7 +62,8 @@ void stapy_contexts_wait(void);
 struct stapy_context *stapy_enter_in(const struct stapy_site *site, enum stapy_state state);
 /* This hit takes its time in process context: the overload rule is not for it. */
 void stapy_interruptible(struct stapy_context *c);
-void stapy_skip(enum stapy_skip reason);
+/* A hit of this probe (NULL: of one that is not told apart) is skipped. */
+void stapy_skip(enum stapy_skip reason, const struct stapy_probe *probe);
 /* End the session because of an error. */
 void stapy_fail(void);
 /* Errors of the handlers between these two are told, but count as one, and at the end of them. */
@@ -103,6 +102,8 @@ bool stapy_memory_allows(u64 bytes);
 int stapy_budget_check(void);
 /* All that the script needs, in bytes. */
 u64 stapy_budget_total(void);
+/* A message for each large part of it, and for the module. */
+void stapy_budget_tell(void);
 /* The same error when it could not be had after all. */
 void stapy_budget_complain(void);
 
@@ -130,8 +131,15 @@ u64 stapy_report_age(void);
 /* Hits that were skipped so far. */
 u64 stapy_report_skipped(void);
 
-/* lock.c: which globals hits had to wait for in vain. */
+/* accounts.c: which probes did what, after a run that did not go well. */
+void stapy_accounts_report(void);
+/* The hits of a probe so far, in the units of -t; false when they are not counted. */
+bool stapy_accounts_hits(const struct stapy_probe *probe, struct stapy_stat *sum);
+void stapy_accounts_overload(void);
+
+/* lock.c: which globals hits had to wait for in vain; the first of those for which most did, or "". */
 void stapy_lock_report(void);
+const char *stapy_lock_worst(void);
 
 /* One statistic. */
 size_t stapy_stat_bytes(const struct stapy_stat_shape *shape);

@@ -22,7 +22,7 @@ static void count_failure(const char *name)
 			break;
 		}
 	}
-	stapy_skip(STAPY_SKIP_LOCK);
+	stapy_skip(STAPY_SKIP_LOCK, raw_cpu_ptr(stapy_cpus)->c.site->probe);
 }
 
 static bool retry(const struct stapy_lock_row *row, bool hasty)
@@ -74,4 +74,14 @@ void stapy_lock_report(void)
 	for (i = 0; i < REPORTED && failed[i].name; i++)
 		stapy_warn("Skipped due to global '%s' lock timeout: %d", failed[i].name,
 			   atomic_read(&failed[i].count));
+}
+
+const char *stapy_lock_worst(void)
+{
+	unsigned int i, worst = 0;
+
+	for (i = 1; i < REPORTED && failed[i].name; i++)
+		if (atomic_read(&failed[i].count) > atomic_read(&failed[worst].count))
+			worst = i;
+	return failed[worst].name ?: "";
 }

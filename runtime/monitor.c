@@ -35,20 +35,9 @@ void stapy_monitor_go(struct stapy_context *c, s64 part)
 
 bool stapy_monitor_hits(unsigned int number, struct stapy_stat *sum)
 {
-	static const struct stapy_stat_shape shape = { };
-	const struct stapy_probe *probe = &stapy_session.probes[number];
-	u64 rate = stapy_report_rate();
-	int cpu;
-
 	memset(sum, 0, sizeof(*sum));
-	if (number >= stapy_session.nr_probes || !probe->cycles)
-		return false;
-	for_each_possible_cpu(cpu)
-		stapy_stat_merge(sum, per_cpu_ptr(probe->cycles, cpu), &shape);
-	sum->sum = stapy_report_units(sum->sum, rate);
-	sum->min = stapy_report_units(sum->min, rate);
-	sum->max = stapy_report_units(sum->max, rate);
-	return true;
+	return number < stapy_session.nr_probes &&
+	       stapy_accounts_hits(&stapy_session.probes[number], sum);
 }
 
 /* A hit that ends on another CPU meanwhile may be counted in part. */

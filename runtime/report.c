@@ -7,10 +7,12 @@ static atomic_t skipped[STAPY_SKIP_REASONS];
 static atomic_t skipped_total = ATOMIC_INIT(0);
 static atomic_t skipped_counted = ATOMIC_INIT(0);	/* those that MAXSKIPPED counts */
 
-void stapy_skip(enum stapy_skip reason)
+void stapy_skip(enum stapy_skip reason, const struct stapy_probe *probe)
 {
 	const struct stapy_limits *limits = &stapy_session.limits;
 
+	if (probe)
+		atomic_inc((atomic_t *)&probe->skipped[reason]);
 	atomic_inc(&skipped[reason]);
 	atomic_inc(&skipped_total);
 	/* Where interrupts may come into a handler, being nested is nobody's fault. */

@@ -255,6 +255,7 @@ void stapy_session_stop(void)
 		stapy_control_reporting(true);
 		stapy_report_probes();
 		stapy_report_skips(missed);
+		stapy_accounts_report();
 	}
 	stapy_control_reporting(true);
 	stapy_report_lost();

@@ -40,6 +40,7 @@ struct stapy_limits {
 	int bulk;			/* -b: a file of output for each CPU, unmerged */
 	size_t buffer_bytes;		/* output ring of one CPU; 0: 2 MiB */
 	int unprivileged;		/* --privilege=stapusr: no memory but that of the owner's processes */
+	int max_kilobytes;		/* of memory, the module's own included; 0: what is free */
 	int procfs_bytes;		/* of a text that is read from a file of procfs; 0: a string's */
 	bool hist_given;		/* the next two count */
 	int hist_width;			/* characters that a histogram's bars are scaled to */
@@ -58,6 +59,8 @@ struct stapy_condition {
 	unsigned long since;		/* jiffies */
 };
 
+enum stapy_skip { STAPY_SKIP_REENTRANT, STAPY_SKIP_STACK, STAPY_SKIP_LOCK, STAPY_SKIP_REASONS };
+
 /* One derived probe. */
 struct stapy_probe {
 	void (*handler)(struct stapy_context *c);
@@ -69,6 +72,8 @@ struct stapy_probe {
 	const char *place;			/* "script.stp:3:7" */
 	struct stapy_stat __percpu *cycles;	/* the runtime's: of each hit, with -t */
 	struct stapy_stat __percpu *entry_cycles;	/* and of each entry side, or NULL */
+	atomic_t skipped[STAPY_SKIP_REASONS];	/* hits */
+	atomic_t failed;			/* handlers that ended by an error */
 };
 
 /* True when the probe's condition was false the last time that it was judged. */

@@ -40,7 +40,7 @@ bool notrace stapy_called_by(const int *callers, const struct stapy_module_symbo
 			return true;
 	}
 	if (!stapy_stack_roomy()) {
-		stapy_skip(STAPY_SKIP_STACK);
+		stapy_skip(STAPY_SKIP_STACK, NULL);
 		return false;
 	}
 	/* A return probe may have put another address there, which the unwinder knows. */

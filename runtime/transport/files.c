@@ -207,6 +207,8 @@ static ssize_t control_write(struct file *file, const char __user *from, size_t 
 		stapy_exit();
 	} else if (sysfs_streq(command, "detach")) {
 		detached = true;
+	} else if (sysfs_streq(command, "memory")) {
+		stapy_budget_tell();
 	} else if (sysfs_streq(command, "dismiss")) {
 		dismissed = true;
 	} else {

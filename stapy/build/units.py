@@ -18,6 +18,7 @@ _TOGETHER = {
         "context.c",
         "lock.c",
         "report.c",
+        "accounts.c",
         "print.c",
         "memory.c",
         "budget.c",

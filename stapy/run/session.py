@@ -11,6 +11,7 @@ import select
 import time
 
 from . import refusals
+from .accounts import Accounts, memory_line
 from .control import Channel
 from .messages import MessagePrinter
 from .options import RunOptions
@@ -59,6 +60,7 @@ class ModuleSession:
         self._stopped = False
         self._started = False
         self._leaving = False  # the session is to be left in the kernel
+        self.accounts = Accounts()
         self._abandoned = False
         self._cancelled = False  # by the user, before the probes were armed
         self._deadline = self._after(options.timeout)
@@ -333,8 +335,16 @@ class ModuleSession:
             self.stop()
         elif kind == "started":
             self._begin(int(text.split()[0]) if text.split() else 0)
+        elif kind in ("accounts", "account"):
+            self.accounts.take(kind, text)
+        elif kind == "memory":
+            line = memory_line(text)
+            if line:
+                self.messages.note(line)
         elif kind == "stopped":
             self._stopped = True
+            for line in self.accounts.lines():
+                self.messages.log(line)
             # More than came: there was no room for the texts of some.
             self.messages.errors = max(self.messages.errors, int(text or 0))
 
@@ -352,6 +362,8 @@ class ModuleSession:
             self.stop()
             return
         self.messages.note("probes are armed")
+        if self.messages.verbose:
+            self.channel.ask("memory")
         self.go_on()
         if self.armed:
             self.armed()

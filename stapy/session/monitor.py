@@ -1,10 +1,11 @@
 """--monitor: two files of procfs that show a session and change it while it runs.
 
 They are a script of ours beside the user's: `monitor_status` is read as one JSON object,
-`monitor_control` takes a command for each write.  Both are worked on in parts, one hit after the
-other, none of which takes long (runtime/monitor.h): interrupts are off in them.  A probe is switched off by an arming condition
-on a global of that script, so that what is off is disarmed like any other condition that is false.
-What the globals of the script are like is known after pass 2, so this is done twice.
+`monitor_control` takes a command for each write.  Both are worked on in parts, one hit after
+the other, none of which takes long (runtime/monitor.h): interrupts are off in them.  A probe is
+switched off by an arming condition on a global of that script, so that what is off is disarmed
+like any other condition that is false.  What the globals of the script are like is known after
+pass 2, so this is done twice.
 """
 
 from __future__ import annotations

@@ -37,7 +37,6 @@ WITHOUT_EFFECT = {
     "STP_LEGACY_PRINT": _OUTPUT,
     "STAP_TRANS_PROCFS": "the files of a session are in /proc",
     "STAP_TRANS_DEBUGFS": "the files of a session are in /proc",
-    "STP_MAXMEMORY": "memory is taken at the start only; MAXMAPENTRIES and -s say how much",
     "MAPHASHBIAS": "the tables of arrays have a fixed size for their entries",
     "MAP_STRING_LENGTH": "strings in arrays are as long as MAXSTRINGLEN allows",
     "STP_TIMELOCKDELAY": "the clock needs no lock",

@@ -43,7 +43,7 @@ def modules(release: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     return found
 
 
-def told(result: VmResult) -> str:
+def everything(result: VmResult) -> str:
     """Return all that there is to see, for the message of a test that fails."""
     return f"{result.stdout.decode()}\n--- stderr\n{result.stderr.decode()}"
 
@@ -72,7 +72,7 @@ def test_files(guest: Machine, modules: dict[str, Path]) -> None:
     """
     result = shell(guest, modules, text)
     lines = output(result)
-    assert len(looks(lines)) == 3, told(result)
+    assert len(looks(lines)) == 3, everything(result)
     first, off, on = looks(lines)
     assert first.module == "watched" and first.uptime > 0 and first.memory > 0, first
     assert first.skipped == 0  # nothing comes while a status is made, so nothing is nested
@@ -134,21 +134,21 @@ def test_large_sessions(release: str, guest: Machine, tmp_path: Path) -> None:
     """
     result = shell(guest, {"many": made.module}, text, t=120)
     lines = output(result)
-    assert len(looks(lines)) == 2, told(result)
+    assert len(looks(lines)) == 2, everything(result)
     first, reset = looks(lines)
-    assert len(first.probes) > 200, told(result)
+    assert len(first.probes) > 200, everything(result)
     large = [[i * 7919 % 30000, i] for i in range(29999, 29979, -1)]
-    assert first.globals["large"] == large, told(result)
+    assert first.globals["large"] == large, everything(result)
     texts = sorted(map(str, range(3000)), reverse=True)[:20]
-    assert first.globals["texts"] == [[int(one), "t", one] for one in texts], told(result)
+    assert first.globals["texts"] == [[int(one), "t", one] for one in texts], everything(result)
     times = [[one[0], one[1]["count"], one[1]["max"]] for one in first.globals["times"]]
-    assert times == [[f"often{i}", i + 2, i + 1] for i in range(24, 4, -1)], told(result)
+    assert times == [[f"often{i}", i + 2, i + 1] for i in range(24, 4, -1)], everything(result)
     assert (first.globals["kept"], first.globals["given"]) == (4, 10)
     assert reset.globals == {"kept": 3, "given": 9, "large": [], "texts": [], "times": []}
-    assert not any("did not fit" in line for line in lines), told(result)
+    assert not any("did not fit" in line for line in lines), everything(result)
     # Each part was a hit of its own: as many as it took with interrupts off for a short time.
     report = [line for line in lines if '"monitor_status"' in line and "hits: " in line]
-    assert len(report) == 1, told(result)
+    assert len(report) == 1, everything(result)
     assert int(report[0].split("hits: ")[1].split(",")[0]) > 20, report
 
 

@@ -50,6 +50,7 @@ GIVEN_LIMITS = (
     Limit("MAXENTRYFRAMES", "maxentryframes", "4096"),
     Limit("STP_ON_THE_FLY_INTERVAL", "on_the_fly_interval", "100000000"),
     Limit("STAPY_OBJECT_MEMORY", "object_memory", "64"),
+    Limit("STP_MAXMEMORY", "max_kilobytes", "0"),
     Limit("STP_PROCFS_BUFSIZE", "procfs_bytes", "512"),
 )
 # The runtime takes its own default for 0.

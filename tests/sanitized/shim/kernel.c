@@ -98,7 +98,7 @@ void stapy_warn(const char *format, ...)
 {
 }
 
-void stapy_skip(enum stapy_skip reason)
+void stapy_skip(enum stapy_skip reason, const struct stapy_probe *probe)
 {
 }
 

@@ -95,12 +95,18 @@ LIMITS = [
           "probe timer.s(4) { exit() }", ("-DMINSTACKSPACE=200000", "-DMAXSKIPPED=0"), 1, "@none",
           ["^ERROR: Skipped too many probes, check MAXSKIPPED or try again with stap -t for more "
            r"details\.$", r"^WARNING: Number of errors: 0, skipped probes: \d+$",
-           r"^WARNING: Skipped due to low stack: \d+$"]),
+           r"^WARNING: Skipped due to low stack: \d+$",
+           r'^ +0 +[1-9]\d* +0 +0  kernel\.function\("vfs_read"\) at ',
+           "^help: -D MINSTACKSPACE=N"]),
     Limit("overload", HEAVY + " }",
           ("-DSTP_OVERLOAD_THRESHOLD=1000LL", "-DSTP_OVERLOAD_INTERVAL=100000LL",
            "-DMAXACTION=100000"), 1, "",
           [r"^ERROR: probe overhead \(\d+ cycles\) exceeded threshold \(1000 cycles\) in last "
-           r"\d+ cycles$"]),
+           r"\d+ cycles$", "^help: -t counts hits"]),
+    Limit("maxmemory", "global a[1000] probe begin { a[1] = 1 println(a[1]) }",
+          ("-DSTP_MAXMEMORY=100",), 1, "@none",
+          [r"^ERROR: not enough memory: the script needs \d+ MB and 100 KiB are allowed "
+           r"\(STP_MAXMEMORY\)\. The largest parts are output 'buffers'"]),
     Limit("overload_is_off", "global n " + HEAVY + " if (n++ > 5) exit() }",
           ("-DSTP_OVERLOAD_THRESHOLD=1000LL", "-DSTP_OVERLOAD_INTERVAL=100000LL",
            "-DSTP_NO_OVERLOAD", "-DMAXACTION=100000"), 0, "@end", never="ERROR"),
@@ -113,7 +119,7 @@ def test_limit(limit: Limit, guest: Machine) -> None:
     shown = f"status {result.status}\n{result.stdout[-2000:]}\n---\n{result.stderr[-2000:]}"
     failed = limit.status and limit.stdout != "@end"
     end = "error ran\n" if failed else "end ran\n"
-    if limit.stdout == "@none":  # even the last probes have not stack enough
+    if limit.stdout == "@none":  # even the last probes have not stack, or memory, enough
         end = ""
     assert result.status == limit.status, shown
     assert re.fullmatch(re.sub("@.*", "", limit.stdout) + end, result.stdout), shown

@@ -1,0 +1,126 @@
+"""The table that ends a run in which hits were skipped, or which was stopped: who did what.
+
+The module tells of the run and of each probe that took much (runtime/accounts.c).
+"""
+
+from .printable import shown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import List
+
+_FIGURES = 6  # in the message of a probe, before its place and its point
+_CAUSES = ("nested", "low stack", "locks")
+
+
+class Account:
+    """What one probe did: hits, what they took, skipped hits by cause, errors."""
+
+    def __init__(self, text: str) -> None:
+        words = text.split("\t", _FIGURES + 1)
+        self.hits, self.taken, *rest = map(int, words[:_FIGURES])
+        self.skipped = rest[:3]
+        self.errors = rest[3]
+        self.place, self.point = words[_FIGURES:]
+
+
+class Accounts:
+    """Collects the messages of a run that did not go well, and makes a table of them."""
+
+    def __init__(self) -> None:
+        self._rows: "List[Account]" = []
+        self._told = False
+        self._overloaded = False
+        self._units = ""  # of what hits took, "" when that was not counted
+        self._all = 0
+        self._lock = ""  # the global that was waited for in vain most often
+
+    def take(self, kind: str, text: str) -> bool:
+        """Take in a message; False when it is none of ours."""
+        if kind == "account":
+            self._rows.append(Account(text))
+        elif kind == "accounts":
+            overloaded, self._units, taken, self._lock = text.split("\t", 3)
+            self._overloaded, self._all, self._told = overloaded == "1", int(taken), True
+        else:
+            return False
+        return True
+
+    def lines(self) -> "List[str]":
+        """Return the table and what would help; nothing when there are no figures to show."""
+        skips = [sum(row.skipped[cause] for row in self._rows) for cause in range(len(_CAUSES))]
+        if not self._told or not (any(skips) or self._units or self._overloaded):
+            return []
+        lines = []
+        if self._rows:
+            lines.append("note: what the probes did, those first that took most:")
+            lines += self._table()
+        help_ = self._help(skips)
+        if help_:
+            lines.append(f"help: {help_}")
+        return lines
+
+    def _table(self) -> "List[str]":
+        heads = ["hits", self._units, "share"] if self._units else []
+        cells = [[*heads, *_CAUSES, "errors"]]
+        for row in self._rows:
+            counted = [str(row.hits), str(row.taken), f"{_share(row.taken, self._all)}%"]
+            figures = [*row.skipped, row.errors]
+            cells.append([*(counted if self._units else []), *map(str, figures)])
+        widths = [max(map(len, column)) for column in zip(*cells)]
+        texts = ["probe", *(f"{shown(row.point)} at {shown(row.place)}" for row in self._rows)]
+        return [
+            "  " + "  ".join(cell.rjust(width) for cell, width in zip(line, widths)) + f"  {text}"
+            for line, text in zip(cells, texts)
+        ]
+
+    def _help(self, skips: "List[int]") -> str:
+        """Choose the one change that helps most."""
+        if self._overloaded:
+            return self._help_overload()
+        cause = max(range(len(skips)), key=skips.__getitem__)
+        if not skips[cause]:
+            return ""
+        if _CAUSES[cause] == "locks":
+            return (
+                f"hits waited for the global '{self._lock}' in vain: a statistic"
+                f" ({self._lock} <<< VALUE) is added to without waiting;"
+                " -D MAXTRYLOCK=N waits longer"
+            )
+        if _CAUSES[cause] == "low stack":
+            return (
+                "-D MINSTACKSPACE=N asks for fewer bytes of stack; short chains of calls need less"
+            )
+        return (
+            "a probe was hit while a handler ran on the same processor: -D INTERRUPTIBLE=0 keeps"
+            " interrupts out of handlers, if it was one in an interrupt"
+        )
+
+    def _help_overload(self) -> str:
+        if not self._units:
+            return "-t counts hits and cycles of each probe, and this table says where they went"
+        if not self._rows or not self._all:
+            return ""
+        row = self._rows[0]
+        return (
+            f"{_share(row.taken, self._all)}% of the {self._units} went to {shown(row.point)}:"
+            " make it be hit less often (a condition, `if (…) next` first), or allow more by"
+            " -D STP_OVERLOAD_THRESHOLD=CYCLES"
+        )
+
+
+def _share(part: int, whole: int) -> int:
+    return round(100 * part / whole) if whole else 0
+
+
+def memory_line(text: str) -> str:
+    """Make a line for -v of a message about memory; "" for one that we do not understand."""
+    size, _, rest = text.partition("\t")
+    kind, _, name = rest.partition("\t")
+    if not size.isdigit():
+        return ""
+    amount = f"{int(size) / 1024:,.1f} KiB"
+    if kind == "others":
+        return f"memory: {amount} in {name} smaller parts"
+    quoted = f"'{name}'" if kind in ("array", "statistic", "module") else name
+    return f"memory: {amount} {kind} {quoted}"

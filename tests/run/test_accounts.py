@@ -1,0 +1,74 @@
+"""The table at the end of a run that did not go well, and the lines of memory."""
+
+from __future__ import annotations
+
+import pytest
+
+from stapy.run.accounts import Accounts, memory_line
+
+READ = '10\t600\t3\t0\t0\t1\tx.stp:1:7\tkernel.function("vfs_read")'
+TICK = "7\t400\t0\t0\t12\t0\tx.stp:2:7\ttimer.ms(1)"
+
+
+def lines(*rows: tuple[str, str]) -> list[str]:
+    accounts = Accounts()
+    assert all(accounts.take(kind, text) for kind, text in rows)
+    return accounts.lines()
+
+
+def test_table() -> None:
+    told = lines(("accounts", "0\tcycles\t1000\tn"), ("account", READ), ("account", TICK))
+    assert told[:4] == [
+        "note: what the probes did, those first that took most:",
+        "  hits  cycles  share  nested  low stack  locks  errors  probe",
+        '    10     600    60%       3          0      0       1  kernel.function("vfs_read")'
+        " at x.stp:1:7",
+        "     7     400    40%       0          0     12       0  timer.ms(1) at x.stp:2:7",
+    ]
+    assert "global 'n' in vain: a statistic (n <<< VALUE)" in told[4] and len(told) == 5
+
+
+def test_without_counted_hits() -> None:
+    told = lines(("accounts", "0\t\t0\t"), ("account", READ.replace("600", "0")))
+    assert told[1].split() == ["nested", "low", "stack", "locks", "errors", "probe"]
+    assert told[2].split()[:4] == ["3", "0", "0", "1"]
+    assert "-D INTERRUPTIBLE=0" in told[3]
+
+
+@pytest.mark.parametrize(
+    ("head", "row", "words"),
+    [
+        ("1\tcycles\t1000\t", READ, '60% of the cycles went to kernel.function("vfs_read")'),
+        ("1\t\t0\t", "", "-t counts hits and cycles"),
+        ("0\t\t0\t", "0\t0\t0\t5\t0\t0\tx.stp:1:7\tbegin", "-D MINSTACKSPACE=N"),
+    ],
+)
+def test_the_change_that_helps(head: str, row: str, words: str) -> None:
+    told = lines(("accounts", head), *([("account", row)] if row else []))
+    assert told[-1].startswith("help: ") and words in told[-1]
+    assert sum(line.startswith("help: ") for line in told) == 1
+
+
+def test_nothing_to_tell() -> None:
+    """An error of a run in which nothing was counted or skipped was told by itself."""
+    assert lines() == []
+    assert lines(("accounts", "0\t\t0\t"), ("account", "0\t0\t0\t0\t0\t1\tx.stp:1:7\tbegin")) == []
+    assert not Accounts().take("warning", "x")
+
+
+def test_what_the_terminal_would_obey_is_shown() -> None:
+    row = READ.replace("vfs_read", "\033[2J")
+    assert not any("\033" in line for line in lines(("accounts", "0\t\t0\t"), ("account", row)))
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("2097152\tarray\treads", "memory: 2,048.0 KiB array 'reads'"),
+        ("512\toutput\tbuffers", "memory: 0.5 KiB output buffers"),
+        ("1024\tothers\t3", "memory: 1.0 KiB in 3 smaller parts"),
+        ("nonsense", ""),
+    ],
+)
+def test_memory(text: str, line: str) -> None:
+    assert memory_line(text) == line
