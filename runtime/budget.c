@@ -7,7 +7,6 @@
 #define PARTS 4				/* the largest, which a complaint names */
 #define TOLD 16				/* those that are told by themselves to who asks for all */
 #define PARTS_BYTES 256
-#define BOUND_BYTES 64
 #define LEFT_FREE 8			/* so many parts of what is free, one is left to others */
 
 struct part {
@@ -86,24 +85,20 @@ static unsigned long long megabytes(u64 bytes)
 	return DIV_ROUND_UP_ULL(bytes, SZ_1M);
 }
 
-static void __printf(3, 4) complain(const struct parts *parts, u64 needed, const char *fmt, ...)
+static void complain(const struct parts *parts, u64 needed, u64 bound, const char *what)
 {
-	char text[PARTS_BYTES], bound[BOUND_BYTES];
+	char text[PARTS_BYTES];
 	size_t n = 0;
 	unsigned int i;
-	va_list args;
 
-	va_start(args, fmt);
-	vscnprintf(bound, sizeof(bound), fmt, args);
-	va_end(args);
 	for (i = 0; i < parts->most && parts->largest[i].bytes; i++)
 		n += scnprintf(text + n, sizeof(text) - n, "%s %s '%s' %llu MB", i ? "," : "",
 			       parts->largest[i].kind, parts->largest[i].name,
 			       megabytes(parts->largest[i].bytes));
 	text[n] = '\0';
 	stapy_control("error",
-		      "not enough memory: the script needs %llu MB and %s. The largest parts are%s. Make arrays smaller (global NAME[SIZE], -D MAXMAPENTRIES=N), strings shorter (-D MAXSTRINGLEN=N) or buffers smaller (-s MB)",
-		      megabytes(needed), bound, text);
+		      "not enough memory: the script needs %llu MB and %llu %s. The largest parts are%s. Make arrays smaller (global NAME[SIZE], -D MAXMAPENTRIES=N), strings shorter (-D MAXSTRINGLEN=N) or buffers smaller (-s MB)",
+		      megabytes(needed), bound, what, text);
 }
 
 u64 stapy_budget_total(void)
@@ -124,9 +119,9 @@ int stapy_budget_check(void)
 	add_up(&parts);
 	with_module = parts.bytes + stapy_module_bytes(THIS_MODULE);
 	if (allowed && with_module > allowed)
-		complain(&parts, with_module, "%llu KiB are allowed (STP_MAXMEMORY)", allowed >> 10);
+		complain(&parts, with_module, allowed >> 10, "KiB are allowed (STP_MAXMEMORY)");
 	else if (!stapy_memory_allows(parts.bytes))
-		complain(&parts, parts.bytes, "%llu MB are free", megabytes(stapy_memory_free()));
+		complain(&parts, parts.bytes, megabytes(stapy_memory_free()), "MB are free");
 	else
 		return 0;
 	return -ENOMEM;
@@ -138,7 +133,7 @@ void stapy_budget_complain(void)
 	struct parts parts = { .most = PARTS, .largest = largest };
 
 	add_up(&parts);
-	complain(&parts, parts.bytes, "%llu MB are free", megabytes(stapy_memory_free()));
+	complain(&parts, parts.bytes, megabytes(stapy_memory_free()), "MB are free");
 }
 
 void stapy_budget_tell(void)

@@ -12,6 +12,7 @@ static struct {
 
 static void count_failure(const char *name)
 {
+	const struct stapy_site *site = this_cpu_ptr(stapy_cpus)->c.site;
 	unsigned int i;
 
 	for (i = 0; i < REPORTED; i++) {
@@ -22,7 +23,7 @@ static void count_failure(const char *name)
 			break;
 		}
 	}
-	stapy_skip(STAPY_SKIP_LOCK, raw_cpu_ptr(stapy_cpus)->c.site->probe);
+	stapy_skip(STAPY_SKIP_LOCK, site ? site->probe : NULL);
 }
 
 static bool retry(const struct stapy_lock_row *row, bool hasty)
@@ -41,7 +42,7 @@ static bool retry(const struct stapy_lock_row *row, bool hasty)
 
 bool stapy_lock_wait(const struct stapy_lock_row *rows, unsigned int first, unsigned int count)
 {
-	bool hasty = raw_cpu_ptr(stapy_cpus)->c.hasty;
+	bool hasty = this_cpu_ptr(stapy_cpus)->c.hasty;
 	unsigned int i;
 
 	for (i = first; i < count; i++) {
