@@ -78,7 +78,7 @@ static void tell(const struct account *a)
 		      atomic_read(&probe->skipped[STAPY_SKIP_REENTRANT]),
 		      atomic_read(&probe->skipped[STAPY_SKIP_STACK]),
 		      atomic_read(&probe->skipped[STAPY_SKIP_LOCK]), atomic_read(&probe->failed),
-		      probe->place, probe->written);
+		      probe->written, probe->place);
 }
 
 void stapy_accounts_report(void)

@@ -16,6 +16,7 @@ void stapy_monitor_begin(struct stapy_context *c)
 	}
 	c->hasty = true;
 	c->actions = INT_MAX;
+	look->quiet = true;
 	look->unfinished = true;
 	look->until = stapy_stamp() + PART_NS;
 }

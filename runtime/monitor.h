@@ -16,6 +16,7 @@ struct stapy_stat;
 
 /* Where a look is; it belongs to the reader or writer of the file. */
 struct stapy_monitor_look {
+	bool quiet;			/* it is one: no interrupt is to come between */
 	bool unfinished;		/* there is to be another hit */
 	bool moved;			/* this one got on: it had its locks */
 	unsigned int part;		/* the script's number of what is to be told next */

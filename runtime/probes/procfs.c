@@ -125,8 +125,20 @@ static int wait_for_session(void)
 	return 0;
 }
 
+/* The same with interrupts off from before the context is taken, for what would come meanwhile is skipped. */
+static int quiet_hit(const struct stapy_procfs_row *row, struct text *text)
+{
+	unsigned long flags;
+	int r;
+
+	raw_local_irq_save(flags);
+	r = hit(row, text);
+	raw_local_irq_restore(flags);
+	return r;
+}
+
 /* One hit, or as many as a look takes: interrupts are on in between, and others have the processor. */
-static int look(const struct stapy_procfs_row *row, struct text *text)
+static int look(struct stapy_procfs_row *row, struct text *text)
 {
 	unsigned long end = 0;
 	int r;
@@ -136,7 +148,9 @@ static int look(const struct stapy_procfs_row *row, struct text *text)
 	while (!r) {
 		text->look.unfinished = false;
 		text->look.moved = false;
-		r = hit(row, text);
+		r = READ_ONCE(row->quiet) ? quiet_hit(row, text) : hit(row, text);
+		if (text->look.quiet)
+			WRITE_ONCE(row->quiet, true);
 		if (r || !text->look.unfinished)
 			break;
 		if (text->look.moved) {
@@ -276,7 +290,7 @@ static ssize_t read(struct file *file, char __user *to, size_t bytes, loff_t *at
  * All that wait for what is written, in the order of the script. Only a hit that the first one had
  * to skip is told, for who then writes again shall not be heard twice by the others.
  */
-static int hits(const struct stapy_procfs_row *row, struct text *text)
+static int hits(struct stapy_procfs_row *row, struct text *text)
 {
 	int r = look(row, text);
 

@@ -13,6 +13,7 @@ struct stapy_procfs_row {
 	struct stapy_procfs_row *other;	/* the first of the same file, the other way */
 	struct stapy_procfs_row *next;	/* of the same file, the same way */
 	unsigned long cut;		/* bit 0: it was told that a text was too long */
+	bool quiet;			/* of a monitor, as the first hit tells */
 };
 
 extern const struct stapy_family stapy_procfs;

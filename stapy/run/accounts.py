@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import List
 
-_FIGURES = 6  # in the message of a probe, before its place and its point
+_FIGURES = 6  # in the message of a probe, before its point and its place
 _CAUSES = ("nested", "low stack", "locks")
 
 
@@ -17,11 +17,9 @@ class Account:
     """What one probe did: hits, what they took, skipped hits by cause, errors."""
 
     def __init__(self, text: str) -> None:
-        words = text.split("\t", _FIGURES + 1)
-        self.hits, self.taken, *rest = map(int, words[:_FIGURES])
-        self.skipped = rest[:3]
-        self.errors = rest[3]
-        self.place, self.point = words[_FIGURES:]
+        *figures, where = text.split("\t", _FIGURES)
+        self.hits, self.taken, *self.skipped, self.errors = map(int, figures)
+        self.point, _, self.place = where.partition("\t")  # cut where it is very long
 
 
 class Accounts:

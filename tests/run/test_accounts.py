@@ -6,8 +6,8 @@ import pytest
 
 from stapy.run.accounts import Accounts, memory_line
 
-READ = '10\t600\t3\t0\t0\t1\tx.stp:1:7\tkernel.function("vfs_read")'
-TICK = "7\t400\t0\t0\t12\t0\tx.stp:2:7\ttimer.ms(1)"
+READ = '10\t600\t3\t0\t0\t1\tkernel.function("vfs_read")\tx.stp:1:7'
+TICK = "7\t400\t0\t0\t12\t0\ttimer.ms(1)\tx.stp:2:7"
 
 
 def lines(*rows: tuple[str, str]) -> list[str]:
@@ -40,7 +40,7 @@ def test_without_counted_hits() -> None:
     [
         ("1\tcycles\t1000\t", READ, '60% of the cycles went to kernel.function("vfs_read")'),
         ("1\t\t0\t", "", "-t counts hits and cycles"),
-        ("0\t\t0\t", "0\t0\t0\t5\t0\t0\tx.stp:1:7\tbegin", "-D MINSTACKSPACE=N"),
+        ("0\t\t0\t", "0\t0\t0\t5\t0\t0\tbegin\tx.stp:1:7", "-D MINSTACKSPACE=N"),
     ],
 )
 def test_the_change_that_helps(head: str, row: str, words: str) -> None:
@@ -52,8 +52,16 @@ def test_the_change_that_helps(head: str, row: str, words: str) -> None:
 def test_nothing_to_tell() -> None:
     """An error of a run in which nothing was counted or skipped was told by itself."""
     assert lines() == []
-    assert lines(("accounts", "0\t\t0\t"), ("account", "0\t0\t0\t0\t0\t1\tx.stp:1:7\tbegin")) == []
+    assert lines(("accounts", "0\t\t0\t"), ("account", "0\t0\t0\t0\t0\t1\tbegin\tx.stp:1:7")) == []
     assert not Accounts().take("warning", "x")
+
+
+def test_names_that_are_cut_or_strange() -> None:
+    """The module cuts what is very long; a place is a path, with whatever its name has."""
+    told = lines(("accounts", "0\t\t0\t"), ("account", READ[: READ.index('")')]))
+    assert told[2].endswith('  kernel.function("vfs_read at ')
+    told = lines(("accounts", "0\t\t0\t"), ("account", READ.replace("x.stp", "x\ty.stp")))
+    assert len(told) == 4 and "y.stp:1:7" in told[2]
 
 
 def test_what_the_terminal_would_obey_is_shown() -> None:
