@@ -41,7 +41,6 @@ def test_what_reaches_the_kernel_and_a_shell(guest: Machine, release: str, tmp_p
     made = build(release, ["-g", "-m", "acts", "-e", ACTS], tmp_path)
     assert made.module, made.stderr
     text = """
-    cd $(mktemp -d)
     mountpoint -q /sys/kernel/tracing || mount -t tracefs none /sys/kernel/tracing
     $run -c 'sh -c "while [ ! -e told ]; do sleep 0.1; done; sleep 0.3"' $acts
     grep -c 'said by ftrace' /sys/kernel/tracing/trace
@@ -57,7 +56,7 @@ def test_a_script_switches_its_file(guest: Machine, release: str, tmp_path: Path
     made = build(release, ["-m", "files", "-e", FILES], tmp_path)
     assert made.module, made.stderr
     text = """
-    cd $(mktemp -d); $run -o out -S 1 $files; echo status $?
+    $run -o out -S 1 $files; echo status $?
     ls; cat out.0 out.1 | sort | uniq -c | tr -d ' '
     """
     result = shell(guest, {"files": made.module}, text)

@@ -74,7 +74,7 @@ def test_every_byte_of_a_file(guest: Machine, modules: dict[str, Path]) -> None:
     printed = sum(0 if byte == ord("x") else 3 if byte else 2 for byte in every)
     text = f"""{WAIT}
     python3 -c 'open("all", "wb").write(bytes({every!r}))'
-    rm -f out; $run $keys <all >out 2>err & run_pid=$!
+    $run $keys <all >out 2>err & run_pid=$!
     wait_for '[ $(wc -c <out) -ge {printed} ]'; kill $run_pid; wait $run_pid
     echo $?; tail -n 1 out | sed 's/.*]//'
     printf 'aeb' | $run -T 5 $keys 2>err; echo $?; head -n 1 err
@@ -92,7 +92,7 @@ def test_without_an_input(guest: Machine, modules: dict[str, Path]) -> None:
     $run -T 3 $keys <&-; echo $?
     $run -T 3 $keys </dev/null; echo $?
     printf xq | $run -c 'sh -c "cat; echo the command; sleep 100"' $keys; echo $?
-    rm -f out; printf xq | $run -D -o out -T 3 $keys >pid; wait_for '[ -s out ]'; cat out
+    printf xq | $run -D -o out -T 3 $keys >pid; wait_for '[ -s out ]'; cat out
     printf xq | $run -T 1 -i $ticks 2>&1 >/dev/null
     """
     ticks = build(

@@ -33,7 +33,7 @@ def ticks(release: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, P
 def test_background(guest: Machine, ticks: dict[str, Path]) -> None:
     """-D shows the process that goes on, which writes to its file until it is told to end."""
     text = """
-    rm -f out; pid=$($run -D -o out $ticks); echo status $? $((pid > 1))
+    pid=$($run -D -o out $ticks); echo status $? $((pid > 1))
     ticking out; kill -TERM $pid
     n=0; while [ -d /proc/$pid ] && [ $n -lt 3000 ]; do sleep 0.1; n=$((n+1)); done
     sed -n '1p;$p' out; grep -c '^ticks ' /proc/modules
@@ -48,7 +48,7 @@ def test_background(guest: Machine, ticks: dict[str, Path]) -> None:
 def test_a_name_of_its_own(guest: Machine, ticks: dict[str, Path]) -> None:
     """-R loads one module twice."""
     text = """
-    rm -f out; $run -R -o out $ticks & pid=$!
+    $run -R -o out $ticks & pid=$!
     ticking out; sed -n 's/^\\(ticks__[0-9]*\\) .*/\\1/p' /proc/modules | tr -d 0-9
     $run -w -T 0.3 $ticks | tail -n 1
     kill $pid; wait $pid; echo status $?
