@@ -217,6 +217,7 @@ def test_the_screen(guest: Machine, modules: dict[str, Path]) -> None:
     assert "watched  up" in shown
     # What the script printed is on the terminal when the screen has gone.
     last = json.loads(lines[-2])
-    assert "armed\r\nended 8\r\n" in last, last
+    # What the session tells of timers that came while another one ran may stand in between.
+    assert 0 <= last.find("armed\r\n") < last.find("\nended 8\r\n"), last
     assert "sorted by" not in last, last
     assert result.left_modules == []
