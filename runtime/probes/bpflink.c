@@ -58,9 +58,7 @@ struct stapy_bpf_hook *stapy_bpf_make_hook(void *place, enum bpf_attach_type kin
 	hook->program.expected_attach_type = kind;
 	/* As if it was interpreted: then the code is called with the address of the instructions. */
 	hook->program.bpf_func = code;
-	hook->link.link.prog = &hook->program;
-	atomic64_set(&hook->link.link.refcnt, 1);
-	INIT_HLIST_NODE(&hook->link.tramp_hlist);
+	stapy_bpf_init_link(&hook->link, &hook->program);
 	return hook;
 }
 
@@ -124,7 +122,7 @@ int stapy_bpf_link_hook(struct stapy_bpf_hook *hook, struct bpf_trampoline *tram
 
 	if (!hook)
 		return 0;
-	r = static_call(stapy_bpf_link)(&hook->link, trampoline, target);
+	r = static_call(stapy_bpf_link)(stapy_bpf_linked_of(&hook->link), trampoline, target);
 	hook->linked = !r;
 	return r;
 }
@@ -136,7 +134,8 @@ void stapy_bpf_unlink_hook(struct stapy_bpf_hook *hook, struct bpf_trampoline *t
 	if (!hook || !hook->linked)
 		return;
 	hook->linked = false;
-	WARN_ON_ONCE(static_call(stapy_bpf_unlink)(&hook->link, trampoline, target));
+	WARN_ON_ONCE(static_call(stapy_bpf_unlink)(stapy_bpf_linked_of(&hook->link), trampoline,
+						  target));
 }
 
 /*

@@ -112,6 +112,8 @@ QUESTIONS: tuple[Question, ...] = (
     _q("UPROBE_UNREGISTER_NOSYNC", EXPORT, "uprobe_unregister_nosync", (6, 12)),
     _q("WIDE_HW_BREAKPOINT", EXPORT, "register_wide_hw_breakpoint", (2, 6)),
     _q("BPF_TRAMPOLINE_MUTEX", MEMBER, "bpf_trampoline.mutex", (5, 5), (7, 2)),
+    _q("BPF_TRAMP_NODE", MEMBER, "bpf_tramp_link.node", (7, 2)),
+    _q("BPF_LINK_ATTACH_TYPE", MEMBER, "bpf_link.attach_type", (6, 17)),
     _q("PERF_INHERIT_THREAD", MEMBER, "perf_event_attr.inherit_thread", (5, 13)),
     # tasks and files
     _q("FPU_FPSTATE", MEMBER, "fpu.fpstate", (5, 16)),

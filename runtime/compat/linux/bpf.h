@@ -16,16 +16,22 @@
 #include <linux/static_call.h>
 #include <linux/workqueue.h>
 
-/*
- * Links of trampolines came with 6.0, the number of arguments in front of them with 5.17. With 7.2
- * the lock of a trampoline went elsewhere, and what is linked is a part of a link.
- */
+/* Links of trampolines came with 6.0, the number of arguments in front of them with 5.17. */
 #if defined(CONFIG_BPF_SYSCALL) && defined(CONFIG_BPF_JIT) && !defined(CONFIG_CFI_CLANG) && \
-	LINUX_VERSION_CODE >= KERNEL_VERSION(6, 0, 0) && STAPY_HAVE_BPF_TRAMPOLINE_MUTEX
+	LINUX_VERSION_CODE >= KERNEL_VERSION(6, 0, 0)
 #define STAPY_BPF_PROBES 1
 
+/* What is linked to a trampoline: since 7.2 a part of the link, which refers to the whole. */
+#if STAPY_HAVE_BPF_TRAMP_NODE
+#define stapy_bpf_linked bpf_tramp_node
+#define stapy_bpf_linked_of(link) (&(link)->node)
+#else
+#define stapy_bpf_linked bpf_tramp_link
+#define stapy_bpf_linked_of(link) (link)
+#endif
+
 /* Since 6.13, and in stable releases before, the target is an argument, too; others ignore it. */
-typedef int stapy_bpf_link_t(struct bpf_tramp_link *link, struct bpf_trampoline *trampoline,
+typedef int stapy_bpf_link_t(struct stapy_bpf_linked *linked, struct bpf_trampoline *trampoline,
 			     struct bpf_prog *target);
 
 DECLARE_STATIC_CALL(stapy_bpf_lookup, kallsyms_lookup_name);
@@ -68,6 +74,19 @@ static inline const char *stapy_bpf_find(void)
 	return NULL;
 }
 
+static inline void stapy_bpf_init_link(struct bpf_tramp_link *link, struct bpf_prog *program)
+{
+	link->link.prog = program;
+#if STAPY_HAVE_BPF_LINK_ATTACH_TYPE
+	link->link.attach_type = program->expected_attach_type;
+#endif
+	atomic64_set(&link->link.refcnt, 1);
+#if STAPY_HAVE_BPF_TRAMP_NODE
+	link->node.link = &link->link;
+#endif
+	INIT_HLIST_NODE(&stapy_bpf_linked_of(link)->tramp_hlist);
+}
+
 /* Since 6.7 a program can throw, which leaves functions without returning from them. */
 static inline bool stapy_bpf_may_throw(const struct bpf_prog *program)
 {
@@ -83,9 +102,14 @@ static inline bool stapy_bpf_may_throw(const struct bpf_prog *program)
 static inline bool stapy_bpf_keep_tail_calls(struct bpf_trampoline *trampoline)
 {
 #ifdef BPF_TRAMP_F_TAIL_CALL_CTX
+#if STAPY_HAVE_BPF_TRAMPOLINE_MUTEX
 	mutex_lock(&trampoline->mutex);
 	trampoline->flags |= BPF_TRAMP_F_TAIL_CALL_CTX;
 	mutex_unlock(&trampoline->mutex);
+#else
+	/* Its lock is the kernel's own since 7.2, which does not take it either to set this. */
+	WRITE_ONCE(trampoline->flags, READ_ONCE(trampoline->flags) | BPF_TRAMP_F_TAIL_CALL_CTX);
+#endif
 	return true;
 #else
 	return false;
