@@ -12,6 +12,9 @@
 
 #ifdef STAPY_BPF_PROBES
 
+#define ARRIVAL_TURNS 50		/* of waiting for programs that are being loaded */
+#define ARRIVAL_MS 20
+
 /* Values saved at the entry of a call, by the address of the trampoline's frame. */
 struct saved {
 	unsigned long frame;		/* 0: free */
@@ -291,14 +294,50 @@ static int add_program(struct bpf_prog *program)
 	return r;
 }
 
-static int add_all(void)
+static bool is_wanted(const struct bpf_prog *program)
 {
+	unsigned int i;
+
+	for (i = 0; i < nr_rows; i++)
+		if (stapy_bpf_is_meant(&all_rows[i], program) && !is_known(&all_rows[i], program))
+			return true;
+	return false;
+}
+
+/* Leave those for later that are still on their way to whoever loads them, if there is a later. */
+static int add_those_there(bool *left)
+{
+	bool leave = *left;
 	struct bpf_prog *program;
 	int r = 0;
 
-	for (program = stapy_bpf_each(NULL); program; program = stapy_bpf_each(program))
-		r = r ?: stapy_state() != STAPY_RUNNING && stapy_interrupted() ? -EINTR :
-			 add_program(program);
+	*left = false;
+	for (program = stapy_bpf_each(NULL); program; program = stapy_bpf_each(program)) {
+		if (r)
+			continue;
+		if (stapy_state() != STAPY_RUNNING && stapy_interrupted())
+			r = -EINTR;
+		else if (leave && !stapy_bpf_is_loaded(program) && is_wanted(program))
+			*left = true;
+		else
+			r = add_program(program);
+	}
+	return r;
+}
+
+/* One that never arrives, such as a user's without rights, is tried in the end: the reason is told. */
+static int add_all(void)
+{
+	unsigned int turn;
+	bool left = true;
+	int r = 0;
+
+	for (turn = 1; left && !r; turn++) {
+		left = turn < ARRIVAL_TURNS;
+		r = add_those_there(&left);
+		if (left)
+			msleep(ARRIVAL_MS);
+	}
 	return r;
 }
 

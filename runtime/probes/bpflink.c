@@ -11,6 +11,9 @@ DEFINE_STATIC_CALL_NULL(stapy_bpf_next, bpf_prog_get_curr_or_next);
 DEFINE_STATIC_CALL_NULL(stapy_bpf_model, btf_distill_func_proto);
 DEFINE_STATIC_CALL_NULL(stapy_bpf_get, bpf_trampoline_get);
 DEFINE_STATIC_CALL_NULL(stapy_bpf_put, bpf_trampoline_put);
+#if !STAPY_HAVE_BPF_TRAMPOLINE_MUTEX
+DEFINE_STATIC_CALL_NULL(stapy_bpf_set_flags, bpf_trampoline_set_flags);
+#endif
 DEFINE_STATIC_CALL_NULL(stapy_bpf_link, *(stapy_bpf_link_t *)NULL);
 DEFINE_STATIC_CALL_NULL(stapy_bpf_unlink, *(stapy_bpf_link_t *)NULL);
 
@@ -158,6 +161,8 @@ const char *stapy_bpf_refusal(const struct bpf_prog *target, unsigned int functi
 		return "it is interpreted (net.core.bpf_jit_enable is 0), only machine code can be probed";
 	if (target->aux->offload_requested)
 		return "it runs in a network card";
+	if (!stapy_bpf_is_loaded(target))
+		return "it was loaded without CAP_BPF, the kernel keeps no symbol of it";
 	if (is_return && function && stapy_bpf_may_throw(one))
 		return "exceptions leave it without a return";
 	return NULL;

@@ -39,6 +39,10 @@ DECLARE_STATIC_CALL(stapy_bpf_next, bpf_prog_get_curr_or_next);
 DECLARE_STATIC_CALL(stapy_bpf_model, btf_distill_func_proto);
 DECLARE_STATIC_CALL(stapy_bpf_get, bpf_trampoline_get);
 DECLARE_STATIC_CALL(stapy_bpf_put, bpf_trampoline_put);
+/* Whose lock is not the trampoline's: since 7.2. */
+#if !STAPY_HAVE_BPF_TRAMPOLINE_MUTEX
+DECLARE_STATIC_CALL(stapy_bpf_set_flags, bpf_trampoline_set_flags);
+#endif
 DECLARE_STATIC_CALL(stapy_bpf_link, *(stapy_bpf_link_t *)NULL);
 DECLARE_STATIC_CALL(stapy_bpf_unlink, *(stapy_bpf_link_t *)NULL);
 
@@ -71,6 +75,10 @@ static inline const char *stapy_bpf_find(void)
 		return "bpf_trampoline_link_prog";
 	if (!STAPY_BPF_FIND(stapy_bpf_unlink, "bpf_trampoline_unlink_prog"))
 		return "bpf_trampoline_unlink_prog";
+#if !STAPY_HAVE_BPF_TRAMPOLINE_MUTEX
+	if (!STAPY_BPF_FIND(stapy_bpf_set_flags, "bpf_trampoline_set_flags"))
+		return "bpf_trampoline_set_flags";
+#endif
 	return NULL;
 }
 
@@ -85,6 +93,15 @@ static inline void stapy_bpf_init_link(struct bpf_tramp_link *link, struct bpf_p
 	link->node.link = &link->link;
 #endif
 	INIT_HLIST_NODE(&stapy_bpf_linked_of(link)->tramp_hlist);
+}
+
+/*
+ * Does the kernel know the program by its addresses? Between its number and this, it would not
+ * attach anything to it. It never does that of programs that were loaded without CAP_BPF.
+ */
+static inline bool stapy_bpf_is_loaded(const struct bpf_prog *program)
+{
+	return !program->jited || !list_empty(&program->aux->ksym.lnode);
 }
 
 /* Since 6.7 a program can throw, which leaves functions without returning from them. */
@@ -107,8 +124,7 @@ static inline bool stapy_bpf_keep_tail_calls(struct bpf_trampoline *trampoline)
 	trampoline->flags |= BPF_TRAMP_F_TAIL_CALL_CTX;
 	mutex_unlock(&trampoline->mutex);
 #else
-	/* Its lock is the kernel's own since 7.2, which does not take it either to set this. */
-	WRITE_ONCE(trampoline->flags, READ_ONCE(trampoline->flags) | BPF_TRAMP_F_TAIL_CALL_CTX);
+	static_call(stapy_bpf_set_flags)(trampoline, BPF_TRAMP_F_TAIL_CALL_CTX);
 #endif
 	return true;
 #else
