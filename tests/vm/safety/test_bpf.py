@@ -257,32 +257,6 @@ def test_programs_that_come_and_go(pair: Machine, release: str, tmp_path: Path) 
     assert 1 <= hits[0] - 3 <= tries[0] and 1 <= hits[1] - 4 <= tries[1], (hits, tries)
 
 
-MANY = """
-probe bpf.program("many_*").type("xdp")? { if (!seen[bpf_prog_name()]++) new++ }
-probe timer.ms(20) { if (new) { known += new; new = 0; printf("known %d\\n", known) } }
-global seen, new, known
-"""
-
-
-def test_programs_that_are_loaded_in_a_row(pair: Machine, release: str, tmp_path: Path) -> None:
-    """Each is probed, also one that was looked at between its number and its symbol."""
-    modules = make(release, tmp_path, many=ARMED + MANY)
-    text = """
-    rm -f out err; $run $many >out 2>err & run_pid=$!
-    armed
-    each() {
-        for one in $(seq 60); do echo $1 many_$one $2; done >&3
-        asked=$((asked + 60)); bpf say done
-    }
-    all() { each run 1; [ "$(tail -n 1 out)" = "known 60" ] || [ -s err ]; }
-    each load xdp; wait_for all; each drop
-    kill -INT $run_pid; wait $run_pid; tail -n 1 out; cat err
-    """
-    lines, _ = shell(pair, modules, LOADER + text, 240)
-    # Timers hit each other in a guest of one processor's emulator: skipped hits are told, too.
-    assert lines[0] == "known 60" and "registration" not in "".join(lines), lines
-
-
 def test_list(pair: Machine) -> None:
     """-l asks the kernel that runs."""
     text = f"""
