@@ -11,6 +11,8 @@ struct stapy_context;
 struct stapy_entry;
 struct stapy_map;
 struct stapy_stat;
+struct stapy_stat_shape;
+struct stapy_statvar;
 
 #define STAPY_SHOWN 20			/* elements of an array, those with the highest values */
 
@@ -44,6 +46,18 @@ void stapy_monitor_go(struct stapy_context *c, s64 part);
  */
 bool stapy_monitor_array(struct stapy_context *c, struct stapy_map *m, const char *prefix);
 bool stapy_monitor_clear(struct stapy_context *c, struct stapy_map *m);
+
+/*
+ * The same for --metrics: all elements in the order of their buckets, of which those behind the first `most`
+ * are only counted, and with their buckets. An element that was deleted and is there again may come twice.
+ */
+bool stapy_metrics_array(struct stapy_context *c, struct stapy_map *m, const char *prefix, unsigned int most);
+/* Append the value of a global that is no array, as the one element of a list. */
+void stapy_metrics_stat(struct stapy_context *c, struct stapy_statvar *v, const struct stapy_stat_shape *shape);
+void stapy_metrics_long(struct stapy_context *c, s64 value);
+void stapy_metrics_text(struct stapy_context *c, const char *text);
+/* Append a text as it is. */
+void stapy_metrics_add(struct stapy_context *c, const char *text);
 
 /* The cost of a probe's hits so far, in the units of -t; false when there is no such probe. */
 bool stapy_monitor_hits(unsigned int number, struct stapy_stat *sum);

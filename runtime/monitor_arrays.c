@@ -137,20 +137,50 @@ static void tell_long(struct stapy_context *c, s64 value)
 	stapy_procfs_add(c, text);
 }
 
-static void tell_stat(struct stapy_context *c, struct stapy_map *m, const struct stapy_entry *e)
+static void tell_numbers(struct stapy_context *c, const struct stapy_stat *s)
 {
-	struct stapy_stat *s = m->merged;
 	char text[160];
 
-	stapy_stat_reset(s, &m->row->shape);
-	stapy_map_merge_twins(m, s, e);
 	snprintf(text, sizeof(text),
-		 "{\"count\": %lld, \"sum\": %lld, \"min\": %lld, \"avg\": %lld, \"max\": %lld}",
+		 "{\"count\": %lld, \"sum\": %lld, \"min\": %lld, \"avg\": %lld, \"max\": %lld",
 		 s->count, s->sum, s->min, s->count ? div64_s64(s->sum, s->count) : 0, s->max);
 	stapy_procfs_add(c, text);
 }
 
-static void tell_element(struct stapy_context *c, struct stapy_map *m, const struct stapy_entry *e)
+/* Those that have values: [number, count]. */
+static void tell_buckets(struct stapy_context *c, const struct stapy_stat *s,
+			 const struct stapy_stat_shape *shape)
+{
+	bool first = true;
+	char text[64];
+	unsigned int i;
+
+	stapy_procfs_add(c, ", \"buckets\": [");
+	for (i = 0; i < shape->buckets; i++) {
+		if (!s->histogram[i])
+			continue;
+		snprintf(text, sizeof(text), "%s[%u, %lld]", first ? "" : ", ", i, s->histogram[i]);
+		stapy_procfs_add(c, text);
+		first = false;
+	}
+	stapy_procfs_add(c, "]");
+}
+
+static void tell_stat(struct stapy_context *c, struct stapy_map *m, const struct stapy_entry *e,
+		      bool with_buckets)
+{
+	struct stapy_stat *s = m->merged;
+
+	stapy_stat_reset(s, &m->row->shape);
+	stapy_map_merge_twins(m, s, e);
+	tell_numbers(c, s);
+	if (with_buckets)
+		tell_buckets(c, s, &m->row->shape);
+	stapy_procfs_add(c, "}");
+}
+
+static void tell_element(struct stapy_context *c, struct stapy_map *m, const struct stapy_entry *e,
+			 bool with_buckets)
 {
 	int i;
 
@@ -163,7 +193,7 @@ static void tell_element(struct stapy_context *c, struct stapy_map *m, const str
 	}
 	stapy_procfs_add(c, ", ");
 	if (stapy_map_is_stat(m))
-		tell_stat(c, m, e);
+		tell_stat(c, m, e, with_buckets);
 	else if (m->row->value == STAPY_STRING)
 		stapy_procfs_add_json(c, stapy_entry_value(m, e));
 	else
@@ -183,7 +213,7 @@ static bool tell(struct stapy_context *c, struct stapy_map *m, struct stapy_moni
 		}
 		if (look->told++)
 			stapy_procfs_add(c, ", ");
-		tell_element(c, m, e);
+		tell_element(c, m, e, false);
 		if (stapy_monitor_late(c))
 			break;
 	}
@@ -222,6 +252,72 @@ bool stapy_monitor_array(struct stapy_context *c, struct stapy_map *m, const cha
 	stapy_procfs_add(c, "]");
 	look->begun = false;
 	return true;
+}
+
+bool stapy_metrics_array(struct stapy_context *c, struct stapy_map *m, const char *prefix, unsigned int most)
+{
+	struct stapy_monitor_look *look = begin(c, m, prefix);
+	char end[64];
+
+	do {
+		const struct stapy_table *t = table_of(m, look->cpu);
+		unsigned int work = 0;
+
+		while (look->bucket < stapy_buckets(m)) {
+			const struct stapy_entry *e;
+
+			for (e = t->buckets[look->bucket++]; e; e = e->chain) {
+				work += look->cpu < 0 ? 4 : 4 * num_possible_cpus();
+				if (look->cpu >= 0 && !stapy_map_first_twin(m, e, look->cpu))
+					continue;
+				if (look->told == most) {
+					look->count++;
+					continue;
+				}
+				if (look->told++)
+					stapy_procfs_add(c, ", ");
+				tell_element(c, m, e, true);
+			}
+			if (++work < STRIDE)
+				continue;
+			work = 0;
+			if (stapy_monitor_late(c))
+				return false;
+		}
+	} while (next_table(m, look, false));
+	snprintf(end, sizeof(end), "], \"left_out\": %u}", look->count);
+	stapy_procfs_add(c, end);
+	look->begun = false;
+	return true;
+}
+
+void stapy_metrics_stat(struct stapy_context *c, struct stapy_statvar *v, const struct stapy_stat_shape *shape)
+{
+	const struct stapy_stat *s = stapy_stat_read(v);
+
+	stapy_procfs_add(c, "[");
+	tell_numbers(c, s);
+	tell_buckets(c, s, shape);
+	stapy_procfs_add(c, "}]");
+}
+
+void stapy_metrics_add(struct stapy_context *c, const char *text)
+{
+	stapy_procfs_add(c, text);
+}
+
+void stapy_metrics_long(struct stapy_context *c, s64 value)
+{
+	stapy_procfs_add(c, "[");
+	tell_long(c, value);
+	stapy_procfs_add(c, "]");
+}
+
+void stapy_metrics_text(struct stapy_context *c, const char *text)
+{
+	stapy_procfs_add(c, "[");
+	stapy_procfs_add_json(c, text);
+	stapy_procfs_add(c, "]");
 }
 
 /* Others may add elements meanwhile: no more are taken out than there can be. */

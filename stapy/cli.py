@@ -194,6 +194,8 @@ def _check(options: Options) -> None:
         _check_recorder(options)
     if options.format:
         _check_format(options)
+    if options.metrics:
+        _check_metrics(options)
     if options.vm and _is_bulk(options) and options.last_pass == 5:
         raise UsageError("-b cannot be given with --vm: its files would end with the machine.")
     if options.vm and options.release:
@@ -212,6 +214,18 @@ def _check_format(options: Options) -> None:
         raise UsageError("-S cannot be given with --format=csv: only its first file has headers.")
     if options.format == "csv" and len(options.remotes) > 1:
         raise UsageError("--format=csv is for one host: each would have headers of its own.")
+
+
+def _check_metrics(options: Options) -> None:
+    """Refuse what is no address, and places that nobody could reach."""
+    from stapy.run.metrics import parse
+
+    try:
+        parse(options.metrics_at)
+    except ValueError as error:
+        raise UsageError(f"Invalid value '{options.metrics_at}' for --metrics: {error}.") from None
+    if options.vm and options.last_pass == 5:
+        raise UsageError("--metrics cannot be given with --vm, whose machine has no network.")
 
 
 def _check_doc(options: Options) -> None:
@@ -270,6 +284,8 @@ def _check_privilege(options: Options) -> None:
         raise UsageError(f"You can't specify -g and --privilege={level} together.")
     if options.monitor and level == "stapusr":
         raise UsageError(f"You can't specify --monitor when --privilege={level} is specified.")
+    if options.metrics and level == "stapusr":
+        raise UsageError(f"You can't specify --metrics when --privilege={level} is specified.")
     if options.kbuild_flags:
         raise UsageError(f"You can't specify -B when --privilege={level} is specified.")
     from stapy.translate.tables.limits import is_harmless

@@ -31,6 +31,8 @@ class Options(Record):
     prologue_search: bool = False  # -P
     timing: bool = False  # -t
     format: str = ""  # --format: json, …; "" for text
+    metrics: bool = False  # --metrics: the module tells all globals
+    metrics_at: str = ""  # the address at which they are served
     monitor: int = 0  # --monitor: seconds between two looks; 0: none
     buffer_mb: int | None = None  # -s
     tapset_dirs: list[str] = new(list)  # -I

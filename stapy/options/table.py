@@ -77,6 +77,10 @@ def _monitor(options: Options, value: str) -> None:
     _number("monitor", "interval of --monitor", 1, 86400)(options, value or "1")
 
 
+def _metrics(options: Options, value: str) -> None:
+    options.metrics, options.metrics_at = True, value
+
+
 def _number(field: str, name: str, low: int, high: int) -> Setter:
     def set(options: Options, value: str) -> None:
         if not value.isdigit() or not low <= int(value) <= high:
@@ -288,6 +292,8 @@ TABLE = [
     Option("t", "", "", "report hits and cycles of each probe at the end", _flag("timing")),
     Option("", "monitor", "[SECONDS]", "show probes and globals on the terminal, anew "
            "every SECONDS; switch probes on and off", _monitor),
+    Option("", "metrics", "ADDR:PORT", "serve globals to Prometheus while the script runs",
+           _metrics, run="metrics_at"),
     Option("", "format", "FORM", "output for programs: json, csv (tables), "
            "folded (stacks with counts); text is for eyes", _format,
            words=("text", *FORMATS)),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from . import beforehand, input, inside, kernel, loading, programs, render, screen
 from .control import Channel, folder_of
 from .daemon import in_background
@@ -20,6 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Dict, List, Optional
 
+    from .metrics import MetricServer
     from .supply import Supplier
 
 
@@ -66,6 +69,7 @@ def _run(
     warning = beforehand.target_warning(options.target)
     if warning:
         messages.warning(warning)
+    server = _listen(options, bool(options.metrics) and _tells(module), module.path)
     shown = screen.make(module, options, messages)
     target = None
     try:
@@ -75,12 +79,16 @@ def _run(
             name, channel = loading.insert_and_open(module, parameters, messages, options.rename)
         if shown:
             shown.show(name)
+        if server:
+            server.serve(name, messages)
         detached = _converse(name, channel, options, messages, signals, target, module, armed)
         if not detached:
             messages.note(f"removed {name}")
     finally:
         if target:
             target.cancel()
+        if server:
+            server.close()
         if shown:
             shown.close()
     return _status(messages, target)
@@ -149,6 +157,23 @@ def _converse(
     return session.detached
 
 
+def _tells(module: ModuleFile) -> bool:
+    from .metrics import is_told
+
+    return is_told(module.manifest())
+
+
+def _listen(options: RunOptions, tells: bool, name: str) -> Optional[MetricServer]:
+    """Listen where metrics are wanted, before anything is loaded; None where they are not."""
+    if not options.metrics:
+        return None
+    if not tells:
+        raise RunError(f"'{name}' was made without --metrics")
+    from .metrics import MetricServer
+
+    return MetricServer(options.metrics)
+
+
 def _supply(
     channel: Channel, manifest: Dict[str, Any], options: RunOptions, messages: MessagePrinter
 ) -> Optional[Supplier]:
@@ -187,6 +212,14 @@ def _attach(
     armed: Optional[Callable[[], None]] = None,
 ) -> int:
     name = loading.ours(loading.bare_name(name))
-    channel = Channel.open(folder_of(name))
-    _converse(name, channel, options, messages, signals, None, None, armed)
+    tells = bool(options.metrics) and os.path.exists(f"/proc/systemtap/{name}/metrics")
+    server = _listen(options, tells, name)
+    try:
+        channel = Channel.open(folder_of(name))
+        if server:
+            server.serve(name, messages)
+        _converse(name, channel, options, messages, signals, None, None, armed)
+    finally:
+        if server:
+            server.close()
     return _status(messages, None)

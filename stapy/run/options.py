@@ -20,6 +20,8 @@ Usage: stapy-run [options] MODULE.ko [name=value ...]
   -S MB[,N]   start a new output file every MB megabytes, keep the last N
   -T SECONDS  stop after SECONDS
   -M SECONDS  show probes and globals on the terminal, of a module made with --monitor
+  --metrics ADDR:PORT
+              serve the globals of a module made with --metrics to Prometheus
   --format=FORM
               of a module made with --format: json, an object on a line for each print;
               csv, tables; folded, stacks with counts; text; else as the module was made
@@ -63,6 +65,7 @@ class RunOptions:
         "info",
         "input",
         "message_format",
+        "metrics",
         "module",
         "monitor",
         "namespaces",
@@ -101,6 +104,7 @@ class RunOptions:
         message_format: str = "text",
         monitor: int = 0,
         format: str = "",
+        metrics: str = "",
     ) -> None:
         self.module = module
         self.parameters = list(parameters or [])
@@ -124,6 +128,7 @@ class RunOptions:
         self.message_format = message_format
         self.monitor = monitor
         self.format = format
+        self.metrics = metrics
 
     def words(self) -> List[str]:
         """List the words of a command line that gives these options, for a run elsewhere."""
@@ -136,6 +141,7 @@ class RunOptions:
             ("-S", self.rotate or None),
             ("-T", self.timeout),
             ("-M", self.monitor or None),
+            ("--metrics", self.metrics or None),
             ("-b", self.buffer_mb),
             ("-C", self.color if self.color != "auto" else None),
         ):
@@ -219,6 +225,7 @@ _VALUES = {
     "-S": "rotate",
     "-T": "timeout",
     "-M": "monitor",
+    "--metrics": "metrics",
     "-b": "buffer_mb",
     "-C": "color",
 }
@@ -244,6 +251,8 @@ def parse(words: List[str]) -> RunOptions:
             _set(options, word, queue.pop(0))
         elif word.startswith("--format="):
             options.format = _format(word.partition("=")[2])
+        elif word.startswith("--metrics="):
+            options.metrics = word.partition("=")[2]
         elif word in _FOREIGN:
             raise UsageError(f"{word} is not supported: {_FOREIGN[word]}.")
         elif word.startswith("-") and len(word) > 1:
@@ -272,9 +281,22 @@ def check(options: RunOptions) -> None:
         raise UsageError("-M shows text: it goes without --format.")
     if options.format == "csv" and options.rotate:
         raise UsageError("-S goes without --format=csv: files after the first have no header.")
+    if options.metrics:
+        _check_metrics(options)
     if options.color not in ("auto", "always", "never"):
         raise UsageError(f"Invalid value '{options.color}' for -C (auto, always or never).")
     options.rotation()
+
+
+def _check_metrics(options: RunOptions) -> None:
+    from .metrics import parse as parse_place
+
+    if options.delete:
+        raise UsageError("--metrics goes without -d.")
+    try:
+        parse_place(options.metrics)
+    except ValueError as error:
+        raise UsageError(f"Invalid value '{options.metrics}' for --metrics: {error}.") from None
 
 
 def _single_letters(words: List[str]) -> List[str]:

@@ -145,10 +145,16 @@ class Session(PassMessages):
         if self.ends_with(1, "scripts", lambda: _scripts_text(scripts)):
             return 0
         services = self.services(kernel)
+        told = []
+        if options.metrics:
+            from stapy.session import metrics
+
+            told = metrics.make(self, scripts, services)
         if options.monitor:
             from stapy.session import monitor
 
             scripts = monitor.add(self, scripts, services)
+        scripts = [*scripts, *told]
         program = self.elaborate(scripts, services)
         if self.ends_with(2, "program", lambda: _program_text(program, options)):
             return 0

@@ -38,7 +38,7 @@ def add(session: Session, scripts: list[n.Script], services: Services) -> list[n
     from stapy.parse import parse_script
     from stapy.translate.tables.limits import Limits
 
-    if not _leaves_names(scripts, session.diagnostics):
+    if not leaves_names(scripts, session.diagnostics, "--monitor"):
         return scripts
     with session.diagnostics.quiet():
         program = elaborate(scripts, services)
@@ -53,7 +53,7 @@ def add(session: Session, scripts: list[n.Script], services: Services) -> list[n
             hint=f"-D MAXSTRINGLEN={LEAST_STRING}",
         )
         return scripts
-    shown = _shown(scripts, program.globals)
+    shown = shown_globals(scripts, program.globals)
     probes = [[row.written, row.alias] for row in program.probes]
     text = script_text(shown, switch_points(scripts), string_bytes, probes)
     facts = copy(session.facts)
@@ -69,8 +69,8 @@ def add(session: Session, scripts: list[n.Script], services: Services) -> list[n
     return [*scripts, script] if script else scripts
 
 
-def _leaves_names(scripts: list[n.Script], diagnostics: Diagnostics) -> bool:
-    """Refuse declarations of names that are the monitor's."""
+def leaves_names(scripts: list[n.Script], diagnostics: Diagnostics, option: str) -> bool:
+    """Refuse declarations of names that are the monitor's; ``option`` asked for it."""
     found = [
         decl
         for script in scripts
@@ -81,7 +81,7 @@ def _leaves_names(scripts: list[n.Script], diagnostics: Diagnostics) -> bool:
         diagnostics.error(
             "semantic error",
             "E0204",
-            f"with --monitor, names that begin with '{NAMES}' are the monitor's",
+            f"with {option}, names that begin with '{NAMES}' are the monitor's",
             decl.span,
             where=f"'{decl.name}' is declared here",
             hint="give it another name",
@@ -89,7 +89,7 @@ def _leaves_names(scripts: list[n.Script], diagnostics: Diagnostics) -> bool:
     return not found
 
 
-def _shown(scripts: list[n.Script], variables: list[p.Global]) -> list[p.Global]:
+def shown_globals(scripts: list[n.Script], variables: list[p.Global]) -> list[p.Global]:
     """List the scripts' globals; of namesakes, private ones that is, the one that a name means."""
     decls = [decl for script in scripts for decl in script.decls if isinstance(decl, n.GlobalDecl)]
     meant: dict[str, Span] = {}

@@ -94,6 +94,7 @@ def run_options(session: Session, module: Path) -> RunOptions:
         detach=options.flight_recorder and options.output is None,
         daemon=options.flight_recorder and options.output is not None,
         monitor=options.monitor,
+        metrics=options.metrics_at,
         format=options.format,
         message_format="json" if options.message_format == "json" else "text",
     )

@@ -206,6 +206,12 @@ def _globals(unit: Unit, function: p.Function) -> list[tuple[str, str]]:
             for var in variables
             if var.keys and f"STAP_GLOBAL_MAP_{var.name}" in (function.code or "")
         ),
+        # And a statistic, for that of --metrics.
+        *(
+            (f"STAP_GLOBAL_STAT_{var.name}", f"{unit.global_name(var)}, &{unit.shape(var)}")
+            for var in variables
+            if f"STAP_GLOBAL_STAT_{var.name}" in (function.code or "")
+        ),
     ]
 
 
