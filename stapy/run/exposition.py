@@ -128,9 +128,9 @@ def _global(text: MetricText, row: "Dict[str, Any]") -> None:
         samples = [(suffix, keys, str(value)) for keys, value in rows]
     text.add(name, kind, help, samples)
     if kind in ("summary", "histogram"):
-        for member in ("min", "max"):
+        for member, word in (("min", "minimum"), ("max", "maximum")):
             ends = [("", keys, str(value[member])) for keys, value in rows if value["count"]]
-            text.add(f"{name}_{member}", "gauge", f"{member} of {help}", ends)
+            text.add(f"{name}_{word}", "gauge", f"{word} of {help}", ends)
 
 
 def _float(value: int) -> str:
@@ -165,6 +165,7 @@ def _buckets(keys: "Labels", value: "Dict[str, Any]", shape: "List[Any]") -> "It
     for edge, count in edges.items():
         yield "_bucket", [*keys, ("le", _float(edge))], str(count)
     yield "_bucket", [*keys, ("le", "+Inf")], str(total)
-    yield "_count", keys, str(total)
+    # A sum is a counter, which it is not with negative values, and a count does not go without.
     if not any(edge < 0 for edge in edges):
+        yield "_count", keys, str(total)
         yield "_sum", keys, str(value["sum"])

@@ -25,6 +25,7 @@ PATIENCE = 5.0  # seconds that a client has for its request, and again for takin
 FRESH = 0.5  # seconds for which a look answers all who ask
 _MOST = 8192  # bytes of a request
 _HOME = b"stapy: this session's globals are at /metrics\n"
+_DAMAGED = "what the session tells of its globals is damaged"
 _FILE = "metrics"  # of procfs, `stapy.session.metrics`
 
 
@@ -137,7 +138,10 @@ class MetricServer:
         if self._status is None:
             return "503 Service Unavailable", plain, f"{self._why}\n".encode()
         is_open = wants_open(request)
-        return "200 OK", OPENMETRICS if is_open else PLAIN, write(self._status, is_open)
+        try:
+            return "200 OK", OPENMETRICS if is_open else PLAIN, write(self._status, is_open)
+        except (LookupError, TypeError, ValueError):
+            return "503 Service Unavailable", plain, f"{_DAMAGED}\n".encode()
 
     def _look(self) -> None:
         """Read the module's file, unless that has just been done: a look holds up probes."""
@@ -150,7 +154,7 @@ class MetricServer:
         except OSError as error:
             self._why = f"the session does not tell its globals now: {error.strerror}"
         except ValueError:
-            self._why = "what the session tells of its globals is damaged"
+            self._why = _DAMAGED
         self._at = time.monotonic()
 
 

@@ -103,9 +103,9 @@ def test_a_session_is_scraped(guests: Guests, release: str, modules: dict[str, P
     assert kinds["stapy_lat"] == kinds["stapy_sizes"] == "histogram", said
     lat = {row[1]: value for row, value in found.items() if row[0] == "stapy_lat_bucket"}
     assert lat == {"le=1.0": 0, "le=3.0": 1, "le=255.0": 1, "le=511.0": 3, "le=+Inf": 3}, said
-    assert found["stapy_lat_sum",] == 603 and found["stapy_lat_max",] == 300, said
-    assert found["stapy_sizes_bucket", "key1=a", "le=299.0"] == 2, said
-    assert found["stapy_sizes_bucket", "key1=b", "le=+Inf"] == 1, said
+    assert found["stapy_lat_sum",] == 603 and found["stapy_lat_maximum",] == 300, said
+    assert found["stapy_sizes_bucket", "key=a", "le=299.0"] == 2, said
+    assert found["stapy_sizes_bucket", "key=b", "le=+Inf"] == 1, said
     assert kinds["stapy_below"] == "summary" and ("stapy_below_sum",) not in found, said
     assert sum(row[0] == "stapy_many" for row in found) == 1000, said
     assert found["stapy_elements_left_out", "global=many"] == 500, said
