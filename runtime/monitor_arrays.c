@@ -267,7 +267,7 @@ bool stapy_metrics_array(struct stapy_context *c, struct stapy_map *m, const cha
 			const struct stapy_entry *e;
 
 			for (e = t->buckets[look->bucket++]; e; e = e->chain) {
-				work += look->cpu < 0 ? 4 : 4 * num_possible_cpus();
+				work += (look->cpu < 0 ? 4 : 4 * num_possible_cpus()) + m->row->shape.buckets / 32;
 				if (look->cpu >= 0 && !stapy_map_first_twin(m, e, look->cpu))
 					continue;
 				if (look->told == most) {

@@ -226,6 +226,10 @@ def _check_metrics(options: Options) -> None:
         raise UsageError(f"Invalid value '{options.metrics_at}' for --metrics: {error}.") from None
     if options.vm and options.last_pass == 5:
         raise UsageError("--metrics cannot be given with --vm, whose machine has no network.")
+    if options.flight_recorder and options.output is None and options.last_pass == 5:
+        raise UsageError(
+            "--metrics cannot be given with -F without -o, which leaves nobody to serve them."
+        )
 
 
 def _check_doc(options: Options) -> None:

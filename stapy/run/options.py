@@ -293,6 +293,8 @@ def _check_metrics(options: RunOptions) -> None:
 
     if options.delete:
         raise UsageError("--metrics goes without -d.")
+    if options.detach:
+        raise UsageError("--metrics goes without -L, which leaves nobody to serve them.")
     try:
         parse_place(options.metrics)
     except ValueError as error:

@@ -49,6 +49,11 @@ def test_parse(line, field, value):
         ("--format=xml m.ko", "Invalid output format 'xml'"),
         ("--format=json -M 1 m.ko", "goes without --format"),
         ("--format=csv -S 1 -o f m.ko", "-S goes without --format=csv"),
+        ("--metrics :1 m.ko", "for --metrics: an address is needed"),
+        ("--metrics=a:b m.ko", "Invalid value 'a:b' for --metrics: 'b' is no port"),
+        ("--metrics", "needs a value"),
+        ("--metrics=a:1 -d m", "--metrics goes without -d"),
+        ("--metrics=a:1 -L m.ko", "--metrics goes without -L"),
         ("m.ko other", "not of the form name=value"),
     ],
 )
@@ -68,8 +73,9 @@ def test_words_give_the_same_options_again():
         buffer_mb=4,
         warnings=False,
         verbose=2,
-        detach=True,
+        daemon=True,
         color="always",
+        metrics="[::1]:9123",
     )
     again = parse(options.words())
     for name in RunOptions.__slots__:
