@@ -157,6 +157,12 @@ def _converse(
     return session.detached
 
 
+def _is_there(name: str) -> bool:
+    from .metrics import FILE
+
+    return os.path.exists(f"/proc/systemtap/{name}/{FILE}")
+
+
 def _tells(module: ModuleFile) -> bool:
     from .metrics import is_told
 
@@ -212,7 +218,7 @@ def _attach(
     armed: Optional[Callable[[], None]] = None,
 ) -> int:
     name = loading.ours(loading.bare_name(name))
-    tells = bool(options.metrics) and os.path.exists(f"/proc/systemtap/{name}/metrics")
+    tells = bool(options.metrics) and _is_there(name)
     server = _listen(options, tells, name)
     try:
         channel = Channel.open(folder_of(name))

@@ -26,7 +26,7 @@ FRESH = 0.5  # seconds for which a look answers all who ask
 _MOST = 8192  # bytes of a request
 _HOME = b"stapy: this session's globals are at /metrics\n"
 _DAMAGED = "what the session tells of its globals is damaged"
-_FILE = "metrics"  # of procfs, `stapy.session.metrics`
+FILE = "monitor_metrics"  # of procfs, `stapy.session.metrics`
 
 
 def parse(text: str) -> "Tuple[str, int]":
@@ -46,7 +46,7 @@ def parse(text: str) -> "Tuple[str, int]":
 def is_told(manifest: "Dict[str, Any]") -> bool:
     """Tell whether a module has been made with --metrics."""
     points = [point for row in manifest.get("probes", ()) for point in row.get("points", ())]
-    return any(point.startswith(f'procfs("{_FILE}").read') for point in points)
+    return any(point.startswith(f'procfs("{FILE}").read') for point in points)
 
 
 class MetricServer:
@@ -81,7 +81,7 @@ class MetricServer:
 
     def serve(self, name: str, messages: MessagePrinter, proc: str = "/proc") -> None:
         """Begin to answer for a module."""
-        self._path = f"{proc}/systemtap/{name}/{_FILE}"
+        self._path = f"{proc}/systemtap/{name}/{FILE}"
         (messages.log if self._is_any else messages.note)(f"metrics are at {self.url}")
         _thread.start_new_thread(self._serve, ())
 

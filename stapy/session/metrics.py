@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from stapy.services import Services
     from stapy.session import Session
 
-FILE = "metrics"
+FILE = "monitor_metrics"
 MOST = 1000  # elements of each array
 _ROOM = 4 << 20  # bytes for the elements of each array
 _LABEL = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")

@@ -96,7 +96,7 @@ ALL = "global ticks, by; probe timer.s(1) { ticks++ by[ticks, 1] <<< 2 }"
 def test_it_goes_with_others(words: list[str]) -> None:
     result = stapy("--metrics=127.0.0.1:9123", *words, "-e", ALL)
     assert (result.returncode, result.stderr) == (0, "")
-    assert 'procfs("metrics").read' in result.stdout
+    assert 'procfs("monitor_metrics").read' in result.stdout
 
 
 @pytest.mark.parametrize(
