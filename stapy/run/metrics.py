@@ -36,6 +36,8 @@ def parse(text: str) -> "Tuple[str, int]":
         host = host[1:-1]
     elif ":" in host:
         raise ValueError("an address of IPv6 stands in brackets: [::1]:9123")
+    if not host.isascii() or not host.isprintable():
+        raise ValueError("an address is of ASCII letters, digits and dots")
     if not colon or not host:
         raise ValueError("an address is needed before the port, such as 127.0.0.1:9123")
     if not (port.isascii() and port.isdigit()) or int(port) > 65535:
@@ -55,7 +57,8 @@ class MetricServer:
     def __init__(self, text: str) -> None:
         host, port = parse(text)
         try:
-            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            # As bytes: the codec of names that are no ASCII is not in a bare Python.
+            found = socket.getaddrinfo(host.encode(), port, type=socket.SOCK_STREAM)
             family, kind, protocol, _, place = found[0]
             self._socket = socket.socket(family, kind, protocol)
         except OSError as error:
