@@ -180,7 +180,8 @@ def test_what_a_stopped_reader_misses_is_lost_and_told(
     wait_for '[ -e /proc/systemtap/record/most ]'; ask 100; wait_for '[ -s {place} ]'
     {stop}; ask {2 * PART}; wait_for all
     {go_on}; kill -INT $run_pid; wait $run_pid; echo status $?
-    cp {place} {SHARE}/out; umount /mnt/stalls; loaded record; grep -c 'transport failures' err
+    cp {place} {SHARE}/out; umount /mnt/stalls; wait_for 'rmmod loop'
+    loaded record; grep -c 'transport failures' err
     """
     lines, result = shell(pair, modules, text, 240)
     assert lines == ["status 0", "0", "1"], result.stderr
