@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -43,8 +44,9 @@ def rt() -> Iterator[Machine]:
     if reason:
         pytest.skip(reason)
     fetched = subprocess.run(
-        [ROOT / ".ci" / "kernel", "6.1-rt"], capture_output=True, text=True, check=False
-    )
+        [sys.executable, "-m", "stapy", "kernel", "fetch", "6.1-rt"],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
     if fetched.returncode:
         pytest.skip(f"no rt kernel can be had: {fetched.stderr.strip()[-200:]}")
     with Machine(fetched.stdout.strip(), cpus=2) as machine:
