@@ -17,6 +17,7 @@ PROGRAMS = {"dpkg-buildpackage": "dpkg-dev", "dh": "debhelper", "pybuild": "dh-p
 # What the interpreter of packages must have, by the package that brings it.
 PARTS = {
     "pybuild-plugin-pyproject": "import build, installer",
+    "python3-ply": "import ply",
     "python3-setuptools": "import setuptools",
 }
 PYTHON = "/usr/bin/python3"
@@ -25,10 +26,6 @@ PYTHON = "/usr/bin/python3"
 def missing() -> list[str]:
     """List the packages that building packages lacks here."""
     found = [package for name, package in PROGRAMS.items() if not shutil.which(name)]
-    finds = "import sys; sys.path.append('/usr/lib/python3/dist-packages'); import ply"
-    system = ["/usr/bin/python3", "-IS", "-c", finds]
-    if subprocess.run(system, capture_output=True, check=False).returncode:
-        found.append("python3-ply")
     for package, code in PARTS.items():
         done = subprocess.run([PYTHON, "-c", code], capture_output=True, check=False)
         found += [package] if done.returncode else []
