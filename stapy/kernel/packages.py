@@ -77,8 +77,11 @@ class Packages:
     # --- what there is -----------------------------------------------------
 
     def releases(self) -> list[str]:
-        """List the kernels that were fetched, oldest first."""
-        found = [path.name for path in (self.root / "lib/modules").glob("*") if is_dir(path)]
+        """List the kernels that were fetched, or begun to be, oldest first."""
+        found = {path.name for path in (self.root / "lib/modules").glob("*") if is_dir(path)}
+        # Headers come first: those of a fetch that was interrupted can be removed as well.
+        for path in (self.root / "usr/src").glob(f"linux-headers-*-{architecture()}"):
+            found.add(path.name.removeprefix("linux-headers-"))
         return sorted(found, key=release_order)
 
     def find(self, wanted: str) -> str:
@@ -113,10 +116,12 @@ class Packages:
     def missing(self, release: str, debug: bool) -> list[Package]:
         """List the packages of a release that were not fetched yet."""
         own = [f"linux-image-{release}", f"linux-headers-{release}"]
+        named = [*own, f"linux-image-{release}-dbg"] if debug else own
+        # Lists name few old releases: of what is complete nothing is asked.
+        if self.is_finished(release) and all(exists(self._fetched / name) for name in named):
+            return []
         # From 7.2 on the image's package is empty and asks for binary, modules and base.
-        names = {*own, *_PART.findall(self._apt("apt-cache", "depends", *own))}
-        if debug:
-            names.add(f"linux-image-{release}-dbg")
+        names = {*named, *_PART.findall(self._apt("apt-cache", "depends", *own))}
         left = sorted(name for name in names if not exists(self._fetched / name))
         sizes = self._sizes(left) if left else {}
         return [Package(name, sizes.get(name, 0)) for name in left]
@@ -139,12 +144,16 @@ class Packages:
     # --- fetching ----------------------------------------------------------
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Wait until no other process changes the tree."""
+    def locked(self, tell: Callable[[str], None]) -> Iterator[None]:
+        """Wait until no other process changes the tree, or the lists of other suites."""
         self.root.mkdir(parents=True, exist_ok=True)
         self._fetched.mkdir(exist_ok=True)
         with (self._fetched / ".lock").open("w") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                tell("waiting for another stapy kernel")
+                fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
     def fetch(self, packages: list[Package], tell: Callable[[str], None]) -> None:
@@ -158,6 +167,10 @@ class Packages:
                 for file in folder.glob("*.deb"):
                     self._apt("dpkg", "-x", str(file), str(self.root))
             (self._fetched / package.name).touch()
+
+    def is_finished(self, release: str) -> bool:
+        """Tell whether `finish` was done, after all packages had come."""
+        return exists(self.root / f"lib/modules/{release}/modules.dep")
 
     def finish(self, release: str) -> None:
         """Make what only installing would: one folder of modules, and the list of them."""
@@ -189,7 +202,9 @@ class Packages:
                 self._forget(mark)
                 continue
             shared = re.fullmatch(r"linux-(?:headers|kbuild)-(.*?)(-common.*)?", name)
-            if shared and not any(one.startswith(shared[1]) for one in left):
+            if shared and not any(
+                one.startswith((shared[1] + "-", shared[1] + ".")) for one in left
+            ):
                 self._forget(mark)
 
     def _forget(self, mark: Path) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
+from contextlib import nullcontext
 
 from stapy.diagnostics.render import one_line
 from stapy.kernel.packages import Package, PackageError, Packages
@@ -16,6 +18,7 @@ KERNEL is a release (6.1.0-56-rt-amd64), or a line for the newest of it: 6.12, a
 6.12-cloud, 6.1-rt. fetch prints the releases; -r RELEASE, --vm=RELEASE and 'stapy check' know them
 then. The exit status is 0, 2 when something could not be had."""
 _MEGABYTE = 10**6
+_SUITE = re.compile(r"[a-z0-9][a-z0-9.+/-]*")
 _PLACES = (
     ("image", "boot/vmlinuz-{}", "lib/modules/{}/vmlinuz"),
     ("headers", "usr/src/linux-headers-{}"),
@@ -29,7 +32,7 @@ def parser() -> ToolArgumentParser:
     it = ToolArgumentParser("kernel", about, _END)
     it.add_argument("what", choices=("fetch", "list", "remove"))
     it.add_argument("kernels", metavar="KERNEL", nargs="*")
-    it.add_argument("-s", "--from", dest="suites", metavar="SUITE,…", default="",
+    it.add_argument("-s", "--from", dest="suites", metavar="SUITE,…",
                     help="fetch: from other suites of Debian, such as trixie,sid")  # fmt: skip
     it.add_argument("--debug", action="store_true", help="fetch: the debug package, too (large)")
     it.add_argument("-n", "--dry-run", action="store_true",
@@ -43,9 +46,13 @@ def main(words: list[str]) -> int:
     given = options.parse_intermixed_args(words)
     if bool(given.kernels) == (given.what == "list"):
         options.error(f"{given.what} {'takes no' if given.kernels else 'wants a'} KERNEL")
-    if given.what != "fetch" and (given.debug or given.dry_run or given.suites):
+    if given.what != "fetch" and (given.debug or given.dry_run or given.suites is not None):
         options.error("--from, --debug and --dry-run are about fetch")
-    packages = Packages(cache_dir(), tuple(filter(None, given.suites.split(","))))
+    suites = given.suites.split(",") if given.suites is not None else ()
+    for suite in suites:
+        if not _SUITE.fullmatch(suite):
+            options.error(f"'{suite}' is no suite such as trixie or bullseye-security")
+    packages = Packages(cache_dir(), tuple(suites))
     try:
         return _COMMANDS[given.what](packages, given)
     except PackageError as error:
@@ -58,18 +65,20 @@ def main(words: list[str]) -> int:
 
 
 def _fetch(packages: Packages, given: argparse.Namespace) -> int:
-    progress.tell("reading package lists")
-    found = [packages.find(name) for name in given.kernels]
-    for release in dict.fromkeys(found):
-        missing = packages.missing(release, given.debug)
-        if missing:
-            progress.clear()
-            print(f"{release}: {_sizes(missing)}", file=sys.stderr)
-        if given.dry_run:
-            continue
-        with packages.locked():
+    # Lists of other suites are in the cache: another process would put its own in their place.
+    is_reader = given.dry_run and not packages.suites
+    with nullcontext() if is_reader else packages.locked(progress.tell):
+        progress.tell("reading package lists")
+        found = [packages.find(name) for name in given.kernels]
+        for release in dict.fromkeys(found):
+            missing = packages.missing(release, given.debug)
+            if missing:
+                progress.clear()
+                print(f"{release}: {_sizes(missing)}", file=sys.stderr)
+            if given.dry_run:
+                continue
             packages.fetch(missing, lambda name: progress.tell(f"fetching {name}"))
-            if missing or not exists(packages.root / f"lib/modules/{release}/modules.dep"):
+            if missing or not packages.is_finished(release):
                 packages.finish(release)
     progress.clear()
     writing.write(" ".join(found) + "\n")
@@ -96,11 +105,13 @@ def _list(packages: Packages, given: argparse.Namespace) -> int:
 
 
 def _remove(packages: Packages, given: argparse.Namespace) -> int:
-    have = packages.releases()
-    for release in given.kernels:
-        if release not in have:
-            raise PackageError(f"'{release}' was not fetched, only: {', '.join(have) or 'none'}")
-    with packages.locked():
+    with packages.locked(progress.tell):
+        have = packages.releases()
+        for release in given.kernels:
+            if release not in have:
+                raise PackageError(
+                    f"'{release}' was not fetched, only: {', '.join(have) or 'none'}"
+                )
         for release in given.kernels:
             packages.remove(release)
     return 0

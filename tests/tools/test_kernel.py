@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,9 @@ KNOWN = {
     "linux-headers-7.2.1+deb14-common": "",
     "linux-kbuild-7.2.1+deb14": "",
     "linux-binary-7.2.1+deb14-amd64": "",
+    "linux-image-6.12.3+deb13-amd64": "",
+    "linux-headers-6.12.3+deb13-amd64": "linux-kbuild-6.12.3+deb13",
+    "linux-kbuild-6.12.3+deb13": "",
     "linux-headers-6.1.0-12-common": "",
     "linux-headers-6.1.0-9-common": "",
     "linux-kbuild-6.1": "",
@@ -31,6 +36,7 @@ KNOWN = {
 PROGRAM = """#!/usr/bin/python3 -S
 import os, re, sys
 known = {known!r}
+def depends(one): return known[one].split() if one in known else sys.exit("E: No packages found")
 name, words = os.path.basename(sys.argv[0]), sys.argv[1:]
 with open({log!r}, "a") as log: print(name, *words, file=log)
 if "download" in words and os.environ.get("BROKEN") == words[-1]:
@@ -40,7 +46,7 @@ if words[0] == "search":
 elif "show" in words:
     [print("Package: " + one + "\\nDepends: x\\nSize: 2000000\\n") for one in words[2:]]
 elif words[0] == "depends":
-    [print("  Depends:", need) for one in words[1:] for need in known[one].split()]
+    [print("  Depends:", need) for one in words[1:] for need in depends(one)]
 elif "download" in words: open(words[-1] + "_1_amd64.deb", "w").close()
 elif name == "dpkg":
     package = os.path.basename(words[1]).split("_")[0]
@@ -112,7 +118,20 @@ def test_unknown(
 
 
 @pytest.mark.parametrize(
-    "words", [["fetch"], ["list", "6.1"], ["remove"], ["list", "--debug"], ["make"], []]
+    "words",
+    [
+        ["fetch"],
+        ["list", "6.1"],
+        ["remove"],
+        ["list", "--debug"],
+        ["list", "--from="],
+        ["fetch", "--from=", "6.1"],
+        ["fetch", "--from=,", "6.1"],
+        ["fetch", "--from=sid\ndeb http://x sid", "6.1"],
+        ["fetch", "--from=sid contrib", "6.1"],
+        ["make"],
+        [],
+    ],
 )
 def test_wrong_words(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
     with pytest.raises(SystemExit) as end:
@@ -138,6 +157,58 @@ def test_shared_parts_stay_as_long_as_one_needs_them(
     assert kernel.main(["remove", "6.1.0-9-amd64"]) == 0
     assert not list(root.rglob("*6.1*"))
     assert not list((root.parent / "kernels.fetched").glob("linux-*"))
+
+
+def test_a_line_is_not_the_beginning_of_another(log: Path) -> None:
+    assert kernel.main(["fetch", "6.1", "6.12"]) == 0
+    assert kernel.main(["remove", "6.1.0-12-amd64"]) == 0
+    root = log.parent / "cache/stapy/kernels"
+    assert not (root / "usr/lib/linux-kbuild-6.1").exists()
+    assert (root / "usr/lib/linux-kbuild-6.12.3+deb13").is_dir()
+
+
+def test_a_release_that_no_list_names_any_more(
+    log: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What was fetched stays usable; of its debug package nothing is known."""
+    release = "6.1.0-9-amd64"
+    assert kernel.main(["fetch", release]) == 0
+    for name in ("apt-cache", "apt-get"):
+        program = log.parent / "bin" / name
+        program.write_text(program.read_text().replace(release, "6.1.0-10-amd64"))
+    capsys.readouterr()
+    assert kernel.main(["fetch", release]) == 0
+    assert capsys.readouterr().out == f"{release}\n"
+    assert kernel.main(["fetch", "--debug", release]) == 2
+
+
+def test_what_was_begun_can_be_removed(
+    log: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BROKEN", "linux-image-6.1.0-12-amd64")
+    assert kernel.main(["fetch", "6.1"]) == 2
+    assert kernel.main(["list"]) == 0
+    assert capsys.readouterr().out == "6.1.0-12-amd64  headers\n"
+    assert kernel.main(["remove", "6.1.0-12-amd64"]) == 0
+    assert not list((log.parent / "cache/stapy").rglob("*6.1*"))
+
+
+@pytest.mark.parametrize("words", [["fetch", "-n", "-s", "sid", "7"], ["fetch", "7"]])
+def test_two_at_once(log: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
+    """One waits for the other before it looks at lists, which that may be about to change."""
+    folder = log.parent / "cache/stapy/kernels.fetched"
+    folder.mkdir(parents=True)
+    waiting, status = threading.Event(), []
+    monkeypatch.setattr(
+        kernel.progress, "tell", lambda text: waiting.set() if "waiting" in text else None
+    )
+    with (folder / ".lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        second = threading.Thread(target=lambda: status.append(kernel.main(words)))
+        second.start()
+        assert waiting.wait(60) and not log.read_text()
+    second.join()
+    assert status == [0] and log.read_text()
 
 
 def test_modules_below_usr(log: Path) -> None:
