@@ -181,6 +181,8 @@ def _check(options: Options) -> None:
         raise UsageError("-l and -L take a probe point, not a script.")
     if options.command is not None and options.target is not None:
         raise UsageError("You can't specify both -c and -x options.")
+    if options.output == "":
+        raise UsageError("-o needs the name of a file.")
     if options.rotate is not None:
         _check_rotation(options)
     if options.privilege != "stapdev":

@@ -252,7 +252,7 @@ def parse(words: List[str]) -> RunOptions:
         elif word.startswith("--format="):
             options.format = _format(word.partition("=")[2])
         elif word.startswith("--metrics="):
-            options.metrics = word.partition("=")[2]
+            _set(options, "--metrics", word.partition("=")[2])
         elif word in _FOREIGN:
             raise UsageError(f"{word} is not supported: {_FOREIGN[word]}.")
         elif word.startswith("-") and len(word) > 1:
@@ -327,6 +327,9 @@ def _single_letters(words: List[str]) -> List[str]:
 
 
 def _set(options: RunOptions, word: str, text: str) -> None:
+    # "" would mean that the option was not given: nothing would be served, or written to a file.
+    if not text:
+        raise UsageError(f"option '{word}' needs a value")
     value: Any = text
     if word in ("-x", "-N"):
         value = _number(word, text, 1, 1 << 22)

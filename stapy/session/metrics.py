@@ -58,7 +58,7 @@ def make(session: Session, scripts: list[n.Script], services: Services) -> list[
     counted = counters(program)
     labels = label_names(scripts)
     rows = [
-        _Shown(variable, variable.c_name in counted, labels.get(variable.name, []))
+        _Shown(variable, variable.c_name in counted, _fitting(labels, variable))
         for variable in shown_globals(scripts, program.globals)
     ]
     facts = copy(session.facts)
@@ -123,6 +123,12 @@ def label_names(scripts: list[n.Script]) -> dict[str, list[str]]:
             if good and len(set(names)) == len(names):
                 found.setdefault(node.base.name, names)
     return found
+
+
+def _fitting(labels: dict[str, list[str]], variable: p.Global) -> list[str]:
+    """Return the names of an array's keys; none of those of a namesake with other keys."""
+    found = labels.get(variable.name, [])
+    return found if len(found) == len(variable.keys) else []
 
 
 def _nodes(top: Any) -> Iterator[Any]:

@@ -33,6 +33,12 @@ def make_source(
             f"-D {macro}={options.defines.get(macro, '')}: not a constant number",
             hint=f"write a number, as in -D {macro}=100",
         )
+    for macro, room in unit.limits.misfits():
+        diagnostics.error(
+            "semantic error",
+            "E0290",
+            f"-D {macro}={options.defines.get(macro, '')}: takes {room[0]} to {room[-1]}",
+        )
     if unit.limits.string_room not in STRING_BYTES:
         diagnostics.error(
             "semantic error",

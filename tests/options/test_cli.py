@@ -72,6 +72,7 @@ def test_options(words: list[str], field: str, value: object) -> None:
         (["-x", "abc", "x.stp"], "Invalid target process ID number 'abc'."),
         (["-x", "4194305", "x.stp"], "Invalid target process ID number '4194305'."),
         (["-S", "1", "x.stp"], "-S needs an output file (-o FILE)."),
+        (["-o", "", "x.stp"], "-o needs the name of a file."),
         (["-S", "1,b", "-o", "f", "x.stp"], "Invalid value 'b' for -S (should be 0-1073741824)."),
         (["-S", "", "-o", "f", "x.stp"], "for -S (should be 1-1073741824)."),
         (["--prologue-searching=now", "x.stp"], "(should be one of always, auto, never)"),

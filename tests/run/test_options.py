@@ -54,12 +54,20 @@ def test_parse(line, field, value):
         ("--metrics", "needs a value"),
         ("--metrics=a:1 -d m", "--metrics goes without -d"),
         ("--metrics=a:1 -L m.ko", "--metrics goes without -L"),
+        ("--metrics= m.ko", "'--metrics' needs a value"),
         ("m.ko other", "not of the form name=value"),
     ],
 )
 def test_refused(line, text):
     with pytest.raises(UsageError, match=text.replace("(", r"\(")):
         parse(line.split())
+
+
+@pytest.mark.parametrize("word", ["-o", "-c", "-S", "--metrics", "-T", "-M"])
+def test_a_value_is_not_empty(word):
+    """As that of a variable which is not set: the option would not be there at all."""
+    with pytest.raises(UsageError, match=f"option '{word}' needs a value"):
+        parse([word, "", "m.ko"])
 
 
 def test_words_give_the_same_options_again():

@@ -113,6 +113,41 @@ def test_a_limit_that_is_no_number_is_the_users_mistake() -> None:
     assert [item.code for item in services.diagnostics.errors] == ["E0290"]
 
 
+def test_many_actions_are_not_fewer_in_probes_with_interrupts() -> None:
+    made = c_of("probe begin { println(1) }", "-DMAXACTION=300000000")
+    assert "#define MAXACTION_INTERRUPTIBLE 2147483647\n" in made
+
+
+@pytest.mark.parametrize(
+    ("given", "room"),
+    [
+        ("STP_MAXMEMORY=-5", "0 to 2147483647"),
+        ("STP_MAXMEMORY=4194304*1024", "0 to 2147483647"),
+        ("MAXACTION=99999999999", "-2147483648 to 2147483647"),
+        ("MAXMAPENTRIES=2147483648", "-2147483648 to 2147483647"),
+        ("STP_OVERLOAD_THRESHOLD=18446744073709551616LL", "0 to 18446744073709551615"),
+        ("STP_OVERLOAD_THRESHOLD=18446744073709551615ULL", ""),
+        ("STP_MAXMEMORY=2147483647", ""),
+        ("HIST_ELISION=-1", ""),
+        ("MAXSKIPPED=2000000000", ""),
+    ],
+)
+def test_a_limit_that_the_runtime_has_no_room_for(given: str, room: str) -> None:
+    """It would be another one, or none."""
+    from stapy.translate import translate
+
+    options = options_of(f"-D{given}")
+    program, services = program_of("probe begin { println(1) }", "x.stp", options)
+    if not room:
+        translate(program, services.options, services.diagnostics, "x")
+    else:
+        with pytest.raises(Stop):
+            translate(program, services.options, services.diagnostics, "x")
+    assert [item.message for item in services.diagnostics.errors] == (
+        [f"-D {given}: takes {room}"] if room else []
+    )
+
+
 @pytest.mark.parametrize(
     ("value", "refused"),
     [("15", True), ("-1", True), ("65536", True), ("20000000", True), ("16", False),

@@ -53,6 +53,11 @@ GIVEN_LIMITS = (
     Limit("STP_MAXMEMORY", "max_kilobytes", "0"),
     Limit("STP_PROCFS_BUFSIZE", "procfs_bytes", "512"),
 )
+# What a member can hold: an int, unless it is one of these.
+_INT = range(-(1 << 31), 1 << 31)
+_RANGES = dict.fromkeys(
+    ("STP_OVERLOAD_THRESHOLD", "STP_OVERLOAD_INTERVAL", "STP_ON_THE_FLY_INTERVAL"), range(1 << 64)
+) | {"STP_MAXMEMORY": range(1 << 31)}
 # The runtime takes its own default for 0.
 _UNSAID = {"STP_ON_THE_FLY_INTERVAL": " ?: 1"}
 # Macros whose mere presence switches something.
@@ -107,6 +112,10 @@ class Limits:
         self.rows += HISTOGRAM_LIMITS if self._drawing else ()
         self.rows += [row for row in GIVEN_LIMITS if row.name in self.given]
         self._text = {row.name: self.given.get(row.name) or row.default for row in self.rows}
+        # Ten times MAXACTION may be more than an int holds.
+        derived = "MAXACTION_INTERRUPTIBLE"
+        if derived not in self.given and self.number(derived) not in _INT:
+            self._text[derived] = str(_INT[-1])
         self.needed_nesting = nesting
         self.string_room = self.number("MAXSTRINGLEN")
         self.nesting = max(1, self.number("MAXNESTING"))
@@ -131,6 +140,16 @@ class Limits:
     def bad(self) -> list[str]:
         """List the names of limits whose value is no number."""
         return [row.name for row in self.rows if self._evaluate(row.name) is None]
+
+    def misfits(self) -> list[tuple[str, range]]:
+        """List the names of limits whose number the runtime has no room for, and what it has."""
+        found = []
+        for row in self.rows:
+            room = _RANGES.get(row.name, _INT)
+            value = self._evaluate(row.name)
+            if value is not None and value not in room:
+                found.append((row.name, room))
+        return found
 
     def number(self, name: str) -> int:
         """Return the value of a limit; its default when the text makes no sense."""
