@@ -198,6 +198,8 @@ def _check(options: Options) -> None:
         _check_format(options)
     if options.metrics:
         _check_metrics(options)
+    if options.effect or options.effect_runs:
+        _check_effect(options)
     if options.vm and _is_bulk(options) and options.last_pass == 5:
         raise UsageError("-b cannot be given with --vm: its files would end with the machine.")
     if options.vm and options.release:
@@ -232,6 +234,27 @@ def _check_metrics(options: Options) -> None:
         raise UsageError(
             "--metrics cannot be given with -F without -o, which leaves nobody to serve them."
         )
+
+
+def _check_effect(options: Options) -> None:
+    """Refuse what shows something else than a comparison, or ends a session before its time."""
+    if not options.effect:
+        raise UsageError("--probe-effect-runs needs a command: --probe-effect CMD.")
+    for is_given, name in (
+        (options.command is not None, "-c"),
+        (options.target is not None, "-x"),
+        (options.output is not None, "-o"),
+        (options.timeout is not None, "-T"),
+        (options.monitor, "--monitor"),
+        (options.metrics, "--metrics"),
+        (options.format, "--format"),
+        (options.flight_recorder, "-F"),
+        (_is_bulk(options), "-b"),
+        (options.remotes, "--remote"),
+    ):
+        if is_given:
+            raise UsageError(f"{name} cannot be given with --probe-effect, which compares times.")
+    options.command = options.effect  # whose program `process` means
 
 
 def _check_doc(options: Options) -> None:

@@ -51,6 +51,8 @@ class Options(Record):
     all_modules: bool = False  # --all-modules
     output: str | None = None  # -o
     command: str | None = None  # -c
+    effect: str = ""  # --probe-effect: a command
+    effect_runs: int = 0  # --probe-effect-runs; 0: as many as stapy-run does
     target: int | None = None  # -x
     namespaces: int | None = None  # --target-namespaces: of which process
     # What tells that process from another one of its number, see `stapy.run.inside`.

@@ -325,6 +325,10 @@ TABLE = [
     Option("o", "", "FILE", "write the output to FILE", _text("output"), run="output"),
     Option("c", "", "CMD", "start the probes, run CMD, stop when it ends", _text("command"),
            run="command"),
+    Option("", "probe-effect", "CMD", "run CMD without and with the probes, and compare the time "
+           "that it takes", _text("effect"), run="effect"),
+    Option("", "probe-effect-runs", "NUM", "so often each; else 10 times",
+           _number("effect_runs", "number of runs", 3, 1000), run="effect_runs"),
     Option("x", "", "PID", "set target() to PID", _target, run="target"),
     Option("", "target-namespaces", "PID", "find programs where this process finds them, and count "
            "in its name spaces (ns_pid(), ...)", _namespaces),

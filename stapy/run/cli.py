@@ -25,14 +25,14 @@ def main(words: Optional[List[str]] = None) -> int:
     name_process("stapy-run")
     try:
         if "-h" in words or "--help" in words:
-            return show([USAGE.rstrip("\n")])
+            return streams.show([USAGE.rstrip("\n")])
         if "-V" in words or "--version" in words:
-            return show([version()])
+            return streams.show([version()])
         options = parse(as_staprun(words) if os.path.basename(sys.argv[0]) == "staprun" else words)
         if not (options.attach or options.delete):
             options.module = module_place(options.module)
         if options.info:
-            return show([shown(line) for line in describe(ModuleFile(options.module))])
+            return streams.show([shown(line) for line in describe(ModuleFile(options.module))])
         return run(options.module, options)
     except UsageError as error:
         messages = MessagePrinter(as_json="--message-format=json" in words)
@@ -86,18 +86,6 @@ def name_process(name: str) -> None:
             file.write(name)
     except OSError:
         pass  # it is only a name
-
-
-def show(lines: List[str]) -> int:
-    """Print lines to standard output; return the exit status. A reader who left is no error."""
-    try:
-        sys.stdout.write("\n".join(lines) + "\n")
-        sys.stdout.flush()
-    except OSError as error:
-        os.dup2(os.open("/dev/null", os.O_WRONLY), 1)
-        if not isinstance(error, BrokenPipeError):
-            raise RunError(f"cannot write: {error.strerror}") from None
-    return 0
 
 
 def version() -> str:

@@ -28,15 +28,39 @@ if TYPE_CHECKING:
 
 def run(module_path: str, options: RunOptions) -> int:
     """Run a module as ``options`` say; return the exit status of the session."""
+    if options.effect:
+        return _compare(module_path, options)
     if options.daemon and not options.delete:
         return in_background(lambda armed: _obey(module_path, options, armed))
     return _obey(module_path, options)
 
 
-def _obey(module_path: str, options: RunOptions, armed: Optional[Callable[[], None]] = None) -> int:
-    messages = MessagePrinter(
+def _compare(module_path: str, options: RunOptions) -> int:
+    """Run sessions of the module and runs without any, to compare what a command takes."""
+    from . import effect
+
+    def session(once: RunOptions, make_target: Callable[[str, bool], TargetProcess]) -> int:
+        told = _printer(once)
+        with Signals() as signals:
+            _run(ModuleFile(module_path), once, told, signals, make_target=make_target)
+        return told.errors
+
+    messages = _printer(options)
+    try:
+        return effect.measure(options, session, messages)
+    except RunError as error:
+        messages.error(str(error))
+        return 1
+
+
+def _printer(options: RunOptions) -> MessagePrinter:
+    return MessagePrinter(
         options.color, options.warnings, options.verbose, options.message_format == "json"
     )
+
+
+def _obey(module_path: str, options: RunOptions, armed: Optional[Callable[[], None]] = None) -> int:
+    messages = _printer(options)
     with Signals() as signals:
         try:
             if options.delete:
@@ -55,6 +79,7 @@ def _run(
     messages: MessagePrinter,
     signals: Signals,
     armed: Optional[Callable[[], None]] = None,
+    make_target: Callable[[str, bool], TargetProcess] = TargetProcess,
 ) -> int:
     if not module.is_ours():
         raise RunError(f"'{module.path}' is not a module that stapy made")
@@ -74,7 +99,7 @@ def _run(
     target = None
     try:
         if options.command:
-            target = TargetProcess(options.command, not input.is_taken(module.manifest(), options))
+            target = make_target(options.command, not input.is_taken(module.manifest(), options))
         with Turn():
             name, channel = loading.insert_and_open(module, parameters, messages, options.rename)
         if shown:

@@ -13,6 +13,10 @@ Usage: stapy-run [options] MODULE.ko [name=value ...]
    or: stapy-run -A MODULE
 
   -c CMD      start CMD once the probes are armed, stop when it ends
+  --probe-effect CMD
+              run CMD without and with the probes and compare the time that it takes
+  --probe-effect-runs NUM
+              so often each, 3 to 1000; else 10 times
   -x PID      set target() to PID
   -N PID      use the name spaces of PID: its numbers in ns_pid() and the like,
               its files for what --target-namespaces named
@@ -61,6 +65,8 @@ class RunOptions:
         "daemon",
         "delete",
         "detach",
+        "effect",
+        "effect_runs",
         "format",
         "info",
         "input",
@@ -105,6 +111,8 @@ class RunOptions:
         monitor: int = 0,
         format: str = "",
         metrics: str = "",
+        effect: str = "",
+        effect_runs: int = 0,
     ) -> None:
         self.module = module
         self.parameters = list(parameters or [])
@@ -129,6 +137,8 @@ class RunOptions:
         self.monitor = monitor
         self.format = format
         self.metrics = metrics
+        self.effect = effect
+        self.effect_runs = effect_runs
 
     def words(self) -> List[str]:
         """List the words of a command line that gives these options, for a run elsewhere."""
@@ -142,6 +152,8 @@ class RunOptions:
             ("-T", self.timeout),
             ("-M", self.monitor or None),
             ("--metrics", self.metrics or None),
+            ("--probe-effect", self.effect or None),
+            ("--probe-effect-runs", self.effect_runs or None),
             ("-b", self.buffer_mb),
             ("-C", self.color if self.color != "auto" else None),
         ):
@@ -226,6 +238,8 @@ _VALUES = {
     "-T": "timeout",
     "-M": "monitor",
     "--metrics": "metrics",
+    "--probe-effect": "effect",
+    "--probe-effect-runs": "effect_runs",
     "-b": "buffer_mb",
     "-C": "color",
 }
@@ -251,8 +265,9 @@ def parse(words: List[str]) -> RunOptions:
             _set(options, word, queue.pop(0))
         elif word.startswith("--format="):
             options.format = _format(word.partition("=")[2])
-        elif word.startswith("--metrics="):
-            _set(options, "--metrics", word.partition("=")[2])
+        elif word.startswith("--") and word.partition("=")[0] in _VALUES:
+            name, _, value = word.partition("=")
+            _set(options, name, value)
         elif word in _FOREIGN:
             raise UsageError(f"{word} is not supported: {_FOREIGN[word]}.")
         elif word.startswith("-") and len(word) > 1:
@@ -283,9 +298,33 @@ def check(options: RunOptions) -> None:
         raise UsageError("-S goes without --format=csv: files after the first have no header.")
     if options.metrics:
         _check_metrics(options)
+    _check_effect(options)
     if options.color not in ("auto", "always", "never"):
         raise UsageError(f"Invalid value '{options.color}' for -C (auto, always or never).")
     options.rotation()
+
+
+def _check_effect(options: RunOptions) -> None:
+    """Refuse what does not go together with ``--probe-effect``."""
+    if not options.effect:
+        if options.effect_runs:
+            raise UsageError("--probe-effect-runs needs a command (--probe-effect CMD).")
+        return
+    for letter, value in (
+        ("-c", options.command),
+        ("-x", options.target),
+        ("-o", options.output),
+        ("-T", options.timeout),
+        ("-M", options.monitor),
+        ("--metrics", options.metrics),
+        ("--format", options.format),
+        ("-L", options.detach),
+        ("-A", options.attach),
+        ("-d", options.delete),
+        ("-i", options.input),
+    ):
+        if value:
+            raise UsageError(f"{letter} goes without --probe-effect, which shows a comparison.")
 
 
 def _check_metrics(options: RunOptions) -> None:
@@ -335,6 +374,8 @@ def _set(options: RunOptions, word: str, text: str) -> None:
         value = _number(word, text, 1, 1 << 22)
     elif word == "-M":
         value = _number("-M", text, 1, 86400)
+    elif word == "--probe-effect-runs":
+        value = _number(word, text, 3, 1000)
     elif word == "-b":
         value = _number("-b", text, 1, 4095)
     elif word == "-T":

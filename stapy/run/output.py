@@ -236,5 +236,7 @@ def make_sinks(cpus: List[int], output: "str | None", size: int, keep: int) -> L
     """Make one sink per output file of the module: one, or in bulk mode one for each CPU."""
     if not cpus:
         return [File(output, size, keep)] if output else [Sink(1)]
+    if output == os.devnull:  # its neighbours would be files in /dev
+        return [File(output, size, keep) for _ in cpus]
     stem = f"{output}_" if output else "stpd_cpu"
     return [File(f"{stem}{cpu}", size, keep) for cpu in cpus]

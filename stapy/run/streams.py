@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
+
+from .errors import RunError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Sequence
+    from typing import List, Sequence
 
 
 def hold(fds: "Sequence[int]" = (0, 1, 2)) -> None:
@@ -16,3 +19,22 @@ def hold(fds: "Sequence[int]" = (0, 1, 2)) -> None:
             os.fstat(fd)
         except OSError:
             os.open("/dev/null", os.O_RDWR)
+
+
+def show(lines: "List[str]") -> int:
+    """Print lines to standard output; return the exit status. A reader who left is no error.
+
+    What the user's encoding lacks is told by its number.
+    """
+    text = "\n".join(lines) + "\n"
+    if sys.stdout.errors == "strict":
+        encoding = sys.stdout.encoding
+        text = text.encode(encoding, "backslashreplace").decode(encoding)
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open("/dev/null", os.O_WRONLY), 1)
+        if not isinstance(error, BrokenPipeError):
+            raise RunError(f"cannot write: {error.strerror}") from None
+    return 0

@@ -9,7 +9,7 @@ from .signals import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import List, Optional
+    from typing import List, Optional, Sequence, Tuple
 
 # What only a shell can do; and what a shell does without staying the parent.
 _SHELL_ONLY = "|&;<>(){}\n"
@@ -90,10 +90,11 @@ def _unquoted(command: str) -> str:
 class TargetProcess:
     """A child that waits for `release` before it turns into the command.
 
-    Without ``has_input`` it finds the end of its standard input, which somebody else reads.
+    Without ``has_input`` it finds the end of its standard input, which somebody else reads;
+    what it writes to the streams that are ``left`` goes nowhere.
     """
 
-    def __init__(self, command: str, has_input: bool = True) -> None:
+    def __init__(self, command: str, has_input: bool = True, left: Sequence[int] = ()) -> None:
         self.status: Optional[int] = None  # as waitpid gives it
         self.outlived = False  # the session was ending already when the command did
         words = words_of(command)
@@ -102,7 +103,7 @@ class TargetProcess:
         sys.stderr.flush()
         self.pid = os.fork()
         if self.pid == 0:
-            _become(words, gate, self._gate, has_input)
+            _become(words, gate, self._gate, left if has_input else (0, *left))
         os.close(gate)
 
     def release(self) -> None:
@@ -129,12 +130,16 @@ class TargetProcess:
         """Tell whether the command is over."""
         if self.status is None:
             try:
-                pid, status = os.waitpid(self.pid, os.WNOHANG)
+                pid, status = self.wait(os.WNOHANG)
             except ChildProcessError:
                 pid, status = self.pid, 0
             if pid == self.pid:
                 self.status = status
         return self.status is not None
+
+    def wait(self, options: int) -> Tuple[int, int]:
+        """Wait for the command as `os.waitpid` does."""
+        return os.waitpid(self.pid, options)
 
     def complaint(self) -> str:
         """Say what is worth a warning about how it ended, "" for nothing.
@@ -150,12 +155,12 @@ class TargetProcess:
         return f"Child process exited with status {code}" if code else ""
 
 
-def _become(words: List[str], gate: int, other: int, has_input: bool) -> None:
+def _become(words: List[str], gate: int, other: int, left: Sequence[int]) -> None:
     """Wait in the child, then turn into the command; never returns."""
     try:
         os.close(other)
-        if not has_input:
-            _leave_input()
+        for fd in left:
+            _leave(fd)
         signal.set_wakeup_fd(-1)
         for number in (
             signal.SIGINT,
@@ -178,9 +183,10 @@ def _become(words: List[str], gate: int, other: int, has_input: bool) -> None:
         os._exit(1)
 
 
-def _leave_input() -> None:
-    null = os.open("/dev/null", os.O_RDONLY)
-    os.dup2(null, 0)
+def _leave(fd: int) -> None:
+    """Let a standard stream be the one that has nothing and keeps nothing."""
+    null = os.open("/dev/null", os.O_RDWR)
+    os.dup2(null, fd)
     os.close(null)
 
 
@@ -199,7 +205,7 @@ def run_detached(command: str) -> int:
                 signal.SIGTTOU,
             ):
                 signal.signal(number, signal.SIG_DFL)
-            _leave_input()
+            _leave(0)
             os.execv("/bin/sh", ["sh", "-c", command])
         finally:
             os._exit(127)

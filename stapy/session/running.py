@@ -83,7 +83,9 @@ def run_options(session: Session, module: Path) -> RunOptions:
     return RunOptions(
         module=str(module),
         parameters=_parameters(session, module),
-        command=options.command,
+        command=None if options.effect else options.command,
+        effect=options.effect,
+        effect_runs=options.effect_runs,
         target=options.target or 0,
         output=output,
         rotate=(options.rotate or "") if output else "",

@@ -66,7 +66,7 @@ def test_the_key_has_what_shapes_a_module(field: str) -> None:
 def set_by(row: Option) -> set[str]:
     """Find the fields that an option sets, tried with values of several kinds."""
     found: set[str] = set()
-    for value in ("", "1", "a=1", "/", "always", "json", "stapsys", "1.0"):
+    for value in ("", "1", "10", "a=1", "/", "always", "json", "stapsys", "1.0"):
         options = Options()
         with contextlib.suppress(UsageError):
             row.set(options, value)

@@ -26,6 +26,8 @@ from stapy.run.options import RunOptions, UsageError, parse
         ("--format=json|m.ko", "format", "json"),
         ("--format=folded|m.ko", "format", "folded"),
         ("--|-m.ko", "module", "-m.ko"),
+        ("--probe-effect|ls -l|m.ko", "effect", "ls -l"),
+        ("--probe-effect=ls|--probe-effect-runs=7|m.ko", "effect_runs", 7),
     ],
 )
 def test_parse(line, field, value):
@@ -55,6 +57,12 @@ def test_parse(line, field, value):
         ("--metrics=a:1 -d m", "--metrics goes without -d"),
         ("--metrics=a:1 -L m.ko", "--metrics goes without -L"),
         ("--metrics= m.ko", "'--metrics' needs a value"),
+        ("--probe-effect= m.ko", "'--probe-effect' needs a value"),
+        ("--probe-effect-runs=7 m.ko", "needs a command"),
+        ("--probe-effect=ls --probe-effect-runs=2 m.ko", "should be 3-1000"),
+        ("--probe-effect=ls -c ls m.ko", "-c goes without --probe-effect"),
+        ("--probe-effect=ls -o f m.ko", "-o goes without --probe-effect"),
+        ("--probe-effect=ls -L m.ko", "-L goes without --probe-effect"),
         ("m.ko other", "not of the form name=value"),
     ],
 )
