@@ -81,6 +81,12 @@ def _metrics(options: Options, value: str) -> None:
     options.metrics, options.metrics_at = True, value
 
 
+def _effect(options: Options, value: str) -> None:
+    if not value.strip():
+        raise UsageError("--probe-effect wants a command.")
+    options.effect = value
+
+
 def _number(field: str, name: str, low: int, high: int) -> Setter:
     def set(options: Options, value: str) -> None:
         if not value.isdigit() or not low <= int(value) <= high:
@@ -326,7 +332,7 @@ TABLE = [
     Option("c", "", "CMD", "start the probes, run CMD, stop when it ends", _text("command"),
            run="command"),
     Option("", "probe-effect", "CMD", "run CMD without and with the probes, and compare the time "
-           "that it takes", _text("effect"), run="effect"),
+           "that it takes", _effect, run="effect"),
     Option("", "probe-effect-runs", "NUM", "so often each; else 10 times",
            _number("effect_runs", "number of runs", 3, 1000), run="effect_runs"),
     Option("x", "", "PID", "set target() to PID", _target, run="target"),
