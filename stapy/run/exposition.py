@@ -145,9 +145,13 @@ def _float(value: int) -> str:
 
 def _sums(keys: "Labels", value: "Dict[str, Any]") -> "Iterator[Sample]":
     yield "_count", keys, str(value["count"])
-    # A sum is a counter: it has no place where it may go down.
-    if not value["count"] or (value["min"] >= 0 and value["sum"] >= 0):
+    if _only_grows(value):
         yield "_sum", keys, str(value["sum"])
+
+
+def _only_grows(value: "Dict[str, Any]") -> bool:
+    """Tell whether a sum is a counter, which has no place where it may go down, or went round."""
+    return not value["count"] or (value["min"] >= 0 and value["sum"] >= 0)
 
 
 def _buckets(keys: "Labels", value: "Dict[str, Any]", shape: "List[Any]") -> "Iterator[Sample]":
@@ -165,7 +169,7 @@ def _buckets(keys: "Labels", value: "Dict[str, Any]", shape: "List[Any]") -> "It
     for edge, count in edges.items():
         yield "_bucket", [*keys, ("le", _float(edge))], str(count)
     yield "_bucket", [*keys, ("le", "+Inf")], str(total)
-    # A sum is a counter, which it is not with negative values, and a count does not go without.
-    if not any(edge < 0 for edge in edges):
+    # A count does not go without a sum, nor a sum with buckets below 0, whatever is in them.
+    if _only_grows(value) and not any(edge < 0 for edge in edges):
         yield "_count", keys, str(total)
         yield "_sum", keys, str(value["sum"])

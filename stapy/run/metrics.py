@@ -143,7 +143,7 @@ class MetricServer:
         is_open = wants_open(request)
         try:
             return "200 OK", OPENMETRICS if is_open else PLAIN, write(self._status, is_open)
-        except (LookupError, TypeError, ValueError):
+        except Exception:  # whatever it is, the next one who asks is answered
             return "503 Service Unavailable", plain, f"{_DAMAGED}\n".encode()
 
     def _look(self) -> None:
@@ -156,8 +156,10 @@ class MetricServer:
                 self._status = _json(file.read().decode("utf-8", "surrogateescape"))
         except OSError as error:
             self._why = f"the session does not tell its globals now: {error.strerror}"
-        except ValueError:
+        except (ValueError, RecursionError):
             self._why = _DAMAGED
+        except MemoryError:
+            self._why = "there is no memory for what the session tells"
         self._at = time.monotonic()
 
 

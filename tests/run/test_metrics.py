@@ -113,6 +113,26 @@ def lines(*rows: dict[str, Any], is_open: bool = True) -> list[str]:
             ],
         ),
         (
+            # Below the first bound is all that is less.
+            scalar("h", "histogram", stat(1, -4, -4, -4, [0, 1]), shape=["linear", 20, 40, 10]),
+            [
+                'stapy_h_bucket{le="19.0"} 1',
+                'stapy_h_bucket{le="+Inf"} 1',
+                "stapy_h_minimum -4",
+                "stapy_h_maximum -4",
+            ],
+        ),
+        (
+            scalar("h", "histogram", stat(1, 4, 4, 4, [1, 1]), shape=["linear", -5, 40, 10]),
+            [
+                'stapy_h_bucket{le="-6.0"} 0',
+                'stapy_h_bucket{le="4.0"} 1',
+                'stapy_h_bucket{le="+Inf"} 1',
+                "stapy_h_minimum 4",
+                "stapy_h_maximum 4",
+            ],
+        ),
+        (
             array(
                 "h", "histogram", ["k"], ["a", stat(2, 60, 15, 45, [0, 1], [3, 1])],
                 shape=["linear", 20, 40, 10],
@@ -283,13 +303,20 @@ def test_other_requests(server: MetricServer, path: str, more: Any, code: int) -
     assert found[0] == code and found[1] == "text/plain; charset=utf-8", found
 
 
-@pytest.mark.parametrize("text", ["", "{", "[1]"])
-def test_what_the_session_does_not_tell(server: MetricServer, told: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    "text", ["", "{", "[1]", "[" * 100000, json.dumps(status(scalar("n", "info", 1)))]
+)
+def test_what_the_session_does_not_tell(
+    server: MetricServer, told: Path, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     told.write_text(text) if text else told.unlink()
     code, _, body = get(server)
     assert code == 503 and body.startswith(
         (b"the session does not tell", b"what the session tells")
     )
+    told.write_text(json.dumps(status()))
+    monkeypatch.setattr(metrics, "FRESH", 0.0)
+    assert get(server)[0] == 200  # it goes on
 
 
 def test_one_look_answers_all_who_ask_at_once(
