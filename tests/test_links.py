@@ -1,0 +1,130 @@
+"""Every link of every page leads somewhere: files, folders, headings. The network is not asked."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from tests import markdown
+
+ROOT = Path(__file__).resolve().parent.parent
+# What is made or fetched, not written by us.
+_OTHERS = {"build", "dist", "node_modules", "__pycache__"}
+_PARTS = ROOT / "stapy/manual/pages"
+# Files that a text names in backticks, by a path from the root or from the page's folder.
+# (x stands for any name).
+_NAMED = re.compile(r"`((?:\.\./)*[\w.-]+(?:/[\w.-]+)*/[\w.-]+\.(?:md|py|stp|c|h|txt|json|j2))`")
+
+
+def pages() -> list[Path]:
+    """List the Markdown files of the checkout.
+
+    Parts of pages are judged as what they become: `docs/probes.md`, `docs/tapsets/`.
+    """
+    found: list[Path] = []
+    for folder, folders, files in os.walk(ROOT):
+        folders[:] = [one for one in folders if one[0] != "." and one not in _OTHERS]
+        found += [Path(folder, one) for one in files if one.endswith(".md")]
+    return sorted(page for page in found if not page.is_relative_to(_PARTS))
+
+
+PAGES = pages()
+
+
+def test_no_link_is_dead() -> None:
+    assert {"README.md", "CONTRIBUTING.md", "CHANGES.md"} <= {page.name for page in PAGES}
+    links = [link for page in PAGES for link in markdown.links(page.read_text(encoding="utf-8"))]
+    assert len(links) > 200, "the pages have lost their links, or they are not found"
+    complaints = [one for page in PAGES for one in markdown.dead(page, ROOT)]
+    assert complaints == [], "\n".join(complaints)
+
+
+def test_files_that_are_named_are_there() -> None:
+    """A path in backticks that begins with a folder of ours is a file that exists."""
+    missing = []
+    for page in PAGES:
+        for path in _NAMED.findall(page.read_text(encoding="utf-8")):
+            ours = (ROOT / path.split("/")[0]).is_dir()
+            there = (ROOT / path).exists() or (page.parent / path).exists()
+            if ours and not there and Path(path).stem not in ("x", "test_x"):
+                missing.append(f"{page.relative_to(ROOT)}: {path}")
+    assert missing == [], "\n".join(missing)
+
+
+@pytest.mark.parametrize(
+    ("heading", "anchor"),
+    [
+        ("Casts and types of the kernel", "casts-and-types-of-the-kernel"),
+        ("`task_current()`, `-x PID`", "task_current--x-pid"),
+        ("a -- *b*: [c](d.md) & `e_f`", "a----b-c--e_f"),
+        (r"\*text\*\_more", "text_more"),
+        ("Größe 2", "größe-2"),
+    ],
+)
+def test_anchors_are_those_of_code_hosts(heading: str, anchor: str) -> None:
+    assert markdown.slug(heading) == anchor
+
+
+PAGE = """\
+# One
+
+[here](#one), [there](other.md#two-1 "title"), ![image](<a b.png>), <a href="gone.md">x</a>
+[named][], [other][name], array[i][j] in code: `a[b](c)` and ``[d](`e)``
+
+```text
+[not](a-link.md)
+# no heading
+```
+
+<!-- [nor](this.md) -->
+
+    [code](too.md)
+
+- text
+
+[named]: other.md
+"""
+
+
+def test_links_are_found_and_judged(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(PAGE)
+    (tmp_path / "other.md").write_text("# Two\n\n## Two\n\n<a id='here'></a>\n")
+    (tmp_path / "a b.png").touch()
+    lines = [4, 3, 4]
+    assert markdown.dead(page, tmp_path) == [
+        f"page.md:{lines[1]}: gone.md is not there",
+        f"page.md:{lines[0]}: [name] is no link to a file",
+        f"page.md:{lines[2]}: [j] is no link to a file",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("link", "complaint"),
+    [
+        ("other.md", ""),
+        ("other.md#two", ""),
+        ("other.md#here", ""),
+        ("sub/", ""),
+        ("https://example.com/no-such", ""),
+        ("mailto:me@example.com", ""),
+        ("other.md#Two", "has no such heading"),
+        ("other.md#two-2", "has no such heading"),
+        ("#nothing", "has no such heading"),
+        ("sub/#two", "has an anchor into what is no page"),
+        ("../outside.md", "is not there"),
+        ("/etc/passwd", "is no link to a file"),
+        ("", "is no link to a file"),
+    ],
+)
+def test_a_link(link: str, complaint: str, tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    (root / "sub").mkdir(parents=True)
+    (tmp_path / "outside.md").write_text("# Outside\n")
+    (root / "other.md").write_text("# Two\n\n## Two\n\n<a id='here'></a>\n")
+    page = root / "page.md"
+    page.write_text(f"[x]({link})\n")
+    assert markdown.dead(page, root) == ([f"page.md:1: {link} {complaint}"] if complaint else [])
