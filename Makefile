@@ -124,6 +124,16 @@ bench: bytecode
 docs: setup-lint
 	@$(PYTHON) -m stapy.manual.markdown
 
+# The site of the documentation, of all pages of this repository, in build/site; warnings are errors.
+# It needs no server: open build/site/index.html. `python -m tests.site` shows it to a browser.
+.PHONY: site
+site: setup-site
+	@$(PYTHON) docs/site/build.py
+
+.PHONY: setup-site
+setup-site:
+	@.ci/setup site
+
 # A man page for each function and each tapset, and stapyprobes: 600 files, made again by whoever
 # wants them (debian/rules does), not kept here beside the same text in docs/tapsets/.
 man: setup-lint

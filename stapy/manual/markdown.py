@@ -69,7 +69,7 @@ def file_page(short: str, subject: str, entries: list[DocEntry]) -> str:
     """Write the page of one file."""
     text = f"{_MADE}# {short}\n\n"
     if subject:
-        text += f"{_prose(subject)}\n\n"
+        text += f"{prose(subject)}\n\n"
     same: list[DocEntry] = []
     for entry in entries:
         if _is_brief(entry):
@@ -98,14 +98,14 @@ def entry_text(entry: DocEntry) -> str:
     """Write what a page says of one function, macro or alias."""
     name = f"{entry.name}()" if entry.kind == FUNCTION else entry.name
     name = f"@{name}" if entry.kind == "macro" else name
-    text = f"## {name}\n\n{_prose(_sentence(entry.doc.summary))}\n\n"
+    text = f"## {name}\n\n{prose(_sentence(entry.doc.summary))}\n\n"
     text += f"    {entry.signature}\n\n"
     if entry.arguments and any(one.meaning for one in entry.arguments):
         text += arguments(entry.arguments)
-    text += "".join(f"{_prose(one)}\n\n" for one in entry.doc.paragraphs)
+    text += "".join(f"{prose(one)}\n\n" for one in entry.doc.paragraphs)
     for section, label in _LABELS.items():
         if section in entry.doc.sections:
-            text += f"{label}: {_prose(entry.doc.sections[section])}\n\n"
+            text += f"{label}: {prose(entry.doc.sections[section])}\n\n"
     text += "".join(f"{note}\n\n" for note in entry.notes)
     if "Example" in entry.doc.sections:
         lines = entry.doc.sections["Example"].split("\n")
@@ -160,7 +160,7 @@ def _sentence(text: str) -> str:
     return begun + ("" if text.endswith(("?", "…", ".")) else ".")
 
 
-def _prose(text: str) -> str:
+def prose(text: str) -> str:
     """Keep Markdown from reading marks into names of C: stars, underlines, angles."""
     parts = text.split("`")
     for at in range(0, len(parts), 2):
@@ -169,7 +169,7 @@ def _prose(text: str) -> str:
 
 
 def _cell(text: str) -> str:
-    return _prose(text).replace("|", "\\|").replace("\n", " ")
+    return prose(text).replace("|", "\\|").replace("\n", " ")
 
 
 def main() -> int:

@@ -14,7 +14,7 @@ from tests.guide import pages
 from tests.vm.harness import releases
 
 pytestmark = pytest.mark.slow
-PAGES = ("language.md", "tutorial.md", "cookbook.md")
+PAGES = ("language.md", "tutorial.md", "cookbook.md", "site/index.md")
 
 
 def kernel(release: str) -> Kernel:
