@@ -154,7 +154,7 @@ def script_text(rows: list[_Shown], string_bytes: int, entries: int) -> str:
         room += bytes_ + len(begin) + 64
         functions += _function(at, row.variable, begin, most)
         body += [
-            f"\t}} else if (__metrics_at == {at + 1}) {{",
+            f"\t}} else if (__monitor_metrics_at == {at + 1}) {{",
             f"\t\tif (!__monitor_metrics_{at}()) next",
             f"\t\t__monitor_go({at + 2})",
         ]
@@ -163,8 +163,8 @@ def script_text(rows: list[_Shown], string_bytes: int, entries: int) -> str:
             *functions,
             f'probe procfs("{FILE}").read.maxsize({room}) {{',
             "\tif (!__monitor_begin()) next",
-            "\t__metrics_at = __monitor_part()",
-            "\tif (__metrics_at == 0) {",
+            "\t__monitor_metrics_at = __monitor_part()",
+            "\tif (__monitor_metrics_at == 0) {",
             '\t\t$value = "{" . __monitor_session() . ", \\"globals\\": ["',
             "\t\t__monitor_go(1)",
             *body,

@@ -110,6 +110,13 @@ def test_it_goes_with_others(words: list[str]) -> None:
     assert 'procfs("monitor_metrics").read' in result.stdout
 
 
+def test_other_names_are_the_scripts() -> None:
+    """What the monitor's script calls its own begins with the prefix that is kept for it."""
+    script = "global __metrics_at probe timer.s(1) { __metrics_at = execname() }"
+    result = stapy("--metrics=127.0.0.1:9123", "-e", script)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
 @pytest.mark.parametrize(
     "words, script, what",
     [
