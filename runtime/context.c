@@ -320,13 +320,17 @@ static u64 count_cycles(struct stapy_context *c, u64 now)
 	return cycles;
 }
 
-void stapy_settle(struct stapy_context *c)
+/* Whatever there may be. */
+static noinline void settle_all(struct stapy_context *c)
 {
 	struct stapy_cpu *cpu = container_of(c, struct stapy_cpu, c);
 	unsigned long irq_flags = c->irq_flags;
 	bool masked = c->masked;
 	u64 now, cycles;
 
+	/* Whatever is to be looked at is in one word. */
+	BUILD_BUG_ON(offsetof(struct stapy_context, site) !=
+		     offsetof(struct stapy_context, attention) + sizeof(c->attention));
 	if (c->error)
 		report_error(c);
 	if (c->out.at)
@@ -348,6 +352,20 @@ void stapy_settle(struct stapy_context *c)
 	WRITE_ONCE(c->busy, 0);
 	if (masked)
 		raw_local_irq_restore(irq_flags);
+}
+
+void stapy_settle(struct stapy_context *c)
+{
+	bool printed = c->printed;
+
+	/* Most have printed something, and that is all. */
+	c->printed = false;
+	if (unlikely(!printed || c->attention)) {
+		settle_all(c);
+		return;
+	}
+	stapy_ring_commit(c);
+	stapy_context_end(c);
 }
 
 static void overloaded(u64 cycles, u64 interval)

@@ -44,7 +44,7 @@ struct stapy_context {
 			bool timed;	/* -t */
 			bool missed;	/* to be run once more */
 			bool masked;	/* -D INTERRUPTIBLE=0: irq_flags */
-			u8 unwaited;	/* memory was missing, enum stapy_unwaited */
+			bool printed;	/* to be committed, which alone is done fast */
 			bool hasty;	/* locks are hardly waited for, and a failure is no skip */
 		};
 		u64 attention;		/* any of these: stapy_settle() */
@@ -60,6 +60,7 @@ struct stapy_context {
 	const char *error;		/* message, or NULL: error_text */
 	const char *error_at;		/* its place, see stapy_error() */
 	unsigned int trail;		/* bytes of error_trail */
+	u8 unwaited;			/* memory was missing, enum stapy_unwaited; an event */
 	union {
 		struct {
 			int actions;	/* statements left */

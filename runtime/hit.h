@@ -129,21 +129,25 @@ static __always_inline void stapy_hit_run(struct stapy_context *c,
 	handler(c);
 }
 
+/* The hit is over, and there is nothing to clean up any more. */
+static __always_inline void stapy_context_end(struct stapy_context *c)
+{
+	u64 now = get_cycles();
+
+	/* Too much of the CPU's time in handlers ends the session. */
+	c->spent += (u32)now;
+	if (unlikely(now >= c->deadline))
+		stapy_overload_interval(c, now);
+	barrier();
+	WRITE_ONCE(c->busy, 0);
+}
+
 static __always_inline void stapy_hit_leave(struct stapy_context *c)
 {
-	u64 now;
-
-	if (unlikely(c->attention)) {
+	if (unlikely(c->attention))
 		stapy_settle(c);
-	} else {
-		/* Too much of the CPU's time in handlers ends the session. */
-		now = get_cycles();
-		c->spent += (u32)now;
-		if (unlikely(now >= c->deadline))
-			stapy_overload_interval(c, now);
-		barrier();
-		WRITE_ONCE(c->busy, 0);
-	}
+	else
+		stapy_context_end(c);
 	preempt_enable_notrace();
 }
 

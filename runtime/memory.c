@@ -114,6 +114,7 @@ bool stapy_missed(struct stapy_context *c, unsigned long address, size_t bytes)
 	if (c->error || forbidden_user())
 		return false;
 	c->unwaited = why_unwaited(c, address);
+	c->eventful = true;
 	c->missing = address;
 	if (c->repeatable <= 1 || c->changed || c->out.at)
 		return false;

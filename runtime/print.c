@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Formatting: the conversions of printf, straight into the sink. */
 #include "internal.h"
+#include "words.h"
 
 #define DIGITS 66			/* of a 64-bit number in any base, sign and prefix */
+#define DECIMALS 20			/* in base 10, with a sign */
 #define MEMORY_CHUNK 64
 
-void stapy_out_text(struct stapy_out *o, const char *text, size_t length)
+void stapy_out_piece(struct stapy_out *o, const char *text, size_t length)
 {
 	size_t room = o->end - o->at;
 
@@ -32,8 +34,29 @@ static void pad(struct stapy_out *o, char with, int n)
 	o->at += wanted;
 }
 
-void stapy_out_string(struct stapy_out *o, const char *s, unsigned int flags, int width,
-		      int precision)
+/* By words, for most strings are short; what is behind the end of a word is written over. */
+void stapy_out_plain(struct stapy_out *o, const char *s)
+{
+	char *at = o->at;
+	bool end;
+
+	while (likely((size_t)(o->end - at) >= STAPY_WORD)) {
+		u64 word = stapy_word_of(s, STAPY_WORD, &end);
+
+		memcpy(at, &word, sizeof(word));
+		if (end) {
+			o->at = at + stapy_word_length(word);
+			return;
+		}
+		at += sizeof(word);
+		s += sizeof(word);
+	}
+	o->at = at;
+	stapy_out_piece(o, s, strlen(s));
+}
+
+void stapy_out_field(struct stapy_out *o, const char *s, unsigned int flags, int width,
+		     int precision)
 {
 	size_t n = precision >= 0 ? strnlen(s, precision) : strlen(s);
 	int blanks = width > 0 && n < width ? width - n : 0;
@@ -45,21 +68,93 @@ void stapy_out_string(struct stapy_out *o, const char *s, unsigned int flags, in
 		pad(o, ' ', blanks);
 }
 
+/* Two digits of each number below 100. */
+static const char pairs[] =
+	"0001020304050607080910111213141516171819" "2021222324252627282930313233343536373839"
+	"4041424344454647484950515253545556575859" "6061626364656667686970717273747576777879"
+	"8081828384858687888990919293949596979899";
+
+static __always_inline void put_pair(char *to, u32 value)
+{
+	memcpy(to, pairs + 2 * value, 2);
+}
+
+/* Decimal digits of value before end; the first one is returned. */
+static char *put_decimal(char *end, u64 value)
+{
+	u32 low;
+
+	/* Most numbers are small: 32-bit divisions by a constant are multiplications. */
+	while (value > U32_MAX) {
+		u64 rest = value;
+
+		value = div64_u64(value, 100);
+		end -= 2;
+		put_pair(end, rest - value * 100);
+	}
+	for (low = value; low >= 100; low /= 100) {
+		end -= 2;
+		put_pair(end, low % 100);
+	}
+	if (low >= 10) {
+		end -= 2;
+		put_pair(end, low);
+	} else {
+		*--end = '0' + low;
+	}
+	return end;
+}
+
+/* One or two digits of a number below 100; what is behind them is returned. */
+static __always_inline char *put_short(char *to, u32 value)
+{
+	if (value < 10) {
+		*to = '0' + value;
+		return to + 1;
+	}
+	put_pair(to, value);
+	return to + 2;
+}
+
+static noinline void out_large(struct stapy_out *o, s64 value)
+{
+	char buffer[DECIMALS], *end = buffer + sizeof(buffer), *first;
+
+	first = put_decimal(end, value < 0 ? -(u64)value : value);
+	if (value < 0)
+		*--first = '-';
+	stapy_out_piece(o, first, end - first);
+}
+
+void stapy_out_decimal(struct stapy_out *o, s64 value)
+{
+	u32 high = (u32)value / 100;
+	char *at = o->at;
+
+	if (unlikely((u64)value >= 10000 || o->end - at < 4)) {
+		out_large(o, value);
+	} else if (high) {
+		at = put_short(at, high);
+		put_pair(at, (u32)value % 100);
+		o->at = at + 2;
+	} else {
+		o->at = put_short(at, value);
+	}
+}
+
+void stapy_out_unsigned(struct stapy_out *o, u64 value)
+{
+	if (likely((s64)value >= 0))
+		stapy_out_decimal(o, value);
+	else
+		stapy_out_number(o, value, 'u', 0, 0, -1);
+}
+
 /* Digits of value before end; the first one is returned. */
 static char *put_digits(char *end, u64 value, unsigned int base, const char *digits)
 {
 	if (base == 10) {
-		/* Most numbers are small: 32-bit divisions by a constant are multiplications. */
-		while (value > U32_MAX) {
-			u64 rest = value;
-
-			value = div64_u64(value, 10);
-			*--end = '0' + (rest - value * 10);
-		}
-		do {
-			*--end = '0' + (u32)value % 10;
-			value = (u32)value / 10;
-		} while (value);
+		end = put_decimal(end, value);
 	} else {
 		unsigned int shift = base == 16 ? 4 : 3;
 
@@ -71,8 +166,8 @@ static char *put_digits(char *end, u64 value, unsigned int base, const char *dig
 	return end;
 }
 
-void stapy_out_long(struct stapy_out *o, s64 value, char conversion, unsigned int flags, int width,
-		    int precision)
+void stapy_out_number(struct stapy_out *o, s64 value, char conversion, unsigned int flags, int width,
+		      int precision)
 {
 	bool is_signed = conversion == 'd' || conversion == 'i';
 	bool upper = conversion == 'X';

@@ -29,11 +29,56 @@ static inline void stapy_out_finish(struct stapy_out *o)
 	*o->at = '\0';
 }
 
+/* Text of any length. */
+void stapy_out_piece(struct stapy_out *o, const char *text, size_t length);
+/* %s, %d and %u without anything else. */
+void stapy_out_plain(struct stapy_out *o, const char *s);
+void stapy_out_decimal(struct stapy_out *o, s64 value);
+void stapy_out_unsigned(struct stapy_out *o, u64 value);
+/* The same with flags, width and precision. */
+void stapy_out_field(struct stapy_out *o, const char *s, unsigned int flags, int width, int precision);
+void stapy_out_number(struct stapy_out *o, s64 value, char conversion, unsigned int flags, int width,
+		      int precision);
+
+#define STAPY_SHORT_TEXT 16		/* up to here it is stored in place, not by a call */
+
+static __always_inline void stapy_out_text(struct stapy_out *o, const char *text, size_t length)
+{
+	if (__builtin_constant_p(length) && length <= STAPY_SHORT_TEXT &&
+	    likely((size_t)(o->end - o->at) >= length)) {
+		__builtin_memcpy(o->at, text, length);
+		o->at += length;
+	} else {
+		stapy_out_piece(o, text, length);
+	}
+}
+
 /* width 0 and precision -1 mean none. */
-void stapy_out_text(struct stapy_out *o, const char *text, size_t length);
-void stapy_out_string(struct stapy_out *o, const char *s, unsigned int flags, int width, int precision);
+static __always_inline void stapy_out_string(struct stapy_out *o, const char *s, unsigned int flags,
+					     int width, int precision)
+{
+	bool plain = !width && precision < 0;
+
+	if (__builtin_constant_p(plain) && plain)
+		stapy_out_plain(o, s);
+	else
+		stapy_out_field(o, s, flags, width, precision);
+}
+
 /* conversion: d u o x X p (i is d) */
-void stapy_out_long(struct stapy_out *o, s64 value, char conversion, unsigned int flags, int width, int precision);
+static __always_inline void stapy_out_long(struct stapy_out *o, s64 value, char conversion,
+					   unsigned int flags, int width, int precision)
+{
+	bool plain = !flags && !width && precision < 0;
+
+	if (__builtin_constant_p(plain) && plain && conversion == 'd')
+		stapy_out_decimal(o, value);
+	else if (__builtin_constant_p(plain) && plain && conversion == 'u')
+		stapy_out_unsigned(o, value);
+	else
+		stapy_out_number(o, value, conversion, flags, width, precision);
+}
+
 void stapy_out_char(struct stapy_out *o, s64 value, unsigned int flags, int width);
 /*
  * %b: 1, 2, 4 or 8 bytes of value in memory order, as many as the precision says, else the

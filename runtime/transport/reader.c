@@ -262,7 +262,7 @@ static ssize_t copy_record(struct stapy_ring *r, int cpu, size_t mask, char __us
 	if (n > bytes && !alone)
 		return 0;
 	n = min(n, bytes);
-	if (copy_to_user(to, (char *)(record + 1) + r->done, n))
+	if (stapy_copy_out(to, (char *)(record + 1) + r->done, n))
 		return -EFAULT;
 	*whole = pass(r, record, n);
 	return n;

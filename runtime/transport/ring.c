@@ -187,20 +187,20 @@ static noinline void give_up_oldest(struct stapy_ring *r)
 }
 
 /* Begin a record: text goes straight into the ring, the header is written by the commit. */
-static void record_open(struct stapy_cpu *cpu)
+static __always_inline void record_open(struct stapy_cpu *cpu)
 {
 	struct stapy_ring *r = &cpu->ring;
 	struct stapy_out *o = &cpu->c.out;
 	u64 room;
 
-	cpu->c.eventful = true;
+	cpu->c.printed = true;
 	o->lost = 0;
 	if (unlikely(!r->base)) {
 		o->at = cpu->record = o->end = no_room;
 		return;
 	}
 	room = ring_bytes - (r->head - r->tail_seen);
-	if (room < 2 * STAPY_RECORD_PIECE) {
+	if (unlikely(room < 2 * STAPY_RECORD_PIECE)) {
 		/* Pairs with the release in the reader: it has finished with those bytes. */
 		r->tail_seen = smp_load_acquire(&r->tail);
 		room = ring_bytes - (r->head - r->tail_seen);
@@ -227,7 +227,7 @@ static void record_open(struct stapy_cpu *cpu)
 		stapy_out_text(o, &(char){ STAPY_PRINT_TEXT }, 1);
 }
 
-static void record_close(struct stapy_cpu *cpu)
+static __always_inline void record_close(struct stapy_cpu *cpu)
 {
 	struct stapy_ring *r = &cpu->ring;
 	u32 length = cpu->c.out.at - cpu->record;
@@ -258,12 +258,18 @@ void stapy_ring_commit(struct stapy_context *c)
 	record_close(cpu);
 }
 
+static noinline void next_record(struct stapy_cpu *cpu)
+{
+	record_close(cpu);
+	record_open(cpu);
+}
+
 struct stapy_out *stapy_print_begin(struct stapy_context *c)
 {
 	struct stapy_cpu *cpu = container_of(c, struct stapy_cpu, c);
 	struct stapy_out *o = &c->out;
 
-	if (!o->at) {
+	if (likely(!o->at)) {
 		record_open(cpu);
 	} else if (unlikely(cpu->mark)) {
 		o->at = cpu->mark;
@@ -271,8 +277,7 @@ struct stapy_out *stapy_print_begin(struct stapy_context *c)
 		if (!most_bytes && o->at > cpu->record)
 			*cpu->record = STAPY_PRINT_TEXT;
 	} else if (unlikely(o->at - cpu->record >= most_bytes)) {
-		record_close(cpu);
-		record_open(cpu);
+		next_record(cpu);
 	}
 	cpu->mark = o->at;
 	return o;

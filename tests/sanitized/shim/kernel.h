@@ -248,6 +248,8 @@ static inline unsigned long copy_to_user(void *to, const void *from, size_t byte
 	return 0;
 }
 
+#define stapy_copy_out copy_to_user
+
 /* --- what else headers of the runtime name --------------------------- */
 
 #define KSYM_SYMBOL_LEN 512
