@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Contexts: taking one for a hit, running the handler, accounting. */
 #include "hit.h"
+#include "steps.h"
 
 #define DEEP_BYTES 1536			/* of the kernel's unwinder and the like */
 #define MAX_FRAMES 20			/* of a backtrace, without -D MAXBACKTRACE */
@@ -30,7 +31,8 @@ int stapy_contexts_alloc(void)
 		struct stapy_context *c = &own->c;
 
 		own->stack = stapy_alloc(max(stapy_stack_frames, 1u), sizeof(*own->stack));
-		if (!own->stack)
+		own->steps = stapy_alloc(STAPY_STEPS, sizeof(*own->steps));
+		if (!own->stack || !own->steps)
 			return -ENOMEM;
 
 		c->actions = stapy_session.limits.maxaction;
@@ -78,8 +80,10 @@ void stapy_contexts_free(void)
 
 	if (!stapy_cpus)
 		return;
-	for_each_possible_cpu(cpu)
+	for_each_possible_cpu(cpu) {
 		kvfree(per_cpu_ptr(stapy_cpus, cpu)->stack);
+		kvfree(per_cpu_ptr(stapy_cpus, cpu)->steps);
+	}
 	free_percpu(stapy_cpus);
 	stapy_cpus = NULL;
 }

@@ -35,6 +35,7 @@ struct stapy_cpu {
 	u64 stack_of;			/* c.number, 0: of none */
 	unsigned int stack_depth;	/* how many there are */
 	unsigned int stack_wanted;	/* how many were asked for */
+	struct stapy_step *steps;	/* STAPY_STEPS of them, of walks before */
 	char scratch[KSYM_SYMBOL_LEN];	/* for the holder of the context */
 };
 

@@ -38,7 +38,7 @@ static noinline u64 mix_rest(u64 h, const char *s, size_t most, u32 *full)
 
 	for (s = start, most -= STAPY_WORD; stapy_word_full(s, most, &word);
 	     s += STAPY_WORD, most -= STAPY_WORD)
-		h = mix(h, word);
+		h = rol64((h ^ word) * STAPY_MIX, 32);
 	*full = (s - start) / STAPY_WORD;
 	return mix(h, stapy_word_of(s, most, &end));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Kernel stacks, by the kernel's own unwinder. */
 #include "internal.h"
+#include "steps.h"
 
 /* An address but no registers: what is deeper than that address is the kernel's way to us. */
 static unsigned int walk_from(unsigned long address, unsigned long *to)
@@ -17,13 +18,15 @@ static unsigned int walk_from(unsigned long address, unsigned long *to)
 
 static unsigned int walk(struct stapy_context *c, unsigned long *to, unsigned int max)
 {
+	struct stapy_cpu *cpu = container_of(c, struct stapy_cpu, c);
+
 	if (!c->regs && c->address)
 		return walk_from(c->address, to);
 	if (!c->regs)
 		return stapy_unwind(current, NULL, to, max);
 	/* A breakpoint leaves the registers one byte behind the probed place. */
 	to[0] = c->address && !c->is_return ? c->address : instruction_pointer(c->regs);
-	return 1 + stapy_unwind(current, c->regs, to + 1, max - 1);
+	return max == 1 ? 1 : 1 + stapy_steps_walk(cpu->steps, c->regs, to + 1, max - 1);
 }
 
 unsigned int stapy_kernel_stack(struct stapy_context *c, const unsigned long **to,

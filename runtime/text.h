@@ -21,6 +21,12 @@ size_t stapy_quote(char *to, size_t bytes, const char *from, size_t length, bool
  * whole characters and not quotes. Its length; there is room for the quotes at least.
  */
 size_t stapy_json_text(char *to, size_t bytes, const char *text);
+/*
+ * Addresses in hex with a blank between them, and behind the last one if wanted: as many as fit.
+ * True when all did.
+ */
+bool stapy_addresses_text(char *to, size_t bytes, const unsigned long *addresses, unsigned int n,
+			  bool blank_behind);
 
 /* Name of a task, which may change meanwhile. */
 static __always_inline void stapy_copy_comm(char *to, const struct task_struct *task, size_t bytes)

@@ -165,66 +165,6 @@ bool stapy_user_linked(struct stapy_context *c, unsigned long address, unsigned 
 
 /* --- stacks and lists --- */
 
-#define HEX_BYTES 19			/* 0x, sixteen digits and a blank */
-#define EACH 0x0101010101010101ULL
-
-/* Eight digits at once, in the order of memory. */
-static __always_inline u64 eight_digits(u32 value)
-{
-	u64 x = value;
-
-	x = (x | x << 16) & 0x0000ffff0000ffffULL;
-	x = (x | x << 8) & 0x00ff00ff00ff00ffULL;
-	x = (x | x << 4) & 0x0f0f0f0f0f0f0f0fULL;
-	/* The letters do not follow the digits. */
-	return cpu_to_be64(x + '0' * EACH + ((x + 6 * EACH) >> 4 & EACH) * ('a' - '0' - 10));
-}
-
-/* Callers are mostly near each other: what addresses begin with is written again. */
-struct hex_begin {
-	u32 value;
-	u64 digits;
-};
-
-#define HEX_BEGIN ((struct hex_begin){ 0, '0' * EACH })
-
-/* Writes HEX_BYTES at most, some behind what counts; where the next one goes. */
-static __always_inline char *hex(char *to, unsigned long address, struct hex_begin *begin)
-{
-	unsigned int digits = (__fls(address | 1) >> 2) + 1;
-	u64 left = (u64)address << (64 - 4 * digits), more = eight_digits(left);
-
-	if (left >> 32 != begin->value)
-		*begin = (struct hex_begin){ left >> 32, eight_digits(left >> 32) };
-	to[0] = '0';
-	to[1] = 'x';
-	memcpy(to + 2, &begin->digits, 8);
-	memcpy(to + 10, &more, 8);
-	to[2 + digits] = ' ';
-	return to + 3 + digits;
-}
-
-bool stapy_user_stack_text(char *to, size_t bytes, const unsigned long *stack, unsigned int n,
-			   bool blank_behind)
-{
-	char *start = to, *last = to + bytes - 1, text[HEX_BYTES];
-	struct hex_begin begin = HEX_BEGIN;
-	size_t length;
-
-	for (; n && last - to >= HEX_BYTES; n--)
-		to = hex(to, *stack++, &begin);
-	for (; n; n--, to += length) {
-		length = hex(text, *stack++, &begin) - text;
-		if (length > last - to)
-			break;
-		memcpy(to, text, length);
-	}
-	if (to > start && !blank_behind)
-		to--;
-	*to = '\0';
-	return !n;
-}
-
 #define FULL (STAPY_SYMBOL_OFFSET | STAPY_SYMBOL_SIZE | STAPY_SYMBOL_FILE)
 
 /* Text of an address where the kernel's stack has no room for it; true when its name is known. */

@@ -26,9 +26,6 @@ bool stapy_user_file_name(struct stapy_context *c, char *to, size_t bytes, unsig
 /* The address that it was linked with, or false. */
 bool stapy_user_linked(struct stapy_context *c, unsigned long address, unsigned long *linked);
 
-/* Addresses in hexadecimal with blanks between them, as many as fit; true when all did. */
-bool stapy_user_stack_text(char *to, size_t bytes, const unsigned long *stack, unsigned int n,
-			   bool blank_behind);
 /*
  * Lines of print_ubacktrace(), with source lines of print_ubacktrace_fileline(), and of
  * print_ubacktrace_brief() and sprint_ubacktrace().

@@ -63,7 +63,7 @@ _TOGETHER = {
         *("user/look.c", "user/unwind.c", "user/names.c"),
         *("user/objects.c", "user/asking.c"),
     ),
-    "texts": ("text.c", "names.c", "symbols.c", "stack.c", "regex.c"),
+    "texts": ("text.c", "names.c", "symbols.c", "stack.c", "steps.c", "regex.c"),
 }
 
 

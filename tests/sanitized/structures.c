@@ -343,6 +343,45 @@ static void of_formats(const char *what, size_t bytes)
 	free(a);
 }
 
+/* Conversions without anything else, as literals: the translator's C has no others that are so. */
+static void of_plain(size_t bytes)
+{
+	char conversion = *word(), *to = malloc(bytes), *a = NULL;
+	struct stapy_out o;
+
+	stapy_out_to(&o, to, bytes);
+	stapy_out_text(&o, "<", 1);
+	if (conversion == 's') {
+		a = text();
+		stapy_out_string(&o, a, 0, 0, -1);
+	} else if (conversion == 'd') {
+		stapy_out_long(&o, number(), 'd', 0, 0, -1);
+	} else {
+		stapy_out_long(&o, number(), 'u', 0, 0, -1);
+	}
+	stapy_out_text(&o, ">, done\n", 8);
+	stapy_out_finish(&o);
+	say_text(to, o.at - to);
+	printf(" %u", o.lost);
+	free(to);
+	free(a);
+}
+
+static void of_addresses(size_t bytes)
+{
+	unsigned long addresses[8];
+	bool behind = number(), all;
+	unsigned int n = number(), i;
+	char *to = malloc(bytes);
+
+	for (i = 0; i < n; i++)
+		addresses[i] = number();
+	all = stapy_addresses_text(to, bytes, addresses, n, behind);
+	say_text(to, strlen(to));
+	printf(" %d", all);
+	free(to);
+}
+
 static bool is_one_of(const char *what, const char *names)
 {
 	const char *found = strstr(names, what);
@@ -360,6 +399,10 @@ static void obey(void)
 		of_strings(what, number());
 	else if (is_one_of(what, "string char binary memory histogram long "))
 		of_formats(what, number());
+	else if (is_one_of(what, "plain "))
+		of_plain(number());
+	else if (is_one_of(what, "addresses "))
+		of_addresses(number());
 	else
 		of_map(what);
 	putchar('\n');

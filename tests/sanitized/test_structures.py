@@ -208,6 +208,36 @@ def test_numbers(
     assert said == f"{model.text(fits)} {len(whole) - len(fits)}"
 
 
+@given(st.integers(1, 60), TEXTS, st.one_of(NUMBERS, st.integers(-200, 20_000)))
+@settings(max_examples=300, deadline=None)
+def test_plain_conversions(program: Program, size: int, text: bytes, value: int) -> None:
+    fields = {"s": text, "d": b"%d" % value, "u": b"%d" % (value % 2**64)}
+    for conversion, field in fields.items():
+        whole = b"<" + field + b">, done\n"
+        fits = whole[: size - 1]
+        shown = model.text(text) if conversion == "s" else value
+        said = program.ask(f"plain {size} {conversion} {shown}")
+        assert said == f"{model.text(fits)} {len(whole) - len(fits)}", conversion
+
+
+@given(
+    st.integers(1, 180),
+    st.booleans(),
+    st.lists(st.one_of(NUMBERS, st.integers(0, 300), st.integers(-(2**31), -1)), max_size=8),
+)
+@settings(max_examples=300, deadline=None)
+def test_addresses(program: Program, size: int, behind: bool, addresses: list[int]) -> None:
+    texts = [b"%#x " % (a % 2**64) for a in addresses]
+    fitting = len(texts)
+    while fitting and len(b"".join(texts[:fitting])) >= size:
+        fitting -= 1
+    words = " ".join(map(str, [int(behind), len(addresses), *addresses]))
+    whole = b"".join(texts[:fitting])
+    said = program.ask(f"addresses {size} {words}")
+    shown = whole if behind else whole.removesuffix(b" ")
+    assert said == f"{model.text(shown)} {int(fitting == len(texts))}"
+
+
 @given(
     st.integers(1, 100), TEXTS, st.integers(0, 31), st.integers(0, 60), st.integers(-1, 60), NUMBERS
 )

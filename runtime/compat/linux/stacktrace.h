@@ -9,6 +9,11 @@
 #ifdef CONFIG_X86_64
 #include <asm/unwind.h>
 
+#ifdef CONFIG_UNWINDER_ORC
+/* What the unwinder makes of a place depends on the place alone, and its state has a stack pointer. */
+#define STAPY_UNWIND_STEPS 1
+#endif
+
 /*
  * The kernel looks each address up again among its code, which the unwinder did already. Behind
  * the way into the kernel it gives the place in the process, which is none of this stack: 0.

@@ -64,6 +64,10 @@ static inline int fls64(u64 x)
 	return x ? 64 - __builtin_clzll(x) : 0;
 }
 
+#define __fls(x) (fls64(x) - 1)
+#define rol64(x, by) ((u64)(x) << (by) | (u64)(x) >> (64 - (by)))
+#define cpu_to_be64 __builtin_bswap64
+
 static inline int order_base_2(u64 n)
 {
 	return n > 1 ? fls64(n - 1) : 0;
