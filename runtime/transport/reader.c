@@ -330,8 +330,10 @@ static ssize_t merge(char __user *to, size_t bytes, bool *more)
 				*more = true;
 				return copied;
 			}
-			n = (stapy_session.records ? copy_print : copy_record)(r, cpu, mask, to + copied,
-									       bytes - copied, !copied, &whole);
+			if (unlikely(stapy_session.records))
+				n = copy_print(r, cpu, mask, to + copied, bytes - copied, !copied, &whole);
+			else
+				n = copy_record(r, cpu, mask, to + copied, bytes - copied, !copied, &whole);
 			if (n < 0)
 				return copied ?: n;
 			*more = !n;

@@ -186,6 +186,26 @@ static noinline void give_up_oldest(struct stapy_ring *r)
 	atomic_set_release(&r->claimed, 0);
 }
 
+/* Too little room as far as the writer knows: how much there is in truth. */
+static noinline u64 look_for_room(struct stapy_ring *r)
+{
+	u64 room;
+
+	/* Pairs with the release in the reader: it has finished with those bytes. */
+	r->tail_seen = smp_load_acquire(&r->tail);
+	room = ring_bytes - (r->head - r->tail_seen);
+	if (room < 2 * STAPY_RECORD_PIECE && READ_ONCE(overwriting)) {
+		give_up_oldest(r);
+		room = ring_bytes - (r->head - r->tail_seen);
+	}
+	return room;
+}
+
+static noinline void put_kind(struct stapy_out *o)
+{
+	stapy_out_text(o, (const char []){ STAPY_PRINT_TEXT }, 1);
+}
+
 /* Begin a record: text goes straight into the ring, the header is written by the commit. */
 static __always_inline void record_open(struct stapy_cpu *cpu)
 {
@@ -200,15 +220,8 @@ static __always_inline void record_open(struct stapy_cpu *cpu)
 		return;
 	}
 	room = ring_bytes - (r->head - r->tail_seen);
-	if (unlikely(room < 2 * STAPY_RECORD_PIECE)) {
-		/* Pairs with the release in the reader: it has finished with those bytes. */
-		r->tail_seen = smp_load_acquire(&r->tail);
-		room = ring_bytes - (r->head - r->tail_seen);
-		if (room < 2 * STAPY_RECORD_PIECE && READ_ONCE(overwriting)) {
-			give_up_oldest(r);
-			room = ring_bytes - (r->head - r->tail_seen);
-		}
-	}
+	if (unlikely(room < 2 * STAPY_RECORD_PIECE))
+		room = look_for_room(r);
 	/*
 	 * The reader must not pass over a record that was stamped but is not
 	 * visible yet: it stays below the open one. The barrier keeps the stamp
@@ -224,24 +237,25 @@ static __always_inline void record_open(struct stapy_cpu *cpu)
 	o->end = room > sizeof(struct stapy_record) + 8 ?
 		 cpu->record + min(room - sizeof(struct stapy_record) - 8, MOST_ROOM) : o->at;
 	if (unlikely(!most_bytes))
-		stapy_out_text(o, &(char){ STAPY_PRINT_TEXT }, 1);
+		put_kind(o);
 }
 
 static __always_inline void record_close(struct stapy_cpu *cpu)
 {
 	struct stapy_ring *r = &cpu->ring;
-	u32 length = cpu->c.out.at - cpu->record;
+	u32 length = cpu->c.out.at - cpu->record, lost = 0;
 	struct stapy_record *header;
 
 	cpu->c.out.at = NULL;
-	if (length) {
+	if (likely(length)) {
 		header = (struct stapy_record *)(cpu->record - sizeof(*header));
-		header->stamp = r->open;
-		header->length = length;
 		/* More than a record can tell is told by the next ones. */
-		header->lost = min_t(u64, r->lost, U32_MAX);
-		r->lost -= header->lost;
-		smp_store_release(&r->head, r->head + stapy_record_bytes(header));
+		if (unlikely(r->lost)) {
+			lost = min_t(u64, r->lost, U32_MAX);
+			r->lost -= lost;
+		}
+		*header = (struct stapy_record){ r->open, length, lost };
+		smp_store_release(&r->head, r->head + ALIGN(sizeof(*header) + length, 8));
 	}
 	smp_store_release(&r->open, 0);
 }
