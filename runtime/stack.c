@@ -26,7 +26,12 @@ static unsigned int walk(struct stapy_context *c, unsigned long *to, unsigned in
 		return stapy_unwind(current, NULL, to, max);
 	/* A breakpoint leaves the registers one byte behind the probed place. */
 	to[0] = c->address && !c->is_return ? c->address : instruction_pointer(c->regs);
-	return max == 1 ? 1 : 1 + stapy_steps_walk(cpu->steps, c->regs, to + 1, max - 1);
+	if (max == 1)
+		return 1;
+	/* What is not of a place, but a sample or an interrupt, will hardly come by the same one again. */
+	if (!c->address)
+		return 1 + stapy_unwind(current, c->regs, to + 1, max - 1);
+	return 1 + stapy_steps_walk(cpu->steps, c->regs, to + 1, max - 1);
 }
 
 unsigned int stapy_kernel_stack(struct stapy_context *c, const unsigned long **to,

@@ -5,7 +5,7 @@
 
 #ifdef STAPY_UNWIND_STEPS
 
-#define WAYS 4				/* steps of one hash */
+#define WAYS 4				/* steps of one hash, which two bits of it number */
 #define MOST_SAVED 8			/* registers of a caller, and its address */
 #define BP_FRAME (2 * (long)sizeof(long))	/* from the word that bp points to, which has the caller's bp */
 
@@ -15,15 +15,17 @@
  */
 #define EXACT (1UL << 62)
 
-/* The step from a place, or the one to be written over, whose place is another. */
+/* The step from a place, or the one to be written over: none yet, or that of another place. */
 static __always_inline struct stapy_step *step_of(struct stapy_step *steps, unsigned long place)
 {
-	struct stapy_step *s = steps + (((place * STAPY_MIX) >> 32) & (STAPY_STEPS - WAYS));
+	unsigned long mixed = place * STAPY_MIX;
+	struct stapy_step *s = steps + (mixed >> 32 & (STAPY_STEPS - WAYS));
 	unsigned int i;
 
-	for (i = 0; i < WAYS - 1 && s[i].kind && s[i].place != place; i++)
-		;
-	return &s[i];
+	for (i = 0; i < WAYS; i++)
+		if (s[i].place == place || !s[i].kind)
+			return &s[i];
+	return &s[mixed >> 62];
 }
 
 /* A task's walk from one frame to the next. */
