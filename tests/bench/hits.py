@@ -22,6 +22,7 @@ from tests.bench.kernels import kernels, line
 from tests.vm.harness import build, run_built
 
 PROGRAM = Path(__file__).with_name("hits.c")
+BARE = Path(__file__).with_name("bare_kernel.c")
 _LEAST = 40.0  # of a hit: ftrace alone takes that
 GETPPID, READ, WRITE = "getppid", "read", "write"
 ENTRY = 'probe kernel.function("__x64_sys_getppid")'
@@ -168,6 +169,7 @@ def _kernel_rows(kernel: Kernel, program: Path, scratch: Path) -> Rows:
             result = machine.run([inside, call])
             bare[call] = _figure(result.stdout.decode())
             yield Row(f"{line(kernel)}, {call} without a probe", bare[call], "instr")
+        yield from _bare_rows(kernel, machine, bare, scratch)
         for hit in HITS:
             folder = Path(tempfile.mkdtemp(dir=scratch))
             words = ["-g", "-c", shlex.join([inside, hit.call]), "-e", hit.script]
@@ -182,6 +184,31 @@ def _kernel_rows(kernel: Kernel, program: Path, scratch: Path) -> Rows:
                 yield Row(f"{name} failed: it was not hit", cost, "instr")
                 continue
             yield Row(name, cost, "instr", hit.budget, hit.peer)
+
+
+def _bare_rows(kernel: Kernel, machine: Machine, calls: dict[str, float], scratch: Path) -> Rows:
+    """Measure what the kernel's own part takes."""
+    module = machine.push(bare_module(kernel, BARE, scratch))
+    for kind, call in (("entry", GETPPID), ("return", READ), ("tracepoint", GETPPID)):
+        text = f"set -e; insmod {module} kind={kind}; /run/hits {call}; rmmod {BARE.stem}"
+        result = machine.run(["sh", "-c", f"{text}; dmesg | tail -1"])
+        output = result.stdout.decode()
+        name = f"{line(kernel)}, bare {kind}"
+        counted = re.search(r"bare: (\d+) hits$", output)
+        if result.status or not counted or int(counted[1]) < 1000:
+            yield Row(f"{name} failed: {result.stderr.decode().strip()[:200]}", 0.0, "instr")
+            continue
+        yield Row(name, _figure(output) - calls[call], "instr")
+
+
+def bare_module(kernel: Kernel, source: Path, scratch: Path) -> Path:
+    """Compile a module that is nothing but its source, by kbuild alone."""
+    folder = Path(tempfile.mkdtemp(dir=scratch))
+    (folder / source.name).write_bytes(source.read_bytes())
+    (folder / "Makefile").write_text(f"obj-m := {source.stem}.o\n")
+    words = ["make", "-s", "-C", str(kernel.build_dir), f"M={folder}", "modules"]
+    subprocess.run(words, check=True, capture_output=True)
+    return folder / f"{source.stem}.ko"
 
 
 def _figure(output: str) -> float:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from stapy.kernel.target import Kernel
 from stapy.vm.machine import EXITED, Machine
 from tests.bench import Row, Rows
+from tests.bench.hits import bare_module
 from tests.bench.kernels import kernels, line
 from tests.vm.harness import build, run_built
 
@@ -124,7 +125,7 @@ def _point(program: Path, call: str, after: str) -> str:
 
 def _bare_rows(kernel: Kernel, machine: Machine, program: Path, scratch: Path) -> Rows:
     """Measure what the kernel's own part takes."""
-    module = machine.push(_bare_module(kernel, scratch))
+    module = machine.push(bare_module(kernel, BARE, scratch))
     for bare in BARES:
         command = shlex.join([str(program), bare.call, "0"])
         words = (
@@ -138,15 +139,6 @@ def _bare_rows(kernel: Kernel, machine: Machine, program: Path, scratch: Path) -
             yield Row(f"{name} failed: {result.stderr.decode().strip()[:200]}", 0.0, "instr")
             continue
         yield Row(name, _figure(output[1]) - _figure(output[0]), "instr")
-
-
-def _bare_module(kernel: Kernel, scratch: Path) -> Path:
-    folder = Path(tempfile.mkdtemp(dir=scratch))
-    (folder / BARE.name).write_bytes(BARE.read_bytes())
-    (folder / "Makefile").write_text("obj-m := bare.o\n")
-    words = ["make", "-s", "-C", str(kernel.build_dir), f"M={folder}", "modules"]
-    subprocess.run(words, check=True, capture_output=True)
-    return folder / "bare.ko"
 
 
 def _offset(kernel: Kernel, program: Path, bare: Bare) -> int:
