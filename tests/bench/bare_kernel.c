@@ -17,7 +17,10 @@ static void notrace on_entry(unsigned long ip, unsigned long parent, struct ftra
 }
 
 static struct ftrace_ops ops = { .func = on_entry };
-static char function[] = "__x64_sys_getppid";
+static struct kprobe function = {
+	.symbol_name = "__x64_sys_getppid",
+	.flags = KPROBE_FLAG_DISABLED,
+};
 
 static void notrace on_event(void *data, struct pt_regs *regs, long id)
 {
@@ -50,7 +53,12 @@ static int __init begin(void)
 		for_each_kernel_tracepoint(find, NULL);
 		return event ? tracepoint_probe_register(event, on_event, NULL) : -ENOENT;
 	}
-	r = ftrace_set_filter(&ops, function, sizeof(function) - 1, 1);
+	/* It is registered for its address only. */
+	r = register_kprobe(&function);
+	if (r)
+		return r;
+	r = ftrace_set_filter_ip(&ops, (unsigned long)function.addr, 0, 0);
+	unregister_kprobe(&function);
 	return r ?: register_ftrace_function(&ops);
 }
 

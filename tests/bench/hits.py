@@ -13,6 +13,7 @@ import shlex
 import subprocess
 import tempfile
 from pathlib import Path
+from statistics import median
 from typing import NamedTuple
 
 from stapy.kernel.target import Kernel
@@ -41,6 +42,11 @@ class Hit(NamedTuple):
     budget: str
     peer: str = ""
     hit: bool = True
+
+    @property
+    def runs(self) -> int:
+        """What the consumer does while it is printed depends on the host: the median counts."""
+        return 5 if "printf" in self.script else 1
 
 
 HITS = (
@@ -74,7 +80,7 @@ HITS = (
         "entry, printf of execname(), pid()",
         GETPPID,
         ENTRY + ' { printf("%s %d\\n", execname(), pid()) }',
-        "900",
+        "450",
         "3702",
     ),
     Hit("entry, $file->f_mode", READ, f"global n {VFS_READ} {{ n = $file->f_mode }}", "300", "598"),
@@ -82,7 +88,7 @@ HITS = (
         "entry, a[backtrace()]++",
         GETPPID,
         f"global a {ENTRY} {{ a[backtrace()]++ }}",
-        "3000",
+        "1500",
         "23716",
     ),
     Hit("return, n++", READ, f"global n {RETURN} {{ n++ }}", "480", "734"),
@@ -115,7 +121,7 @@ HITS = (
         "syscall.write, printf of argstr",
         WRITE,
         'probe syscall.write { printf("%s\\n", argstr) }',
-        "2000",
+        "1100",
         "9695",
     ),
     Hit(
@@ -175,11 +181,12 @@ def _kernel_rows(kernel: Kernel, program: Path, scratch: Path) -> Rows:
             words = ["-g", "-c", shlex.join([inside, hit.call]), "-e", hit.script]
             name = f"{line(kernel)}, {hit.name}"
             built = build(kernel.release, words, folder)
-            result = run_built(machine, built, words, 300)
-            if result.kind != EXITED or result.status or "lost" in result.stderr:
-                yield Row(f"{name} failed: {result.stderr.strip()[:200]}", 0.0, "instr")
+            results = [run_built(machine, built, words, 300) for _ in range(hit.runs)]
+            bad = [r for r in results if r.kind != EXITED or r.status or "lost" in r.stderr]
+            if bad:
+                yield Row(f"{name} failed: {bad[0].stderr.strip()[:200]}", 0.0, "instr")
                 continue
-            cost = _figure(result.stdout) - bare[hit.call]
+            cost = median(_figure(result.stdout) for result in results) - bare[hit.call]
             if hit.hit and cost < _LEAST:
                 yield Row(f"{name} failed: it was not hit", cost, "instr")
                 continue
