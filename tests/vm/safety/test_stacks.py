@@ -97,7 +97,7 @@ def test_stacks_are_what_the_unwinder_says(pair: Machine, release: str, tmp_path
     kill -INT $run_pid; wait $run_pid; echo status=$?
     cat out; said >&2
     """
-    lines, result = shell(pair, modules, text, 120 + 20 * ROUNDS)
+    lines, result = shell(pair, modules, text, 300 + 20 * ROUNDS)
     found = figures(lines)
     print(f"\n{found}")
     assert found["status"] == found["different"] == 0, (lines, result.stderr)
