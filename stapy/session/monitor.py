@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _ONCE = {"begin", "end", "error", "never"}
 LEAST_STRING = 256  # MAXSTRINGLEN: numbers with their names are put together in one
 _TOLD = 1 << 30  # set in the number of a part: a probe was shown before
+_RESET = 1 << 31  # what __monitor_command() has for "reset"
 SHOWN_ELEMENTS = 20  # of each array, the largest values first: STAPY_SHOWN
 
 
@@ -265,17 +266,12 @@ def _control(variables: list[p.Global], switches: int) -> Iterator[str]:
     yield "\tif (!__monitor_begin()) next"
     yield "\t__monitor_at = __monitor_part()"
     yield "\tif (__monitor_at == 0) {"
-    yield '\t\t__monitor_word = tokenize($value, " \\n")'
-    yield '\t\t__monitor_rest = tokenize("", " \\n")'
-    yield "\t\t__monitor_number = strlen(__monitor_rest) ? strtol(__monitor_rest, 10) : 0"
-    yield '\t\tif (__monitor_word == "reset" && __monitor_rest == "") {'
+    yield f"\t\t__monitor_number = __monitor_command({switches})"
+    yield f"\t\tif (__monitor_number == {_RESET}) {{"
     yield "\t\t\t__monitor_go(1)"
     yield "\t\t\tnext"
-    yield f"\t\t}} else if (__monitor_number < 1 || __monitor_number > {switches})"
-    yield "\t\t\twarn(__monitor_usage())"
-    yield f'\t\telse if (__monitor_word == "on") delete {OFF}[__monitor_number]'
-    yield f'\t\telse if (__monitor_word == "off") {OFF}[__monitor_number] = 1'
-    yield "\t\telse warn(__monitor_usage())"
+    yield f"\t\t}} else if (__monitor_number > 0) delete {OFF}[__monitor_number]"
+    yield f"\t\telse if (__monitor_number < 0) {OFF}[-__monitor_number] = 1"
     yield "\t\t__monitor_finish()"
     for at, variable in enumerate(variables):
         yield from _next_part(at)
@@ -296,9 +292,6 @@ def _control(variables: list[p.Global], switches: int) -> Iterator[str]:
     yield "\t}"
     yield "\t__monitor_finish()"
     yield "\t}"
-    yield "}"
-    yield "function __monitor_usage:string() {"
-    yield '\treturn "monitor_control takes reset, on NUMBER, off NUMBER"'
     yield "}"
 
 

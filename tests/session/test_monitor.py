@@ -36,6 +36,16 @@ def test_names_of_the_monitor(declaration: str) -> None:
     assert "--> <input>:1:" in result.stderr and "<monitor>" not in result.stderr
 
 
+@pytest.mark.parametrize("name", ["tokenize", "strlen", "strtol", "warn"])
+def test_functions_of_any_name(name: str) -> None:
+    """A script's own function hides the library's, also from the script of the monitor."""
+    script = (
+        f"function {name}:long(a:long) {{ return a }} probe timer.s(1) {{ println({name}(1)) }}"
+    )
+    result = stapy("--monitor", "-e", script)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
 @pytest.mark.parametrize("words", [[], ["--monitor"]])
 def test_its_functions_are_not_for_scripts(words: list[str]) -> None:
     """They mask interrupts and lift the bound of actions: no loop may call them."""
