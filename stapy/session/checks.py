@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stapy.debuginfo import view
+from stapy.run.errors import RunError
 from stapy.trust import why_untrusted
 
 if TYPE_CHECKING:
@@ -57,7 +58,6 @@ def _check_streams(session: PassMessages) -> None:
     if options.command is None and options.output is None and not options.monitor:
         return
     from stapy.run import beforehand, screen
-    from stapy.run.errors import RunError
 
     try:
         if options.monitor and not options.vm and screen.has_terminal():
