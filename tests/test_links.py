@@ -11,8 +11,8 @@ import pytest
 from tests import markdown
 
 ROOT = Path(__file__).resolve().parent.parent
-# What is made or fetched, not written by us.
-_OTHERS = {"build", "dist", "node_modules", "__pycache__"}
+# What is made, not written by us; other environments than `.venv` are known by their file.
+_MADE = {ROOT / "build", ROOT / "dist"}
 _PARTS = ROOT / "stapy/manual/pages"
 # Files that a text names in backticks, by a path from the root or from the page's folder.
 # (x stands for any name).
@@ -26,7 +26,10 @@ def pages() -> list[Path]:
     """
     found: list[Path] = []
     for folder, folders, files in os.walk(ROOT):
-        folders[:] = [one for one in folders if one[0] != "." and one not in _OTHERS]
+        if Path(folder) in _MADE or "pyvenv.cfg" in files:
+            folders.clear()
+            continue
+        folders[:] = [one for one in folders if one[0] != "." and one != "node_modules"]
         found += [Path(folder, one) for one in files if one.endswith(".md")]
     return sorted(page for page in found if not page.is_relative_to(_PARTS))
 
