@@ -46,6 +46,7 @@ LONG = (
     "test_cases.py/cases",
     "vm/test_consumer",
     "vm/test_debuginfo",
+    "site/test_site",
     "elaborate/test_fuzz",
     "elaborate/test_examples",
     "debuginfo/test_fuzz",

@@ -2,7 +2,7 @@
 
 What the repository has as pages is copied to where Sphinx reads it, with paths as they are, so that
 every link works there and on a code host. Added are the page in front, the navigation, and a page
-for each subject of the gallery. Warnings are errors: a dead link, a page that nobody leads to.
+for each subject of the gallery. Warnings are errors: a dead link, code that has no colours.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from stapy.manual.markdown import prose  # noqa: E402
 from stapy.session import examples  # noqa: E402
 
 _TOP = ("README.md", "CHANGES.md", "CONTRIBUTING.md", "docker/README.md", "editors/README.md")
-# Parts of the navigation by who reads them; a page of docs/ that is in none fails the build.
+# Parts of the navigation by who reads them; a page of docs/ that is in none comes last, as "More".
 _PARTS = {
     "Start": ("Overview <README>", "docs/tutorial", "docs/cookbook", "docs/examples"),
     "Coming from": ("docs/from-bpftrace", "docs/from-dtrace", "docs/from-ftrace-perf",
@@ -31,7 +31,8 @@ _PARTS = {
                   "docs/diagnostics", "messages", "docs/features"),
     "Operations": ("docs/tools", "docs/output", "docs/metrics", "docs/monitor", "docs/reach",
                    "Containers <docker/README>", "docs/signing", "docs/safety",
-                   "docs/performance", "docs/wall", "docs/packages", "Editors <editors/README>"),
+                   "docs/performance", "docs/cost", "docs/wall", "docs/packages",
+                   "Editors <editors/README>"),
     "Development": ("CONTRIBUTING", "docs/architecture", "docs/decisions/README", "docs/runtime",
                     "tests/README", "CHANGES"),
 }  # fmt: skip
@@ -40,6 +41,14 @@ _BELOW = {"docs/decisions/README": "*", "docs/examples": "../gallery/*"}
 _INDENTED = re.compile(r"(?:^ {4}.*\n(?:\n(?= {4}))*)+\n?", re.MULTILINE)
 _LINK = re.compile(r"\]\(([^)#:\s]+)")
 _NAMED = re.compile(r"(?<!\[)`((?:\.\./)*[\w./-]+\.md)`(?!\])")
+
+
+def navigation() -> str:
+    """Write all parts of the navigation."""
+    known = {entry.rpartition("<")[2].rstrip(">") for pages in _PARTS.values() for entry in pages}
+    rest = (f"docs/{path.stem}" for path in sorted((ROOT / "docs").glob("*.md")))
+    parts = {**_PARTS, "More": tuple(page for page in rest if page not in known)}
+    return "\n".join(toctree(pages, caption) for caption, pages in parts.items() if pages)
 
 
 def toctree(entries: tuple[str, ...], caption: str = "", prefix: str = "/") -> str:
@@ -152,7 +161,7 @@ def make_stage(stage: Path) -> None:
     (stage / "messages.md").write_text(messages(), encoding="utf-8")
     front = (ROOT / "docs/site/index.md").read_text(encoding="utf-8")
     front = front.replace("](../../", "](").replace("](../", "](docs/")
-    front += "\n".join(toctree(pages, caption) for caption, pages in _PARTS.items())
+    front += navigation()
     (stage / "index.md").write_text(front, encoding="utf-8")
 
 
