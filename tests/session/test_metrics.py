@@ -70,13 +70,15 @@ def test_labels_have_the_names_of_keys(body: str, names: list[str] | None) -> No
 
 def test_labels_are_not_those_of_a_namesake() -> None:
     """A sample for each element needs all of its keys, whatever another script calls its own."""
-    done = stapy(
-        "--metrics=127.0.0.1:0", "-p3",
-        "-e", "private global a probe begin { a[pid()] = 1 }",
-        "-E", "global a probe begin { a[tid(), 1] = 1 }",
+    sources = SourceMap()
+    script = parse_script(
+        "x", "private global a probe begin { a[pid()] = 1 }", PreprocessFacts(), None, sources,
+        Diagnostics(sources),
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert r"\"labels\": [\"key1\", \"key2\"]" in done.stdout
+    assert script
+    labels = metrics.label_names([script])
+    assert metrics._fitting(labels, p.Global("a", "a", p.LONG, [p.LONG])) == ["pid"]
+    assert metrics._fitting(labels, p.Global("a", "a_2", p.LONG, [p.LONG, p.LONG])) == []
 
 
 def rows(*variables: p.Global) -> list[metrics._Shown]:
