@@ -32,6 +32,7 @@ TOOLS = {
     "fmt": "put the blanks and indents of scripts in order",
     "check": "find the mistakes of scripts, for any kernel",
     "kernel": "fetch kernels to build for and to boot, without installing them",
+    "plot": "draw what a session recorded: flame graphs, heat maps, time series, bars",
     "complete": "have bash, zsh or fish complete what is typed",
 }
 _ALL = [*TABLE, *foreign.TABLE]
@@ -194,6 +195,7 @@ def _check(options: Options) -> None:
         raise UsageError("--suppress-time-limits requires guru mode (-g).")
     if options.flight_recorder:
         _check_recorder(options)
+    _check_plot(options)
     if options.format:
         _check_format(options)
     if options.metrics:
@@ -218,6 +220,33 @@ def _check_format(options: Options) -> None:
         raise UsageError("-S cannot be given with --format=csv: only its first file has headers.")
     if options.format == "csv" and len(options.remotes) > 1:
         raise UsageError("--format=csv is for one host: each would have headers of its own.")
+
+
+def _check_plot(options: Options) -> None:
+    """Refuse what draws nothing; have the module record what is to be drawn."""
+    if options.plot is None:
+        return
+    from stapy.plot import files
+    from stapy.plot.errors import PlotError
+
+    for is_given, name, why in (
+        (options.listing is not None, "-l and -L", "they run no script"),
+        (options.last_pass < 5, f"-p{options.last_pass}", "it runs no script"),
+        (_is_bulk(options), "-b", "whose files are text for stapy-merge"),
+        (options.monitor, "--monitor", "which shows what there is while the script runs"),
+        (options.flight_recorder, "-F", "which leaves nobody to draw: --format=json -o FILE.jsonl "
+         "records, 'stapy plot FILE.jsonl' draws it"),
+        (options.remotes, "--remote", "--format=json -o FILE.jsonl records what all hosts tell, "
+         "'stapy plot FILE.jsonl' draws it"),
+    ):  # fmt: skip
+        if is_given:
+            raise UsageError(f"--plot cannot be given with {name}: {why}.")
+    try:
+        files.check(options.plot)
+    except PlotError as error:
+        raise UsageError(f"--plot: {error}") from None
+    if not options.format:
+        options.format, options.is_for_plot = "json", True
 
 
 def _check_metrics(options: Options) -> None:

@@ -31,6 +31,8 @@ class Options(Record):
     prologue_search: bool = False  # -P
     timing: bool = False  # -t
     format: str = ""  # --format: json, …; "" for text
+    plot: str | None = None  # --plot: the picture that is drawn at the end
+    is_for_plot: bool = False  # what --format stands for is recorded only: text is printed
     metrics: bool = False  # --metrics: the module tells all globals
     metrics_at: str = ""  # the address at which they are served
     monitor: int = 0  # --monitor: seconds between two looks; 0: none

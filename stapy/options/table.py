@@ -303,6 +303,8 @@ TABLE = [
     Option("", "format", "FORM", "output for programs: json, csv (tables), "
            "folded (stacks with counts); text is for eyes", _format,
            words=("text", *FORMATS)),
+    Option("", "plot", "FILE", "draw what the script gathered: FILE.svg, FILE.html, FILE.png",
+           _text("plot"), run="plot"),
     Option("s", "", "MB", "output buffer of each CPU, in megabytes",
            _number("buffer_mb", "buffer size", 1, 4095)),
     Option("b", "", "", "bulk mode: a file of output for each CPU, for stapy-merge", _flag("bulk")),
@@ -409,5 +411,5 @@ TABLE = [
 # Fields of `Options` that no module depends on; those of the second line come from no option.
 RUN_ONLY = frozenset(
     [field for option in TABLE for field in option.run.split()]
-    + ["script_file", "notices", "elsewhere"]
+    + ["script_file", "notices", "elsewhere", "is_for_plot"]
 )

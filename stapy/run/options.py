@@ -21,6 +21,9 @@ Usage: stapy-run [options] MODULE.ko [name=value ...]
   -N PID      use the name spaces of PID: its numbers in ns_pid() and the like,
               its files for what --target-namespaces named
   -o FILE     write the output to FILE; %-sequences of strftime are expanded
+  --record FILE
+              of a module made with --format: beside the output, write the lines of
+              --format=json to FILE, which stapy plot draws
   -S MB[,N]   start a new output file every MB megabytes, keep the last N
   -T SECONDS  stop after SECONDS
   -M SECONDS  show probes and globals on the terminal, of a module made with --monitor
@@ -77,6 +80,7 @@ class RunOptions:
         "namespaces",
         "output",
         "parameters",
+        "record",
         "rename",
         "rotate",
         "target",
@@ -113,6 +117,7 @@ class RunOptions:
         metrics: str = "",
         effect: str = "",
         effect_runs: int = 0,
+        record: Optional[str] = None,
     ) -> None:
         self.module = module
         self.parameters = list(parameters or [])
@@ -139,6 +144,7 @@ class RunOptions:
         self.metrics = metrics
         self.effect = effect
         self.effect_runs = effect_runs
+        self.record = record
 
     def words(self) -> List[str]:
         """List the words of a command line that gives these options, for a run elsewhere."""
@@ -154,6 +160,7 @@ class RunOptions:
             ("--metrics", self.metrics or None),
             ("--probe-effect", self.effect or None),
             ("--probe-effect-runs", self.effect_runs or None),
+            ("--record", self.record),
             ("-b", self.buffer_mb),
             ("-C", self.color if self.color != "auto" else None),
         ):
@@ -240,6 +247,7 @@ _VALUES = {
     "--metrics": "metrics",
     "--probe-effect": "effect",
     "--probe-effect-runs": "effect_runs",
+    "--record": "record",
     "-b": "buffer_mb",
     "-C": "color",
 }
@@ -268,6 +276,11 @@ def parse(words: List[str]) -> RunOptions:
         elif word.startswith("--") and word.partition("=")[0] in _VALUES:
             name, _, value = word.partition("=")
             _set(options, name, value)
+        elif word.partition("=")[0] == "--plot":
+            raise UsageError(
+                "--plot is an option of stapy; here, --record FILE.jsonl writes what "
+                "'stapy plot FILE.jsonl' draws"
+            )
         elif word in _FOREIGN:
             raise UsageError(f"{word} is not supported: {_FOREIGN[word]}.")
         elif word.startswith("-") and len(word) > 1:
@@ -299,6 +312,8 @@ def check(options: RunOptions) -> None:
     if options.metrics:
         _check_metrics(options)
     _check_effect(options)
+    if options.record is not None and options.delete:
+        raise UsageError("--record goes without -d.")
     if options.color not in ("auto", "always", "never"):
         raise UsageError(f"Invalid value '{options.color}' for -C (auto, always or never).")
     options.rotation()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import jsontext
+from . import jsontext, stacks
 from .errors import RunError
 from .records import SCHEMA, PrintDecoder, RecordTable, text_of
 
@@ -82,11 +82,16 @@ class JsonRenderer(Renderer):
     ) -> None:
         super().__init__(decoder)
         self._host: Dict[str, Any] = {} if host is None else {"host": host}
+        # Only this kernel, and only now, knows the names of its addresses.
+        self._stacks = stacks.StackWriter()
         self._waiting = [{"type": "begin", "time": decoder.now(), "schema": SCHEMA, **about}]
 
     def line(self, record: Record) -> bytes:
         """Write a record as an object on a line."""
-        return _json_line({**record, **self._host})
+        added: Dict[str, Any] = dict(self._host)
+        if record["type"] == "global" and any(map(stacks.is_stack, record.get("keys", ()))):
+            added["stack"] = self._stacks.line([], record["keys"])
+        return _json_line({**record, **added})
 
     def message(self, kind: str, text: str) -> None:
         """Keep a message as a record."""
@@ -145,13 +150,18 @@ def make(
     Raises `RunError` for a module that has text only.
     """
     if table is None:
-        if options.format in ("", "text"):
+        if options.format in ("", "text") and options.record is None:
             return None
+        form = "json" if options.format in ("", "text") else options.format
         raise RunError(
-            f"module '{name}' was made for text only: make it with stapy --format={options.format}"
+            f"module '{name}' was made for text only: make it with stapy --format={form}"
         )
     records = RecordTable(table)
     renderer = _MAKERS[options.format or records.format](records, name, options, messages)
+    if options.record is not None:
+        from .recorder import Recorder
+
+        renderer = Recorder(renderer, _json(records, name, options, messages), options.record)
     messages.listener = renderer.message
     return renderer
 
@@ -160,7 +170,9 @@ def _text(table: RecordTable, name: str, options: RunOptions, messages: MessageP
     return Renderer(PrintDecoder(table))
 
 
-def _json(table: RecordTable, name: str, options: RunOptions, messages: MessagePrinter) -> Renderer:
+def _json(
+    table: RecordTable, name: str, options: RunOptions, messages: MessagePrinter
+) -> JsonRenderer:
     about = {"module": name, **table.about}
     host, uri = _origin(options)
     if host.isdigit():

@@ -55,7 +55,7 @@ def check_run(session: PassMessages) -> None:
 def _check_streams(session: PassMessages) -> None:
     """Refuse a command that cannot be run and a file that cannot be written."""
     options = session.options
-    if options.command is None and options.output is None and not options.monitor:
+    if not (options.command is not None or options.output or options.monitor or options.plot):
         return
     from stapy.run import beforehand, screen
 
@@ -63,6 +63,8 @@ def _check_streams(session: PassMessages) -> None:
         if options.monitor and not options.vm and screen.has_terminal():
             screen.check()
         beforehand.check(options.command, options.output, bool(options.rotate))
+        if options.plot:
+            beforehand.check(None, options.plot.replace("%", "%%"), False)
     except RunError as error:
         session.at_pass = 5
         session.refuse("E0502", str(error), kind="run error")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from stapy.run.elf import ModuleFile
 from stapy.run.options import RunOptions
+from stapy.session import plotting
 from stapy.terminal import progress
 from stapy.timing import PassTimer
 
@@ -70,6 +71,8 @@ def load(session: Session, module: Path, kernel: Kernel) -> int:
 
         status = run(str(module), wanted)
     session.verbose(f"run completed in {timer.spent()}.")
+    if options.plot:
+        plotting.draw(session, status)
     if status:
         session.tell_failed()
     return status
@@ -97,7 +100,8 @@ def run_options(session: Session, module: Path) -> RunOptions:
         daemon=options.flight_recorder and options.output is not None,
         monitor=options.monitor,
         metrics=options.metrics_at,
-        format=options.format,
+        format="text" if options.is_for_plot else options.format,
+        record=str(plotting.place_of_record(session)) if options.plot else None,
         message_format="json" if options.message_format == "json" else "text",
     )
 

@@ -56,6 +56,8 @@ def run_module(module_path: str, machine: Machine, options: RunOptions) -> int:
         if options.output:
             mirror = Mirror(machine.share / "out", folder_of(options.output))
             words.output = f"{SHARE}/out/{Path(options.output).name}"
+        if options.record is not None:
+            words.record = f"{SHARE}/record"
         if options.color == "auto":
             words.color = "always" if os.isatty(2) else "never"
         words.module = machine.push(Path(module_path))
@@ -74,7 +76,21 @@ def run_module(module_path: str, machine: Machine, options: RunOptions) -> int:
             )
         if mirror:
             mirror.copy()
+        if options.record is not None:
+            _take_record(machine.share / "record", options.record)
         return _report(result, options)
+
+
+def _take_record(there: Path, here: str) -> None:
+    """Bring what the guest has recorded to where it is wanted."""
+    if not there.exists():
+        return  # the session did not begin
+    try:
+        with there.open("rb") as source, os.fdopen(open_file(here), "wb") as target:
+            while block := source.read(1 << 20):
+                target.write(block)
+    except OSError as error:
+        raise VmError(f"Couldn't write '{here}': {error.strerror}") from None
 
 
 def _input(module: ModuleFile, options: RunOptions) -> str:

@@ -1,0 +1,6 @@
+"""Pictures of what scripts gathered: recording -> charts -> Vega-Lite -> a file.
+
+`recording.py` reads what ``--format=json`` or ``--format=folded`` wrote, `choice.py` says which
+charts become of it, `flames.py`, `tables.py` and `timelines.py` make them, `views.py` writes a
+chart as Vega-Lite, `files.py` the file.
+"""

@@ -1,0 +1,277 @@
+"""Which charts become of a recording: by the type of each global and print, or as was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from stapy.diagnostics.suggest import nearest
+from stapy.plot import charts, tables, timelines
+from stapy.plot.charts import Chart
+from stapy.plot.errors import PlotError
+from stapy.plot.flames import flame
+from stapy.plot.recording import GlobalElement, PrintPlace, Recording
+from stapy.record import Record
+
+TOP = 30  # bars that are drawn unless another number is asked for
+_FEW = 12  # names of which each may have a line
+_ONCE = ("begin", "end", "error", "never")  # probes whose prints have no course in time
+
+
+class PlotWish(Record):
+    """What was asked for; "" leaves it to the types."""
+
+    chart: str = ""
+    name: str = ""  # of a global
+    field: str = ""  # of prints
+    top: int = TOP
+
+
+def choose(recording: Recording, wish: PlotWish, before: Recording | None = None) -> list[Chart]:
+    """Make the charts of a recording; raise `PlotError` when there is nothing to draw."""
+    _check_names(recording, wish)
+    found: list[Chart] = []
+    if not wish.field:
+        found += _of_stacks(recording, wish, before)
+        if before is not None and not found:
+            raise PlotError("two recordings are compared by their stacks, and there are none")
+        if before is None:
+            found += _of_globals(recording, wish)
+    if not wish.name and before is None:
+        found += _of_prints(recording, wish, {chart.title for chart in found})
+    if not found and not wish.field and before is None:
+        found += _of_plain(recording, wish)
+    if not found:
+        raise PlotError(_nothing(recording, wish))
+    return found
+
+
+def _check_names(recording: Recording, wish: PlotWish) -> None:
+    """Refuse names that the recording does not have, with the nearest one."""
+    for kind, name, known in (
+        ("global", wish.name, recording.names),
+        ("field", wish.field, recording.field_names),
+    ):
+        if name and name not in known:
+            near = nearest(name, known)
+            hint = f"; did you mean '{near[0]}'?" if near else ""
+            there = ", ".join(sorted(known)[:20]) or "none"
+            raise PlotError(f"the recording has no {kind} '{name}'{hint} (there are: {there})")
+    if wish.name and wish.field:
+        raise PlotError("a chart is of a global or of a field, not of both")
+
+
+def _nothing(recording: Recording, wish: PlotWish) -> str:
+    what = wish.name or wish.field
+    if wish.chart and what:
+        return f"'{what}' cannot be drawn as {wish.chart}: {_NEEDS[wish.chart]}"
+    if wish.chart:
+        return f"nothing can be drawn as {wish.chart}: {_NEEDS[wish.chart]}"
+    if what:
+        return f"'{what}' has nothing to draw: neither numbers nor statistics"
+    return (
+        "nothing to draw: no global has numbers or statistics at the end of the session, and no "
+        "print had a number in a field more than once"
+    )
+
+
+_NEEDS = {
+    charts.FLAME: "that needs an array with a stack among its keys, or prints of stacks",
+    charts.BARS: "that needs numbers or statistics",
+    charts.HISTOGRAM: "that needs a statistic whose histogram the script draws",
+    charts.HEATMAP: "that needs statistics whose histogram is printed repeatedly, or a field "
+    "(--field) that has numbers",
+    charts.LINES: "that needs a field of prints that has numbers",
+    charts.STACKED: "that needs an array with two keys, or a field of prints that has numbers",
+}  # fmt: skip
+
+
+def _wanted(wish: PlotWish, kind: str) -> bool:
+    return wish.chart in ("", kind)
+
+
+def stacks_of(recording: Recording, name: str) -> dict[str, dict[str, int]]:
+    """Count the stacks of arrays by name; those of prints only where no array has any."""
+    found: dict[str, dict[str, int]] = {"stacks": dict(recording.folded)}
+    for array, elements in recording.globals.items():
+        if name not in ("", array):
+            continue
+        for one in elements.values():
+            size = tables.size_of(one.value)
+            if one.stack and size is not None:
+                tally = found.setdefault(array, {})
+                tally[one.stack] = tally.get(one.stack, 0) + size
+    return {array: tally for array, tally in found.items() if tally}
+
+
+def _of_stacks(recording: Recording, wish: PlotWish, before: Recording | None) -> list[Chart]:
+    if not _wanted(wish, charts.FLAME):
+        return []
+    found = stacks_of(recording, wish.name) or _printed_stacks(recording, wish)
+    if before is None:
+        return _each(found, lambda name: flame(name, found[name]), bool(wish.name))
+    earlier = stacks_of(before, wish.name) or _printed_stacks(before, wish)
+    if len(found) == 1 and len(earlier) == 1:  # whatever they are called, as in folded files
+        ((name, now),), ((_, then),) = found.items(), earlier.items()
+        return [flame(name, now, then)]
+    shared = {name: (found[name], earlier[name]) for name in found if name in earlier}
+    return _each(shared, lambda name: flame(name, *shared[name]), bool(wish.name))
+
+
+def _printed_stacks(recording: Recording, wish: PlotWish) -> dict[str, dict[str, int]]:
+    """Count stacks that were printed, each once, as ``--format=folded`` does."""
+    from stapy.plot.recording import JsonReader
+
+    if wish.name:
+        return {}
+    reader = JsonReader("")
+    tally: dict[str, int] = {}
+    for place in recording.places.values():
+        for row in place.rows:
+            texts = (value for value in row.values.values() if isinstance(value, str))
+            parts = [part for part in map(reader.folded, ([text] for text in texts)) if part]
+            if parts:
+                stack = ";".join(parts)
+                tally[stack] = tally.get(stack, 0) + 1
+    return {"printed stacks": tally} if tally else {}
+
+
+def _each(names: Iterable[str], make: Callable[[str], Chart], is_named: bool) -> list[Chart]:
+    """Make the charts of names; of what was not asked for by name, what cannot be is left out."""
+    found = []
+    for name in names:
+        try:
+            found.append(make(name))
+        except PlotError:
+            if is_named:
+                raise
+    return found
+
+
+def _of_globals(recording: Recording, wish: PlotWish) -> list[Chart]:
+    """Draw arrays and statistics."""
+
+    def make(name: str) -> Chart:
+        return _global(name, list(recording.globals[name].values()), wish)
+
+    names = [
+        name
+        for name, elements in recording.globals.items()
+        if wish.name in ("", name)
+        and (wish.chart or not any(one.stack for one in elements.values()))
+        and not (_is_plain(elements.values()) and not wish.name)
+    ]
+    if wish.chart in (charts.FLAME, charts.LINES):
+        return []
+    return _each(names, make, bool(wish.name and wish.chart))
+
+
+def _is_plain(elements: Iterable[GlobalElement]) -> bool:
+    """Tell whether a global is a number or a text by itself."""
+    return all(not one.keys and not isinstance(one.value, dict) for one in elements)
+
+
+def _global(name: str, elements: list[GlobalElement], wish: PlotWish) -> Chart:
+    has_buckets = any(isinstance(one.value, dict) and one.value.get("buckets") for one in elements)
+    is_single = len(elements) == 1 and not elements[0].keys
+    kind = wish.chart
+    if not kind and has_buckets:
+        kind = charts.HISTOGRAM if is_single else charts.HEATMAP
+    if not kind:
+        kind = charts.STACKED if _stacks_well(elements) else charts.BARS
+    if kind == charts.HISTOGRAM:
+        if not is_single:
+            raise PlotError(f"'{name}' is an array: its histograms are drawn by --chart=heatmap")
+        return tables.histogram(name, elements[0].value)
+    if kind == charts.HEATMAP:
+        return tables.heat_of_keys(name, elements, wish.top)
+    if kind == charts.STACKED:
+        return tables.stacked_bars(name, elements, wish.top)
+    return tables.bars(name, elements, wish.top)
+
+
+def _stacks_well(elements: list[GlobalElement]) -> bool:
+    """Tell whether an array has two keys of which the second one has few values, several times."""
+    if not all(len(one.keys) == 2 and isinstance(one.value, int) for one in elements):
+        return False
+    if any(one.value < 0 for one in elements):
+        return False
+    seconds = {one.keys[1] for one in elements}
+    return 1 < len(seconds) <= tables.MOST_PARTS and len(elements) > len(seconds)
+
+
+def _of_plain(recording: Recording, wish: PlotWish) -> list[Chart]:
+    """Draw numbers that are no arrays: only where nothing else can be drawn."""
+    if not _wanted(wish, charts.BARS):
+        return []
+    plain = [
+        GlobalElement(keys=(name,), value=element.value)
+        for name, elements in recording.globals.items()
+        if wish.name in ("", name)
+        for element in elements.values()
+        if not element.keys and not isinstance(element.value, str)
+    ]
+    return [tables.bars(wish.name or "globals", plain, wish.top)] if plain else []
+
+
+def _of_prints(recording: Recording, wish: PlotWish, drawn: set[str]) -> list[Chart]:
+    found: list[Chart] = []
+    if wish.chart in (charts.FLAME, charts.BARS):
+        return found
+    is_named = bool(wish.field)
+    for place in recording.places.values():
+        statistics = [
+            name
+            for name in place.rows[0].values
+            if wish.field in ("", name)
+            and any(isinstance(row.values.get(name), dict) for row in place.rows)
+        ]
+
+        def make(name: str, place: PrintPlace = place) -> Chart:
+            return _statistic(place, name, wish)
+
+        if wish.chart in ("", charts.HISTOGRAM, charts.HEATMAP):
+            fresh = [name for name in statistics if len(place.rows) > 1 or name not in drawn]
+            found += _each(fresh, make, False)
+        found += _numbers(place, wish, is_named)
+    return found
+
+
+def _statistic(place: PrintPlace, name: str, wish: PlotWish) -> Chart:
+    if wish.chart == charts.HISTOGRAM or (len(place.rows) == 1 and not wish.chart):
+        return tables.histogram(name, place.rows[-1].values[name])
+    return timelines.heat_of_statistics(place, name)
+
+
+def _numbers(place: PrintPlace, wish: PlotWish, is_named: bool) -> list[Chart]:
+    """Draw the numbers of a print over time."""
+    if is_named:
+        here = place.rows[0].values.get(wish.field)
+        fields = [wish.field] if timelines.is_number(here) else []
+    else:
+        fields = timelines.numbers_of(place)
+    is_once = place.probe.partition("(")[0].strip() in _ONCE
+    if not fields or len(place.rows) < 2 or (is_once and not wish.chart):
+        return []
+    names = {timelines.name_of(row) for row in place.rows}
+    is_periodic = place.probe.startswith("timer.")
+    by_name = names != {""} and len(place.rows) >= 2 * len(names)
+    by_name = by_name and (is_periodic or len(names) <= _FEW)
+    kind = wish.chart or _kind_of(place, fields, by_name and is_periodic)
+    if kind == charts.HEATMAP:
+        return _each(fields, lambda name: timelines.heat_of_numbers(place, name), is_named)
+    if kind == charts.STACKED:
+        return _each([""], lambda _: timelines.areas(place, fields, by_name), is_named)
+    if kind == charts.LINES:
+        return _each([""], lambda _: timelines.lines(place, fields, by_name), is_named)
+    return []
+
+
+def _kind_of(place: PrintPlace, fields: list[str], adds_up: bool) -> str:
+    """Choose a chart: shares of each moment, many events, or few of them."""
+    if (
+        adds_up
+        and len(fields) == 1
+        and all(row.values.get(fields[0], 0) >= 0 for row in place.rows)
+    ):
+        return charts.STACKED
+    return charts.HEATMAP if len(place.rows) > timelines.MOST_POINTS else charts.LINES

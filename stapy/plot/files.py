@@ -1,0 +1,138 @@
+"""Pictures as files: SVG, PNG, or one page of HTML that works without a network."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from stapy.diagnostics.suggest import nearest
+from stapy.plot.charts import TITLES, Chart, shown
+from stapy.plot.errors import PlotError
+from stapy.plot.recording import Recording
+from stapy.plot.views import specification
+from stapy.run.output import open_file
+
+_VERSION = "6.1"  # of Vega-Lite, that pictures are the same with a newer library
+# What the page does with the library; its names stay its own in a module.
+_EMBED = """\
+const place = document.getElementById("plot");
+vegaEmbed(place, JSON.parse(document.getElementById("specification").textContent), {
+  mode: "vega-lite", renderer: "svg", bind: "#controls",
+  actions: {export: true, source: false, compiled: false, editor: false},
+}).then((made) => { place.view = made.view; }, (error) => { place.textContent = String(error); });
+"""
+_PAGE = """\
+<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; \
+script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+body {{ font-family: sans-serif; margin: 1em; }}
+#controls {{ margin-bottom: 1em; }}
+</style>
+</head>
+<body>
+<p>The wheel zooms, the mouse pulls, a double click goes back; the search colours what it finds.</p>
+<div id="controls"></div>
+<div id="plot"></div>
+<script type="application/json" id="specification">{specification}</script>
+<script type="module">{library}</script>
+</body>
+</html>
+"""
+
+
+def check(path: str) -> None:
+    """Refuse a file of no kind that can be drawn, and a host that cannot draw."""
+    suffix = Path(path).suffix
+    if suffix.lower() not in WRITERS:
+        kinds = list(WRITERS)
+        near = nearest(suffix, kinds)
+        hint = f"; did you mean '{Path(path).with_suffix(near[0])}'?" if suffix and near else ""
+        raise PlotError(
+            f"cannot draw '{path}': its name must end with {', '.join(kinds[:-1])} or "
+            f"{kinds[-1]}{hint}"
+        )
+    if find_spec("vl_convert") is None:
+        raise PlotError(
+            "pictures need the Python package vl-convert-python: "
+            f"{sys.executable} -m pip install 'stapy[plot]'"
+        )
+
+
+def write(path: str, drawn: list[Chart], title: str) -> None:
+    """Write charts into a file; what stands there gives way, as with ``-o``."""
+    check(path)
+    data = WRITERS[Path(path).suffix.lower()](drawn, title)
+    try:
+        fd = open_file(path)
+        with os.fdopen(fd, "wb") as file:
+            file.write(data)
+    except OSError as error:
+        raise PlotError(f"cannot write '{path}': {error.strerror}") from None
+
+
+def title_of(found: Recording, file: str) -> str:
+    """Name a picture by the script, or by the file where nothing tells it."""
+    return shown(found.script or Path(file).name)
+
+
+def summary(drawn: list[Chart]) -> str:
+    """Say what a file shows."""
+    return ", ".join(f"{TITLES[chart.kind]} of {chart.title}" for chart in drawn)
+
+
+def _draw(how: Callable[..., Any], spec: dict[str, Any], **more: Any) -> Any:
+    try:
+        return how(spec, vl_version=_VERSION, allowed_base_urls=[], **more)
+    except ValueError as error:
+        raise PlotError(f"the library vl-convert could not draw it: {error}") from None
+
+
+def _svg(drawn: list[Chart], title: str) -> bytes:
+    import vl_convert
+
+    text: str = _draw(vl_convert.vegalite_to_svg, specification(drawn, title, False))
+    return text.encode("utf-8")
+
+
+def _png(drawn: list[Chart], title: str) -> bytes:
+    import vl_convert
+
+    data: bytes = _draw(vl_convert.vegalite_to_png, specification(drawn, title, False), scale=2)
+    return data
+
+
+def _html(drawn: list[Chart], title: str) -> bytes:
+    import vl_convert
+
+    spec = specification(drawn, title, True)
+    text = _PAGE.format(
+        title=html.escape(title),
+        specification=embedded(spec),
+        library=vl_convert.javascript_bundle(_EMBED, _VERSION),
+    )
+    return text.encode("utf-8")
+
+
+def embedded(spec: dict[str, Any]) -> str:
+    """Write JSON that nothing in it can end early: neither a script nor a comment of HTML."""
+    text = json.dumps(spec, ensure_ascii=True, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+WRITERS: dict[str, Callable[[list[Chart], str], bytes]] = {
+    ".svg": _svg,
+    ".html": _html,
+    ".png": _png,
+}

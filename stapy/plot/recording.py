@@ -1,0 +1,170 @@
+"""What a session recorded: lines of ``--format=json``, or folded stacks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from stapy.plot.errors import PlotError
+from stapy.record import Record, new
+from stapy.run.records import SCHEMA
+from stapy.run.stacks import StackWriter, is_stack
+
+Keys = tuple[str | int, ...]
+
+
+class GlobalElement(Record):
+    """An element of an array, or a plain global, which has no keys."""
+
+    keys: Keys
+    value: Any
+    stack: str = ""  # its keys as a folded line, when one of them is a stack
+
+
+class PrintRow(Record):
+    """A print: seconds since the session began, and its fields by name."""
+
+    time: float
+    values: dict[str, Any]
+
+
+class PrintPlace(Record):
+    """The prints of one place of the script."""
+
+    place: str
+    probe: str
+    rows: list[PrintRow] = new(list)
+
+
+class Recording(Record):
+    """All of a session that could be drawn, in the order in which it came."""
+
+    script: str = ""
+    globals: dict[str, dict[Keys, GlobalElement]] = new(dict)
+    places: dict[str, PrintPlace] = new(dict)
+    folded: dict[str, int] = new(dict)
+    warnings: list[str] = new(list)
+    length: float = 0.0  # seconds
+    is_begun: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        """List the globals."""
+        return list(self.globals)
+
+    @property
+    def field_names(self) -> list[str]:
+        """List the fields of all prints."""
+        return list({name for place in self.places.values() for name in place.rows[0].values})
+
+
+def read(path: str) -> Recording:
+    """Read a file; raise `PlotError` for one that is no recording."""
+    try:
+        text = Path(path).read_text("utf-8", "surrogateescape")
+    except OSError as error:
+        raise PlotError(f"cannot read '{path}': {error.strerror}") from None
+    if not text.strip():
+        raise PlotError(f"'{path}' is empty: nothing was recorded")
+    if text.lstrip().startswith("{"):
+        return JsonReader(path).read(text)
+    return _read_folded(path, text)
+
+
+def _read_folded(path: str, text: str) -> Recording:
+    recording = Recording(is_begun=True)
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        stack, _, count = line.rpartition(" ")
+        if not stack or not count.isdecimal() or not count.isascii():
+            raise PlotError(
+                f"'{path}', line {number}: expected an object of --format=json, or "
+                "'frame;frame COUNT' of --format=folded"
+            )
+        recording.folded[stack] = recording.folded.get(stack, 0) + int(count)
+    return recording
+
+
+class JsonReader:
+    """Reads lines of ``--format=json``."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._found = Recording()
+        self._begin = -1.0
+        self._hosts: dict[int, str] = {}
+        # Names of addresses are the recorder's to know: here, another kernel may run.
+        self._stacks = StackWriter(symbols="/dev/null")
+
+    def read(self, text: str) -> Recording:
+        """Read all lines; raise `PlotError` at the first that is none of a recording."""
+        lines = text.split("\n")
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            try:
+                self._take(json.loads(line))
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+                if number == len(lines):  # the recorder was killed while it wrote
+                    self._found.warnings.append("the last line is cut short, and left out")
+                    break
+                raise PlotError(
+                    f"'{self._path}', line {number}: expected an object that --format=json wrote"
+                ) from None
+        if self._stacks.nameless:
+            self._found.warnings.append(
+                "some stacks have addresses instead of names: nothing tells what they were"
+            )
+        return self._found
+
+    def _take(self, line: dict[str, Any]) -> None:
+        kind, when = line["type"], float(line["time"])
+        if self._begin < 0:
+            self._begin = when
+        since = max(0.0, when - self._begin)
+        self._found.length = max(self._found.length, since)
+        if kind == "begin":
+            if line["schema"] != SCHEMA:
+                raise PlotError(
+                    f"'{self._path}' was recorded by another version of stapy "
+                    f"(schema {line['schema']}, expected {SCHEMA})"
+                )
+            self._found.is_begun = True
+            self._found.script = self._found.script or str(line["script"])
+            self._hosts[line.get("host", 0)] = str(line.get("uri", ""))
+        elif kind == "global":
+            self._take_global(line)
+        elif kind == "print" and line["fields"]:
+            fields = {f"{key}": value for key, value in line["fields"].items()}
+            origin = self._origin(line)
+            if origin:
+                fields = {"host": origin[0], **fields}
+            place = self._found.places.setdefault(
+                line["place"], PrintPlace(place=line["place"], probe=line.get("probe", ""))
+            )
+            place.rows.append(PrintRow(time=since, values=fields))
+
+    def _take_global(self, line: dict[str, Any]) -> None:
+        keys = [*self._origin(line), *line.get("keys", ())]
+        folded = str(line.get("stack", "")) or self.folded(keys)
+        if folded and line.get("stack") and self._origin(line):
+            folded = f"{self._origin(line)[0]};{folded}"
+        element = GlobalElement(keys=tuple(keys), value=line["value"], stack=folded)
+        self._found.globals.setdefault(str(line["name"]), {})[element.keys] = element
+
+    def _origin(self, line: dict[str, Any]) -> list[str]:
+        """Tell which host of --remote a line comes from; [] for none."""
+        if "host" not in line:
+            return []
+        return [self._hosts.get(line["host"]) or f"host {line['host']}"]
+
+    def folded(self, values: Iterable[Any]) -> str:
+        """Write values of which one is a stack as a folded line, "" when none is."""
+        texts = [
+            value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
+            for value in values
+        ]
+        return self._stacks.line([], texts) if any(map(is_stack, texts)) else ""

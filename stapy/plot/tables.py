@@ -1,0 +1,139 @@
+"""Charts of globals at the end of a session: bars, histograms, heat maps of keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stapy.plot.buckets import ladder, of_statistic
+from stapy.plot.charts import BARS, HEATMAP, HISTOGRAM, STACKED, Chart, shown
+from stapy.plot.errors import PlotError
+from stapy.plot.recording import GlobalElement
+
+MOST_PARTS = 10  # colours that can be told apart
+
+
+def size_of(value: Any) -> int | None:
+    """Tell how much an element is: its number, or the sum of its statistic."""
+    if isinstance(value, dict):
+        return int(value.get("sum", 0))
+    return None if isinstance(value, str) else int(value)
+
+
+def label_of(element: GlobalElement) -> str:
+    """Name an element by its keys."""
+    return ", ".join(shown(key) for key in element.keys)
+
+
+def bars(title: str, elements: list[GlobalElement], most: int) -> Chart:
+    """Draw the greatest elements of an array, a bar each."""
+    found = [(size_of(one.value), label_of(one) or title, one) for one in elements]
+    sized = [(size, label, one) for size, label, one in found if size is not None]
+    if not sized:
+        raise PlotError(f"'{title}' has texts, of which bars cannot be drawn")
+    sized.sort(key=lambda row: (-row[0], row[1]))
+    rows = [
+        {"label": label, "value": size, "about": _about(one.value)}
+        for size, label, one in sized[:most]
+    ]
+    chart = Chart(kind=BARS, title=title, rows=rows, labels=[str(row["label"]) for row in rows])
+    chart.across = "sum" if isinstance(sized[0][2].value, dict) else "value"
+    _tell_left_out(chart, len(sized), most)
+    return chart
+
+
+def _about(value: Any) -> str:
+    if not isinstance(value, dict):
+        return ""
+    parts = ("count", "sum", "min", "max", "avg")
+    return ", ".join(f"{part} {value[part]:,}" for part in parts if part in value)
+
+
+def _tell_left_out(chart: Chart, there: int, most: int) -> None:
+    if there > most:
+        chart.notes.append(f"the {most:,} greatest of {there:,}")
+
+
+def stacked_bars(title: str, elements: list[GlobalElement], most: int) -> Chart:
+    """Draw an array of two or more keys: a bar for each first key, a part for each of the others.
+
+    Raises `PlotError` for arrays with one key.
+    """
+    tally: dict[str, dict[str, int]] = {}
+    for one in elements:
+        size = size_of(one.value)
+        if len(one.keys) < 2 or size is None or size < 0:
+            raise PlotError(
+                f"'{title}' cannot be stacked: that needs two keys, and numbers from 0 on"
+            )
+        parts = tally.setdefault(shown(one.keys[0]), {})
+        part = ", ".join(map(shown, one.keys[1:]))
+        parts[part] = parts.get(part, 0) + size
+    order = sorted(tally, key=lambda label: (-sum(tally[label].values()), label))
+    named = greatest_parts([tally[label] for label in order])
+    rows: list[dict[str, Any]] = []
+    for label in order[:most]:
+        for part, size in gathered(tally[label], named).items():
+            rows.append({"label": label, "part": part, "value": size})
+    names = [*named, *(["others"] if any(row["part"] == "others" for row in rows) else [])]
+    for row in rows:
+        row["rank"] = names.index(row["part"])
+    chart = Chart(kind=STACKED, title=title, rows=rows, labels=order[:most], parts=names)
+    chart.across = "value"
+    _tell_left_out(chart, len(order), most)
+    return chart
+
+
+def greatest_parts(tallies: list[dict[str, int]]) -> list[str]:
+    """List the parts that have colours of their own, the greatest first."""
+    sums: dict[str, int] = {}
+    for tally in tallies:
+        for part, size in tally.items():
+            sums[part] = sums.get(part, 0) + size
+    order = sorted(sums, key=lambda part: (-sums[part], part))
+    return order if len(order) <= MOST_PARTS else order[: MOST_PARTS - 1]
+
+
+def gathered(tally: dict[str, int], named: list[str]) -> dict[str, int]:
+    """Put all parts that have no colour of their own together, as ``others``."""
+    found = {part: tally[part] for part in named if part in tally}
+    rest = sum(size for part, size in tally.items() if part not in named)
+    return {**found, "others": rest} if rest else found
+
+
+def histogram(title: str, value: Any) -> Chart:
+    """Draw the buckets of a statistic."""
+    buckets = of_statistic(value)
+    if not buckets:
+        raise PlotError(
+            f"'{title}' has no buckets: those are of statistics whose histogram the script draws "
+            "(print(@hist_log(…)))"
+        )
+    counts = {bucket.label: bucket.count for bucket in buckets}
+    labels = ladder(buckets)
+    rows = [{"label": label, "value": counts.get(label, 0)} for label in labels]
+    chart = Chart(kind=HISTOGRAM, title=title, rows=rows, labels=labels)
+    chart.across, chart.up = "count", "value, from"
+    chart.notes.append(_about(value))
+    return chart
+
+
+def heat_of_keys(title: str, elements: list[GlobalElement], most: int) -> Chart:
+    """Draw an array of statistics: a column for each key, a row for each bucket."""
+    with_buckets = [(of_statistic(one.value), one) for one in elements]
+    found = [
+        (buckets, label_of(one), one.value["count"]) for buckets, one in with_buckets if buckets
+    ]
+    if not found:
+        raise PlotError(f"'{title}' has no buckets, of which a heat map could be drawn")
+    found.sort(key=lambda row: (-row[2], row[1]))
+    rows = [
+        {"part": name, "label": bucket.label, "value": bucket.count}
+        for buckets, name, _ in found[:most]
+        for bucket in buckets
+    ]
+    labels = ladder([bucket for buckets, *_ in found[:most] for bucket in buckets])
+    chart = Chart(kind=HEATMAP, title=title, rows=rows, labels=labels)
+    chart.parts = [name for _, name, _ in found[:most]]
+    chart.up = "value, from"
+    _tell_left_out(chart, len(found), most)
+    return chart

@@ -1,0 +1,79 @@
+"""``stapy plot``: pictures of what ``--format=json`` or ``--format=folded`` recorded."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from stapy.diagnostics.render import harmless
+from stapy.diagnostics.suggest import nearest
+from stapy.plot import choice, files, recording
+from stapy.plot.charts import KINDS
+from stapy.plot.errors import PlotError
+from stapy.terminal import writing
+from stapy.tools.arguments import UNUSABLE, ToolArgumentParser, complain
+
+_END = """\
+FILE is what --format=json or --format=folded wrote. Which chart a global or a print gets follows
+from its type: flame graphs of arrays with stacks as keys, bars of other arrays, histograms and heat
+maps of statistics, lines and stacked areas of what is printed repeatedly. The exit status is 0, or
+2 when nothing was drawn."""
+
+
+def parser() -> ToolArgumentParser:
+    """Build the parser of the options."""
+    it = ToolArgumentParser("plot", "Draw what a session recorded.", _END)
+    it.add_argument("-o", dest="output", metavar="FILE.svg|html|png",
+                    help="the picture; else FILE with the suffix .svg")  # fmt: skip
+    it.add_argument("--chart", metavar="KIND", type=_kind,
+                    help="only charts of this kind: " + ", ".join(KINDS))  # fmt: skip
+    it.add_argument("--global", dest="name", metavar="NAME", default="", help="only this global")
+    it.add_argument("--field", metavar="NAME", default="", help="only this field of prints")
+    it.add_argument("--before", metavar="FILE",
+                    help="an earlier recording: flame graphs show what changed since")  # fmt: skip
+    it.add_argument("--top", metavar="N", type=_count, default=choice.TOP,
+                    help=f"draw the N greatest elements of an array ({choice.TOP})")  # fmt: skip
+    it.add_argument("file", metavar="FILE")
+    return it
+
+
+def _kind(text: str) -> str:
+    if text in KINDS:
+        return text
+    near = nearest(text, KINDS)
+    hint = f"; did you mean '{near[0]}'?" if near else ""
+    raise argparse.ArgumentTypeError(f"no chart is called '{text}': {', '.join(KINDS)}{hint}")
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 1000:
+        raise argparse.ArgumentTypeError(f"expected a number from 1 to 1000, not '{text}'")
+    return int(text)
+
+
+def main(words: list[str]) -> int:
+    """Obey a command line; the exit status."""
+    given = parser().parse_args(words)
+    output = given.output or str(Path(given.file).with_suffix(".svg"))
+    wish = choice.PlotWish(
+        chart=given.chart or "", name=given.name, field=given.field, top=given.top
+    )
+    try:
+        files.check(output)
+        if Path(output).exists() and any(
+            Path(output).samefile(name) for name in (given.file, given.before) if name
+        ):
+            raise PlotError(f"'{output}' is the recording itself")
+        found = recording.read(given.file)
+        before = recording.read(given.before) if given.before else None
+        drawn = choice.choose(found, wish, before)
+        files.write(output, drawn, files.title_of(found, given.file))
+    except (PlotError, OSError) as error:
+        text = str(error) if isinstance(error, PlotError) else f"{error.filename}: {error.strerror}"
+        complain(f"stapy plot: {text}")
+        return UNUSABLE
+    for warning in [*found.warnings, *(before.warnings if before else [])]:
+        print(f"WARNING: {harmless(warning)}", file=sys.stderr)
+    writing.write(harmless(f"{output}: {files.summary(drawn)}") + "\n")
+    return 0
