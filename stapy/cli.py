@@ -276,6 +276,7 @@ def _check_effect(options: Options) -> None:
         (options.timeout is not None, "-T"),
         (options.monitor, "--monitor"),
         (options.metrics, "--metrics"),
+        (options.plot is not None, "--plot"),
         (options.format, "--format"),
         (options.flight_recorder, "-F"),
         (_is_bulk(options), "-b"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import os
+import re
 import sys
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -18,7 +19,7 @@ from stapy.plot.recording import Recording
 from stapy.plot.views import specification
 from stapy.run.output import open_file
 
-_VERSION = "6.1"  # of Vega-Lite, that pictures are the same with a newer library
+VERSION = "6.1"  # of Vega-Lite, that pictures are the same with a newer library
 # What the page does with the library; its names stay its own in a module.
 _EMBED = """\
 const place = document.getElementById("plot");
@@ -94,7 +95,7 @@ def summary(drawn: list[Chart]) -> str:
 
 def _draw(how: Callable[..., Any], spec: dict[str, Any], **more: Any) -> Any:
     try:
-        return how(spec, vl_version=_VERSION, allowed_base_urls=[], **more)
+        return how(spec, vl_version=VERSION, allowed_base_urls=[], **more)
     except ValueError as error:
         raise PlotError(f"the library vl-convert could not draw it: {error}") from None
 
@@ -103,7 +104,18 @@ def _svg(drawn: list[Chart], title: str) -> bytes:
     import vl_convert
 
     text: str = _draw(vl_convert.vegalite_to_svg, specification(drawn, title, False))
-    return text.encode("utf-8")
+    return renumbered(text).encode("utf-8")
+
+
+def renumbered(text: str) -> str:
+    """Count the names of parts of an SVG from 0: the library goes on where it was."""
+    numbers: dict[str, int] = {}
+
+    def name(match: re.Match[str]) -> str:
+        number = numbers.setdefault(match[2] + match[3], len(numbers))
+        return f"{match[1]}{match[2]}{number}{match[4]}"
+
+    return re.sub(r'(id="|url\(#)(clip|gradient_)(\d+)("|\))', name, text)
 
 
 def _png(drawn: list[Chart], title: str) -> bytes:
@@ -120,7 +132,7 @@ def _html(drawn: list[Chart], title: str) -> bytes:
     text = _PAGE.format(
         title=html.escape(title),
         specification=embedded(spec),
-        library=vl_convert.javascript_bundle(_EMBED, _VERSION),
+        library=vl_convert.javascript_bundle(_EMBED, VERSION),
     )
     return text.encode("utf-8")
 

@@ -11,7 +11,7 @@ from stapy.plot.errors import PlotError
 
 # Boxes narrower than this part of the whole cannot be seen, nor found by the mouse.
 NARROWEST = 1 / 5000
-_DEEPEST = 500
+DEEPEST = 500
 
 
 class _Box:
@@ -40,11 +40,14 @@ def flame(title: str, stacks: dict[str, int], before: dict[str, int] | None = No
     rows: list[dict[str, Any]] = []
     left_out = _place(root, rows, before is not None)
     chart = Chart(kind=FLAME, title=title, rows=rows)
-    chart.notes.append(f"{root.count:,} in all, {len(kept):,} stacks")
+    chart.notes.append(f"{root.count:,} in all, different stacks: {len(kept):,}")
+    deepest = max(stack.count(";") + 1 for stack in kept)
+    if deepest > DEEPEST:
+        chart.notes.append(f"the outermost {DEEPEST} frames of up to {deepest:,}")
     if left_out:
-        chart.notes.append(f"{left_out:,} boxes below {NARROWEST:.2%} are left out")
+        chart.notes.append(f"boxes left out, below {NARROWEST:.2%}: {left_out:,}")
     if len(kept) < len(stacks):
-        chart.notes.append(f"{len(stacks) - len(kept):,} stacks with counts below 1 are left out")
+        chart.notes.append(f"stacks left out, with counts below 1: {len(stacks) - len(kept):,}")
     if before is not None:
         chart.notes.append("red grew, blue shrank, against the recording before")
         gone = sum(count for stack, count in before.items() if stack not in kept and count > 0)
@@ -59,7 +62,7 @@ def _grow(root: _Box, stacks: Iterable[tuple[str, int]], is_before: bool) -> Non
         if count <= 0:
             continue
         box = root
-        for frame in [None, *stack.split(";")[:_DEEPEST]]:
+        for frame in [None, *stack.split(";")[:DEEPEST]]:
             if frame is not None:
                 box = box.below.setdefault(frame, _Box())
             if is_before:
@@ -112,5 +115,5 @@ def _change(difference: float) -> str:
     """Choose a colour for a share that grew or shrank: a tenth of the whole is full colour."""
     if abs(difference) < 1e-9:
         return "#eeeeee"
-    pale = round(225 * (1 - min(1.0, abs(difference) * 10)))
+    pale = 110 + round(115 * (1 - min(1.0, abs(difference) * 10)))
     return f"#ff{pale:02x}{pale:02x}" if difference > 0 else f"#{pale:02x}{pale:02x}ff"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from stapy.plot.errors import PlotError
 from stapy.record import Record, new
@@ -63,29 +65,65 @@ class Recording(Record):
 def read(path: str) -> Recording:
     """Read a file; raise `PlotError` for one that is no recording."""
     try:
-        text = Path(path).read_text("utf-8", "surrogateescape")
+        with Path(path).open(encoding="utf-8", errors="surrogateescape", newline="\n") as file:
+            lines = enumerate(file, 1)
+            for number, line in lines:
+                if line.strip():
+                    reader = JsonReader(path) if line.startswith("{") else FoldedReader(path)
+                    return reader.read(chain([(number, line)], lines))
     except OSError as error:
         raise PlotError(f"cannot read '{path}': {error.strerror}") from None
-    if not text.strip():
-        raise PlotError(f"'{path}' is empty: nothing was recorded")
-    if text.lstrip().startswith("{"):
-        return JsonReader(path).read(text)
-    return _read_folded(path, text)
+    raise PlotError(f"'{path}' is empty: nothing was recorded")
 
 
-def _read_folded(path: str, text: str) -> Recording:
-    recording = Recording(is_begun=True)
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip():
-            continue
-        stack, _, count = line.rpartition(" ")
-        if not stack or not count.isdecimal() or not count.isascii():
-            raise PlotError(
-                f"'{path}', line {number}: expected an object of --format=json, or "
-                "'frame;frame COUNT' of --format=folded"
-            )
-        recording.folded[stack] = recording.folded.get(stack, 0) + int(count)
-    return recording
+class FoldedReader:
+    """Reads lines of ``--format=folded``."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def read(self, lines: Iterable[tuple[int, str]]) -> Recording:
+        """Read all lines; raise `PlotError` at the first that has no count."""
+        recording = Recording(is_begun=True)
+        for number, line in lines:
+            stack, _, count = line.strip().rpartition(" ")
+            if stack and re.fullmatch("[0-9]{1,20}", count):
+                recording.folded[stack] = recording.folded.get(stack, 0) + int(count)
+            elif line.strip():
+                raise PlotError(
+                    f"'{self._path}', line {number}: expected an object of --format=json, or "
+                    "'frame;frame COUNT' of --format=folded"
+                )
+        return recording
+
+
+def checked(value: Any) -> Any:
+    """Return a value of a recording; raise `ValueError` for what none can have."""
+    if isinstance(value, dict):
+        for name in ("count", *(value.keys() - {"buckets"})):
+            _whole(value[name])
+        for bucket in value.get("buckets", ()):
+            for name in ("count", *bucket):
+                _whole(bucket[name])
+            if not {"low", "high"} & set(bucket):
+                raise ValueError
+        return value
+    return text_of(value) if isinstance(value, str) else _whole(value)
+
+
+def text_of(value: Any) -> str:
+    """Return a text as UTF-8 can have it: JSON can say halves of characters."""
+    return str(value).encode("utf-8", "replace").decode("utf-8")
+
+
+def _refuse(word: str) -> NoReturn:
+    raise ValueError(word)
+
+
+def _whole(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or abs(value) > 1 << 64:
+        raise ValueError
+    return value
 
 
 class JsonReader:
@@ -99,16 +137,16 @@ class JsonReader:
         # Names of addresses are the recorder's to know: here, another kernel may run.
         self._stacks = StackWriter(symbols="/dev/null")
 
-    def read(self, text: str) -> Recording:
+    def read(self, lines: Iterable[tuple[int, str]]) -> Recording:
         """Read all lines; raise `PlotError` at the first that is none of a recording."""
-        lines = text.split("\n")
-        for number, line in enumerate(lines, 1):
+        for number, line in lines:
             if not line.strip():
                 continue
             try:
-                self._take(json.loads(line))
-            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-                if number == len(lines):  # the recorder was killed while it wrote
+                self._take(json.loads(line, parse_constant=_refuse))
+            except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError,
+                    RecursionError):  # fmt: skip
+                if not line.endswith("\n"):  # the recorder was killed while it wrote
                     self._found.warnings.append("the last line is cut short, and left out")
                     break
                 raise PlotError(
@@ -133,27 +171,28 @@ class JsonReader:
                     f"(schema {line['schema']}, expected {SCHEMA})"
                 )
             self._found.is_begun = True
-            self._found.script = self._found.script or str(line["script"])
-            self._hosts[line.get("host", 0)] = str(line.get("uri", ""))
+            self._found.script = self._found.script or text_of(line["script"])
+            self._hosts[line.get("host", 0)] = text_of(line.get("uri", ""))
         elif kind == "global":
             self._take_global(line)
         elif kind == "print" and line["fields"]:
-            fields = {f"{key}": value for key, value in line["fields"].items()}
+            fields = {text_of(key): checked(value) for key, value in line["fields"].items()}
             origin = self._origin(line)
             if origin:
                 fields = {"host": origin[0], **fields}
+            name = text_of(line["place"])
             place = self._found.places.setdefault(
-                line["place"], PrintPlace(place=line["place"], probe=line.get("probe", ""))
+                name, PrintPlace(place=name, probe=text_of(line.get("probe", "")))
             )
             place.rows.append(PrintRow(time=since, values=fields))
 
     def _take_global(self, line: dict[str, Any]) -> None:
-        keys = [*self._origin(line), *line.get("keys", ())]
-        folded = str(line.get("stack", "")) or self.folded(keys)
+        keys = [*self._origin(line), *map(checked, line.get("keys", ()))]
+        folded = text_of(line.get("stack", "")) or self.folded(keys)
         if folded and line.get("stack") and self._origin(line):
             folded = f"{self._origin(line)[0]};{folded}"
-        element = GlobalElement(keys=tuple(keys), value=line["value"], stack=folded)
-        self._found.globals.setdefault(str(line["name"]), {})[element.keys] = element
+        element = GlobalElement(keys=tuple(keys), value=checked(line["value"]), stack=folded)
+        self._found.globals.setdefault(text_of(line["name"]), {})[element.keys] = element
 
     def _origin(self, line: dict[str, Any]) -> list[str]:
         """Tell which host of --remote a line comes from; [] for none."""

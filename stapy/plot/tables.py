@@ -21,7 +21,19 @@ def size_of(value: Any) -> int | None:
 
 def label_of(element: GlobalElement) -> str:
     """Name an element by its keys."""
+    if element.stack:
+        return shown(element.stack)
     return ", ".join(shown(key) for key in element.keys)
+
+
+def apart(names: list[str]) -> list[str]:
+    """Give a number to names that are there already, as long ones may be after they were cut."""
+    found: list[str] = []
+    seen: dict[str, int] = {}
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        found.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return found
 
 
 def bars(title: str, elements: list[GlobalElement], most: int) -> Chart:
@@ -31,11 +43,12 @@ def bars(title: str, elements: list[GlobalElement], most: int) -> Chart:
     if not sized:
         raise PlotError(f"'{title}' has texts, of which bars cannot be drawn")
     sized.sort(key=lambda row: (-row[0], row[1]))
+    labels = apart([label for _, label, _ in sized[:most]])
     rows = [
         {"label": label, "value": size, "about": _about(one.value)}
-        for size, label, one in sized[:most]
+        for label, (size, _, one) in zip(labels, sized, strict=False)
     ]
-    chart = Chart(kind=BARS, title=title, rows=rows, labels=[str(row["label"]) for row in rows])
+    chart = Chart(kind=BARS, title=title, rows=rows, labels=labels)
     chart.across = "sum" if isinstance(sized[0][2].value, dict) else "value"
     _tell_left_out(chart, len(sized), most)
     return chart
@@ -126,14 +139,15 @@ def heat_of_keys(title: str, elements: list[GlobalElement], most: int) -> Chart:
     if not found:
         raise PlotError(f"'{title}' has no buckets, of which a heat map could be drawn")
     found.sort(key=lambda row: (-row[2], row[1]))
+    names = apart([name for _, name, _ in found[:most]])
     rows = [
         {"part": name, "label": bucket.label, "value": bucket.count}
-        for buckets, name, _ in found[:most]
+        for name, (buckets, *_) in zip(names, found, strict=False)
         for bucket in buckets
     ]
     labels = ladder([bucket for buckets, *_ in found[:most] for bucket in buckets])
     chart = Chart(kind=HEATMAP, title=title, rows=rows, labels=labels)
-    chart.parts = [name for _, name, _ in found[:most]]
+    chart.parts = names
     chart.up = "value, from"
     _tell_left_out(chart, len(found), most)
     return chart

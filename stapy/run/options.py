@@ -333,6 +333,7 @@ def _check_effect(options: RunOptions) -> None:
         ("-M", options.monitor),
         ("--metrics", options.metrics),
         ("--format", options.format),
+        ("--record", options.record),
         ("-L", options.detach),
         ("-A", options.attach),
         ("-d", options.delete),

@@ -25,6 +25,8 @@ from stapy.run.options import RunOptions, UsageError, parse
         ("m.ko|a=1|b=x y", "parameters", ["a=1", "b=x y"]),
         ("--format=json|m.ko", "format", "json"),
         ("--format=folded|m.ko", "format", "folded"),
+        ("--record|r.jsonl|m.ko", "record", "r.jsonl"),
+        ("--record=r.jsonl|m.ko", "record", "r.jsonl"),
         ("--|-m.ko", "module", "-m.ko"),
         ("--probe-effect|ls -l|m.ko", "effect", "ls -l"),
         ("--probe-effect=ls|--probe-effect-runs=7|m.ko", "effect_runs", 7),
@@ -63,6 +65,8 @@ def test_parse(line, field, value):
         ("--probe-effect=ls -c ls m.ko", "-c goes without --probe-effect"),
         ("--probe-effect=ls -o f m.ko", "-o goes without --probe-effect"),
         ("--probe-effect=ls -L m.ko", "-L goes without --probe-effect"),
+        ("--record r -d m", "--record goes without -d"),
+        ("--plot=a.svg m.ko", "--record FILE.jsonl writes what 'stapy plot FILE.jsonl' draws"),
         ("m.ko other", "not of the form name=value"),
     ],
 )
@@ -92,6 +96,7 @@ def test_words_give_the_same_options_again():
         daemon=True,
         color="always",
         metrics="[::1]:9123",
+        record="r.jsonl",
     )
     again = parse(options.words())
     for name in RunOptions.__slots__:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import struct
 from pathlib import Path
 from typing import Any
@@ -154,6 +155,44 @@ def test_globals_are_typed_and_their_text_is_not_told_twice() -> None:
     buckets = [{"high": -1, "count": 1}, {"low": 0, "high": 9, "count": 2}]
     stat = {"count": 3, "sum": -35, "min": -40, "max": 5, "avg": -11, "buckets": buckets}
     assert found[1]["keys"] == ["k", 9] and found[1]["value"] == stat
+
+
+def test_stacks_among_keys_are_told_as_frames() -> None:
+    lines_of_stack = b"f+0x1 [kernel]\ng+0x2/0x9 [kernel]\n"
+    fields = lines_of_stack + b"\0" + struct.pack("<qqqqqI", 9, 0, 0, 0, 0, 0)
+    (row,) = rows(piece(typed(3, fields)))
+    assert row["stack"] == "9;g;f" and row["keys"][0] == lines_of_stack.decode()
+
+
+def test_a_session_is_recorded_beside_its_output(tmp_path: Path) -> None:
+    """--record: what is printed stays as it is, messages and the end are recorded as well."""
+    place, messages = tmp_path / "r.jsonl", MessagePrinter()
+    place.write_text("what stood there gives way")
+    options = RunOptions(format="text", record=str(place))
+    made = render.make(json.dumps(TABLE), "mod", options, messages)
+    assert made is not None
+    assert made.feed(memoryview(piece(print_of()))) == b"cat 1\n"
+    made.message("warning", "careful")
+    assert made.take() == b"" and made.finish(1) == b""
+    kinds = [row["type"] for row in lines(place.read_bytes())]
+    assert kinds == ["begin", "print", "warning", "end"]
+
+
+@pytest.mark.parametrize(
+    ("place", "why"), [("none/r", "No such file"), (".", "Is a dir"), ("fifo", "no regular file")]
+)
+def test_what_cannot_be_recorded_to_is_refused(place: str, why: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    reader = os.open(tmp_path / "fifo", os.O_RDONLY | os.O_NONBLOCK)
+    options = RunOptions(format="text", record=str(tmp_path / place))
+    with pytest.raises(RunError, match=f"to record: .*{why}"):
+        render.make(json.dumps(TABLE), "mod", options, MessagePrinter())
+    os.close(reader)
+
+
+def test_a_module_for_text_is_not_recorded() -> None:
+    with pytest.raises(RunError, match="made for text only: make it with stapy --format=json"):
+        render.make(None, "mod", RunOptions(record="r"), MessagePrinter())
 
 
 def test_losses_are_records_in_their_place() -> None:

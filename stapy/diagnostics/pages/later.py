@@ -70,6 +70,12 @@ The process of --target-namespaces must live, and its files must be ours to look
 at those of all, others at those of their own processes.  In a virtual machine it would be another
 process: make the module with -p4 and run it there with stapy-run -N PID.  A module is run for the
 process that it was made for; when that has ended, -N names another.""",
+    "E0505": """The picture of --plot could not be drawn
+The session has ended, and what it printed is there.  The message says why there is no picture:
+nothing that could be drawn was gathered (docs/plot.md tells what can be), or the file could not be
+written.""",
+    "W0505": """Not all of it is in the picture of --plot
+The message says what is missing.""",
     "E0510": """A host of --remote has failed
 The message names the host by its number, as --remote-prefix has it, and by the word of the command
 line, and says why: ssh could not reach it, it has no python3 or no right to load modules, there is
