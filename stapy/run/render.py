@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import jsontext, stacks
+from . import jsontext
 from .errors import RunError
 from .records import SCHEMA, PrintDecoder, RecordTable, text_of
 
@@ -82,14 +82,17 @@ class JsonRenderer(Renderer):
     ) -> None:
         super().__init__(decoder)
         self._host: Dict[str, Any] = {} if host is None else {"host": host}
+        from . import stacks  # slow to import; text needs none
+
         # Only this kernel, and only now, knows the names of its addresses.
         self._stacks = stacks.StackWriter()
+        self._is_stack = stacks.is_stack
         self._waiting = [{"type": "begin", "time": decoder.now(), "schema": SCHEMA, **about}]
 
     def line(self, record: Record) -> bytes:
         """Write a record as an object on a line."""
         added: Dict[str, Any] = dict(self._host)
-        if record["type"] == "global" and any(map(stacks.is_stack, record.get("keys", ()))):
+        if record["type"] == "global" and any(map(self._is_stack, record.get("keys", ()))):
             added["stack"] = self._stacks.line([], record["keys"])
         return _json_line({**record, **added})
 

@@ -20,9 +20,8 @@ probe kernel.function("vfs_read") {
   if (pid() != target()) next
   calls[execname(), backtrace()]++
   sizes <<< $count
-  reads++
+  printf("reads=%d\\n", ++reads)
 }
-probe timer.ms(20) { printf("reads=%d\\n", reads) }
 probe end { print(@hist_log(sizes)) }
 """
 COMMAND = "dd if=/dev/zero of=/dev/null bs=64 count=50 status=none"
