@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # The command lives too shortly for the collector and switches it off; a worker holds millions
+    # of objects that stay, which it would look through again and again.
+    gc.set_threshold(100_000, 20, 50)
     if config.getoption("--processor-time"):
         from tests.processor import Recorder, Table  # for this option only
 

@@ -11,6 +11,7 @@ from stapy.vm.errors import VmError
 from stapy.vm.machine import Machine
 from tests import debugpackage
 from tests.vm.harness import Builds, Guests, releases
+from tests.vm.user_tables import keep_common_tables
 
 
 def missing() -> str:
@@ -30,6 +31,7 @@ def guests() -> Iterator[Guests]:
     reason = missing()
     if reason:
         pytest.skip(reason)
+    keep_common_tables()
     pool = Guests()
     yield pool
     pool.close()
