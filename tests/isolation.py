@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pwd
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -62,6 +63,17 @@ def cache_of(environment: Mapping[str, str]) -> Path:
     return home_of(environment) / ".cache" / "stapy-tests"
 
 
+def without_shims(path: str) -> str:
+    """Put the folder of this very Python in the place of pyenv's in a ``$PATH``.
+
+    What pyenv has there are scripts that look for a Python with a dozen processes: in a guest each
+    start of ``python3`` took seconds.
+    """
+    own = str(Path(getattr(sys, "_base_executable", sys.executable)).resolve().parent)
+    folders = [own if folder.endswith("/shims") else folder for folder in path.split(":")]
+    return ":".join(dict.fromkeys(folders))
+
+
 def isolated(environment: Mapping[str, str], cache: Path) -> dict[str, str]:
     """Make the environment of tests out of the host's."""
     kept = {
@@ -71,6 +83,7 @@ def isolated(environment: Mapping[str, str], cache: Path) -> dict[str, str]:
     }
     return {
         **kept,
+        **({"PATH": without_shims(kept["PATH"])} if "PATH" in kept else {}),
         "HOME": str(cache / "home"),
         "LANG": "C.UTF-8",
         "TERM": "dumb",

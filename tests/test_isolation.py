@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -45,6 +46,16 @@ def test_a_hosts_settings_are_left_out() -> None:
     own = {"HOME": "/cache/home", "LANG": "C.UTF-8", "TERM": "dumb"}
     own |= {"SYSTEMTAP_DEBUGINFO_PATH": NOWHERE, "STAPY_VERIFY": "1"}
     assert made == {**asked, **own}
+
+
+def test_scripts_that_look_for_a_python_are_passed_by() -> None:
+    path = "/root/.pyenv/plugins/x/shims:/usr/local/bin:/root/.pyenv/shims:/usr/bin"
+    first, *rest = isolated({"PATH": path}, Path("/cache"))["PATH"].split(":")
+    assert rest == ["/usr/local/bin", "/usr/bin"]
+    found = shutil.which("python3", path=first)
+    ask = "import sys; print(sys.prefix == sys.base_prefix, sys.version)"
+    done = subprocess.run([str(found), "-ISc", ask], capture_output=True, text=True, check=True)
+    assert done.stdout == f"True {sys.version}\n"
 
 
 def test_this_process_is_isolated() -> None:

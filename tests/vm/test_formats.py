@@ -17,7 +17,6 @@ from tests.vm.harness import CONSUMER, ROOT, Guests, build, patience, tools
 pytestmark = [pytest.mark.build, pytest.mark.vm]
 
 
-
 def by_type(schema: dict[str, Any]) -> dict[str, jsonschema.Draft202012Validator]:
     """Make the schema of each type of line: a third of the time that trying all of them takes."""
     assert schema.keys() == {
