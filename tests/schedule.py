@@ -24,8 +24,11 @@ _SCRIPT = re.compile(r"-(\w+)/[^/]*\]$")  # a script's folder in the parameters 
 # wait for them. `pytest --processor-time` tells which they are.
 LONG = (
     "test_cases.py/tapsets",
+    "vm/test_examples",
     "safety/test_wildcards",
     "runtime/test_runtime",
+    "vm/test_remote",
+    "tests/test_program",
     "safety/test_bpf",
     "vm/test_user_stacks",
     "vm/test_user_tables",
@@ -38,6 +41,9 @@ LONG = (
     "safety/test_marks",
     "safety/test_taskevents",
     "safety/test_netfilter",
+    "build/test_driver",
+    "vm/test_input",
+    "parse/test_format",
     "vm/test_machine",
     "vm/test_languages",
     "safety/test_flood",
