@@ -63,15 +63,16 @@ def cache_of(environment: Mapping[str, str]) -> Path:
     return home_of(environment) / ".cache" / "stapy-tests"
 
 
-def without_shims(path: str) -> str:
-    """Put the folder of this very Python in the place of pyenv's in a ``$PATH``.
+def before_shims(path: str) -> str:
+    """Put the folder of this very Python before pyenv's in a ``$PATH``.
 
     What pyenv has there are scripts that look for a Python with a dozen processes: in a guest each
     start of ``python3`` took seconds.
     """
     own = str(Path(getattr(sys, "_base_executable", sys.executable)).resolve().parent)
-    folders = [own if folder.endswith("/shims") else folder for folder in path.split(":")]
-    return ":".join(dict.fromkeys(folders))
+    folders = path.split(":")
+    shims = [at for at, folder in enumerate(folders) if folder.endswith("/shims")]
+    return ":".join([*folders[: shims[0]], own, *folders[shims[0] :]]) if shims else path
 
 
 def isolated(environment: Mapping[str, str], cache: Path) -> dict[str, str]:
@@ -83,7 +84,7 @@ def isolated(environment: Mapping[str, str], cache: Path) -> dict[str, str]:
     }
     return {
         **kept,
-        **({"PATH": without_shims(kept["PATH"])} if "PATH" in kept else {}),
+        **({"PATH": before_shims(kept["PATH"])} if "PATH" in kept else {}),
         "HOME": str(cache / "home"),
         "LANG": "C.UTF-8",
         "TERM": "dumb",

@@ -49,10 +49,11 @@ def test_a_hosts_settings_are_left_out() -> None:
 
 
 def test_scripts_that_look_for_a_python_are_passed_by() -> None:
-    path = "/root/.pyenv/plugins/x/shims:/usr/local/bin:/root/.pyenv/shims:/usr/bin"
-    first, *rest = isolated({"PATH": path}, Path("/cache"))["PATH"].split(":")
-    assert rest == ["/usr/local/bin", "/usr/bin"]
-    found = shutil.which("python3", path=first)
+    path = "/sbin:/root/.pyenv/plugins/x/shims:/usr/local/bin:/root/.pyenv/shims:/usr/bin"
+    made = isolated({"PATH": path}, Path("/cache"))["PATH"].split(":")
+    own = made.pop(1)
+    assert made == path.split(":")
+    found = shutil.which("python3", path=own)
     ask = "import sys; print(sys.prefix == sys.base_prefix, sys.version)"
     done = subprocess.run([str(found), "-ISc", ask], capture_output=True, text=True, check=True)
     assert done.stdout == f"True {sys.version}\n"
