@@ -14,11 +14,11 @@ struct account {
 	u64 troubles;			/* skipped hits, errors */
 };
 
-static bool was_overloaded;
+static int was_overloaded;		/* 1: which was the end, 2: and went on all the same */
 
-void stapy_accounts_overload(void)
+void stapy_accounts_overload(bool is_end)
 {
-	WRITE_ONCE(was_overloaded, true);
+	WRITE_ONCE(was_overloaded, is_end ? 1 : 2);
 }
 
 bool stapy_accounts_hits(const struct stapy_probe *probe, struct stapy_stat *sum)

@@ -196,7 +196,7 @@ static struct stapy_context *STAPY_CALLBACK enter(const struct stapy_site *site,
 	if (masked)
 		raw_local_irq_save(irq_flags);
 	preempt_disable_notrace();
-	if (stapy_state() == state && !stapy_is_off(site->probe))
+	if (stapy_state() == state && !(stapy_may_be_off(site->probe) && stapy_left_out(site->probe)))
 		c = take(site, regs, address);
 	if (c && masked) {
 		c->masked = true;
@@ -347,6 +347,8 @@ static noinline void settle_all(struct stapy_context *c)
 	cycles = count_cycles(c, now);
 	if (c->timed && !c->missed)
 		record_cycles(c, cycles);
+	if (stapy_session.limits.on_overload && !c->interruptible)
+		stapy_overload_count(c, cycles);
 	c->at_entry = false;
 	c->attention = 0;
 	c->timed = stapy_session.limits.timing;
@@ -370,35 +372,6 @@ void stapy_settle(struct stapy_context *c)
 	}
 	stapy_ring_commit(c);
 	stapy_context_end(c);
-}
-
-static void overloaded(u64 cycles, u64 interval)
-{
-	stapy_control("error",
-		      "probe overhead (%llu cycles) exceeded threshold (%llu cycles) in last %llu cycles",
-		      cycles, stapy_session.limits.overload_threshold, interval);
-	atomic_inc(&stapy_session.errors);
-	stapy_accounts_overload();
-	stapy_fail();
-}
-
-void stapy_overload_interval(struct stapy_context *c, u64 now)
-{
-	struct stapy_cpu *cpu = container_of(c, struct stapy_cpu, c);
-	const struct stapy_limits *limits = &stapy_session.limits;
-
-	cpu->overload_cycles += c->spent;
-	c->spent = cpu->spent = 0;
-	/* Before more cycles than `spent` can hold are spent, it is looked at. */
-	c->deadline = now + min_t(u64, limits->overload_interval, INT_MAX) + 1;
-	if (cpu->overload_start && now - cpu->overload_start <= limits->overload_interval)
-		return;
-	/* Nothing is known about the time before the first hit. */
-	if (cpu->overload_start && cpu->overload_cycles > limits->overload_threshold &&
-	    !limits->no_overload && !limits->suppress_time_limits)
-		overloaded(cpu->overload_cycles, now - cpu->overload_start);
-	cpu->overload_start = now;
-	cpu->overload_cycles = 0;
 }
 
 void stapy_leave(struct stapy_context *c)

@@ -117,10 +117,9 @@ static __always_inline struct stapy_context *stapy_hit_enter(stapy_hides_fn hide
 {
 	struct stapy_context *c;
 
-	if (stapy_is_off(site->probe))
-		return NULL;
-	return likely(stapy_hit_begin(&c, site, regs, address)) ? c :
-	       stapy_enter_unless(hides, site, regs, address);
+	if (likely(!stapy_may_be_off(site->probe) && stapy_hit_begin(&c, site, regs, address)))
+		return c;
+	return stapy_enter_unless(hides, site, regs, address);
 }
 
 static __always_inline void stapy_hit_run(struct stapy_context *c,

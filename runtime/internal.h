@@ -30,6 +30,9 @@ struct stapy_cpu {
 	u32 spent;			/* c.spent when the last hit left, with -t */
 	u64 overload_start;
 	u64 overload_cycles;		/* c.spent that was added up before it was set back */
+	u64 intervals;			/* that are over; with --on-overload */
+	const struct stapy_probe *heaviest;	/* took most since then, by so many cycles: */
+	u64 heaviest_cycles;
 	struct stapy_ring ring;
 	unsigned long *stack;		/* stapy_stack_frames addresses, of the hit with the number below */
 	u64 stack_of;			/* c.number, 0: of none */
@@ -132,11 +135,20 @@ u64 stapy_report_age(void);
 /* Hits that were skipped so far. */
 u64 stapy_report_skipped(void);
 
+/* overload.c, with --on-overload: memory; a hit took so long; what was left out for it. */
+int stapy_overload_alloc(void);
+void stapy_overload_free(void);
+void stapy_overload_count(struct stapy_context *c, u64 cycles);
+void stapy_overload_report(void);
+/* Disarm a probe for good, whatever its condition says; from any context. It is set by arming.c, which modules
+ * without switched probes have not: they have no probe to be called with. */
+extern void (*stapy_disarm)(struct stapy_condition *condition);
+
 /* accounts.c: which probes did what, after a run that did not go well. */
 void stapy_accounts_report(void);
 /* The hits of a probe so far, in the units of -t; false when they are not counted. */
 bool stapy_accounts_hits(const struct stapy_probe *probe, struct stapy_stat *sum);
-void stapy_accounts_overload(void);
+void stapy_accounts_overload(bool is_end);
 
 /* lock.c: which globals hits had to wait for in vain; the first of those for which most did, or "". */
 void stapy_lock_report(void);

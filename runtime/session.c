@@ -255,6 +255,7 @@ void stapy_session_stop(void)
 		stapy_control_reporting(true);
 		stapy_report_probes();
 		stapy_report_skips(missed);
+		stapy_overload_report();
 		stapy_accounts_report();
 	}
 	stapy_control_reporting(true);
@@ -296,6 +297,7 @@ static void release_all(void)
 	stapy_session_free();
 	stapy_spaces_release();
 	stapy_report_free();
+	stapy_overload_free();
 	stapy_control_free();
 	stapy_contexts_free();
 }
@@ -307,6 +309,7 @@ static int allocate_first(void)
 
 	r = r ?: stapy_control_alloc();
 	r = r ?: stapy_report_alloc();
+	r = r ?: stapy_overload_alloc();
 	return r ?: stapy_maps_plan();
 }
 

@@ -8,6 +8,13 @@ struct stapy_family;
 struct stapy_line_table;
 struct stapy_stat;
 
+/* What becomes of a session whose handlers take too much time. */
+enum stapy_overload {
+	STAPY_OVERLOAD_EXIT,
+	STAPY_OVERLOAD_THROTTLE,	/* the probe that took most rests for a while */
+	STAPY_OVERLOAD_DISARM		/* it is disarmed for good */
+};
+
 /* Limits that -D can change; the names are SystemTap's, in lower case. */
 enum { HIST_WIDTH = 50, HIST_ELISION = 2 };	/* unless -D gives them */
 
@@ -26,6 +33,7 @@ struct stapy_limits {
 	int object_memory;		/* MiB of tables for user stacks; 0: 64 */
 	int maxentryframes;		/* calls whose entry registers are remembered; 0: 4096 */
 	int no_overload;		/* true: the overload rule is off */
+	int on_overload;		/* enum stapy_overload */
 	int interruptible;
 	int suppress_handler_errors;
 	int suppress_time_limits;
@@ -47,16 +55,24 @@ struct stapy_limits {
 	int hist_elision;		/* its empty rows kept on either side of a gap; -1 keeps all */
 };
 
-/* An arming condition; equal ones of several probes are one. */
+/* An arming condition; equal ones of several probes are one, but with --on-overload each has its own. */
 struct stapy_condition {
 	bool (*test)(struct stapy_context *c);
+	unsigned int followers;		/* so many behind it in the table are what it is */
 	/* run-time state below */
-	bool off;			/* false when it was judged last: its probes run no handlers */
+	atomic_t off;			/* enum stapy_off: why its probes run no handlers; 0: they do */
 	bool idle;			/* and they are disarmed, or about to be */
 	bool waiting;			/* it was found false since the time below, after so many turns */
 	unsigned int turns;		/* how often it became true */
 	unsigned int turns_seen;
 	unsigned long since;		/* jiffies */
+	unsigned long told;		/* bit 0: of an overload */
+};
+
+enum stapy_off {
+	STAPY_OFF_FALSE = 1,		/* it was false when it was judged last */
+	STAPY_OFF_DISARMED = 2,		/* because of an overload */
+	STAPY_OFF_RESTS = 4		/* there are CPUs on which it rests because of one, now or before */
 };
 
 enum stapy_skip { STAPY_SKIP_REENTRANT, STAPY_SKIP_STACK, STAPY_SKIP_LOCK, STAPY_SKIP_REASONS };
@@ -65,7 +81,7 @@ enum stapy_skip { STAPY_SKIP_REENTRANT, STAPY_SKIP_STACK, STAPY_SKIP_LOCK, STAPY
 struct stapy_probe {
 	void (*handler)(struct stapy_context *c);
 	void (*entry)(struct stapy_context *c);	/* entry side of a return probe, or NULL */
-	struct stapy_condition *condition;	/* or NULL */
+	struct stapy_condition *condition;	/* or NULL; with --on-overload its own */
 	unsigned int switch_number;		/* of its condition, for a monitor; 0: none */
 	const char *written;			/* the point as the script has it */
 	const char *alias;			/* pn() */
@@ -74,12 +90,24 @@ struct stapy_probe {
 	struct stapy_stat __percpu *entry_cycles;	/* and of each entry side, or NULL */
 	atomic_t skipped[STAPY_SKIP_REASONS];	/* hits */
 	atomic_t failed;			/* handlers that ended by an error */
+	struct stapy_load __percpu *load;	/* with --on-overload, or NULL */
 };
 
-/* True when the probe's condition was false the last time that it was judged. */
+/* For a probe with an `off`: is this so here and now? */
+bool stapy_stays_off(const struct stapy_probe *probe);
+/* The same of a hit that came: what is left out because of an overload is counted. */
+bool stapy_left_out(const struct stapy_probe *probe);
+
+/* Is there a reason why the probe may not run? Without a call, which costs even where it is not made. */
+static __always_inline bool stapy_may_be_off(const struct stapy_probe *probe)
+{
+	return unlikely(probe->condition) && unlikely(atomic_read(&probe->condition->off));
+}
+
+/* True when the probe's condition was false the last time that it was judged, or it is not to run. */
 static __always_inline bool stapy_is_off(const struct stapy_probe *probe)
 {
-	return unlikely(probe->condition) && READ_ONCE(probe->condition->off);
+	return stapy_may_be_off(probe) && stapy_stays_off(probe);
 }
 
 /* One place where a derived probe sits; every row of a family starts with it. */

@@ -193,6 +193,8 @@ def _check(options: Options) -> None:
     )
     if unlimited and not options.guru:
         raise UsageError("--suppress-time-limits requires guru mode (-g).")
+    if options.on_overload != "exit":
+        _check_overload(options, unlimited)
     if options.flight_recorder:
         _check_recorder(options)
     _check_plot(options)
@@ -206,6 +208,15 @@ def _check(options: Options) -> None:
         raise UsageError("-b cannot be given with --vm: its files would end with the machine.")
     if options.vm and options.release:
         raise UsageError("--vm=RELEASE names the kernel; -r cannot be given too.")
+
+
+def _check_overload(options: Options, unlimited: bool) -> None:
+    """Refuse to say what follows an overload where nothing counts as one."""
+    for name in ("STP_NO_OVERLOAD", "STAP_NO_OVERLOAD"):
+        if name in options.defines:
+            raise UsageError(f"--on-overload cannot be given with -D {name}: nothing is one.")
+    if unlimited:
+        raise UsageError("--on-overload cannot be given with --suppress-time-limits.")
 
 
 def _check_format(options: Options) -> None:

@@ -18,26 +18,52 @@ static bool scheduled;			/* it looks again before long */
 static struct irq_work kick;
 static struct delayed_work work;
 
+/* An own verdict: nobody else judges meanwhile, for what it reads is held. */
+static void turn(struct stapy_condition *condition, bool off)
+{
+	if (off) {
+		atomic_or(STAPY_OFF_FALSE, &condition->off);
+	} else {
+		condition->turns++;
+		atomic_andnot(STAPY_OFF_FALSE, &condition->off);
+	}
+	/* Before we look at what the work has made of it; the work looks the other way round. */
+	smp_mb__after_atomic();
+	if (stapy_state() == STAPY_STARTING)
+		condition->idle = off;
+	else if (READ_ONCE(open) && (off ? !READ_ONCE(scheduled) : READ_ONCE(condition->idle)))
+		irq_work_queue(&kick);
+}
+
 void stapy_judge(struct stapy_context *c, struct stapy_condition *condition)
 {
 	const char *error = c->error, *error_at = c->error_at;
 	char *frame = c->frame;
 	bool off = !condition->test(c);
+	unsigned int i;
 
 	/* One that fails is false, whatever the handler itself has come to. */
 	c->error = error;
 	c->error_at = error_at;
 	c->frame = frame;
-	if (off == condition->off)
+	if (off == !!(atomic_read(&condition->off) & STAPY_OFF_FALSE))
 		return;
-	if (!off)
-		condition->turns++;
-	/* Before we look at what the work has made of it; the work looks the other way round. */
-	smp_store_mb(condition->off, off);
-	if (stapy_state() == STAPY_STARTING)
-		condition->idle = off;
-	else if (READ_ONCE(open) && (off ? !READ_ONCE(scheduled) : READ_ONCE(condition->idle)))
+	for (i = 0; i <= condition->followers; i++)
+		turn(&condition[i], off);
+}
+
+static void disarm(struct stapy_condition *condition)
+{
+	atomic_or(STAPY_OFF_DISARMED, &condition->off);
+	smp_mb__after_atomic();
+	if (READ_ONCE(open) && !READ_ONCE(scheduled))
 		irq_work_queue(&kick);
+}
+
+/* Is it to be disarmed? Not what only rests: it would cost more than it saves. */
+static bool is_unwanted(const struct stapy_condition *condition)
+{
+	return atomic_read(&condition->off) & (STAPY_OFF_FALSE | STAPY_OFF_DISARMED);
 }
 
 /* Handlers may hold any lock of the kernel, and be in an NMI. */
@@ -46,31 +72,36 @@ static void on_kick(struct irq_work *unused)
 	mod_delayed_work(system_unbound_wq, &work, 0);
 }
 
-/* True when the probes of a condition are to be armed or disarmed. */
-static bool changes(struct stapy_condition *condition)
+/* False when it was false all through the interval; an overload is over at once. */
+static bool is_early(struct stapy_condition *condition)
 {
 	unsigned int turns = READ_ONCE(condition->turns);
 
-	if (!READ_ONCE(condition->off)) {
+	if (atomic_read(&condition->off) & STAPY_OFF_DISARMED)
+		return false;
+	if (condition->waiting && condition->turns_seen == turns)
+		return time_before(jiffies, condition->since + interval);
+	condition->waiting = true;
+	condition->turns_seen = turns;
+	condition->since = jiffies;
+	return true;
+}
+
+/* True when the probes of a condition are to be armed or disarmed. */
+static bool changes(struct stapy_condition *condition)
+{
+	if (!is_unwanted(condition)) {
 		condition->waiting = false;
 		if (!condition->idle)
 			return false;
 		WRITE_ONCE(condition->idle, false);
 		return true;
 	}
-	if (condition->idle)
-		return false;
-	if (!condition->waiting || condition->turns_seen != turns) {
-		condition->waiting = true;
-		condition->turns_seen = turns;
-		condition->since = jiffies;
-		return false;
-	}
-	if (time_before(jiffies, condition->since + interval))
+	if (condition->idle || is_early(condition))
 		return false;
 	condition->waiting = false;
 	smp_store_mb(condition->idle, true);
-	if (READ_ONCE(condition->off))
+	if (is_unwanted(condition))
 		return true;
 	WRITE_ONCE(condition->idle, false);
 	return false;
@@ -114,6 +145,7 @@ static int start(void *rows, unsigned int count)
 	interval = nsecs_to_jiffies(stapy_session.limits.on_the_fly_interval ?: INTERVAL) ?: 1;
 	init_irq_work(&kick, on_kick);
 	INIT_DELAYED_WORK(&work, look);
+	stapy_disarm = disarm;
 	WRITE_ONCE(open, true);
 	return 0;
 }

@@ -40,7 +40,7 @@ static __always_inline void hit(const struct stapy_tracepoint_row *row, const un
 {
 	struct stapy_context *c;
 
-	if (likely(!stapy_is_off(row->site.probe) && stapy_hit_begin(&c, &row->site, NULL, 0)))
+	if (likely(!stapy_may_be_off(row->site.probe) && stapy_hit_begin(&c, &row->site, NULL, 0)))
 		run(c, args);
 	else
 		any_hit(row, args);

@@ -19,6 +19,7 @@ _TOGETHER = {
         "lock.c",
         "report.c",
         "accounts.c",
+        "overload.c",
         "print.c",
         "memory.c",
         "budget.c",

@@ -35,6 +35,7 @@ class Options(Record):
     is_for_plot: bool = False  # what --format stands for is recorded only: text is printed
     metrics: bool = False  # --metrics: the module tells all globals
     metrics_at: str = ""  # the address at which they are served
+    on_overload: str = "exit"  # --on-overload: exit, throttle or disarm
     monitor: int = 0  # --monitor: seconds between two looks; 0: none
     buffer_mb: int | None = None  # -s
     tapset_dirs: list[str] = new(list)  # -I

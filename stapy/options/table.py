@@ -190,6 +190,9 @@ def _listing(with_variables: bool) -> Setter:
     return set
 
 
+_ON_OVERLOAD = ("exit", "throttle", "disarm")
+
+
 def _choice(field: str, name: str, *words: str) -> Setter:
     def set(options: Options, value: str) -> None:
         if value not in words:
@@ -300,6 +303,10 @@ TABLE = [
            "every SECONDS; switch probes on and off", _monitor),
     Option("", "metrics", "ADDR:PORT", "serve globals to Prometheus while the script runs",
            _metrics, run="metrics_at"),
+    Option("", "on-overload", "WHAT", "when probes take too much time: exit, the usual; throttle "
+           "the probe that takes most, or disarm it",
+           _choice("on_overload", "argument for --on-overload", *_ON_OVERLOAD),
+           words=_ON_OVERLOAD),
     Option("", "format", "FORM", "output for programs: json, csv (tables), "
            "folded (stacks with counts); text is for eyes", _format,
            words=("text", *FORMATS)),

@@ -29,6 +29,7 @@ class Accounts:
         self._rows: "List[Account]" = []
         self._told = False
         self._overloaded = False
+        self._went_on = False  # all the same: --on-overload
         self._units = ""  # of what hits took, "" when that was not counted
         self._all = 0
         self._lock = ""  # the global that was waited for in vain most often
@@ -39,7 +40,8 @@ class Accounts:
             self._rows.append(Account(text))
         elif kind == "accounts":
             overloaded, self._units, taken, self._lock = text.split("\t", 3)
-            self._overloaded, self._all, self._told = overloaded == "1", int(taken), True
+            self._overloaded, self._went_on = overloaded != "0", overloaded == "2"
+            self._all, self._told = int(taken), True
         else:
             return False
         return True
@@ -96,7 +98,10 @@ class Accounts:
 
     def _help_overload(self) -> str:
         if not self._units:
-            return "-t counts hits and cycles of each probe, and this table says where they went"
+            return (
+                "-t counts hits and cycles of each probe, and this table says where they went;"
+                " --on-overload=throttle or disarm goes on without the one that takes most"
+            )
         if not self._rows or not self._all:
             return ""
         row = self._rows[0]
@@ -104,6 +109,7 @@ class Accounts:
             f"{_share(row.taken, self._all)}% of the {self._units} went to {shown(row.point)}:"
             " make it be hit less often (a condition, `if (…) next` first), or allow more by"
             " -D STP_OVERLOAD_THRESHOLD=CYCLES"
+            + ("" if self._went_on else "; --on-overload=throttle or disarm goes on without it")
         )
 
 

@@ -13,6 +13,7 @@ from stapy.translate.lower import embedded, functions
 from stapy.translate.lower.signatures import signature
 from stapy.translate.sites import Sites, row_of
 from stapy.translate.state import Unit
+from stapy.translate.tables import conditions
 
 if TYPE_CHECKING:
     from stapy.translate.templating import Model
@@ -42,7 +43,7 @@ def build(unit: Unit, name: str, script: str, build_ids: dict[str, str] | None =
         else embedded.embedded_function(unit, function)
         for function in program.functions
     ]
-    conditions = _conditions(unit)
+    tests = _conditions(unit)
     families = sites.families()
     probes = _probe_rows(unit)
     model: Model = {
@@ -77,8 +78,8 @@ def build(unit: Unit, name: str, script: str, build_ids: dict[str, str] | None =
         "regexes": [automaton.c_text(c_name) for c_name, automaton in unit.regexes.values()],
         "prototypes": [signature(unit, function) + ";" for function in program.functions],
         "functions": bodies,
-        "conditions": conditions,
-        "is_rearmed": _is_rearmed(program),
+        "conditions": tests,
+        "is_rearmed": _is_rearmed(unit),
         "handlers": handlers,
         "has_many_handlers": len(handlers) > MANY_HANDLERS,
         "probes": probes,
@@ -250,25 +251,30 @@ def _handlers(unit: Unit) -> list[Model]:
     return rows
 
 
-def _conditions(unit: Unit) -> list[dict[str, str]]:
-    """Write the test of each arming condition: its name and its C."""
-    return [
-        {"test": name, "text": functions.condition_function(unit, name, condition.test)}
-        for name, condition in _tests(unit)
-    ]
+def _conditions(unit: Unit) -> list[Model]:
+    """Write each arming condition: its test, and the C of that where it is the first with it."""
+    rows: list[Model] = []
+    for at, row in enumerate(unit.conditions.rows):
+        name = _test_name(row)
+        is_first = row.first == at
+        text = functions.condition_function(unit, name, row.condition.test) if is_first else ""
+        rows.append({"test": name, "text": text, "followers": row.followers})
+    return rows
 
 
-def _tests(unit: Unit) -> list[tuple[str, p.Condition]]:
-    return [(f"condition_{at}", one) for at, one in enumerate(unit.program.conditions)]
+def _test_name(row: conditions.Row) -> str:
+    return f"condition_{row.first}"
 
 
-def _is_rearmed(program: p.Program) -> bool:
+def _is_rearmed(unit: Unit) -> bool:
     """Tell whether a probe can be disarmed, and armed again, while the script runs."""
     return any(
-        probe.family != "begin_end"
-        and probe.condition is not None
-        and not probe.condition.judged_once
-        for probe in program.probes
+        probe.family != conditions.PHASES
+        and (
+            unit.options.on_overload != "exit"
+            or (probe.condition is not None and not probe.condition.judged_once)
+        )
+        for probe in unit.program.probes
     )
 
 
@@ -278,8 +284,8 @@ def _probe_rows(unit: Unit) -> list[Model]:
         fields = [("handler", unit.handler_name(probe.handler))]
         if probe.entry is not None:
             fields.append(("entry", unit.handler_name(probe.entry)))
-        if probe.condition is not None:
-            fields.append(("condition", "&" + unit.condition(probe.condition)))
+        if row := unit.conditions.of(probe):
+            fields.append(("condition", "&" + row))
         if number := switch_of(probe.condition):
             fields.append(("switch_number", str(number)))
         fields += [
@@ -328,7 +334,7 @@ def deepest_chain(unit: Unit, bytes_of: dict[str, int]) -> int:
             memo[name] = bytes_of.get(name, 0) + below
         return memo[name]
 
-    tests = {id(one): bytes_of.get(name, 0) for name, one in _tests(unit)}
+    tests = {id(row.condition): bytes_of.get(_test_name(row), 0) for row in unit.conditions.rows}
     chains = [0, *tests.values()]
     for handler in all_handlers(unit.program):
         own = bytes_of.get(unit.handler_name(handler), 0)

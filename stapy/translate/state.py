@@ -11,6 +11,7 @@ from stapy.ir.walk import walk
 from stapy.translate.c.text import name_literal, string_literal, verbatim
 from stapy.translate.c.words import words_of
 from stapy.translate.tables.changes import may_repeat
+from stapy.translate.tables.conditions import ConditionTable
 from stapy.translate.tables.costs import Costs
 from stapy.translate.tables.failures import Failures
 from stapy.translate.tables.limits import Limits
@@ -64,7 +65,7 @@ class Unit:
         self._by_name = {var.c_name: var for var in program.globals}
         self._storage = [var for var in program.globals if var.keys or var.type == p.STATS]
         self._numbers = {var.c_name: number for number, var in enumerate(self._storage)}
-        self._conditions = {id(one): number for number, one in enumerate(program.conditions)}
+        self.conditions = ConditionTable(program, is_separate=options.on_overload != "exit")
 
     # --- names -------------------------------------------------------------
 
@@ -129,13 +130,9 @@ class Unit:
             self.any_tables[key] = "any_" + "".join("x" if flag else "k" for flag in flags)
         return self.any_tables[key]
 
-    def condition(self, condition: p.Condition) -> str:
-        """Return the row of an arming condition, which holds the verdict on it."""
-        return f"conditions[{self._conditions[id(condition)]}]"
-
     def judge(self, conditions: list[p.Condition]) -> list[str]:
         """Write the C that judges conditions again."""
-        return [f"stapy_judge(c, &{self.condition(one)});" for one in conditions]
+        return [f"stapy_judge(c, &{self.conditions.judged(one)});" for one in conditions]
 
     def slots(self, types: list[p.Type]) -> str:
         """Name the struct for saved entry values of some types."""

@@ -39,6 +39,8 @@ def test_without_counted_hits() -> None:
     ("head", "row", "words"),
     [
         ("1\tcycles\t1000\t", READ, '60% of the cycles went to kernel.function("vfs_read")'),
+        ("1\tcycles\t1000\t", READ, "--on-overload=throttle or disarm goes on without it"),
+        ("2\tcycles\t1000\t", READ, "-D STP_OVERLOAD_THRESHOLD=CYCLES"),
         ("1\t\t0\t", "", "-t counts hits and cycles"),
         ("0\t\t0\t", "0\t0\t0\t5\t0\t0\tbegin\tx.stp:1:7", "-D MINSTACKSPACE=N"),
     ],
@@ -47,6 +49,7 @@ def test_the_change_that_helps(head: str, row: str, words: str) -> None:
     told = lines(("accounts", head), *([("account", row)] if row else []))
     assert told[-1].startswith("help: ") and words in told[-1]
     assert sum(line.startswith("help: ") for line in told) == 1
+    assert not (head[0] == "2" and "--on-overload" in told[-1])
 
 
 def test_nothing_to_tell() -> None:

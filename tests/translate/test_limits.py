@@ -71,6 +71,27 @@ def test_switches_and_own_macros() -> None:
     assert f".buffer_bytes = {3 << 20}," in text
 
 
+def test_what_follows_an_overload() -> None:
+    """Each probe can be switched off, and what it takes is counted, but not reported."""
+    script = """global n, on
+    probe timer.s(1) if (on) { n++ } probe timer.s(2) if (on) { n-- } probe begin if (on) { n = 2 }
+    probe timer.s(3) { on = !on } probe timer.s(4) { n = 5 }"""
+    for word in ("throttle", "disarm"):
+        text = c_of(script, f"--on-overload={word}")
+        assert f".on_overload = STAPY_OVERLOAD_{word.upper()}," in text
+        assert ".timing = 1," in text and ".unreported = 1," in text
+        conditions = re.findall(r"\.condition = &conditions\[(\d)\]", text)
+        assert sorted(conditions) == ["0", "1", "2", "3", "4"]
+        # Those that look at `on` are judged as one, of which begin has the first row.
+        rows = re.findall(r"\.test = (\w+)(?:, \.followers = (\d))?", text)
+        own, always = ("condition_0", ""), ("condition_3", "")
+        assert rows == [("condition_0", "2"), own, own, ("condition_3", "1"), always]
+        assert re.findall(r"stapy_judge\(c, &conditions\[(\d)\]\)", text) == ["0"]
+    for words in ("", "--on-overload=exit"):
+        assert c_of(script, words).count(".test = ") == 1
+    assert "stapy_arming" in c_of("probe timer.s(4) { exit() }", "--on-overload=disarm")
+
+
 @pytest.mark.parametrize(
     ("words", "given"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stapy.diagnostics import NOWHERE
 from stapy.ir import program as p
 from stapy.ir.walk import walk
 from stapy.translate.c.text import comment
@@ -144,7 +145,8 @@ def condition_function(unit: Unit, name: str, condition: p.Expr) -> str:
     value: Value = lower(body, condition)
     body.out.line(f"return {truth(value)};")
     out = CWriter()
-    out.line(comment(f"if ({unit.sources.text(condition.span)})"))
+    text = "always" if condition.span is NOWHERE else f"if ({unit.sources.text(condition.span)})"
+    out.line(comment(text))
     out.line(f"static bool {name}(struct stapy_context *c)")
     _assemble(out, body, [], [], "false" if body.labels else "")
     unit.frames[name] = body_frame(body)

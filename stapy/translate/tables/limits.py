@@ -73,6 +73,8 @@ SWITCHES = {
     "STP_TIMING_NSECS": "timing_nsecs",
     "STP_BULKMODE": "bulk",
 }
+# What --on-overload says, but for the usual "exit".
+ON_OVERLOAD = {"throttle": "STAPY_OVERLOAD_THROTTLE", "disarm": "STAPY_OVERLOAD_DISARM"}
 _SUFFIX = re.compile(r"\b(0[xX][0-9a-fA-F]+|\d+)[uUlL]*\b")
 _OPERATORS: dict[type, Callable[[int, int], int]] = {
     ast.Add: operator.add,
@@ -94,6 +96,7 @@ class Limits:
     def __init__(self, options: Options, nesting: int) -> None:
         self.given = dict(options.defines)
         self._unprivileged = options.privilege == "stapusr"
+        self._eases = ON_OVERLOAD.get(options.on_overload)
         self._compatible = options.compatible or LANGUAGE_VERSION
         if options.suppress_handler_errors:
             self.given.setdefault("STAP_SUPPRESS_HANDLER_ERRORS", "1")
@@ -105,7 +108,7 @@ class Limits:
             self.given.setdefault("STAP_SUPPRESS_TIME_LIMITS_ENABLE", "1")
         if options.timing or "STP_ALIBI" in self.given:
             self.given.setdefault("STP_TIMING", "1")
-        elif options.monitor and "STP_TIMING" not in self.given:
+        elif (options.monitor or self._eases) and "STP_TIMING" not in self.given:
             self.given |= {"STP_TIMING": "1", "STAPY_UNREPORTED": "1"}
         self.rows = [*LIMITS, NESTING._replace(default=str(nesting))]
         self._drawing = any(row.name in self.given for row in HISTOGRAM_LIMITS)
@@ -194,6 +197,8 @@ class Limits:
         on |= {"hist_given": None} if self._drawing else {}
         on |= {"unprivileged": None} if self._unprivileged else {}
         rows += [{"name": field, "value": "1"} for field in on]
+        if self._eases:
+            rows.append({"name": "on_overload", "value": self._eases})
         if self.buffer_bytes != BUFFER_MIB * MIB:
             rows.append({"name": "buffer_bytes", "value": str(self.buffer_bytes)})
         return rows
