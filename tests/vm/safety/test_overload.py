@@ -76,6 +76,8 @@ def test_throttled(guest: Machine, modules: dict[str, Path]) -> None:
     told = re.findall(WARNING, said, re.MULTILINE)
     assert [what for what, _ in told] == ["hits are left out from now on of the probe"], said
     left = re.search(r'overload: (\d+) hits of kernel\.function\("vfs_read"\) at ', said)
-    assert left and found["hot"] + int(left[1]) >= 60000, said
+    skipped = re.search(r"skipped probes: (\d+)", said)  # where another processor had the globals
+    met = found["hot"] + (int(skipped[1]) if skipped else 0)
+    assert left and met + int(left[1]) >= 60000, said
     assert found["share"] < 40, said  # all of the first interval, then a fifth
     assert "ERROR" not in said, said
