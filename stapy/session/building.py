@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from stapy.build.tools import Tools
     from stapy.kernel import Kernel
     from stapy.session import Session
+    from stapy.session.passes import Passes
 
 
 def open_tools(session: Session, kernel: Kernel) -> Tools:
@@ -52,7 +53,7 @@ def prepare(session: Session, kernel: Kernel) -> int:
     return 0
 
 
-def refuse(session: Session, error: ContainerError) -> NoReturn:
+def refuse(session: Passes, error: ContainerError) -> NoReturn:
     """End the command: there is no container to build in, or none that is to be believed."""
     session.at_pass = 4
     session.refuse(
@@ -63,7 +64,7 @@ def refuse(session: Session, error: ContainerError) -> NoReturn:
     )
 
 
-def compile_headers(session: Session, kernel: Kernel, spec: str) -> Path | None:
+def compile_headers(session: Passes, kernel: Kernel, spec: str) -> Path | None:
     """Compile ``kernel<a.h>`` or ``<a.h>`` to an object with types; None (reported) if bad."""
     from stapy.build.container import ContainerError
     from stapy.build.headers import HeaderError, compiled, is_headers

@@ -10,8 +10,8 @@ from stapy.trust import why_untrusted
 
 if TYPE_CHECKING:
     from stapy.kernel import Kernel
-    from stapy.session import Session
     from stapy.session.messages import PassMessages
+    from stapy.session.passes import Passes
 
 
 def check_tree(session: PassMessages, kernel: Kernel) -> None:
@@ -99,7 +99,7 @@ def look_in_namespaces(session: PassMessages) -> None:
         )
 
 
-def check_host(session: Session, kernel: Kernel) -> None:
+def check_host(session: Passes, kernel: Kernel) -> None:
     """Say in one line why this host cannot load modules, and offer the way out."""
     from stapy.session import signing
 
@@ -114,7 +114,7 @@ def check_host(session: Session, kernel: Kernel) -> None:
         )
 
 
-def obstacles(session: Session, kernel: Kernel) -> list[str]:
+def obstacles(session: Passes, kernel: Kernel) -> list[str]:
     """List why this host cannot load the module; nothing when it will not be asked to."""
     from stapy.kernel.host import HostFiles
 

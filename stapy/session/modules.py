@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from stapy.kernel import Kernel
     from stapy.services import Services
     from stapy.session import Session
+    from stapy.session.passes import Passes
 
 
 def recall(session: Session, kernel: Kernel) -> Path | None:
@@ -81,6 +82,6 @@ def _keep_unnamed(session: Session, module: Path, name: str) -> Path:
     return keep(session, module)
 
 
-def default_name(session: Session) -> str:
+def default_name(session: Passes) -> str:
     """Name the module without -m: equal scripts get equal names, so that the cache can work."""
     return "stap_" + key_of(results.text_key(session.options, session.texts))[:32]

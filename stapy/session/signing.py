@@ -12,6 +12,7 @@ from stapy.kernel.host import HostFiles
 if TYPE_CHECKING:
     from stapy.kernel import Kernel
     from stapy.session import Session
+    from stapy.session.passes import Passes
 
 _VM = "run it in a throw-away virtual machine: stapy --vm …"
 
@@ -63,7 +64,7 @@ def _refuse(session: Session, error: SignError) -> NoReturn:
     session.refuse("E0409", text, kind="build error", hint=error.hint)
 
 
-def way_out(session: Session, kernel: Kernel, reasons: list[str]) -> str:
+def way_out(session: Passes, kernel: Kernel, reasons: list[str]) -> str:
     """Say what to do where the kernel takes no module; a signature helps if that is all."""
     verdicts = HostFiles().verdicts(kernel)
     if not set(reasons) <= {verdicts["lockdown"], verdicts["signing"]}:
