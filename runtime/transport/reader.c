@@ -294,6 +294,20 @@ static ssize_t copy_last_losses(char __user *to, size_t bytes)
 	return copied;
 }
 
+/*
+ * The rest of the record that was begun gave way to later ones: that is told at once, at the place
+ * where it is missing, before another CPU's text would go on with the line.
+ */
+static ssize_t copy_torn(char __user *to, size_t bytes)
+{
+	struct stapy_ring *r;
+
+	if (partial < 0 || stapy_session.records)
+		return 0;
+	r = ring_of(partial);
+	return r->done || !r->overwritten ? 0 : copy_missing(r, partial, 0, to, bytes);
+}
+
 /* The CPU whose record was begun, while there still is a rest of it. */
 static int begun(void)
 {
@@ -306,11 +320,15 @@ static ssize_t merge(char __user *to, size_t bytes, bool *more)
 {
 	size_t mask = stapy_ring_bytes() - 1;
 	u64 now = take_snapshot(), next;
-	size_t copied = 0;
+	size_t copied;
 	ssize_t n;
 	bool whole;
 	int cpu;
 
+	n = copy_torn(to, bytes);
+	if (n < 0)
+		return n;
+	copied = n;
 	while (copied < bytes) {
 		struct stapy_ring *r;
 

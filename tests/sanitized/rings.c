@@ -40,7 +40,7 @@ static void print(struct stapy_context *c, const char *s, size_t n)
 static void hit(struct stapy_context *c, unsigned int n)
 {
 	union stapy_key key = { .n = n % 80 };
-	char line[128];
+	char line[256];
 	s64 *slot;
 
 	if (!stapy_lock(c, rows, 1)) {
@@ -54,7 +54,7 @@ static void hit(struct stapy_context *c, unsigned int n)
 	c->error = NULL;
 	if (n % 7 == 0)
 		stapy_map_delete(counts, &key);
-	print(c, line, sprintf(line, "%d %u %llu %*s\n", shim_cpu, n, ticket++, n % 50, ""));
+	print(c, line, sprintf(line, "%d %u %llu %*s\n", shim_cpu, n, ticket++, n % 150, ""));
 	stapy_unlock(c, rows, 1);
 	if (n % 3 == 0)
 		print(c, line, sprintf(line, "%d %u also\n", shim_cpu, n));
