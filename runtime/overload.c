@@ -101,7 +101,7 @@ static void end_session(u64 cycles, u64 interval)
 }
 
 /* The point comes last, for it may be long. */
-static void complain(const struct stapy_cpu *cpu, u64 cycles, u64 interval, const char *what)
+static void tell_of_overload(const struct stapy_cpu *cpu, u64 cycles, u64 interval, const char *what)
 {
 	const struct stapy_probe *probe = cpu->heaviest;
 
@@ -135,7 +135,7 @@ static void rest(const struct stapy_cpu *cpu, u64 cycles, u64 interval, u64 now)
 	if (!length)
 		return;
 	stapy_accounts_overload(false);
-	complain(cpu, cycles, interval, "hits are left out from now on of the probe");
+	tell_of_overload(cpu, cycles, interval, "hits are left out from now on of the probe");
 	WRITE_ONCE(load->rests_from, now);
 	WRITE_ONCE(load->rests_for, length);
 	atomic_or(STAPY_OFF_RESTS, &probe->condition->off);
@@ -147,7 +147,7 @@ static void overloaded(const struct stapy_cpu *cpu, u64 cycles, u64 interval, u6
 		end_session(cycles, interval);
 	} else if (stapy_session.limits.on_overload == STAPY_OVERLOAD_DISARM) {
 		stapy_accounts_overload(false);
-		complain(cpu, cycles, interval, "disarmed is the probe");
+		tell_of_overload(cpu, cycles, interval, "disarmed is the probe");
 		stapy_disarm(cpu->heaviest->condition);
 	} else {
 		rest(cpu, cycles, interval, now);
