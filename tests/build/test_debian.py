@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import configparser
 import os
 import shutil
 import subprocess
@@ -34,18 +35,18 @@ def missing() -> list[str]:
 
 def test_recipe_names_what_setup_cfg_names() -> None:
     """Without the programs that build: bounds, programs and the version are the same."""
-    config = (ROOT / "setup.cfg").read_text(encoding="utf-8")
+    config = configparser.ConfigParser()
+    config.read(ROOT / "setup.cfg", encoding="utf-8")
     control = (ROOT / "debian/control").read_text(encoding="utf-8")
-    required = config.partition("install_requires =\n")[2].partition("\n\n")[0].split("\n")
-    for row in required:
+    for row in config["options"]["install_requires"].strip().split("\n"):
         name, bound = row.split(" >= ")
         assert f" python3-{name.strip()} (>= {bound})," in control
-    scripts = config.partition("console_scripts =\n")[2].split("\n")
+    scripts = config["options.entry_points"]["console_scripts"].strip().split("\n")
     installed = "".join(
         (ROOT / f"debian/{name}.install").read_text(encoding="utf-8")
         for name in ("stapy", "stapy-run")
     )
-    for row in filter(None, scripts):
+    for row in scripts:
         assert f"usr/bin/{row.split('=')[0].strip()}\n" in installed
     version = subprocess.run(
         [sys.executable, "-c", "import stapy; print(stapy.__version__)"],
