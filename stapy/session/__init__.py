@@ -46,6 +46,8 @@ class Session(Passes):
 
             tell(str(error), self.options)
             status = 1
+        except writing.Unheard:
+            status = 1
         except BrokenPipeError:
             # The reader of our messages has gone; nobody is left to tell.
             writing.forget(2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, NoReturn
 
 from stapy.debuginfo import view
@@ -61,8 +60,7 @@ class PassMessages:
             text += "" if text.endswith("\n") else "\n"
             if item.severity == item.WARNING:
                 self.said.append(text)
-            sys.stderr.write(text)
-        sys.stderr.flush()
+            writing.tell(text)
 
     def _similar(self, item: Diagnostic) -> bool:
         """Tell whether a message is only counted: SystemTap shows one of a kind without -v."""
@@ -101,8 +99,7 @@ class PassMessages:
     def say(self, text: str) -> None:
         """Write text on standard error, such as warnings recalled from the cache."""
         progress.clear()
-        sys.stderr.write(text)
-        sys.stderr.flush()
+        writing.tell(text)
 
     def failed(self) -> int:
         """End a pass that found errors; return the exit status."""
@@ -142,7 +139,7 @@ class PassMessages:
             from stapy.diagnostics.render import harmless
 
             text = harmless(text)
-        print(text, file=sys.stderr, flush=True)
+        writing.tell(text + "\n")
 
 
 def _as_named(item: Diagnostic) -> Diagnostic:

@@ -1,4 +1,4 @@
-"""Text on standard output: a reader who left is no error, a full disk is one."""
+"""Text on the standard streams: a reader who left is no error of ours, a full disk is one."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ import sys
 
 class Unwritable(Exception):
     """Standard output takes no more; the text is the message."""
+
+
+class Unheard(Exception):
+    """Standard error takes no more: nobody is left to tell."""
 
 
 def write(text: str) -> None:
@@ -22,6 +26,16 @@ def write(text: str) -> None:
     except OSError as error:
         forget(1)
         raise Unwritable(f"cannot write: {error.strerror}") from None
+
+
+def tell(text: str) -> None:
+    """Write to standard error and flush; raises `Unheard` when that is not to be had."""
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except OSError:
+        forget(2)
+        raise Unheard from None
 
 
 def forget(stream: int) -> None:

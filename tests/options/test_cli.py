@@ -204,7 +204,10 @@ def test_a_full_disk_is_one(words: list[str]) -> None:
 
 
 @pytest.mark.parametrize("words", [["-p1", "-e", "probe {"], ["-p9"], ["-p1", "/no/such"]])
-def test_messages_that_nobody_can_be_told(words: list[str]) -> None:
+def test_messages_that_nobody_can_be_told(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     with Path("/dev/full").open("w") as full:
         done = _written(["stapy", *words], subprocess.PIPE, full.fileno())
     assert (done.returncode, done.stdout) == (1, "")
@@ -213,6 +216,7 @@ def test_messages_that_nobody_can_be_told(words: list[str]) -> None:
     done = _written(["stapy", *words], subprocess.PIPE, write)
     os.close(write)
     assert (done.returncode, done.stdout) == (1, "")
+    assert not list(tmp_path.iterdir())  # it is no mistake of ours, to be reported
 
 
 def test_help_says_what_becomes_of_suppressed_errors() -> None:
