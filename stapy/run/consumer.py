@@ -39,18 +39,19 @@ def _compare(module_path: str, options: RunOptions) -> int:
     """Run sessions of the module and runs without any, to compare what a command takes."""
     from . import effect
 
-    def session(once: RunOptions, make_target: Callable[[str, bool], TargetProcess]) -> int:
-        told = _printer(once)
-        with Signals() as signals:
-            _run(ModuleFile(module_path), once, told, signals, make_target=make_target)
-        return told.errors
-
     messages = _printer(options)
-    try:
-        return effect.measure(options, session, messages)
-    except RunError as error:
-        messages.error(str(error))
-        return 1
+    with Signals() as signals:
+
+        def session(once: RunOptions, make_target: Callable[[str, bool], TargetProcess]) -> int:
+            told = _printer(once)
+            _run(ModuleFile(module_path), once, told, signals, make_target=make_target)
+            return told.errors
+
+        try:
+            return effect.measure(options, session, messages, signals)
+        except RunError as error:
+            messages.error(str(error))
+            return 1
 
 
 def _printer(options: RunOptions) -> MessagePrinter:

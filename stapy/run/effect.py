@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 RUNS = 10  # of each kind, when the user does not say how many
 MEASURES = ("elapsed", "its processor time", "of all processors")
+SIGNALLED = "nothing was compared: a signal ended it"
 ENDED = "nothing was compared: the session ended before the command did, and its probes with it"
 
 
@@ -70,22 +71,24 @@ def busy_time() -> float:
     return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
 
 
-def measure(options: RunOptions, session: Runner, messages: MessagePrinter) -> int:
+def measure(
+    options: RunOptions, session: Runner, messages: MessagePrinter, signals: Signals
+) -> int:
     """Run the command of ``--probe-effect`` without and with the probes; print the comparison.
 
     Returns the exit status. Raises `RunError` with the reason when there is nothing to compare,
-    because a session failed or was over before its command.
+    because a session failed or was over before its command, or a signal came.
     """
     # What it reads from disks is in memory from now on; what it complains of is said once.
-    _alone(options.effect, left=(1,))
+    _alone(options.effect, signals, left=(1,))
     before: List[MeasuredTarget] = []
     after: List[MeasuredTarget] = []
     for turn in range(options.effect_runs or RUNS):
         for is_probed in (False, True) if turn % 2 == 0 else (True, False):
             if is_probed:
-                after.append(_within(options, session, is_first=not after))
+                after.append(_within(options, session, signals, is_first=not after))
             else:
-                before.append(_alone(options.effect))
+                before.append(_alone(options.effect, signals))
         messages.progress(f"{turn + 1} of {options.effect_runs or RUNS} pairs of runs")
     messages.progress("")
     failed = [target for target in (*before, *after) if target.status]
@@ -102,23 +105,32 @@ def measure(options: RunOptions, session: Runner, messages: MessagePrinter) -> i
     return show(report(options.effect, pairs))
 
 
-def _alone(command: str, left: Sequence[int] = (1, 2)) -> MeasuredTarget:
+def _alone(command: str, signals: Signals, left: Sequence[int] = (1, 2)) -> MeasuredTarget:
     """Run the command without probes, and wait for it as a session does."""
-    with Signals() as signals:
-        target = MeasuredTarget(command, left)
-        target.release()
-        poll = select.poll()
-        poll.register(signals.wake, select.POLLIN)
-        while not target.has_ended():
-            poll.poll()
-            signals.drain()
-            if signals.take():
-                os.kill(target.pid, signal.SIGTERM)
-                raise RunError("nothing was compared: a signal ended it")
+    target = MeasuredTarget(command, left)
+    target.release()
+    poll = select.poll()
+    poll.register(signals.wake, select.POLLIN)
+    while not target.has_ended():
+        poll.poll()
+        _heed(signals, target)
+    _heed(signals, target)
     return target
 
 
-def _within(options: RunOptions, session: Runner, is_first: bool) -> MeasuredTarget:
+def _heed(signals: Signals, target: MeasuredTarget) -> None:
+    """End the comparison, and the command, when the user wants that."""
+    signals.drain()
+    signals.take()
+    if signals.heard:
+        if target.status is None:
+            os.kill(target.pid, signal.SIGTERM)
+        raise RunError(SIGNALLED)
+
+
+def _within(
+    options: RunOptions, session: Runner, signals: Signals, is_first: bool
+) -> MeasuredTarget:
     """Run the command in a session of its own; its output goes nowhere.
 
     Errors are shown, and the warnings of the first session.
@@ -132,7 +144,9 @@ def _within(options: RunOptions, session: Runner, is_first: bool) -> MeasuredTar
         made.append(MeasuredTarget(command))
         return made[0]
 
-    if session(once, make):
+    errors = session(once, make)
+    _heed(signals, made[0])
+    if errors:
         raise RunError("nothing was compared: the session ended with errors")
     if not made[0].seconds or made[0].outlived:
         raise RunError(ENDED)

@@ -21,6 +21,7 @@ class Signals:
 
     def __init__(self) -> None:
         self.insisted = False
+        self.heard = False  # one that was taken
         self._came: List[int] = []
         self.wake, self._wake_in = os.pipe()
         os.set_blocking(self.wake, False)
@@ -73,4 +74,5 @@ class Signals:
     def take(self) -> List[int]:
         """Return the signals since the last call, and forget them."""
         came, self._came = self._came, []
+        self.heard |= bool(came)
         return came

@@ -2,6 +2,7 @@
 
 import os
 import random
+import signal
 import time
 
 import pytest
@@ -10,6 +11,7 @@ from stapy.run.effect import MEASURES, MeasuredTarget, measure, report
 from stapy.run.errors import RunError
 from stapy.run.messages import MessagePrinter
 from stapy.run.options import RunOptions
+from stapy.run.signals import Signals
 from stapy.run.student import difference, mean_and_deviation, quantile
 
 # Two-sided points of Student's t, as any table of it has them.
@@ -92,7 +94,8 @@ class Session:
 
 def run(capfd, session, command="true", runs=3):
     options = RunOptions(module="m.ko", effect=command, effect_runs=runs)
-    status = measure(options, session, MessagePrinter("never"))
+    with Signals() as signals:
+        status = measure(options, session, MessagePrinter("never"), signals)
     told = capfd.readouterr()
     return status, told.out.splitlines(), told.err
 
@@ -126,6 +129,23 @@ def test_what_cannot_be_compared(capfd, session, text):
     with pytest.raises(RunError, match=text):
         run(capfd, session)
     assert len(session.seen) == 1
+
+
+def test_a_signal_ends_it_wherever_it_comes(capfd):
+    """Between two runs, and in a session, which ends by it as well."""
+
+    class Signalled(Session):
+        def __call__(self, options, make_target):
+            os.kill(os.getpid(), signal.SIGINT)
+            super().__call__(options, make_target)
+            return 0
+
+    session = Signalled(ends_early=True)
+    with pytest.raises(RunError, match="a signal ended it"):
+        run(capfd, session)
+    assert len(session.seen) == 1
+    with pytest.raises(RunError, match="a signal ended it"):
+        run(capfd, Session(), "sh -c 'kill -INT $PPID; sleep 60'")
 
 
 def test_times_are_those_of_the_command(capfd):
