@@ -156,14 +156,19 @@ def _wide_axis() -> Spec:
     return {"labelLimit": 400, "grid": False}
 
 
-def _stacked(chart: Chart, name: str, is_live: bool) -> Spec:
-    color = {
+def _by_part(chart: Chart) -> Spec:
+    """Colour each part, such as a series, in the order that the chart has them."""
+    return {
         "field": "part",
         "type": "nominal",
         "sort": chart.parts,
         "scale": {"domain": chart.parts, "scheme": "tableau10"},
         "legend": {"title": None, "labelLimit": 300},
     }
+
+
+def _stacked(chart: Chart, name: str, is_live: bool) -> Spec:
+    color = _by_part(chart)
     if chart.is_over_time:
         return {
             "height": 260,
@@ -236,13 +241,7 @@ def _heatmap(chart: Chart, name: str, is_live: bool) -> Spec:
 
 
 def _lines(chart: Chart, name: str, is_live: bool) -> Spec:
-    color = {
-        "field": "part",
-        "type": "nominal",
-        "sort": chart.parts,
-        "scale": {"domain": chart.parts, "scheme": "tableau10"},
-        "legend": {"title": None, "labelLimit": 300},
-    }
+    color = _by_part(chart)
     return {
         "height": 260,
         **_zoom(name, is_live, "x"),
