@@ -33,14 +33,14 @@ def run_together(
     done = guest.run(["/bin/sh", "-c", script], timeout=seconds * patience(guest), cwd="/tmp")
     told = done.stderr.decode() + done.dmesg[-4000:]
     assert done.kind == EXITED, f"{done.kind}, log in {done.log_path}\n{told}"
-    assert not done.left_modules, done.left_modules
+    results = {key: _result(folder, key) for key in sessions}
+    assert not done.left_modules, f"{done.left_modules}\n{results}\n{told}"
     assert not done.status, told
-    return {key: _result(folder, key) for key in sessions}
+    return results
 
 
 def _result(folder: Path, key: str) -> ScriptResult:
     """Read how a session ended."""
     out, err, status = (folder / f"{key}.{ending}" for ending in ("out", "err", "status"))
-    return ScriptResult(
-        int(status.read_text()), out.read_text(errors="replace"), err.read_text(errors="replace")
-    )
+    said = [file.read_text(errors="replace") if file.exists() else "" for file in (out, err)]
+    return ScriptResult(int(status.read_text()) if status.exists() else -1, *said)
