@@ -66,6 +66,17 @@ def _text(field: str) -> Setter:
     return set
 
 
+def _once(field: str, word: str) -> Setter:
+    """Refuse a second file: it would be written in silence instead of the first one."""
+
+    def set(options: Options, value: str) -> None:
+        if getattr(options, field) is not None:
+            raise UsageError(f"{word} was given twice: '{getattr(options, field)}' and '{value}'.")
+        setattr(options, field, value)
+
+    return set
+
+
 def _append(field: str) -> Setter:
     def set(options: Options, value: str) -> None:
         getattr(options, field).append(value)
@@ -311,7 +322,7 @@ TABLE = [
            "folded (stacks with counts); text is for eyes", _format,
            words=("text", *FORMATS)),
     Option("", "plot", "FILE", "draw what the script gathered: FILE.svg, FILE.html, FILE.png",
-           _text("plot"), run="plot"),
+           _once("plot", "--plot"), run="plot"),
     Option("s", "", "MB", "output buffer of each CPU, in megabytes",
            _number("buffer_mb", "buffer size", 1, 4095)),
     Option("b", "", "", "bulk mode: a file of output for each CPU, for stapy-merge", _flag("bulk")),

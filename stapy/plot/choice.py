@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from stapy.diagnostics.suggest import nearest
 from stapy.plot import charts, tables, timelines
-from stapy.plot.charts import Chart
+from stapy.plot.charts import Chart, shown
 from stapy.plot.errors import PlotError
 from stapy.plot.flames import flame
 from stapy.plot.recording import GlobalElement, PrintPlace, Recording
@@ -29,16 +29,15 @@ class PlotWish(Record):
 def choose(recording: Recording, wish: PlotWish, before: Recording | None = None) -> list[Chart]:
     """Make the charts of a recording; raise `PlotError` when there is nothing to draw."""
     _check_names(recording, wish)
+    if before is not None:
+        return _compared(recording, before, wish)
     found: list[Chart] = []
     if not wish.field:
-        found += _of_stacks(recording, wish, before)
-        if before is not None and not found:
-            raise PlotError("two recordings are compared by their stacks, and there are none")
-        if before is None:
-            found += _of_globals(recording, wish)
-    if not wish.name and before is None:
+        found += _of_stacks(recording, wish)
+        found += _of_globals(recording, wish)
+    if not wish.name:
         found += _of_prints(recording, wish, {chart.title for chart in found})
-    if not found and not wish.field and before is None:
+    if not found and not wish.field:
         found += _of_plain(recording, wish)
     if not found:
         raise PlotError(_nothing(recording, wish))
@@ -62,16 +61,29 @@ def _check_names(recording: Recording, wish: PlotWish) -> None:
 
 def _nothing(recording: Recording, wish: PlotWish) -> str:
     what = wish.name or wish.field
+    if _wanted(wish, charts.FLAME) and not wish.field and stacks_of(recording, wish.name):
+        return "nothing to draw: there are stacks, but none has a count above 0"
     if wish.chart and what:
         return f"'{what}' cannot be drawn as {wish.chart}: {_NEEDS[wish.chart]}"
     if wish.chart:
         return f"nothing can be drawn as {wish.chart}: {_NEEDS[wish.chart]}"
     if what:
         return f"'{what}' has nothing to draw: neither numbers nor statistics"
-    return (
-        "nothing to draw: no global has numbers or statistics at the end of the session, and no "
-        "print had a number in a field more than once"
-    )
+    prints = "no print had a number in a field more than once"
+    if recording.globals:
+        return f"nothing to draw: no global has numbers or statistics, and {prints}"
+    return f"nothing to draw: {_why_no_globals(recording)}, and {prints}"
+
+
+def _why_no_globals(recording: Recording) -> str:
+    """Say why a recording has none at its end."""
+    if recording.errors:
+        return (
+            f"the session failed, and had no globals at its end ({shown(recording.errors[0], 200)})"
+        )
+    if not recording.is_ended:
+        return "the recording stops before the end of the session, where the globals are"
+    return "there is no global that the script writes to"
 
 
 _NEEDS = {
@@ -103,18 +115,41 @@ def stacks_of(recording: Recording, name: str) -> dict[str, dict[str, int]]:
     return {array: tally for array, tally in found.items() if tally}
 
 
-def _of_stacks(recording: Recording, wish: PlotWish, before: Recording | None) -> list[Chart]:
+def _of_stacks(recording: Recording, wish: PlotWish) -> list[Chart]:
     if not _wanted(wish, charts.FLAME):
         return []
-    found = stacks_of(recording, wish.name) or _printed_stacks(recording, wish)
-    if before is None:
-        return _each(found, lambda name: flame(name, found[name]), bool(wish.name))
-    earlier = stacks_of(before, wish.name) or _printed_stacks(before, wish)
-    if len(found) == 1 and len(earlier) == 1:  # whatever they are called, as in folded files
-        ((name, now),), ((_, then),) = found.items(), earlier.items()
-        return [flame(name, now, then)]
-    shared = {name: (found[name], earlier[name]) for name in found if name in earlier}
-    return _each(shared, lambda name: flame(name, *shared[name]), bool(wish.name))
+    found = _counted(recording, wish)
+    return _each(found, lambda name: flame(name, found[name]), bool(wish.name))
+
+
+def _counted(recording: Recording, wish: PlotWish) -> dict[str, dict[str, int]]:
+    return stacks_of(recording, wish.name) or _printed_stacks(recording, wish)
+
+
+def _compared(recording: Recording, before: Recording, wish: PlotWish) -> list[Chart]:
+    """Draw the stacks of two recordings; raise `PlotError` where one of them has none."""
+    if wish.field or not _wanted(wish, charts.FLAME):
+        raise PlotError("--before compares stacks: it goes without --field and other charts")
+    now, then = _counted(recording, wish), _counted(before, wish)
+    array = f" in '{wish.name}'" if wish.name else ""
+    for found, which in ((now, "the recording"), (then, "that of --before")):
+        if not found:
+            raise PlotError(
+                f"two recordings are compared by their stacks, and {which} has none{array}"
+            )
+    if len(now) == 1 and len(then) == 1:  # whatever they are called, as in folded files
+        ((name, stacks),), ((_, earlier),) = now.items(), then.items()
+        return [flame(name, stacks, earlier)]
+    shared = [name for name in now if name in then]
+    if not shared:
+        raise PlotError(
+            "two recordings are compared by arrays of the same name: here stacks are in "
+            f"{', '.join(now)}, in that of --before in {', '.join(then)}"
+        )
+    drawn = _each(shared, lambda name: flame(name, now[name], then[name]), len(shared) == 1)
+    if not drawn:
+        raise PlotError("no array has stacks with counts above 0 in both recordings")
+    return drawn
 
 
 def _printed_stacks(recording: Recording, wish: PlotWish) -> dict[str, dict[str, int]]:

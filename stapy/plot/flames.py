@@ -37,6 +37,8 @@ def flame(title: str, stacks: dict[str, int], before: dict[str, int] | None = No
     _grow(root, (before or {}).items(), True)
     if not root.count:
         raise PlotError(f"{title}: no stack has a count above 0")
+    if before is not None and not root.before:
+        raise PlotError(f"{title}: no stack of the recording before has a count above 0")
     rows: list[dict[str, Any]] = []
     left_out = _place(root, rows, before is not None)
     chart = Chart(kind=FLAME, title=title, rows=rows)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 from stapy.plot.errors import PlotError
 from stapy.record import Record, new
@@ -15,6 +16,7 @@ from stapy.run.records import SCHEMA
 from stapy.run.stacks import StackWriter, is_stack
 
 Keys = tuple[str | int, ...]
+STDIN = "-"  # the name of standard input on a command line
 
 
 class GlobalElement(Record):
@@ -48,8 +50,10 @@ class Recording(Record):
     places: dict[str, PrintPlace] = new(dict)
     folded: dict[str, int] = new(dict)
     warnings: list[str] = new(list)
+    errors: list[str] = new(list)  # of the session, as they were told
     length: float = 0.0  # seconds
     is_begun: bool = False
+    is_ended: bool = False
 
     @property
     def names(self) -> list[str]:
@@ -63,17 +67,24 @@ class Recording(Record):
 
 
 def read(path: str) -> Recording:
-    """Read a file; raise `PlotError` for one that is no recording."""
+    """Read a file, or what `STDIN` stands for; raise `PlotError` for one that is no recording."""
+    name = "standard input" if path == STDIN else path
     try:
-        with Path(path).open(encoding="utf-8", errors="surrogateescape", newline="\n") as file:
+        with _opened(path) as file:
             lines = enumerate(file, 1)
             for number, line in lines:
                 if line.strip():
-                    reader = JsonReader(path) if line.startswith("{") else FoldedReader(path)
+                    reader = JsonReader(name) if line.startswith("{") else FoldedReader(name)
                     return reader.read(chain([(number, line)], lines))
     except OSError as error:
-        raise PlotError(f"cannot read '{path}': {error.strerror}") from None
-    raise PlotError(f"'{path}' is empty: nothing was recorded")
+        raise PlotError(f"cannot read '{name}': {error.strerror}") from None
+    raise PlotError(f"'{name}' is empty: nothing was recorded")
+
+
+def _opened(path: str) -> TextIO:
+    if path == STDIN:
+        return os.fdopen(os.dup(0), encoding="utf-8", errors="surrogateescape", newline="\n")
+    return Path(path).open(encoding="utf-8", errors="surrogateescape", newline="\n")
 
 
 class FoldedReader:
@@ -84,17 +95,29 @@ class FoldedReader:
 
     def read(self, lines: Iterable[tuple[int, str]]) -> Recording:
         """Read all lines; raise `PlotError` at the first that has no count."""
-        recording = Recording(is_begun=True)
+        recording = Recording(is_begun=True, is_ended=True)
         for number, line in lines:
             stack, _, count = line.strip().rpartition(" ")
-            if stack and re.fullmatch("[0-9]{1,20}", count):
+            if stack and re.fullmatch("-?[0-9]{1,20}", count):
                 recording.folded[stack] = recording.folded.get(stack, 0) + int(count)
             elif line.strip():
-                raise PlotError(
-                    f"'{self._path}', line {number}: expected an object of --format=json, or "
-                    "'frame;frame COUNT' of --format=folded"
+                wanted = (
+                    f"expected a whole number of up to 20 digits as the count, not '{count}'"
+                    if stack and _is_numeric(count)
+                    else "expected an object of --format=json, or 'frame;frame COUNT' of "
+                    "--format=folded"
                 )
+                raise PlotError(f"'{self._path}', line {number}: {wanted}")
         return recording
+
+
+def _is_numeric(text: str) -> bool:
+    """Tell whether somebody meant a number: a fraction, or one that nobody can count to."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def checked(value: Any) -> Any:
@@ -173,6 +196,10 @@ class JsonReader:
             self._found.is_begun = True
             self._found.script = self._found.script or text_of(line["script"])
             self._hosts[line.get("host", 0)] = text_of(line.get("uri", ""))
+        elif kind == "end":
+            self._found.is_ended = True
+        elif kind == "error":
+            self._found.errors.append(text_of(line["message"]))
         elif kind == "global":
             self._take_global(line)
         elif kind == "print" and line["fields"]:

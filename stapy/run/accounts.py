@@ -99,7 +99,7 @@ class Accounts:
     def _help_overload(self) -> str:
         if not self._units:
             return (
-                "-t counts hits and cycles of each probe, and this table says where they went;"
+                "-t counts hits and cycles of each probe: a table then says where they went;"
                 " --on-overload=throttle or disarm goes on without the one that takes most"
             )
         if not self._rows or not self._all:

@@ -43,7 +43,8 @@ def not_runnable(program: str) -> str:
 def _not_writable(name: str) -> str:
     """Say why a file cannot be written or made, "" when it can.
 
-    What only shows when it is done is found out then.
+    One that is not there is made and removed again. One that is there is left alone: what only
+    shows when it is written is found out then.
     """
     if os.path.isdir(name):
         return os.strerror(21)
@@ -54,8 +55,24 @@ def _not_writable(name: str) -> str:
         return error.strerror or str(error)
     if planted(name):
         return planted(name)
-    place = name if os.path.exists(name) else folder
-    return "" if os.access(place, os.W_OK) else os.strerror(13)
+    if os.path.lexists(name):
+        return "" if os.access(name, os.W_OK) or not os.path.exists(name) else os.strerror(13)
+    if not os.access(folder, os.W_OK):
+        return os.strerror(13)
+    return _not_made(name)
+
+
+def _not_made(name: str) -> str:
+    """Say why a file cannot be made, "" when it can: root may do all in /proc, and yet cannot."""
+    try:
+        fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except FileExistsError:
+        return ""  # it came in between; what it is shows when it is opened
+    except OSError as error:
+        return error.strerror or str(error)
+    os.close(fd)
+    os.unlink(name)
+    return ""
 
 
 def check_namespaces(manifest: "Dict[str, Any]", wanted: int) -> None:

@@ -251,6 +251,10 @@ _VALUES = {
     "-b": "buffer_mb",
     "-C": "color",
 }
+_NUMBERS = {
+    "-x": (1, 1 << 22), "-N": (1, 1 << 22), "-M": (1, 86400), "-b": (1, 4095),
+    "--probe-effect-runs": (3, 1000),
+}  # fmt: skip
 
 
 def parse(words: List[str]) -> RunOptions:
@@ -386,14 +390,10 @@ def _set(options: RunOptions, word: str, text: str) -> None:
     if not text:
         raise UsageError(f"option '{word}' needs a value")
     value: Any = text
-    if word in ("-x", "-N"):
-        value = _number(word, text, 1, 1 << 22)
-    elif word == "-M":
-        value = _number("-M", text, 1, 86400)
-    elif word == "--probe-effect-runs":
-        value = _number(word, text, 3, 1000)
-    elif word == "-b":
-        value = _number("-b", text, 1, 4095)
+    if word == "--record" and options.record is not None:
+        raise UsageError(f"--record was given twice: '{options.record}' and '{text}'")
+    if word in _NUMBERS:
+        value = _number(word, text, *_NUMBERS[word])
     elif word == "-T":
         value = _seconds(text)
     setattr(options, _VALUES[word], value)

@@ -64,7 +64,7 @@ def _check_streams(session: PassMessages) -> None:
             screen.check()
         beforehand.check(options.command, options.output, bool(options.rotate))
         if options.plot:
-            beforehand.check(None, options.plot.replace("%", "%%"), False)
+            beforehand.check(None, options.plot, False)
     except RunError as error:
         session.at_pass = 5
         session.refuse("E0502", str(error), kind="run error")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +20,8 @@ def place_of_record(session: Session) -> Path:
 def draw(session: Session, status: int) -> None:
     """Draw what was recorded; of a session that failed, what there is.
 
-    Raises `Stop` when nothing can be drawn of one that did not fail.
+    Raises `Stop` when nothing was drawn. A recording of which a picture could be made, but for
+    a disk that is full or a library that fails, is kept.
     """
     from stapy.plot import choice, files, recording
     from stapy.plot.errors import PlotError
@@ -32,9 +36,26 @@ def draw(session: Session, status: int) -> None:
     try:
         found = recording.read(str(record))
         drawn = choice.choose(found, choice.PlotWish())
-        files.write(plot, drawn, files.title_of(found, plot))
     except PlotError as error:
         session.refuse("E0505", f"--plot: {error}", kind="run error")
+    try:
+        files.write(plot, drawn, files.title_of(found, plot))
+    except PlotError as error:
+        session.refuse("E0505", f"--plot: {error}", kind="run error", hint=kept(record))
     for warning in found.warnings:
         session.warn_here("W0505", f"--plot: {warning}")
     session.verbose(f"drew {plot} in {timer.spent()}: {files.summary(drawn)}")
+
+
+def kept(record: Path) -> str:
+    """Put a recording where it outlives the session; say where, or why that failed."""
+    place = ""
+    try:
+        fd, place = tempfile.mkstemp(prefix="stapy-plot-", suffix=".jsonl")
+        os.close(fd)
+        shutil.copyfile(record, place)
+    except OSError as error:
+        if place:
+            Path(place).unlink(missing_ok=True)
+        return f"what was recorded could not be kept either: {error.filename}: {error.strerror}"
+    return f"what was recorded is kept: stapy plot {place} -o FILE.svg"

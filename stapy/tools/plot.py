@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import Any
 
 from stapy.diagnostics.render import harmless
 from stapy.diagnostics.suggest import nearest
@@ -21,20 +22,40 @@ maps of statistics, lines and stacked areas of what is printed repeatedly. The e
 2 when nothing was drawn."""
 
 
+class _Once(argparse.Action):
+    """Refuses an option that was given already: nobody wants one of two to be forgotten."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        found: argparse.Namespace,
+        value: Any,
+        word: Any = None,
+    ) -> None:
+        """Take the value."""
+        seen = found.__dict__.setdefault("seen", set())
+        if self.dest in seen:
+            parser.error(f"{word} was given twice")
+        seen.add(self.dest)
+        setattr(found, self.dest, value)
+
+
 def parser() -> ToolArgumentParser:
     """Build the parser of the options."""
     it = ToolArgumentParser("plot", "Draw what a session recorded.", _END)
-    it.add_argument("-o", dest="output", metavar="FILE.svg|html|png",
+    it.add_argument("-o", dest="output", action=_Once, metavar="FILE.svg|html|png",
                     help="the picture; else FILE with the suffix .svg")  # fmt: skip
-    it.add_argument("--chart", metavar="KIND", type=_kind,
+    it.add_argument("--chart", action=_Once, metavar="KIND", type=_kind,
                     help="only charts of this kind: " + ", ".join(KINDS))  # fmt: skip
-    it.add_argument("--global", dest="name", metavar="NAME", default="", help="only this global")
-    it.add_argument("--field", metavar="NAME", default="", help="only this field of prints")
-    it.add_argument("--before", metavar="FILE",
+    it.add_argument("--global", dest="name", action=_Once, metavar="NAME", default="",
+                    help="only this global")  # fmt: skip
+    it.add_argument("--field", action=_Once, metavar="NAME", default="",
+                    help="only this field of prints")  # fmt: skip
+    it.add_argument("--before", action=_Once, metavar="FILE",
                     help="an earlier recording: flame graphs show what changed since")  # fmt: skip
-    it.add_argument("--top", metavar="N", type=_count, default=choice.TOP,
+    it.add_argument("--top", action=_Once, metavar="N", type=_count, default=choice.TOP,
                     help=f"draw the N greatest elements of an array ({choice.TOP})")  # fmt: skip
-    it.add_argument("file", metavar="FILE")
+    it.add_argument("file", metavar="FILE", help="the recording; - is standard input")
     return it
 
 
@@ -54,7 +75,12 @@ def _count(text: str) -> int:
 
 def main(words: list[str]) -> int:
     """Obey a command line; the exit status."""
-    given = parser().parse_args(words)
+    it = parser()
+    given = it.parse_args(words)
+    if given.file == given.before == recording.STDIN:
+        it.error("standard input is one recording, not both")
+    if not given.output and not Path(given.file).stem.strip("-"):
+        it.error("-o FILE must name the picture: FILE has no name of which one could be made")
     output = given.output or str(Path(given.file).with_suffix(".svg"))
     wish = choice.PlotWish(
         chart=given.chart or "", name=given.name, field=given.field, top=given.top

@@ -111,6 +111,7 @@ def test_options(words: list[str], field: str, value: object) -> None:
         (["--plot=a.svg", "--remote=a", "x.stp"], "what all hosts tell"),
         (["--plot=a.htm", "x.stp"], r"cannot draw 'a.htm': its name must end with .svg, .html or"),
         (["--plot=", "x.stp"], "cannot draw ''"),
+        (["--plot=a.svg", "--plot", "b.png", "x.stp"], "--plot was given twice: 'a.svg' and 'b"),
         (["--metrics", ":9123", "x.stp"], "for --metrics: an address is needed before the port"),
         (["--metrics=a:x", "x.stp"], "Invalid value 'a:x' for --metrics: 'x' is no port"),
         (["--metrics=::1:1", "x.stp"], "an address of IPv6 stands in brackets"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -15,6 +16,8 @@ from stapy.run.errors import RunError
 from stapy.run.output import File
 
 MISSING = "No such file or directory"
+# Root may do all there, and cannot make a file.
+IN_PROC = os.strerror(errno.EACCES if os.geteuid() else errno.ENOENT)
 
 
 @pytest.fixture
@@ -62,12 +65,15 @@ def test_commands(command: str, why: str, folder: Path) -> None:
         ("sub", True, ""),  # that will be sub.0
         ("sub", False, "'sub': Is a directory"),
         ("nosuch/new", False, f"'nosuch/new': {MISSING}"),
+        ("/proc/new.svg", False, f"'/proc/new.svg': {IN_PROC}"),
         ("text/new", True, "'text/new.0': Not a directory"),
     ],
 )
 def test_files(output: str, rotate: bool, why: str, folder: Path) -> None:
+    there = sorted(folder.rglob("*"))
     if not why:
         beforehand.check(None, output, rotate)
+        assert sorted(folder.rglob("*")) == there  # what was tried is gone
         return
     with pytest.raises(RunError) as told:
         beforehand.check(None, output, rotate)

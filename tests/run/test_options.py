@@ -66,6 +66,7 @@ def test_parse(line, field, value):
         ("--probe-effect=ls -o f m.ko", "-o goes without --probe-effect"),
         ("--probe-effect=ls -L m.ko", "-L goes without --probe-effect"),
         ("--record r -d m", "--record goes without -d"),
+        ("--record a --record=b m.ko", "--record was given twice: 'a' and 'b'"),
         ("--plot=a.svg m.ko", "--record FILE.jsonl writes what 'stapy plot FILE.jsonl' draws"),
         ("m.ko other", "not of the form name=value"),
     ],

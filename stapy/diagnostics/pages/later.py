@@ -73,7 +73,7 @@ process that it was made for; when that has ended, -N names another.""",
     "E0505": """The picture of --plot could not be drawn
 The session has ended, and what it printed is there.  The message says why there is no picture:
 nothing that could be drawn was gathered (docs/plot.md tells what can be), or the file could not be
-written.""",
+written.  What was recorded is kept in the latter case: `stapy plot` draws it into another file.""",
     "W0505": """Not all of it is in the picture of --plot
 The message says what is missing.""",
     "E0510": """A host of --remote has failed
