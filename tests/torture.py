@@ -70,6 +70,7 @@ FIGURES = (
         "storm-processes", (f"{SAFETY}/test_processes.py::test_sessions_in_a_storm_of_processes",)
     ),
     Figure("storm-marks", (f"{SAFETY}/test_marks.py::test_counters_in_a_storm_of_programs",)),
+    Figure("storm-events", (f"{SAFETY}/test_taskevents.py::test_storms",)),
     # What a kernel that watches is there for: all that is hard on a kernel, and programs.
     Figure("suite", (SAFETY, *USER), r"(?!)", long=False, watched=True),
 )

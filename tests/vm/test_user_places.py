@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from stapy.paths import data_dir
+from stapy.vm import kernels
 from stapy.vm.machine import Machine
 from tests.debuginfo.user.sources import compiled
 from tests.vm.safety.support import make, shell
@@ -58,6 +59,8 @@ def test_a_program_of_32_bits_that_maps_the_file(
     guest: Machine, release: str, tmp_path: Path
 ) -> None:
     """The kernel decodes a place once, for the first that it is armed in: not for this one."""
+    if not kernels.find(release).config.is_enabled("CONFIG_IA32_EMULATION"):
+        pytest.skip("this kernel runs no programs of 32 bits (CONFIG_IA32_EMULATION)")
     program = compiled(tmp_path, CALLER, *OPTIONS, name="caller")
     words = ("-m32", "-Os", "-static", "-nostdlib", "-no-pie", "-ffreestanding")
     words += ("-fno-stack-protector", "-fomit-frame-pointer", "-fcf-protection=none")
@@ -65,8 +68,8 @@ def test_a_program_of_32_bits_that_maps_the_file(
     script = f'global hits probe process("{program}").function("work") {{ hits++ }}'
     modules = make(release, tmp_path, work=script + ARMED + ' probe end { println("hits ", hits) }')
     text = f"""
-    {mapper} >mapped & mapper=$!; wait_for 'grep -q mapped mapped' >&2
-    $run $work >out & consumer=$!; wait_for 'grep -q armed out' >&2
+    {mapper} >mapped & mapper=$!; wait_for 'grep -q mapped mapped' $mapper >&2
+    $run $work >out & consumer=$!; wait_for 'grep -q armed out' $consumer >&2
     {program}; echo status $?
     kill -INT $consumer; wait $consumer; cat out; kill $mapper
     """

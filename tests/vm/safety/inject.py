@@ -1,6 +1,7 @@
 """In a guest: one allocation after the other fails while a module is loaded, started or stopped.
 
-Arguments: the phase (``load``, ``start`` or ``stop``), the module's file, how many rounds at most.
+Arguments: the phase (``load``, ``start`` or ``stop``), the module's file, how many rounds at most,
+and the programs that the session is about, which are opened and handed over as it starts.
 The kernel counts the allocations of this very thread and fails the one that is wanted, no other.
 Prints what did not end as it must, and how many rounds did what.
 """
@@ -40,10 +41,13 @@ def prepare() -> int:
 class Round:
     """One life of the module, in which allocation ``number`` of ``phase`` fails."""
 
-    def __init__(self, file: int, phase: str, path: str, number: int) -> None:
+    def __init__(
+        self, file: int, phase: str, path: str, number: int, programs: tuple[str, ...]
+    ) -> None:
         self.file = file
         self.phase = phase
         self.path = path
+        self.programs = programs
         self.name = Path(path).stem
         self.number = number
         self.left = number  # of the count, when the phase was over
@@ -79,15 +83,24 @@ class Round:
         folder = Path("/proc", f"stapy_{self.name}")
         control = os.open(folder / "control", os.O_RDWR)
         output = os.open(folder / "output", os.O_RDONLY)
+        opened = {os.fsencode(name): os.open(name, os.O_RDONLY) for name in self.programs}
         with self._failing("start"):
-            os.write(control, b"start 0")
+            self._hand_over(control, opened)
+            if not self.refused:
+                os.write(control, b"start 0")
+        for file in opened.values():
+            os.close(file)
+        if not self.refused:
+            self._stop(control, output)
+        os.write(control, b"dismiss")
+        os.close(output)
+        os.close(control)
+
+    def _stop(self, control: int, output: int) -> None:
         with self._failing("stop"):
             os.write(control, b"stop")
         said = b"".join(iter(lambda: os.read(control, 1 << 16), b"")).decode().splitlines()
         printed = b"".join(iter(lambda: os.read(output, 1 << 16), b"")).decode()
-        os.write(control, b"dismiss")
-        os.close(output)
-        os.close(control)
         started = [int(line.split()[1]) for line in said if line.startswith("started ")]
         told = [line for line in said if line.startswith(("error ", "warning "))]
         if len(started) != 1 or not any(line.startswith("stopped ") for line in said):
@@ -102,6 +115,17 @@ class Round:
             if "begin\n" not in printed or "end\n" not in printed:
                 self.wrong.append(f"printed {printed!r}, said {said}")
 
+    def _hand_over(self, control: int, files: dict[bytes, int]) -> None:
+        """Hand over the programs, until one is refused."""
+        for name, file in files.items():
+            try:
+                os.write(control, b"file %d %s" % (file, name))
+            except OSError as error:
+                self.refused = os.strerror(error.errno or 0)
+                if self.phase != "start" or error.errno != errno.ENOMEM:
+                    self.wrong.append(f"handing over: {self.refused}")
+                return
+
     def _unload(self) -> None:
         for _ in range(100):  # others may look at the module just now
             error = call(DELETE_MODULE, self.name.encode(), os.O_NONBLOCK)
@@ -112,16 +136,16 @@ class Round:
             self.wrong.append(f"unload: {os.strerror(error)}")
 
 
-def main(phase: str, path: str, most: int) -> None:
+def main(phase: str, path: str, most: int, *programs: str) -> None:
     """Find out how many allocations there are, then have them fail."""
     file = prepare()
-    whole = Round(file, phase, path, NEVER)
+    whole = Round(file, phase, path, NEVER, programs)
     if whole.refused or whole.wrong:
         print("without a fault:", whole.refused, *whole.wrong)
     allocations = NEVER - whole.left
     rounds = refused = reached = 0
     for number in range(1, allocations + 1, max(1, -(-allocations // most))):
-        one = Round(file, phase, path, number)
+        one = Round(file, phase, path, number, programs)
         rounds += 1
         reached += one.left == 0
         refused += bool(one.refused)
@@ -136,4 +160,4 @@ def main(phase: str, path: str, most: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), *sys.argv[4:])

@@ -36,9 +36,16 @@ FAMILIES = {
     "watchpoint": f'probe kernel.data("jiffies_64").write {COUNT}',
     "netfilter": f"probe netfilter.ip.local_out, netfilter.ip.local_in {COUNT}",
     "processes": f"probe process.begin, process.end, process.thread.end, process.syscall {COUNT}",
+    # The process that starts the session is watched: its events are made in its own calls.
+    "taskevents": f'probe process("{interpreter()}").data(0x1000).rw, '
+    f'perf.type(1).config(2).process("{interpreter()}") {COUNT} '
+    f'probe perf.type(1).config(0).process("{interpreter()}").counter("clock") {{}} '
+    'probe timer.s(900) { println(@perf("clock")) }',
     "conditions": f'global on probe timer.s(900) {{ on = !on }} '
     f'probe kernel.trace("sched_switch") if (on), kernel.function("vfs_read") if (on) {COUNT}',
 }  # fmt: skip
+# Programs that points name, which a consumer hands over.
+PROGRAMS = {"taskevents": interpreter()}
 # These ask for nothing when a session starts.
 ALL_AT_LOAD = ("data", "timer")
 
@@ -70,10 +77,11 @@ def test_memory_that_is_denied(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     if family not in modules:
-        words = ("-s", "1", "-DSTP_NO_OVERLOAD", "-e", ENDS + FAMILIES[family])
-        modules |= make(release, tmp_path_factory.mktemp("modules"), **{family: words})
+        script = ("-s", "1", "-DSTP_NO_OVERLOAD", "-e", ENDS + FAMILIES[family])
+        modules |= make(release, tmp_path_factory.mktemp("modules"), **{family: script})
     program = Path(__file__).with_name("inject.py")
-    text = f"{interpreter()} -IS {program} {phase} ${family} {ROUNDS}; echo probes=$(probes)"
+    words = f"{phase} ${family} {ROUNDS} {PROGRAMS.get(family, '')}"
+    text = f"{interpreter()} -IS {program} {words}; echo probes=$(probes)"
     # The kernel tells of memory that somebody wanted and did not get.
     told = frozenset({"memory"})
     lines, result = shell(pair, {family: modules[family]}, text, SECONDS, told)

@@ -8,10 +8,11 @@ import pytest
 
 from stapy.vm.machine import Machine
 from tests.debuginfo.user.sources import compiled
-from tests.vm.safety.support import make, shell
+from tests.vm.safety.support import LONG, figures, make, shell
 
 pytestmark = [pytest.mark.build, pytest.mark.vm]
 
+SESSIONS, KILLED = (134, 66) if LONG else (3, 2)  # that end by themselves, and that are killed
 STORM = r"""
 #include <pthread.h>
 #include <sys/wait.h>
@@ -51,18 +52,27 @@ def test_storms(guest: Machine, release: str, tmp_path: Path) -> None:
     text = f"""
     {path} & first=$!; {path} & second=$!; storms="$first $second"; behind; stormed 20
     stays() {{
-        $run $stays >out & session=$!; wait_for '[ "$(state stays)" = running ]'; stormed 20
+        $run $stays >out & session=$!
+        wait_for '[ "$(state stays)" = running ]' $session >&2 && stormed 20 >&2
     }}
-    for n in 1 2 3; do $run $ends; done >ended; grep -c '^1$' ended
-    for n in 1 2; do
-        stays; kill -9 $session; wait $session; wait_for '[ $(loaded stays) = 0 ]'
-    done
-    stays; kill -9 $second; stormed 20; kill $session; wait $session; echo status $?
+    for n in $(seq {SESSIONS}); do $run $ends; done >ended; echo ended=$(grep -c '^1$' ended)
+    for n in $(seq {KILLED}); do
+        stays || break
+        kill -9 $session; wait $session; wait_for '[ $(loaded stays) = 0 ]' >&2 || break
+        killed=$n
+    done; echo killed=$killed
+    stays; kill -9 $second; stormed 20 >&2; kill $session; wait $session; echo status $?
     grep -q '^hits=[1-9]' out && echo hits seen
     kill -0 $first && echo alive; kill -9 $first
     """
-    lines, result = shell(guest, modules, text, seconds=180)
-    assert lines == ["3", "status 0", "hits seen", "alive"], result.stderr.decode()
+    lines, result = shell(guest, modules, text, 80 + 20 * (SESSIONS + KILLED))
+    found = figures(lines)
+    print(f"\n{found}, {result.seconds:.0f} s")
+    assert found == {"ended": SESSIONS, "killed": KILLED}, (lines, result.stderr)
+    assert [line for line in lines if "=" not in line] == ["status 0", "hits seen", "alive"], (
+        lines,
+        result.stderr,
+    )
 
 
 AGAIN = r"""
