@@ -20,7 +20,7 @@ from stapy.translate.tables.records import PrintTable
 
 if TYPE_CHECKING:
     from stapy.options import Options
-    from stapy.translate.tables.regex import Automaton
+    from stapy.translate.tables.automaton import Automaton
     from stapy.translate.templating import Model
 
 # Replaced, when the file is complete, by a directive with the real line and file.

@@ -8,7 +8,8 @@ import re
 import pytest
 
 from stapy.ir.regex import RegexError
-from stapy.translate.tables.regex import Automaton, build, search
+from stapy.translate.tables.automaton import Automaton, search
+from stapy.translate.tables.regex import build
 
 # pattern, text, borders of the match and of each group (None: no match)
 FOUND = [

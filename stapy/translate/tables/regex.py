@@ -9,233 +9,33 @@ the walk goes on as long as a longer match can come.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from stapy.ir import regex as rx
-from stapy.record import Record, new
-
-MAX_STATES = 4000
-MAX_REGISTERS = 64
-MAX_GROUPS = 15
-HERE = -1  # in a register map: the present position
-UNSET = -2
-
-Registers = tuple[int, ...]
-
-
-class Item(NamedTuple):
-    """A place in the pattern and the registers of the way that led there."""
-
-    node: int
-    registers: Registers
-
-
-class Automaton(Record):
-    """Tables of one pattern; state 0 is dead."""
-
-    classes: list[int]
-    nclasses: int
-    next: list[int]
-    accept: list[int]  # 1: here, 2: when the text ends here
-    groups: int = 0
-    registers: int = 0
-    start_moves: int = 0
-    moves: list[int] = new(list)
-    commands: list[int] = new(list)
-    finals: list[int] = new(list)
-    ends: list[int] = new(list)
-    tags: list[int] = new(list)
-
-    def c_text(self, name: str) -> str:
-        """Write the tables as C, and the struct that holds them together."""
-        parts = [
-            _array("u8", f"{name}_classes", self.classes),
-            _array("u16", f"{name}_next", self.next),
-            _array("u8", f"{name}_accept", self.accept),
-        ]
-        fields = [
-            f".classes = {name}_classes",
-            f".next = {name}_next",
-            f".accept = {name}_accept",
-            f".nclasses = {self.nclasses}",
-        ]
-        if self.registers:
-            parts += [
-                _array("u16", f"{name}_moves", self.moves),
-                _array("u8", f"{name}_commands", self.commands),
-                _array("u16", f"{name}_finals", self.finals),
-                _array("u16", f"{name}_ends", self.ends),
-                _array("u8", f"{name}_tags", self.tags),
-            ]
-            fields += [
-                f".moves = {name}_moves",
-                f".commands = {name}_commands",
-                f".finals = {name}_finals",
-                f".ends = {name}_ends",
-                f".tags = {name}_tags",
-                f".start_moves = {self.start_moves}",
-                f".groups = {self.groups}",
-            ]
-        inner = "".join(f"\t{field},\n" for field in fields)
-        parts.append(f"static const struct stapy_regex {name} = {{\n{inner}}};\n")
-        return "\n".join(parts)
-
-
-def _array(kind: str, name: str, values: list[int]) -> str:
-    lines = []
-    current = "\t"
-    for value in values or [0]:
-        word = f"{value},"
-        if len(current.expandtabs()) + len(word) + 1 > 96:
-            lines.append(current.rstrip())
-            current = "\t"
-        current += word + " "
-    lines.append(current.rstrip())
-    inside = "\n".join(lines)
-    return f"static const {kind} {name}[] = {{\n{inside}\n}};\n"
-
-
-# --- the pattern as a graph -----------------------------------------------------
-
-
-class _Read(Record):
-    """One byte of a set, then the node ``after``."""
-
-    members: frozenset[int]
-    after: int
-
-
-class _Split(Record):
-    """Ways to go on, the preferred one first."""
-
-    ways: list[int] = new(list)
-
-
-class _Tag(Record):
-    """Remember this place in the text under a number."""
-
-    number: int
-    after: int
-
-
-class _Edge(Record):
-    """Go on at the beginning (``^``) or the end (``$``) of the text only."""
-
-    kind: str
-    after: int
-
-
-class _Accept(Record):
-    """The whole pattern has matched."""
-
-
-_GraphNode = _Read | _Split | _Tag | _Edge | _Accept
-
-
-class _Graph:
-    """The pattern's nodes by number; ``loop`` begins it at any place of the text."""
-
-    def __init__(self, parsed: rx.Parsed, tagged: bool) -> None:
-        self.nodes: list[_GraphNode] = []
-        self.tagged = tagged
-        end = self._add(_Accept())
-        if tagged:
-            end = self._add(_Tag(1, end))
-        start = self._node(parsed.root, end)
-        if tagged:
-            start = self._add(_Tag(0, start))
-        everywhere = _Split()
-        self.loop = self._add(everywhere)
-        everywhere.ways = [start, self._add(_Read(rx.EVERYTHING, self.loop))]
-
-    def _add(self, node: _GraphNode) -> int:
-        self.nodes.append(node)
-        if len(self.nodes) > 20 * MAX_STATES:
-            raise rx.RegexError("too large", 0)
-        return len(self.nodes) - 1
-
-    def _node(self, node: rx.RegexNode, after: int) -> int:
-        if isinstance(node, rx.Chars):
-            return self._add(_Read(node.members, after))
-        if isinstance(node, rx.Anchor):
-            return self._add(_Edge(node.kind, after))
-        if isinstance(node, rx.Sequence):
-            for part in reversed(node.parts):
-                after = self._node(part, after)
-            return after
-        if isinstance(node, rx.Alternation):
-            return self._add(_Split([self._node(one, after) for one in node.options]))
-        if isinstance(node, rx.Group):
-            if not self.tagged or node.number > MAX_GROUPS:
-                return self._node(node.inner, after)
-            closing = self._add(_Tag(2 * node.number + 1, after))
-            return self._add(_Tag(2 * node.number, self._node(node.inner, closing)))
-        assert isinstance(node, rx.Repeat)
-        if node.high is None:
-            again = _Split()
-            loop = self._add(again)
-            again.ways = [self._node(node.inner, loop), after]
-            after = loop
-        else:
-            for _ in range(node.high - node.low):
-                after = self._add(_Split([self._node(node.inner, after), after]))
-        for _ in range(node.low):
-            after = self._node(node.inner, after)
-        return after
-
-    def closure(self, seeds: list[Item], at_begin: bool, at_end: bool) -> list[Item]:
-        """Find the places where characters are read, in order of priority."""
-        done: list[Item] = []
-        seen: set[int] = set()
-        stack = list(reversed(seeds))
-        while stack:
-            item = stack.pop()
-            if item.node in seen:
-                continue
-            seen.add(item.node)
-            node = self.nodes[item.node]
-            if isinstance(node, _Split):
-                stack += [Item(target, item.registers) for target in reversed(node.ways)]
-            elif isinstance(node, _Tag):
-                at = node.number
-                registers = (*item.registers[:at], HERE, *item.registers[at + 1 :])
-                stack.append(Item(node.after, registers))
-            elif isinstance(node, _Edge) and (at_begin if node.kind == "^" else at_end):
-                stack.append(Item(node.after, item.registers))
-            elif not isinstance(node, _Edge) or node.kind == "$":  # "$" waits for the end
-                done.append(item)
-        return done
-
-
-def _classes(graph: _Graph) -> tuple[list[int], list[int]]:
-    """Sort bytes into classes of equal meaning; return each byte's class and a byte of each."""
-    sets = {node.members for node in graph.nodes if isinstance(node, _Read)}
-    numbers: dict[tuple[bool, ...], int] = {}
-    table: list[int] = []
-    samples: list[int] = []
-    for byte in range(256):
-        key = tuple(byte in one for one in sets)
-        if key not in numbers:
-            numbers[key] = len(numbers)
-            samples.append(byte)
-        table.append(numbers[key])
-    return table, samples
-
-
-# --- the automaton ---------------------------------------------------------------
+from stapy.translate.tables.automaton import MAX_REGISTERS, Automaton
+from stapy.translate.tables.regex_graph import (
+    HERE,
+    MAX_GROUPS,
+    MAX_STATES,
+    UNSET,
+    Accept,
+    Graph,
+    Item,
+    Read,
+    Registers,
+    byte_classes,
+)
 
 
 def build(pattern: str, keeps_groups: bool) -> Automaton:
     """Build the automaton of a pattern; raise `RegexError` for one that is wrong or too large."""
     parsed = rx.parse(pattern)
-    graph = _Graph(parsed, keeps_groups)
+    graph = Graph(parsed, keeps_groups)
     return _Builder(graph, min(parsed.groups, MAX_GROUPS) if keeps_groups else -1).run()
 
 
 class _Builder:
     """Makes the states from the start on, each list of items once."""
 
-    def __init__(self, graph: _Graph, groups: int) -> None:
+    def __init__(self, graph: Graph, groups: int) -> None:
         self.graph = graph
         self.tagged = groups >= 0
         self.groups = max(groups, 0)
@@ -250,7 +50,7 @@ class _Builder:
 
     def run(self) -> Automaton:
         """Build all tables."""
-        classes, samples = _classes(self.graph)
+        classes, samples = byte_classes(self.graph)
         self._state(())  # 0: dead
         seed = Item(self.graph.loop, (UNSET,) * self.ntags)
         start, start_moves = self._target(self.graph.closure([seed], True, False))
@@ -273,13 +73,13 @@ class _Builder:
         seeds = []
         for item in items:
             node = self.graph.nodes[item.node]
-            if isinstance(node, _Read) and byte in node.members:
+            if isinstance(node, Read) and byte in node.members:
                 seeds.append(Item(node.after, item.registers))
         return seeds
 
     def _match(self, items: tuple[Item, ...] | list[Item]) -> Item | None:
         nodes = self.graph.nodes
-        return next((one for one in items if isinstance(nodes[one.node], _Accept)), None)
+        return next((one for one in items if isinstance(nodes[one.node], Accept)), None)
 
     def _target(self, items: list[Item]) -> tuple[int, int]:
         """Return the number of the state of some items, and of the moves that lead there."""
@@ -376,48 +176,3 @@ class _Builder:
             ends,
             self.tags,
         )
-
-
-def search(automaton: Automaton, text: str) -> list[tuple[int, int]] | bool | None:
-    """Find what the kernel's walk over the tables finds: for tests.
-
-    Without groups True or None; with groups the borders of the match and of
-    each group, (-1, -1) for one that took no part.
-    """
-    registers = [-1] * MAX_REGISTERS
-    found: list[int] | None = None
-    state = 1
-
-    def run(offset: int, at: int) -> None:
-        while automaton.commands[offset] != 0xFF:
-            to, source = automaton.commands[offset : offset + 2]
-            registers[to] = at if source == 0xFE else registers[source]
-            offset += 2
-
-    def take(offset: int, at: int) -> list[int]:
-        tags = automaton.tags[offset : offset + 2 * (automaton.groups + 1)]
-        return [{0xFE: at, 0xFF: -1}.get(tag, registers[tag % MAX_REGISTERS]) for tag in tags]
-
-    tagged = bool(automaton.finals)
-    if tagged:
-        run(automaton.start_moves, 0)
-    data = text.encode("latin-1")
-    for at in range(len(data) + 1):
-        accept = automaton.accept[state]
-        last = at == len(data)
-        if accept & 1 or (last and accept & 2):
-            if not tagged:
-                return True
-            where = automaton.ends if last and accept & 2 else automaton.finals
-            found = take(where[state], at)
-        if last:
-            break
-        step = state * automaton.nclasses + automaton.classes[data[at]]
-        if tagged:
-            run(automaton.moves[step], at + 1)
-        state = automaton.next[step]
-        if not state:
-            break
-    if found is None:
-        return None
-    return list(zip(found[::2], found[1::2], strict=True))
