@@ -73,13 +73,13 @@ def _target(texts: list[tuple[str, str]], options: Options) -> Iterator[str]:
     """
     if not options.tapset_dirs and not any("process" in text for _, text in texts):
         return
-    from stapy.debuginfo.user import search
+    from stapy.debuginfo.user import processes, search
 
     yield os.environ.get("LD_LIBRARY_PATH", "")
     if options.command is not None:
         yield search.of_command(options.command) or ""
     elif options.target:
-        yield search.of_process(options.target) or ""
+        yield processes.of_process(options.target) or ""
 
 
 def _identity(path: Path) -> str:
@@ -128,11 +128,11 @@ def store_list(cache: Cache, key: str, text: str, files: Iterable[Path]) -> None
 
 
 def _sealed(text: str, files: Iterable[Path]) -> bytes:
-    from stapy.debuginfo.user import search
+    from stapy.debuginfo.user import questions
 
     # repr() has no tab
     lines = [f"{_identity(path)}\tfile {path}\n" for path in sorted(set(files))]
-    lines += [f"{found}\task {question}\n" for question, found in search.asked()]
+    lines += [f"{found}\task {question}\n" for question, found in questions.asked()]
     return f"{len(lines)}\n{''.join(lines)}{text}".encode(*_BYTES)
 
 
@@ -152,6 +152,7 @@ def _opened(data: bytes | None) -> str | None:
 
 def _answer(question: str) -> str:
     """Ask now what was asked of programs then: links, ``$PATH`` and processes change."""
-    from stapy.debuginfo.user import search
+    # Those that answer are the other two.
+    from stapy.debuginfo.user import processes, questions, search  # noqa: F401
 
-    return search.answer(question)
+    return questions.answer(question)

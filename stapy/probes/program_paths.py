@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stapy.debuginfo import view
-from stapy.debuginfo.user import search
+from stapy.debuginfo.user import processes, search
 from stapy.debuginfo.user.packages import install_hint
 from stapy.diagnostics.suggest import nearest
 from stapy.ir.literals import quote_name
@@ -170,7 +170,7 @@ def of_target(component: PointComponent, services: Services) -> str:
         path = search.of_command(options.command)
         why = "-c has what only a shell understands"
     elif options.target:
-        path, why = search.of_process(options.target), f"there is no process {options.target}"
+        path, why = processes.of_process(options.target), f"there is no process {options.target}"
         if path is None and exists(f"/proc/{options.target}"):
             why = f"which program process {options.target} runs cannot be read"
             if os.geteuid():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from stapy.debuginfo import view
 from stapy.debuginfo.elf import SHT_NOBITS
-from stapy.debuginfo.user import search
+from stapy.debuginfo.user import processes, search
 from stapy.debuginfo.user.file import UserFileError
 from stapy.debuginfo.user.packages import install_hint
 from stapy.diagnostics.suggest import nearest
@@ -132,7 +132,7 @@ def _tops(
         if services.options.vm:
             notes = ["the processes of a guest are not known here"]
             raise PointError("E0231", f"cannot probe pid {pid}", first.span, notes=notes)
-        path = search.of_process(pid)
+        path = processes.of_process(pid)
         if path is None:
             message = f"cannot probe pid {pid}: its program cannot be read"
             raise PointError("E0231", message, first.span)
@@ -242,7 +242,7 @@ def _libraries(top: Head, pid: int, component: PointComponent, services: Service
     if pid:
         services.listing_expires = True  # what is loaded is of this moment
         paths = libraries.matching_in(known, pid, name)
-    if not paths and (not pid or search.sees_our_files(pid)):
+    if not paths and (not pid or processes.sees_our_files(pid)):
         paths = libraries.matching(known, top.file, name)
     return [
         Head(
@@ -263,7 +263,7 @@ def _no_library(
 
         programs = services.debuginfo.programs
         if pid:
-            paths = {name for name, _ in search.libraries_of(pid)}
+            paths = {name for name, _ in processes.libraries_of(pid)}
         else:
             paths = {path for top in tops for path in libraries.loaded_with(programs, top.file)}
         names = sorted({path.rpartition("/")[2] for path in paths})

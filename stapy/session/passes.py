@@ -92,11 +92,11 @@ class Passes(PassMessages):
     def services(self, kernel: Kernel) -> Services:
         """Make what passes 2 and 3 may ask."""
         from stapy.debuginfo.facade import Debuginfo
-        from stapy.debuginfo.user import search
+        from stapy.debuginfo.user import questions
         from stapy.services import Services
         from stapy.session import building
 
-        search.forget()
+        questions.forget()
         self.debuginfo: Debuginfo = Debuginfo(kernel, self.cache, self.diagnostics)
         self.debuginfo.headers = partial(building.compile_headers, self, kernel)
         return Services(

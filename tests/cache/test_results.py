@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from stapy.cache import Cache, results
-from stapy.debuginfo.user import search
+from stapy.debuginfo.user import processes, questions, search
 from stapy.options import Options
 
 
 @pytest.fixture(autouse=True)
 def asked() -> Iterator[None]:
     """Nothing was looked for before, and nothing is known of it afterwards."""
-    search.forget()
+    questions.forget()
     yield
-    search.forget()
+    questions.forget()
 
 
 @pytest.fixture
@@ -90,15 +90,15 @@ def test_what_asks_for_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     (tmp_path / "script").write_text("#!one\n")
     monkeypatch.setenv("PATH", str(tmp_path))
     search.programs(f"{tmp_path}/*")
-    search.of_process(os.getpid())
+    processes.of_process(os.getpid())
     search.interpreter(str(tmp_path / "script"))
-    search.mapped_at(os.getpid(), 4096)
-    questions = search.asked()
-    assert len(questions) == 5  # with "one"
-    assert [search.answer(question) for question, _ in questions] == [told for _, told in questions]
+    processes.mapped_at(os.getpid(), 4096)
+    known = questions.asked()
+    assert len(known) == 5  # with "one"
+    assert [questions.answer(question) for question, _ in known] == [told for _, told in known]
     (tmp_path / "script").write_text("#!two\n")
     (tmp_path / "one").unlink()
-    changed = [question for question, told in questions if search.answer(question) != told]
+    changed = [question for question, told in known if questions.answer(question) != told]
     assert [question.split()[0] for question in changed] == ["interpreter", "program", "programs"]
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from stapy.debuginfo.dwarf.files import metadata
-from stapy.debuginfo.user import search
+from stapy.debuginfo.user import questions
 from stapy.debuginfo.user.file import UserFile
 from tests.debuginfo.server import Server
 from tests.debuginfo.user.sources import LIBRARY, PROGRAM, built, compiled
@@ -296,13 +296,13 @@ def test_a_second_server_makes_up_for_the_first(
 def test_what_was_made_of_an_answer_depends_on_it(
     server: Server, here: dict[str, str], folder: Path
 ) -> None:
-    search.forget()
+    questions.forget()
     server.know(PATH, row(here["old"]))
     probe("begin")
-    ((question, known),) = [row for row in search.asked() if row[0].startswith("builds_of ")]
-    assert str(folder / "old") in known and search.answer(question) == known
+    ((question, known),) = [row for row in questions.asked() if row[0].startswith("builds_of ")]
+    assert str(folder / "old") in known and questions.answer(question) == known
     server.know(PATH, row(here["old"]), row(here["new"]))
-    assert search.answer(question) != known
+    assert questions.answer(question) != known
 
 
 def test_processes_are_looked_at(server: Server, folder: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from stapy.debuginfo.user import linker_cache, search
+from stapy.debuginfo.user import linker_cache, processes
 from stapy.debuginfo.user.file import UserFile
 from stapy.probes.families import by_name
 from stapy.run.ground.linker_cache import levels_of
@@ -382,7 +382,7 @@ def test_where_libraries_were_looked_for() -> None:
 
 
 def test_a_process_that_cannot_be_read_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "of_process", lambda pid: None)
+    monkeypatch.setattr(processes, "of_process", lambda pid: None)
     monkeypatch.setattr(os, "geteuid", lambda: 65534)
     for pid, words in (
         (os.getpid(), "cannot be read: it belongs to another user"),

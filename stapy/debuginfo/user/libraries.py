@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from stapy.debuginfo import view
 from stapy.debuginfo.errors import DebuginfoError
-from stapy.debuginfo.user import search
+from stapy.debuginfo.user import processes
 from stapy.debuginfo.user.linker_cache import cached
 from stapy.kernel import roots
 from stapy.run.ground.linker_cache import CACHE, FOLDERS
@@ -101,13 +101,13 @@ def matching_in(programs: Programs, pid: int, pattern: str) -> list[str]:
 
     A full path, as the process sees it, need not be loaded.
     """
-    loaded = search.libraries_of(pid)
+    loaded = processes.libraries_of(pid)
     if "/" in pattern and not any(char in pattern for char in "*?["):
         inside = str(roots.inside(Path(f"/proc/{pid}/root"), pattern))
         found = [path for _, path in loaded if _is_same(inside, path)]
         if found:
             return found[:1]
-        if search.sees_our_files(pid):
+        if processes.sees_our_files(pid):
             return [os.path.realpath(pattern)] if view.is_file(pattern) else []
         return [inside] if view.is_file(inside) else []
     chosen = []

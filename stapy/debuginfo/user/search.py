@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from glob import escape
 from pathlib import Path
 
@@ -13,20 +13,15 @@ from stapy.debuginfo import view
 from stapy.debuginfo.elf import open_regular
 from stapy.debuginfo.user.linker_cache import by_name, cached, library_folders
 from stapy.debuginfo.user.patterns import files_of, matches
+from stapy.debuginfo.user.questions import BYTES, remembered
 from stapy.diagnostics.suggest import listed, nearest
 from stapy.kernel import roots
-from stapy.paths import exists
 from stapy.run.ground.linker_cache import FOLDERS
 from stapy.terminal import progress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import ParamSpec, TypeVar
-
     from stapy.debuginfo.user.builds import Builds
-
-    P = ParamSpec("P")
-    R = TypeVar("R")
 
 _WILDCARDS = "*?["
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")  # the innermost
@@ -35,54 +30,6 @@ _QUOTED = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"")
 _FIRST_LINE = 256  # bytes of a script that the kernel looks at for its interpreter
 _TOLD_AFTER = 2000  # files, of which one is looked at in some 20 microseconds
 _HOPS = 4  # scripts may be run by scripts
-
-
-# What was asked since `forget`, with the answers: who keeps what was made of them asks again.
-_asked: dict[tuple[str, tuple[object, ...]], str] = {}
-_questions: dict[str, Callable[..., object]] = {}
-
-
-def asked() -> list[tuple[str, str]]:
-    """List the questions asked since `forget`, as text for `answer`, with what was answered."""
-    return sorted(
-        (" ".join([question, *map(_word, arguments)]), found)
-        for (question, arguments), found in _asked.items()
-    )
-
-
-def answer(question: str) -> str:
-    """Answer now a question that was asked."""
-    name, *words = question.split(" ")
-    return repr(_questions[name](*(map(_argument, words))))
-
-
-def forget() -> None:
-    """Begin a new command: nothing has been asked."""
-    _asked.clear()
-
-
-_BYTES = "utf-8", "surrogateescape"  # a script may name anything
-
-
-def _word(argument: object) -> str:
-    return argument.encode(*_BYTES).hex() + "." if isinstance(argument, str) else str(argument)
-
-
-def _argument(word: str) -> object:
-    return bytes.fromhex(word[:-1]).decode(*_BYTES) if word.endswith(".") else int(word)
-
-
-def _kept(function: Callable[P, R]) -> Callable[P, R]:
-    """Remember, for `asked`, what a function of texts and numbers is asked and answers."""
-
-    def ask(*arguments: P.args, **named: P.kwargs) -> R:
-        found = function(*arguments, **named)
-        _asked[function.__name__, arguments] = repr(found)
-        return found
-
-    _questions[function.__name__] = function
-    ask.__doc__ = function.__doc__
-    return ask
 
 
 def is_pattern(name: str) -> bool:
@@ -100,7 +47,7 @@ def _alternatives(pattern: str) -> Iterator[str]:
         yield from _alternatives(pattern[: found.start()] + word + pattern[found.end() :])
 
 
-@_kept
+@remembered
 def programs(pattern: str) -> list[str]:
     """Find the ELF files that a pattern of paths matches, without links, each file once.
 
@@ -138,7 +85,7 @@ def programs(pattern: str) -> list[str]:
     return list(found.values())
 
 
-@_kept
+@remembered
 def interpreter(path: str) -> str | None:
     """Find the program that runs a script by its first line, None for what is no script."""
     seen = path
@@ -158,7 +105,7 @@ def interpreter(path: str) -> str | None:
     return None
 
 
-@_kept
+@remembered
 def unfit(path: str) -> str | None:
     """Say why nobody runs a file; None for a program, a script, what we may not read."""
     try:
@@ -183,7 +130,7 @@ def _first_line(path: str) -> str | None:
         return None
     if head[:2] != b"#!":
         return None
-    return head[2:].partition(b"\n")[0].decode(*_BYTES)
+    return head[2:].partition(b"\n")[0].decode(*BYTES)
 
 
 def of_command(command: str) -> str | None:
@@ -201,102 +148,13 @@ def of_command(command: str) -> str | None:
     return own_program(words[0])
 
 
-@_kept
-def of_process(pid: int) -> str | None:
-    """Find the file that a process runs; None without it.
-
-    By its own path, if that still is the file.
-    """
-    own = Path(f"/proc/{pid}/exe")
-    try:
-        path = own.readlink()
-        if path.samefile(own):
-            return str(path.resolve())
-    except FileNotFoundError:
-        return str(own) if exists(own) else None
-    except OSError:
-        return None
-    return str(own)
-
-
-@_kept
-def mapped_at(pid: int, address: int) -> tuple[str, int] | None:
-    """Find the file whose code a process has at an address, and the offset; None for others."""
-    try:
-        lines = Path(f"/proc/{pid}/maps").read_text(errors="surrogateescape").splitlines()
-    except OSError:
-        return None
-    for line in lines:
-        words = line.split(None, 5)
-        start, _, end = words[0].partition("-")
-        if not int(start, 16) <= address < int(end, 16):
-            continue
-        if len(words) < 6 or "x" not in words[1] or not words[5].startswith("/"):
-            return None
-        path = _mapped_file(pid, words[0], int(words[4]), words[5])
-        return path, address - int(start, 16) + int(words[2], 16)
-    return None
-
-
-def _mapped_file(pid: int, addresses: str, inode: int, name: str) -> str:
-    """Find the path of a file that a process maps, as we see it.
-
-    Its own root may be another one.
-    """
-    inside = Path(f"/proc/{pid}/map_files/{addresses}")
-    for path in (Path(name), Path(f"/proc/{pid}/root{name}")):
-        try:
-            if path.samefile(inside):
-                return str(path)
-        except PermissionError:  # who is not root may not ask for the file itself
-            try:
-                if path.stat().st_ino == inode:
-                    return str(path)
-            except OSError:
-                continue
-        except OSError:
-            continue
-    return str(inside)
-
-
-@_kept
-def libraries_of(pid: int) -> list[tuple[str, str]]:
-    """List the files whose code a process has: as it names them, and our paths.
-
-    Its program is left out.
-    """
-    try:
-        lines = Path(f"/proc/{pid}/maps").read_text(errors="surrogateescape").splitlines()
-    except OSError:
-        return []
-    own = of_process(pid)
-    found: dict[str, str] = {}
-    for line in lines:
-        words = line.split(None, 5)
-        if len(words) == 6 and "x" in words[1] and words[5].startswith("/"):
-            path = _mapped_file(pid, words[0], int(words[4]), words[5])
-            if path != own and words[5] not in found:
-                found[words[5]] = path
-    return list(found.items())
-
-
-@_kept
-def sees_our_files(pid: int) -> bool:
-    """Tell whether paths mean for a process what they mean for us."""
-    own = Path("/proc/self/ns/mnt")
-    try:
-        return Path(f"/proc/{pid}/root").samefile("/") and own.samefile(f"/proc/{pid}/ns/mnt")
-    except OSError:
-        return False
-
-
-@_kept
+@remembered
 def program(name: str) -> str | None:
     """Call `find` for the folders of ``$PATH``; the answer is remembered."""
     return find(name)
 
 
-@_kept
+@remembered
 def own_program(name: str) -> str | None:
     """Find what we ourselves would start by a name, whoever's files are probed; or None."""
     if "/" in name:
@@ -308,7 +166,7 @@ def own_program(name: str) -> str | None:
     return None
 
 
-@_kept
+@remembered
 def library(name: str) -> str | None:
     """Find the library that a name like ``libc.so.6`` means for all programs, or None."""
     return by_name(name)
@@ -333,7 +191,7 @@ def library_places() -> str:
     return f"$LD_LIBRARY_PATH, the linker's cache and the usual folders ({', '.join(FOLDERS)})"
 
 
-@_kept
+@remembered
 def with_build_id(build_id: str) -> str | None:
     """Find the program or library with a build-id: its path without links, or None."""
     from stapy.debuginfo.user.builds import here
@@ -341,7 +199,7 @@ def with_build_id(build_id: str) -> str | None:
     return here([build_id], _command_paths).get(build_id)
 
 
-@_kept
+@remembered
 def builds_of(path: str, archive: str) -> Builds:
     """Ask servers which builds of a path there are, and look for those on this machine.
 

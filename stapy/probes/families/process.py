@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stapy.debuginfo import ctypes, view
-from stapy.debuginfo.user import search
+from stapy.debuginfo.user import processes, search
 from stapy.diagnostics import NOWHERE
 from stapy.ir.literals import CText, quote_name
 from stapy.ir.program import LONG, ContextValue
@@ -127,7 +127,7 @@ class ProcessFamily:
         # The handler is one for all programs of a pattern, whose types are not the same.
         path = site.user_file if site.pattern is None else None
         if site.pid and not services.options.vm:
-            path = search.of_process(site.pid)
+            path = processes.of_process(site.pid)
         if site.event.endswith("end"):
             return _of_ended(path) if path else None
         if not site.event.startswith("syscall"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stapy.debuginfo.user import search
+from stapy.debuginfo.user import processes, search
 from stapy.debuginfo.user.datasymbols import DataSymbol, DataSymbols, is_pattern
 from stapy.debuginfo.user.file import UserFileError
 from stapy.diagnostics import Label
@@ -295,7 +295,7 @@ def _linked_at(
     if path is None and not site.pid and services.options.command is not None:
         path = search.of_command(services.options.command)
     elif path is None and not services.options.vm:
-        path = search.of_process(site.pid or services.options.target or 0)
+        path = processes.of_process(site.pid or services.options.target or 0)
     if path is None:
         return None
     try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from stapy.debuginfo.user import search
+from stapy.debuginfo.user import processes
 from stapy.diagnostics.suggest import nearest
 from stapy.ir.literals import quote_name
 from stapy.ir.scope import TargetScope
@@ -276,7 +276,7 @@ def _absolute(
             target.span,
             hint="add -g when you are sure about the address",
         )
-    where = search.mapped_at(head.pid, _address(target))
+    where = processes.mapped_at(head.pid, _address(target))
     if where is None:
         notes = [
             f"process {head.pid} has no code of a file at {_address(target):#x}: the kernel arms "
