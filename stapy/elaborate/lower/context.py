@@ -47,12 +47,12 @@ class Worklist(Protocol):
 class Context(ABC):
     """One body as all constructs see it; expressions go back to who knows them all."""
 
-    def __init__(self, resolver: Worklist, body: LoweringState) -> None:
-        self.resolver = resolver
-        self.services = resolver.services
-        self.names = resolver.names
-        self.types = resolver.types
-        self.values = resolver.values
+    def __init__(self, worklist: Worklist, body: LoweringState) -> None:
+        self.worklist = worklist
+        self.services = worklist.services
+        self.names = worklist.names
+        self.types = worklist.types
+        self.values = worklist.values
         self.body = body
 
     def error(
@@ -126,7 +126,7 @@ class Context(ABC):
         """Remember a branch of the user's that ``@defined`` leaves out, for its types."""
         body = self.body
         if node is not None and not body.file.script.is_library:
-            self.resolver.ruled_out.append((node, replace(body)))
+            self.worklist.ruled_out.append((node, replace(body)))
 
     def array(self, node: n.Name, arity: int) -> p.Global | None:
         """Find the global array of that name with ``arity`` keys; None (reported) if none is."""

@@ -197,11 +197,11 @@ def ternary(low: Context, node: n.Ternary) -> p.Expr:
 def call(low: Context, node: n.Call) -> p.Expr:
     """Lower a call of a script function."""
     args = [low.expr(arg) for arg in node.args]
-    function = low.resolver.request(low, node, args)
+    function = low.worklist.request(low, node, args)
     if function is None:
         return p.Const(node.span, low.types.new(), 0)
     result = p.CallOp(node.span, function.type, function, args)
-    low.values.remember(result, low.resolver.result_ctype(function))
+    low.values.remember(result, low.worklist.result_ctype(function))
     return result
 
 

@@ -89,7 +89,7 @@ class _PrettyWriter:
             self.value("p", value)
 
     def string(self, address: p.Expr, is_user: bool) -> None:
-        call = self.low.resolver.library_call(self.low, QUOTED[is_user], [address], self.span)
+        call = self.low.worklist.library_call(self.low, QUOTED[is_user], [address], self.span)
         if call is None:
             self.value("p", address)
         else:
