@@ -10,8 +10,8 @@ import os.path
 import struct
 
 from . import printable
-from .frames import Damaged, signed, unsigned
 from .ground import line_table
+from .leb128 import Damaged, signed, unsigned
 from .userfile import UserFile, text_at
 from .usersymbols import debug_file
 

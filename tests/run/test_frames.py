@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from stapy.run import frames, objects, usersymbols
+from stapy.run import eh_frame, frames, leb128, objects, usersymbols
 from stapy.run.userfile import NoUserFile, UserFile
 from tests.debuginfo.user.sources import LIBRARY, PROGRAM, compiled, run
 
@@ -38,19 +38,19 @@ def expected(line: dict[Any, Any]) -> tuple[int, ...] | None:
 
     ra = line.get(16)
     if ra is not None and ra.type == RegisterRule.UNDEFINED:
-        return (frames.END, 0, frames.SAME, 0)
+        return (eh_frame.END, 0, eh_frame.SAME, 0)
     cfa = line["cfa"]
     if cfa.expr is not None:
         return None
     if cfa.reg not in (6, 7):
-        kind, offset = frames.FROM_REGISTER, cfa.offset | cfa.reg << 24
+        kind, offset = eh_frame.FROM_REGISTER, cfa.offset | cfa.reg << 24
     else:
-        kind, offset = (frames.FROM_RSP if cfa.reg == 7 else frames.FROM_RBP), cfa.offset
+        kind, offset = (eh_frame.FROM_RSP if cfa.reg == 7 else eh_frame.FROM_RBP), cfa.offset
     rbp = line.get(6)
     if rbp is None or rbp.type == RegisterRule.SAME_VALUE:
-        return (kind, offset, frames.SAME, 0)
+        return (kind, offset, eh_frame.SAME, 0)
     if rbp.type == RegisterRule.OFFSET:
-        return (kind, offset, frames.AT_CFA, rbp.arg)
+        return (kind, offset, eh_frame.AT_CFA, rbp.arg)
     return None
 
 
@@ -71,7 +71,7 @@ def lookup(packed: tuple[int, bytes, bytes, bytes, bytes], place: int) -> tuple[
     if not begin:
         return None
     offset, by, kind, where = struct.unpack_from("<IhBB", rules_b, 8 * chosen[begin - 1])
-    if kind in (frames.FROM_RSP, frames.FROM_RBP) and offset >> 31:
+    if kind in (eh_frame.FROM_RSP, eh_frame.FROM_RBP) and offset >> 31:
         offset -= 1 << 32
     return (kind, offset, where, by)
 
@@ -123,17 +123,17 @@ def test_nothing_is_known_of_holes(tmp_path: Path) -> None:
     start = file.code_offset(places["_start"])
     assert bare is not None and work is not None and start is not None
     found = lookup(packed, bare + 100)
-    assert found is not None and found[0] == frames.UNKNOWN
-    assert lookup(packed, work) == (frames.FROM_RSP, 8, frames.SAME, 0)
-    assert lookup(packed, start) == (frames.END, 0, frames.SAME, 0)
+    assert found is not None and found[0] == eh_frame.UNKNOWN
+    assert lookup(packed, work) == (eh_frame.FROM_RSP, 8, eh_frame.SAME, 0)
+    assert lookup(packed, start) == (eh_frame.END, 0, eh_frame.SAME, 0)
     assert lookup(packed, 1 << 30) is None
 
 
 def test_kinds_of_frames() -> None:
     """The linker's stubs, signal frames and frames that only a register tells are all there."""
     kinds = {rule[0] for path in FILES[:2] for _, rule in frames.rows_of(opened(path))}
-    usual = {frames.FROM_RSP, frames.FROM_RBP, frames.END}
-    assert kinds >= usual | {frames.PLT, frames.SIGNAL, frames.FROM_REGISTER}
+    usual = {eh_frame.FROM_RSP, eh_frame.FROM_RBP, eh_frame.END}
+    assert kinds >= usual | {eh_frame.PLT, eh_frame.SIGNAL, eh_frame.FROM_REGISTER}
 
 
 def test_damaged_files_end_in_tables_or_a_refusal(tmp_path: Path) -> None:
@@ -227,7 +227,7 @@ def test_a_head_that_promises_more_than_the_file_has(tmp_path: Path) -> None:
             struct.pack_into("<QQ", data, at + 32, 1 << 60, 1 << 60)
     file = UserFile(bytes(data))
     section = file.sections[".eh_frame"]
-    reader = frames._FrameReader(file.content(section), section.address)
+    reader = eh_frame.FrameReader(file.content(section), section.address)
     reader.read()
     start = reader.functions[-1][0]
     far = struct.pack("<i", 1 << 30)  # of the 32 bits that a pointer has
@@ -243,17 +243,17 @@ def test_a_head_that_promises_more_than_the_file_has(tmp_path: Path) -> None:
 
 
 def test_packed_reaches_no_further_than_code_does() -> None:
-    rule = (frames.FROM_RSP, 8, frames.SAME, 0)
-    far = [(0, rule), (1 << 40, frames.NOTHING)]
+    rule = (eh_frame.FROM_RSP, 8, eh_frame.SAME, 0)
+    far = [(0, rule), (1 << 40, eh_frame.NOTHING)]
     assert len(frames.packed(far)[1]) <= 4 * ((1 << 20) + 1)
 
 
 def test_numbers_and_parts_without_end() -> None:
     """Work grows with the file, not with its square."""
-    with pytest.raises(frames.Damaged):
-        frames.unsigned(b"\x80" * (1 << 20), 0)
-    with pytest.raises(frames.Damaged):
-        frames.signed(b"\xff" * (1 << 20), 0)
+    with pytest.raises(leb128.Damaged):
+        leb128.unsigned(b"\x80" * (1 << 20), 0)
+    with pytest.raises(leb128.Damaged):
+        leb128.signed(b"\xff" * (1 << 20), 0)
     # Functions that all name another common part, each of which reaches to the end.
     common = struct.pack("<II", 1 << 20, 0) + b"\1\0\1\x78\x10"
     piece = common + bytes(27)
@@ -262,11 +262,11 @@ def test_numbers_and_parts_without_end() -> None:
     for number in range(1000):
         data += struct.pack("<IIQQ", 20, at + 4 - 40 * number, 1, 1)
         at += 24
-    reader = frames._FrameReader(data, 0)
+    reader = eh_frame.FrameReader(data, 0)
     steps = 0
     follow = reader.follow
 
-    def counted(at: int, end: int, pc: int, cie: frames.Cie) -> Any:
+    def counted(at: int, end: int, pc: int, cie: eh_frame.Cie) -> Any:
         nonlocal steps
         before = reader._left
         try:
@@ -276,7 +276,7 @@ def test_numbers_and_parts_without_end() -> None:
 
     reader.follow = counted  # type: ignore[method-assign]
     for number in range(1000):
-        with contextlib.suppress(frames.Damaged, IndexError, ValueError):
+        with contextlib.suppress(leb128.Damaged, IndexError, ValueError):
             reader._function(40_000 + 24 * number, 40_024 + 24 * number, 40 * number)
     assert steps <= 2 * len(data)
 
