@@ -38,6 +38,10 @@ class Chart(Record):
     labels: list[str] = new(list)  # the order of an axis that has names
     parts: list[str] = new(list)  # the order of colours, or of the other axis with names
     is_over_time: bool = False
+    whole: dict[str, str] = new(dict)  # of names that were cut: what they are
+
+
+NAME = 200  # characters of a name that a picture has at all
 
 
 def shown(value: Any, most: int = 60) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 from stapy.diagnostics.suggest import nearest
 from stapy.plot.charts import TITLES, Chart, shown
 from stapy.plot.errors import PlotError
+from stapy.plot.labels import shortened
 from stapy.plot.recording import Recording
 from stapy.plot.views import specification
 from stapy.run.output import open_file
@@ -104,7 +105,24 @@ def _svg(drawn: list[Chart], title: str) -> bytes:
     import vl_convert
 
     text: str = _draw(vl_convert.vegalite_to_svg, specification(drawn, title, False))
-    return renumbered(text).encode("utf-8")
+    whole = {cut: name for chart in drawn for cut, name in shortened(chart).whole.items()}
+    return titled(renumbered(text), whole).encode("utf-8")
+
+
+def titled(text: str, whole: dict[str, str]) -> str:
+    """Have the reader's program tell what is under the mouse: marks, and names that were cut."""
+    cuts = {html.escape(cut, quote=False): name for cut, name in whole.items()}
+
+    def of_mark(match: re.Match[str]) -> str:
+        return f"<{match[1]}{match[2]}><title>{match[3]}</title>{match[4] or ''}</{match[1]}>"
+
+    def of_cut(match: re.Match[str]) -> str:
+        name = cuts.get(match[2])
+        return f"{match[1]}<title>{html.escape(name)}</title>{match[2]}" if name else match[0]
+
+    mark = r'<(path|text)( aria-label="([^"]*)" role="graphics-symbol"[^>]*?)(?:/>|>([^<]*)</\1>)'
+    text = re.sub(r"(<text[^>]*>)([^<]*…[^<]*)(?=</text>)", of_cut, text)
+    return re.sub(mark, of_mark, text)
 
 
 def renumbered(text: str) -> str:

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterable
 from typing import Any
 
-from stapy.plot.charts import FLAME, Chart, shown
+from stapy.plot.charts import FLAME, NAME, Chart, shown
 from stapy.plot.errors import PlotError
 
 # Boxes narrower than this part of the whole cannot be seen, nor found by the mouse.
@@ -81,7 +81,7 @@ def _place(root: _Box, rows: list[dict[str, Any]], is_differential: bool) -> int
         name, box, begin, depth = waiting.pop()
         share = box.count / root.count
         row: dict[str, Any] = {
-            "name": shown(name, 200),
+            "name": shown(name, NAME),
             "begin": begin,
             "end": begin + box.count,
             "depth": depth,

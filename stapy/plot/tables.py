@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from stapy.plot.buckets import ladder, of_statistic
-from stapy.plot.charts import BARS, HEATMAP, HISTOGRAM, STACKED, Chart, shown
+from stapy.plot.charts import BARS, HEATMAP, HISTOGRAM, NAME, STACKED, Chart, shown
 from stapy.plot.errors import PlotError
+from stapy.plot.labels import apart
 from stapy.plot.recording import GlobalElement
 
 MOST_PARTS = 10  # colours that can be told apart
@@ -22,18 +23,8 @@ def size_of(value: Any) -> int | None:
 def label_of(element: GlobalElement) -> str:
     """Name an element by its keys."""
     if element.stack:
-        return shown(element.stack)
-    return ", ".join(shown(key) for key in element.keys)
-
-
-def apart(names: list[str]) -> list[str]:
-    """Give a number to names that are there already, as long ones may be after they were cut."""
-    found: list[str] = []
-    seen: dict[str, int] = {}
-    for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        found.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return found
+        return shown(element.stack, NAME)
+    return ", ".join(shown(key, NAME) for key in element.keys)
 
 
 def bars(title: str, elements: list[GlobalElement], most: int) -> Chart:
@@ -78,8 +69,8 @@ def stacked_bars(title: str, elements: list[GlobalElement], most: int) -> Chart:
             raise PlotError(
                 f"'{title}' cannot be stacked: that needs two keys, and numbers from 0 on"
             )
-        parts = tally.setdefault(shown(one.keys[0]), {})
-        part = ", ".join(map(shown, one.keys[1:]))
+        parts = tally.setdefault(shown(one.keys[0], NAME), {})
+        part = ", ".join(shown(key, NAME) for key in one.keys[1:])
         parts[part] = parts.get(part, 0) + size
     order = sorted(tally, key=lambda label: (-sum(tally[label].values()), label))
     named = greatest_parts([tally[label] for label in order])

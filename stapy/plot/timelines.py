@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from stapy.plot.buckets import Bucket, ladder, of_number, of_statistic
-from stapy.plot.charts import HEATMAP, LINES, STACKED, Chart, shown
+from stapy.plot.charts import HEATMAP, LINES, NAME, STACKED, Chart, shown
 from stapy.plot.errors import PlotError
 from stapy.plot.recording import PrintPlace, PrintRow
 from stapy.plot.tables import MOST_PARTS, gathered, greatest_parts
@@ -50,7 +50,7 @@ def points(place: PrintPlace, field: str) -> list[tuple[PrintRow, float]]:
 
 def name_of(row: PrintRow) -> str:
     """Join the texts among the fields of a print."""
-    return ", ".join(shown(value) for value in row.values.values() if isinstance(value, str))
+    return ", ".join(shown(one, NAME) for one in row.values.values() if isinstance(one, str))
 
 
 def lines(place: PrintPlace, fields: list[str], by_name: bool) -> Chart:

@@ -11,6 +11,7 @@ from typing import Any
 
 from stapy.plot import charts
 from stapy.plot.charts import Chart
+from stapy.plot.labels import margin, shortened
 
 Spec = dict[str, Any]
 
@@ -19,7 +20,13 @@ WIDTH = 1000
 _ROW = 18  # pixels of a line of text
 _SEARCH = "search"
 _FOUND = "#c026d3"
-_COUNTED = {"tickMinStep": 1, "format": ","}  # an axis or a legend of whole numbers
+# Those of the first three are equally wide; the library has the first one and measures by it.
+FONT = '"Liberation Sans", Arial, Helvetica, sans-serif'
+# Numbers as they are up to 9,999; then with k, M, G …, and all digits that tell two of them apart.
+_WRITTEN = "abs(datum.value) < 1e4 ? format(datum.value, ',') : format(datum.value, '.12~s')"
+_EXACT = ",.3~f"  # the whole number, or up to three digits behind the point; never an exponent
+_NUMBERS = ("value", "count")
+_TICKS, _STEPS = 10, 4  # of an axis, of a legend of colours
 
 
 def specification(drawn: list[Chart], title: str, is_live: bool) -> Spec:
@@ -27,6 +34,7 @@ def specification(drawn: list[Chart], title: str, is_live: bool) -> Spec:
 
     ``is_live`` is for a page: with zoom, search and tooltips.
     """
+    drawn = [shortened(chart) for chart in drawn]
     views = [_named(chart, number, is_live) for number, chart in enumerate(drawn)]
     spec: Spec = {
         "$schema": _SCHEMA,
@@ -34,12 +42,31 @@ def specification(drawn: list[Chart], title: str, is_live: bool) -> Spec:
         "vconcat": views,
         "resolve": {"scale": {"color": "independent", "x": "independent", "y": "independent"}},
         "spacing": 40,
-        "config": {"view": {"stroke": None}, "axis": {"grid": True, "gridOpacity": 0.4}},
+        "padding": _padding(drawn),
+        "config": {
+            "font": FONT,
+            "view": {"stroke": None},
+            "axis": {"grid": True, "gridOpacity": 0.4},
+        },
     }
     if is_live:
         box = {"input": "search", "name": "search ", "placeholder": "a part of a name"}
         spec["params"] = [{"name": _SEARCH, "value": "", "bind": box}]
     return spec
+
+
+def _padding(drawn: list[Chart]) -> Spec:
+    """Leave room at the edges for labels that are wider in the reader's font."""
+    left = [label for chart in drawn for label in chart.labels]
+    right = [part for chart in drawn for part in chart.parts]
+    headings = [text for chart in drawn for text in (chart.title, "; ".join(chart.notes))]
+    beyond = margin(headings, 12) if len(max(headings, key=len)) * 6 > WIDTH else 0
+    return {
+        "left": 5 + margin(left),
+        "right": 5 + max(margin(right), beyond),
+        "top": 5,
+        "bottom": 5,
+    }
 
 
 def _named(chart: Chart, number: int, is_live: bool) -> Spec:
@@ -87,17 +114,55 @@ def _names(field: str, order: list[str], title: str, **more: Any) -> Spec:
     return {"field": field, "type": "ordinal", "sort": order, "title": title, **more}
 
 
-def _tips(*rows: tuple[str, str]) -> list[Spec]:
+def _tips(chart: Chart, *rows: tuple[str, str]) -> list[Spec]:
+    """List what is told of a mark: columns and what they are called."""
     return [
         {
-            "field": field,
+            "field": _whole(chart, field),
             "title": title,
-            "type": "quantitative" if field in ("value", "count", "time") else "nominal",
-            **({"format": ","} if field in ("value", "count") else {}),
+            "type": "quantitative" if field in (*_NUMBERS, "time") else "nominal",
+            **({"format": _EXACT} if field in _NUMBERS else {}),
             **({"format": ".3f"} if field == "time" else {}),
         }
         for field, title in rows
     ]
+
+
+def _whole(chart: Chart, field: str) -> str:
+    """Name the column that has the whole of what may be cut in this one."""
+    is_cut = chart.whole and field in ("label", "part")
+    return f"whole_{field}" if is_cut else field
+
+
+def _mark(kind: str, chart: Chart, *fields: str, **more: Any) -> Spec:
+    """Write a mark that says what it is, to readers of SVGs and of screens."""
+    return {"type": kind, "description": {"expr": _said(chart, *fields)}, **more}
+
+
+def _said(chart: Chart, *fields: str) -> str:
+    """Write an expression of names and a number; columns are ours, whatever stands in them."""
+    names = [f"datum.{_whole(chart, name)}" for name in fields if name not in _NUMBERS]
+    numbers = [f"': ' + format(datum.{name}, '{_EXACT}')" for name in fields if name in _NUMBERS]
+    return " + ".join([" + ', ' + ".join(names), *numbers])
+
+
+def _counted(span: float, most: int = _TICKS) -> Spec:
+    """Write an axis or a legend of whole numbers, of which none stands twice."""
+    return {"labelExpr": _WRITTEN, "tickMinStep": 1, "tickCount": max(1, min(most, int(span)))}
+
+
+def _greatest(chart: Chart, *columns: str) -> float:
+    """Sum the values that stand in the same place; return the greatest sum."""
+    sums: dict[Any, float] = {}
+    for row in chart.rows:
+        place = tuple(row[name] for name in columns)
+        sums[place] = sums.get(place, 0) + row["value"]
+    return max(map(abs, sums.values()), default=1)
+
+
+def _seconds(field: str, **scale: Any) -> Spec:
+    axis = {"tickCount": _TICKS}
+    return _quantity(field, "seconds", scale={"nice": False, **scale}, axis=axis)
 
 
 def _flame(chart: Chart, name: str, is_live: bool) -> Spec:
@@ -108,12 +173,12 @@ def _flame(chart: Chart, name: str, is_live: bool) -> Spec:
     # Of a box that is partly out of sight, the name stands in what is left of it.
     left = f"max(0, scale('{name}_x', datum.begin))"
     width = f"(min({WIDTH}, scale('{name}_x', datum.end)) - {left})"
-    tips = _tips(("name", "frame"), ("count", "count"), ("share", "share"))
+    tips = _tips(chart, ("name", "frame"), ("count", "count"), ("share", "share"))
     if "before" in chart.rows[0]:
-        tips += _tips(("before", "before"))
+        tips += _tips(chart, ("before", "before"))
     box = {
         **_zoom(name, is_live, "x"),
-        "mark": {"type": "rect", "stroke": "white", "strokeWidth": 0.5, "clip": True},
+        "mark": _mark("rect", chart, "name", "count", stroke="white", strokeWidth=0.5, clip=True),
         "encoding": {
             "x": across,
             "x2": {"field": "end"},
@@ -125,7 +190,8 @@ def _flame(chart: Chart, name: str, is_live: bool) -> Spec:
     }
     label = {
         "mark": {
-            "type": "text", "align": "left", "baseline": "middle", "dx": 3, "dy": -_ROW / 2,
+            **_mark("text", chart, "name", "count"),
+            "align": "left", "baseline": "middle", "dx": 3, "dy": -_ROW / 2,
             "fontSize": 11, "clip": True, "ellipsis": "…",
             "x": {"expr": left},
             "limit": {"expr": f"max(1, {width} - 6)"},
@@ -137,15 +203,15 @@ def _flame(chart: Chart, name: str, is_live: bool) -> Spec:
 
 
 def _bars(chart: Chart, name: str, is_live: bool) -> Spec:
-    tips = _tips(("label", "name"), ("value", chart.across))
+    tips = _tips(chart, ("label", "name"), ("value", chart.across))
     if any(row["about"] for row in chart.rows):
-        tips += _tips(("about", "statistic"))
+        tips += _tips(chart, ("about", "statistic"))
     return {
         "height": {"step": _ROW},
-        "mark": {"type": "bar"},
+        "mark": _mark("bar", chart, "label", "value"),
         "encoding": {
             "y": _names("label", chart.labels, "", axis=_wide_axis()),
-            "x": _quantity("value", chart.across, axis=_COUNTED),
+            "x": _quantity("value", chart.across, axis=_counted(_greatest(chart, "label"))),
             "color": _marked("label", {"value": "#4c78a8"}, is_live),
             "tooltip": tips,
         },
@@ -153,7 +219,7 @@ def _bars(chart: Chart, name: str, is_live: bool) -> Spec:
 
 
 def _wide_axis() -> Spec:
-    return {"labelLimit": 400, "grid": False}
+    return {"labelLimit": 600, "grid": False}  # nothing that is `LONGEST` is cut once more
 
 
 def _by_part(chart: Chart) -> Spec:
@@ -163,7 +229,7 @@ def _by_part(chart: Chart) -> Spec:
         "type": "nominal",
         "sort": chart.parts,
         "scale": {"domain": chart.parts, "scheme": "tableau10"},
-        "legend": {"title": None, "labelLimit": 300},
+        "legend": {"title": None, "labelLimit": 600},
     }
 
 
@@ -173,24 +239,28 @@ def _stacked(chart: Chart, name: str, is_live: bool) -> Spec:
         return {
             "height": 260,
             **_zoom(name, is_live, "x"),
-            "mark": {"type": "area", "clip": True, "interpolate": "linear", "line": False},
+            "mark": _mark("area", chart, "part", clip=True, interpolate="linear", line=False),
             "encoding": {
-                "x": _quantity("time", "seconds", scale={"nice": False}),
-                "y": _quantity("value", chart.up, stack="zero", axis=_COUNTED),
+                "x": _seconds("time"),
+                "y": _quantity(
+                    "value", chart.up, stack="zero", axis=_counted(_greatest(chart, "time"))
+                ),
                 "color": color,
                 "order": {"field": "rank", "type": "quantitative"},
-                "tooltip": _tips(("part", "name"), ("time", "seconds"), ("value", chart.up)),
+                "tooltip": _tips(chart, ("part", "name"), ("time", "seconds"), ("value", chart.up)),
             },
         }
     return {
         "height": {"step": _ROW},
-        "mark": {"type": "bar"},
+        "mark": _mark("bar", chart, "label", "part", "value"),
         "encoding": {
             "y": _names("label", chart.labels, "", axis=_wide_axis()),
-            "x": _quantity("value", chart.across, stack="zero", axis=_COUNTED),
+            "x": _quantity(
+                "value", chart.across, stack="zero", axis=_counted(_greatest(chart, "label"))
+            ),
             "color": _marked("label", color, is_live),
             "order": {"field": "rank", "type": "quantitative"},
-            "tooltip": _tips(("label", "name"), ("part", "part"), ("value", chart.across)),
+            "tooltip": _tips(chart, ("label", "name"), ("part", "part"), ("value", chart.across)),
         },
     }
 
@@ -198,11 +268,11 @@ def _stacked(chart: Chart, name: str, is_live: bool) -> Spec:
 def _histogram(chart: Chart, name: str, is_live: bool) -> Spec:
     return {
         "height": {"step": _ROW},
-        "mark": {"type": "bar", "color": "#4c78a8"},
+        "mark": _mark("bar", chart, "label", "value", color="#4c78a8"),
         "encoding": {
             "y": _names("label", chart.labels, chart.up, axis=_wide_axis()),
-            "x": _quantity("value", chart.across, axis=_COUNTED),
-            "tooltip": _tips(("label", "from"), ("value", "count")),
+            "x": _quantity("value", chart.across, axis=_counted(_greatest(chart, "label"))),
+            "tooltip": _tips(chart, ("label", "from"), ("value", "count")),
         },
     }
 
@@ -211,30 +281,32 @@ def _heatmap(chart: Chart, name: str, is_live: bool) -> Spec:
     order = chart.labels[::-1]  # the greatest above
     up = _names("label", order, chart.up, axis=_wide_axis(), scale={"domain": order})
     scale = {"scheme": "yelloworangered", "type": "sqrt"}
-    color = _quantity("value", "count", scale=scale, legend=_COUNTED)
+    counts = [row["value"] for row in chart.rows]
+    legend = _counted(max(counts) - min(counts), _STEPS)
+    color = _quantity("value", "count", scale=scale, legend=legend)
     if not chart.is_over_time:
         return {
             "height": {"step": _ROW},
-            "mark": {"type": "rect"},
+            "mark": _mark("rect", chart, "part", "label", "value"),
             "encoding": {
-                "x": _names("part", chart.parts, "", axis={"labelLimit": 200, "labelAngle": -45}),
+                "x": _names("part", chart.parts, "", axis={"labelLimit": 600, "labelAngle": -45}),
                 "y": up,
                 "color": color,
-                "tooltip": _tips(("part", "name"), ("label", "from"), ("value", "count")),
+                "tooltip": _tips(chart, ("part", "name"), ("label", "from"), ("value", "count")),
             },
         }
     return {
         "height": {"step": _ROW},
         **_zoom(name, is_live, "x"),
-        "mark": {"type": "rect", "clip": True},
+        "mark": _mark("rect", chart, "label", "value", clip=True),
         "encoding": {
-            "x": _quantity("begin", "seconds", scale={"nice": False, "zero": False}),
+            "x": _seconds("begin", zero=False),
             "x2": {"field": "end"},
             "y": up,
             "color": color,
             "tooltip": [
                 {"field": "begin", "title": "seconds", "type": "quantitative", "format": ".3f"},
-                *_tips(("label", "from"), ("value", "count")),
+                *_tips(chart, ("label", "from"), ("value", "count")),
             ],
         },
     }
@@ -242,15 +314,18 @@ def _heatmap(chart: Chart, name: str, is_live: bool) -> Spec:
 
 def _lines(chart: Chart, name: str, is_live: bool) -> Spec:
     color = _by_part(chart)
+    values = [row["value"] for row in chart.rows]
+    axis = _counted(max(values) - min(values))
+    point = {"size": 12, "description": {"expr": _said(chart, "part", "value")}}
     return {
         "height": 260,
         **_zoom(name, is_live, "x"),
-        "mark": {"type": "line", "clip": True, "point": {"size": 12}},
+        "mark": _mark("line", chart, "part", clip=True, point=point),
         "encoding": {
-            "x": _quantity("time", "seconds", scale={"nice": False}),
-            "y": _quantity("value", chart.up, scale={"zero": False}, axis=_COUNTED),
+            "x": _seconds("time"),
+            "y": _quantity("value", chart.up, scale={"zero": False}, axis=axis),
             "color": color,
-            "tooltip": _tips(("part", "name"), ("time", "seconds"), ("value", chart.up)),
+            "tooltip": _tips(chart, ("part", "name"), ("time", "seconds"), ("value", chart.up)),
         },
     }
 
