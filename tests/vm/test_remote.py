@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from stapy.record import Record
-from stapy.vm import kernels
+from stapy.vm import classify, kernels
 from stapy.vm.machine import EXITED, SHARE, Machine, VmResult
 from stapy.vm.qemu import Processes
 from tests import debugpackage
@@ -123,8 +123,15 @@ def switch_off(host: Host) -> None:
     host.machine.close()
 
 
-@pytest.fixture
-def hosts(tmp_path: Path) -> Iterator[list[Host]]:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make a folder for the key and what ssh reads and writes, for all tests."""
+    return tmp_path_factory.mktemp("ssh")
+
+
+@pytest.fixture(scope="module")
+def hosts(folder: Path) -> Iterator[list[Host]]:
+    """Boot a guest of either kernel, for all tests: the last one kills one of them."""
     reason = missing()
     if reason or len(RELEASES) < 2:
         pytest.skip(reason or "kernels of two lines are needed")
@@ -134,31 +141,31 @@ def hosts(tmp_path: Path) -> Iterator[list[Host]]:
         server = debugpackage.program_root("openssh-server")
     except debugpackage.NoPackage as error:
         pytest.skip(str(error))
-    key = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(tmp_path / "key")]
+    key = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / "key")]
     subprocess.run(key, check=True)
     made: list[Host] = []
     with ThreadPoolExecutor(2) as pool:
         try:
             for release in (RELEASES[0], RELEASES[-1]):
-                made.append(boot(release, tmp_path, server, pool))
+                made.append(boot(release, folder, server, pool))
             yield made
         finally:
             for host in made:
                 switch_off(host)
 
 
-@pytest.fixture
-def environment(hosts: list[Host], tmp_path: Path) -> dict[str, str]:
+@pytest.fixture(scope="module")
+def environment(hosts: list[Host], folder: Path) -> dict[str, str]:
     """Variables with which ssh has a configuration of its own, and no user's keys."""
-    text = CLIENT.replace("FOLDER", str(tmp_path))
+    text = CLIENT.replace("FOLDER", str(folder))
     text = text.replace("FIRST", str(hosts[0].port)).replace("SECOND", str(hosts[1].port))
-    (tmp_path / "config").write_text(text)
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    program = folder / "ssh"
-    program.write_text(f'#!/bin/sh\nexec {shutil.which("ssh")} -F {tmp_path}/config "$@"\n')
+    (folder / "config").write_text(text)
+    programs = folder / "bin"
+    programs.mkdir()
+    program = programs / "ssh"
+    program.write_text(f'#!/bin/sh\nexec {shutil.which("ssh")} -F {folder}/config "$@"\n')
     program.chmod(0o755)
-    path = f"{folder}:{os.environ['PATH']}"
+    path = f"{programs}:{os.environ['PATH']}"
     return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "SSH_AUTH_SOCK": ""}
 
 
@@ -177,6 +184,16 @@ def left(name: str, environment: dict[str, str]) -> str:
     return done.stdout
 
 
+def complaints(name: str, environment: dict[str, str]) -> list[tuple[str, str]]:
+    """Tell what the kernel of a host, which goes on, has complained of."""
+    done = subprocess.run(
+        ["ssh", name, "dmesg"],
+        env=environment, capture_output=True, text=True, check=True, timeout=1800,
+    )  # fmt: skip
+    assert "Linux version" in done.stdout, done.stdout
+    return classify.complaints(done.stdout)
+
+
 def end(host: Host, name: str, environment: dict[str, str]) -> None:
     """End a host's server, and see whether its kernel was content all the time."""
     subprocess.run(
@@ -186,6 +203,52 @@ def end(host: Host, name: str, environment: dict[str, str]) -> None:
     result = host.server.result(1800)
     assert result.kind == EXITED, result.dmesg
     assert not [one for one in result.left_modules if one.startswith("stap_")]
+
+
+def test_options_mean_what_they_mean_there(
+    hosts: list[Host], environment: dict[str, str], tmp_path: Path
+) -> None:
+    """-c runs on the hosts, -o is a file here, all have ended well: status 0."""
+    (tmp_path / "hosts").write_text("first\nsecond # of another kernel\n")
+    words = ["--remote-file=hosts", "-c", "uname -r", "-o", "out", "-G", "x=7"]
+    script = "global x = 1 probe end { println(x, remote_uri()) }"
+    done = subprocess.run(
+        [sys.executable, "-m", "stapy", *words, "-e", script],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=1800,
+    )
+    assert done.returncode == 0, done.stderr
+    lines = (tmp_path / "out").read_text().splitlines()
+    assert sorted(lines) == sorted(["7first", "7second", RELEASES[0], RELEASES[-1]])
+    records_say_their_host(environment, tmp_path, script)
+    for name in ("first", "second"):
+        assert left(name, environment) == ""
+        assert complaints(name, environment) == []
+
+
+def records_say_their_host(environment: dict[str, str], tmp_path: Path, script: str) -> None:
+    """Run a script with --format=json on both: lines are whole, each with its host."""
+    words = ["--remote-file=hosts", "--format=json", "-o", "records", "-T", "1", "-e", script]
+    done = subprocess.run(
+        [sys.executable, "-m", "stapy", *words],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=1800,
+    )
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in (tmp_path / "records").read_text().splitlines()]
+    for number, uri in enumerate(("first", "second")):
+        own = [row for row in rows if row["host"] == number]
+        assert [row["type"] for row in own] == ["begin", "print", "end"], rows
+        assert own[0]["uri"] == uri and own[0]["release"] in RELEASES, rows
+        assert own[1]["fields"] == {"x": 1, "remote_uri": uri}, rows
 
 
 def test_two_kernels_one_is_killed(
@@ -228,49 +291,3 @@ def test_two_kernels_one_is_killed(
     assert left("first", environment) == ""
     end(hosts[0], "first", environment)
     assert "Traceback" not in (tmp_path / "said").read_text()
-
-
-def test_options_mean_what_they_mean_there(
-    hosts: list[Host], environment: dict[str, str], tmp_path: Path
-) -> None:
-    """-c runs on the hosts, -o is a file here, all have ended well: status 0."""
-    (tmp_path / "hosts").write_text("first\nsecond # of another kernel\n")
-    words = ["--remote-file=hosts", "-c", "uname -r", "-o", "out", "-G", "x=7"]
-    script = "global x = 1 probe end { println(x, remote_uri()) }"
-    done = subprocess.run(
-        [sys.executable, "-m", "stapy", *words, "-e", script],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=1800,
-    )
-    assert done.returncode == 0, done.stderr
-    lines = (tmp_path / "out").read_text().splitlines()
-    assert sorted(lines) == sorted(["7first", "7second", RELEASES[0], RELEASES[-1]])
-    records_say_their_host(environment, tmp_path, script)
-    for host, name in zip(hosts, ("first", "second")):
-        assert left(name, environment) == ""
-        end(host, name, environment)
-
-
-def records_say_their_host(environment: dict[str, str], tmp_path: Path, script: str) -> None:
-    """Run a script with --format=json on both: lines are whole, each with its host."""
-    words = ["--remote-file=hosts", "--format=json", "-o", "records", "-T", "1", "-e", script]
-    done = subprocess.run(
-        [sys.executable, "-m", "stapy", *words],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=1800,
-    )
-    assert done.returncode == 0, done.stderr
-    rows = [json.loads(line) for line in (tmp_path / "records").read_text().splitlines()]
-    for number, uri in enumerate(("first", "second")):
-        own = [row for row in rows if row["host"] == number]
-        assert [row["type"] for row in own] == ["begin", "print", "end"], rows
-        assert own[0]["uri"] == uri and own[0]["release"] in RELEASES, rows
-        assert own[1]["fields"] == {"x": 1, "remote_uri": uri}, rows
