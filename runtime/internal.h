@@ -70,6 +70,8 @@ void stapy_interruptible(struct stapy_context *c);
 void stapy_skip(enum stapy_skip reason, const struct stapy_probe *probe);
 /* End the session because of an error. */
 void stapy_fail(void);
+/* errors.c: tell of the error that a hit ends with, and count it. */
+void stapy_report_error(struct stapy_context *c);
 /* Errors of the handlers between these two are told, but count as one, and at the end of them. */
 void stapy_hold_errors(void);
 void stapy_judge_errors(void);

@@ -16,6 +16,7 @@ _TOGETHER = {
     "core": (
         "session.c",
         "context.c",
+        "errors.c",
         "lock.c",
         "report.c",
         "accounts.c",
@@ -47,9 +48,9 @@ _TOGETHER = {
         "probes/resolve.c",
         "probes/callers.c",
     ),
-    "bpf": ("probes/bpf.c", "probes/bpflink.c", "probes/bpfnames.c"),
-    "processes": ("probes/process.c",),
-    "procfs": ("probes/procfs.c", "probes/procfs_folder.c"),
+    "bpf": ("probes/bpf.c", "probes/bpf_hit.c", "probes/bpflink.c", "probes/bpfnames.c"),
+    "processes": ("probes/process.c", "probes/process_rows.c", "probes/process_lives.c"),
+    "procfs": ("probes/procfs.c", "probes/procfs_hit.c", "probes/procfs_folder.c"),
     "uprobes": (
         "probes/uprobe.c",
         "probes/uprobe_hit.c",
@@ -58,7 +59,14 @@ _TOGETHER = {
         "user/missing.c",
         "user/vectors.c",
     ),
-    "users": ("user/targets.c", "user/files.c", "user/image.c", "user/errands.c"),
+    "users": (
+        "user/targets.c",
+        "user/scopes.c",
+        "user/tasks.c",
+        "user/files.c",
+        "user/image.c",
+        "user/errands.c",
+    ),
     "mapped_files": ("user/mapped.c", "user/maplock.c"),
     "user_stacks": (
         *("user/look.c", "user/unwind.c", "user/names.c"),
