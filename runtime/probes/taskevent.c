@@ -14,6 +14,7 @@
 #include "../user/files.h"
 #include "../user/image.h"
 #include "../user/targets.h"
+#include "../user/tasks.h"
 
 #if !STAPY_HAVE_PERF_INHERIT_THREAD
 #error "before 5.13 a counter of one process goes over to all that it starts, and to their programs"

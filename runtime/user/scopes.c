@@ -5,6 +5,7 @@
  */
 #include <linux/file.h>
 #include "../internal.h"
+#include "../compat/linux/file.h"
 #include "../compat/linux/uprobes.h"
 #include "files.h"
 #include "scopes.h"

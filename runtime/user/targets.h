@@ -56,8 +56,4 @@ const unsigned long *stapy_target_members(unsigned int scope);
 /* The process of an address space is in the scope, or is about to be: it may be execing. */
 bool stapy_target_has(unsigned int scope, struct mm_struct *mm);
 
-/* All user processes, or threads, that there are, with references; NULL without memory. May sleep. */
-struct task_struct **stapy_tasks_take(bool threads, unsigned int *found);
-void stapy_tasks_release(struct task_struct **tasks, unsigned int count);
-
 #endif

@@ -3,7 +3,6 @@
 #include <linux/file.h>
 #include "../internal.h"
 #include "../compat/linux/file.h"
-#include "../compat/linux/uprobes.h"
 #include "tasks.h"
 
 struct task_struct **stapy_tasks_take(bool threads, unsigned int *found)
@@ -19,7 +18,7 @@ struct task_struct **stapy_tasks_take(bool threads, unsigned int *found)
 		n = 0;
 		rcu_read_lock();
 		for_each_process_thread(leader, thread) {
-			if (!is_of_user(thread) || (!threads && thread != leader))
+			if (!stapy_is_of_user(thread) || (!threads && thread != leader))
 				continue;
 			if (n < room)
 				tasks[n] = get_task_struct(thread);
