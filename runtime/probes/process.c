@@ -1,34 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * process.*: exec and exit are seen by the process itself. A child is seen by its parent, and
- * a process that was there before by us: those two are asked to run their begin probes
- * themselves, before they go on in user mode.
- *
- * What is still to be told of whom are bits: whoever clears one tells it, in the process itself.
- * So nothing is told twice, no end comes before the begin, and no begin behind the end.
+ * process.*: the family, and system calls. Which rows an event is a hit of is in process_rows.c, the
+ * lives of processes are in process_lives.c.
  */
 #include <asm/syscall.h>
 #include "../hit.h"
 #include "../compat/linux/tracepoint.h"
 #include "../transport/control.h"
-#include "../user/errands.h"
 #include "../user/files.h"
 #include "../user/targets.h"
-
-#define FORKS 1024			/* children on their way to their begin probes at a time */
-#define ALL_PROCESSES (BITS_TO_LONGS(PID_MAX_LIMIT) * sizeof(long))
-
-static struct stapy_process_row *all_rows;
-static unsigned int nr_rows;
-static u32 watched[STAPY_PROCESS_EVENTS];	/* scopes that rows of an event have */
-
-static atomic_long_t errands_missed;
-
-/* By number of the thread group, or of the thread; NULL where no row asks. */
-static unsigned long *untold;		/* groups whose begin is to be told */
-static unsigned long *untold_threads;	/* other threads whose begin is */
-static unsigned long *alive;		/* groups whose end is to be told */
-static unsigned long *leaderless;	/* groups whose leader has left before the others */
+#include "process_lives.h"
+#include "process_rows.h"
 
 static struct {
 	const char *name;
@@ -37,105 +19,12 @@ static struct {
 	bool armed;
 } calls[2];
 
-/* --- hits --- */
-
-static void hit(struct stapy_process_row *row, const unsigned long *args)
-{
-	struct stapy_probe *probe = row->site.probe;
-	struct stapy_context *c;
-
-	/* Unprivileged users see their own processes only. */
-	if (unlikely(stapy_session.limits.unprivileged) && !stapy_is_myproc())
-		return;
-	c = stapy_hit_enter(NULL, &row->site, NULL, 0);
-	if (!c)
-		return;
-	c->args = args;
-	c->user_regs = task_pt_regs(current);
-	stapy_hit_run(c, probe->handler);
-	c->user_regs = NULL;
-	stapy_hit_leave(c);
-}
-
-/* Of the rows of a pattern that of the program, NULL for none. */
-static struct stapy_process_row *of_program(struct stapy_process_row *row)
-{
-	unsigned int at;
-
-	if (!row->pattern)
-		return row;
-	at = stapy_target_program(row->scope) - row->program;
-	return at < row->run ? row + at : NULL;
-}
-
-static void fire(enum stapy_process_event event, u32 scopes, const unsigned long *args)
-{
-	unsigned int i;
-
-	if (!(watched[event] & scopes) || stapy_is_hidden())
-		return;
-	for (i = 0; i < nr_rows; i += all_rows[i].run) {
-		struct stapy_process_row *row = &all_rows[i];
-
-		if (row->event != event || row->scope < 0 || !(scopes & BIT(row->scope)))
-			continue;
-		row = of_program(row);
-		if (row)
-			hit(row, args);
-	}
-}
-
-/* --- what is to be told --- */
-
-static bool take(unsigned long *bits, pid_t number)
-{
-	return bits && test_bit(number, bits) && test_and_clear_bit(number, bits);
-}
-
-static void put(unsigned long *bits, pid_t number, bool value)
-{
-	if (!bits)
-		return;
-	if (value)
-		set_bit(number, bits);
-	else
-		clear_bit(number, bits);
-}
-
-/* Threads of the kernel's that belong to a process, but never are in user mode. */
-static bool is_worker(const struct task_struct *task)
-{
-	unsigned int workers = PF_KTHREAD | PF_IO_WORKER;
-
-#ifdef PF_USER_WORKER
-	workers |= PF_USER_WORKER;
-#endif
-	return task->flags & workers;
-}
-
-/* The begin of the current process, or thread: before all else that is told of it. */
-static void tell_begins(void)
-{
-	if (stapy_state() != STAPY_RUNNING)
-		return;
-	if (take(untold, current->tgid))
-		fire(STAPY_PROCESS_BEGIN, stapy_targets_of(current), NULL);
-	if (!thread_group_leader(current) && take(untold_threads, current->pid))
-		fire(STAPY_THREAD_BEGIN, stapy_targets_of(current), NULL);
-}
-
-/* What never began by a script's probes does not end by them. */
-static u32 ends_of(u32 scopes, enum stapy_process_event begin, bool never_began)
-{
-	return never_began ? scopes & ~watched[begin] : scopes;
-}
-
 /* --- system calls --- */
 
 /* Of the rows of system calls, only the scope of each is asked. */
 static u32 scopes_of_call(enum stapy_process_event event)
 {
-	u32 left = watched[event], found = 0;
+	u32 left = stapy_process_watched[event], found = 0;
 
 	while (left) {
 		unsigned int scope = __ffs(left);
@@ -154,10 +43,10 @@ static void STAPY_CALLBACK on_call(void *unused, struct pt_regs *regs, long numb
 
 	if (!scopes)
 		return;
-	tell_begins();
+	stapy_process_tell_begins();
 	args[0] = number;
 	syscall_get_arguments(current, regs, args + 1);
-	fire(STAPY_PROCESS_SYSCALL, scopes, args);
+	stapy_process_fire(STAPY_PROCESS_SYSCALL, scopes, args);
 }
 
 static void STAPY_CALLBACK on_return(void *unused, struct pt_regs *regs, long result)
@@ -168,160 +57,10 @@ static void STAPY_CALLBACK on_return(void *unused, struct pt_regs *regs, long re
 	if (!scopes)
 		return;
 	/* A child comes from its fork before it runs its errand. */
-	tell_begins();
+	stapy_process_tell_begins();
 	args[0] = syscall_get_nr(current, regs);
 	args[1] = result;
-	fire(STAPY_PROCESS_SYSCALL_RETURN, scopes, args);
-}
-
-/* --- errands --- */
-
-/* Who was killed before has told its end, and has no memory any more. */
-static void run_errand(void)
-{
-	if (current->flags & PF_EXITING)
-		return;
-	rcu_read_lock();
-	tell_begins();
-	rcu_read_unlock();
-}
-
-static struct stapy_errands errands = { .run = run_errand };
-
-/* --- lives --- */
-
-static void program_left(u32 before)
-{
-	pid_t group = current->tgid;
-
-	if (stapy_state() != STAPY_RUNNING)
-		return;
-	before = ends_of(before, STAPY_PROCESS_BEGIN, take(untold, group));
-	if (take(alive, group))
-		fire(STAPY_PROCESS_END, before, NULL);
-}
-
-static void program_changed(u32 before, u32 now)
-{
-	pid_t group = current->tgid;
-
-	put(alive, group, true);
-	put(leaderless, group, false);
-	/* One that comes earlier is told when the session runs, which may be since a moment ago. */
-	if (stapy_state() != STAPY_RUNNING)
-		return;
-	take(untold, group);
-	fire(STAPY_PROCESS_BEGIN, now, NULL);
-}
-
-static void task_began(struct task_struct *child, u32 scopes)
-{
-	bool leader = thread_group_leader(child);
-	enum stapy_process_event event = leader ? STAPY_PROCESS_BEGIN : STAPY_THREAD_BEGIN;
-	unsigned long *bits = leader ? untold : untold_threads;
-	/* A user mode helper is no process of anybody's before its exec: it has no code to go to. */
-	bool lives = !is_worker(child) && instruction_pointer(task_pt_regs(child));
-	struct stapy_errand *errand;
-
-	put(bits, child->pid, lives);
-	if (leader) {
-		put(alive, child->pid, lives);
-		put(leaderless, child->pid, false);
-	}
-	/* Who comes before the session runs is found then: that looks at the bits behind the state. */
-	smp_mb();
-	if (!lives || !(watched[event] & scopes) || stapy_state() != STAPY_RUNNING)
-		return;
-	if (unlikely(stapy_session.limits.unprivileged) && !stapy_is_myproc())
-		return;
-	errand = stapy_errand_any(&errands);
-	if (errand)
-		stapy_errand_send(errand, child, TWA_RESUME);
-	else if (take(bits, child->pid))
-		atomic_long_inc(&errands_missed);
-}
-
-/*
- * The end of a process is its leader's, which may have left before the others: then it is that
- * of the first who sees that all are leaving. A thread that execs ends its leader in that way.
- */
-static void task_ended(struct task_struct *task, u32 scopes)
-{
-	bool leader = thread_group_leader(task);
-	pid_t group = task->tgid;
-
-	if (leader)
-		put(leaderless, group, true);
-	else if (!is_worker(task))
-		fire(STAPY_THREAD_END, ends_of(scopes, STAPY_THREAD_BEGIN, take(untold_threads, task->pid)),
-		     NULL);
-	/* A leader that sees others alive has left its mark before they look. */
-	smp_mb();
-	if (!alive || atomic_read(&task->signal->live))
-		return;
-	if ((leader || test_bit(group, leaderless)) && take(alive, group))
-		fire(STAPY_PROCESS_END, ends_of(scopes, STAPY_PROCESS_BEGIN, take(untold, group)), NULL);
-}
-
-static const struct stapy_target_events events = {
-	.leave = program_left,
-	.exec = program_changed,
-	.fork = task_began,
-	.exit = task_ended,
-};
-
-/* Any thread runs the errand of a process whose leader has left. */
-static void ask_group(struct task_struct *leader, struct stapy_errand *errand)
-{
-	struct task_struct *thread;
-
-	rcu_read_lock();
-	for_each_thread(leader, thread)
-		if (!(thread->flags & PF_EXITING) && !is_worker(thread) &&
-		    stapy_errand_take(&errands, errand) &&
-		    stapy_errand_send(errand, thread, TWA_SIGNAL))
-			break;
-	rcu_read_unlock();
-}
-
-static void ask(struct task_struct *task, struct stapy_errand *errand)
-{
-	bool leader = thread_group_leader(task);
-	enum stapy_process_event event = leader ? STAPY_PROCESS_BEGIN : STAPY_THREAD_BEGIN;
-
-	if (!(watched[event] & stapy_targets_of(task)))
-		return;
-	/* Nobody's system calls are interrupted but those of who runs the session. */
-	if (unlikely(stapy_session.limits.unprivileged) && !stapy_owns(task))
-		return;
-	if (leader) {
-		if (test_bit(task->pid, untold))
-			ask_group(task, errand);
-	} else if (!is_worker(task) && test_bit(task->pid, untold_threads) &&
-		   stapy_errand_take(&errands, errand)) {
-		stapy_errand_send(errand, task, TWA_SIGNAL);
-	}
-}
-
-/* Processes and threads that were there before: those asleep are woken for it. */
-static void run(void *rows, unsigned int count)
-{
-	struct task_struct **tasks;
-	unsigned int i, n;
-
-	if (!untold && !untold_threads)
-		return;
-	tasks = stapy_tasks_take(untold_threads, &n);
-	if (!tasks || stapy_errands_pool(&errands, STAPY_ERRANDS_ONCE, n))
-		stapy_warn("no memory for the begin probes of processes that are there already");
-	for (i = 0; i < errands.pools[STAPY_ERRANDS_ONCE].count; i++) {
-		if (stapy_state() != STAPY_RUNNING || fatal_signal_pending(current))
-			break;
-		ask(tasks[i], &errands.pools[STAPY_ERRANDS_ONCE].places[i]);
-		cond_resched();
-	}
-	if (tasks)
-		stapy_tasks_release(tasks, n);
+	stapy_process_fire(STAPY_PROCESS_SYSCALL_RETURN, scopes, args);
 }
 
 /* --- the family --- */
@@ -346,55 +85,6 @@ static int arm_call(unsigned int i)
 	return r;
 }
 
-static void free_bits(void)
-{
-	unsigned long **bits[] = { &untold, &untold_threads, &alive, &leaderless };
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(bits); i++) {
-		kvfree(*bits[i]);
-		*bits[i] = NULL;
-	}
-}
-
-/* Whoever is there before us is taken for alive, its begin for untold. */
-static int make_bits(unsigned long **bits, bool wanted)
-{
-	if (!wanted)
-		return 0;
-	*bits = stapy_alloc(1, ALL_PROCESSES);
-	if (!*bits)
-		return -ENOMEM;
-	bitmap_fill(*bits, PID_MAX_LIMIT);
-	return 0;
-}
-
-static int make_all_bits(void)
-{
-	int r = make_bits(&untold, watched[STAPY_PROCESS_BEGIN]);
-
-	r = r ?: make_bits(&untold_threads, watched[STAPY_THREAD_BEGIN]);
-	r = r ?: make_bits(&alive, watched[STAPY_PROCESS_END]);
-	r = r ?: make_bits(&leaderless, watched[STAPY_PROCESS_END]);
-	if (leaderless)
-		bitmap_zero(leaderless, PID_MAX_LIMIT);
-	return r;
-}
-
-/* Leaders that left before we looked; one that is leaving may mark itself once more. */
-static void find_leaderless(void)
-{
-	struct task_struct *leader;
-
-	if (!leaderless)
-		return;
-	rcu_read_lock();
-	for_each_process(leader)
-		if (leader->flags & PF_EXITING)
-			set_bit(leader->pid, leaderless);
-	rcu_read_unlock();
-}
-
 static void stop(void *rows, unsigned int count)
 {
 	unsigned int i;
@@ -404,59 +94,8 @@ static void stop(void *rows, unsigned int count)
 			tracepoint_probe_unregister(calls[i].tp, calls[i].callback, NULL);
 		calls[i].armed = false;
 	}
-	stapy_targets_stop(&events);
-	stapy_errands_close(&errands);
-	/* An errand that is run now sees the state, one that has looked at it is waited for. */
-	synchronize_rcu();
-	free_bits();
+	stapy_process_lives_stop();
 	stapy_user_files_release();
-}
-
-static int scope_of(const struct stapy_process_row *row)
-{
-	int scope;
-
-	if (!row->pattern)
-		return stapy_target_scope(row->file ? STAPY_SCOPE_FILE :
-					  row->pid ? STAPY_SCOPE_PID : STAPY_SCOPE_ALL, row->file, row->pid);
-	scope = stapy_target_pattern(row->pattern, row->programs);
-	if (scope >= 0)
-		/* One that is not there any more is a program that nobody runs. */
-		stapy_target_add(scope, row->program, row->file);
-	return scope;
-}
-
-/* Tell of each row how many are looked at as one. */
-static void find_runs(void)
-{
-	unsigned int i = nr_rows;
-
-	while (i--) {
-		struct stapy_process_row *row = &all_rows[i], *next = row + 1;
-
-		row->run = i + 1 < nr_rows && row->pattern && next->pattern && row->event == next->event &&
-			   row->scope == next->scope && next->program == row->program + 1 ?
-			   next->run + 1 : 1;
-	}
-}
-
-static int find_scopes(void)
-{
-	unsigned int i;
-
-	for (i = 0; i < nr_rows; i++) {
-		struct stapy_process_row *row = &all_rows[i];
-
-		row->scope = scope_of(row);
-		if (row->scope >= 0)
-			watched[row->event] |= BIT(row->scope);
-		else if (row->scope == -ENOMEM)
-			return -ENOMEM;
-		else if (!row->optional || (row->scope != -ENOENT && row->scope != -ESRCH))
-			stapy_warn("probe %s registration error (rc %d)", row->site.point, row->scope);
-	}
-	find_runs();
-	return 0;
 }
 
 static int start(void *rows, unsigned int count)
@@ -468,34 +107,30 @@ static int start(void *rows, unsigned int count)
 		return -EOPNOTSUPP;
 	}
 	stapy_user_files_keep();
-	all_rows = rows;
-	nr_rows = count;
 	calls[0].name = "sys_enter";
 	calls[0].callback = on_call;
 	calls[1].name = "sys_exit";
 	calls[1].callback = on_return;
-	r = find_scopes();
-	if (!r && (watched[STAPY_PROCESS_BEGIN] | watched[STAPY_THREAD_BEGIN])) {
-		r = stapy_errands_open(&errands);
-		r = r ?: stapy_errands_pool(&errands, STAPY_ERRANDS_AGAIN, FORKS);
-	}
-	r = r ?: make_all_bits();
-	r = r ?: stapy_targets_start(&events);
-	if (!r)
-		find_leaderless();
+	r = stapy_process_rows_start(rows, count);
+	r = r ?: stapy_process_lives_start();
 	for_each_kernel_tracepoint(find_call, NULL);
-	if (!r && watched[STAPY_PROCESS_SYSCALL])
+	if (!r && stapy_process_watched[STAPY_PROCESS_SYSCALL])
 		r = arm_call(0);
-	if (!r && watched[STAPY_PROCESS_SYSCALL_RETURN])
+	if (!r && stapy_process_watched[STAPY_PROCESS_SYSCALL_RETURN])
 		r = arm_call(1);
 	if (r)
 		stop(rows, count);
 	return r;
 }
 
+static void run(void *rows, unsigned int count)
+{
+	stapy_process_lives_run();
+}
+
 static u64 missed(void *rows, unsigned int count)
 {
-	return atomic_long_read(&errands_missed);
+	return stapy_process_lives_missed();
 }
 
 static int open_file(void *rows, unsigned int count, int fd, const char *name)
@@ -506,7 +141,7 @@ static int open_file(void *rows, unsigned int count, int fd, const char *name)
 static void release(void *rows, unsigned int count)
 {
 	stapy_user_files_release();
-	stapy_errands_free(&errands);
+	stapy_process_lives_free();
 }
 
 const struct stapy_family stapy_process = {
