@@ -13,106 +13,22 @@
 
 #include "../internal.h"
 #include "procfs_folder.h"
+#include "procfs_hit.h"
 
 #define MAX_HELD (64UL << 20)		/* bytes of text for all readers; one may have more */
 #define PATIENCE_MS 1000		/* for calls that are under way */
-#define LOOK_SECONDS 10			/* a part of a look tries to get its locks for so long */
-
-/* What a handler sees as $value. */
-struct text {
-	char *at;
-	size_t bytes;			/* with the NUL */
-	size_t length;
-	size_t lost;			/* bytes that did not fit */
-	struct stapy_monitor_look look;		/* of a monitor */
-};
 
 /* A file that is open for reading. */
 struct reading {
 	struct mutex mutex;		/* pread() of several threads */
 	bool made;
-	struct text text;
+	struct stapy_procfs_value text;
 };
 
 static struct proc_dir_entry *folder;	/* the module's */
 static atomic_t under_way = ATOMIC_INIT(0);	/* calls; each has a reference to the module */
 static bool closing;			/* no further ones */
 static atomic_long_t held = ATOMIC_LONG_INIT(0);
-
-const char *stapy_procfs_text(const struct stapy_context *c)
-{
-	const struct text *text = c->data;
-
-	return text->at;
-}
-
-void stapy_procfs_add(struct stapy_context *c, const char *more)
-{
-	struct text *text = c->data;
-	size_t length = strlen(more), room = text->bytes - text->length - 1;
-
-	if (length > room) {
-		text->lost += length - room;
-		length = room;
-	}
-	memcpy(text->at + text->length, more, length);
-	text->length += length;
-	text->at[text->length] = '\0';
-	c->changed = true;
-}
-
-void stapy_procfs_set(struct stapy_context *c, const char *value)
-{
-	struct text *text = c->data;
-
-	text->length = 0;
-	text->lost = 0;
-	stapy_procfs_add(c, value);
-}
-
-void stapy_procfs_add_json(struct stapy_context *c, const char *more)
-{
-	struct text *text = c->data;
-	size_t room = text->bytes - text->length;
-
-	if (room < sizeof("\"\"")) {
-		text->lost += sizeof("\"\"") - 1;
-		return;
-	}
-	text->length += stapy_json_text(text->at + text->length,
-					min_t(size_t, room, stapy_session.limits.maxstringlen), more);
-	c->changed = true;
-}
-
-struct stapy_monitor_look *stapy_procfs_look(struct stapy_context *c)
-{
-	struct text *text = c->data;
-
-	return &text->look;
-}
-
-/* A hit in the process that came for the file; -EAGAIN when it had to be skipped. */
-static int hit(const struct stapy_procfs_row *row, struct text *text)
-{
-	struct stapy_context *c;
-	bool failed;
-
-	if (stapy_state() != STAPY_RUNNING)
-		return -ENODEV;
-	if (stapy_is_off(row->site.probe))
-		return 0;
-	c = stapy_enter(&row->site);
-	if (!c)
-		return -EAGAIN;
-	stapy_interruptible(c);
-	c->actions = stapy_session.limits.maxaction_interruptible;
-	c->data = text;
-	stapy_run(c);
-	c->data = NULL;
-	failed = c->error && !c->aborted;
-	stapy_leave(c);
-	return failed ? -EIO : 0;
-}
 
 /* A file is there before the begin probes run, for who is told of it by them: who comes early waits. */
 static int wait_for_session(void)
@@ -125,47 +41,9 @@ static int wait_for_session(void)
 	return 0;
 }
 
-/* The same with interrupts off from before the context is taken, for what would come meanwhile is skipped. */
-static int quiet_hit(const struct stapy_procfs_row *row, struct text *text)
+static int look(struct stapy_procfs_row *row, struct stapy_procfs_value *text)
 {
-	unsigned long flags;
-	int r;
-
-	raw_local_irq_save(flags);
-	r = hit(row, text);
-	raw_local_irq_restore(flags);
-	return r;
-}
-
-/* One hit, or as many as a look takes: interrupts are on in between, and others have the processor. */
-static int look(struct stapy_procfs_row *row, struct text *text)
-{
-	unsigned long end = 0;
-	int r;
-
-	memset(&text->look, 0, sizeof(text->look));
-	r = wait_for_session();
-	while (!r) {
-		text->look.unfinished = false;
-		text->look.moved = false;
-		r = READ_ONCE(row->quiet) ? quiet_hit(row, text) : hit(row, text);
-		if (text->look.quiet)
-			WRITE_ONCE(row->quiet, true);
-		if (r || !text->look.unfinished)
-			break;
-		if (text->look.moved) {
-			end = 0;
-			cond_resched();
-		} else if (!end) {
-			end = jiffies + LOOK_SECONDS * HZ;
-		} else {
-			usleep_range(20, 50);
-			r = time_after(jiffies, end) ? -EAGAIN : 0;
-		}
-		if (fatal_signal_pending(current))
-			r = -EINTR;
-	}
-	return r;
+	return wait_for_session() ?: stapy_procfs_run(row, text);
 }
 
 static size_t bytes_of(const struct stapy_procfs_row *row)
@@ -215,7 +93,7 @@ static int release_file(struct inode *inode, struct file *file)
 }
 
 /* Not before something is read: who may open files may open many. */
-static int take_memory(struct text *text, size_t bytes)
+static int take_memory(struct stapy_procfs_value *text, size_t bytes)
 {
 	if (atomic_long_add_return(bytes, &held) > max(MAX_HELD, bytes)) {
 		atomic_long_sub(bytes, &held);
@@ -232,7 +110,7 @@ static int take_memory(struct text *text, size_t bytes)
 
 static int make(struct stapy_procfs_row *row, struct reading *reading)
 {
-	struct text *text = &reading->text;
+	struct stapy_procfs_value *text = &reading->text;
 	int r;
 
 	r = text->at ? 0 : take_memory(text, bytes_of(row));
@@ -290,7 +168,7 @@ static ssize_t read(struct file *file, char __user *to, size_t bytes, loff_t *at
  * All that wait for what is written, in the order of the script. Only a hit that the first one had
  * to skip is told, for who then writes again shall not be heard twice by the others.
  */
-static int hits(struct stapy_procfs_row *row, struct text *text)
+static int hits(struct stapy_procfs_row *row, struct stapy_procfs_value *text)
 {
 	int r = look(row, text);
 
@@ -306,7 +184,7 @@ static int hits(struct stapy_procfs_row *row, struct text *text)
  */
 static ssize_t take_text(struct stapy_procfs_row *row, const char __user *from, size_t bytes)
 {
-	struct text text = { .bytes = min_t(size_t, bytes + 1, stapy_session.limits.maxstringlen) };
+	struct stapy_procfs_value text = { .bytes = min_t(size_t, bytes + 1, stapy_session.limits.maxstringlen) };
 	size_t n = text.bytes - 1;
 	int r;
 
