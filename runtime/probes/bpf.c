@@ -3,41 +3,16 @@
  * Running BPF programs. Each JITed function begins with room for a call of the
  * trampoline that the kernel makes when a tracing program is attached to it. Ours are
  * attached in the same way: to the kernel they are programs without instructions,
- * whose code is the hooks below. So others may be attached as well, the kernel keeps
+ * whose code is the hooks of bpf_hit.c. So others may be attached as well, the kernel keeps
  * the count of tail calls, and a call that sleeps while we go away skips our part.
  */
 #include "../hit.h"
-#include "bpflink.h"
-#include "bpfnames.h"
+#include "bpf_place.h"
 
 #ifdef STAPY_BPF_PROBES
 
 #define ARRIVAL_TURNS 50		/* of waiting for programs that are being loaded */
 #define ARRIVAL_MS 20
-
-/* Values saved at the entry of a call, by the address of the trampoline's frame. */
-struct saved {
-	unsigned long frame;		/* 0: free */
-	u64 values[];
-};
-
-/* One function of one program that one row means. */
-struct place {
-	struct list_head list;
-	struct stapy_site site;		/* with a point of its own */
-	const struct stapy_bpf_row *row;
-	struct bpf_prog *target;	/* referenced */
-	unsigned int function;
-	unsigned long address;
-	struct bpf_trampoline *trampoline;
-	struct stapy_bpf_hook *entry, *exit;
-	void *saved;
-	size_t saved_bytes;		/* of one */
-	unsigned int nr_saved;
-	atomic_long_t missed;
-	bool armed;			/* else it was refused, and is not tried again */
-	bool unused;			/* nobody else has the program */
-};
 
 static struct stapy_bpf_row *all_rows;
 static unsigned int nr_rows;
@@ -45,131 +20,17 @@ static LIST_HEAD(places);
 static u64 dropped;			/* hits missed at places that are gone */
 static DEFINE_MUTEX(mutex);		/* of places */
 
-static __always_inline struct place *place_of(const struct bpf_insn *instructions)
-{
-	const void *program = (const void *)instructions - offsetof(struct bpf_prog, insnsi);
-
-	return container_of(program, struct stapy_bpf_hook, program)->place;
-}
-
-static __always_inline struct stapy_context *enter(struct place *place, const u64 *frame,
-						   unsigned long *words)
-{
-	unsigned int i, n = min_t(u64, frame[-1], STAPY_BPF_ARGS);
-	struct stapy_context *c = stapy_hit_enter(NULL, &place->site, NULL, place->address);
-
-	if (!c)
-		return NULL;
-	for (i = 0; i < STAPY_BPF_ARGS; i++)
-		words[i] = i < n ? frame[i] : 0;
-	c->args = words;
-	c->data = place;
-	c->slots = NULL;
-	return c;
-}
-
-static unsigned int STAPY_CALLBACK on_entry(const void *frame, const struct bpf_insn *instructions)
-{
-	struct place *place = place_of(instructions);
-	unsigned long words[STAPY_BPF_WORDS];
-	struct stapy_context *c = enter(place, frame, words);
-
-	if (c) {
-		stapy_hit_run(c, place->site.probe->handler);
-		stapy_hit_leave(c);
-	}
-	return 0;
-}
-
-static __always_inline struct saved *saved_at(struct place *place, unsigned int at)
-{
-	return place->saved + (at % place->nr_saved) * place->saved_bytes;
-}
-
-/* What `wanted` has saved; with 0 a free one, which is then for `frame`. */
-static __always_inline struct saved *find_saved(struct place *place, unsigned long frame,
-						unsigned long wanted)
-{
-	unsigned int i, first = (frame * STAPY_MIX) >> 32;
-
-	for (i = 0; i < place->nr_saved; i++) {
-		struct saved *saved = saved_at(place, first + i);
-
-		if (READ_ONCE(saved->frame) != wanted)
-			continue;
-		if (wanted || !cmpxchg(&saved->frame, 0, frame))
-			return saved;
-	}
-	return NULL;
-}
-
-/* A call whose return will be of interest. */
-static unsigned int STAPY_CALLBACK on_call(const void *frame, const struct bpf_insn *instructions)
-{
-	struct place *place = place_of(instructions);
-	unsigned long words[STAPY_BPF_WORDS];
-	struct saved *saved;
-	struct stapy_context *c;
-	bool failed = true;
-
-	/* One that never returned to us had its frame at the same address. */
-	saved = find_saved(place, (unsigned long)frame, (unsigned long)frame) ?:
-		find_saved(place, (unsigned long)frame, 0);
-	if (unlikely(!saved)) {
-		atomic_long_inc(&place->missed);
-		return 0;
-	}
-	c = enter(place, frame, words);
-	if (c) {
-		c->slots = saved->values;
-		c->at_entry = true;
-		stapy_hit_run(c, place->site.probe->entry);
-		failed = c->error;
-		stapy_hit_leave(c);
-	}
-	if (failed)
-		smp_store_release(&saved->frame, 0);
-	return 0;
-}
-
-static unsigned int STAPY_CALLBACK on_return(const void *at, const struct bpf_insn *instructions)
-{
-	struct place *place = place_of(instructions);
-	unsigned long words[STAPY_BPF_WORDS];
-	struct saved *saved = NULL;
-	struct stapy_context *c;
-	const u64 *frame = at;
-
-	if (place->saved) {
-		saved = find_saved(place, (unsigned long)at, (unsigned long)at);
-		if (!saved)
-			return 0;
-	}
-	c = enter(place, frame, words);
-	if (c) {
-		words[STAPY_BPF_RESULT] = frame[frame[-1]];
-		c->slots = saved ? saved->values : NULL;
-		c->is_return = true;
-		stapy_hit_run(c, place->site.probe->handler);
-		c->is_return = false;
-		stapy_hit_leave(c);
-	}
-	if (saved)
-		smp_store_release(&saved->frame, 0);
-	return 0;
-}
-
 const struct bpf_prog *stapy_bpf_program(const struct stapy_context *c)
 {
 	unsigned int i;
 
 	for (i = 0; i < nr_rows; i++)
 		if (all_rows[i].site.probe == c->site->probe)
-			return ((const struct place *)c->data)->target;
+			return ((const struct stapy_bpf_place *)c->data)->target;
 	return NULL;
 }
 
-static void free_place(struct place *place)
+static void free_place(struct stapy_bpf_place *place)
 {
 	stapy_bpf_free_hook(place->entry);
 	stapy_bpf_free_hook(place->exit);
@@ -182,35 +43,17 @@ static void free_place(struct place *place)
 	kfree(place);
 }
 
-static bool fill_hooks(struct place *place)
-{
-	const struct stapy_bpf_row *row = place->row;
-	bool saves = row->is_return && row->site.probe->entry;
-
-	if (row->is_return)
-		place->exit = stapy_bpf_make_hook(place, BPF_TRACE_FEXIT, on_return);
-	if (!row->is_return || saves)
-		place->entry = stapy_bpf_make_hook(place, BPF_TRACE_FENTRY, saves ? on_call : on_entry);
-	if (saves) {
-		place->nr_saved = max_t(unsigned int, 15, 6 * num_possible_cpus());
-		place->saved_bytes = sizeof(struct saved) + ALIGN(row->slot_bytes, sizeof(u64));
-		place->saved = stapy_alloc(place->nr_saved, place->saved_bytes);
-	}
-	return !(row->is_return && !place->exit) && !((!row->is_return || saves) && !place->entry) &&
-	       !(saves && !place->saved);
-}
-
 /* Calls whose entry was seen must not lack the other hook: they would never be given up. */
-static void unlink_place(struct place *place)
+static void unlink_place(struct stapy_bpf_place *place)
 {
 	stapy_bpf_unlink_hook(place->entry, place->trampoline, place->target);
 	stapy_bpf_unlink_hook(place->exit, place->trampoline, place->target);
 	place->armed = false;
 }
 
-static int link_place(struct place *place)
+static int link_place(struct stapy_bpf_place *place)
 {
-	int r = fill_hooks(place) ? 0 : -ENOMEM;
+	int r = stapy_bpf_make_hooks(place) ? 0 : -ENOMEM;
 
 	r = r ?: stapy_bpf_trampoline(place->target, place->function, &place->trampoline);
 	r = r ?: stapy_bpf_link_hook(place->exit, place->trampoline, place->target);
@@ -224,7 +67,7 @@ static int link_place(struct place *place)
 	return r;
 }
 
-static void arm(struct place *place)
+static void arm(struct stapy_bpf_place *place)
 {
 	const struct bpf_prog *target = place->target;
 	const char *why = stapy_bpf_refusal(target, place->function, place->row->is_return);
@@ -246,7 +89,7 @@ static void arm(struct place *place)
 
 static bool is_known(const struct stapy_bpf_row *row, const struct bpf_prog *program)
 {
-	struct place *place;
+	struct stapy_bpf_place *place;
 
 	list_for_each_entry(place, &places, list)
 		if (place->row == row && place->target == program)
@@ -256,7 +99,7 @@ static bool is_known(const struct stapy_bpf_row *row, const struct bpf_prog *pro
 
 static int add(struct stapy_bpf_row *row, struct bpf_prog *program, unsigned int function)
 {
-	struct place *place = kzalloc(sizeof(*place), GFP_KERNEL);
+	struct stapy_bpf_place *place = kzalloc(sizeof(*place), GFP_KERNEL);
 
 	if (!place)
 		return -ENOMEM;
@@ -344,7 +187,7 @@ static int add_all(void)
 /* References to a program that are ours. */
 static long references(const struct bpf_prog *program)
 {
-	struct place *place;
+	struct stapy_bpf_place *place;
 	long n = 0;
 
 	list_for_each_entry(place, &places, list)
@@ -355,7 +198,7 @@ static long references(const struct bpf_prog *program)
 /* Let go of the programs that nobody else holds: they will not run any more. */
 static void drop_unused(void)
 {
-	struct place *place, *next;
+	struct stapy_bpf_place *place, *next;
 	bool any = false;
 	LIST_HEAD(unused);
 
@@ -413,7 +256,7 @@ static void watch_loads(void)
 
 static bool any(const struct stapy_bpf_row *row)
 {
-	struct place *place;
+	struct stapy_bpf_place *place;
 
 	list_for_each_entry(place, &places, list)
 		if (place->row == row)
@@ -439,7 +282,7 @@ static int check_names(void)
 
 static void stop(void *rows, unsigned int count)
 {
-	struct place *place, *next;
+	struct stapy_bpf_place *place, *next;
 
 	if (watching)
 		unregister_kprobe(&load_probe);
@@ -481,7 +324,7 @@ static int start(void *rows, unsigned int count)
 
 static u64 missed(void *rows, unsigned int count)
 {
-	struct place *place;
+	struct stapy_bpf_place *place;
 	u64 n;
 
 	mutex_lock(&mutex);
