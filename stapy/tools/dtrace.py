@@ -158,14 +158,20 @@ def _preprocessed(source: Path, command: _Command) -> str:
     program = shlex.split(os.environ.get("CPP", "")) or [*_compiler(), "-E"]
     flags = [word for word in command.flags if word[1] in "IDU"]
     words = [*program, *flags, "-P", "-xc", str(source)]
+    text = _output_of(words, f"'{source}' cannot be preprocessed")
+    if command.keep:
+        Path(source.name + ".i").write_text(text)
+    return text
+
+
+def _output_of(words: list[str], failure: str) -> str:
+    """Run a tool of the compiler; raise `DtraceError`, with what it says, when that fails."""
     try:
         done = subprocess.run(words, capture_output=True, text=True, check=False)
     except OSError as error:
         raise DtraceError(f"'{words[0]}' cannot be run: {error.strerror}") from None
     if done.returncode != 0:
-        raise DtraceError(f"'{source}' cannot be preprocessed:\n{done.stderr.rstrip()}")
-    if command.keep:
-        Path(source.name + ".i").write_text(done.stdout)
+        raise DtraceError(f"{failure}:\n{done.stderr.rstrip()}")
     return done.stdout
 
 
@@ -181,12 +187,7 @@ def _compile(found: list[Provider], output: Path, command: _Command) -> None:
             text = output.with_suffix(".dtrace-temp.c")
         text.write_text(counters(found))
         words = [*_compiler(), *flags, "-fPIC", "-g0", "-c", str(text), "-o", str(output)]
-        try:
-            done = subprocess.run(words, capture_output=True, text=True, check=False)
-        except OSError as error:
-            raise DtraceError(f"'{words[0]}' cannot be run: {error.strerror}") from None
-    if done.returncode != 0:
-        raise DtraceError(f"'{output}' cannot be compiled:\n{done.stderr.rstrip()}")
+        _output_of(words, f"'{output}' cannot be compiled")
 
 
 # --- the language -----------------------------------------------------------

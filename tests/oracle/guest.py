@@ -62,15 +62,7 @@ def run_built(
     )
     if result.left_modules:
         guest.close()
-    return ScriptResult(
-        result.status,
-        result.stdout.decode("utf-8", "surrogateescape"),
-        built.stderr + result.stderr.decode("utf-8", "surrogateescape"),
-        result.dmesg,
-        result.kind,
-        result.log_path,
-        result.left_modules,
-    )
+    return ScriptResult.of(built, result)
 
 
 def scratch() -> Path:

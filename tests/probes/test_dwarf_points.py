@@ -23,9 +23,6 @@ class Info(s.FakeDebuginfo):
     def __init__(self, path: Path) -> None:
         self.dwarf = opened(path)
 
-    def safe(self, otherwise: Any, question: Any, *arguments: Any) -> Any:
-        return question(*arguments)
-
     def places(
         self,
         text: str,

@@ -117,9 +117,6 @@ class Info(s.FakeDebuginfo):
         count = len(places) if functions is None else functions
         self._answer = FunctionSites(sites, True, True, near or [], count)
 
-    def safe(self, otherwise: Any, question: Any, *arguments: Any) -> Any:
-        return question(*arguments)
-
     def places(
         self,
         text: str,

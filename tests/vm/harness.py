@@ -154,6 +154,19 @@ class ScriptResult(Record):
     left_modules: list[str] = new(list)
     sleeping: list[str] = new(list)  # backtraces of `watch`
 
+    @classmethod
+    def of(cls, built: Built, result: VmResult) -> ScriptResult:
+        """Put together what passes 1 to 4 and what the guest said."""
+        return cls(
+            result.status,
+            result.stdout.decode("utf-8", "surrogateescape"),
+            built.stderr + result.stderr.decode("utf-8", "surrogateescape"),
+            result.dmesg,
+            result.kind,
+            result.log_path,
+            result.left_modules,
+        )
+
 
 def build(release: str, words: list[str], folder: Path, stdin: str | None = None) -> Built:
     """Run passes 1 to 4 for a kernel, by the real command line."""
@@ -314,16 +327,9 @@ def run_built(
         result.left_modules.remove(watch.NAME)
     if result.left_modules:
         guest.close()  # the next case shall not suffer
-    return ScriptResult(
-        result.status,
-        result.stdout.decode("utf-8", "surrogateescape"),
-        built.stderr + result.stderr.decode("utf-8", "surrogateescape"),
-        result.dmesg,
-        result.kind,
-        result.log_path,
-        result.left_modules,
-        sleeping,
-    )
+    ended = ScriptResult.of(built, result)
+    ended.sleeping = sleeping
+    return ended
 
 
 @functools.cache

@@ -23,18 +23,23 @@ global n
 """
 
 
-def test_a_session_with_files(release: str, tmp_path: Path) -> None:
-    """--vm, -x, -o with the time in its name, -S, -T and -s, given to one process."""
-    words = [f"--vm={release}", "-x", "1", "-o", "out-%Y", "-S", "1,2", "-T", "3", "-s", "1"]
-    done = subprocess.run(
-        [sys.executable, "-m", "stapy", *words, "-e", SCRIPT],
-        cwd=tmp_path,
+def stapy(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Start the program as a user would."""
+    return subprocess.run(
+        [sys.executable, "-m", "stapy", *words],
+        cwd=cwd,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=False,
         timeout=1200,
     )
+
+
+def test_a_session_with_files(release: str, tmp_path: Path) -> None:
+    """--vm, -x, -o with the time in its name, -S, -T and -s, given to one process."""
+    words = [f"--vm={release}", "-x", "1", "-o", "out-%Y", "-S", "1,2", "-T", "3", "-s", "1"]
+    done = stapy(*words, "-e", SCRIPT, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
     file = tmp_path / time.strftime("out-%Y.0")
@@ -47,15 +52,7 @@ def test_a_session_with_a_command(release: str, tmp_path: Path) -> None:
     """-c begins after the probes, its status is the session's, and both print to one place."""
     script = 'probe begin { println("began") } probe end { println("ended") }'
     words = [f"--vm={release}", "-v", "-c", "sh -c 'echo ran; exit 3'"]
-    done = subprocess.run(
-        [sys.executable, "-m", "stapy", *words, "-e", script],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=1200,
-    )
+    done = stapy(*words, "-e", script, cwd=tmp_path)
     assert sorted(done.stdout.splitlines()) == ["began", "ended", "ran"], done.stderr
     assert done.returncode in (1, 3), done.stderr
     # What wrappers read has no lines of ours between it.

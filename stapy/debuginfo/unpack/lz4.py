@@ -33,12 +33,7 @@ def inflate_block(data: bytes) -> bytes:
             at += 1
             length = token >> 4
             if length == 15:
-                while True:
-                    more = data[at]
-                    at += 1
-                    length += more
-                    if more != 255:
-                        break
+                length, at = _long_length(data, at)
             if length:
                 out += data[at : at + length]
                 at += length
@@ -48,12 +43,7 @@ def inflate_block(data: bytes) -> bytes:
             at += 2
             length = token & 15
             if length == 15:
-                while True:
-                    more = data[at]
-                    at += 1
-                    length += more
-                    if more != 255:
-                        break
+                length, at = _long_length(data, at)
             length += 4
             start = len(out) - distance
             if distance == 0 or start < 0 or len(out) + length > _BLOCK:
@@ -66,3 +56,14 @@ def inflate_block(data: bytes) -> bytes:
     except IndexError:
         raise DebuginfoError("damaged lz4 block") from None
     return bytes(out)
+
+
+def _long_length(data: bytes, at: int) -> tuple[int, int]:
+    """Read what follows a length of 15; return the whole and the place behind it."""
+    length = 15
+    while True:
+        more = data[at]
+        at += 1
+        length += more
+        if more != 255:
+            return length, at

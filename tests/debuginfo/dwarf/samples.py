@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import random
 import shutil
 import subprocess
 import tarfile
 from pathlib import Path
 
 import pytest
+
+from stapy.debuginfo.elf import ElfFile
 
 SOURCE = r"""
 #include "inlined.h"
@@ -144,3 +147,11 @@ def compiled(folder: Path, name: str, text: str, *flags: str) -> Path:
 def line_of(text: str) -> int:
     """Return the number of the first line of the sample that has a text."""
     return next(n for n, line in enumerate(SOURCE.split("\n"), 1) if text in line)
+
+
+def damaged(good: bytes, chance: random.Random) -> bytes:
+    """Change one byte of one of a file's sections of debug information."""
+    data = bytearray(good)
+    section = chance.choice([s for s in ElfFile(good, "good").sections if ".debug" in s.name])
+    data[section.offset + chance.randrange(section.size)] = chance.randrange(256)
+    return bytes(data)

@@ -17,7 +17,7 @@ from stapy.debuginfo.dwarf.read.ranges import contains, entry_address, ranges_of
 from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.errors import DebuginfoError
 
-from .samples import line_of
+from .samples import damaged, line_of
 from .test_reader import all_entries, read
 
 
@@ -238,15 +238,12 @@ def test_globals_and_types(sample: Path) -> None:
 def test_damage_is_an_error_and_no_crash(sample: Path) -> None:
     """Bytes of the debug sections are changed one at a time."""
     good = sample.read_bytes()
-    sections = [s for s in ElfFile(good, "good").sections if s.name.startswith(".debug")]
     chance = random.Random(1)
     failures = 0
     for _ in range(60):
-        data = bytearray(good)
-        section = chance.choice(sections)
-        data[section.offset + chance.randrange(section.size)] = chance.randrange(256)
+        data = damaged(good, chance)
         try:
-            elf = ElfFile(bytes(data), "damaged")
+            elf = ElfFile(data, "damaged")
             dwarf = DwarfFile(sample, DwarfIndex(build(elf)), elf)
             spec = parse("*@*:*")
             assert spec is not None

@@ -23,7 +23,7 @@ from stapy.debuginfo.facade import Debuginfo
 
 from ..elfwriter import ElfWriter
 from ..world import make_debuginfo, make_kernel
-from .samples import LINKED, RELOCATABLE, STYLES, make
+from .samples import LINKED, RELOCATABLE, STYLES, damaged, make
 from .test_kernel import opened
 from .test_reader import all_entries
 
@@ -158,15 +158,12 @@ def test_rows_out_of_order_are_noticed() -> None:
 
 def test_damage_is_an_error_and_no_crash(pair: tuple[Path, Path]) -> None:
     good = pair[1].read_bytes()
-    sections = [s for s in ElfFile(good, "good").sections if ".debug" in s.name]
     chance = random.Random(2)
     failures = 0
     for _ in range(40):
-        data = bytearray(good)
-        section = chance.choice(sections)
-        data[section.offset + chance.randrange(section.size)] = chance.randrange(256)
+        data = damaged(good, chance)
         try:
-            elf = ElfFile(bytes(data), "damaged")
+            elf = ElfFile(data, "damaged")
             told(DwarfFile(pair[1], DwarfIndex(build(elf)), elf))
         except DebuginfoError:
             failures += 1
