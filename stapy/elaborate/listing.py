@@ -123,7 +123,7 @@ def _line(row: DescribedPoint, services: Services) -> str:
     return text
 
 
-def _rungs(site: Any) -> str:
+def _rungs(site: object) -> str:
     """Tell, as a C comment, which source knew a place and its types; "" when none is recorded."""
     source = getattr(site, "source", "")
     if not source:

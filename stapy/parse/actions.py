@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from stapy.diagnostics import Diagnostics, Label, Span
 from stapy.parse import nodes as n
@@ -12,6 +11,23 @@ from stapy.parse.facts import PreprocessFacts
 from stapy.parse.numbers import parse_number, wrap
 from stapy.parse.points import PointActions
 from stapy.parse.tokens import Token
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    # What rules of the grammar hand on: a loop variable with its sort mark; what stands between the
+    # parentheses of a foreach (value, keys, array, slice, operator and sort mark, limit); what a
+    # global begins with; a function (name, type, parameters, priority, body or C).
+    SortedKey = tuple[n.ForeachKey, Token | None]
+    ForeachHead = tuple[
+        SortedKey | None,
+        list[SortedKey],
+        n.Expr,
+        list[n.Expr | None] | None,
+        tuple[Token | None, Token | None],
+        n.Expr | None,
+    ]
+    Initial = tuple[Token, n.Number | n.String]
+    FunctionRest = tuple[Token, str, list[n.Param], int | None, n.Stmt | str]
 
 # What -> and [ may follow.
 Chained = n.Target | n.AtVar | n.Cast | n.AutoCast
@@ -243,15 +259,13 @@ class GrammarActions(PointActions):
             return n.EmbeddedStmt(expr.span, expr.code)
         return n.ExprStmt(expr.span, expr)
 
-    def foreach_key(
-        self, name: Token, direction: Token | None
-    ) -> tuple[n.ForeachKey, Token | None]:
+    def foreach_key(self, name: Token, direction: Token | None) -> SortedKey:
         """Build one loop variable; return it and the sort mark behind it."""
         sort = 0 if direction is None else 1 if direction.value == "+" else -1
         span = name.span.to(direction.span) if direction else name.span
         return n.ForeachKey(span, name.value, sort), direction
 
-    def foreach(self, keyword: Token, head: Any, body: n.Stmt) -> n.ForeachStmt:
+    def foreach(self, keyword: Token, head: ForeachHead, body: n.Stmt) -> n.ForeachStmt:
         """Put a loop together; report more than one thing to sort by."""
         value, keys, array, indexes, (operator, mark), limit = head
         marks = [m for _, m in ([value] if value else []) + keys if m] + ([mark] if mark else [])
@@ -339,7 +353,7 @@ class GrammarActions(PointActions):
         return token.value
 
     def global_item(
-        self, name: Token, wraps: bool, size: n.Number | None, value: Any
+        self, name: Token, wraps: bool, size: n.Number | None, value: Initial | None
     ) -> n.GlobalDecl:
         """Build one variable of a ``global`` list."""
         if size is not None and not 0 < size.value < 1 << 31:
@@ -383,7 +397,7 @@ class GrammarActions(PointActions):
             self.error("E0155", "specified priority must be > 0", number.span, "use 1 or more")
         return number.value
 
-    def function(self, keyword: Token, is_private: bool, rest: Any) -> list[n.Decl]:
+    def function(self, keyword: Token, is_private: bool, rest: FunctionRest) -> list[n.Decl]:
         """Build a function, written in script or in C."""
         name, kind, params, priority, body = rest
         seen: dict[str, n.Param] = {}
@@ -405,7 +419,7 @@ class GrammarActions(PointActions):
                 name.value,
                 params,
                 kind,
-                None if code is not None else body,
+                None if isinstance(body, str) else body,
                 code,
                 is_private,
                 priority,

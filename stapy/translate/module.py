@@ -150,5 +150,5 @@ def script_source(sources: SourceMap) -> tuple[str, str] | None:
     return None
 
 
-def _cache(options: Options) -> Any:
+def _cache(options: Options) -> Cache:
     return Cache.of(options)

@@ -22,6 +22,8 @@ from stapy.paths import data_dir
 if TYPE_CHECKING:
     from jinja2 import Environment, nodes
 
+    from stapy.cache import Cache
+
 FORMAT = 1
 
 
@@ -32,7 +34,7 @@ Model = dict[str, Any]
 class Templates:
     """All templates of a folder as one table of functions."""
 
-    def __init__(self, folder: Path | None = None, cache: Any = None) -> None:
+    def __init__(self, folder: Path | None = None, cache: Cache | None = None) -> None:
         self._folder = folder or data_dir("templates")
         self._cache = cache
         self._functions: dict[str, Any] | None = None

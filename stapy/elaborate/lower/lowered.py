@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stapy.ir import program as p
 from stapy.record import Record, new
@@ -15,13 +15,14 @@ if TYPE_CHECKING:
     from stapy.elaborate.names.pointtree import PointTree
     from stapy.elaborate.names.select import SymbolTable
     from stapy.elaborate.typevars import TypeTable
+    from stapy.probes.family import Match
 
 
 class LoweredProbe(Record):
     """A probe whose handler is lowered, but not yet typed or optimised."""
 
     derived: Derived
-    matches: list[Any]
+    matches: list[Match]
     body: p.Stmt
     locals: dict[str, p.Variable]
     slots: EntrySlots | None = None

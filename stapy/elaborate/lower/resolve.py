@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stapy.elaborate.lower.body import EntrySlots, LoweringState
 from stapy.elaborate.lower.functions import CalledFunctions
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from stapy.debuginfo.ctypes import CType
     from stapy.diagnostics import Span
     from stapy.ir.scope import TargetScope
+    from stapy.probes.family import Match
     from stapy.services import Services
 
 
@@ -91,7 +92,7 @@ class Resolver:
         if not context and self._repeats(derived):
             self.probes[-1].matches += derived.matches
             return
-        groups: dict[str, tuple[TargetScope | None, list[Any]]] = {}
+        groups: dict[str, tuple[TargetScope | None, list[Match]]] = {}
         for match in derived.matches:
             scope = derived.family.scope(match.site, self.services) if context else None
             key = scope.key if scope is not None else ""
@@ -144,7 +145,7 @@ class Resolver:
         return False
 
     def _handler(
-        self, derived: Derived, scope: TargetScope | None, matches: list[Any]
+        self, derived: Derived, scope: TargetScope | None, matches: list[Match]
     ) -> LoweredProbe:
         slots = EntrySlots() if scope is not None and scope.is_return else None
         body = LoweringState(derived.pieces[0].file, scope, {}, entry=slots)
@@ -197,6 +198,6 @@ class Resolver:
         )
 
 
-def _is_in_unit(site: Any) -> bool:
+def _is_in_unit(site: object) -> bool:
     """Tell whether a place is in a module or a program, which has types of its own."""
     return bool(getattr(site, "module", None) or getattr(site, "user_files", None))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Literal, overload
 
 from stapy.debuginfo import pack
 from stapy.debuginfo.elf import Buffer
@@ -62,7 +62,7 @@ class _Texts(Sequence[bytes]):
     def __getitem__(self, row: int) -> bytes: ...
     @overload
     def __getitem__(self, row: slice) -> Sequence[bytes]: ...
-    def __getitem__(self, row: Any) -> Any:
+    def __getitem__(self, row: int | slice) -> bytes | Sequence[bytes]:
         if isinstance(row, slice):
             return bytes(self.blob[self.starts[row.start] : self.starts[row.stop]]).split(b"\n")[
                 :-1
@@ -352,7 +352,7 @@ def scope_matches(scope: str, pattern: str) -> bool:
     return True
 
 
-def file_matcher(pattern: str) -> Any:
+def file_matcher(pattern: str) -> Callable[[str], bool]:
     """Make a test of a path against a pattern as probe points have it."""
     whole, tail = matcher(pattern), matcher("*/" + pattern)
     return lambda path: whole(path) or tail(path)
