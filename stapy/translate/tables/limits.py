@@ -88,6 +88,7 @@ _OPERATORS: dict[type, Callable[[int, int], int]] = {
     ast.BitOr: operator.or_,
     ast.BitAnd: operator.and_,
 }
+_SHIFTS = range(64)
 
 
 class Limits:
@@ -253,7 +254,10 @@ def _value(node: ast.expr, lookup: Callable[[str], int]) -> int:
     if isinstance(node, ast.Constant) and isinstance(node.value, int):
         return int(node.value)
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-        return int(_OPERATORS[type(node.op)](_value(node.left, lookup), _value(node.right, lookup)))
+        left, right = _value(node.left, lookup), _value(node.right, lookup)
+        if isinstance(node.op, ast.LShift | ast.RShift) and right not in _SHIFTS:
+            raise ValueError("more than C shifts, and than there is memory for")
+        return int(_OPERATORS[type(node.op)](left, right))
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         return -_value(node.operand, lookup)
     if isinstance(node, ast.Name):
