@@ -3,7 +3,9 @@ modprobe brd rd_nr=1 rd_size=16384
 mkfs.ext4 -q /dev/ram0 && mkdir /run/frozen && mount /dev/ram0 /run/frozen
 fsfreeze -f /run/frozen
 dd if=/dev/zero of=/run/frozen/never bs=4096 count=1 status=none &
-sleep 4
+# Not before it sleeps, which takes its time beside others.
+until grep -q '^State:.D' /proc/$!/status; do sleep 0.1; done
+sleep 3
 fsfreeze -u /run/frozen
 wait
 umount /run/frozen
