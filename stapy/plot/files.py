@@ -16,42 +16,12 @@ from stapy.diagnostics.suggest import nearest
 from stapy.plot.charts import TITLES, Chart, shown
 from stapy.plot.errors import PlotError
 from stapy.plot.labels import shortened
+from stapy.plot.page import PAGE, PROGRAM
 from stapy.plot.recording import Recording
 from stapy.plot.views import specification
 from stapy.run.output import open_file
 
 VERSION = "6.1"  # of Vega-Lite, that pictures are the same with a newer library
-# What the page does with the library; its names stay its own in a module.
-_EMBED = """\
-const place = document.getElementById("plot");
-vegaEmbed(place, JSON.parse(document.getElementById("specification").textContent), {
-  mode: "vega-lite", renderer: "svg", bind: "#controls",
-  actions: {export: true, source: false, compiled: false, editor: false},
-}).then((made) => { place.view = made.view; }, (error) => { place.textContent = String(error); });
-"""
-_PAGE = """\
-<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; \
-script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-body {{ font-family: sans-serif; margin: 1em; }}
-#controls {{ margin-bottom: 1em; }}
-</style>
-</head>
-<body>
-<p>The wheel zooms, the mouse pulls, a double click goes back; the search colours what it finds.</p>
-<div id="controls"></div>
-<div id="plot"></div>
-<script type="application/json" id="specification">{specification}</script>
-<script type="module">{library}</script>
-</body>
-</html>
-"""
 
 
 def check(path: str) -> None:
@@ -147,10 +117,10 @@ def _html(drawn: list[Chart], title: str) -> bytes:
     import vl_convert
 
     spec = specification(drawn, title, True)
-    text = _PAGE.format(
+    text = PAGE.format(
         title=html.escape(title),
         specification=embedded(spec),
-        library=vl_convert.javascript_bundle(_EMBED, VERSION),
+        library=vl_convert.javascript_bundle(PROGRAM, VERSION),
     )
     return text.encode("utf-8")
 

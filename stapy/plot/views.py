@@ -19,6 +19,7 @@ _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 WIDTH = 1000
 _ROW = 18  # pixels of a line of text
 _SEARCH = "search"
+_CURRENT = "current"  # the box that the keys are at
 _FOUND = "#c026d3"
 # Those of the first three are equally wide; the library has the first one and measures by it.
 FONT = '"Liberation Sans", Arial, Helvetica, sans-serif'
@@ -51,7 +52,10 @@ def specification(drawn: list[Chart], title: str, is_live: bool) -> Spec:
     }
     if is_live:
         box = {"input": "search", "name": "search ", "placeholder": "a part of a name"}
-        spec["params"] = [{"name": _SEARCH, "value": "", "bind": box}]
+        spec["params"] = [
+            {"name": _SEARCH, "value": "", "bind": box},
+            {"name": _CURRENT, "value": ""},
+        ]
     return spec
 
 
@@ -176,6 +180,11 @@ def _flame(chart: Chart, name: str, is_live: bool) -> Spec:
     tips = _tips(chart, ("name", "frame"), ("count", "count"), ("share", "share"))
     if "before" in chart.rows[0]:
         tips += _tips(chart, ("before", "before"))
+    line: Spec = {}
+    if is_live:
+        is_current = f"{_CURRENT} == '{name}:' + datum.depth + ':' + datum.begin"
+        line["stroke"] = {"condition": {"test": is_current, "value": "black"}, "value": "white"}
+        line["strokeWidth"] = {"condition": {"test": is_current, "value": 2}, "value": 0.5}
     box = {
         **_zoom(name, is_live, "x"),
         "mark": _mark("rect", chart, "name", "count", stroke="white", strokeWidth=0.5, clip=True),
@@ -184,6 +193,7 @@ def _flame(chart: Chart, name: str, is_live: bool) -> Spec:
             "x2": {"field": "end"},
             "y": up,
             "y2": {"field": "top"},
+            **line,
             "color": _marked("name", {"field": "color", "type": "nominal", "scale": None}, is_live),
             "tooltip": tips,
         },

@@ -1,0 +1,147 @@
+"""The page of ``--plot FILE.html``: its frame, and what it does beside what the library does.
+
+Names of the traced system are data in it: `textContent` is the only way in which they are shown.
+"""
+
+from __future__ import annotations
+
+PAGE = """\
+<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; \
+script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+body {{ font-family: sans-serif; margin: 1em; }}
+#controls {{ margin-bottom: 1em; }}
+#told {{ min-height: 1.2em; }}
+</style>
+</head>
+<body>
+<p>The wheel zooms, the mouse pulls; the search colours what it finds. A click zooms into a box of \
+a flame graph, as Enter does, and arrow keys go from box to box. Escape, or a double click, goes \
+back.</p>
+<div id="controls"></div>
+<p id="told" role="status"></p>
+<div id="plot" tabindex="0" role="application" aria-label="charts"></div>
+<script type="application/json" id="specification">{specification}</script>
+<script type="module">{library}</script>
+</body>
+</html>
+"""
+
+# The library is a part of what is made of it; its names stay its own in a module.
+PROGRAM = """\
+const place = document.getElementById("plot");
+const told = document.getElementById("told");
+const specification = JSON.parse(document.getElementById("specification").textContent);
+const flames = specification.vconcat.filter((chart) => "depth" in (chart.data.values[0] ?? {}));
+let at = null;  // the flame graph and the box that the keys are at
+
+function say(box) {
+  told.textContent = `${box.name}: ${box.count.toLocaleString("en")}, ${box.share}`;
+}
+
+function zoom(view, name, range) {
+  return view.signal(`${name}_zoom_begin`, range).runAsync();
+}
+
+function reset(view) {
+  for (const name of Object.keys(view.getState().signals)) {
+    if (/^chart\\d+_zoom_/.test(name)) view.signal(name, null);
+  }
+  at = null;
+  told.textContent = "";
+  const field = document.querySelector("#controls input[type=search]");
+  if (field) field.value = "";
+  return view.signal("search", "").signal("current", "").runAsync();
+}
+
+function next(key) {
+  if (!at) return {flame: 0, box: flames[0].data.values[0]};
+  const boxes = flames[at.flame].data.values, here = at.box;
+  if (key === "ArrowUp") {
+    const above = boxes.filter((box) => box.depth === here.depth + 1
+      && box.begin >= here.begin && box.end <= here.end);
+    above.sort((one, other) => other.count - one.count);
+    return above.length ? {flame: at.flame, box: above[0]} : at;
+  }
+  if (key === "ArrowDown") {
+    const below = boxes.find((box) => box.depth === here.depth - 1
+      && box.begin <= here.begin && box.end >= here.end);
+    return below ? {flame: at.flame, box: below} : at;
+  }
+  const step = key === "ArrowRight" ? 1 : -1;
+  if (here.depth === 0) {
+    const flame = at.flame + step;
+    return flames[flame] ? {flame, box: flames[flame].data.values[0]} : at;
+  }
+  const row = boxes.filter((box) => box.depth === here.depth);
+  row.sort((one, other) => one.begin - other.begin);
+  return {flame: at.flame, box: row[row.indexOf(here) + step] ?? here};
+}
+
+// The share of a flame graph that boxes cover of which some are in others.
+function covered(boxes, whole) {
+  let end = 0, sum = 0;
+  boxes.sort((one, other) => one.begin - other.begin || other.end - one.end);
+  for (const box of boxes) {
+    sum += Math.max(0, box.end - Math.max(end, box.begin));
+    end = Math.max(end, box.end);
+  }
+  return 100 * sum / whole;
+}
+
+function tellFound(words) {
+  const texts = words ? flames.map((flame) => {
+    const boxes = flame.data.values;
+    const found = boxes.filter((box) => box.name.toLowerCase().includes(words.toLowerCase()));
+    return `${flame.title.text}: ${found.length.toLocaleString("en")} boxes are found, `
+      + `${covered(found, boxes[0].end).toFixed(2)}%`;
+  }) : [];
+  told.textContent = texts.join("; ");
+}
+
+function start(view) {
+  let down = [0, 0];
+  place.addEventListener("pointerdown", (event) => { down = [event.clientX, event.clientY]; });
+  view.addEventListener("click", (event, item) => {
+    const name = /^(chart\\d+)_layer_/.exec(item?.mark?.name ?? "")?.[1];
+    const flame = flames.findIndex((one) => one.name === name);
+    const pulled = Math.hypot(event.clientX - down[0], event.clientY - down[1]) > 4;
+    if (flame < 0 || pulled || !item.datum) return;
+    const {begin, depth} = item.datum;
+    const box = flames[flame].data.values.find((one) => one.begin === begin && one.depth === depth);
+    at = {flame, box};
+    say(box);
+    zoom(view, name, [box.begin, box.end]);
+  });
+  place.addEventListener("keydown", (event) => {
+    if (!flames.length || event.ctrlKey || event.altKey || event.metaKey) return;
+    if (event.key === "Enter" && at) {
+      zoom(view, flames[at.flame].name, [at.box.begin, at.box.end]);
+    } else if (/^Arrow(Up|Down|Left|Right)$/.test(event.key)) {
+      at = next(event.key);
+      say(at.box);
+      const current = [flames[at.flame].name, at.box.depth, at.box.begin].join(":");
+      view.signal("current", current).runAsync();
+    } else {
+      return;
+    }
+    event.preventDefault();
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") reset(view);
+  });
+  view.addSignalListener("search", (name, words) => tellFound(words));
+}
+
+vegaEmbed(place, specification, {
+  mode: "vega-lite", renderer: "svg", bind: "#controls",
+  actions: {export: true, source: false, compiled: false, editor: false},
+}).then((made) => { place.view = made.view; start(made.view); },
+  (error) => { place.textContent = String(error); });
+"""

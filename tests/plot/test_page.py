@@ -1,0 +1,123 @@
+"""The page in a browser: a click, keys and the search, and no complaint on its console."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from stapy.plot import files
+from stapy.plot.choice import PlotWish, choose
+from tests.plot.test_charts import of_global, read
+from tests.plot.test_files import ALL, EVIL
+from tests.site import browser
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page as Tab
+
+pytestmark = pytest.mark.slow
+
+STACKS = [
+    of_global("zoomed", 6, "s1", stack="m;a;deep"),
+    of_global("zoomed", 3, "s2", stack=f"m;{EVIL}"),
+    of_global("zoomed", 1, "s3", stack="m;z"),
+]
+# Where the boxes of the first flame graph stand, by their names: begin and end in pixels.
+BOXES = """() => Object.fromEntries(
+  [...document.querySelectorAll(".chart0_layer_0_marks path")].map((path) => {
+    const numbers = /^M(-?[0-9.]+),[^h]*h(-?[0-9.]+)/.exec(path.getAttribute("d"));
+    const name = path.getAttribute("aria-label").replace(/: [0-9,]+$/, "");
+    return [name, [Math.round(+numbers[1]), Math.round(+numbers[1] + +numbers[2])]];
+  }))"""
+
+
+@pytest.fixture
+def tab(tmp_path: Path) -> Iterator[tuple[Tab, list[str]]]:
+    if why := browser.missing():
+        pytest.skip(why)
+    drawn = choose(read(tmp_path, *STACKS, *ALL), PlotWish())
+    place = tmp_path / "a.html"
+    place.write_bytes(files.WRITERS[".html"](drawn, EVIL.encode("utf-8", "replace").decode()))
+    with browser.browser() as opened:
+        page = browser.tab(opened, browser.DESK)
+        said: list[str] = []
+        page.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("dialog", lambda dialog: said.append(f"a dialog: {dialog.message}"))
+        page.on("request", lambda request: said.append(f"a request: {request.url}"))
+        page.goto(place.as_uri())
+        page.wait_for_function("document.getElementById('plot').view")
+        yield page, said
+
+
+def boxes(page: Tab, **wanted: list[int]) -> dict[str, Any]:
+    """Wait until some boxes stand where they shall; return all."""
+    for _ in range(100):
+        found: dict[str, Any] = page.evaluate(BOXES)
+        if all(found.get(name) == place for name, place in wanted.items()):
+            return found
+        page.wait_for_timeout(100)
+    raise AssertionError(f"{wanted} are not there: {found}")
+
+
+def test_the_page_zooms_and_searches(tab: tuple[Tab, list[str]]) -> None:
+    page, said = tab
+    whole = {"m": [0, 1000], "a": [300, 900], "z": [900, 1000]}
+    boxes(page, **whole)
+
+    def told(words: str) -> None:
+        page.wait_for_function("(text) => document.querySelector('#told').innerText.includes(text)",
+                               arg=words)  # fmt: skip
+
+    page.locator(".chart0_layer_0_marks path[aria-label='a: 6']").click()
+    boxes(page, a=[0, 1000], z=[1000, 1167])
+    told("a: 6, 60.00%")
+    page.keyboard.press("Escape")
+    boxes(page, **whole)
+
+    page.locator("#plot").focus()
+    for key, words in (
+        ("ArrowUp", "all: 10, 100.00%"), ("ArrowUp", "m: 10"), ("ArrowUp", "a: 6"),
+        ("ArrowRight", "z: 1, 10.00%"), ("ArrowRight", "z: 1"), ("ArrowDown", "m: 10"),
+        ("ArrowUp", "a: 6"), ("ArrowUp", "deep: 6"),
+    ):  # fmt: skip
+        page.keyboard.press(key)
+        told(words)
+    black = page.locator(".chart0_layer_0_marks path[stroke=black]")
+    assert black.get_attribute("aria-label") == "deep: 6"
+    page.keyboard.press("Enter")
+    boxes(page, deep=[0, 1000], a=[0, 1000])
+    page.keyboard.press("Escape")
+    boxes(page, **whole)
+
+    page.locator("#controls input").fill("ALERT(1)")
+    told("flame graph: zoomed: 1 boxes are found, 30.00%")
+    found = page.locator(".chart0_layer_0_marks path[fill='#c026d3']")
+    assert (found.get_attribute("aria-label") or "").startswith("</script><script>alert(1)")
+    page.keyboard.press("Escape")
+    page.wait_for_function("document.querySelector('#controls input').value === ''")
+    page.wait_for_function("document.querySelector('#told').textContent === ''")
+    assert page.locator(".chart0_layer_0_marks path[fill='#c026d3']").count() == 0
+    assert len(said) == 1 and said[0].startswith("a request: file:"), said  # the page itself
+
+
+def test_labels_stay_inside_of_an_svg(tmp_path: Path) -> None:
+    """In the browser's own font, too: the first ones of the list are taken away."""
+    if why := browser.missing():
+        pytest.skip(why)
+    names = ["W" * 30 + "x" * n for n in (0, 100)]
+    drawn = choose(read(tmp_path, *(of_global("a", 1, name) for name in names)), PlotWish())
+    text = files.WRITERS[".svg"](drawn, "t").decode()
+    place = tmp_path / "a.svg"
+    place.write_text(text.replace("&quot;Liberation Sans&quot;, Arial, Helvetica, ", ""))
+    assert place.read_text() != text
+    with browser.browser() as opened:
+        page = browser.tab(opened, browser.DESK)
+        page.goto(place.as_uri())
+        left = page.evaluate(
+            "Math.min(...[...document.querySelectorAll('text')]"
+            ".map((one) => one.getBoundingClientRect().left))"
+        )
+    assert left >= 0
