@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from . import beforehand, input, inside, kernel, loading, programs, render, screen
+from . import beforehand, fit, input, inside, kernel, loading, programs, render, screen
 from .control import Channel, folder_of
 from .daemon import in_background
 from .elf import ModuleFile
@@ -86,6 +86,9 @@ def _run(
         raise RunError(f"'{module.path}' is not a module that stapy made")
     if not module.is_named():
         raise RunError(f"module '{module.path}' is damaged: it has two names")
+    other = fit.other_protocol(module)
+    if other:
+        raise RunError(f"module '{module.path}' {other}")
     if not options.rename:
         loading.refuse_foreign(module.name)
     kernel.check(module)

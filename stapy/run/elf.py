@@ -7,12 +7,12 @@ import stat
 import struct
 
 from .errors import RunError
+from .ground.manifest import SECTION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Dict, List, Optional
 
-MANIFEST = ".stapy.manifest"
 STRUCTURE = ".gnu.linkonce.this_module"  # where the kernel takes a module's name from
 SIGNED = b"~Module signature appended~\n"
 MANIFEST_BYTES = 64 << 20  # more is not believed to be one
@@ -146,7 +146,7 @@ class ModuleFile:
         `RunError` when that cannot be read: all that is to be checked stands there.
         """
         if self._manifest is None:
-            data = self.elf.section(MANIFEST)
+            data = self.elf.section(SECTION)
             self._manifest = {} if data is None else self._read_manifest(data)
         return self._manifest
 
@@ -171,7 +171,7 @@ class ModuleFile:
 
     def is_ours(self) -> bool:
         """Tell whether stapy built the module."""
-        return self.elf.section(MANIFEST) is not None
+        return self.elf.section(SECTION) is not None
 
 
 class _Reading:

@@ -1,4 +1,4 @@
-"""Whether a module is for this kernel; what it is for, when it is not."""
+"""Whether a module is for this kernel and this program; what it is for, when it is not."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import struct
 
 from .elf import ModuleFile
+from .ground.manifest import PROTOCOL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +23,18 @@ _MACHINES = {
     243: ("riscv64", "riscv32"),
     258: ("loongarch64",),
 }
+
+
+def other_protocol(module: ModuleFile) -> str:
+    """Say that a module speaks a language that this program does not; "" when they agree."""
+    manifest = module.manifest()
+    theirs = manifest.get("protocol", 1)  # those of the time before modules told it
+    if theirs == PROTOCOL:
+        return ""
+    return (
+        f"was made by another version of stapy ({manifest.get('stapy', '?')}, protocol {theirs}, "
+        f"this one's is {PROTOCOL}): make it again with this one, or take the stapy-run of that one"
+    )
 
 
 def other_machine(module: ModuleFile) -> str:

@@ -11,8 +11,10 @@ import zlib
 from typing import Any
 
 from stapy import __version__
+from stapy.run.ground.manifest import PROTOCOL, SECTION
 
-SECTION = ".stapy.manifest"
+__all__ = ["SECTION", "Manifest", "assembly", "encode", "make_manifest"]
+
 FORMAT = 1
 _LONG = 4096  # bytes of JSON from which on it is deflated; a short one can be read by eye
 
@@ -64,6 +66,7 @@ def make_manifest(
     return {
         **more,
         "format": FORMAT,
+        "protocol": PROTOCOL,
         "stapy": __version__,
         "name": name,
         "script": {"name": script_name, "text": script_text},
