@@ -7,7 +7,7 @@ from typing import Any
 
 from stapy.record import Record
 
-_MOST = 400  # buckets of an axis; where there are more, empty ones are left out
+_MOST = 400  # buckets of an axis; where there are more, empty ones are left out, others joined
 
 
 class Bucket(Record):
@@ -61,6 +61,12 @@ def ladder(buckets: Iterable[Bucket]) -> list[str]:
         filled.append((low, high))
     rows = [*first, *(Bucket(low=low, high=high, count=0) for low, high in filled), *last]
     return [row.label for row in rows]
+
+
+def joined(labels: list[str]) -> dict[str, str]:
+    """Put neighbours on one line of an axis that has too many; say on which each one is."""
+    size = -(-len(labels) // _MOST)
+    return {label: labels[at - at % size] for at, label in enumerate(labels)}
 
 
 def _end_of_power(start: int) -> int:

@@ -306,7 +306,7 @@ def _kind_of(place: PrintPlace, fields: list[str], adds_up: bool) -> str:
     if (
         adds_up
         and len(fields) == 1
-        and all(row.values.get(fields[0], 0) >= 0 for row in place.rows)
+        and all(value >= 0 for _, value in timelines.points(place, fields[0]))
     ):
         return charts.STACKED
     return charts.HEATMAP if len(place.rows) > timelines.MOST_POINTS else charts.LINES

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable
 from typing import Any
 
 from stapy.plot.charts import FLAME, NAME, Chart, shown
@@ -14,15 +13,7 @@ NARROWEST = 1 / 5000
 DEEPEST = 500
 
 
-class _Box:
-    """A function in a stack, with what was called from it."""
-
-    __slots__ = ("before", "below", "count")
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.before = 0
-        self.below: dict[str, _Box] = {}
+Counted = list[tuple[list[str], int]]  # stacks, the outermost frame first, and how often
 
 
 def flame(title: str, stacks: dict[str, int], before: dict[str, int] | None = None) -> Chart:
@@ -32,17 +23,15 @@ def flame(title: str, stacks: dict[str, int], before: dict[str, int] | None = No
     shrank.
     """
     kept = {stack: count for stack, count in stacks.items() if count > 0}
-    root = _Box()
-    _grow(root, kept.items(), False)
-    _grow(root, (before or {}).items(), True)
-    if not root.count:
+    now, then = _counted(kept), _counted(before or {})
+    if not now:
         raise PlotError(f"{title}: no stack has a count above 0")
-    if before is not None and not root.before:
+    if before is not None and not then:
         raise PlotError(f"{title}: no stack of the recording before has a count above 0")
     rows: list[dict[str, Any]] = []
-    left_out = _place(root, rows, before is not None)
+    left_out = _place(now, then, rows, before is not None)
     chart = Chart(kind=FLAME, title=title, rows=rows)
-    chart.notes.append(f"{root.count:,} in all, different stacks: {len(kept):,}")
+    chart.notes.append(f"{_sum(now):,} in all, different stacks: {len(kept):,}")
     deepest = max(stack.count(";") + 1 for stack in kept)
     if deepest > DEEPEST:
         chart.notes.append(f"the outermost {DEEPEST} frames of up to {deepest:,}")
@@ -54,55 +43,66 @@ def flame(title: str, stacks: dict[str, int], before: dict[str, int] | None = No
         chart.notes.append("red grew, blue shrank, against the recording before")
         gone = sum(count for stack, count in before.items() if stack not in kept and count > 0)
         if gone:
-            share = gone / max(root.before, 1)
+            share = gone / _sum(then)
             chart.notes.append(f"{share:.1%} of what was before is in stacks that are gone")
     return chart
 
 
-def _grow(root: _Box, stacks: Iterable[tuple[str, int]], is_before: bool) -> None:
-    for stack, count in stacks:
-        if count <= 0:
-            continue
-        box = root
-        for frame in [None, *stack.split(";")[:DEEPEST]]:
-            if frame is not None:
-                box = box.below.setdefault(frame, _Box())
-            if is_before:
-                box.before += count
-            else:
-                box.count += count
+def _counted(stacks: dict[str, int]) -> Counted:
+    return [(stack.split(";")[:DEEPEST], count) for stack, count in stacks.items() if count > 0]
 
 
-def _place(root: _Box, rows: list[dict[str, Any]], is_differential: bool) -> int:
-    """Give each box its place, callers below; return how many are too narrow to be drawn."""
+def _sum(stacks: Counted) -> int:
+    return sum(count for _, count in stacks)
+
+
+def _by_frame(now: Counted, then: Counted, depth: int) -> dict[str, tuple[Counted, Counted]]:
+    """Part stacks by the frame at a depth; those of before only where there are any now."""
+    found: dict[str, tuple[Counted, Counted]] = {}
+    for one in now:
+        if depth < len(one[0]):
+            found.setdefault(one[0][depth], ([], []))[0].append(one)
+    for one in then:
+        if depth < len(one[0]) and one[0][depth] in found:
+            found[one[0][depth]][1].append(one)
+    return found
+
+
+def _place(now: Counted, then: Counted, rows: list[dict[str, Any]], is_differential: bool) -> int:
+    """Give each box its place, callers below; return how many are too narrow to be drawn.
+
+    What is called from those is not looked at.
+    """
     left_out = 0
-    waiting: list[tuple[str, _Box, int, int]] = [("all", root, 0, 0)]
+    whole, before = _sum(now), _sum(then)
+    waiting = [("all", now, then, 0, 0)]
     while waiting:
-        name, box, begin, depth = waiting.pop()
-        share = box.count / root.count
+        name, here, earlier, begin, depth = waiting.pop()
+        count = _sum(here)
+        share = count / whole
         row: dict[str, Any] = {
             "name": shown(name, NAME),
             "begin": begin,
-            "end": begin + box.count,
+            "end": begin + count,
             "depth": depth,
             "top": depth + 1,
-            "count": box.count,
+            "count": count,
             "share": f"{share:.2%}",
         }
         if is_differential:
-            was = box.before / root.before if root.before else 0.0
+            was = _sum(earlier) / before
             row["before"] = f"{was:.2%}"
             row["color"] = _change(share - was)
         else:
             row["color"] = _warm(name)
         rows.append(row)
-        for below in sorted(box.below):
-            child = box.below[below]
-            if child.count / root.count >= NARROWEST:
-                waiting.append((below, child, begin, depth + 1))
-            elif child.count:
+        for below, (called, called_before) in sorted(_by_frame(here, earlier, depth).items()):
+            size = _sum(called)
+            if size / whole >= NARROWEST:
+                waiting.append((below, called, called_before, begin, depth + 1))
+            else:
                 left_out += 1
-            begin += child.count
+            begin += size
     return left_out
 
 

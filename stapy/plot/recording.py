@@ -16,6 +16,8 @@ from stapy.run.records import SCHEMA
 from stapy.run.stacks import StackWriter, is_stack
 
 Keys = tuple[str | int, ...]
+_SEVERAL = "several sessions were recorded in this file: of a global, the last one is drawn"
+_LATEST = 1e11  # seconds since 1970, far from now
 STDIN = "-"  # the name of standard input on a command line
 
 
@@ -83,8 +85,8 @@ def read(path: str) -> Recording:
 
 def _opened(path: str) -> TextIO:
     if path == STDIN:
-        return os.fdopen(os.dup(0), encoding="utf-8", errors="surrogateescape", newline="\n")
-    return Path(path).open(encoding="utf-8", errors="surrogateescape", newline="\n")
+        return os.fdopen(os.dup(0), encoding="utf-8-sig", errors="surrogateescape", newline="\n")
+    return Path(path).open(encoding="utf-8-sig", errors="surrogateescape", newline="\n")
 
 
 class FoldedReader:
@@ -128,7 +130,7 @@ def checked(value: Any) -> Any:
         for bucket in value.get("buckets", ()):
             for name in ("count", *bucket):
                 _whole(bucket[name])
-            if not {"low", "high"} & set(bucket):
+            if not {"low", "high"} & set(bucket) or bucket["count"] < 0:
                 raise ValueError
         return value
     return text_of(value) if isinstance(value, str) else _whole(value)
@@ -136,7 +138,9 @@ def checked(value: Any) -> Any:
 
 def text_of(value: Any) -> str:
     """Return a text as UTF-8 can have it: JSON can say halves of characters."""
-    return str(value).encode("utf-8", "replace").decode("utf-8")
+    if not isinstance(value, str):
+        raise TypeError
+    return value.encode("utf-8", "replace").decode("utf-8")
 
 
 def _refuse(word: str) -> NoReturn:
@@ -157,6 +161,7 @@ class JsonReader:
         self._found = Recording()
         self._begin = -1.0
         self._hosts: dict[int, str] = {}
+        self._modules: set[Any] = set()
         # Names of addresses are the recorder's to know: here, another kernel may run.
         self._stacks = StackWriter(symbols="/dev/null")
 
@@ -183,6 +188,8 @@ class JsonReader:
 
     def _take(self, line: dict[str, Any]) -> None:
         kind, when = line["type"], float(line["time"])
+        if not 0 <= when < _LATEST:  # which NaN is not, either
+            raise ValueError
         if self._begin < 0:
             self._begin = when
         since = max(0.0, when - self._begin)
@@ -196,6 +203,7 @@ class JsonReader:
             self._found.is_begun = True
             self._found.script = self._found.script or text_of(line["script"])
             self._hosts[line.get("host", 0)] = text_of(line.get("uri", ""))
+            self._tell_sessions(line)
         elif kind == "end":
             self._found.is_ended = True
         elif kind == "error":
@@ -213,7 +221,15 @@ class JsonReader:
             )
             place.rows.append(PrintRow(time=since, values=fields))
 
+    def _tell_sessions(self, line: dict[str, Any]) -> None:
+        """Warn of files that were put together; those of several hosts are one session."""
+        self._modules.add(line.get("host", line.get("module")))
+        if len(self._modules) > 1 and "host" not in line and _SEVERAL not in self._found.warnings:
+            self._found.warnings.append(_SEVERAL)
+
     def _take_global(self, line: dict[str, Any]) -> None:
+        if not isinstance(line.get("keys", []), list):
+            raise TypeError
         keys = [*self._origin(line), *map(checked, line.get("keys", ()))]
         folded = text_of(line.get("stack", "")) or self.folded(keys)
         if folded and line.get("stack") and self._origin(line):

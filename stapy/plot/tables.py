@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stapy.plot.buckets import ladder, of_statistic
+from stapy.plot.buckets import joined, ladder, of_statistic
 from stapy.plot.charts import BARS, HEATMAP, HISTOGRAM, NAME, STACKED, Chart, shown
 from stapy.plot.errors import PlotError
 from stapy.plot.labels import apart
@@ -78,7 +78,8 @@ def stacked_bars(title: str, elements: list[GlobalElement], most: int) -> Chart:
     for label in order[:most]:
         for part, size in gathered(tally[label], named).items():
             rows.append({"label": label, "part": part, "value": size})
-    names = [*named, *(["others"] if any(row["part"] == "others" for row in rows) else [])]
+    rest = name_of_rest(named)
+    names = [*named, *([rest] if any(row["part"] == rest for row in rows) else [])]
     for row in rows:
         row["rank"] = names.index(row["part"])
     chart = Chart(kind=STACKED, title=title, rows=rows, labels=order[:most], parts=names)
@@ -97,11 +98,16 @@ def greatest_parts(tallies: list[dict[str, int]]) -> list[str]:
     return order if len(order) <= MOST_PARTS else order[: MOST_PARTS - 1]
 
 
+def name_of_rest(named: list[str]) -> str:
+    """Name what has no colour of its own; a part may be called "others" itself."""
+    return "others" if "others" not in named else "all others"
+
+
 def gathered(tally: dict[str, int], named: list[str]) -> dict[str, int]:
-    """Put all parts that have no colour of their own together, as ``others``."""
+    """Put all parts that have no colour of their own together, as `name_of_rest`."""
     found = {part: tally[part] for part in named if part in tally}
     rest = sum(size for part, size in tally.items() if part not in named)
-    return {**found, "others": rest} if rest else found
+    return {**found, name_of_rest(named): rest} if rest else found
 
 
 def histogram(title: str, value: Any) -> Chart:
@@ -112,13 +118,22 @@ def histogram(title: str, value: Any) -> Chart:
             f"'{title}' has no buckets: those are of statistics whose histogram the script draws "
             "(print(@hist_log(…)))"
         )
-    counts = {bucket.label: bucket.count for bucket in buckets}
-    labels = ladder(buckets)
-    rows = [{"label": label, "value": counts.get(label, 0)} for label in labels]
+    lines = joined(ladder(buckets))
+    counts = dict.fromkeys(lines.values(), 0)
+    for bucket in buckets:
+        counts[lines[bucket.label]] += bucket.count
+    labels = list(counts)
+    rows = [{"label": label, "value": count} for label, count in counts.items()]
     chart = Chart(kind=HISTOGRAM, title=title, rows=rows, labels=labels)
     chart.across, chart.up = "count", "value, from"
-    chart.notes.append(_about(value))
+    chart.notes += [_about(value), *joining(lines)]
     return chart
+
+
+def joining(lines: dict[str, str]) -> list[str]:
+    """Tell of buckets that share a line of the axis."""
+    kept = len(set(lines.values()))
+    return [f"{len(lines):,} buckets on {kept:,} lines"] if kept < len(lines) else []
 
 
 def heat_of_keys(title: str, elements: list[GlobalElement], most: int) -> Chart:
@@ -131,13 +146,15 @@ def heat_of_keys(title: str, elements: list[GlobalElement], most: int) -> Chart:
         raise PlotError(f"'{title}' has no buckets, of which a heat map could be drawn")
     found.sort(key=lambda row: (-row[2], row[1]))
     names = apart([name for _, name, _ in found[:most]])
-    rows = [
-        {"part": name, "label": bucket.label, "value": bucket.count}
-        for name, (buckets, *_) in zip(names, found, strict=False)
-        for bucket in buckets
-    ]
-    labels = ladder([bucket for buckets, *_ in found[:most] for bucket in buckets])
-    chart = Chart(kind=HEATMAP, title=title, rows=rows, labels=labels)
+    lines = joined(ladder([bucket for buckets, *_ in found[:most] for bucket in buckets]))
+    cells: dict[tuple[str, str], int] = {}
+    for name, (buckets, *_) in zip(names, found, strict=False):
+        for bucket in buckets:
+            cell = name, lines[bucket.label]
+            cells[cell] = cells.get(cell, 0) + bucket.count
+    rows = [{"part": name, "label": label, "value": n} for (name, label), n in cells.items()]
+    labels = list(dict.fromkeys(lines.values()))
+    chart = Chart(kind=HEATMAP, title=title, rows=rows, labels=labels, notes=joining(lines))
     chart.parts = names
     chart.up = "value, from"
     _tell_left_out(chart, len(found), most)

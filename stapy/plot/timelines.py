@@ -5,11 +5,11 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from stapy.plot.buckets import Bucket, ladder, of_number, of_statistic
+from stapy.plot.buckets import Bucket, joined, ladder, of_number, of_statistic
 from stapy.plot.charts import HEATMAP, LINES, NAME, STACKED, Chart, shown
 from stapy.plot.errors import PlotError
 from stapy.plot.recording import PrintPlace, PrintRow
-from stapy.plot.tables import MOST_PARTS, gathered, greatest_parts
+from stapy.plot.tables import MOST_PARTS, gathered, greatest_parts, joining, name_of_rest
 
 MOST_POINTS = 1000  # of a line; more are drawn as a heat map, unless lines are asked for
 _COLUMNS = 120
@@ -103,7 +103,7 @@ def areas(place: PrintPlace, fields: list[str], by_name: bool) -> Chart:
     moments = _moments(sorted(flat, key=lambda row: row[0]))
     named = greatest_parts([tally for _, tally in moments])
     has_others = any(set(tally) - set(named) for _, tally in moments)
-    parts = [*named, *(["others"] if has_others else [])]
+    parts = [*named, *([name_of_rest(named)] if has_others else [])]
     chart = Chart(kind=STACKED, title=title, rows=[], parts=parts, is_over_time=True)
     if len(moments) > MOST_POINTS:
         step = _ceil(len(moments), MOST_POINTS)
@@ -153,7 +153,9 @@ def heat_of_statistics(place: PrintPlace, field: str) -> Chart:
         for label, one in earlier.items()
     )
     chart = Chart(kind=HEATMAP, title=f"{shown(field)} ({shown(place.place)})", rows=[])
-    chart.labels = ladder([one for _, buckets in prints for one in buckets])
+    lines = joined(ladder([one for _, buckets in prints for one in buckets]))
+    chart.labels = list(dict.fromkeys(lines.values()))
+    chart.notes += joining(lines)
     chart.is_over_time, chart.up = True, "value, from"
     if grows:
         chart.notes.append("what was added between two prints: the script goes on counting")
@@ -161,10 +163,10 @@ def heat_of_statistics(place: PrintPlace, field: str) -> Chart:
     earlier: dict[str, Bucket] = {}
     cells: list[tuple[float, float, dict[str, int]]] = []
     for when, tally in tallies:
-        counts = {
-            label: one.count - (earlier[label].count if grows and label in earlier else 0)
-            for label, one in tally.items()
-        }
+        counts = dict.fromkeys(lines.values(), 0)
+        for label, one in tally.items():
+            was = earlier[label].count if grows and label in earlier else 0
+            counts[lines[label]] += one.count - was
         cells.append((begin, when, counts))
         begin, earlier = when, tally
     _fill(chart, cells)

@@ -86,9 +86,17 @@ def _named(chart: Chart, number: int, is_live: bool) -> Spec:
         "name": name,
         "title": heading,
         "width": WIDTH,
-        "data": {"name": f"{name}_rows", "values": chart.rows},
+        "data": {
+            "name": f"{name}_rows",
+            "values": [{key: _double(value) for key, value in row.items()} for row in chart.rows],
+        },
         **view,
     }
+
+
+def _double(value: Any) -> Any:
+    """Write a sum that no 64 bits hold as the library can read it; it draws doubles anyway."""
+    return float(value) if isinstance(value, int) and value.bit_length() > 63 else value
 
 
 def _zoom(name: str, is_live: bool, *encodings: str) -> Spec:
@@ -171,7 +179,7 @@ def _seconds(field: str, **scale: Any) -> Spec:
 
 def _flame(chart: Chart, name: str, is_live: bool) -> Spec:
     deep = max(row["top"] for row in chart.rows)
-    whole = chart.rows[0]["end"]
+    whole = _double(chart.rows[0]["end"])
     across = _quantity("begin", "", axis=None, scale={"domain": [0, whole], "nice": False})
     up = _quantity("depth", "", axis=None, scale={"domain": [0, deep], "nice": False})
     # Of a box that is partly out of sight, the name stands in what is left of it.
