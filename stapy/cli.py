@@ -18,6 +18,7 @@ from stapy import LANGUAGE_VERSION, __version__
 from stapy.combinations import check
 from stapy.options import Options, foreign
 from stapy.options.table import MESSAGE_FORMATS, TABLE, Option, UsageError
+from stapy.options.tools import TOOLS
 from stapy.paths import is_file
 from stapy.run import streams
 from stapy.terminal import writing
@@ -25,17 +26,6 @@ from stapy.terminal import writing
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# First words that are no script, but modules of `stapy.tools`.
-TOOLS = {
-    "dtrace": "make a header or object of marks for a program",
-    "doctor": "say what scripts need on this machine, and what is missing",
-    "report": "pack what a report of a fault should have",
-    "fmt": "put the blanks and indents of scripts in order",
-    "check": "find the mistakes of scripts, for any kernel",
-    "kernel": "fetch kernels to build for and to boot, without installing them",
-    "plot": "draw what a session recorded: flame graphs, heat maps, time series, bars",
-    "complete": "have bash, zsh or fish complete what is typed",
-}
 _ALL = [*TABLE, *foreign.TABLE]
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _SHORT = {option.short: option for option in _ALL if option.short}
@@ -144,12 +134,24 @@ def _parse_short(options: Options, word: str, queue: list[str], has_script: bool
 def _unknown_option(name: str, close: list[str]) -> str:
     if len(close) > 1:
         return f"option '{name}' could be any of: " + ", ".join("--" + long for long in close)
+    hint = _meant_option(name[2:]) if name.startswith("--") else ""
+    return f"unknown option '{name}'{hint} ('stapy --help' lists them)"
+
+
+def _meant_option(name: str) -> str:
+    """Suggest the option whose name this may be: one of ours, else one of a tool's."""
     from stapy.diagnostics.suggest import nearest
 
-    known = [option.long for option in TABLE if option.long]
-    near = nearest(name.lstrip("-"), known) if name.startswith("--") else []
-    hint = f"; did you mean '--{near[0]}'?" if near else ""
-    return f"unknown option '{name}'{hint} ('stapy --help' lists them)"
+    begun = sorted((long for long in _LONG if len(long) > 3 and name.startswith(long)), key=len)
+    if near := nearest(name, _LONG) or begun[-1:]:
+        return f"; did you mean '--{near[0]}'?"
+    others = {}
+    for tool in TOOLS:
+        made = getattr(import_module(f"stapy.tools.{tool}"), "parser", None)
+        others.update(dict.fromkeys(made().long_names(), tool) if made else {})
+    if near := [name] if name in others else nearest(name, others):
+        return f"; did you mean '--{near[0]}' of 'stapy {others[near[0]]}'?"
+    return ""
 
 
 def _place(options: Options, plain: list[str]) -> None:
@@ -341,6 +343,6 @@ def _complain(text: str, form: str) -> None:
 
         print(json_line({"severity": "error", "kind": "ERROR", "message": text}), file=sys.stderr)
     else:
-        from stapy.diagnostics.render import harmless
+        from stapy.diagnostics.render import one_line
 
-        print(f"ERROR: {harmless(text)}", file=sys.stderr)
+        print(f"ERROR: {one_line(text)}", file=sys.stderr)

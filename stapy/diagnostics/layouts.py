@@ -151,11 +151,11 @@ class SystemTap:
         """Write one message with the lines that belong to it."""
         self._colors = colors_from(os.environ.get("SYSTEMTAP_COLORS")) if in_color else {}
         if item.span.source < 0 or not self._sources.position(item.span)[0]:
-            text = self._kind(item) + f" {harmless(item.message)}{self._similar(item)}\n"
+            text = self._kind(item) + f" {one_line(item.message)}{self._similar(item)}\n"
             return text + self._more(item, bool(item.severity == item.ERROR))
         if item.severity == Diagnostic.WARNING:
             span = self._operator(item) or item.span
-            text = self._block(item, harmless(item.message), span, " ")
+            text = self._block(item, one_line(item.message), span, " ")
             return text + self._more(item, False)
         if item.kind == "parse error":
             return self._parse_error(item) + self._more(item, False) + "\n"
@@ -168,7 +168,7 @@ class SystemTap:
         if item.code == "E0304" and item.message.startswith(_UNRESOLVED):
             item = replace(item, message=_UNRESOLVED)
         item = self._mistyped(item)
-        message = harmless(item.message) + self._similar(item)
+        message = one_line(item.message) + self._similar(item)
         if item.code in _MISMATCH | _NO_MATCH | _SUFFIX:
             start = self._point_start(item.span)
             resolving = "while resolving probe point"
@@ -230,7 +230,7 @@ class SystemTap:
     def _parse_error(self, item: Diagnostic) -> str:
         name, line, column = self._sources.position(item.span)
         name = one_line(name)
-        text = self._kind(item) + f" {harmless(item.message)}\n"
+        text = self._kind(item) + f" {one_line(item.message)}\n"
         if item.code in _LEXICAL:
             text += f"         at: junk '{self._junk(item)}' at {name}:{line}:{column}\n"
         elif not self._token(item.span):

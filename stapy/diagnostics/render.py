@@ -111,7 +111,7 @@ class _Drawing:
             self._expansions()
         bar = " " * (self.margin + 2) + "= "
         if self.item.hint:
-            self._folded(bar + "hint: ", self.item.hint)
+            self._folded(bar + "hint: ", one_line(self.item.hint))
         for note in self.item.notes:
             self._folded(bar + "note: ", note)
         return "".join(self.out)
@@ -138,7 +138,7 @@ class _Drawing:
         kind = "warning" if item.severity == Diagnostic.WARNING else "error"
         code = f"  [{item.code}]" if item.code else ""
         at = len(self.out)
-        self._folded(item.kind + ": ", item.message + code, 4)
+        self._folded(item.kind + ": ", one_line(item.message) + code, 4)
         plain = self.out[at][len(item.kind) + 1 :]
         self.out[at] = self._paint(kind, item.kind + ":") + plain
 

@@ -32,25 +32,31 @@ def nearest(word: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
     A third of the letters may be wrong; differences in case cost less, and a
     name that begins with the whole word is always near.  One that has all of a
     longer word between underscores is nearer than one with two wrong letters.
+    Hyphens count as underscores.
     """
     allowed = max(1, (len(word) + 1) // 3)
-    lower = word.lower()
+    lower = _plain(word)
     scored: list[tuple[int, bool, int, str]] = []
     for name in set(candidates):
         if name == word or not name:
             continue
-        cost = distance(lower, name.lower(), allowed)
-        if len(word) > 4 and ("_" + lower + "_") in ("_" + name.lower() + "_"):
+        other = _plain(name)
+        cost = distance(lower, other, allowed)
+        if len(word) > 4 and ("_" + lower + "_") in ("_" + other + "_"):
             cost = min(cost, 1)
         if cost > allowed:
-            if len(word) < 3 or not name.lower().startswith(lower):
+            if len(word) < 3 or not other.startswith(lower):
                 continue
             cost = allowed + 1
         # Of equals, the one that only lacks its end.
-        begun = name.lower().startswith(lower)
+        begun = other.startswith(lower)
         scored.append((cost, not begun, abs(len(name) - len(word)), name))
     scored.sort()
     return [name for *_, name in scored[:limit]]
+
+
+def _plain(word: str) -> str:
+    return word.lower().replace("-", "_")
 
 
 def listed(names: list[str], quote: str = "'") -> str:

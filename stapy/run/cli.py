@@ -10,8 +10,9 @@ from .consumer import run
 from .elf import ModuleFile, describe
 from .errors import RunError
 from .messages import MessagePrinter
-from .options import USAGE, UsageError, parse
-from .printable import shown
+from .options import UsageError, parse, wants_json
+from .printable import one_line, shown
+from .usage import USAGE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,10 +36,12 @@ def main(words: Optional[List[str]] = None) -> int:
             return streams.show([shown(line) for line in describe(ModuleFile(options.module))])
         return run(options.module, options)
     except UsageError as error:
-        messages = MessagePrinter(as_json="--message-format=json" in words)
-        messages.error(f"{error.args[0].rstrip('.')}. Try 'stapy-run --help'.")
+        messages = MessagePrinter(as_json=wants_json(words))
+        text = error.args[0].rstrip(".")
+        text += "" if text.endswith("?") else "."
+        messages.error(one_line(f"{text} Try 'stapy-run --help'."))
     except RunError as error:
-        MessagePrinter(as_json="--message-format=json" in words).error(str(error))
+        MessagePrinter(as_json=wants_json(words)).error(str(error))
     return 1
 
 

@@ -69,10 +69,9 @@ def insert(module: ModuleFile, parameters: List[str], image: Optional[bytes] = N
         lines = log.lines()
         if code == errno.ENOEXEC:
             reason = fit.other_options(lines) or reason
-        if reason:
-            text += f"\n  reason: {reason}"
-        said = refusals.from_log(lines, module.name)
-        raise RunError("\n  kernel: ".join([text, *said])) from None
+        more = [f"reason: {reason}"] if reason else []
+        more += [f"kernel: {line}" for line in refusals.from_log(lines, module.name)]
+        raise RunError(text, *more) from None
     finally:
         log.close()
 
@@ -101,9 +100,9 @@ def remove(name: str, seconds: float = 10.0) -> None:
                 time.sleep(0.02)
                 continue
             text = f"Couldn't remove module '{name}': {os.strerror(error.errno or 0)}"
-            if error.errno == errno.EPERM and not refusals.may_load():
-                text += f"\n  reason: {refusals.missing_capability()}"
-            raise RunError(text) from None
+            is_capability = error.errno == errno.EPERM and not refusals.may_load()
+            more = [f"reason: {refusals.missing_capability()}"] if is_capability else []
+            raise RunError(text, *more) from None
 
 
 def check(module: ModuleFile) -> None:
@@ -121,7 +120,7 @@ def check(module: ModuleFile) -> None:
         raise RunError(f"module '{module.name}' {why}")
     why = "" if module.signed else refusals.unsigned()
     if why:
-        raise RunError(f"Couldn't insert module '{module.path}'\n  reason: {why}")
+        raise RunError(f"Couldn't insert module '{module.path}'", f"reason: {why}")
     for name, wanted in sorted((manifest.get("build_ids") or {}).items()):
         found = running_build_id(name)
         if found and wanted and found != wanted:

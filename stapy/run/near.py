@@ -8,10 +8,11 @@ if TYPE_CHECKING:
 
 
 def nearest(name: str, known: "Iterable[str]") -> str:
-    """Find the name that the fewest keys make of this one; "" when none is like it."""
+    """Find the name that the fewest keys make of this one, or that it begins; else ""."""
     most = max(1, len(name) * 2 // 5)
     rows = sorted((_keys(name.lower(), one.lower()), one) for one in known)
-    return rows[0][1] if rows and rows[0][0] <= most else ""
+    begun = [one for _, one in rows if len(name) > 2 and one.lower().startswith(name.lower())]
+    return rows[0][1] if rows and rows[0][0] <= most else "".join(begun[:1])
 
 
 def _keys(one: str, other: str) -> int:

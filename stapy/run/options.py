@@ -2,55 +2,11 @@
 
 from __future__ import annotations
 
+from .near import nearest
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, List, Optional
-
-USAGE = """\
-Usage: stapy-run [options] MODULE.ko [name=value ...]
-   or: stapy-run --info MODULE.ko
-   or: stapy-run -d MODULE
-   or: stapy-run -A MODULE
-
-  -c CMD      start CMD once the probes are armed, stop when it ends
-  --probe-effect CMD
-              run CMD without and with the probes and compare the time that it takes
-  --probe-effect-runs NUM
-              so often each, 3 to 1000; else 10 times
-  -x PID      set target() to PID
-  -N PID      use the name spaces of PID: its numbers in ns_pid() and the like,
-              its files for what --target-namespaces named
-  -o FILE     write the output to FILE; %-sequences of strftime are expanded
-  --record FILE
-              of a module made with --format: beside the output, write the lines of
-              --format=json to FILE, which stapy plot draws
-  -S MB[,N]   start a new output file every MB megabytes, keep the last N
-  -T SECONDS  stop after SECONDS
-  -M SECONDS  show probes and globals on the terminal, of a module made with --monitor
-  --metrics ADDR:PORT
-              serve the globals of a module made with --metrics to Prometheus
-  --format=FORM
-              of a module made with --format: json, an object on a line for each print;
-              csv, tables; folded, stacks with counts; text; else as the module was made
-  -b MB       output buffer of each CPU, 1 to 4095 megabytes
-  -w          no warnings
-  -v          say what is done
-  -L          load the module, start it and detach
-  -D          go on in the background, with -o: the process is shown
-  -R          load the module under a name of its own
-  -i          hand standard input on to the script, as is done for every script with
-              input probes
-  -A          attach to a module that was left running
-  -d          remove a module that was left loaded
-  -C WHEN     colours in messages: auto, always, never
-  --message-format=json
-              each message as one object on a line
-  -V, -h      version, this text
-  name=value  set a global that -G named when the module was made
-
-Signals: INT, TERM and HUP end the session, QUIT detaches, USR2 starts a new
-output file.
-"""
 
 
 class UsageError(Exception):
@@ -227,8 +183,6 @@ _FLAGS = {
     "-R": ("rename", True),
     "-i": ("input", True),
     "--info": ("info", True),
-    "--message-format=json": ("message_format", "json"),
-    "--message-format=text": ("message_format", "text"),
 }
 # Options of staprun that are not here, and why.
 _FOREIGN = {
@@ -248,6 +202,8 @@ _VALUES = {
     "--probe-effect": "effect",
     "--probe-effect-runs": "effect_runs",
     "--record": "record",
+    "--format": "format",
+    "--message-format": "message_format",
     "-b": "buffer_mb",
     "-C": "color",
 }
@@ -275,8 +231,6 @@ def parse(words: List[str]) -> RunOptions:
             if not queue:
                 raise UsageError(f"option '{word}' needs a value")
             _set(options, word, queue.pop(0))
-        elif word.startswith("--format="):
-            options.format = _format(word.partition("=")[2])
         elif word.startswith("--") and word.partition("=")[0] in _VALUES:
             name, _, value = word.partition("=")
             _set(options, name, value)
@@ -288,7 +242,7 @@ def parse(words: List[str]) -> RunOptions:
         elif word in _FOREIGN:
             raise UsageError(f"{word} is not supported: {_FOREIGN[word]}.")
         elif word.startswith("-") and len(word) > 1:
-            raise UsageError(f"unknown option '{word}'")
+            raise UsageError(_unknown_option(word))
         else:
             plain.append(word)
     if not plain:
@@ -299,6 +253,26 @@ def parse(words: List[str]) -> RunOptions:
             raise UsageError(f"'{parameter}' is not of the form name=value")
     check(options)
     return options
+
+
+def _unknown_option(word: str) -> str:
+    name = word.partition("=")[0]
+    if name.partition("=")[0] in _FLAGS:
+        return f"option '{name}' takes no value"
+    known = [one[2:] for one in (*_VALUES, *_FLAGS, "--help", "--version") if one[:2] == "--"]
+    near = nearest(name[2:], known) if name.startswith("--") else ""
+    return f"unknown option '{name}'" + (f"; did you mean '--{near}'?" if near else "")
+
+
+def wants_json(words: List[str]) -> bool:
+    """Tell the form of messages also by a command line that makes no sense."""
+    last = ""
+    for before, word in zip(["", *words], words):
+        if word == "--":
+            break
+        if before == "--message-format" or word.startswith("--message-format="):
+            last = word.partition("=")[2] or word
+    return last == "json"
 
 
 def check(options: RunOptions) -> None:
@@ -396,4 +370,8 @@ def _set(options: RunOptions, word: str, text: str) -> None:
         value = _number(word, text, *_NUMBERS[word])
     elif word == "-T":
         value = _seconds(text)
+    elif word == "--format":
+        value = _format(text)
+    elif word == "--message-format" and text not in ("json", "text"):
+        raise UsageError(f"Invalid message format '{text}' (should be json or text).")
     setattr(options, _VALUES[word], value)

@@ -25,6 +25,11 @@ def shown(text: str) -> str:
     return text if text.isprintable() else text.translate(_CONTROLS)
 
 
+def one_line(text: str) -> str:
+    """Replace all control characters, so that a name that is quoted is no line of ours."""
+    return text if text.isprintable() else text.translate(_ALL_CONTROLS)
+
+
 def name(text: bytes) -> bytes:
     """Replace the control characters of a name, so that it is one line."""
     if text.isascii() and text.decode("ascii").isprintable():

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stapy import kernel as kernels
+from stapy.diagnostics.suggest import nearest
+from stapy.options.tools import APART, TOOLS
 from stapy.paths import cache_place
 
 if TYPE_CHECKING:
@@ -68,6 +70,13 @@ def find_kernel(session: PassMessages) -> Kernel:
 
 
 def _meant_for_option(options: Options) -> str:
-    """Suggest that a file that is none is the value of the option before it, else ""."""
+    """Suggest what a file that is none may be: the value of the option before it, or a tool."""
     word = options.apart.get(options.script_file or "")
-    return f"did you mean {word}?" if word else ""
+    return f"did you mean {word}?" if word else _meant_for_tool(options.script_file or "")
+
+
+def _meant_for_tool(word: str) -> str:
+    if not word.isalpha():
+        return ""
+    near = [word] if word in (*TOOLS, *APART) else nearest(word, (*TOOLS, *APART), 1)
+    return f"did you mean 'stapy{'-' if near[0] in APART else ' '}{near[0]}'?" if near else ""

@@ -74,7 +74,7 @@ def main(words: list[str]) -> int:
     """Obey a command line; return the exit status."""
     end = words.index("--") if "--" in words else len(words)
     options = parser()
-    given = options.parse_args(words[:end])
+    given = options.take(words[:end])
     if given.config and (len(given.btf) != 1 or given.releases):
         options.error("--config is that of one --btf, and of no other kernel")
     try:

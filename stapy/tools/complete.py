@@ -10,9 +10,9 @@ import re
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from stapy import cli
 from stapy.options import foreign
 from stapy.options.table import TABLE, Option
+from stapy.options.tools import TOOLS
 from stapy.record import Record
 from stapy.terminal import writing
 
@@ -109,7 +109,7 @@ def _asked(line: CommandLine) -> Iterable[Offer]:
     words, typed = line.words[1:], line.typed
     if "--" in words:
         return ()
-    if words and words[0] in cli.TOOLS:
+    if words and words[0] in TOOLS:
         return _of_tool(words[0], typed)
     before = words[-1] if words else ""
     option = _named(before)
@@ -122,7 +122,7 @@ def _asked(line: CommandLine) -> Iterable[Offer]:
         return (Offer(f"{head}={one.text}", one.about) for one in values)
     if typed.startswith("-"):
         return _options()
-    return () if words else (Offer(name, about) for name, about in cli.TOOLS.items())
+    return () if words else (Offer(name, about) for name, about in TOOLS.items())
 
 
 def _named(word: str) -> Option | None:
@@ -237,7 +237,7 @@ def main(words: list[str]) -> int:
         writing.write(answer(words[1], " ".join(words[end + 1 :])))
         return 0
     options = parser()
-    given = options.parse_args(words[:end])
+    given = options.take(words[:end])
     if given.shell is None:
         options.error("which shell: bash, zsh or fish?")
     writing.write(SHELLS[given.shell])

@@ -120,7 +120,7 @@ def examine(release: str | None, sysroot: str | None, form: str) -> Diagnosis | 
 
 def main(words: list[str]) -> int:
     """Obey a command line; the exit status."""
-    given = parser().parse_args(words)
+    given = parser().take(words)
     if given.sysroot and not given.release:
         parser().error("--sysroot needs -r: which kernel of that tree is meant?")
     answer = examine(given.release, given.sysroot, given.form)

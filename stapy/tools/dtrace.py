@@ -17,6 +17,7 @@ import tempfile
 from pathlib import Path
 
 from stapy.diagnostics.render import harmless, one_line
+from stapy.diagnostics.suggest import did_you_mean
 from stapy.paths import data_dir
 from stapy.record import Record, new
 
@@ -38,6 +39,7 @@ Usage: stapy dtrace -h|-G [options] -s FILE.d
 The environment's CC, CPP and CFLAGS are used.
 """
 _TAKES = frozenset("soIDU")
+_LONG = ("--help", "--include")
 _COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|/\*.*?\*/|//[^\n]*', re.S)
 _TOKEN = re.compile(r'[A-Za-z_$][\w$`-]*|"(?:\\.|[^"\\\n])*"|\.\.\.|\d\w*|\S')
 _WORD = re.compile(r"[A-Za-z_]\w*$")
@@ -101,7 +103,10 @@ def _parsed(words: list[str]) -> _Command:
             command.flags.append("-m" + word[1:])
             continue
         if not word.startswith("-") or len(word) < 2 or word.startswith("--"):
-            raise DtraceError(f"unknown word '{word}' (--help lists the options)")
+            near = did_you_mean(word, _LONG, 1)
+            raise DtraceError(
+                f"unknown word '{word}'{near and '; ' + near} (--help lists the options)"
+            )
         letter, value = word[1], word[2:]
         if letter in _TAKES:
             if not value and not queue:

@@ -39,7 +39,7 @@ def parser() -> ToolArgumentParser:
 def main(words: list[str]) -> int:
     """Obey a command line; the exit status."""
     options = parser()
-    given = options.parse_args(words)
+    given = options.take(words)
     if given.indent != "tab" and given.indent not in map(str, range(1, 17)):
         options.error(f"--indent wants 1 to 16, or 'tab', not '{given.indent}'")
     indent = "\t" if given.indent == "tab" else " " * int(given.indent)

@@ -30,7 +30,7 @@ def parser() -> ToolArgumentParser:
     """Build the parser of the options."""
     about = "Fetch image, modules and headers of kernels; list what was fetched, remove it."
     it = ToolArgumentParser("kernel", about, _END)
-    it.add_argument("what", choices=("fetch", "list", "remove"))
+    it.add_argument("what", choices=tuple(_COMMANDS), nargs="?")
     it.add_argument("kernels", metavar="KERNEL", nargs="*")
     it.add_argument("-s", "--from", dest="suites", metavar="SUITE,…",
                     help="fetch: from other suites of Debian, such as trixie,sid")  # fmt: skip
@@ -43,7 +43,9 @@ def parser() -> ToolArgumentParser:
 def main(words: list[str]) -> int:
     """Obey a command line; the exit status."""
     options = parser()
-    given = options.parse_intermixed_args(words)
+    given = options.take(words, is_mixed=True)
+    if given.what is None:
+        options.error("fetch KERNEL …, list, or remove KERNEL …?")
     if bool(given.kernels) == (given.what == "list"):
         options.error(f"{given.what} {'takes no' if given.kernels else 'wants a'} KERNEL")
     if given.what != "fetch" and (given.debug or given.dry_run or given.suites is not None):

@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 import sys
 
-from stapy.cli import TOOLS, option_names
+from stapy.cli import option_names
 from stapy.options.table import TABLE
+from stapy.options.tools import TOOLS
 from stapy.run import merge
-from stapy.run.options import USAGE
+from stapy.run.usage import USAGE
 
 _HEAD = '.\\" Made by python -m stapy.tools.manual; do not edit.\n'
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from stapy.diagnostics.render import harmless
-from stapy.diagnostics.suggest import nearest
 from stapy.plot import choice, files, recording
 from stapy.plot.charts import KINDS
 from stapy.plot.errors import PlotError
@@ -45,7 +44,7 @@ def parser() -> ToolArgumentParser:
     it = ToolArgumentParser("plot", "Draw what a session recorded.", _END)
     it.add_argument("-o", dest="output", action=_Once, metavar="FILE.svg|html|png",
                     help="the picture; else FILE with the suffix .svg")  # fmt: skip
-    it.add_argument("--chart", action=_Once, metavar="KIND", type=_kind,
+    it.add_argument("--chart", action=_Once, metavar="KIND", choices=KINDS,
                     help="only charts of this kind: " + ", ".join(KINDS))  # fmt: skip
     it.add_argument("--global", dest="name", action=_Once, metavar="NAME", default="",
                     help="only this global")  # fmt: skip
@@ -59,14 +58,6 @@ def parser() -> ToolArgumentParser:
     return it
 
 
-def _kind(text: str) -> str:
-    if text in KINDS:
-        return text
-    near = nearest(text, KINDS)
-    hint = f"; did you mean '{near[0]}'?" if near else ""
-    raise argparse.ArgumentTypeError(f"no chart is called '{text}': {', '.join(KINDS)}{hint}")
-
-
 def _count(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 1000:
         raise argparse.ArgumentTypeError(f"expected a number from 1 to 1000, not '{text}'")
@@ -76,7 +67,7 @@ def _count(text: str) -> int:
 def main(words: list[str]) -> int:
     """Obey a command line; the exit status."""
     it = parser()
-    given = it.parse_args(words)
+    given = it.take(words)
     if given.file == given.before == recording.STDIN:
         it.error("standard input is one recording, not both")
     if not given.output and not Path(given.file).stem.strip("-"):

@@ -59,7 +59,7 @@ def parser() -> ToolArgumentParser:
 def main(words: list[str]) -> int:
     """Obey a command line; the exit status."""
     end = words.index("--") if "--" in words else len(words)
-    given = parser().parse_args(words[:end])
+    given = parser().take(words[:end])
     command = ([given.script] if given.script else []) + words[end + 1 :]
     output = Path(given.output or time.strftime("stapy-report-%Y%m%d-%H%M%S.tar.gz"))
     try:

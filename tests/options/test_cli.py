@@ -125,6 +125,12 @@ def test_options(words: list[str], field: str, value: object) -> None:
         (["-b", "--vm", "x.stp"], "its files would end with the machine"),
         (["-F", "-c", "ls", "x.stp"], "-F without -o"),
         (["--disable-cash", "x.stp"], "did you mean '--disable-cache'?"),
+        (["--effect", "ls", "x.stp"], "did you mean '--probe-effect'?"),
+        (["--on_overload=exit", "x.stp"], "did you mean '--on-overload'?"),
+        (["--plotted=a.svg", "x.stp"], "did you mean '--plot'?"),
+        (["--dyninstt", "x.stp"], "did you mean '--dyninst'?"),
+        (["--chrt", "x.stp"], "did you mean '--chart' of 'stapy plot'?"),
+        (["--chart=bars", "x.stp"], "did you mean '--chart' of 'stapy plot'?"),
         (["--dump", "x.stp"], "could be any of: --dump-probe-types"),
         (["--vm=6.1", "-r", "6.1", "x.stp"], "--vm=RELEASE names the kernel"),
         (["--sysroot=/no/such", "x.stp"], "Invalid --sysroot '/no/such'"),
@@ -141,6 +147,52 @@ def test_refused(words: list[str], text: str) -> None:
 def test_usage_error_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["-p9", "x.stp"]) == 1
     assert capsys.readouterr().err == "ERROR: Invalid pass number '9' (should be 1-5).\n"
+
+
+EVIL = "a\nERROR: b\33[1m"  # what a terminal would obey, and a line that looks like ours
+
+
+@pytest.mark.parametrize(
+    "words",
+    [[f"--{EVIL}"], ["-e", "", f"--format={EVIL}"], [EVIL], ["-m", EVIL, "-e", ""],
+     ["doctor", f"--{EVIL}"], ["check", EVIL]],
+)  # fmt: skip
+@pytest.mark.parametrize("form", ["rich", "systemtap", "short"])
+def test_words_are_quoted_in_one_line(
+    words: list[str],
+    form: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("STAPY_MESSAGE_FORMAT", form)
+    assert main(words) > 0
+    said = capsys.readouterr().err
+    assert "ERROR: b\\033[1m" in said
+    assert said.count("\n") <= 2 and "\33" not in said, said  # the second says which pass it was
+
+
+def _slips(name: str) -> list[str]:
+    """Mistype a name in the ways that fingers do."""
+    middle = len(name) // 2
+    return [
+        name[:middle] + name[middle + 1 :],
+        name[:middle] + name[middle] + name[middle:],
+        name[: middle - 1] + name[middle] + name[middle - 1] + name[middle + 1 :],
+        name[:middle] + "q" + name[middle + 1 :],
+        name.replace("-", "_") + "q",
+    ]
+
+
+def test_slips_are_understood() -> None:
+    """Whatever an option is called, its name with one slip leads to it."""
+    from stapy.cli import _LONG
+
+    for name in (long for long in _LONG if len(long) > 3 and long != "colour"):  # or color
+        for slip in _slips(name):
+            if any(long.startswith(slip) for long in _LONG):
+                continue  # a beginning is enough
+            with pytest.raises(UsageError, match=f"did you mean '--{name}'"):
+                parse([f"--{slip}", "x.stp"])
 
 
 def test_help_names_every_option() -> None:

@@ -1,4 +1,5 @@
 import os
+import re
 
 import pytest
 
@@ -24,6 +25,9 @@ from stapy.run.options import RunOptions, UsageError, parse
         ("--info|m.ko", "info", True),
         ("m.ko|a=1|b=x y", "parameters", ["a=1", "b=x y"]),
         ("--format=json|m.ko", "format", "json"),
+        ("--format|json|m.ko", "format", "json"),
+        ("--message-format|json|m.ko", "message_format", "json"),
+        ("--message-format=text|m.ko", "message_format", "text"),
         ("--format=folded|m.ko", "format", "folded"),
         ("--record|r.jsonl|m.ko", "record", "r.jsonl"),
         ("--record=r.jsonl|m.ko", "record", "r.jsonl"),
@@ -42,6 +46,11 @@ def test_parse(line, field, value):
         ("", "no module"),
         ("-c", "needs a value"),
         ("-q m.ko", "unknown option '-q'"),
+        ("--metric=a:1 m.ko", "unknown option '--metric'; did you mean '--metrics'?"),
+        ("--recrod r m.ko", "unknown option '--recrod'; did you mean '--record'?"),
+        ("--mess=json m.ko", "did you mean '--message-format'?"),
+        ("--info=x m.ko", "option '--info' takes no value"),
+        ("--message-format=jsn m.ko", "Invalid message format 'jsn'"),
         ("-x 0 m.ko", "Invalid value '0' for -x"),
         ("-x one m.ko", "Invalid value 'one' for -x"),
         ("-b 5000 m.ko", "Invalid value '5000' for -b"),
@@ -72,8 +81,22 @@ def test_parse(line, field, value):
     ],
 )
 def test_refused(line, text):
-    with pytest.raises(UsageError, match=text.replace("(", r"\(")):
+    with pytest.raises(UsageError, match=re.escape(text)):
         parse(line.split())
+
+
+EVIL = "a\nERROR: b\33[1m"  # what a terminal would obey, and a line that looks like ours
+
+
+@pytest.mark.parametrize(
+    "words", [[f"--{EVIL}"], [EVIL], ["m", EVIL], ["-d", EVIL], ["-o", f"/{EVIL}/f", "m"]]
+)
+def test_words_are_quoted_in_one_line(words, capfd):
+    from stapy.run.cli import main
+
+    assert main(words) == 1
+    said = capfd.readouterr().err
+    assert said.count("\n") == 1 and "\33" not in said, said
 
 
 @pytest.mark.parametrize("word", ["-o", "-c", "-S", "--metrics", "-T", "-M"])

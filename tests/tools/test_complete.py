@@ -19,6 +19,7 @@ from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.editor.bench import Bench
 from stapy.kernel import find_kernel
 from stapy.options import Options
+from stapy.options.tools import TOOLS
 from stapy.tools import complete
 from tests.editor.support import make_tree
 
@@ -92,7 +93,7 @@ def test_offers(line: str, bash: list[str]) -> None:
 
 def test_other_shells_have_words_as_a_whole() -> None:
     assert complete.answer("zsh", "stapy --vm=6") == "--vm=6.1.0-test\n"
-    assert complete.answer("fish", "stapy fm") == f"fmt\t{cli.TOOLS['fmt']}\n"
+    assert complete.answer("fish", "stapy fm") == f"fmt\t{TOOLS['fmt']}\n"
 
 
 def test_every_option_is_offered_and_every_value_of_a_list_is_taken() -> None:

@@ -19,6 +19,7 @@ from stapy.kernel.exports import Exports
 from stapy.kernel.host import HostFiles
 from stapy.kernel.modules import Modules
 from stapy.kernel.roots import with_headers
+from stapy.options.tools import TOOLS
 from stapy.tools import doctor, examination
 from stapy.tools.doctor import Diagnosis
 from stapy.tools.examination import BAD, LIMITED, OK, Examination, Finding
@@ -231,7 +232,7 @@ def test_without_packages_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_tools_are_named_by_the_help() -> None:
-    for name in cli.TOOLS:
+    for name in TOOLS:
         assert (ROOT / "stapy/tools" / f"{name}.py").is_file()
         assert f"  {name} " in cli.usage()
     assert doctor.parser().format_help().count("-r RELEASE") == 2
