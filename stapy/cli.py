@@ -69,8 +69,11 @@ def version() -> str:
     return _VERSION.format(language=LANGUAGE_VERSION, own=__version__)
 
 
-def parse(words: list[str]) -> Options:
-    """Parse the words of a command line; raise `UsageError` when they make no sense."""
+def parse(words: list[str], script: str | None = None) -> Options:
+    """Parse the words of a command line; raise `UsageError` when they make no sense.
+
+    ``script`` is a text that is known already: words name none then.
+    """
     options = Options()
     plain: list[str] = []
     queue = list(words)
@@ -85,6 +88,8 @@ def parse(words: list[str]) -> Options:
             _parse_short(options, word, queue, bool(plain) or options.script_text is not None)
         else:
             plain.append(word)
+    if script is not None:
+        _SHORT["e"].set(options, script)
     _place(options, plain)
     check(options)
     return options

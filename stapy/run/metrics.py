@@ -132,7 +132,7 @@ class MetricServer:
             return "400 Bad Request", plain, b"this is no request of HTTP/1\n"
         if words[0] not in (b"GET", b"HEAD"):
             return "405 Method Not Allowed", plain, b"GET and HEAD only\n"
-        path = words[1].partition(b"?")[0]
+        path = path_of(words[1])
         if path == b"/":
             return "200 OK", plain, _HOME
         if path != b"/metrics":
@@ -161,6 +161,16 @@ class MetricServer:
         except MemoryError:
             self._why = "there is no memory for what the session tells"
         self._at = time.monotonic()
+
+
+def path_of(target: bytes) -> bytes:
+    """Take the path out of a request's target, which proxies name with scheme and host."""
+    target = target.partition(b"#")[0].partition(b"?")[0]
+    scheme, colon, rest = target.partition(b"://")
+    if not colon or scheme.lower() not in (b"http", b"https"):
+        return target
+    _, slash, path = rest.partition(b"/")
+    return slash + path or b"/"
 
 
 def _json(text: str) -> Any:

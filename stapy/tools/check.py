@@ -81,7 +81,7 @@ def main(words: list[str]) -> int:
         asked = Asked(
             given.files,
             _kernels(given.releases, given.btf, given.config),
-            _taken(["-p3", "-e", "", *words[end + 1 :]], Options()),
+            _taken(["-p3", *words[end + 1 :]], Options()),
         )
     except UsageError as error:
         complain(f"stapy check: {error}")
@@ -198,8 +198,6 @@ def _obeys_first_line(session: Check, text: str) -> bool:
             words = words[2:] if words[1:2] == ["-S"] else words[1:]
         if words[:1] and words[0].rpartition("/")[2] not in ("stap", "stapy"):
             return True  # the options are another program's
-        options_end = words.index("--") if "--" in words else len(words)
-        words[options_end:options_end] = ["-e", ""]  # the script: what follows is its arguments
         session.options = _taken(words[1:], session.options)
         session.take_extra_scripts()
     except (UsageError, ValueError) as error:
@@ -214,7 +212,7 @@ def _obeys_first_line(session: Check, text: str) -> bool:
 
 def _taken(words: list[str], options: Options) -> Options:
     """Add to options what a command line says of translation; `UsageError` as for a command."""
-    given, usual = cli.parse(words), Options()
+    given, usual = cli.parse(words, script=""), Options()
     changed = {
         field: getattr(given, field)
         for field in _TAKEN

@@ -360,6 +360,36 @@ def test_hostile_requests(server: MetricServer, data: bytes, begin: bytes) -> No
     assert get(server)[0] == 200  # it goes on
 
 
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+@pytest.mark.parametrize(
+    "target, code, first",
+    [
+        ("{url}", 200, "# TYPE"),
+        ("{url}?a=/b://c", 200, "# TYPE"),
+        ("HTTP://other:1/metrics", 200, "# TYPE"),
+        ("/metrics?u=http://x/y", 200, "# TYPE"),
+        ("{root}", 200, "stapy: "),
+        ("{root}?a", 200, "stapy: "),
+        ("{root}/", 200, "stapy: "),
+        ("{root}/metrics/", 404, "stapy: "),
+        ("{root}/x?/metrics", 404, "stapy: "),
+        ("/http://x/metrics", 404, "stapy: "),
+        ("ftp://x/metrics", 404, "stapy: "),
+        ("*", 404, "stapy: "),
+    ],
+)
+def test_targets(
+    server: MetricServer, method: str, version: str, target: str, code: int, first: str
+) -> None:
+    """A target may be named wholly, as proxies are asked, in either version."""
+    text = target.format(url=server.url, root=server.url.removesuffix("/metrics"))
+    found = talk(server, f"{method} {text} HTTP/{version}\r\nHost: x\r\n\r\n".encode())
+    head, _, body = found.decode().partition("\r\n\r\n")
+    assert head.startswith(f"HTTP/1.1 {code} "), found
+    assert body.startswith(first) if method == "GET" else not body, found
+
+
 def test_who_is_slow_is_cut_off(server: MetricServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither who asks for nothing, nor who takes no answer, keeps others out for ever."""
     monkeypatch.setattr(metrics, "PATIENCE", 0.3)

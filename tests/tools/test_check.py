@@ -111,6 +111,14 @@ def test_an_unreadable_script_does_not_hide_the_others(
         ("", [], 1, "embedded expression code in unprivileged script"),
         ("", ["--", "-g"], 0, ""),
         ("#! /usr/bin/stap -g --nosuch", [], 1, "x.stp:1:1: parse error: options of"),
+        # The last option's value is missing: it is not what we would put behind it.
+        ("#! /usr/bin/stap -g --metrics", [], 1, "x.stp:1:1: parse error: options of the first "
+         "line: option '--metrics' needs a value: ADDR:PORT"),
+        ("#! /usr/bin/stap -g -D", [], 1, "x.stp:1:1: parse error: options of the first line: "
+         "option '-D' needs a value"),
+        ("#! /usr/bin/stap -g --metrics -- 1", [], 1, "for --metrics: an address is needed"),
+        ("#! /usr/bin/stap -j", [], 1, "unknown option '-j' ('stapy --help' lists them)"),
+        ("#! /usr/bin/stap -e x", [], 1, "first line: Only one script can be given"),
         ("#! /bin/bash -g", [], 1, "embedded expression code in unprivileged script"),
         ("#!/usr/bin/env -S python3 stap -g", [], 1, "embedded expression code"),
         # What would do something besides translating is not heeded.
@@ -130,6 +138,11 @@ def test_options(
     said = capsys.readouterr()
     assert told in said.out and bool(told) == bool(said.out)
     assert not Path("gone").exists()
+
+
+def test_options_behind_the_hyphens(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert check(*OLD, "bad.stp", "--", "--metrics") == 2
+    assert "stapy check: option '--metrics' needs a value" in capsys.readouterr().err
 
 
 def test_arguments_of_the_script(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
