@@ -78,10 +78,11 @@ static void tell(const struct account *a)
 		      atomic_read(&probe->skipped[STAPY_SKIP_REENTRANT]),
 		      atomic_read(&probe->skipped[STAPY_SKIP_STACK]),
 		      atomic_read(&probe->skipped[STAPY_SKIP_LOCK]), atomic_read(&probe->failed),
-		      probe->written, probe->place);
+		      stapy_probe_point(probe), probe->place);
 }
 
-void stapy_accounts_report(void)
+/* `missed` hits of the families belong to no probe. */
+void stapy_accounts_report(u64 missed)
 {
 	const struct stapy_limits *limits = &stapy_session.limits;
 	struct account rows[ROWS] = { };
@@ -97,9 +98,11 @@ void stapy_accounts_report(void)
 		if (a.hits || a.troubles)
 			keep(rows, a);
 	}
-	stapy_control("accounts", "%d\t%s\t%lld\t%s", READ_ONCE(was_overloaded),
+	stapy_control("accounts", "%d\t%s\t%lld\t%d\t%d\t%d\t%llu\t%s", READ_ONCE(was_overloaded),
 		      !limits->timing ? "" : limits->timing_nsecs ? "nsecs" : "cycles", all,
-		      stapy_lock_worst());
+		      stapy_report_skipped_by(STAPY_SKIP_REENTRANT),
+		      stapy_report_skipped_by(STAPY_SKIP_STACK),
+		      stapy_report_skipped_by(STAPY_SKIP_LOCK), missed, stapy_lock_worst());
 	for (i = 0; i < ROWS && rows[i].probe; i++)
 		tell(&rows[i]);
 }

@@ -136,6 +136,7 @@ static inline s64 stapy_report_units(s64 cycles, u64 rate)
 u64 stapy_report_age(void);
 /* Hits that were skipped so far. */
 u64 stapy_report_skipped(void);
+int stapy_report_skipped_by(enum stapy_skip reason);
 
 /* overload.c, with --on-overload: memory; a hit took so long; what was left out for it. */
 int stapy_overload_alloc(void);
@@ -147,7 +148,7 @@ void stapy_overload_report(void);
 extern void (*stapy_disarm)(struct stapy_condition *condition);
 
 /* accounts.c: which probes did what, after a run that did not go well. */
-void stapy_accounts_report(void);
+void stapy_accounts_report(u64 missed);
 /* The hits of a probe so far, in the units of -t; false when they are not counted. */
 bool stapy_accounts_hits(const struct stapy_probe *probe, struct stapy_stat *sum);
 void stapy_accounts_overload(bool is_end);

@@ -109,7 +109,7 @@ static void tell_of_overload(const struct stapy_cpu *cpu, u64 cycles, u64 interv
 		return;
 	stapy_warn("probe overhead (%llu cycles) exceeded threshold (%llu cycles) in last %llu cycles; %s that took %llu%% of it: %s at %s",
 		   cycles, stapy_session.limits.overload_threshold, interval, what,
-		   div64_u64(cpu->heaviest_cycles * 100, max(cycles, 1ULL)), probe->written,
+		   div64_u64(cpu->heaviest_cycles * 100, max(cycles, 1ULL)), stapy_probe_point(probe),
 		   probe->place);
 }
 
@@ -191,6 +191,6 @@ void stapy_overload_report(void)
 			hits += per_cpu_ptr(probe->load, cpu)->left_out;
 		if (hits)
 			stapy_warn("Left out because of overload: %llu hits of %s at %s", hits,
-				   probe->written, probe->place);
+				   stapy_probe_point(probe), probe->place);
 	}
 }

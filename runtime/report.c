@@ -80,6 +80,11 @@ u64 stapy_report_skipped(void)
 	return atomic_read(&skipped_total);
 }
 
+int stapy_report_skipped_by(enum stapy_skip reason)
+{
+	return atomic_read(&skipped[reason]);
+}
+
 static void nothing(struct stapy_context *c)
 {
 }
@@ -138,13 +143,13 @@ static void print_probe(struct stapy_context *c, unsigned int number, struct sta
 		return;
 	if (stapy_session.limits.alibi) {
 		stapy_printf(c, "%s, (%s), %s: %lld, from: %s, index: %u\n",
-			     probe->alias ?: probe->written, probe->place, what, sum.count,
+			     stapy_probe_point(probe), probe->place, what, sum.count,
 			     probe->written, number);
 		return;
 	}
 	stapy_stat_value(c, &sum, STAPY_VARIANCE, 0, &variance, NULL);
 	stapy_printf(c, "%s, (%s), %s: %lld, %s: %lldmin/%lldavg/%lldmax, variance: %lld, "
-		     "from: %s, index: %u\n", probe->alias ?: probe->written, probe->place, what,
+		     "from: %s, index: %u\n", stapy_probe_point(probe), probe->place, what,
 		     sum.count, stapy_session.limits.timing_nsecs ? "nsecs" : "cycles",
 		     stapy_report_units(sum.min, rate), stapy_report_units(sum.sum / sum.count, rate),
 		     stapy_report_units(sum.max, rate),

@@ -256,7 +256,7 @@ void stapy_session_stop(void)
 		stapy_report_probes();
 		stapy_report_skips(missed);
 		stapy_overload_report();
-		stapy_accounts_report();
+		stapy_accounts_report(missed);
 	}
 	stapy_control_reporting(true);
 	stapy_report_lost();

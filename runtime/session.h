@@ -93,6 +93,12 @@ struct stapy_probe {
 	struct stapy_load __percpu *load;	/* with --on-overload, or NULL */
 };
 
+/* The one point of the list that a probe was derived from; `written` is the whole list. */
+static inline const char *stapy_probe_point(const struct stapy_probe *probe)
+{
+	return probe->alias ?: probe->written;
+}
+
 /* For a probe with an `off`: is this so here and now? */
 bool stapy_stays_off(const struct stapy_probe *probe);
 /* The same of a hit that came: what is left out because of an overload is counted. */

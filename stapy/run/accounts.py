@@ -32,6 +32,8 @@ class Accounts:
         self._went_on = False  # all the same: --on-overload
         self._units = ""  # of what hits took, "" when that was not counted
         self._all = 0
+        self._skipped = [0] * len(_CAUSES)  # of all probes, also of those that have no row
+        self._missed = 0  # hits that the kernel did not hand on
         self._lock = ""  # the global that was waited for in vain most often
 
     def take(self, kind: str, text: str) -> bool:
@@ -39,7 +41,8 @@ class Accounts:
         if kind == "account":
             self._rows.append(Account(text))
         elif kind == "accounts":
-            overloaded, self._units, taken, self._lock = text.split("\t", 3)
+            overloaded, self._units, taken, *skipped, missed, self._lock = text.split("\t")
+            self._skipped, self._missed = list(map(int, skipped)), int(missed)
             self._overloaded, self._went_on = overloaded != "0", overloaded == "2"
             self._all, self._told = int(taken), True
         else:
@@ -48,13 +51,15 @@ class Accounts:
 
     def lines(self) -> "List[str]":
         """Return the table and what would help; nothing when there are no figures to show."""
-        skips = [sum(row.skipped[cause] for row in self._rows) for cause in range(len(_CAUSES))]
+        skips = self._skipped
         if not self._told or not (any(skips) or self._units or self._overloaded):
             return []
         lines = []
-        if self._rows:
+        if self._rows or any(self._others()):
             lines.append("note: what the probes did, those first that took most:")
             lines += self._table()
+            if self._missed:
+                lines.append(f"  and {self._missed} that the kernel missed, before any probe ran")
         help_ = self._help(skips)
         if help_:
             lines.append(f"help: {help_}")
@@ -67,11 +72,22 @@ class Accounts:
             counted = [str(row.hits), str(row.taken), f"{_share(row.taken, self._all)}%"]
             figures = [*row.skipped, row.errors]
             cells.append([*(counted if self._units else []), *map(str, figures)])
-        widths = [max(map(len, column)) for column in zip(*cells)]
         texts = ["probe", *(f"{shown(row.point)} at {shown(row.place)}" for row in self._rows)]
+        others = self._others()
+        if any(others):
+            cells.append([*("" for _ in heads), *map(str, others), ""])
+            texts.append("(other probes)")
+        widths = [max(map(len, column)) for column in zip(*cells)]
         return [
             "  " + "  ".join(cell.rjust(width) for cell, width in zip(line, widths)) + f"  {text}"
             for line, text in zip(cells, texts)
+        ]
+
+    def _others(self) -> "List[int]":
+        """Count the skipped hits, by cause, of probes that have no row of their own."""
+        return [
+            max(whole - sum(row.skipped[cause] for row in self._rows), 0)
+            for cause, whole in enumerate(self._skipped)
         ]
 
     def _help(self, skips: "List[int]") -> str:

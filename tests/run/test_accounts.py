@@ -11,13 +11,18 @@ TICK = "7\t400\t0\t0\t12\t0\ttimer.ms(1)\tx.stp:2:7"
 
 
 def lines(*rows: tuple[str, str]) -> list[str]:
+    """Have a table made; SKIPS stand for the sums of the probes that have a row."""
+    skips = [
+        [int(one) for one in text.split("\t")[2:5]] for kind, text in rows if kind == "account"
+    ]
+    sums = "\t".join(str(sum(column)) for column in zip(*skips, [0, 0, 0], strict=True))
     accounts = Accounts()
-    assert all(accounts.take(kind, text) for kind, text in rows)
+    assert all(accounts.take(kind, text.replace("SKIPS", sums)) for kind, text in rows)
     return accounts.lines()
 
 
 def test_table() -> None:
-    told = lines(("accounts", "0\tcycles\t1000\tn"), ("account", READ), ("account", TICK))
+    told = lines(("accounts", "0\tcycles\t1000\tSKIPS\t0\tn"), ("account", READ), ("account", TICK))
     assert told[:4] == [
         "note: what the probes did, those first that took most:",
         "  hits  cycles  share  nested  low stack  locks  errors  probe",
@@ -28,8 +33,20 @@ def test_table() -> None:
     assert "global 'n' in vain: a statistic (n <<< VALUE)" in told[4] and len(told) == 5
 
 
+def test_hits_that_belong_to_no_row() -> None:
+    """Skips of probes without a row, and what the kernel missed: sums are the warning's."""
+    told = lines(
+        ("accounts", "0\tcycles\t1000\t7\t0\t12\t2\t"), ("account", READ), ("account", TICK)
+    )
+    assert told[4].split() == ["4", "0", "0", "(other", "probes)"]
+    assert told[4].index("4") == told[3].index(" 0 ") + 1
+    assert told[5] == "  and 2 that the kernel missed, before any probe ran"
+    told = lines(("accounts", "0\t\t0\t7\t0\t0\t0\t"))
+    assert told[2].split() == ["7", "0", "0", "(other", "probes)"]
+
+
 def test_without_counted_hits() -> None:
-    told = lines(("accounts", "0\t\t0\t"), ("account", READ.replace("600", "0")))
+    told = lines(("accounts", "0\t\t0\tSKIPS\t0\t"), ("account", READ.replace("600", "0")))
     assert told[1].split() == ["nested", "low", "stack", "locks", "errors", "probe"]
     assert told[2].split()[:4] == ["3", "0", "0", "1"]
     assert "-D INTERRUPTIBLE=0" in told[3]
@@ -38,11 +55,19 @@ def test_without_counted_hits() -> None:
 @pytest.mark.parametrize(
     ("head", "row", "words"),
     [
-        ("1\tcycles\t1000\t", READ, '60% of the cycles went to kernel.function("vfs_read")'),
-        ("1\tcycles\t1000\t", READ, "--on-overload=throttle or disarm goes on without it"),
-        ("2\tcycles\t1000\t", READ, "-D STP_OVERLOAD_THRESHOLD=CYCLES"),
-        ("1\t\t0\t", "", "-t counts hits and cycles"),
-        ("0\t\t0\t", "0\t0\t0\t5\t0\t0\tbegin\tx.stp:1:7", "-D MINSTACKSPACE=N"),
+        (
+            "1\tcycles\t1000\tSKIPS\t0\t",
+            READ,
+            '60% of the cycles went to kernel.function("vfs_read")',
+        ),
+        (
+            "1\tcycles\t1000\tSKIPS\t0\t",
+            READ,
+            "--on-overload=throttle or disarm goes on without it",
+        ),
+        ("2\tcycles\t1000\tSKIPS\t0\t", READ, "-D STP_OVERLOAD_THRESHOLD=CYCLES"),
+        ("1\t\t0\tSKIPS\t0\t", "", "-t counts hits and cycles"),
+        ("0\t\t0\tSKIPS\t0\t", "0\t0\t0\t5\t0\t0\tbegin\tx.stp:1:7", "-D MINSTACKSPACE=N"),
     ],
 )
 def test_the_change_that_helps(head: str, row: str, words: str) -> None:
@@ -55,21 +80,26 @@ def test_the_change_that_helps(head: str, row: str, words: str) -> None:
 def test_nothing_to_tell() -> None:
     """An error of a run in which nothing was counted or skipped was told by itself."""
     assert lines() == []
-    assert lines(("accounts", "0\t\t0\t"), ("account", "0\t0\t0\t0\t0\t1\tbegin\tx.stp:1:7")) == []
+    assert (
+        lines(("accounts", "0\t\t0\tSKIPS\t0\t"), ("account", "0\t0\t0\t0\t0\t1\tbegin\tx.stp:1:7"))
+        == []
+    )
     assert not Accounts().take("warning", "x")
 
 
 def test_names_that_are_cut_or_strange() -> None:
     """The module cuts what is very long; a place is a path, with whatever its name has."""
-    told = lines(("accounts", "0\t\t0\t"), ("account", READ[: READ.index('")')]))
+    told = lines(("accounts", "0\t\t0\tSKIPS\t0\t"), ("account", READ[: READ.index('")')]))
     assert told[2].endswith('  kernel.function("vfs_read at ')
-    told = lines(("accounts", "0\t\t0\t"), ("account", READ.replace("x.stp", "x\ty.stp")))
+    told = lines(("accounts", "0\t\t0\tSKIPS\t0\t"), ("account", READ.replace("x.stp", "x\ty.stp")))
     assert len(told) == 4 and "y.stp:1:7" in told[2]
 
 
 def test_what_the_terminal_would_obey_is_shown() -> None:
     row = READ.replace("vfs_read", "\033[2J")
-    assert not any("\033" in line for line in lines(("accounts", "0\t\t0\t"), ("account", row)))
+    assert not any(
+        "\033" in line for line in lines(("accounts", "0\t\t0\tSKIPS\t0\t"), ("account", row))
+    )
 
 
 @pytest.mark.parametrize(
