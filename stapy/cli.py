@@ -44,6 +44,7 @@ def usage() -> str:
         "Usage: stapy [options] FILE [arguments]",
         "   or: stapy [options] -e SCRIPT [arguments]",
         "   or: stapy [options] -l PROBE | -L PROBE",
+        "   or: stapy [options] -i [FILE] [arguments]",
         "",
         "Tools, unless the current folder has a script of that name (NAME --help tells more):",
         *(f"  {name:<28} {text}" for name, text in TOOLS.items()),
@@ -136,6 +137,44 @@ def _parse_short(options: Options, word: str, queue: list[str], has_script: bool
         return
 
 
+def option_of(word: str) -> Option | None:
+    """Find the option that a word names: ``-v``, ``--vm``, ``--vm=6.12``, ``--mess``."""
+    if not word.startswith("--"):
+        return _SHORT.get(word[1:2])
+    name = word[2:].partition("=")[0]
+    close = [long for long in _LONG if long.startswith(name)]
+    found = name if name in _LONG else close[0] if len(close) == 1 else ""
+    return _LONG.get(found)
+
+
+def groups(words: list[str]) -> list[list[str]]:
+    """List the words of each option up to ``--``, letters one by one; plain words are left out."""
+    found: list[list[str]] = []
+    scratch, queue = Options(), list(words)
+    while queue and queue[0] != "--":
+        before = list(queue)
+        word = queue.pop(0)
+        if word.startswith("--"):
+            _parse_long(scratch, word[2:], queue)
+            found.append(before[: len(before) - len(queue)])
+        elif word.startswith("-") and len(word) > 1:
+            _parse_short(scratch, word, queue, has_script=False)
+            found += _letters(word, before[1 : len(before) - len(queue)])
+    return found
+
+
+def _letters(word: str, value: list[str]) -> list[list[str]]:
+    """Split a word of letters that was accepted; ``value`` is the word behind it, if it took it."""
+    found: list[list[str]] = []
+    letters = word[1:]
+    while letters:
+        letter, letters = letters[0], letters[1:]
+        if _SHORT[letter].value:
+            return [*found, [f"-{letter}", *([letters] if letters else value)]]
+        found.append([f"-{letter}"])
+    return found
+
+
 def _unknown_option(name: str, close: list[str]) -> str:
     if len(close) > 1:
         return f"option '{name}' could be any of: " + ", ".join("--" + long for long in close)
@@ -209,8 +248,13 @@ def main(words: list[str] | None = None) -> int:
     """Run the ``stapy`` command; return its exit status."""
     words = sys.argv[1:] if words is None else words
     streams.hold((0,))  # scripts read it; what we cannot write to is told
+    return told(lambda: _obey(words), words)
+
+
+def told(work: Callable[[], int], words: list[str]) -> int:
+    """Do the work of a command line; return its exit status, 1 when nothing more can be done."""
     try:
-        return _obey(words)
+        return work()
     except writing.Unwritable as error:
         _complain(str(error), message_format(words))
     except BrokenPipeError:
@@ -265,6 +309,10 @@ def _obey(words: list[str]) -> int:
         return 0
     if options.language_server:
         return _guarded(lambda: _serve(options))
+    if options.interactive:
+        from stapy.shell import reading
+
+        return _guarded(lambda: reading.main(words, options))
     from stapy.session import Session
 
     return Session(options).main()

@@ -19,6 +19,8 @@ def check(options: Options) -> None:
     if options.doc is not None:
         return _check_doc(options)
     _check_remote(options)
+    if options.interactive:
+        _check_interactive(options)
     if options.dump or options.language_server:
         return
     if options.prepare:
@@ -27,7 +29,8 @@ def check(options: Options) -> None:
         raise UsageError("--show prints the script of --example NAME, which is not given.")
     if options.example and options.script_file is None and options.script_text is None:
         return
-    if options.script_file is None and options.script_text is None and options.listing is None:
+    has_script = options.script_file is not None or options.script_text is not None
+    if not (has_script or options.interactive) and options.listing is None:
         raise UsageError("A script must be specified. Try 'stapy --help'.")
     if options.listing is not None and options.script_text is not None:
         raise UsageError("-l and -L take a probe point, not a script.")
@@ -59,6 +62,21 @@ def check(options: Options) -> None:
         raise UsageError("-b cannot be given with --vm: its files would end with the machine.")
     if options.vm and options.release:
         raise UsageError("--vm=RELEASE names the kernel; -r cannot be given too.")
+
+
+def _check_interactive(options: Options) -> None:
+    """Refuse what is answered and has an end, and a script where the shell's commands come from."""
+    for is_given, name in (
+        (options.listing is not None, "-l and -L"),
+        (options.dump, "--dump-…"),
+        (options.language_server, "--language-server"),
+        (options.prepare, "--prepare"),
+        (options.example, "--example"),
+    ):
+        if is_given:
+            raise UsageError(f"{name} cannot be given with -i, whose commands ask and run.")
+    if options.script_file == "-":
+        raise UsageError("-i reads its commands from standard input, where '-' is the script.")
 
 
 def _check_overload(options: Options, unlimited: bool) -> None:

@@ -67,6 +67,7 @@ class Options(Record):
     compatible: str = ""  # --compatible
     check_version: bool = False  # --check-version
     language_server: bool = False  # --language-server
+    interactive: bool = False  # -i
     rlimits: dict[str, int] = new(dict)  # --rlimit-NAME
     sign: str | None = None  # --sign-module: the key's file, "" for this user's own key
     example: bool = False  # --example

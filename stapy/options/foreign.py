@@ -93,8 +93,6 @@ def _warned(name: str, value: str, why: str) -> Option:
 
 
 TABLE = [
-    _refused("-i", "", "give the script with -e or in a file"),
-    _refused("--interactive", "", "give the script with -e or in a file"),
     _refused("-q", "", "no coverage of tapsets is recorded"),
     _row("-a", "ARCH", _arch),
     _row("--runtime", "MODE", _runtime),

@@ -1,0 +1,1 @@
+"""``stapy -i``: a script is built line by line and run, again and again."""

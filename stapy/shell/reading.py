@@ -1,0 +1,101 @@
+"""Where the shell's lines come from: a terminal with an editor of lines, or any other input."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stapy.shell import text as lines_of
+from stapy.shell.commands import read
+from stapy.shell.settings import Settings
+from stapy.shell.shell import RefusedCommand, Shell
+from stapy.terminal import writing
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from stapy.options import Options
+
+PROMPT, GOES_ON = "stapy> ", "  ...> "
+
+
+def main(words: list[str], options: Options) -> int:
+    """Obey ``stapy -i`` and return its exit status.
+
+    On a terminal that is 0; else 1 when a line was refused or a run has failed, for nobody looks.
+    """
+    on_terminal = _is_terminal(0) and _is_terminal(1)
+    shell = Shell(Settings(words, options.message_format), on_terminal=on_terminal)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _end)
+    _begin(shell)
+    if on_terminal and _has_line_editor():
+        from stapy.shell.terminal import LineEditor
+
+        LineEditor(shell).serve()
+    else:
+        _serve_plainly(shell)
+    return int(shell.failed and not on_terminal)
+
+
+def _begin(shell: Shell) -> None:
+    """Take the script of the command line."""
+    settings = shell.settings
+    try:
+        if settings.first_text is not None:
+            shell.take(lines_of.joined(settings.first_text, ""))
+        elif settings.first_file is not None:
+            read(shell, Path(settings.first_file))
+    except RefusedCommand:
+        shell.failed = True
+        if not shell.on_terminal:
+            raise SystemExit(1) from None
+    except OSError as error:
+        writing.tell(f"ERROR: '{settings.first_file}': {error.strerror}\n")
+        raise SystemExit(1) from None
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)
+
+
+def _is_terminal(fd: int) -> bool:
+    try:
+        return os.isatty(fd)
+    except OSError:
+        return False
+
+
+def _has_line_editor() -> bool:
+    from importlib.util import find_spec
+
+    if find_spec("prompt_toolkit") and os.environ.get("TERM", "dumb") != "dumb":
+        return True
+    if not find_spec("prompt_toolkit"):
+        way = f"{sys.executable} -m pip install 'stapy[interactive]'"
+        writing.tell(f"Completion and history need the Python package prompt_toolkit: {way}\n")
+    return False
+
+
+def _serve_plainly(shell: Shell) -> None:
+    """Read lines one by one; a prompt is for terminals only."""
+    while not shell.has_ended:
+        if shell.on_terminal:
+            writing.write(GOES_ON if shell.pending else PROMPT)
+        try:
+            line = sys.stdin.buffer.readline()
+        except KeyboardInterrupt:
+            if not shell.on_terminal:
+                raise
+            shell.pending = ""
+            writing.write("\n")
+            continue
+        if not line:
+            shell.flush()
+            break
+        shell.feed(line.decode("utf-8", "surrogateescape").removesuffix("\n").removesuffix("\r"))
+    if shell.on_terminal and not shell.has_ended:
+        writing.write("\n")

@@ -1,0 +1,109 @@
+"""The options of all runs of a shell: those of its command line, and what `set` makes of them."""
+
+from __future__ import annotations
+
+import shlex
+
+from stapy import cli
+from stapy.options import Options
+from stapy.options.table import Option, UsageError
+from stapy.record import replace
+
+# What runs no script, or brings one; fields of `Options` and their names.
+_NOT_HERE = {
+    "interactive": "-i",
+    "script_text": "-e",
+    "listing": "-l and -L",
+    "dump": "--dump-…",
+    "explain": "-h, -V and --explain",
+    "doc": "--doc",
+    "example": "--example",
+    "clean_cache": "--clean-cache",
+    "language_server": "--language-server",
+    "prepare": "--prepare",
+}
+
+# May be given more than once: each says something more.
+_REPEATED = ("-E", "-I", "-D", "-B", "-G", "-d", "-v", "--vp", "--modinfo", "--remote",
+             "--remote-file", "--sysenv")  # fmt: skip
+
+
+def _repeated() -> list[Option | None]:
+    return [cli.option_of(name) for name in _REPEATED]
+
+
+class Settings:
+    """Options, each as the words that it was given by, and the arguments of the script."""
+
+    def __init__(self, words: list[str], form: str) -> None:
+        """Take the words of a command line which ``cli.parse`` has accepted."""
+        self._form = form
+        given = cli.parse(words)
+        self.first_file, self.first_text = given.script_file, given.script_text
+        self.arguments = given.arguments
+        left_out = [cli.option_of(name) for name in ("-i", "--interactive", "-e")]
+        self._groups = [
+            group for group in cli.groups(words) if cli.option_of(group[0]) not in left_out
+        ]
+        self.options = self._parsed(self._groups, self.arguments)
+
+    def words(self) -> list[str]:
+        """List each option as it would be written on a command line."""
+        return [shlex.join(group) for group in self._groups]
+
+    def set(self, words: list[str]) -> None:
+        """Add options; raise `UsageError` and change nothing when they make no sense."""
+        groups = cli.groups([_as_option(words[0]), *words[1:]])
+        fresh = [cli.option_of(group[0]) for group in groups]
+        replaced = [option for option in fresh if option not in _repeated()]
+        kept = [group for group in self._groups if cli.option_of(group[0]) not in replaced]
+        before = [word for group in kept for word in group]
+        whole = cli.parse([*before, _as_option(words[0]), *words[1:], "-e", "", "--"])
+        if whole.arguments:
+            raise UsageError(f"'{whole.arguments[0]}' is no option, nor the value of one")
+        wanted = [*kept, *groups]
+        self.options, self._groups = self._parsed(wanted, self.arguments), wanted
+
+    def unset(self, name: str) -> None:
+        """Take an option back, however often it was given."""
+        option = cli.option_of(_as_option(name))
+        if option is None:
+            raise UsageError(f"unknown option '{name}'")
+        kept = [group for group in self._groups if cli.option_of(group[0]) is not option]
+        if len(kept) == len(self._groups):
+            raise UsageError(f"{name} is not set")
+        self.options, self._groups = self._parsed(kept, self.arguments), kept
+
+    def take_arguments(self, words: list[str]) -> None:
+        """Give the script these arguments."""
+        self.options = self._parsed(self._groups, words)
+        self.arguments = words
+
+    def for_script(self, text: str) -> Options:
+        """Return the options of a session that runs a script."""
+        return replace(self.options, script_text=text)
+
+    def for_question(self, **fields: object) -> Options:
+        """Return the options of a command that prints what is asked for, and runs nothing."""
+        kept = {"message_format", "color", "use_cache", "tapset_dirs", "release", "sysroot"}
+        options = Options(**{name: getattr(self.options, name) for name in kept})
+        return replace(options, **fields)
+
+    def _parsed(self, groups: list[list[str]], arguments: list[str]) -> Options:
+        words = [word for group in groups for word in group]
+        options = cli.parse([*words, "-e", "", "--", *arguments])
+        options.script_text = None
+        blank = Options()
+        for field, name in _NOT_HERE.items():
+            if getattr(options, field) != getattr(blank, field):
+                raise UsageError(f"{name} cannot be given here: each run is of the shell's script")
+        options.message_format = cli.message_format(words) or self._form
+        return options
+
+
+def _as_option(word: str) -> str:
+    """Allow the name of an option without its dashes, as in ``set vm``."""
+    if word.startswith("-"):
+        return word
+    return f"-{word}" if len(word) == 1 else f"--{word}"
+

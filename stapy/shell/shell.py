@@ -1,0 +1,181 @@
+"""The shell behind ``stapy -i``: what its lines do, wherever they come from."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from stapy.cli import told
+from stapy.options.table import UsageError
+from stapy.record import Record
+from stapy.shell import text as lines_of
+from stapy.shell.apart import forked
+from stapy.shell.checking import ShellCheck, is_between
+from stapy.terminal import progress, writing
+
+if TYPE_CHECKING:
+    from stapy.options import Options
+    from stapy.shell.settings import Settings
+
+# How declarations begin, and comments; all else is a command, or a mistake.
+_DECLARES = re.compile(r"\s*(?:(?:probe|global|private|function)\b|[@%#/])")
+
+
+class RefusedCommand(Exception):
+    """A command that cannot be obeyed; the text says why, "" when that was told already."""
+
+
+class Command(Record):
+    """A command: what stands behind its name, and what it does in a few words."""
+
+    name: str
+    takes: str
+    about: str
+
+
+COMMANDS = [
+    Command("help", "[NAME]", "list the commands, or tell of one; of other names the --doc page"),
+    Command("list", "[PROBE]", "print the script; with PROBE, the probe points that it means"),
+    Command("run", "[DECLARATION]", "run the script; a DECLARATION takes part in this run only"),
+    Command("delete", "LINE[-LINE] | all", "take out the declarations in which these lines are"),
+    Command("edit", "", "change the script in $VISUAL or $EDITOR"),
+    Command("load", "FILE", "read a script in the place of this one"),
+    Command("save", "[-f] [FILE]", "write the script; -f also over a file that it is not from"),
+    Command("set", "[OPTION [VALUE]]", "give an option of the command line to all runs: set -T 5"),
+    Command("unset", "OPTION", "take an option back; 'unset args' takes all arguments back"),
+    Command("add", "path DIR | args WORD...", "add a tapset folder, or arguments of the script"),
+    Command("show", "", "print the options and the arguments of the script"),
+    Command("exit", "", "leave the shell, as Ctrl-D does"),
+    Command("quit", "", "the same"),
+]
+BY_NAME = {command.name: command for command in COMMANDS}
+
+
+def usage(command: Command) -> str:
+    """Write what a command is called with."""
+    return f"{command.name} {command.takes}".rstrip()
+
+
+class Shell:
+    """A script that is built, its options, and the lines that have not made a declaration yet."""
+
+    def __init__(self, settings: Settings, *, on_terminal: bool) -> None:
+        self.settings = settings
+        self.on_terminal = on_terminal
+        self.script = ""
+        self.file = ""  # where the script is from, or was saved
+        self.draft = ""  # what an editor left with mistakes
+        self.pending = ""
+        self.failed = False  # something was refused, or a run ended with an error
+        self.has_ended = False
+
+    # --- lines --------------------------------------------------------------
+
+    def feed(self, line: str) -> None:
+        """Take a line: it is done when it ends a command or a declaration, else it waits."""
+        if not self.pending and not line.strip():
+            return
+        ends = bool(self.pending) and not line.strip() and is_between(_script_of(self.pending))
+        self.pending += line + "\n"
+        if ends or not self.needs_more(self.pending):
+            self.flush()
+
+    def feed_all(self, text: str) -> None:
+        """Take lines that came at once, the last of which ends what it stands in."""
+        for line in text.split("\n"):
+            if not self.has_ended:
+                self.feed(line)
+        if not self.has_ended:
+            self.flush()
+
+    def flush(self) -> None:
+        """Do what waits, be it whole or not."""
+        entry, self.pending = self.pending.rstrip("\n"), ""
+        if not entry.strip():
+            return
+        try:
+            self._do(entry)
+        except RefusedCommand as error:
+            self._complain(str(error))
+        except UsageError as error:
+            self._complain(str(error))
+        except OSError as error:
+            name = f"'{error.filename}': " if error.filename else ""
+            self._complain(f"{name}{error.strerror or error}")
+        except KeyboardInterrupt:
+            self._complain("interrupted")
+
+    def needs_more(self, entry: str) -> bool:
+        """Tell whether more lines must follow; commands other than `run` have one line."""
+        script = _script_of(entry)
+        if not script.strip() or not _looks_declared(script):
+            return False
+        whole = lines_of.joined(self.script, script)
+        return ShellCheck(self.settings.options, whole).is_open()
+
+    def _complain(self, message: str) -> None:
+        self.failed = True
+        if message:
+            from stapy.diagnostics.render import harmless
+
+            progress.clear()
+            writing.tell(f"ERROR: {harmless(message)}\n")
+
+    def _do(self, entry: str) -> None:
+        name, _, rest = entry.strip().partition(" ")
+        name, rest = name.split("\n")[0], entry.strip()[len(name.split("\n")[0]) :].strip()
+        if name in BY_NAME:
+            from stapy.shell import commands
+
+            commands.obey(self, name, rest)
+        elif _looks_declared(entry):
+            self.take(lines_of.joined(self.script, entry))
+        else:
+            self._unknown(name)
+
+    def _unknown(self, name: str) -> None:
+        from stapy.diagnostics.suggest import nearest
+
+        near = nearest(name, [*BY_NAME, "probe", "global", "function", "private"])
+        hint = f"; did you mean '{near[0]}'?" if near else ""
+        raise RefusedCommand(f"unknown command '{name}'{hint} ('help' lists them)")
+
+    # --- the script ---------------------------------------------------------
+
+    def take(self, text: str) -> None:
+        """Make a text the script; refuse it, with its mistakes, when there are any."""
+        self.refuse_mistakes(text)
+        self.script = text
+
+    def refuse_mistakes(self, text: str) -> None:
+        """Show the mistakes of a text and raise `RefusedCommand`, if there are any."""
+        errors = ShellCheck(self.settings.options, text).errors() if text.strip() else []
+        if errors:
+            progress.clear()
+            for one in errors:
+                writing.tell(one if one.endswith("\n") else one + "\n")
+            raise RefusedCommand("")
+
+    def session(self, options: Options) -> None:
+        """Let an ordinary session obey options, in a process of its own."""
+        from stapy.session import Session
+
+        words = [f"--rlimit-as={limit}" for limit in [options.rlimits.get("as")] if limit]
+        status = forked(
+            lambda: told(Session(options).main, words), has_input=self.on_terminal
+        )
+        self.failed = self.failed or status != 0
+
+
+def _script_of(entry: str) -> str:
+    """Return the declarations in what was written: all of it, or what is behind ``run``."""
+    found = re.match(r"\s*run\s", entry)
+    return entry[found.end() :] if found else entry
+
+
+def _looks_declared(text: str) -> bool:
+    """Tell what the parser should read: declarations, and what users of other tools write."""
+    first = text.split(maxsplit=1)[0] if text.strip() else ""
+    if _DECLARES.match(text):
+        return True
+    return first not in BY_NAME and any(char in text for char in ":{")
