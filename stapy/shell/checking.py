@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 NAME = "<input>"  # as a session calls the script, so that messages of both are alike
 # Comments, embedded C, conditions and macros whose end is still to come.
 _UNCLOSED = {"E0102", "E0103", "E0115", "E0123"}
-_UNEXPECTED, _EMPTY = "E0105", "E0100"
+_UNEXPECTED, _EMPTY, _NO_PROBES = "E0105", "E0100", "E0238"
 
 
 class ShellCheck(Check):
@@ -27,7 +27,6 @@ class ShellCheck(Check):
         # What limits and tells of a session is left to the session.
         options = replace(options, rlimits={}, notices=[], last_pass=5)
         super().__init__(options, NAME, text)
-        self.texts.append(("<shell>", "probe never { }"))
         self.text = text
 
     def kernel(self) -> Kernel | None:
@@ -48,10 +47,10 @@ class ShellCheck(Check):
             self._parse(kernel)
         elif kernel is not None:
             self.translate_for(kernel)
-        found = [one for one in self.messages if one.is_error]
-        if not self._is_blank():
-            return [one.text for one in found]
-        return []
+        if self._is_blank():
+            return []
+        return [one.text for one in self.messages
+                if one.is_error and one.data.get("code") != _NO_PROBES]  # fmt: skip
 
     def is_open(self) -> bool:
         """Tell whether the text ends where more of it must follow."""

@@ -83,11 +83,19 @@ class Settings:
         """Return the options of a session that runs a script."""
         return replace(self.options, script_text=text)
 
-    def for_question(self, **fields: object) -> Options:
+    def for_question(self, *, doc: str | None = None, listing: str | None = None) -> Options:
         """Return the options of a command that prints what is asked for, and runs nothing."""
-        kept = {"message_format", "color", "use_cache", "tapset_dirs", "release", "sysroot"}
-        options = Options(**{name: getattr(self.options, name) for name in kept})
-        return replace(options, **fields)
+        now = self.options
+        return Options(
+            doc=doc,
+            listing=listing,
+            message_format=now.message_format,
+            color=now.color,
+            use_cache=now.use_cache,
+            tapset_dirs=now.tapset_dirs,
+            release=now.vm_release if now.vm else now.release,
+            sysroot=now.sysroot,
+        )
 
     def _parsed(self, groups: list[list[str]], arguments: list[str]) -> Options:
         words = [word for group in groups for word in group]
@@ -106,4 +114,3 @@ def _as_option(word: str) -> str:
     if word.startswith("-"):
         return word
     return f"-{word}" if len(word) == 1 else f"--{word}"
-

@@ -161,9 +161,7 @@ class Shell:
         from stapy.session import Session
 
         words = [f"--rlimit-as={limit}" for limit in [options.rlimits.get("as")] if limit]
-        status = forked(
-            lambda: told(Session(options).main, words), has_input=self.on_terminal
-        )
+        status = forked(lambda: told(Session(options).main, words), has_input=self.on_terminal)
         self.failed = self.failed or status != 0
 
 

@@ -72,7 +72,7 @@ def _keys(shell: Shell) -> KeyBindings:
         text = buffer.text
         line = buffer.document.current_line
         leaves = buffer.document.is_cursor_at_the_end and not line.strip()
-        if leaves and _may_end(text) or not shell.needs_more(text):
+        if (leaves and _may_end(text)) or not shell.needs_more(text):
             buffer.validate_and_handle()
         else:
             blanks = line[: len(line) - len(line.lstrip())]
@@ -137,7 +137,7 @@ def _lexer(color: str) -> Lexer | None:
 
 
 def history_file() -> Path:
-    """Return where lines are kept: ``$XDG_STATE_HOME/stapy/history``, else in ``~/.local/state``."""
+    """Return where lines are kept: below ``$XDG_STATE_HOME``, else below ``~/.local/state``."""
     base = os.environ.get("XDG_STATE_HOME", "")
     if not base.startswith("/"):
         base = f"{os.environ.get('HOME') or home()}/.local/state"
