@@ -82,6 +82,8 @@ def _end_with(parent: int, mask: set[int], work: Callable[[], int], has_input: b
             nothing = os.open(os.devnull, os.O_RDONLY)
             os.dup2(nothing, 0)
             os.close(nothing)
+            # What was read ahead of the next commands is in the buffer of the old one.
+            sys.stdin = os.fdopen(0, closefd=False)
         status = work()
         sys.stdout.flush()
         sys.stderr.flush()

@@ -9,18 +9,12 @@ from stapy.options import Options
 from stapy.options.table import Option, UsageError
 from stapy.record import replace
 
-# What runs no script, or brings one; fields of `Options` and their names.
+# What runs no script, or brings one, beside what -i does not go with; fields and their names.
 _NOT_HERE = {
-    "interactive": "-i",
     "script_text": "-e",
-    "listing": "-l and -L",
-    "dump": "--dump-…",
     "explain": "-h, -V and --explain",
     "doc": "--doc",
-    "example": "--example",
     "clean_cache": "--clean-cache",
-    "language_server": "--language-server",
-    "prepare": "--prepare",
 }
 
 # May be given more than once: each says something more.
@@ -45,7 +39,7 @@ class Settings:
         self._groups = [
             group for group in cli.groups(words) if cli.option_of(group[0]) not in left_out
         ]
-        self.options = self._parsed(self._groups, self.arguments)
+        self.options = self._parsed(_flat(self._groups), self.arguments)
 
     def words(self) -> list[str]:
         """List each option as it would be written on a command line."""
@@ -57,12 +51,8 @@ class Settings:
         fresh = [cli.option_of(group[0]) for group in groups]
         replaced = [option for option in fresh if option not in _repeated()]
         kept = [group for group in self._groups if cli.option_of(group[0]) not in replaced]
-        before = [word for group in kept for word in group]
-        whole = cli.parse([*before, _as_option(words[0]), *words[1:], "-e", "", "--"])
-        if whole.arguments:
-            raise UsageError(f"'{whole.arguments[0]}' is no option, nor the value of one")
-        wanted = [*kept, *groups]
-        self.options, self._groups = self._parsed(wanted, self.arguments), wanted
+        options = self._parsed([*_flat(kept), _as_option(words[0]), *words[1:]], self.arguments)
+        self.options, self._groups = options, [*kept, *groups]
 
     def unset(self, name: str) -> None:
         """Take an option back, however often it was given."""
@@ -72,11 +62,11 @@ class Settings:
         kept = [group for group in self._groups if cli.option_of(group[0]) is not option]
         if len(kept) == len(self._groups):
             raise UsageError(f"{name} is not set")
-        self.options, self._groups = self._parsed(kept, self.arguments), kept
+        self.options, self._groups = self._parsed(_flat(kept), self.arguments), kept
 
     def take_arguments(self, words: list[str]) -> None:
         """Give the script these arguments."""
-        self.options = self._parsed(self._groups, words)
+        self.options = self._parsed(_flat(self._groups), words)
         self.arguments = words
 
     def for_script(self, text: str) -> Options:
@@ -97,16 +87,21 @@ class Settings:
             sysroot=now.sysroot,
         )
 
-    def _parsed(self, groups: list[list[str]], arguments: list[str]) -> Options:
-        words = [word for group in groups for word in group]
-        options = cli.parse([*words, "-e", "", "--", *arguments])
-        options.script_text = None
+    def _parsed(self, words: list[str], arguments: list[str]) -> Options:
+        options = cli.parse([*words, "-i"])
+        if options.script_file is not None:
+            raise UsageError(f"'{options.script_file}' is no option, nor the value of one")
         blank = Options()
         for field, name in _NOT_HERE.items():
             if getattr(options, field) != getattr(blank, field):
                 raise UsageError(f"{name} cannot be given here: each run is of the shell's script")
+        options.interactive, options.arguments = False, arguments
         options.message_format = cli.message_format(words) or self._form
         return options
+
+
+def _flat(groups: list[list[str]]) -> list[str]:
+    return [word for group in groups for word in group]
 
 
 def _as_option(word: str) -> str:

@@ -107,13 +107,15 @@ ELSEWHERE = {
     "--rlimit-fsize": "tests/session/test_settle.py: fsize",
     "--no-global-var-display": "tests/elaborate: autoprint",
     "--tmpdir": "tests/vm/test_options.py: tmpdir",
+    "-i": "tests/shell/test_process.py: -i",
+    "--interactive": "tests/options/test_cli.py: --interactive",
     "--language-server": "tests/editor/test_server.py: test_diagnostics",
     "-b": "tests/vm/safety/test_bulk.py: -b",
     "--monitor": "tests/vm/test_monitor.py: --monitor",
     "--sign-module": "tests/vm/test_secure_boot.py: --sign-module",
 }
 REFUSED = [
-    "-i", "--interactive", "-q", "-a sparc", "--dyninst", "--bpf", "--runtime=bpf",
+    "-q", "-a sparc", "--dyninst", "--bpf", "--runtime=bpf",
     "--use-server", "--use-server=h:1", "--use-http-server=h", "--list-servers",
     "--trust-servers=ssl", "--use-server-on-error", "--client-options", "--remote=libvirt://guest",
     "--remote=unix:/run/s", "--build-as=me", "--semantic-keep-going", "--benchmark-sdt", "--debug",

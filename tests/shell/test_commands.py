@@ -1,0 +1,243 @@
+"""The shell of ``stapy -i``: declarations, mistakes, commands, options, and what Tab offers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stapy.diagnostics import Diagnostics, SourceMap
+from stapy.editor.bench import Bench
+from stapy.kernel import find_kernel
+from stapy.options import Options
+from stapy.options.table import UsageError
+from stapy.shell import text as lines_of
+from stapy.shell.offers import offers
+from stapy.shell.settings import Settings
+from stapy.shell.shell import Shell
+from tests.editor.support import make_tree
+
+ONE = "probe begin { println(1) }\n"
+
+
+class RecordingShell(Shell):
+    """A shell that writes down what sessions are asked for, and starts none."""
+
+    def __init__(self, words: list[str]) -> None:
+        super().__init__(Settings(words, ""), on_terminal=False)
+        self.sessions: list[Options] = []
+
+    def session(self, options: Options) -> None:
+        self.sessions.append(options)
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return f"{make_tree(tmp_path_factory.mktemp('shell'))}/"
+
+
+@pytest.fixture
+def shell(tree: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RecordingShell:
+    monkeypatch.chdir(tmp_path)
+    return RecordingShell(["-i", "-r", tree])
+
+
+def test_declarations_are_kept_as_they_end(shell: RecordingShell) -> None:
+    """A global may come before anything uses it; a body, comment or header may have many lines."""
+    for line in ["# counts", "global n, unused", "", "function f(x) {", "", "  return x", "}"]:
+        shell.feed(line)
+    assert (shell.pending, shell.failed) == ("", False)
+    for line in ["probe begin,", "  end {", "  n += f(1) /* a", " */ }"]:
+        shell.feed(line)
+        assert bool(shell.pending) is not line.endswith("}"), line
+    assert not shell.failed
+    assert lines_of.numbered(shell.script).splitlines()[-1] == "10   */ }"
+    assert shell.script.count("\n") == 10
+
+
+def test_mistakes_are_told_with_their_place(
+    shell: RecordingShell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell.feed_all(ONE + "probe end {\n  nosuch(1)\n}")
+    told = capsys.readouterr().err
+    assert "unresolved function nosuch" in told
+    assert "<input>:3:3" in told and "^^^" in told, told
+    shell.feed("probe begin { x = = 1 }")
+    assert "<input>:2:19" in capsys.readouterr().err
+    shell.feed("probe begin")
+    assert shell.pending
+    shell.feed("")  # nothing follows: it is a mistake now
+    assert "parse error" in capsys.readouterr().err
+    assert (shell.pending, shell.script, shell.failed) == ("", ONE, True)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("lst", "unknown command 'lst'; did you mean 'list'?"),
+        ("prob", "unknown command 'prob'; did you mean 'probe'?"),
+        ("kprobe:f { @ = count() }", "expected 'probe', 'global'"),
+        ("delete", "usage: delete LINE[-LINE] | all"),
+        ("delete 2", "the script has lines 1 to 1, not 2"),
+        ("delete 1-0", "the script has lines 1 to 1, not 1-0"),
+        ("set -T x", "Invalid timeout 'x'"),
+        ("set nosuch", "unknown option '--nosuch'"),
+        ("set -g word", "'word' is no option"),
+        ("set -e x", "-e cannot be given here"),
+        ("set -l begin", "-l and -L"),
+        ("set --doc f", "--doc"),
+        ("unset -g", "-g is not set"),
+        ("unset --nosuch", "unknown option '--nosuch'"),
+        ("add", "usage: add path DIR | args WORD..."),
+        ("add path nosuch", "'nosuch' is no folder"),
+        ("add args 'x", "no closing quotation"),
+        ("load nosuch.stp", "'nosuch.stp': No such file or directory"),
+        ("load", "usage: load FILE"),
+        ("save", "usage: save [-f] [FILE]"),
+        ("save no/such.stp", "'no/such.stp': No such file or directory"),
+        ("edit", "an editor needs a terminal"),
+        ("exit 3", "usage: exit"),
+        ("show me", "usage: show"),
+    ],
+)
+def test_refused(
+    shell: RecordingShell, line: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One error says why, and everything stays as it was."""
+    shell.script = ONE
+    before = shell.settings.options
+    shell.feed_all(line)
+    assert told in capsys.readouterr().err
+    assert shell.failed
+    assert (shell.script, shell.sessions, shell.has_ended) == (ONE, [], False)
+    assert shell.settings.options is before
+
+
+def test_a_run_is_a_session(shell: RecordingShell) -> None:
+    """What stands behind `run` is part of that run only."""
+    shell.feed_all("set -gT 5\nset -T 7\nset -b\nunset b\nadd args a 'b c'\n" + ONE)
+    shell.feed_all("run\nrun probe end {\n println(2)\n}\nexit\nrun")
+    first, second = shell.sessions
+    assert (first.script_text, first.timeout, first.guru, first.bulk) == (ONE, 7.0, True, False)
+    assert first.arguments == ["a", "b c"] and not first.interactive
+    assert second.script_text == ONE + "probe end {\n println(2)\n}\n"
+    assert (shell.script, shell.has_ended, shell.failed) == (ONE, True, False)
+
+
+def test_options_are_shown_as_they_are_given(tree: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["-ivv", "-r", tree, "--tmpdir", "x y", "-D", "A=1", "file.stp", "a", "--", "-b"]
+    shell = RecordingShell(words)
+    shell.feed_all("set -D B=2\nunset --tmpdir\nshow")
+    assert capsys.readouterr().out.splitlines() == [
+        "set -v", "set -v", f"set -r {tree}", "set -D A=1", "set -D B=2", "add args a -b"
+    ]  # fmt: skip
+    assert shell.settings.first_file == "file.stp"
+    shell.feed_all("unset args\nunset -v\nunset -D\nshow")
+    assert capsys.readouterr().out.splitlines() == [f"set -r {tree}"]
+
+
+def test_questions(shell: RecordingShell, capsys: pytest.CaptureFixture[str]) -> None:
+    shell.feed_all("help set\nhelp execname\nlist timer.*\nhelp")
+    assert [(one.doc, one.listing) for one in shell.sessions] == [
+        ("execname", None),
+        (None, "timer.*"),
+    ]
+    told = capsys.readouterr().out
+    assert told.startswith("set [OPTION [VALUE]]\n") and "quit" in told
+
+
+def test_lines_are_taken_out_with_their_declarations(shell: RecordingShell) -> None:
+    shell.feed_all("global n\nprobe begin {\n  n = 1\n}\n" + ONE)
+    before = shell.script
+    shell.feed("delete 1")
+    assert (shell.script, shell.failed) == (before.replace("global n\n", ""), False)
+    shell.script = "global n\nprobe begin {\n  n <<< 1\n}\n" + ONE
+    shell.feed("delete 3")
+    assert shell.script == "global n\n" + ONE
+    shell.feed("delete all")
+    assert shell.script == ""
+
+
+def test_nothing_is_taken_out_that_others_need(
+    shell: RecordingShell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell.script = "function f() { return 1 }\nprobe begin { println(f()) }\n"
+    shell.feed("delete 1")
+    assert "unresolved function f" in capsys.readouterr().err
+    assert shell.script.startswith("function f")
+
+
+def test_files(shell: RecordingShell, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file with mistakes changes nothing; another file is written over only when asked to."""
+    Path("a.stp").write_bytes(b"\xef\xbb\xbf" + ONE.encode())
+    Path("bad.stp").write_text("probe begin {")
+    shell.feed_all("load a.stp\nload bad.stp")
+    assert "parse error" in capsys.readouterr().err
+    assert shell.script == ONE
+    shell.feed_all("save bad.stp")
+    assert "'save -f bad.stp' writes over it" in capsys.readouterr().err
+    assert Path("bad.stp").read_text() == "probe begin {"
+    shell.feed_all("save -f bad.stp\nglobal x\nsave")
+    assert Path("bad.stp").read_text() == ONE + "global x\n"
+
+
+def test_an_editor(
+    shell: RecordingShell, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What it leaves is the script; with mistakes it is kept for the next `edit`."""
+    shell.on_terminal = True
+    shell.script = ONE
+    monkeypatch.setenv("VISUAL", "sed -i s/1/nosuch(2)/")
+    shell.feed("edit")
+    assert "unresolved function nosuch" in capsys.readouterr().err
+    assert shell.script == ONE
+    monkeypatch.setenv("VISUAL", "sed -i s/nosuch//")
+    shell.feed("edit")
+    assert shell.script == "probe begin { println((2)) }\n"
+    for editor, told in (("false", "ended with status 1"), ("/no/such", "cannot run '/no/such'")):
+        monkeypatch.setenv("VISUAL", editor)
+        shell.feed("edit")
+        assert told in capsys.readouterr().err
+    assert shell.script == "probe begin { println((2)) }\n"
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected", "word"),
+    [
+        ("s", ["save", "set", "show"], "s"),
+        ("pr", ["private", "probe"], "pr"),
+        ("help un", ["unset"], "un"),
+        ("load sc", ["scripts/"], "sc"),
+        ("save scripts/", ["scripts/a.stp"], "scripts/"),
+        ("add pa", ["path"], "pa"),
+        ("add path ", ["scripts/"], ""),
+        ("set --message-format=js", ["--message-format=json"], "--message-format=js"),
+        ("unset -", ["-r"], "-"),
+        ('list kernel.function("vfs_r', ["vfs_read", "vfs_readv"], "vfs_r"),
+        ('run probe kernel.function("vfs_read").ret', ["return"], "ret"),
+        ('probe kernel.function("vfs_read") { x = $fi', ["$file"], "$fi"),
+        ("probe begin { count", ["counted"], "count"),
+        ("exit ", [], ""),
+    ],
+)
+def test_offers(
+    shell: RecordingShell, bench: Bench, typed: str, expected: list[str], word: str
+) -> None:
+    shell.script = "global counted\n"
+    Path("scripts").mkdir()
+    Path("scripts/a.stp").touch()
+    found, typed_word = offers(shell, bench, typed)
+    assert ([one.text for one in found], typed_word) == (expected, word)
+
+
+@pytest.fixture(scope="module")
+def bench(tree: str) -> Bench:
+    return Bench(find_kernel(tree, Diagnostics(SourceMap())), Options())
+
+
+@pytest.mark.parametrize(
+    "words", [["-l", "begin"], ["--example"], ["-"], ["--language-server"], ["--dump-functions"]]
+)
+def test_what_does_not_go_with_it(words: list[str]) -> None:
+    with pytest.raises(UsageError, match="-i"):
+        Settings(["-i", *words], "")

@@ -1,0 +1,49 @@
+"""``stapy -i``: runs of the shell are sessions in a kernel."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.vm.harness import ROOT
+
+pytestmark = [pytest.mark.build, pytest.mark.vm]
+
+LINES = """
+global said = "x"
+probe begin { println(said) exit() }
+probe begin {
+    println(unsaid())
+}
+run probe end {
+    println("end") }
+list
+exit
+"""
+
+
+def test_a_script_by_lines(release: str, tmp_path: Path) -> None:
+    """What has a mistake is told of and is not in the run; what is run only once is not kept."""
+    done = subprocess.run(
+        [sys.executable, "-m", "stapy", "-i", f"--vm={release}"],
+        input=LINES,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=1200,
+    )
+    said = f"{done.stdout}\n--- stderr\n{done.stderr}"
+    assert done.stdout.splitlines() == [
+        "x",
+        "end",
+        '1  global said = "x"',
+        "2  probe begin { println(said) exit() }",
+    ], said
+    assert "unresolved function unsaid" in done.stderr and "<input>:4:13" in done.stderr, said
+    assert done.returncode == 1, said  # for the line that was refused
