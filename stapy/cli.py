@@ -256,7 +256,7 @@ def told(work: Callable[[], int], words: list[str]) -> int:
     try:
         return work()
     except writing.Unwritable as error:
-        _complain(str(error), message_format(words))
+        complain(str(error), message_format(words))
     except BrokenPipeError:
         writing.forget(2)  # the reader of our messages has gone; nobody is left to tell
     except OSError as error:
@@ -299,7 +299,7 @@ def _obey(words: list[str]) -> int:
         options.message_format = message_format(words)
         _check_environment()
     except UsageError as error:
-        _complain(str(error), message_format(words))
+        complain(str(error), message_format(words))
         return 1
     if options.explain == "--help":
         writing.write(usage() + "\n")
@@ -358,7 +358,7 @@ def _guarded(work: Callable[[], int]) -> int:
     try:
         return work()
     except UsageError as error:
-        _complain(str(error), "")
+        complain(str(error), "")
         return 1
     except SystemExit as error:  # --help, and a command line that makes no sense
         return error.code if isinstance(error.code, int) else 1
@@ -389,7 +389,7 @@ def _check_environment() -> None:
         )
 
 
-def _complain(text: str, form: str) -> None:
+def complain(text: str, form: str) -> None:
     """Print why a command line cannot be obeyed, in the format that was asked for."""
     if form == "json":
         from stapy.diagnostics.layouts import json_line

@@ -41,7 +41,7 @@ def forked(work: Callable[[], int], *, has_input: bool) -> int:
 
 @contextmanager
 def handed_on(pid: int, mask: set[int]) -> Iterator[None]:
-    """Hand what would end us to a process, with ``mask`` blocked; end ourselves behind it."""
+    """Hand what would end us to a process and end behind it; ``mask`` is blocked then and later."""
     asked: list[int] = []
 
     def hand_on(number: int, frame: FrameType | None) -> None:
@@ -60,6 +60,7 @@ def handed_on(pid: int, mask: set[int]) -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_BLOCK, (*_ENDING, *_KEYS))
         for number, handler in old.items():
             signal.signal(number, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     if asked:
         raise SystemExit(128 + asked[0])
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stapy.options.table import UsageError
 from stapy.parse.encoding import plain
 from stapy.paths import is_dir
 from stapy.shell import text as lines_of
@@ -199,7 +199,7 @@ def _edited(words: list[str]) -> int:
     except OSError as error:
         hint = "$VISUAL or $EDITOR names another one"
         raise RefusedCommand(f"cannot run '{words[0]}': {error.strerror} ({hint})") from None
-    with handed_on(process.pid, set()):
+    with handed_on(process.pid, signal.pthread_sigmask(signal.SIG_BLOCK, ())):
         return process.wait()
 
 
@@ -224,6 +224,3 @@ _OBEY: dict[str, Callable[[Shell, str], None]] = {
     "exit": _exit,
     "quit": _exit,
 }
-
-assert set(_OBEY) == set(BY_NAME)
-__all__ = ["UsageError", "obey", "read"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from stapy.cli import told
+from stapy.cli import complain, told
 from stapy.options.table import UsageError
 from stapy.record import Record
 from stapy.shell import text as lines_of
@@ -95,14 +95,14 @@ class Shell:
             return
         try:
             self._do(entry)
-        except RefusedCommand as error:
-            self._complain(str(error))
-        except UsageError as error:
+        except (RefusedCommand, UsageError) as error:
             self._complain(str(error))
         except OSError as error:
             name = f"'{error.filename}': " if error.filename else ""
             self._complain(f"{name}{error.strerror or error}")
         except KeyboardInterrupt:
+            if not self.on_terminal:
+                raise
             self._complain("interrupted")
 
     def needs_more(self, entry: str) -> bool:
@@ -116,14 +116,12 @@ class Shell:
     def _complain(self, message: str) -> None:
         self.failed = True
         if message:
-            from stapy.diagnostics.render import harmless
-
             progress.clear()
-            writing.tell(f"ERROR: {harmless(message)}\n")
+            complain(message, self.settings.options.message_format)
 
     def _do(self, entry: str) -> None:
-        name, _, rest = entry.strip().partition(" ")
-        name, rest = name.split("\n")[0], entry.strip()[len(name.split("\n")[0]) :].strip()
+        name = entry.split(maxsplit=1)[0]
+        rest = entry.strip()[len(name) :].strip()
         if name in BY_NAME:
             from stapy.shell import commands
 

@@ -16,7 +16,7 @@ from stapy.diagnostics import Diagnostics, SourceMap, Stop
 from stapy.paths import is_file
 from stapy.shell.offers import offers
 from stapy.shell.reading import GOES_ON, PROMPT
-from stapy.terminal import writing
+from stapy.terminal import progress, writing
 from stapy.trust import home, made
 
 if TYPE_CHECKING:
@@ -71,8 +71,10 @@ def _keys(shell: Shell) -> KeyBindings:
         buffer = event.current_buffer
         text = buffer.text
         line = buffer.document.current_line
+        with progress.muted():
+            is_whole = not shell.needs_more(text)
         leaves = buffer.document.is_cursor_at_the_end and not line.strip()
-        if (leaves and _may_end(text)) or not shell.needs_more(text):
+        if (leaves and _may_end(text)) or is_whole:
             buffer.validate_and_handle()
         else:
             blanks = line[: len(line) - len(line.lstrip())]
@@ -101,10 +103,11 @@ class ShellCompleter(Completer):
 
     def get_completions(self, document: Document, event: CompleteEvent) -> Iterator[Completion]:
         """List completions of the word before the cursor."""
-        bench = self._answers()
-        if bench is None:
-            return
-        found, word = offers(self._shell, bench, document.text_before_cursor)
+        with progress.muted():
+            bench = self._answers()
+            if bench is None:
+                return
+            found, word = offers(self._shell, bench, document.text_before_cursor)
         for one in found:
             yield Completion(one.text, -len(word), display_meta=one.detail)
 

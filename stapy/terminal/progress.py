@@ -8,6 +8,11 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import contextmanager
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _ERASE = "\r\033[K"
 
@@ -39,6 +44,16 @@ def clear() -> None:
     if _Line.shown:
         _Line.shown = False
         print(_ERASE, end="", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def muted() -> Iterator[None]:
+    """Say nothing for a while: the line is somebody else's."""
+    before, _Line.muted = _Line.muted, True
+    try:
+        yield
+    finally:
+        _Line.muted = before
 
 
 def mute() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -187,6 +188,7 @@ def test_an_editor(
     """What it leaves is the script; with mistakes it is kept for the next `edit`."""
     shell.on_terminal = True
     shell.script = ONE
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     monkeypatch.setenv("VISUAL", "sed -i s/1/nosuch(2)/")
     shell.feed("edit")
     assert "unresolved function nosuch" in capsys.readouterr().err
@@ -199,6 +201,7 @@ def test_an_editor(
         shell.feed("edit")
         assert told in capsys.readouterr().err
     assert shell.script == "probe begin { println((2)) }\n"
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == blocked
 
 
 @pytest.mark.parametrize(
