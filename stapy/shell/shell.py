@@ -25,7 +25,7 @@ class RefusedCommand(Exception):
     """A command that cannot be obeyed; the text says why, "" when that was told already."""
 
 
-class Command(Record):
+class ShellCommand(Record):
     """A command: what stands behind its name, and what it does in a few words."""
 
     name: str
@@ -34,24 +34,36 @@ class Command(Record):
 
 
 COMMANDS = [
-    Command("help", "[NAME]", "list the commands, or tell of one; of other names the --doc page"),
-    Command("list", "[PROBE]", "print the script; with PROBE, the probe points that it means"),
-    Command("run", "[DECLARATION]", "run the script; a DECLARATION takes part in this run only"),
-    Command("delete", "LINE[-LINE] | all", "take out the declarations in which these lines are"),
-    Command("edit", "", "change the script in $VISUAL or $EDITOR"),
-    Command("load", "FILE", "read a script in the place of this one"),
-    Command("save", "[-f] [FILE]", "write the script; -f also over a file that it is not from"),
-    Command("set", "[OPTION [VALUE]]", "give an option of the command line to all runs: set -T 5"),
-    Command("unset", "OPTION", "take an option back; 'unset args' takes all arguments back"),
-    Command("add", "path DIR | args WORD...", "add a tapset folder, or arguments of the script"),
-    Command("show", "", "print the options and the arguments of the script"),
-    Command("exit", "", "leave the shell, as Ctrl-D does"),
-    Command("quit", "", "the same"),
+    ShellCommand(
+        "help", "[NAME]", "list the commands, or tell of one; of other names the --doc page"
+    ),
+    ShellCommand("list", "[PROBE]", "print the script; with PROBE, the probe points that it means"),
+    ShellCommand(
+        "run", "[DECLARATION]", "run the script; a DECLARATION takes part in this run only"
+    ),
+    ShellCommand(
+        "delete", "LINE[-LINE] | all", "take out the declarations in which these lines are"
+    ),
+    ShellCommand("edit", "", "change the script in $VISUAL or $EDITOR"),
+    ShellCommand("load", "FILE", "read a script in the place of this one"),
+    ShellCommand(
+        "save", "[-f] [FILE]", "write the script; -f also over a file that it is not from"
+    ),
+    ShellCommand(
+        "set", "[OPTION [VALUE]]", "give an option of the command line to all runs: set -T 5"
+    ),
+    ShellCommand("unset", "OPTION", "take an option back; 'unset args' takes all arguments back"),
+    ShellCommand(
+        "add", "path DIR | args WORD...", "add a tapset folder, or arguments of the script"
+    ),
+    ShellCommand("show", "", "print the options and the arguments of the script"),
+    ShellCommand("exit", "", "leave the shell, as Ctrl-D does"),
+    ShellCommand("quit", "", "the same"),
 ]
 BY_NAME = {command.name: command for command in COMMANDS}
 
 
-def usage(command: Command) -> str:
+def usage(command: ShellCommand) -> str:
     """Write what a command is called with."""
     return f"{command.name} {command.takes}".rstrip()
 

@@ -30,6 +30,9 @@ stapy \\- SystemTap\\(aqs language: trace the Linux kernel by scripts
 [\\fIoptions\\fR] \\fB\\-l\\fR | \\fB\\-L\\fR \\fIPROBE\\fR
 .br
 .B stapy
+[\\fIoptions\\fR] \\fB\\-i\\fR [\\fIFILE\\fR] [\\fIarguments\\fR]
+.br
+.B stapy
 \\fITOOL\\fR [\\fIoptions\\fR]
 .SH DESCRIPTION
 A script becomes a kernel module in five passes (parse, elaborate, translate, compile, run), is
