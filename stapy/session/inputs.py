@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stapy import kernel as kernels
-from stapy.diagnostics.suggest import nearest
 from stapy.options.tools import APART, TOOLS
 from stapy.paths import cache_place
 
@@ -78,5 +77,7 @@ def _meant_for_option(options: Options) -> str:
 def _meant_for_tool(word: str) -> str:
     if not word.isalpha():
         return ""
+    from stapy.diagnostics.suggest import nearest
+
     near = [word] if word in (*TOOLS, *APART) else nearest(word, (*TOOLS, *APART), 1)
     return f"did you mean 'stapy{'-' if near[0] in APART else ' '}{near[0]}'?" if near else ""
