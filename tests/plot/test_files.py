@@ -110,7 +110,7 @@ def test_names_of_others_are_values_only(recorded: str) -> None:
 REFUSED = {
     "suffix": ("-o a.svgg", r"cannot draw 'a\.svgg': .* did you mean 'a\.svg'\?"),
     "no_suffix": ("-o picture", r"must end with \.svg, \.html or \.png"),
-    "chart": ("--chart=flames", r"no chart is called 'flames': .*; did you mean 'flame'\?"),
+    "chart": ("--chart=flames", r"'flames' is not 'flame', .*; did you mean 'flame'\?"),
     "top": ("--top 0", "expected a number from 1 to 1000, not '0'"),
     "global": ("--global=flame", r"no global 'flame'; did you mean 'flames'\?"),
     "folder": ("-o none/a.svg", r"cannot write 'none/a\.svg': No such file"),
