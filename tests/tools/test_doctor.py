@@ -197,7 +197,7 @@ def test_a_kernel_with_headers_can_be_built_for() -> None:
 def test_what_cannot_be_asked() -> None:
     for words, said in (
         (["-r", "1.2.3-none"], "missing kernel-devel package"),
-        (["--nosuch"], "unrecognized arguments: --nosuch"),
+        (["--nosuch"], "unknown option '--nosuch'"),
         (["--sysroot", "/"], "which kernel"),
     ):
         done = stapy("doctor", *words)
