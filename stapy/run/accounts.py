@@ -18,7 +18,8 @@ class Account:
 
     def __init__(self, text: str) -> None:
         *figures, where = text.split("\t", _FIGURES)
-        self.hits, self.taken, *self.skipped, self.errors = map(int, figures)
+        self.hits, self.taken, nested, stack, locks, self.errors = map(int, figures)
+        self.skipped = [nested, stack, locks]
         self.point, _, self.place = where.partition("\t")  # cut where it is very long
 
 
@@ -37,17 +38,29 @@ class Accounts:
         self._lock = ""  # the global that was waited for in vain most often
 
     def take(self, kind: str, text: str) -> bool:
-        """Take in a message; False when it is none of ours."""
-        if kind == "account":
-            self._rows.append(Account(text))
-        elif kind == "accounts":
-            overloaded, self._units, taken, *skipped, missed, self._lock = text.split("\t")
-            self._skipped, self._missed = list(map(int, skipped)), int(missed)
-            self._overloaded, self._went_on = overloaded != "0", overloaded == "2"
-            self._all, self._told = int(taken), True
-        else:
+        """Take in a message; False when it is none of ours, or not of the shape that it has here.
+
+        A session that was left in the kernel may be another version's, which -A cannot know.
+        """
+        try:
+            if kind == "account":
+                self._rows.append(Account(text))
+            elif kind == "accounts":
+                self._take_sums(text)
+            else:
+                return False
+        except ValueError:
             return False
         return True
+
+    def _take_sums(self, text: str) -> None:
+        overloaded, units, taken, *skipped, missed, lock = text.split("\t")
+        whole, *counts = map(int, (taken, *skipped, missed))
+        if len(skipped) != len(_CAUSES):
+            raise ValueError("other causes than ours")
+        *self._skipped, self._missed = counts
+        self._overloaded, self._went_on = overloaded != "0", overloaded == "2"
+        self._units, self._all, self._lock, self._told = units, whole, lock, True
 
     def lines(self) -> "List[str]":
         """Return the table and what would help; nothing when there are no figures to show."""

@@ -87,6 +87,24 @@ def test_nothing_to_tell() -> None:
     assert not Accounts().take("warning", "x")
 
 
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("accounts", "0\t\t0\tn"),  # as it was before skipped hits were in it
+        ("accounts", "0\t\t0\t1\t2\t3\t4\t5\t6\tn"),
+        ("accounts", "0\t\tx\t0\t0\t0\t0\tn"),
+        ("account", "0\t0\t1\t0\t0\tbegin\tx.stp:1:7"),
+        ("account", "0\t0\t1\t0\t0"),
+        ("account", ""),
+    ],
+)
+def test_a_session_of_another_version_is_attached_to(kind: str, text: str) -> None:
+    """What has another shape is passed over: the output that is still to come is not lost."""
+    accounts = Accounts()
+    assert not accounts.take(kind, text)
+    assert accounts.lines() == []
+
+
 def test_names_that_are_cut_or_strange() -> None:
     """The module cuts what is very long; a place is a path, with whatever its name has."""
     told = lines(("accounts", "0\t\t0\tSKIPS\t0\t"), ("account", READ[: READ.index('")')]))

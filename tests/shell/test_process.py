@@ -39,8 +39,8 @@ class Session:
             print("read", sys.stdin.readline())
             return 0
         signal.signal(signal.SIGTERM, lambda *_: (os.write(1, b"ended\n"), os._exit(3)))
-        print("armed", os.getpid(), flush=True)
-        try:
+        try:  # a key may come before the line has been written
+            print("armed", os.getpid(), flush=True)
             while True:
                 time.sleep(3600)
         except KeyboardInterrupt:
