@@ -362,7 +362,7 @@ def _guarded(work: Callable[[], int]) -> int:
         return 1
     except SystemExit as error:  # --help, and a command line that makes no sense
         return error.code if isinstance(error.code, int) else 1
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, writing.Unheard):
         return 1
     except (writing.Unwritable, BrokenPipeError):
         raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -46,7 +46,8 @@ def handed_on(pid: int, mask: set[int]) -> Iterator[None]:
 
     def hand_on(number: int, frame: FrameType | None) -> None:
         asked.append(number)
-        os.kill(pid, number)
+        with suppress(ProcessLookupError):  # it has just ended, and was waited for
+            os.kill(pid, number)
 
     def leave_it(number: int, frame: FrameType | None) -> None:
         """Leave a key to the process; a handler, for what is ignored stays so behind exec."""

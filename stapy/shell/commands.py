@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import shlex
 import signal
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stapy.diagnostics.render import harmless
 from stapy.parse.encoding import plain
 from stapy.paths import is_dir
 from stapy.shell import text as lines_of
@@ -33,6 +35,11 @@ def obey(shell: Shell, name: str, rest: str) -> None:
 
 
 def _say(text: str) -> None:
+    """Print what may have anything of a script in it, and what standard output cannot encode."""
+    text = harmless(text)
+    if sys.stdout is not None and sys.stdout.errors == "strict":
+        encoding = sys.stdout.encoding
+        text = text.encode(encoding, "backslashreplace").decode(encoding)
     progress.clear()
     writing.write(text)
 
@@ -51,7 +58,12 @@ def _words(rest: str) -> list[str]:
 def _path(name: str, words: list[str]) -> Path:
     if len(words) != 1:
         raise _wrong(name)
-    return Path(words[0]).expanduser()
+    if "\0" in words[0]:
+        raise RefusedCommand(f"'{words[0]}' is no name of a file")
+    try:
+        return Path(words[0]).expanduser()
+    except RuntimeError:
+        raise RefusedCommand(f"'{words[0]}': there is no such user") from None
 
 
 # --- asking -----------------------------------------------------------------------
@@ -133,7 +145,7 @@ def _delete(shell: Shell, rest: str) -> None:
     first, dash, last = (part.strip() for part in rest.partition("-"))
     last = last if dash else first
     number = lines_of.count(shell.script)
-    if not (first.isdecimal() and last.isdecimal()):
+    if not (first.isdecimal() and last.isdecimal() and len(first + last) < 40):
         raise _wrong("delete")
     if not 1 <= int(first) <= int(last) <= number:
         there = f"lines 1 to {number}" if number else "no lines"

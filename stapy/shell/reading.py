@@ -86,16 +86,16 @@ def _serve_plainly(shell: Shell) -> None:
         if shell.on_terminal:
             writing.write(GOES_ON if shell.pending else PROMPT)
         try:
-            line = sys.stdin.buffer.readline()
+            line = sys.stdin.buffer.readline() if sys.stdin else b""
+            if not line:
+                shell.flush()
+                break
+            text = line.decode("utf-8", "surrogateescape")
+            shell.feed(text.removesuffix("\n").removesuffix("\r"))
         except KeyboardInterrupt:
             if not shell.on_terminal:
                 raise
             shell.pending = ""
             writing.write("\n")
-            continue
-        if not line:
-            shell.flush()
-            break
-        shell.feed(line.decode("utf-8", "surrogateescape").removesuffix("\n").removesuffix("\r"))
     if shell.on_terminal and not shell.has_ended:
         writing.write("\n")

@@ -48,6 +48,8 @@ class Settings:
     def set(self, words: list[str]) -> None:
         """Add options; raise `UsageError` and change nothing when they make no sense."""
         groups = cli.groups([_as_option(words[0]), *words[1:]])
+        if not groups:
+            raise UsageError(f"'{words[0]}' is no option")
         fresh = [cli.option_of(group[0]) for group in groups]
         replaced = [option for option in fresh if option not in _repeated()]
         kept = [group for group in self._groups if cli.option_of(group[0]) not in replaced]
@@ -88,7 +90,7 @@ class Settings:
         )
 
     def _parsed(self, words: list[str], arguments: list[str]) -> Options:
-        options = cli.parse([*words, "-i"])
+        options = cli.parse(["-i", *words])
         if options.script_file is not None:
             raise UsageError(f"'{options.script_file}' is no option, nor the value of one")
         blank = Options()

@@ -59,7 +59,10 @@ class LineEditor:
                 continue  # what was typed is not wanted
             except EOFError:
                 break
-            self._shell.feed_all(typed)
+            try:
+                self._shell.feed_all(typed)
+            except KeyboardInterrupt:
+                self._shell.pending = ""  # as while it is typed: the script stays
 
 
 def _keys(shell: Shell) -> KeyBindings:
@@ -153,7 +156,8 @@ class PrivateHistory(FileHistory):
     def store_string(self, string: str) -> None:
         """Keep an entry."""
         with contextlib.suppress(OSError):
-            super().store_string(string)
+            # Bytes that are no UTF-8 come as lone surrogates, which older prompt_toolkits refuse.
+            super().store_string(string.encode("utf-8", "replace").decode("utf-8"))
 
 
 def kept_history() -> History:

@@ -79,12 +79,15 @@ def test_mistakes_are_told_with_their_place(
         ("prob", "unknown command 'prob'; did you mean 'probe'?"),
         ("kprobe:f { @ = count() }", "expected 'probe', 'global'"),
         ("delete", "usage: delete LINE[-LINE] | all"),
+        ("delete " + "1" * 40, "usage: delete"),
         ("delete 2", "the script has lines 1 to 1, not 2"),
         ("delete 1-0", "the script has lines 1 to 1, not 1-0"),
         ("set -T x", "Invalid timeout 'x'"),
         ("set nosuch", "unknown option '--nosuch'"),
         ("set -g word", "'word' is no option"),
         ("set -e x", "-e cannot be given here"),
+        ("set --", "'--' is no option"),
+        ("set ''", "'' is no option"),
         ("set -l begin", "-l and -L"),
         ("set --doc f", "--doc"),
         ("unset -g", "-g is not set"),
@@ -94,6 +97,8 @@ def test_mistakes_are_told_with_their_place(
         ("add args 'x", "no closing quotation"),
         ("load nosuch.stp", "'nosuch.stp': No such file or directory"),
         ("load", "usage: load FILE"),
+        ("load ~no.such.user/x", "there is no such user"),
+        ("load a\0b", "is no name of a file"),
         ("save", "usage: save [-f] [FILE]"),
         ("save no/such.stp", "'no/such.stp': No such file or directory"),
         ("edit", "an editor needs a terminal"),
@@ -135,6 +140,15 @@ def test_options_are_shown_as_they_are_given(tree: str, capsys: pytest.CaptureFi
     assert shell.settings.first_file == "file.stp"
     shell.feed_all("unset args\nunset -v\nunset -D\nshow")
     assert capsys.readouterr().out.splitlines() == [f"set -r {tree}"]
+
+
+def test_what_controls_a_terminal_is_shown(
+    shell: RecordingShell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also what is no UTF-8, for which standard output has no bytes."""
+    shell.script = "# \033]0;x\007 \udcff\n"
+    shell.feed("list")
+    assert capsys.readouterr().out == "1  # \\033]0;x\\007 \\377\n"
 
 
 def test_questions(shell: RecordingShell, capsys: pytest.CaptureFixture[str]) -> None:
