@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 from stapy.diagnostics.render import harmless
 from stapy.parse.encoding import plain
-from stapy.paths import is_dir
+from stapy.paths import exists, is_dir
 from stapy.shell import text as lines_of
 from stapy.shell.apart import handed_on
 from stapy.shell.shell import BY_NAME, COMMANDS, RefusedCommand, usage
 from stapy.temporary import TemporaryFolder
 from stapy.terminal import progress, writing
+from stapy.tools.replacing import create, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -156,7 +157,13 @@ def _delete(shell: Shell, rest: str) -> None:
 def read(shell: Shell, path: Path) -> None:
     """Make what is in a file the script."""
     text = plain(path.read_bytes().decode("utf-8", "surrogateescape"))
-    shell.take(lines_of.joined(text, ""))
+    try:
+        shell.take(lines_of.joined(text, ""))
+    except RefusedCommand:
+        if shell.script:
+            raise
+        shell.draft = text
+        raise RefusedCommand("the script is empty; 'edit' goes on with this text") from None
     shell.file, shell.draft = str(path), ""
 
 
@@ -172,8 +179,10 @@ def _save(shell: Shell, rest: str) -> None:
     is_own = is_forced or str(path) == shell.file
     data = shell.script.encode("utf-8", "surrogateescape")
     try:
-        with path.open("wb" if is_own else "xb") as file:
-            file.write(data)
+        if is_own and exists(path):
+            replace(path, data)
+        else:
+            create(path, data)
     except FileExistsError:
         hint = f"'save -f {shlex.quote(str(path))}' writes over it"
         raise RefusedCommand(f"'{path}' is there already: {hint}") from None

@@ -49,10 +49,12 @@ def _begin(shell: Shell) -> None:
             shell.take(lines_of.joined(settings.first_text, ""))
         elif settings.first_file is not None:
             read(shell, Path(settings.first_file))
-    except RefusedCommand:
+    except RefusedCommand as error:
         shell.failed = True
         if not shell.on_terminal:
             raise SystemExit(1) from None
+        if str(error):
+            writing.tell(f"{error}\n")
     except OSError as error:
         writing.tell(f"ERROR: '{settings.first_file}': {error.strerror}\n")
         raise SystemExit(1) from None

@@ -140,6 +140,8 @@ class Shell:
             commands.obey(self, name, rest)
         elif _looks_declared(entry):
             self.take(lines_of.joined(self.script, entry))
+            if self.draft:  # which `edit` goes on with, and which then replaces the script
+                self.draft = lines_of.joined(self.draft, entry)
         else:
             self._unknown(name)
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import difflib
-import os
-import stat
 import sys
-import tempfile
 from pathlib import Path
 
 from stapy.diagnostics import Bug
@@ -16,6 +13,7 @@ from stapy.parse.format.layout import formatted_as_written
 from stapy.session.messages import PassMessages
 from stapy.terminal import writing
 from stapy.tools.arguments import UNUSABLE, ToolArgumentParser, complain
+from stapy.tools.replacing import replace
 
 _END = """\
 No token is changed, added or taken away: comments and embedded C stay as they are, and lines end
@@ -76,7 +74,7 @@ def _one(name: str, indent: str, check: bool, diff: bool) -> int:
     if name == "-":
         _put(result)
     elif is_changed:
-        _replace(Path(name), result.encode("utf-8", "surrogateescape"))
+        replace(Path(name), result.encode("utf-8", "surrogateescape"))
     return 0
 
 
@@ -101,18 +99,3 @@ def _put(text: str) -> None:
     if sys.stdout is not None and hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="surrogateescape")
     writing.write(text)
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Put new content into a file, wholly or not at all; links to it and its mode stay."""
-    path = path.resolve()
-    mode = stat.S_IMODE(path.stat().st_mode)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.chmod(name, mode)  # noqa: PTH101
-        os.replace(name, path)  # noqa: PTH105
-    except BaseException:
-        os.unlink(name)  # noqa: PTH108
-        raise

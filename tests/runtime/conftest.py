@@ -17,6 +17,7 @@ from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.kernel import find_kernel
 from stapy.options import Options
 from stapy.paths import data_dir
+from stapy.run.ground.manifest import PROTOCOL
 from stapy.vm.machine import Machine, VmResult, consumer_command
 from tests.vm.harness import PATIENCE
 
@@ -58,6 +59,7 @@ def build(release: str, folder: Path) -> Path:
     facts = folder / "runtime" / "kernel_facts.h"
     facts.parent.mkdir(parents=True)
     facts.write_text(kernel_facts(kernel, data.btf, kernel.exports))
+    (folder / "protocol.h").write_text(f'#define PROTOCOL "{PROTOCOL}"\n')
     units = copy_runtime(data_dir("runtime"), folder / "runtime", set())
     command = [str(HERE / "build.sh"), release, str(folder), " ".join(units), *SCRIPTS]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

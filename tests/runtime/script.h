@@ -22,6 +22,9 @@
 /* printf for test scripts */
 #define say(c, ...) stapy_printf(c, __VA_ARGS__)
 
-static const char manifest[] __used __section(".stapy.manifest") = "{\"script\":{\"name\":\"t.stp\"}}";
+/* protocol.h is made by tests/runtime/conftest.py, of what the consumer knows */
+#include "protocol.h"
+static const char manifest[] __used __section(".stapy.manifest") =
+	"{\"protocol\":" PROTOCOL ",\"script\":{\"name\":\"t.stp\"}}";
 
 #endif

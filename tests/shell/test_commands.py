@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import resource
 import signal
 from pathlib import Path
 
@@ -194,6 +196,40 @@ def test_files(shell: RecordingShell, capsys: pytest.CaptureFixture[str]) -> Non
     assert Path("bad.stp").read_text() == "probe begin {"
     shell.feed_all("save -f bad.stp\nglobal x\nsave")
     assert Path("bad.stp").read_text() == ONE + "global x\n"
+
+
+def test_a_disk_that_is_full_loses_no_file(
+    shell: RecordingShell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The old content stays, and of a new file nothing, so that it may be tried again."""
+    Path("a.stp").write_text(ONE)
+    shell.feed_all("load a.stp\nglobal x")
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, limit[1]))
+    try:
+        shell.feed_all("save\nsave new.stp")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+        signal.signal(signal.SIGXFSZ, before)
+    assert capsys.readouterr().err.count("File too large") == 2
+    assert os.listdir() == ["a.stp"]  # noqa: PTH208
+    assert Path("a.stp").read_text() == ONE
+    shell.feed("save")
+    assert Path("a.stp").read_text() == ONE + "global x\n"
+
+
+def test_what_is_declared_beside_a_draft_is_in_it(
+    shell: RecordingShell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell.on_terminal = True
+    Path("bad.stp").write_text("probe begin { nosuch() }\n")
+    shell.feed("load bad.stp")
+    assert shell.draft == "probe begin { nosuch() }\n"
+    shell.feed_all("global kept")
+    monkeypatch.setenv("VISUAL", "sed -i s/nosuch/exit/")
+    shell.feed("edit")
+    assert shell.script == "probe begin { exit() }\nglobal kept\n"
 
 
 def test_an_editor(
