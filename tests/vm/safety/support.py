@@ -18,10 +18,11 @@ cd $(mktemp -d) # what the host has in /tmp is seen in here
 now() {{ cut -d' ' -f1 /proc/uptime | tr -d .; }} # in hundredths of a second
 wait_for() {{ # wait for a condition, two minutes at most; longer where all is slow
     # Behind it stands the process that shall bring it about, if one does: it may have ended.
+    # Its own variables end in _, for modules are in variables of their names ($lives of one test).
     for try in $(seq $tries); do
-        lives=1; [ -z "$2" ] || kill -0 $2 2>/dev/null || lives=0
+        alive_=1; [ -z "$2" ] || kill -0 $2 2>/dev/null || alive_=0
         eval "$1" && return 0
-        [ $lives = 1 ] || {{ echo "never: $1, for process $2 has ended"; return 1; }}
+        [ $alive_ = 1 ] || {{ echo "never: $1, for process $2 has ended"; return 1; }}
         sleep 0.2
     done
     echo "never: $1"; return 1
