@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from stapy import LANGUAGE_VERSION, __version__
 from stapy.combinations import check
+from stapy.ending import EndingSignals
 from stapy.options import Options, foreign
 from stapy.options.table import MESSAGE_FORMATS, TABLE, Option, UsageError
 from stapy.options.tools import TOOLS
@@ -247,14 +248,24 @@ def message_format(words: list[str]) -> str:
 def main(words: list[str] | None = None) -> int:
     """Run the ``stapy`` command; return its exit status."""
     words = sys.argv[1:] if words is None else words
-    streams.hold((0,))  # scripts read it; what we cannot write to is told
+    streams.hold()
     return told(lambda: _obey(words), words)
 
 
 def told(work: Callable[[], int], words: list[str]) -> int:
-    """Do the work of a command line; return its exit status, 1 when nothing more can be done."""
+    """Do the work of a command line; return its exit status, 1 when nothing more can be done.
+
+    SIGTERM and SIGHUP end it as Ctrl-C does, with the status that shells give to a signal.
+    """
+    with EndingSignals() as ending:
+        return ending.status(_told(work, words))
+
+
+def _told(work: Callable[[], int], words: list[str]) -> int:
     try:
         return work()
+    except KeyboardInterrupt:
+        pass  # between what obeys it: nothing of ours is left to be removed
     except writing.Unwritable as error:
         complain(str(error), message_format(words))
     except BrokenPipeError:

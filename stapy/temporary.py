@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from shutil import rmtree
 
+from stapy.ending import cleaning_up
 from stapy.paths import is_dir
 from stapy.trust import why_untrusted
 
@@ -51,11 +52,12 @@ class TemporaryFolder:
             raise
 
     def __exit__(self, *reason: object) -> None:
-        try:
-            _remove(self._folder)
-        except BaseException:
-            _remove(self._folder)
-            raise
+        with cleaning_up():
+            try:
+                _remove(self._folder)
+            except BaseException:  # Ctrl-C
+                _remove(self._folder)
+                raise
 
 
 def _remove(folder: Path) -> None:

@@ -12,16 +12,18 @@ import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 from typing import NoReturn
 
 from stapy.build.driver import kbuild_wanted
 from stapy.build.kit import KIND, BuildKernel, kit_key, open_kit
 from stapy.cache import Cache
+from stapy.ending import heard, raise_ended
 from stapy.options import Options
 from stapy.paths import data_dir, exists
 from stapy.temporary import TemporaryFolder
 from stapy.terminal import progress
+
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Ahead:
@@ -50,15 +52,26 @@ def prepare(
     runtime = Path(options.runtime_dir) if options.runtime_dir else data_dir("runtime")
     if cache.get(KIND, kit_key(kernel, runtime)) is not None:
         return None
-    pid = os.fork()
-    return Ahead(pid) if pid else _child(kernel, runtime, cache, facts)
+    # None may come before the child has its own handlers: it would go our way out.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    try:
+        pid = os.fork()
+        if pid == 0:
+            _child(kernel, runtime, cache, facts, before)
+        return Ahead(pid)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _child(kernel: BuildKernel, runtime: Path, cache: Cache, facts: Callable[[], str]) -> NoReturn:
+def _child(
+    kernel: BuildKernel, runtime: Path, cache: Cache, facts: Callable[[], str], mask: set[int]
+) -> NoReturn:
     """Make the kit; the same way out for an interrupt and for the end that `Ahead.close` sends."""
     progress.mute()  # pass 4 tells that it waits
     try:
-        signal.signal(signal.SIGTERM, _interrupted)
+        for number in heard((signal.SIGTERM, signal.SIGHUP)):
+            signal.signal(number, raise_ended)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         with TemporaryFolder("kit") as scratch:
             # Compilers that are killed leave their files there, too.
             os.environ["TMPDIR"] = str(scratch)
@@ -66,8 +79,3 @@ def _child(kernel: BuildKernel, runtime: Path, cache: Cache, facts: Callable[[],
     except BaseException:
         os._exit(1)
     os._exit(0)
-
-
-def _interrupted(number: int, frame: FrameType | None) -> NoReturn:
-    signal.signal(number, signal.SIG_IGN)
-    raise KeyboardInterrupt

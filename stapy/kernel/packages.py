@@ -14,7 +14,6 @@ import platform
 import re
 import shutil
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ from pathlib import Path
 from stapy.kernel.release import is_line, newest_of, release_order
 from stapy.paths import exists, is_dir
 from stapy.record import Record
+from stapy.temporary import TemporaryFolder
 
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 _DAY = 24 * 3600
@@ -160,8 +160,7 @@ class Packages:
         """Fetch and unpack packages; one that was interrupted is unpacked again."""
         for package in packages:
             tell(package.name)
-            with tempfile.TemporaryDirectory(prefix="stapy-kernel-") as name:
-                folder = Path(name)
+            with TemporaryFolder("kernel") as folder:
                 folder.chmod(0o755)  # apt fetches as a user of its own
                 self._apt("apt-get", "-qq", "download", package.name, folder=folder)
                 for file in folder.glob("*.deb"):

@@ -11,6 +11,7 @@ import subprocess
 from collections.abc import Callable
 from types import FrameType
 
+from stapy.ending import heard
 from stapy.record import Record
 from stapy.remote.hosts import RemoteHost
 from stapy.remote.merge import LineStream
@@ -85,7 +86,7 @@ class Crowd:
         os.set_blocking(wake, False)
         os.set_blocking(wake_in, False)
         old_fd = signal.set_wakeup_fd(wake_in, warn_on_full_buffer=False)
-        old = {number: signal.signal(number, self._end) for number in _ENDING}
+        old = {number: signal.signal(number, self._end) for number in heard(_ENDING)}
         old[signal.SIGUSR2] = signal.signal(signal.SIGUSR2, self._next_file)
         self._selector.register(wake, selectors.EVENT_READ, None)
         try:

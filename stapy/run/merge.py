@@ -109,13 +109,11 @@ def main(words: Optional[List[str]] = None) -> int:
     streams.hold()
     try:
         if "-h" in words or "--help" in words:
-            sys.stdout.write(USAGE)
-            return 0
+            return streams.show([USAGE.rstrip("\n")])
         if "-V" in words or "--version" in words:
             from .cli import version
 
-            sys.stdout.write(version() + "\n")
-            return 0
+            return streams.show([version()])
         return _obey(words)
     except RunError as error:
         MessagePrinter().error(str(error))

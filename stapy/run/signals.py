@@ -34,6 +34,8 @@ class Signals:
     def __enter__(self) -> Signals:
         self._old_fd = signal.set_wakeup_fd(self._wake_in, warn_on_full_buffer=False)
         for number in self.HANDLED:
+            if number == signal.SIGHUP and signal.getsignal(number) == signal.SIG_IGN:
+                continue  # below nohup
             # Handlers run in the main thread alone, which may wait for the module: drain() tells.
             self._old[number] = signal.signal(number, lambda came, frame: None)
         self._old[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, lambda came, frame: None)

@@ -9,16 +9,30 @@ from .errors import RunError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import List, Sequence
+    from typing import List
 
 
-def hold(fds: "Sequence[int]" = (0, 1, 2)) -> None:
-    """Open what the caller has closed, or a pipe of ours would get its number and its text."""
-    for fd in fds:
+_CLOSED = (os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)
+
+
+def hold() -> None:
+    """Open what the caller has closed, or a file of ours would get its number and its text.
+
+    Messages go nowhere then; standard output refuses what is written to it, as a closed one does,
+    so that lost output is told.
+    """
+    for fd, mode in enumerate(_CLOSED):
         try:
             os.fstat(fd)
         except OSError:
-            os.open("/dev/null", os.O_RDWR)
+            os.open("/dev/null", mode)  # the lowest number is free
+            os.set_inheritable(fd, True)  # or it would be closed for our children
+    if sys.stdin is None:
+        sys.stdin = os.fdopen(0, closefd=False)
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(1, "w", errors="backslashreplace", closefd=False)
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(2, "w", 1, errors="backslashreplace", closefd=False)
 
 
 def show(lines: "List[str]") -> int:

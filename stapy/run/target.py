@@ -171,7 +171,9 @@ def _become(words: List[str], gate: int, other: int, left: Sequence[int]) -> Non
             signal.SIGPIPE,
             signal.SIGCHLD,
         ):
-            signal.signal(number, signal.SIG_DFL)
+            # The kernel makes no difference between a handler and the default at the exec.
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+                signal.signal(number, signal.SIG_DFL)
         if os.read(gate, 1) != b"g":
             os._exit(0)
         os.close(gate)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.diagnostics import Stop
+from stapy.ending import cleaning_up
 from stapy.session import checks, inputs, settle
 from stapy.session.passes import Passes
 from stapy.terminal import progress, writing
@@ -68,8 +69,9 @@ class Session(Passes):
             status = 1
         finally:
             gc.enable()
-            progress.clear()
-            self.clean_up()
+            with cleaning_up():
+                progress.clear()
+                self.clean_up()
         return status
 
     def run(self) -> int:

@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 from shutil import rmtree
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from stapy.ending import heard
 from stapy.record import Record, replace
 from stapy.remote import ask, hosts, parcel, ssh
 from stapy.remote.crowd import Crowd
@@ -80,10 +81,12 @@ class Fleet:
         self.connections: dict[int, Connection] = {}
         self.failed = False
         self.interrupted = False
+        self._before: dict[int, Any] = {}
 
     def main(self) -> int:
         """Do it all; the exit status."""
-        old = {number: signal.signal(number, self._interrupt) for number in _SIGNALS}
+        for number in heard(_SIGNALS):
+            self._before[number] = signal.signal(number, self._interrupt)
         try:
             sweep()
             self.folder.mkdir(mode=0o700)
@@ -92,7 +95,7 @@ class Fleet:
             for number in _SIGNALS:
                 signal.signal(number, signal.SIG_IGN)  # nothing of ours may stay behind
             self._close()
-            for number, handler in old.items():
+            for number, handler in self._before.items():
                 signal.signal(number, handler)
 
     def _work(self) -> int:
@@ -114,7 +117,10 @@ class Fleet:
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         self.interrupted = True
-        raise KeyboardInterrupt
+        before = self._before[number]
+        if not callable(before):
+            raise KeyboardInterrupt
+        before(number, frame)  # which remembers the number for our exit status
 
     def _check_output(self) -> None:
         options = self.options

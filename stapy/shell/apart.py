@@ -8,6 +8,8 @@ import sys
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from stapy.ending import heard
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import FrameType
@@ -52,7 +54,7 @@ def handed_on(pid: int, mask: set[int]) -> Iterator[None]:
     def leave_it(number: int, frame: FrameType | None) -> None:
         """Leave a key to the process; a handler, for what is ignored stays so behind exec."""
 
-    old = {number: signal.signal(number, hand_on) for number in _ENDING}
+    old = {number: signal.signal(number, hand_on) for number in heard(_ENDING)}
     old.update({number: signal.signal(number, leave_it) for number in _KEYS})
     try:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
@@ -73,7 +75,7 @@ def _end_with(parent: int, mask: set[int], work: Callable[[], int], has_input: b
         import ctypes
 
         ctypes.CDLL(None).prctl(_PDEATHSIG, signal.SIGTERM)
-        for number in _ENDING:
+        for number in heard(_ENDING):
             signal.signal(number, signal.SIG_DFL)
         signal.signal(signal.SIGQUIT, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -38,7 +38,7 @@ def obey(shell: Shell, name: str, rest: str) -> None:
 def _say(text: str) -> None:
     """Print what may have anything of a script in it, and what standard output cannot encode."""
     text = harmless(text)
-    if sys.stdout is not None and sys.stdout.errors == "strict":
+    if sys.stdout.errors == "strict":
         encoding = sys.stdout.encoding
         text = text.encode(encoding, "backslashreplace").decode(encoding)
     progress.clear()

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stapy.ending import heard
 from stapy.shell import text as lines_of
 from stapy.shell.commands import read
 from stapy.shell.settings import Settings
@@ -29,7 +30,7 @@ def main(words: list[str], options: Options) -> int:
     """
     on_terminal = _is_terminal(0) and _is_terminal(1)
     shell = Shell(Settings(words, options.message_format), on_terminal=on_terminal)
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    for number in heard((signal.SIGTERM, signal.SIGHUP)):
         signal.signal(number, _end)
     _begin(shell)
     if on_terminal and _has_line_editor():
@@ -88,7 +89,7 @@ def _serve_plainly(shell: Shell) -> None:
         if shell.on_terminal:
             writing.write(GOES_ON if shell.pending else PROMPT)
         try:
-            line = sys.stdin.buffer.readline() if sys.stdin else b""
+            line = sys.stdin.buffer.readline()
             if not line:
                 shell.flush()
                 break

@@ -16,8 +16,6 @@ class Unheard(Exception):
 
 def write(text: str) -> None:
     """Write and flush; quiet once the reader has gone."""
-    if sys.stdout is None:
-        raise Unwritable(f"cannot write: {os.strerror(9)}")
     try:
         sys.stdout.write(text)
         sys.stdout.flush()

@@ -13,13 +13,13 @@ import re
 import shlex
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 from stapy.diagnostics.render import harmless, one_line
 from stapy.diagnostics.suggest import did_you_mean
 from stapy.paths import data_dir
 from stapy.record import Record, new
+from stapy.temporary import TemporaryFolder
 
 MOST_ARGUMENTS = 12
 USAGE = """\
@@ -186,8 +186,8 @@ def _compiler() -> list[str]:
 
 def _compile(found: list[Provider], output: Path, command: _Command) -> None:
     flags = shlex.split(os.environ.get("CFLAGS", "")) + command.flags
-    with tempfile.TemporaryDirectory(prefix="stapy-dtrace-") as folder:
-        text = Path(folder) / "counters.c"
+    with TemporaryFolder("dtrace") as folder:
+        text = folder / "counters.c"
         if command.keep:
             text = output.with_suffix(".dtrace-temp.c")
         text.write_text(counters(found))

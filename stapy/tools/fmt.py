@@ -96,6 +96,6 @@ def in_order(name: str, text: str, indent: str) -> str | None:
 
 def _put(text: str) -> None:
     """Write text on standard output, with bytes that are no UTF-8 as they were."""
-    if sys.stdout is not None and hasattr(sys.stdout, "reconfigure"):
+    if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="surrogateescape")
     writing.write(text)

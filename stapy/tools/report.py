@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 
 from stapy import __version__, cli
+from stapy.ending import cleaning_up
 from stapy.options import Options
 from stapy.options.table import UsageError
 from stapy.record import Record
@@ -24,6 +25,7 @@ from stapy.tools.arguments import UNUSABLE, ToolArgumentParser, complain
 from stapy.trust import write_new
 
 _PATIENCE = 900.0  # seconds for passes 1 to 4, a first build among them
+_GRACE = 30.0  # for such a command to remove what it has made
 _VARIABLES = ("STAPY_", "SYSTEMTAP_", "DEBUGINFOD_", "XDG_CACHE_HOME", "XDG_DATA_DIRS", "LANG")
 _END = """\
 Words behind '--' (or a script alone) are those of the stapy command that went wrong. It is repeated
@@ -162,16 +164,36 @@ def _repeated(command: list[str], options: Options) -> list[Part]:
         "PYTHONSAFEPATH": "1",
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
     }
-    try:
-        done = subprocess.run(
-            words, capture_output=True, text=True, errors="backslashreplace", check=False,
-            stdin=subprocess.DEVNULL, timeout=_PATIENCE, env=environment,
-        )  # fmt: skip
-        said = f"{done.stderr}exit status {done.returncode}\n"
-    except subprocess.TimeoutExpired:
-        said = f"it did not end in {_PATIENCE:.0f} seconds\n"
+    said = _said(words, environment)
     what = f"what passes 1 to {last[2]} say, with lines of your script"
     return [*parts, Part("messages.txt", _tidy(said), what, is_own=True)]
+
+
+def _said(words: list[str], environment: dict[str, str]) -> str:
+    """Run a command of ours; tell what it says on standard error, and how it ends."""
+    process = subprocess.Popen(
+        words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, errors="backslashreplace", env=environment,
+    )  # fmt: skip
+    try:
+        said = process.communicate(timeout=_PATIENCE)[1]
+        return f"{said}exit status {process.returncode}\n"
+    except subprocess.TimeoutExpired:
+        return f"it did not end in {_PATIENCE:.0f} seconds\n"
+    finally:
+        if process.returncode is None:
+            with cleaning_up():
+                _end(process)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """Ask a command to end, which removes what it has made then; who does not listen is killed."""
+    process.terminate()
+    try:
+        process.communicate(timeout=_GRACE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
 
 
 def _tidy(text: str) -> bytes:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 
+from stapy.ending import heard
 from stapy.paths import cache_dir
 from stapy.record import Record, new
 from stapy.vm import classify, frames, kernels
@@ -334,7 +335,7 @@ class Machine:
             if number in (signal.SIGINT, signal.SIGTERM):
                 self._interrupts += 1  # the third one switches the machine off
 
-        old = {number: signal.signal(number, forward) for number in _FORWARDED}
+        old = {number: signal.signal(number, forward) for number in heard(_FORWARDED)}
         old_fd = signal.set_wakeup_fd(wake_in, warn_on_full_buffer=False)
         try:
             yield

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
+import subprocess
+import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -41,6 +45,10 @@ name, words = os.path.basename(sys.argv[0]), sys.argv[1:]
 with open({log!r}, "a") as log: print(name, *words, file=log)
 if "download" in words and os.environ.get("BROKEN") == words[-1]:
     sys.exit(print("E: 404", file=sys.stderr) or 100)
+if "download" in words and "HANGS" in os.environ:
+    import time
+    open("begun", "w").close()
+    time.sleep(600)
 if words[0] == "search":
     [print(one, "- text") for one in known if re.search(words[2], one)]
 elif "show" in words:
@@ -255,3 +263,21 @@ def test_without_apt(
     monkeypatch.setenv("PATH", "/nonexistent")
     assert kernel.main(["fetch", "6.1"]) == 2
     assert "there is no apt-cache here" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_ended_while_it_fetches(log: Path, number: signal.Signals) -> None:
+    scratch = log.parent / "scratch"
+    scratch.mkdir(mode=0o700)
+    command = [sys.executable, "-m", "stapy", "kernel", "fetch", "6.1"]
+    environment = {**os.environ, "HANGS": "1", "TMPDIR": str(scratch)}
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        until = time.monotonic() + 120
+        while not list(scratch.glob("stapy-kernel-*/begun")):
+            assert process.poll() is None and time.monotonic() < until, process.communicate()
+            time.sleep(0.05)
+        process.send_signal(number)
+        said = process.communicate(timeout=120)[1]
+    assert process.returncode == 128 + number, (process.returncode, said)
+    assert list(scratch.iterdir()) == [], said
