@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from stapy.record import Record
 
@@ -21,16 +20,6 @@ class Bucket(Record):
     def label(self) -> str:
         """Name the bucket by its least value."""
         return f"{self.low:,}" if self.low is not None else f"< {(self.high or 0) + 1:,}"
-
-
-def of_statistic(value: Any) -> list[Bucket]:
-    """List the buckets of a statistic as ``--format=json`` has it, from the least on."""
-    if not isinstance(value, dict):
-        return []
-    return [
-        Bucket(low=row.get("low"), high=row.get("high"), count=row["count"])
-        for row in value.get("buckets", ())
-    ]
 
 
 def of_number(value: int) -> Bucket:

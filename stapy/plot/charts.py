@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypedDict
 
 from stapy.record import Record, new
 
@@ -19,6 +19,28 @@ TITLES = {
 }
 
 
+class Row(TypedDict, total=False):
+    """What is drawn as one mark; which columns there are, the kind of the chart says."""
+
+    name: str
+    label: str
+    part: str
+    whole_label: str  # where the label was cut
+    whole_part: str
+    about: str
+    value: float
+    rank: int
+    time: float  # seconds since the session began
+    begin: float
+    end: float
+    depth: int
+    top: int
+    count: int
+    share: str
+    before: str
+    color: str
+
+
 class Chart(Record):
     """One picture: rows of values, whose columns depend on the kind.
 
@@ -31,7 +53,7 @@ class Chart(Record):
 
     kind: str
     title: str
-    rows: list[dict[str, Any]]
+    rows: list[Row]
     notes: list[str] = new(list)
     across: str = ""  # what the axes are
     up: str = ""
@@ -44,7 +66,7 @@ class Chart(Record):
 NAME = 200  # characters of a name that a picture has at all
 
 
-def shown(value: Any, most: int = 60) -> str:
+def shown(value: object, most: int = 60) -> str:
     """Write a name of the traced system so that it is one line of a picture."""
     from stapy.run.printable import name
 

@@ -10,6 +10,7 @@ from stapy.plot.charts import Chart, shown
 from stapy.plot.errors import PlotError
 from stapy.plot.flames import flame
 from stapy.plot.recording import GlobalElement, PrintPlace, Recording
+from stapy.plot.values import Statistic, buckets_of
 from stapy.record import Record
 
 TOP = 30  # bars that are drawn unless another number is asked for
@@ -202,11 +203,11 @@ def _of_globals(recording: Recording, wish: PlotWish) -> list[Chart]:
 
 def _is_plain(elements: Iterable[GlobalElement]) -> bool:
     """Tell whether a global is a number or a text by itself."""
-    return all(not one.keys and not isinstance(one.value, dict) for one in elements)
+    return all(not one.keys and not isinstance(one.value, Statistic) for one in elements)
 
 
 def _global(name: str, elements: list[GlobalElement], wish: PlotWish) -> Chart:
-    has_buckets = any(isinstance(one.value, dict) and one.value.get("buckets") for one in elements)
+    has_buckets = any(buckets_of(one.value) for one in elements)
     is_single = len(elements) == 1 and not elements[0].keys
     kind = wish.chart
     if not kind and has_buckets:
@@ -226,9 +227,9 @@ def _global(name: str, elements: list[GlobalElement], wish: PlotWish) -> Chart:
 
 def _stacks_well(elements: list[GlobalElement]) -> bool:
     """Tell whether an array has two keys of which the second one has few values, several times."""
-    if not all(len(one.keys) == 2 and isinstance(one.value, int) for one in elements):
-        return False
-    if any(one.value < 0 for one in elements):
+    if not all(
+        len(one.keys) == 2 and isinstance(one.value, int) and one.value >= 0 for one in elements
+    ):
         return False
     seconds = {one.keys[1] for one in elements}
     return 1 < len(seconds) <= tables.MOST_PARTS and len(elements) > len(seconds)
@@ -258,7 +259,7 @@ def _of_prints(recording: Recording, wish: PlotWish, drawn: set[str]) -> list[Ch
             name
             for name in place.rows[0].values
             if wish.field in ("", name)
-            and any(isinstance(row.values.get(name), dict) for row in place.rows)
+            and any(isinstance(row.values.get(name), Statistic) for row in place.rows)
         ]
 
         def make(name: str, place: PrintPlace = place) -> Chart:

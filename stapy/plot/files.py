@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from stapy.diagnostics.suggest import nearest
 from stapy.plot.charts import TITLES, Chart, shown
@@ -18,8 +18,10 @@ from stapy.plot.errors import PlotError
 from stapy.plot.labels import shortened
 from stapy.plot.page import PAGE, PROGRAM
 from stapy.plot.recording import Recording
-from stapy.plot.views import specification
+from stapy.plot.views import Spec, specification
 from stapy.run.output import open_file
+
+Drawn = TypeVar("Drawn", str, bytes)
 
 VERSION = "6.1"  # of Vega-Lite, that pictures are the same with a newer library
 
@@ -64,7 +66,7 @@ def summary(drawn: list[Chart]) -> str:
     return ", ".join(f"{TITLES[chart.kind]} of {chart.title}" for chart in drawn)
 
 
-def _draw(how: Callable[..., Any], spec: dict[str, Any], **more: Any) -> Any:
+def _draw(how: Callable[..., Drawn], spec: Spec, **more: object) -> Drawn:
     try:
         return how(spec, vl_version=VERSION, allowed_base_urls=[], **more)
     except ValueError as error:
@@ -74,7 +76,7 @@ def _draw(how: Callable[..., Any], spec: dict[str, Any], **more: Any) -> Any:
 def _svg(drawn: list[Chart], title: str) -> bytes:
     import vl_convert
 
-    text: str = _draw(vl_convert.vegalite_to_svg, specification(drawn, title, False))
+    text = _draw(vl_convert.vegalite_to_svg, specification(drawn, title, False))
     whole = {cut: name for chart in drawn for cut, name in shortened(chart).whole.items()}
     return titled(renumbered(text), whole).encode("utf-8")
 
@@ -109,8 +111,7 @@ def renumbered(text: str) -> str:
 def _png(drawn: list[Chart], title: str) -> bytes:
     import vl_convert
 
-    data: bytes = _draw(vl_convert.vegalite_to_png, specification(drawn, title, False), scale=2)
-    return data
+    return _draw(vl_convert.vegalite_to_png, specification(drawn, title, False), scale=2)
 
 
 def _html(drawn: list[Chart], title: str) -> bytes:
@@ -125,7 +126,7 @@ def _html(drawn: list[Chart], title: str) -> bytes:
     return text.encode("utf-8")
 
 
-def embedded(spec: dict[str, Any]) -> str:
+def embedded(spec: Spec) -> str:
     """Write JSON that nothing in it can end early: neither a script nor a comment of HTML."""
     text = json.dumps(spec, ensure_ascii=True, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

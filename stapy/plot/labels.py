@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from unicodedata import east_asian_width
 
-from stapy.plot.charts import Chart
+from stapy.plot.charts import Chart, Row
 from stapy.record import replace
 
 LONGEST = 48  # characters of a name that is written out
 _BEGIN = 30  # of them, those before the ellipsis: paths and symbols differ at their ends as well
-_COLUMNS = ("label", "part")
 # What labels have room for beyond what the library measured: its font is not that of each reader.
 _SAFETY = 0.2
 
@@ -42,21 +41,22 @@ def shortened(chart: Chart) -> Chart:
     short = dict(zip(names, apart([cut(name) for name in names]), strict=True))
     if all(name == one for name, one in short.items()):
         return chart
-    rows = [
-        {
-            **row,
-            **{name: short.get(row[name], row[name]) for name in _COLUMNS if name in row},
-            **{f"whole_{name}": row[name] for name in _COLUMNS if name in row},
-        }
-        for row in chart.rows
-    ]
     return replace(
         chart,
-        rows=rows,
+        rows=[_shortened_row(row, short) for row in chart.rows],
         labels=[short[name] for name in chart.labels],
         parts=[short[name] for name in chart.parts],
         whole={one: name for name, one in short.items() if one != name},
     )
+
+
+def _shortened_row(row: Row, short: dict[str, str]) -> Row:
+    found: Row = {**row}
+    if "label" in row:
+        found["label"], found["whole_label"] = short.get(row["label"], row["label"]), row["label"]
+    if "part" in row:
+        found["part"], found["whole_part"] = short.get(row["part"], row["part"]), row["part"]
+    return found
 
 
 def margin(names: list[str], size: int = 10) -> int:

@@ -8,9 +8,10 @@ import re
 from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
-from typing import Any, NoReturn, TextIO
+from typing import NoReturn, TextIO
 
 from stapy.plot.errors import PlotError
+from stapy.plot.values import Statistic, Value, checked, listed, members, text_of
 from stapy.record import Record, new
 from stapy.run.records import SCHEMA
 from stapy.run.stacks import StackWriter, is_stack
@@ -25,7 +26,7 @@ class GlobalElement(Record):
     """An element of an array, or a plain global, which has no keys."""
 
     keys: Keys
-    value: Any
+    value: Value
     stack: str = ""  # its keys as a folded line, when one of them is a stack
 
 
@@ -33,7 +34,7 @@ class PrintRow(Record):
     """A print: seconds since the session began, and its fields by name."""
 
     time: float
-    values: dict[str, Any]
+    values: dict[str, Value]
 
 
 class PrintPlace(Record):
@@ -122,35 +123,21 @@ def _is_numeric(text: str) -> bool:
     return True
 
 
-def checked(value: Any) -> Any:
-    """Return a value of a recording; raise `ValueError` for what none can have."""
-    if isinstance(value, dict):
-        for name in ("count", *(value.keys() - {"buckets"})):
-            _whole(value[name])
-        for bucket in value.get("buckets", ()):
-            for name in ("count", *bucket):
-                _whole(bucket[name])
-            if not {"low", "high"} & set(bucket) or bucket["count"] < 0:
-                raise ValueError
-        return value
-    return text_of(value) if isinstance(value, str) else _whole(value)
-
-
-def text_of(value: Any) -> str:
-    """Return a text as UTF-8 can have it: JSON can say halves of characters."""
-    if not isinstance(value, str):
-        raise TypeError
-    return value.encode("utf-8", "replace").decode("utf-8")
-
-
 def _refuse(word: str) -> NoReturn:
     raise ValueError(word)
 
 
-def _whole(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or abs(value) > 1 << 64:
-        raise ValueError
-    return value
+def _seconds(value: object) -> float:
+    if not isinstance(value, int | float):
+        raise TypeError
+    return float(value)
+
+
+def _key(value: object) -> str | int:
+    found = checked(value)
+    if isinstance(found, Statistic):
+        raise TypeError
+    return found
 
 
 class JsonReader:
@@ -160,8 +147,8 @@ class JsonReader:
         self._path = path
         self._found = Recording()
         self._begin = -1.0
-        self._hosts: dict[int, str] = {}
-        self._modules: set[Any] = set()
+        self._hosts: dict[object, str] = {}
+        self._modules: set[object] = set()
         # Names of addresses are the recorder's to know: here, another kernel may run.
         self._stacks = StackWriter(symbols="/dev/null")
 
@@ -186,8 +173,8 @@ class JsonReader:
             )
         return self._found
 
-    def _take(self, line: dict[str, Any]) -> None:
-        kind, when = line["type"], float(line["time"])
+    def _take(self, line: dict[str, object]) -> None:
+        kind, when = line["type"], _seconds(line["time"])
         if not 0 <= when < _LATEST:  # which NaN is not, either
             raise ValueError
         if self._begin < 0:
@@ -211,39 +198,40 @@ class JsonReader:
         elif kind == "global":
             self._take_global(line)
         elif kind == "print" and line["fields"]:
-            fields = {text_of(key): checked(value) for key, value in line["fields"].items()}
-            origin = self._origin(line)
-            if origin:
-                fields = {"host": origin[0], **fields}
-            name = text_of(line["place"])
-            place = self._found.places.setdefault(
-                name, PrintPlace(place=name, probe=text_of(line.get("probe", "")))
-            )
-            place.rows.append(PrintRow(time=since, values=fields))
+            self._take_print(line, since)
 
-    def _tell_sessions(self, line: dict[str, Any]) -> None:
+    def _take_print(self, line: dict[str, object], since: float) -> None:
+        fields = {text_of(key): checked(one) for key, one in members(line["fields"]).items()}
+        origin = self._origin(line)
+        if origin:
+            fields = {"host": origin[0], **fields}
+        name = text_of(line["place"])
+        place = self._found.places.setdefault(
+            name, PrintPlace(place=name, probe=text_of(line.get("probe", "")))
+        )
+        place.rows.append(PrintRow(time=since, values=fields))
+
+    def _tell_sessions(self, line: dict[str, object]) -> None:
         """Warn of files that were put together; those of several hosts are one session."""
         self._modules.add(line.get("host", line.get("module")))
         if len(self._modules) > 1 and "host" not in line and _SEVERAL not in self._found.warnings:
             self._found.warnings.append(_SEVERAL)
 
-    def _take_global(self, line: dict[str, Any]) -> None:
-        if not isinstance(line.get("keys", []), list):
-            raise TypeError
-        keys = [*self._origin(line), *map(checked, line.get("keys", ()))]
+    def _take_global(self, line: dict[str, object]) -> None:
+        keys = [*self._origin(line), *map(_key, listed(line, "keys"))]
         folded = text_of(line.get("stack", "")) or self.folded(keys)
         if folded and line.get("stack") and self._origin(line):
             folded = f"{self._origin(line)[0]};{folded}"
         element = GlobalElement(keys=tuple(keys), value=checked(line["value"]), stack=folded)
         self._found.globals.setdefault(text_of(line["name"]), {})[element.keys] = element
 
-    def _origin(self, line: dict[str, Any]) -> list[str]:
+    def _origin(self, line: dict[str, object]) -> list[str]:
         """Tell which host of --remote a line comes from; [] for none."""
         if "host" not in line:
             return []
         return [self._hosts.get(line["host"]) or f"host {line['host']}"]
 
-    def folded(self, values: Iterable[Any]) -> str:
+    def folded(self, values: Iterable[Value]) -> str:
         """Write values of which one is a stack as a folded line, "" when none is."""
         texts = [
             value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value

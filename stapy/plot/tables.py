@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from stapy.plot.buckets import joined, ladder, of_statistic
-from stapy.plot.charts import BARS, HEATMAP, HISTOGRAM, NAME, STACKED, Chart, shown
+from stapy.plot.buckets import joined, ladder
+from stapy.plot.charts import BARS, HEATMAP, HISTOGRAM, NAME, STACKED, Chart, Row, shown
 from stapy.plot.errors import PlotError
 from stapy.plot.labels import apart
 from stapy.plot.recording import GlobalElement
+from stapy.plot.values import Statistic, Value, buckets_of
 
 MOST_PARTS = 10  # colours that can be told apart
 
 
-def size_of(value: Any) -> int | None:
-    """Tell how much an element is: its number, or the sum of its statistic."""
-    if isinstance(value, dict):
-        return int(value.get("sum", 0))
-    return None if isinstance(value, str) else int(value)
+def size_of(value: Value) -> int | None:
+    """Tell how much an element is: its number, or the sum of its statistic; None for a text."""
+    if isinstance(value, Statistic):
+        return value.numbers.get("sum", 0)
+    return None if isinstance(value, str) else value
 
 
 def label_of(element: GlobalElement) -> str:
@@ -35,21 +34,22 @@ def bars(title: str, elements: list[GlobalElement], most: int) -> Chart:
         raise PlotError(f"'{title}' has texts, of which bars cannot be drawn")
     sized.sort(key=lambda row: (-row[0], row[1]))
     labels = apart([label for _, label, _ in sized[:most]])
-    rows = [
+    rows: list[Row] = [
         {"label": label, "value": size, "about": _about(one.value)}
         for label, (size, _, one) in zip(labels, sized, strict=False)
     ]
     chart = Chart(kind=BARS, title=title, rows=rows, labels=labels)
-    chart.across = "sum" if isinstance(sized[0][2].value, dict) else "value"
+    chart.across = "sum" if isinstance(sized[0][2].value, Statistic) else "value"
     _tell_left_out(chart, len(sized), most)
     return chart
 
 
-def _about(value: Any) -> str:
-    if not isinstance(value, dict):
+def _about(value: Value) -> str:
+    if not isinstance(value, Statistic):
         return ""
     parts = ("count", "sum", "min", "max", "avg")
-    return ", ".join(f"{part} {value[part]:,}" for part in parts if part in value)
+    numbers = value.numbers
+    return ", ".join(f"{part} {numbers[part]:,}" for part in parts if part in numbers)
 
 
 def _tell_left_out(chart: Chart, there: int, most: int) -> None:
@@ -74,7 +74,7 @@ def stacked_bars(title: str, elements: list[GlobalElement], most: int) -> Chart:
         parts[part] = parts.get(part, 0) + size
     order = sorted(tally, key=lambda label: (-sum(tally[label].values()), label))
     named = greatest_parts([tally[label] for label in order])
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     for label in order[:most]:
         for part, size in gathered(tally[label], named).items():
             rows.append({"label": label, "part": part, "value": size})
@@ -110,9 +110,9 @@ def gathered(tally: dict[str, int], named: list[str]) -> dict[str, int]:
     return {**found, name_of_rest(named): rest} if rest else found
 
 
-def histogram(title: str, value: Any) -> Chart:
+def histogram(title: str, value: Value) -> Chart:
     """Draw the buckets of a statistic."""
-    buckets = of_statistic(value)
+    buckets = buckets_of(value)
     if not buckets:
         raise PlotError(
             f"'{title}' has no buckets: those are of statistics whose histogram the script draws "
@@ -123,7 +123,7 @@ def histogram(title: str, value: Any) -> Chart:
     for bucket in buckets:
         counts[lines[bucket.label]] += bucket.count
     labels = list(counts)
-    rows = [{"label": label, "value": count} for label, count in counts.items()]
+    rows: list[Row] = [{"label": label, "value": count} for label, count in counts.items()]
     chart = Chart(kind=HISTOGRAM, title=title, rows=rows, labels=labels)
     chart.across, chart.up = "count", "value, from"
     chart.notes += [_about(value), *joining(lines)]
@@ -138,9 +138,10 @@ def joining(lines: dict[str, str]) -> list[str]:
 
 def heat_of_keys(title: str, elements: list[GlobalElement], most: int) -> Chart:
     """Draw an array of statistics: a column for each key, a row for each bucket."""
-    with_buckets = [(of_statistic(one.value), one) for one in elements]
     found = [
-        (buckets, label_of(one), one.value["count"]) for buckets, one in with_buckets if buckets
+        (one.value.buckets, label_of(one), one.value.numbers["count"])
+        for one in elements
+        if isinstance(one.value, Statistic) and one.value.buckets
     ]
     if not found:
         raise PlotError(f"'{title}' has no buckets, of which a heat map could be drawn")
@@ -152,7 +153,9 @@ def heat_of_keys(title: str, elements: list[GlobalElement], most: int) -> Chart:
         for bucket in buckets:
             cell = name, lines[bucket.label]
             cells[cell] = cells.get(cell, 0) + bucket.count
-    rows = [{"part": name, "label": label, "value": n} for (name, label), n in cells.items()]
+    rows: list[Row] = [
+        {"part": name, "label": label, "value": n} for (name, label), n in cells.items()
+    ]
     labels = list(dict.fromkeys(lines.values()))
     chart = Chart(kind=HEATMAP, title=title, rows=rows, labels=labels, notes=joining(lines))
     chart.parts = names

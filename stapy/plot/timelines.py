@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import TypeGuard
 
-from stapy.plot.buckets import Bucket, joined, ladder, of_number, of_statistic
-from stapy.plot.charts import HEATMAP, LINES, NAME, STACKED, Chart, shown
+from stapy.plot.buckets import Bucket, joined, ladder, of_number
+from stapy.plot.charts import HEATMAP, LINES, NAME, STACKED, Chart, Row, shown
 from stapy.plot.errors import PlotError
 from stapy.plot.recording import PrintPlace, PrintRow
 from stapy.plot.tables import MOST_PARTS, gathered, greatest_parts, joining, name_of_rest
+from stapy.plot.values import Value, buckets_of
 
 MOST_POINTS = 1000  # of a line; more are drawn as a heat map, unless lines are asked for
 _COLUMNS = 120
@@ -35,14 +36,14 @@ def numbers_of(place: PrintPlace) -> list[str]:
     ]
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: Value | None) -> TypeGuard[int]:
     """Tell whether a value is a number; those of a statistic are none."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, int)
 
 
-def points(place: PrintPlace, field: str) -> list[tuple[PrintRow, float]]:
+def points(place: PrintPlace, field: str) -> list[tuple[PrintRow, int]]:
     """List the prints that have a number in this field, in the order of time."""
-    found = [(row, row.values[field]) for row in place.rows if is_number(row.values.get(field))]
+    found = [(row, one) for row in place.rows if is_number(one := row.values.get(field))]
     if not found:
         raise PlotError(f"field '{field}' has no numbers")
     return sorted(found, key=lambda pair: pair[0].time)
@@ -93,7 +94,7 @@ def _means(track: list[tuple[float, float]]) -> list[tuple[float, float]]:
 def areas(place: PrintPlace, fields: list[str], by_name: bool) -> Chart:
     """Draw numbers from 0 on that add up at each moment: by text, or several fields."""
     title = f"{', '.join(map(shown, fields))} ({shown(place.place)})"
-    flat: list[tuple[float, str, float]] = []
+    flat: list[tuple[float, str, int]] = []
     for field in fields:
         for row, value in points(place, field):
             part = (name_of(row) or shown(field)) if by_name else shown(field)
@@ -119,13 +120,13 @@ def areas(place: PrintPlace, fields: list[str], by_name: bool) -> Chart:
     return chart
 
 
-def _moments(rows: list[tuple[float, str, float]]) -> list[tuple[float, dict[str, Any]]]:
+def _moments(rows: list[tuple[float, str, int]]) -> list[tuple[float, dict[str, int]]]:
     """Put together what was printed at one moment, by one hit of the probe."""
     often: dict[str, int] = {}
     for _, part, _ in rows:
         often[part] = often.get(part, 0) + 1
     period = (rows[-1][0] - rows[0][0]) / max(max(often.values()) - 1, 1)
-    found: list[tuple[float, dict[str, Any]]] = []
+    found: list[tuple[float, dict[str, int]]] = []
     last = 0.0
     for when, part, value in rows:
         if not found or part in found[-1][1] or when - last > period / _TICK:
@@ -141,7 +142,7 @@ def heat_of_statistics(place: PrintPlace, field: str) -> Chart:
     Where no bucket ever shrinks, the script goes on counting: what came in between is drawn.
     """
     prints = sorted(
-        ((row.time, of_statistic(row.values.get(field))) for row in place.rows),
+        ((row.time, buckets_of(row.values.get(field))) for row in place.rows),
         key=lambda pair: pair[0],
     )
     if not any(buckets for _, buckets in prints):
@@ -175,7 +176,7 @@ def heat_of_statistics(place: PrintPlace, field: str) -> Chart:
 
 def heat_of_numbers(place: PrintPlace, field: str) -> Chart:
     """Draw a number of each print: how many lay in each power of 2, over time."""
-    found = [(row.time, of_number(int(value))) for row, value in points(place, field)]
+    found = [(row.time, of_number(value)) for row, value in points(place, field)]
     end = max(found[-1][0], 1e-6)
     width = end / _COLUMNS
     counts: list[dict[str, int]] = [{} for _ in range(_COLUMNS)]
@@ -201,5 +202,5 @@ def _fill(chart: Chart, cells: list[tuple[float, float, dict[str, int]]]) -> Non
                 sums[label] = sums.get(label, 0) + count
         for label in sorted(sums):
             if sums[label]:
-                row = {"begin": group[0][0], "end": group[-1][1], "label": label}
+                row: Row = {"begin": group[0][0], "end": group[-1][1], "label": label}
                 chart.rows.append({**row, "value": sums[label]})

@@ -7,13 +7,12 @@ is ever read as an expression or as the name of a field.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from stapy.plot import charts
 from stapy.plot.charts import Chart
 from stapy.plot.labels import margin, shortened
 
-Spec = dict[str, Any]
+Spec = dict[str, object]
 
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 WIDTH = 1000
@@ -94,7 +93,7 @@ def _named(chart: Chart, number: int, is_live: bool) -> Spec:
     }
 
 
-def _double(value: Any) -> Any:
+def _double(value: object) -> object:
     """Write a sum that no 64 bits hold as the library can read it; it draws doubles anyway."""
     return float(value) if isinstance(value, int) and value.bit_length() > 63 else value
 
@@ -118,11 +117,11 @@ def _marked(column: str, channel: Spec, is_live: bool) -> Spec:
     return {"condition": {"test": _is_found(column), "value": _FOUND}, **channel}
 
 
-def _quantity(field: str, title: str, **more: Any) -> Spec:
+def _quantity(field: str, title: str, **more: object) -> Spec:
     return {"field": field, "type": "quantitative", "title": title, **more}
 
 
-def _names(field: str, order: list[str], title: str, **more: Any) -> Spec:
+def _names(field: str, order: list[str], title: str, **more: object) -> Spec:
     return {"field": field, "type": "ordinal", "sort": order, "title": title, **more}
 
 
@@ -146,7 +145,7 @@ def _whole(chart: Chart, field: str) -> str:
     return f"whole_{field}" if is_cut else field
 
 
-def _mark(kind: str, chart: Chart, *fields: str, **more: Any) -> Spec:
+def _mark(kind: str, chart: Chart, *fields: str, **more: object) -> Spec:
     """Write a mark that says what it is, to readers of SVGs and of screens."""
     return {"type": kind, "description": {"expr": _said(chart, *fields)}, **more}
 
@@ -165,14 +164,14 @@ def _counted(span: float, most: int = _TICKS) -> Spec:
 
 def _greatest(chart: Chart, *columns: str) -> float:
     """Sum the values that stand in the same place; return the greatest sum."""
-    sums: dict[Any, float] = {}
+    sums: dict[tuple[object, ...], float] = {}
     for row in chart.rows:
-        place = tuple(row[name] for name in columns)
+        place = tuple(row.get(name) for name in columns)
         sums[place] = sums.get(place, 0) + row["value"]
     return max(map(abs, sums.values()), default=1)
 
 
-def _seconds(field: str, **scale: Any) -> Spec:
+def _seconds(field: str, **scale: object) -> Spec:
     axis = {"tickCount": _TICKS}
     return _quantity(field, "seconds", scale={"nice": False, **scale}, axis=axis)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
 
 from stapy.diagnostics.render import harmless
 from stapy.plot import choice, files, recording
@@ -28,8 +27,8 @@ class _Once(argparse.Action):
         self,
         parser: argparse.ArgumentParser,
         found: argparse.Namespace,
-        value: Any,
-        word: Any = None,
+        value: object,
+        word: str | None = None,
     ) -> None:
         """Take the value."""
         seen = found.__dict__.setdefault("seen", set())
