@@ -7,7 +7,7 @@ begins a declaration.  So each independent mistake is reported, in one run.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from stapy.diagnostics import Diagnostics
 from stapy.parse.actions import GrammarActions
@@ -18,19 +18,24 @@ from stapy.parse.nodes import Decl
 from stapy.parse.tables import make_parser
 from stapy.parse.tokens import Token
 
+if TYPE_CHECKING:
+    from stapy.parse.production import GrammarEngine
+
 _DECLARATIONS = frozenset({"PROBE", "FUNCTION", "GLOBAL", "PRIVATE"})
 
-_parser: Any = None
+_parser: GrammarEngine | None = None
 
 
 class _Driver:
     """Parses one text; `problem` is what PLY calls at a syntax error."""
 
-    def __init__(self, feed: Feed, actions: GrammarActions, damaged: set[int]) -> None:
+    def __init__(
+        self, parser: GrammarEngine, feed: Feed, actions: GrammarActions, damaged: set[int]
+    ) -> None:
+        self.parser = parser
         self.feed = feed
         self.actions = actions
         self.damaged = damaged
-        self.parser: Any = None
 
     def problem(self, token: Token | None) -> None:
         """Report, then move the feed to where parsing can go on."""
@@ -127,15 +132,26 @@ def parse_tokens(
     ``damaged`` holds the starts of tokens before which something is missing by
     a mistake that was reported already (-1: the end): no second message there.
     """
-    global _parser
     actions = GrammarActions(diagnostics, facts, source, is_library=is_library)
     feed = Feed(tokens, source, size)
-    driver = _Driver(feed, actions, damaged or set())
-    if _parser is None:
-        _parser = make_parser(driver.problem)
-    # PLY keeps the state of a parse in the parser; an editor's server has several threads.
-    driver.parser = parser = object.__new__(type(_parser))
-    vars(parser).update(vars(_parser))
-    parser.errorfunc = driver.problem
+    parser = _make_engine()
+    parser.errorfunc = _Driver(parser, feed, actions, damaged or set()).problem
     parser.actions = actions
     return list(parser.parse(lexer=feed) or ())
+
+
+def _make_engine() -> GrammarEngine:
+    """Make an engine for one text from the one that has the tables.
+
+    PLY keeps the state of a parse in the engine; an editor's server has several threads.
+    """
+    global _parser
+    if _parser is None:
+        _parser = make_parser(_unheard)
+    engine = object.__new__(type(_parser))
+    vars(engine).update(vars(_parser))
+    return engine
+
+
+def _unheard(token: Token | None) -> None:
+    """Stand for the handler of errors, which each text has its own of."""

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from stapy.parse.actions import GrammarActions
+    from stapy.parse.nodes import Decl
     from stapy.parse.tokens import Token
 
 
@@ -20,6 +23,17 @@ class ParserEngine(Protocol):
     """The engine while it runs; ``parse`` gives it the actions of the text."""
 
     actions: GrammarActions
+
+
+class GrammarEngine(ParserEngine, Protocol):
+    """The engine as a whole: what it does at each token in each state, and the state it is in."""
+
+    action: dict[int, dict[str, int]]
+    state: int
+    errorfunc: Callable[[Token | None], None]
+
+    def parse(self, *, lexer: Words) -> Sequence[Decl] | None:
+        """Parse a text to its end; None when an error left nothing of it."""
 
 
 class Production(Protocol):

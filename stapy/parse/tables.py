@@ -14,16 +14,24 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from stapy.parse.rules import declarations, expressions, operators, statements
 from stapy.parse.tokens import GRAMMAR_TOKENS
 from stapy.paths import cache_dir
 
 if TYPE_CHECKING:
-    from stapy.parse.production import Production
+    from stapy.parse.production import GrammarEngine, Production
+    from stapy.parse.tokens import Token
 
-Action = Callable[["Production"], None]
+Action: TypeAlias = "Callable[[Production], None]"
+ErrorHandler: TypeAlias = "Callable[[Token | None], None]"
+# In each state: what to do at a token, and which state comes behind a rule.
+Actions: TypeAlias = dict[int, dict[str, int]]
+Gotos: TypeAlias = dict[int, dict[str, int]]
+# Of each production its left side, the number of symbols on the right, and the action's name.
+Productions: TypeAlias = list[tuple[str, int, str]]
+TableData: TypeAlias = tuple[Actions, Gotos, Productions]
 _MODULES = (declarations, statements, expressions, operators)
 
 
@@ -49,7 +57,7 @@ def digest() -> str:
     return f"{len(text):x}-{zlib.crc32(text):08x}-{zlib.adler32(text):08x}"
 
 
-def make_parser(on_error: Callable[[Any], Any]) -> Any:
+def make_parser(on_error: ErrorHandler) -> GrammarEngine:
     """Make a PLY parser; the tables come from a cache when there is a good one."""
     from ply.yacc import LRParser  # type: ignore[import-untyped]
 
@@ -60,7 +68,8 @@ def make_parser(on_error: Callable[[Any], Any]) -> Any:
         _save(data)
     action, goto, productions = data
     tables = _Tables(action, goto, productions, functions)
-    return LRParser(tables, on_error)
+    parser: GrammarEngine = LRParser(tables, on_error)
+    return parser
 
 
 class _Rule:
@@ -79,9 +88,9 @@ class _Tables:
 
     def __init__(
         self,
-        action: dict[int, dict[str, int]],
-        goto: dict[int, dict[str, int]],
-        productions: list[tuple[str, int, str]],
+        action: Actions,
+        goto: Gotos,
+        productions: Productions,
         functions: dict[str, Action],
     ) -> None:
         self.lr_action = action
@@ -105,7 +114,7 @@ def grammar_module() -> ModuleType:
     return module
 
 
-def generate(log: Any = None) -> tuple[Any, Any, Any]:
+def generate(log: object = None) -> TableData:
     """Build the tables (half a second); conflicts go to ``log``."""
     from ply import yacc
 
@@ -127,14 +136,27 @@ def generate(log: Any = None) -> tuple[Any, Any, Any]:
     return parser.action, parser.goto, productions
 
 
+class _Item(Protocol):
+    """A production of PLY's generator; per state, the tokens after which it is complete."""
+
+    lookaheads: dict[int, list[str]]
+
+
+_Transition = tuple[int, str]  # from a state by the left side of a rule
+
+
 def _faster(generator: type) -> type:
     """Derive PLY's generator with one step done by dictionaries instead of searches in lists.
 
     For a grammar of our size that step takes three quarters of the whole time.
     """
 
-    def add_lookaheads(self: Any, lookbacks: Any, followset: Any) -> None:
-        found: dict[tuple[int, int], tuple[Any, dict[str, None]]] = {}
+    def add_lookaheads(
+        self: object,
+        lookbacks: dict[_Transition, list[tuple[int, _Item]]],
+        followset: dict[_Transition, list[str]],
+    ) -> None:
+        found: dict[tuple[int, int], tuple[_Item, dict[str, None]]] = {}
         for transition, lookback in lookbacks.items():
             follow = dict.fromkeys(followset.get(transition, ()))
             for state, production in lookback:
@@ -154,7 +176,7 @@ def _candidates() -> list[Path]:
     return [Path(__file__).parent / name, cache_dir() / "parse" / name]
 
 
-def _load() -> tuple[Any, Any, Any] | None:
+def _load() -> TableData | None:
     for path in _candidates():
         try:
             data = marshal.loads(path.read_bytes())
@@ -165,11 +187,11 @@ def _load() -> tuple[Any, Any, Any] | None:
     return None
 
 
-def _save(data: tuple[Any, Any, Any]) -> None:
+def _save(data: TableData) -> None:
     write(_candidates()[-1], data)
 
 
-def write(path: Path, data: tuple[Any, Any, Any]) -> None:
+def write(path: Path, data: TableData) -> None:
     """Store the tables; a cache that cannot be written only costs time."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
