@@ -87,7 +87,7 @@ class Commands(Record):
     environment: dict[str, str] = new(dict)
     common_source: str = ""
 
-    def as_data(self) -> dict[str, Any]:
+    def as_data(self) -> dict[str, object]:
         """Return all fields for JSON but the common object, which travels as its own file."""
         return {field: getattr(self, field) for field in type(self).fields if field != "common"}
 

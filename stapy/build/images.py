@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stapy.build.container import Container, ContainerError, Docker, short, topmost, tree_of
 from stapy.build.kit import KIND as KIT
@@ -24,6 +24,8 @@ from stapy.record import Record
 from stapy.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
+    from typing import BinaryIO
+
     from stapy.kernel import Kernel
 
 _GCC = re.compile(r"(?:.*-)?gcc-(\d+)\Z")
@@ -227,7 +229,7 @@ def _made_of_packages(docker: Docker, suite: Suite, name: str) -> str:
     return name
 
 
-def _import(docker: Docker, file: Any, repository: str, tag: str) -> None:
+def _import(docker: Docker, file: BinaryIO, repository: str, tag: str) -> None:
     """Import an image, and name it: podman does not heed the name that it is told."""
 
     text = docker.client.api.import_image_from_data(file.read(), repository, tag)
@@ -236,7 +238,7 @@ def _import(docker: Docker, file: Any, repository: str, tag: str) -> None:
         docker.client.images.get(found[-1]).tag(repository, tag)
 
 
-def _last_words(error: Any) -> str:
+def _last_words(error: Exception) -> str:
     lines = [
         line.strip()
         for row in getattr(error, "build_log", ()) or ()

@@ -19,7 +19,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from shutil import rmtree
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from stapy import __version__
 from stapy.build.commands import CaptureError, Commands, capture, fill, load
@@ -301,7 +301,7 @@ class _Maker:
         ]
         commands = self.commands.as_data()
         compiler = self.tools.stamp(self.commands.compile[0])
-        data: dict[str, Any] = {
+        data: dict[str, object] = {
             "commands": commands,
             "compiler": compiler,
             "seal": key_of(json.dumps(commands), *compiler, self.facts),

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from stapy.record import Record
+
+if TYPE_CHECKING:
+    from stapy.translate.manifest import Manifest
 
 
 class Module(Record):
@@ -18,7 +21,7 @@ class Module(Record):
     """
 
     path: Path
-    manifest: dict[str, Any]
+    manifest: Manifest
     log: str
     key: str
     origin: str = "kit"

@@ -6,7 +6,7 @@ stapy/session/monitor.py writes the script that prints it; docs/monitor.md has t
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 BARS = " ▁▂▃▄▅▆▇█"
 KEPT = 30  # rates of each probe that the bars show
@@ -34,7 +34,7 @@ class SessionStatus(NamedTuple):
     memory: int
     skipped: int
     units: str
-    globals: dict[str, Any]
+    globals: dict[str, object]
     probes: list[ProbeStatus]
 
 
@@ -101,7 +101,7 @@ def order(status: SessionStatus, history: History, sort: str, words: str = "") -
     return sorted(numbers, key=lambda at: -getattr(status.probes[at], sort))
 
 
-def lines_of(name: str, value: Any) -> list[tuple[str, str]]:
+def lines_of(name: str, value: object) -> list[tuple[str, str]]:
     """List what a global has as pairs of a name and a text: one for each element of an array."""
     if not isinstance(value, list):
         return [(name, _text(value))]
@@ -110,7 +110,7 @@ def lines_of(name: str, value: Any) -> list[tuple[str, str]]:
     ]
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if isinstance(value, dict):
         return " ".join(f"@{name}={number}" for name, number in value.items())
     return f'"{value}"' if isinstance(value, str) else str(value)

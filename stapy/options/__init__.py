@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from stapy.record import Record, new
+
+if TYPE_CHECKING:
+    from stapy.run.ground.manifest import ProcessIdentity
 
 
 class Options(Record):
@@ -59,7 +62,7 @@ class Options(Record):
     target: int | None = None  # -x
     namespaces: int | None = None  # --target-namespaces: of which process
     # What tells that process from another one of its number, see `stapy.run.inside`.
-    namespaces_of: dict[str, Any] = new(dict)
+    namespaces_of: ProcessIdentity | None = None
     timeout: float | None = None  # -T seconds
     rotate: str | None = None  # -S
     flight_recorder: bool = False  # -F

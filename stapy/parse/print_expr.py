@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from stapy.parse import nodes as n
 
@@ -124,7 +123,7 @@ def _chain(chain: list[n.Component]) -> str:
     return text
 
 
-def _suffixed(text: str, expr: Any) -> tuple[str, int]:
+def _suffixed(text: str, expr: n.Cast | n.AtVar | n.AutoCast | n.Target) -> tuple[str, int]:
     text += _chain(expr.chain)
     return ("&" + text, _UNARY) if expr.address_of else (text, _SUFFIXED)
 

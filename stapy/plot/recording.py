@@ -13,7 +13,7 @@ from typing import NoReturn, TextIO
 from stapy.plot.errors import PlotError
 from stapy.plot.values import Statistic, Value, checked, listed, members, text_of
 from stapy.record import Record, new
-from stapy.run.records import SCHEMA
+from stapy.run.ground.manifest import SCHEMA
 from stapy.run.stacks import StackWriter, is_stack
 
 Keys = tuple[str | int, ...]
@@ -231,7 +231,7 @@ class JsonReader:
             return []
         return [self._hosts.get(line["host"]) or f"host {line['host']}"]
 
-    def folded(self, values: Iterable[Value]) -> str:
+    def folded(self, values: Iterable[str | int]) -> str:
         """Write values of which one is a stack as a folded line, "" when none is."""
         texts = [
             value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value

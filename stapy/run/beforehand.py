@@ -11,7 +11,9 @@ from .target import words_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Optional
+    from typing import Optional
+
+    from .ground.manifest import Manifest
 
 
 def check(command: Optional[str], output: Optional[str], rotates: bool) -> None:
@@ -75,7 +77,7 @@ def _not_made(name: str) -> str:
     return ""
 
 
-def check_namespaces(manifest: "Dict[str, Any]", wanted: int) -> None:
+def check_namespaces(manifest: Manifest, wanted: int) -> None:
     """Refuse a process whose name spaces are to be used and cannot be, or that is another one.
 
     ``wanted`` is the process of -N, 0 for that which the module was made for.

@@ -20,8 +20,9 @@ from .target import TargetProcess
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, List, Optional
+    from typing import Callable, List, Optional
 
+    from .ground.manifest import Manifest, TableDemand
     from .metrics import MetricServer
     from .supply import Supplier
 
@@ -210,7 +211,7 @@ def _listen(options: RunOptions, tells: bool, name: str) -> Optional[MetricServe
 
 
 def _supply(
-    channel: Channel, manifest: Dict[str, Any], options: RunOptions, messages: MessagePrinter
+    channel: Channel, manifest: Manifest, options: RunOptions, messages: MessagePrinter
 ) -> Optional[Supplier]:
     """Begin with the tables that user stacks of the first hits need; None for scripts without."""
     wanted = manifest.get("objects")
@@ -223,7 +224,7 @@ def _supply(
     return supplier
 
 
-def _make_supplier(channel: Channel, wanted: Dict[str, Any], messages: MessagePrinter) -> Supplier:
+def _make_supplier(channel: Channel, wanted: TableDemand, messages: MessagePrinter) -> Supplier:
     """Make what supplies tables; imported here: few sessions need it, and it is slow."""
     from .supply import Supplier
 

@@ -11,7 +11,9 @@ from .ground.manifest import SECTION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, List, Optional
+    from typing import Any, Callable, Dict, List, Optional, Tuple
+
+    from .ground.manifest import Manifest
 
 STRUCTURE = ".gnu.linkonce.this_module"  # where the kernel takes a module's name from
 SIGNED = b"~Module signature appended~\n"
@@ -94,7 +96,7 @@ class ModuleFile:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._manifest: Optional[Dict[str, Any]] = None
+        self._manifest: Optional[Manifest] = None
         try:
             # A pipe in its place must not make us wait.
             self._file = os.fdopen(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb")
@@ -140,7 +142,7 @@ class ModuleFile:
         """The kernel release that the module was built for, "" when it does not say."""
         return self.info.get("vermagic", "").partition(" ")[0]
 
-    def manifest(self) -> Dict[str, Any]:
+    def manifest(self) -> Manifest:
         """Read what stapy wrote into the module; empty for a foreign one.
 
         `RunError` when that cannot be read: all that is to be checked stands there.
@@ -150,14 +152,14 @@ class ModuleFile:
             self._manifest = {} if data is None else self._read_manifest(data)
         return self._manifest
 
-    def _read_manifest(self, data: bytes) -> Dict[str, Any]:
+    def _read_manifest(self, data: bytes) -> Manifest:
         what = f"module '{self.path}' is damaged: what stapy wrote into it cannot be read"
         try:
             if data[:1] != b"{":
                 import zlib
 
                 data = zlib.decompressobj().decompress(data, MANIFEST_BYTES)
-            manifest = _from_json(data.rstrip(b"\0").decode())
+            manifest: Manifest = _from_json(data.rstrip(b"\0").decode())
         except ImportError:
             raise RunError(
                 f"module '{self.path}' cannot be read: this Python is built without zlib; "
@@ -192,7 +194,8 @@ def _from_json(text: str) -> Any:
     try:
         from _json import make_scanner
 
-        scanner: Any = make_scanner  # it takes whatever has these fields
+        scanner: Callable[..., Callable[[str, int], Tuple[object, int]]] = make_scanner
+        # It takes whatever has these fields
         value, end = scanner(_Reading)(text, 0)
         if not text[end:].strip():
             return value
@@ -219,8 +222,8 @@ def describe(module: ModuleFile) -> List[str]:
     lines = [f"{key + ':':<15} {value}" for key, value in rows if value]
     for name, value in sorted((manifest.get("build_ids") or {}).items()):
         lines.append(f"{'build-id:':<15} {name} {value}")
-    for name, value in sorted((manifest.get("limits") or {}).items()):
-        lines.append(f"{'limit:':<15} {name} = {value}")
+    for name, most in sorted((manifest.get("limits") or {}).items()):
+        lines.append(f"{'limit:':<15} {name} = {most}")
     for name, value in sorted((manifest.get("globals") or {}).items()):
         lines.append(f"{'can be set:':<15} {name} ({value})")
     for probe in manifest.get("probes") or []:

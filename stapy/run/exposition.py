@@ -6,10 +6,41 @@ from .records import bounds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Iterator, List, Sequence, Tuple
+    from typing import Any, Dict, Iterator, List, Sequence, Tuple, TypedDict
+
+    from .ground.manifest import Shape
 
     Labels = Sequence[Tuple[str, str]]
     Sample = Tuple[str, Labels, str]  # what follows the name, labels, value
+
+    class Statistic(TypedDict, total=False):
+        """What an aggregate has; with values, all but the buckets, which histograms have."""
+
+        count: int
+        sum: int
+        min: int
+        max: int
+        buckets: List[Tuple[int, int]]  # their numbers, and how many values lie there
+
+    class GlobalStatus(TypedDict, total=False):
+        """A global: an array has names for its keys; elements that do not fit are left out."""
+
+        name: str
+        type: str
+        labels: List[str]
+        left_out: int
+        shape: Shape
+        rows: List[List[Any]]  # keys, then the value, which is of the type
+
+    class SessionStatus(TypedDict):
+        """What the module's file has: seconds, bytes, hits."""
+
+        module: str
+        uptime: float
+        memory: int
+        skipped: int
+        globals: List[GlobalStatus]
+
 
 OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 PLAIN = "text/plain; version=0.0.4; charset=utf-8"
@@ -69,7 +100,7 @@ def _escaped(text: str, is_label: bool) -> str:
     return text.replace('"', '\\"') if is_label else text
 
 
-def write(status: "Dict[str, Any]", is_open: bool) -> bytes:
+def write(status: SessionStatus, is_open: bool) -> bytes:
     """Write what the module's file has."""
     text = MetricText(is_open)
     module = [("module", str(status["module"]))]
@@ -106,7 +137,7 @@ def write(status: "Dict[str, Any]", is_open: bool) -> bytes:
     return text.data()
 
 
-def _global(text: MetricText, row: "Dict[str, Any]") -> None:
+def _global(text: MetricText, row: GlobalStatus) -> None:
     labels, kind, name = row.get("labels", []), row["type"], row["name"]
     # An element that was deleted and is there again may come twice.
     found = {tuple(map(str, one[:-1])): one[-1] for one in row["rows"]}
@@ -143,18 +174,18 @@ def _float(value: int) -> str:
     return f"{sign}{mantissa}e+{len(digits) - 1:02d}"
 
 
-def _sums(keys: "Labels", value: "Dict[str, Any]") -> "Iterator[Sample]":
+def _sums(keys: "Labels", value: Statistic) -> "Iterator[Sample]":
     yield "_count", keys, str(value["count"])
     if _only_grows(value):
         yield "_sum", keys, str(value["sum"])
 
 
-def _only_grows(value: "Dict[str, Any]") -> bool:
+def _only_grows(value: Statistic) -> bool:
     """Tell whether a sum is a counter, which has no place where it may go down, or went round."""
     return not value["count"] or (value["min"] >= 0 and value["sum"] >= 0)
 
 
-def _buckets(keys: "Labels", value: "Dict[str, Any]", shape: "List[Any]") -> "Iterator[Sample]":
+def _buckets(keys: "Labels", value: Statistic, shape: "Shape") -> "Iterator[Sample]":
     """Write cumulative buckets: the bounds of those that have values."""
     total = 0
     edges: Dict[int, int] = {}

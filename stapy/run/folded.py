@@ -9,12 +9,14 @@ from .render import LossCounter, Renderer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, List, Tuple, Union
+    from typing import Dict, List, Tuple, TypeVar, Union
 
+    from .ground.manifest import PrintDescription
     from .messages import MessagePrinter
     from .records import Record
 
     Keys = Tuple[Union[int, bytes], ...]
+    Key = TypeVar("Key", Keys, str)
 
 _HINT = "count them in an array, as in a[backtrace()]++ or a[execname(), sprint_ubacktrace()]++"
 
@@ -110,15 +112,15 @@ class FoldedRenderer(Renderer):
         return "".join(rows).encode("utf-8")
 
 
-def _add(tally: "Dict[Any, int]", key: Any, weight: int) -> None:
+def _add(tally: "Dict[Key, int]", key: Key, weight: int) -> None:
     tally[key] = tally.get(key, 0) + weight
 
 
-def _may_count(row: "Dict[str, Any]") -> bool:
+def _may_count(row: PrintDescription) -> bool:
     """Tell whether a print is of an array's elements, whose keys may be stacks."""
     kinds: List[str] = [field["kind"] for field in row["fields"]]
     return "shows" in row and "string" in kinds[:-1] and kinds[-1] != "string"
 
 
-def _may_print(row: "Dict[str, Any]") -> bool:
+def _may_print(row: PrintDescription) -> bool:
     return "shows" not in row and any(field["kind"] == "string" for field in row["fields"])

@@ -11,8 +11,9 @@ from .signals import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, List, Optional
+    from typing import Any, List, Optional
 
+    from .ground.manifest import Manifest
     from .messages import MessagePrinter
     from .options import RunOptions
 
@@ -28,13 +29,13 @@ def place_of(module: str, proc: str = "/proc") -> str:
     return f"{proc}/systemtap/{module}/__stdin"
 
 
-def is_taken(manifest: "Dict[str, Any]", options: RunOptions) -> bool:
+def is_taken(manifest: Manifest, options: RunOptions) -> bool:
     """Tell whether the script has our standard input; a session without us has none."""
     return bool(manifest.get("input")) and not (options.daemon or options.detach)
 
 
 def make(
-    module: str, manifest: "Optional[Dict[str, Any]]", options: RunOptions, messages: MessagePrinter
+    module: str, manifest: "Optional[Manifest]", options: RunOptions, messages: MessagePrinter
 ) -> "Optional[Input]":
     """Make what hands standard input on to a module; None when the script does not want it.
 

@@ -14,7 +14,9 @@ from .ground.links import open_below, real
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict
+    from typing import Callable
+
+    from .ground.manifest import Manifest, ProcessIdentity
 
 
 def open_path(path: str) -> int:
@@ -68,12 +70,12 @@ def told(path: str) -> str:
     return f"'{shown(path)}'{where}"
 
 
-def process_of(manifest: "Dict[str, Any]", wanted: int) -> int:
+def process_of(manifest: Manifest, wanted: int) -> int:
     """Choose the process whose name spaces are meant, 0 for none: of -N, else the translation's."""
     return wanted or int(manifest.get("namespaces") or 0)
 
 
-def identity(pid: int) -> "Dict[str, Any]":
+def identity(pid: int) -> ProcessIdentity:
     """Collect what tells a process from all that had its number or will have it.
 
     When it began, on which machine since when, what it is called, and its name spaces; an
@@ -81,10 +83,19 @@ def identity(pid: int) -> "Dict[str, Any]":
     """
     with open(f"/proc/{pid}/stat", "rb") as file:
         name, _, fields = file.read().partition(b"(")[2].rpartition(b")")
-    found = {"name": os.fsdecode(name), "start": int(fields.split()[19]), "boot": _boot()}
-    for kind in ("mnt", "pid", "user"):
-        found[kind] = os.stat(f"/proc/{pid}/ns/{kind}").st_ino
-    return found
+    return {
+        "name": os.fsdecode(name),
+        "start": int(fields.split()[19]),
+        "boot": _boot(),
+        "mnt": _namespace(pid, "mnt"),
+        "pid": _namespace(pid, "pid"),
+        "user": _namespace(pid, "user"),
+    }
+
+
+def _namespace(pid: int, kind: str) -> int:
+    """Read the inode of a name space of a process."""
+    return os.stat(f"/proc/{pid}/ns/{kind}").st_ino
 
 
 def _boot() -> str:
@@ -93,7 +104,7 @@ def _boot() -> str:
         return file.read().decode().strip()
 
 
-def mistaken(manifest: "Dict[str, Any]", wanted: int) -> str:
+def mistaken(manifest: Manifest, wanted: int) -> str:
     """Say why a process is not the one of the translation, "" when it is.
 
     A process that -N names is taken as it is, as is that of a module that does not tell.
@@ -115,7 +126,7 @@ def mistaken(manifest: "Dict[str, Any]", wanted: int) -> str:
             f"'{told}', which had this number when the module was made, has ended; "
             f"it is another process now, '{_shown(now['name'])}'"
         )
-    if any(now[kind] != before.get(kind) for kind in ("mnt", "pid", "user")):
+    if any(now.get(kind) != before.get(kind) for kind in ("mnt", "pid", "user")):
         return f"'{told}' has moved to other name spaces since the module was made"
     return ""
 
@@ -124,7 +135,7 @@ def _shown(name: str) -> str:
     return os.fsdecode(printable.name(os.fsencode(name)))
 
 
-def place(path: str, manifest: "Dict[str, Any]", wanted: int) -> str:
+def place(path: str, manifest: Manifest, wanted: int) -> str:
     """Find where a program of a manifest is opened: its path in the namespace of that process."""
     root = f"/proc/{manifest.get('namespaces')}/root"
     if not path.startswith(root + "/"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Tuple, Union
+    from typing import Any, Dict, List, Tuple, Union
 
 _BLANKS = " \t\n\r"
 _DEPTH = 100
@@ -34,7 +34,7 @@ def line(fields: "Dict[str, Union[str, int]]") -> str:
     return "{" + ", ".join(rows) + "}"
 
 
-def write(value: Any) -> str:
+def write(value: object) -> str:
     """Write a value of texts, numbers, lists and dictionaries as one line of ASCII."""
     if isinstance(value, str):
         return _quoted(value)
@@ -71,7 +71,7 @@ def _blank(text: str, at: int) -> int:
     return at
 
 
-def _value(text: str, at: int, depth: int) -> "Tuple[Any, int]":
+def _value(text: str, at: int, depth: int) -> "Tuple[object, int]":
     if depth > _DEPTH:
         raise ValueError("too deep")
     first = text[at : at + 1]
@@ -87,8 +87,8 @@ def _value(text: str, at: int, depth: int) -> "Tuple[Any, int]":
     return _number(text, at)
 
 
-def _object(text: str, at: int, depth: int) -> "Tuple[Dict[str, Any], int]":
-    found: Dict[str, Any] = {}
+def _object(text: str, at: int, depth: int) -> "Tuple[Dict[str, object], int]":
+    found: Dict[str, object] = {}
     at = _blank(text, at + 1)
     if text[at : at + 1] == "}":
         return found, at + 1
@@ -108,8 +108,8 @@ def _object(text: str, at: int, depth: int) -> "Tuple[Dict[str, Any], int]":
         at = _blank(text, at + 1)
 
 
-def _array(text: str, at: int, depth: int) -> "Tuple[Any, int]":
-    found: Any = []
+def _array(text: str, at: int, depth: int) -> "Tuple[List[object], int]":
+    found: List[object] = []
     at = _blank(text, at + 1)
     if text[at : at + 1] == "]":
         return found, at + 1

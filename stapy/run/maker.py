@@ -19,7 +19,9 @@ from .signals import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, List, NamedTuple, Optional
+    from typing import Callable, List, NamedTuple, Optional
+
+    from .ground.manifest import TableDemand
 
     First = Callable[[objects.Tables], None]
 
@@ -52,7 +54,7 @@ _RIGHTS = _socket.CMSG_SPACE(4)
 class Maker:
     """The consumer's end of such a process."""
 
-    def __init__(self, wanted: Dict[str, Any], first: "Optional[First]" = None) -> None:
+    def __init__(self, wanted: TableDemand, first: "Optional[First]" = None) -> None:
         self._socket, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
         self.pid = os.fork()
         if self.pid == 0:
@@ -165,7 +167,7 @@ class Maker:
             return True
 
 
-def _serve(theirs: _socket.socket, wanted: Dict[str, Any], first: "Optional[First]") -> None:
+def _serve(theirs: _socket.socket, wanted: TableDemand, first: "Optional[First]") -> None:
     """Make tables until nobody wants any more; in the child."""
     _let_go(theirs.fileno())
     limit = _limits()

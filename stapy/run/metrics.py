@@ -17,8 +17,10 @@ from .lacks import lacks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, List, Tuple
+    from typing import Any, Dict, List, Optional, Tuple
 
+    from .exposition import SessionStatus
+    from .ground.manifest import Manifest
     from .messages import MessagePrinter
 
 PATIENCE = 5.0  # seconds that a client has for its request, and again for taking the answer
@@ -45,7 +47,7 @@ def parse(text: str) -> "Tuple[str, int]":
     return host, int(port)
 
 
-def is_told(manifest: "Dict[str, Any]") -> bool:
+def is_told(manifest: Manifest) -> bool:
     """Tell whether a module has been made with --metrics."""
     points = [point for row in manifest.get("probes", ()) for point in row.get("points", ())]
     return any(point.startswith(f'procfs("{FILE}").read') for point in points)
@@ -73,7 +75,7 @@ class MetricServer:
         self._is_any = not port
         self._ending = False
         self._at = 0.0
-        self._status: Any = None
+        self._status: Optional[SessionStatus] = None
         self._why = ""
 
     @property

@@ -21,7 +21,9 @@ from .userfile import NoUserFile, UserFile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
+    from typing import Callable, Dict, Iterator, List, Optional, Set, Tuple
+
+    from .ground.manifest import TableDemand
 
     # Takes a table: of which file (-1: of what the kernel maps), its name, the bytes.
     Taker = Callable[[int, str, bytes], None]
@@ -117,7 +119,7 @@ class Tables:
     """Makes the tables that a session needs: those it may need at first, others when asked."""
 
     def __init__(
-        self, wanted: "Dict[str, Any]", take: Taker, begin_file: "Callable[[str], None]"
+        self, wanted: TableDemand, take: Taker, begin_file: "Callable[[str], None]"
     ) -> None:
         self._names = bool(wanted.get("names"))
         self._lines = bool(wanted.get("lines"))

@@ -6,7 +6,7 @@ from .near import nearest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, List, Optional
+    from typing import List, Optional
 
 
 class UsageError(Exception):
@@ -363,7 +363,7 @@ def _set(options: RunOptions, word: str, text: str) -> None:
     # "" would mean that the option was not given: nothing would be served, or written to a file.
     if not text:
         raise UsageError(f"option '{word}' needs a value")
-    value: Any = text
+    value: object = text
     if word == "--record" and options.record is not None:
         raise UsageError(f"--record was given twice: '{options.record}' and '{text}'")
     if word in _NUMBERS:

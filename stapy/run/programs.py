@@ -14,7 +14,7 @@ from .regular import open_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict
+    from .ground.manifest import Manifest
 
 _PT_NOTE = 4
 _MOST = 1 << 20  # bytes of notes that are read
@@ -29,7 +29,7 @@ _REFUSALS = {
 }
 
 
-def hand_over(channel: Channel, manifest: Dict[str, Any], namespaces: int = 0) -> None:
+def hand_over(channel: Channel, manifest: Manifest, namespaces: int = 0) -> None:
     """Open each program of a module's manifest and let the module hold it.
 
     ``namespaces`` is the process of -N.  One that cannot be had and that only optional points

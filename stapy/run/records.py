@@ -11,14 +11,17 @@ import time
 
 from . import jsontext
 from .errors import RunError
+from .ground.manifest import SCHEMA
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Iterator, List, Optional, Tuple
+    from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
+
+    from .ground.manifest import FieldDescription, PrintDescription, Shape
 
     Record = Dict[str, Any]
+    Value = Union[int, bytes, "Record"]
 
-SCHEMA = 1
 _PIECE = struct.Struct("<IIQQQIIII")
 _MAGIC = 0x31505053
 _TEXT, _TYPED = 0, 1
@@ -44,7 +47,7 @@ class RecordTable:
         if schema != SCHEMA:
             raise RunError(f"the module's records are of another version of stapy ({schema})")
         self.format = str(table["format"])
-        self.prints: List[Dict[str, Any]] = table["prints"]
+        self.prints: List[PrintDescription] = table["prints"]
         self.probes: List[List[str]] = table["probes"]
         # How long texts and stacks may be, -D MAXSTRINGLEN and MAXBACKTRACE.
         self.string_bytes = int(table.get("string_bytes", 0))
@@ -153,9 +156,9 @@ class PrintDecoder:
         return record
 
 
-def _fields(rows: "List[Dict[str, Any]]", data: bytes) -> "Tuple[List[Any], int]":
+def _fields(rows: "List[FieldDescription]", data: bytes) -> "Tuple[List[Value], int]":
     """Read the fields behind the head of a print; return them, and where its text begins."""
-    values: List[Any] = []
+    values: List[Value] = []
     at = _HEAD.size
     for row in rows:
         kind = row["kind"]
@@ -181,7 +184,7 @@ def _fields(rows: "List[Dict[str, Any]]", data: bytes) -> "Tuple[List[Any], int]
     return values, at
 
 
-def _stat(shape: "Optional[List[Any]]", data: bytes, at: int) -> "Tuple[Record, int]":
+def _stat(shape: "Optional[Shape]", data: bytes, at: int) -> "Tuple[Record, int]":
     count, total, least, most, buckets = _STAT.unpack_from(data, at)
     at += _STAT.size
     value: Record = {"count": count}
@@ -203,7 +206,7 @@ def _quotient(total: int, count: int) -> int:
     return total // count if total >= 0 else -(-total // count)
 
 
-def bounds(shape: "List[Any]", number: int) -> "Tuple[Optional[int], Optional[int]]":
+def bounds(shape: "Shape", number: int) -> "Tuple[Optional[int], Optional[int]]":
     """Return the least and the greatest value of a bucket; None for one that has no end."""
     if shape[0] == "log":
         if number == LOG_ZERO:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from . import jsontext
 from .errors import RunError
-from .records import SCHEMA, PrintDecoder, RecordTable, text_of
+from .ground.manifest import SCHEMA
+from .records import PrintDecoder, RecordTable, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, List, Optional, Tuple
+    from typing import Callable, Dict, List, Optional, Tuple
 
     from .messages import MessagePrinter
     from .options import RunOptions
@@ -78,10 +79,10 @@ class JsonRenderer(Renderer):
     """
 
     def __init__(
-        self, decoder: PrintDecoder, about: "Dict[str, Any]", host: "Optional[int]" = None
+        self, decoder: PrintDecoder, about: "Dict[str, object]", host: "Optional[int]" = None
     ) -> None:
         super().__init__(decoder)
-        self._host: Dict[str, Any] = {} if host is None else {"host": host}
+        self._host: Dict[str, object] = {} if host is None else {"host": host}
         from . import stacks  # slow to import; text needs none
 
         # Only this kernel, and only now, knows the names of its addresses.
@@ -91,7 +92,7 @@ class JsonRenderer(Renderer):
 
     def line(self, record: Record) -> bytes:
         """Write a record as an object on a line."""
-        added: Dict[str, Any] = dict(self._host)
+        added = dict(self._host)
         if record["type"] == "global" and any(map(self._is_stack, record.get("keys", ()))):
             added["stack"] = self._stacks.line([], record["keys"])
         return _json_line({**record, **added})
@@ -118,14 +119,14 @@ def _json_line(record: Record) -> bytes:
     shown = {key: value for key, value in record.items() if key not in ("automatic", "number")}
     if shown["type"] == "global":
         del shown["text"]
-    raw: Dict[str, Any] = {}
+    raw: Dict[str, object] = {}
     found = {key: _plain(value, key, raw) for key, value in shown.items()}
     if raw:
         found["raw"] = raw
     return (jsontext.write(found) + "\n").encode("ascii")
 
 
-def _plain(value: Any, key: str, raw: "Dict[str, Any]") -> Any:
+def _plain(value: object, key: str, raw: "Dict[str, object]") -> object:
     """Turn bytes into texts; those that are no UTF-8 are noted in ``raw`` under the same key."""
     if isinstance(value, bytes):
         text, digits = text_of(value)
@@ -133,8 +134,8 @@ def _plain(value: Any, key: str, raw: "Dict[str, Any]") -> Any:
             raw[key] = digits
         return text
     if isinstance(value, dict):
-        below: Dict[str, Any] = {}
-        plain: Any = {name: _plain(one, name, below) for name, one in value.items()}
+        below: Dict[str, object] = {}
+        plain: object = {name: _plain(one, name, below) for name, one in value.items()}
     elif isinstance(value, list):
         below = {}
         plain = [_plain(one, str(at), below) for at, one in enumerate(value)]

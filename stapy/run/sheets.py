@@ -11,8 +11,9 @@ from .render import LossCounter, Renderer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, List, Optional, Tuple
+    from typing import Dict, List, Optional, Tuple
 
+    from .ground.manifest import FieldDescription
     from .messages import MessagePrinter
     from .records import Record
 
@@ -33,7 +34,7 @@ class CsvRenderer(Renderer):
         self._messages = messages
         self._headers: Dict[Table, List[str]] = {}
         self._places: Dict[int, List[Tuple[int, int]]] = {}  # of a print: columns, and fields
-        self._buckets: Dict[str, List[List[Any]]] = {}
+        self._buckets: Dict[str, List[List[object]]] = {}
         self._kinds: Dict[str, str] = {}
         self._plan(table)
         if not self._headers:
@@ -64,7 +65,7 @@ class CsvRenderer(Renderer):
         if columns:
             self._headers[_PRINTS] = [*_OF_PRINTS, *columns]
 
-    def _plan_global(self, name: str, fields: "List[Dict[str, Any]]") -> None:
+    def _plan_global(self, name: str, fields: "List[FieldDescription]") -> None:
         keys = [field["name"] for field in fields[:-1]]
         value = fields[-1]
         is_stat = value["kind"] == "stat"
@@ -93,7 +94,7 @@ class CsvRenderer(Renderer):
         if not places:
             return b""  # a heading, or the like
         values = list(record["fields"].values())
-        row = [""] * len(self._headers[_PRINTS])
+        row: List[object] = [""] * len(self._headers[_PRINTS])
         row[: len(_OF_PRINTS)] = [
             f"{record['time']:.6f}", record["cpu"], record.get("probe", ""), record["place"],
         ]  # fmt: skip
@@ -115,7 +116,7 @@ class CsvRenderer(Renderer):
                 rows.append([*before, *(one.get(column, "") for column in _OF_BUCKETS)])
         return self._rows(table, [[*before, *(value.get(one, "") for one in _OF_STATISTICS)]])
 
-    def _rows(self, table: Table, rows: "List[List[Any]]") -> bytes:
+    def _rows(self, table: Table, rows: "List[List[object]]") -> bytes:
         lines = _RowBuffer()
         # The writer quotes what its end of a line has: a lone carriage return as well.
         writer = csv.writer(lines, lineterminator="\r\n")
@@ -174,7 +175,7 @@ def _free(names: "List[str]") -> "List[str]":
     return found
 
 
-def _cell(value: Any) -> Any:
+def _cell(value: object) -> object:
     """Make a text of UTF-8 of what a cell shall have; numbers are left to `csv`."""
     if isinstance(value, bytes):
         text, digits = text_of(value)

@@ -13,7 +13,7 @@ from . import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Iterable, List, Sequence, Tuple
+    from typing import Dict, Iterable, List, Sequence, Tuple, TypeGuard, Union
 
 _ADDRESSES = re.compile(rb"0x[0-9a-f]{1,16}(?: 0x[0-9a-f]{1,16})* ?\Z")
 _LINE = re.compile(
@@ -27,7 +27,7 @@ _ADDRESS_ROOM = 20  # bytes that one more frame needs at least, and the end
 _CODE = "tTwW"
 
 
-def is_stack(value: Any) -> bool:
+def is_stack(value: object) -> "TypeGuard[bytes]":
     """Tell whether a value is a text that has a stack."""
     return isinstance(value, bytes) and (_is_list(value) or bool(_lines(value)))
 
@@ -39,7 +39,7 @@ def _is_list(text: bytes) -> bool:
     return b" " in text or int(text, 16) >= _KERNEL
 
 
-def _lines(text: bytes) -> "List[Any]":
+def _lines(text: bytes) -> "List[re.Match[bytes]]":
     """Match the lines of a stack; [] for what is none.
 
     The last one may have had no room in the string: it is left out.
@@ -48,10 +48,11 @@ def _lines(text: bytes) -> "List[Any]":
         return []
     lines = text.split(b"\n")[:-1]
     if lines[0] == _PYTHON_HEAD:
-        found = list(map(_PYTHON_LINE.match, lines[1:]))
+        lines, matches = lines[1:], map(_PYTHON_LINE.match, lines[1:])
     else:
-        found = list(map(_LINE.match, lines))
-    return found if all(found) else []
+        matches = map(_LINE.match, lines)
+    found = [match for match in matches if match]
+    return found if len(found) == len(lines) else []
 
 
 class StackWriter:
@@ -72,7 +73,7 @@ class StackWriter:
         self._is_read = False
         self.nameless = ""
 
-    def line(self, first: "Iterable[str]", keys: "Sequence[Any]") -> str:
+    def line(self, first: "Iterable[str]", keys: "Sequence[Union[str, int, bytes]]") -> str:
         """Write a line without its count.
 
         Plain keys come first, as frames outside of all, then stacks of programs, then of the
@@ -143,7 +144,7 @@ def _kernel_symbols(path: str) -> "Tuple[List[int], List[str]]":
     return places, [found[place] for place in places]
 
 
-def _named(row: Any) -> str:
+def _named(row: "re.Match[bytes]") -> str:
     """Name a frame of a line: by its function, or by its file, or by its address."""
     found = row.groupdict()
     if found["name"]:

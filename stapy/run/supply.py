@@ -14,8 +14,9 @@ from .printable import name as printable_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, List, Optional, Set, Tuple
+    from typing import Callable, Dict, List, Optional, Set, Tuple
 
+    from .ground.manifest import TableDemand
     from .maker import First
 
 _QUEUED = 32  # files of an owner that wait for their table
@@ -48,7 +49,7 @@ class Supplier:
     def __init__(
         self,
         channel: Channel,
-        wanted: "Dict[str, Any]",
+        wanted: TableDemand,
         note: "Callable[[str], None]",
         tell: "Optional[Callable[[str], None]]" = None,
     ) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stapy.elaborate.lower.fields import name_of
 from stapy.ir import program as p
@@ -131,9 +131,9 @@ def _fitting(labels: dict[str, list[str]], variable: p.Global) -> list[str]:
     return found if len(found) == len(variable.keys) else []
 
 
-def _nodes(top: Any) -> Iterator[Any]:
+def _nodes(top: object) -> Iterator[Record]:
     """Yield all records of a tree, in the order of the text."""
-    stack = [top]
+    stack: list[object] = [top]
     while stack:
         item = stack.pop()
         if isinstance(item, (list, tuple)):
@@ -196,7 +196,7 @@ def _bytes(kind: p.Type, variable: p.Global, string_bytes: int) -> int:
     return 200 + 40 * _buckets(variable.histogram)
 
 
-def _buckets(shape: Any) -> int:
+def _buckets(shape: p.HistogramShape | None) -> int:
     if shape is None:
         return 0
     if shape.kind == "log":
@@ -207,7 +207,7 @@ def _buckets(shape: Any) -> int:
 def begin_of(row: _Shown, *, first: bool) -> str:
     """Write what stands before the elements of a global, as JSON."""
     variable = row.variable
-    about: dict[str, Any] = {"name": variable.name, "type": _type(row)}
+    about: dict[str, object] = {"name": variable.name, "type": _type(row)}
     if variable.keys:
         about["labels"] = row.labels or [f"key{at + 1}" for at in range(len(variable.keys))]
     shape = variable.histogram if variable.type == p.STATS else None

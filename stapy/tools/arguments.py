@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from stapy.diagnostics.render import one_line
 from stapy.diagnostics.suggest import did_you_mean, listed
@@ -48,7 +48,7 @@ class ToolArgumentParser(argparse.ArgumentParser):
         words = (word for action in self._actions for word in action.option_strings)
         return [word[2:] for word in words if word.startswith("--")]
 
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
+    def _check_value(self, action: argparse.Action, value: object) -> None:
         """Refuse what is none of the choices of an argument, and name the nearest."""
         if action.choices is None or value in action.choices:
             return

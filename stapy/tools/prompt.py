@@ -11,7 +11,6 @@ import sys
 from argparse import ArgumentParser
 from code import interact
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from stapy.cache import Cache
 from stapy.debuginfo import ctypes, facts
@@ -63,7 +62,7 @@ def fact_of(kernel: Kernel, info: Debuginfo) -> Callable[[str], str]:
     return fact
 
 
-def names_of(kernel: Kernel, info: Debuginfo) -> dict[str, Any]:
+def names_of(kernel: Kernel, info: Debuginfo) -> dict[str, object]:
     """List what the prompt knows by name."""
     return {"info": info, "kernel": kernel, "fact": fact_of(kernel, info), "c_text": c_text}
 

@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import json
 import zlib
-from typing import Any
+from typing import TYPE_CHECKING
 
 from stapy import __version__
 from stapy.run.ground.manifest import PROTOCOL, SECTION
 
-__all__ = ["SECTION", "Manifest", "assembly", "encode", "make_manifest"]
+if TYPE_CHECKING:
+    # Types only: who builds or runs modules has them from here.
+    from stapy.run.ground.manifest import Manifest as Manifest
+    from stapy.run.ground.manifest import ProbeRow as ProbeRow
+    from stapy.run.ground.manifest import ProcessIdentity as ProcessIdentity
+    from stapy.run.ground.manifest import ProgramFile as ProgramFile
+    from stapy.run.ground.manifest import TableDemand as TableDemand
+
+__all__ = ["SECTION", "assembly", "encode", "make_manifest"]
 
 FORMAT = 1
 _LONG = 4096  # bytes of JSON from which on it is deflated; a short one can be read by eye
-
-# What a module tells of itself, as JSON has it: texts, numbers, flags, lists and objects.
-Manifest = dict[str, Any]
 
 
 def make_manifest(
@@ -29,16 +34,16 @@ def make_manifest(
     script_text: str,
     release: str,
     arch: str,
-    probes: list[Manifest],
+    probes: list[ProbeRow],
     limits: dict[str, int],
     build_ids: dict[str, str] | None = None,
     globals: dict[str, str] | None = None,
-    files: dict[str, Manifest] | None = None,
-    objects: Manifest | None = None,
+    files: dict[str, ProgramFile] | None = None,
+    objects: TableDemand | None = None,
     input: str = "",
     any_release: bool = False,
     namespaces: int | None = None,
-    process: Manifest | None = None,
+    process: ProcessIdentity | None = None,
 ) -> Manifest:
     """Build the manifest of one module.
 

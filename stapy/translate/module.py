@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from stapy.cache import Cache
 from stapy.diagnostics import Diagnostics, SourceMap, Stop
 from stapy.ir import program as p
 from stapy.options import Options
 from stapy.translate.c.text import string_literal
-from stapy.translate.manifest import Manifest, make_manifest
+from stapy.translate.manifest import make_manifest
 from stapy.translate.model import build
 from stapy.translate.source import ModuleSource
 from stapy.translate.state import Unit, number_lines
@@ -18,6 +18,9 @@ from stapy.translate.tables import lines
 from stapy.translate.tables.limits import STRING_BYTES
 from stapy.translate.tables.records import pieces_of
 from stapy.translate.templating import Templates
+
+if TYPE_CHECKING:
+    from stapy.translate.manifest import ProgramFile, TableDemand
 
 
 def make_source(
@@ -105,9 +108,9 @@ def make_source(
     )
 
 
-def _files(program: p.Program, unit: Unit) -> dict[str, Manifest]:
+def _files(program: p.Program, unit: Unit) -> dict[str, ProgramFile]:
     """Collect the programs that points and variables name: may one be missing, and its build."""
-    found: dict[str, Manifest] = {}
+    found: dict[str, ProgramFile] = {}
     for probe in program.probes:
         for site in probe.sites:
             for path, identity in getattr(site, "user_files", {}).items():
@@ -130,7 +133,7 @@ def _input(program: p.Program) -> str:
     return found
 
 
-def _objects(program: p.Program, options: Options) -> dict[str, Any] | None:
+def _objects(program: p.Program, options: Options) -> TableDemand | None:
     """Tell the consumer which tables the script's user stacks need; None when it asks for none."""
     if p.USER_STACKS not in program.features:
         return None

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from stapy.record import Record, new
+
+if TYPE_CHECKING:
+    from stapy.translate.manifest import Manifest
 
 
 class ModuleSource(Record):
@@ -20,7 +23,7 @@ class ModuleSource(Record):
 
     name: str
     files: dict[str, str]
-    manifest: dict[str, Any]
+    manifest: Manifest
     features: set[str] = new(set)
     kbuild_flags: list[str] = new(list)
     defines: dict[str, str] = new(dict)

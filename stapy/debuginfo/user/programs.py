@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stapy.cache import Cache
 from stapy.debuginfo.dwarf.files.paths import by_build_id, folders
@@ -82,10 +82,10 @@ class Programs:
         self._debug_files.pop(file.path, None)
         self._marks.pop(file.path, None)
         self._stubs.pop(file.path, None)
-        by_debug_file: list[dict[tuple[Path, Path | None], Any]] = [self._functions, self._dwarf]
-        for known in by_debug_file:
-            for key in [key for key in known if key[0] == file.path]:
-                del known[key]
+        for key in [key for key in self._functions if key[0] == file.path]:
+            del self._functions[key]
+        for key in [key for key in self._dwarf if key[0] == file.path]:
+            del self._dwarf[key]
 
     def files(self) -> list[Path]:
         """List what answers depend on: the files asked about and their debug files.

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stapy.diagnostics import NOWHERE, Span
 from stapy.ir import program as p
 from stapy.record import Record, new
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from stapy.debuginfo.ctypes import CType
     from stapy.elaborate.lower.pending import Pending
     from stapy.elaborate.names.select import FileScope, FunctionSource
@@ -21,7 +23,7 @@ class EntrySlots(Record):
 
     values: list[p.Expr] = new(list)
     types: list[p.Type] = new(list)
-    keys: dict[Any, int] = new(dict)
+    keys: dict[Hashable, int] = new(dict)
     locals: dict[str, p.Variable] = new(dict)
 
 

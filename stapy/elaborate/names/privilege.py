@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stapy.diagnostics import used_at
 from stapy.elaborate.names.syntax import markers
@@ -53,7 +53,7 @@ def asserted(services: Services, marks: set[str]) -> set[str]:
 def check_point(services: Services, family: Family, point: n.ProbePoint) -> None:
     """Refuse a probe point that the level of privilege does not allow: `PointError`."""
     if services.options.privilege == STAPUSR and not is_unprivileged(family):
-        last: Any = point.components[-1]
+        last = point.components[-1]
         raise PointError(
             FORBIDDEN,
             f"probe point is not allowed for --privilege={STAPUSR}",

@@ -6,14 +6,15 @@ declares.  When files change, only those are parsed again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
 
 from stapy.parse.library.cache_file import CacheFiles
 from stapy.parse.library.declared import Declared, macro_names
 
 Stamp = tuple[str, int, int]  # a file's path, time of change and size
 Alias = tuple[tuple[str, ...], str]  # component names, file
+# The time of change and the size; each source that the file brings in, with what that declares.
+_KnownFile = tuple[tuple[int, int], list[tuple[str, Declared]]]
 
 
 class LibraryIndex:
@@ -58,8 +59,8 @@ class LibraryIndex:
             if path.endswith(".stpm"):
                 for name in macro_names(text(path)):
                     self.macros.setdefault(name, []).append(path)
-        old = self._disk.get(self._name + ".files") or {}
-        files: dict[str, tuple[tuple[int, int], Any]] = {}
+        old: dict[str, _KnownFile] = self._disk.get(self._name + ".files") or {}
+        files: dict[str, _KnownFile] = {}
         for path, mtime, size in self._stamps:
             stamp = (mtime, size)
             known = old.get(path)
@@ -77,7 +78,7 @@ class LibraryIndex:
             (self._key, self._stamps, self.functions, self.globals, self.macros),
         )
 
-    def _enter(self, files: Any) -> None:
+    def _enter(self, files: Iterable[list[tuple[str, Declared]]]) -> None:
         self.functions, self.globals, aliases = {}, {}, []
         for parts in files:
             for path, (functions, variables, _, names) in parts:

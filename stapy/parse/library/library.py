@@ -12,9 +12,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from stapy.cache import files_below
+from stapy.cache import Cache, files_below
 from stapy.diagnostics import Diagnostics, SourceMap, Span
 from stapy.parse import parse_script
 from stapy.parse.definitions import Macro
@@ -269,19 +268,19 @@ class Library:
 def open_library(
     extra_dirs: list[str],
     facts: PreprocessFacts,
-    cache: Any,
+    cache: Cache | None,
     sources: SourceMap,
     diagnostics: Diagnostics,
 ) -> Library:
     """Open the library of a session; ``cache`` is its `stapy.cache.Cache` or None."""
-    folder = Path(cache.root) / "parse" if cache is not None and cache.is_enabled else None
+    folder = cache.root / "parse" if cache is not None and cache.is_enabled else None
     return Library(
         library_folders(extra_dirs),
         facts,
         folder,
         sources,
         diagnostics,
-        read_cache=not getattr(cache, "poisoned", False),
+        read_cache=cache is None or not cache.poisoned,
     )
 
 

@@ -6,7 +6,7 @@ Below ``process`` alone (all user processes; with ``-c`` and ``-x`` those of the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stapy.debuginfo import ctypes, view
 from stapy.debuginfo.user import processes, search
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from stapy.debuginfo.ctypes import CType
-    from stapy.ir.program import Expr
+    from stapy.ir.program import DerivedProbe, Expr
     from stapy.parse.nodes import PointComponent, ProbePoint
     from stapy.services import Services
 
@@ -160,7 +160,7 @@ class ProcessFamily:
             everywhere=_statics(path, services) if path else None,
         )
 
-    def rows(self, probe: Any, first_site: int) -> list[Row]:
+    def rows(self, probe: DerivedProbe, first_site: int) -> list[Row]:
         """List rows of ``struct stapy_process_row``."""
         return [
             {

@@ -8,7 +8,7 @@ with it, which keeps it above 0 in every process where the mark is armed.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stapy.debuginfo import ctypes, view
 from stapy.debuginfo.user import sdt
@@ -23,7 +23,10 @@ from stapy.probes.values.operands import moved, value
 from stapy.probes.values.programs import statics
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from stapy.debuginfo.user.sdt import Mark
+    from stapy.diagnostics import Span
     from stapy.ir.program import DerivedProbe
     from stapy.parse.nodes import ProbePoint
     from stapy.probes.programs import Head
@@ -76,7 +79,7 @@ class UsdtFamily:
         symbols = services.debuginfo.programs.addresses(site.file, asked) if asked else {}
         word: ctypes.CType = ctypes.Int("long", 8, True, "signed")
         variables: dict[str, TargetVariable] = {}
-        unavailable: dict[str, Any] = {}
+        unavailable: dict[str, Callable[[], str]] = {}
         names = [f"$arg{number}" for number in range(1, len(operands) + 1)]
         for name, operand in zip(names, operands):
             try:
@@ -121,7 +124,7 @@ def _count(mark: Mark, count: int) -> str:
 
 
 def _no_match(
-    span: Any, heads: list[Head], name: str, provider: str | None, services: Services
+    span: Span, heads: list[Head], name: str, provider: str | None, services: Services
 ) -> PointError:
     known = [mark for head in heads for mark in services.debuginfo.programs.marks(head.file)]
     shown = view.shown(heads[0].file.path) if len(heads) == 1 else f"{len(heads)} programs"

@@ -7,7 +7,7 @@ are those of the hit, memory is the process's, and addresses are moved as far as
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stapy.debuginfo import ctypes
 from stapy.debuginfo.dwarf.query.addresses import statement_at
@@ -135,7 +135,7 @@ def _entry_scope(
     block: TlsBlock | None = services.debuginfo.safe(None, tls.block_of, file)
     here = _InProgram(place, dwarf, address, block)
     variables: dict[str, TargetVariable] = {}
-    unavailable: dict[str, Any] = {}
+    unavailable: dict[str, Callable[[], str]] = {}
     parameters: list[str] = []
     locals_: list[str] = []
     missing = f"these are the variables of '{place.function}'"

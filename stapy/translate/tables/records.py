@@ -7,16 +7,17 @@ output; `stapy.run.records` is its reader.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stapy import __version__
 from stapy.ir import program as p
+from stapy.run.ground.manifest import SCHEMA
 
 if TYPE_CHECKING:
+    from stapy.run.ground.manifest import FieldDescription, PrintDescription, Shape
     from stapy.translate.tables.limits import Limits
     from stapy.translate.tables.places import PlaceTable
 
-SCHEMA = 1
 _LITERAL = 2000  # characters of one literal of C
 _SIGNED = "di"
 _UNSIGNED = "uoxXp"
@@ -37,7 +38,7 @@ class PrintTable:
     """The prints of one module, numbered as they are translated."""
 
     def __init__(self) -> None:
-        self._rows: list[dict[str, Any]] = []
+        self._rows: list[PrintDescription] = []
 
     def add(
         self, places: PlaceTable, expr: p.PrintOp, fields: list[tuple[p.FormatPiece, p.Expr]]
@@ -45,13 +46,14 @@ class PrintTable:
         """Add a print with its fields; return its number."""
         rows = []
         for piece, arg in fields:
-            row: dict[str, Any] = {"name": piece.name, "kind": field_kind(piece, arg)}
+            row: FieldDescription = {"name": piece.name, "kind": field_kind(piece, arg)}
             if isinstance(arg, p.Text):
                 row["constant"] = True  # part of a heading, or a label
-            if isinstance(arg, p.HistogramRef):
-                row |= _shape(arg.stat)
+            shape = _shape(arg.stat) if isinstance(arg, p.HistogramRef) else None
+            if shape is not None:
+                row["shape"] = shape
             rows.append(row)
-        print_: dict[str, Any] = {"fields": rows}
+        print_: PrintDescription = {"fields": rows}
         if expr.shows is not None:
             print_["shows"] = expr.shows.name
         if expr.span.source >= 0:
@@ -78,14 +80,14 @@ class PrintTable:
         return json.dumps(table, separators=(",", ":"))
 
 
-def _shape(stat: p.Expr) -> dict[str, Any]:
-    """Describe the buckets of a statistic; nothing for one without."""
+def _shape(stat: p.Expr) -> Shape | None:
+    """Describe the buckets of a statistic; None for one without."""
     shape = stat.var.histogram if isinstance(stat, (p.GlobalRef, p.ElementRef)) else None
     if shape is None:
-        return {}
+        return None
     if shape.kind == "log":
-        return {"shape": ["log"]}
-    return {"shape": ["linear", shape.low, shape.high, shape.step]}
+        return ["log"]
+    return ["linear", shape.low, shape.high, shape.step]
 
 
 def pieces_of(text: str) -> list[str]:

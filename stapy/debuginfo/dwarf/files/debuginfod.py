@@ -14,18 +14,31 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from stapy.debuginfo.elf import ElfFile
 from stapy.debuginfo.errors import DebuginfoError
 from stapy.paths import cache_dir, is_file
 from stapy.trust import why_untrusted
 
+if TYPE_CHECKING:
+    from email.message import Message
+
 TIMEOUT = 90.0
 _MISS_SECONDS = 600  # so long a server is not asked again for what none had
 _PIECE = 1 << 18
 _SCHEMES = ("http://", "https://", "file://")
 _BUILD_ID = re.compile(r"[0-9a-f]{4,128}")
+
+
+class Answer(Protocol):
+    """What a server, or a file, answers: `urlopen` has a class for each scheme."""
+
+    headers: Message
+    url: str
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Read that many bytes, fewer at the end."""
 
 
 def servers() -> list[str]:
@@ -126,7 +139,9 @@ def _download(
     return True
 
 
-def _keep(answer: Any, path: Path, build_id: str, what: str, notice: Callable[[str], None]) -> None:
+def _keep(
+    answer: Answer, path: Path, build_id: str, what: str, notice: Callable[[str], None]
+) -> None:
     """Write an answer beside its place, check it and move it there."""
     total = int(answer.headers.get("Content-Length") or 0)
     limit = int(number_in("DEBUGINFOD_MAXSIZE", 0))
@@ -149,7 +164,7 @@ def _keep(answer: Any, path: Path, build_id: str, what: str, notice: Callable[[s
         temporary.unlink(missing_ok=True)
 
 
-def _copy(answer: Any, file: Any, total: int, limit: int) -> int:
+def _copy(answer: Answer, file: BinaryIO, total: int, limit: int) -> int:
     shown = sys.stderr.isatty()
     done, told = 0, time.monotonic()
     while piece := answer.read(_PIECE):

@@ -9,7 +9,7 @@ import json
 import re
 import time
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stapy.debuginfo.dwarf.files.debuginfod import TIMEOUT, number_in, reason_of, servers
 from stapy.debuginfo.errors import DebuginfoError
@@ -17,6 +17,7 @@ from stapy.record import Record, new
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from io import BufferedIOBase
 
 _MOST = 32 << 20  # bytes of an answer: some 200,000 builds
 _PIECE = 1 << 18
@@ -60,10 +61,10 @@ def _add(found: KnownBuilds, url: str, path: str) -> None:
     if url.startswith("file:"):
         raise DebuginfoError("files cannot be asked which builds there are")
     key = "glob" if any(char in path for char in _WILDCARDS) else "file"
-    answer = _decoded(_fetched(url, key, path))
-    for build_id, archive in _rows(answer):
+    rows, is_complete = _decoded(_fetched(url, key, path))
+    for build_id, archive in _builds(rows):
         found.builds.setdefault(build_id, set()).add(archive)
-    if answer.get("complete") is not True:
+    if not is_complete:
         found.problems.append(f"{url}: its answer is not complete")
 
 
@@ -89,7 +90,7 @@ def _fetched(url: str, key: str, path: str) -> bytes:
         raise OSError(f"broken answer: {type(error).__name__}") from None
 
 
-def _whole(answer: Any, end: float) -> bytes:
+def _whole(answer: BufferedIOBase, end: float) -> bytes:
     """Read all of an answer; raises `DebuginfoError` when it is too large or too slow.
 
     ``end`` is a time of `time.monotonic`.
@@ -104,19 +105,20 @@ def _whole(answer: Any, end: float) -> bytes:
     return bytes(data)
 
 
-def _decoded(data: bytes) -> dict[str, Any]:
+def _decoded(data: bytes) -> tuple[list[object], bool]:
+    """Return the rows of an answer, and whether those are all; `DebuginfoError` for others."""
     try:
         found = json.loads(data)
     except (ValueError, RecursionError):
         raise DebuginfoError("its answer is no JSON") from None
     if not isinstance(found, dict) or not isinstance(found.get("results"), list):
         raise DebuginfoError("its answer is not one about builds")
-    return found
+    return found["results"], found.get("complete") is True
 
 
-def _rows(answer: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _builds(rows: list[object]) -> Iterator[tuple[str, str]]:
     """Yield build-id and archive of each program or library; rows of another form are skipped."""
-    for row in answer["results"]:
+    for row in rows:
         if not isinstance(row, dict) or row.get("type") != "executable":
             continue
         build_id, archive = row.get("buildid"), row.get("archive", "")
