@@ -19,7 +19,7 @@ TITLES = {
 }
 
 
-class Row(TypedDict, total=False):
+class ChartRow(TypedDict, total=False):
     """What is drawn as one mark; which columns there are, the kind of the chart says."""
 
     name: str
@@ -53,7 +53,7 @@ class Chart(Record):
 
     kind: str
     title: str
-    rows: list[Row]
+    rows: list[ChartRow]
     notes: list[str] = new(list)
     across: str = ""  # what the axes are
     up: str = ""

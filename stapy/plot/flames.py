@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 
-from stapy.plot.charts import FLAME, NAME, Chart, Row, shown
+from stapy.plot.charts import FLAME, NAME, Chart, ChartRow, shown
 from stapy.plot.errors import PlotError
 
 # Boxes narrower than this part of the whole cannot be seen, nor found by the mouse.
@@ -27,7 +27,7 @@ def flame(title: str, stacks: dict[str, int], before: dict[str, int] | None = No
         raise PlotError(f"{title}: no stack has a count above 0")
     if before is not None and not then:
         raise PlotError(f"{title}: no stack of the recording before has a count above 0")
-    rows: list[Row] = []
+    rows: list[ChartRow] = []
     left_out = _place(now, then, rows, before is not None)
     chart = Chart(kind=FLAME, title=title, rows=rows)
     chart.notes.append(f"{_sum(now):,} in all, different stacks: {len(kept):,}")
@@ -67,7 +67,7 @@ def _by_frame(now: Counted, then: Counted, depth: int) -> dict[str, tuple[Counte
     return found
 
 
-def _place(now: Counted, then: Counted, rows: list[Row], is_differential: bool) -> int:
+def _place(now: Counted, then: Counted, rows: list[ChartRow], is_differential: bool) -> int:
     """Give each box its place, callers below; return how many are too narrow to be drawn.
 
     What is called from those is not looked at.
@@ -79,7 +79,7 @@ def _place(now: Counted, then: Counted, rows: list[Row], is_differential: bool) 
         name, here, earlier, begin, depth = waiting.pop()
         count = _sum(here)
         share = count / whole
-        row: Row = {
+        row: ChartRow = {
             "name": shown(name, NAME),
             "begin": begin,
             "end": begin + count,

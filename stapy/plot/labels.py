@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from unicodedata import east_asian_width
 
-from stapy.plot.charts import Chart, Row
+from stapy.plot.charts import Chart, ChartRow
 from stapy.record import replace
 
 LONGEST = 48  # characters of a name that is written out
@@ -50,8 +50,8 @@ def shortened(chart: Chart) -> Chart:
     )
 
 
-def _shortened_row(row: Row, short: dict[str, str]) -> Row:
-    found: Row = {**row}
+def _shortened_row(row: ChartRow, short: dict[str, str]) -> ChartRow:
+    found: ChartRow = {**row}
     if "label" in row:
         found["label"], found["whole_label"] = short.get(row["label"], row["label"]), row["label"]
     if "part" in row:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NoReturn, TextIO
 
 from stapy.plot.errors import PlotError
-from stapy.plot.values import Statistic, Value, checked, listed, members, text_of
+from stapy.plot.values import Statistic, Value, checked, items_of, members, text_of
 from stapy.record import Record, new
 from stapy.run.ground.manifest import SCHEMA
 from stapy.run.stacks import StackWriter, is_stack
@@ -218,7 +218,7 @@ class JsonReader:
             self._found.warnings.append(_SEVERAL)
 
     def _take_global(self, line: dict[str, object]) -> None:
-        keys = [*self._origin(line), *map(_key, listed(line, "keys"))]
+        keys = [*self._origin(line), *map(_key, items_of(line, "keys"))]
         folded = text_of(line.get("stack", "")) or self.folded(keys)
         if folded and line.get("stack") and self._origin(line):
             folded = f"{self._origin(line)[0]};{folded}"

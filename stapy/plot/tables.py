@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stapy.plot.buckets import joined, ladder
-from stapy.plot.charts import BARS, HEATMAP, HISTOGRAM, NAME, STACKED, Chart, Row, shown
+from stapy.plot.charts import BARS, HEATMAP, HISTOGRAM, NAME, STACKED, Chart, ChartRow, shown
 from stapy.plot.errors import PlotError
 from stapy.plot.labels import apart
 from stapy.plot.recording import GlobalElement
@@ -34,7 +34,7 @@ def bars(title: str, elements: list[GlobalElement], most: int) -> Chart:
         raise PlotError(f"'{title}' has texts, of which bars cannot be drawn")
     sized.sort(key=lambda row: (-row[0], row[1]))
     labels = apart([label for _, label, _ in sized[:most]])
-    rows: list[Row] = [
+    rows: list[ChartRow] = [
         {"label": label, "value": size, "about": _about(one.value)}
         for label, (size, _, one) in zip(labels, sized, strict=False)
     ]
@@ -74,7 +74,7 @@ def stacked_bars(title: str, elements: list[GlobalElement], most: int) -> Chart:
         parts[part] = parts.get(part, 0) + size
     order = sorted(tally, key=lambda label: (-sum(tally[label].values()), label))
     named = greatest_parts([tally[label] for label in order])
-    rows: list[Row] = []
+    rows: list[ChartRow] = []
     for label in order[:most]:
         for part, size in gathered(tally[label], named).items():
             rows.append({"label": label, "part": part, "value": size})
@@ -123,7 +123,7 @@ def histogram(title: str, value: Value) -> Chart:
     for bucket in buckets:
         counts[lines[bucket.label]] += bucket.count
     labels = list(counts)
-    rows: list[Row] = [{"label": label, "value": count} for label, count in counts.items()]
+    rows: list[ChartRow] = [{"label": label, "value": count} for label, count in counts.items()]
     chart = Chart(kind=HISTOGRAM, title=title, rows=rows, labels=labels)
     chart.across, chart.up = "count", "value, from"
     chart.notes += [_about(value), *joining(lines)]
@@ -153,7 +153,7 @@ def heat_of_keys(title: str, elements: list[GlobalElement], most: int) -> Chart:
         for bucket in buckets:
             cell = name, lines[bucket.label]
             cells[cell] = cells.get(cell, 0) + bucket.count
-    rows: list[Row] = [
+    rows: list[ChartRow] = [
         {"part": name, "label": label, "value": n} for (name, label), n in cells.items()
     ]
     labels = list(dict.fromkeys(lines.values()))

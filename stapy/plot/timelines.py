@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TypeGuard
 
 from stapy.plot.buckets import Bucket, joined, ladder, of_number
-from stapy.plot.charts import HEATMAP, LINES, NAME, STACKED, Chart, Row, shown
+from stapy.plot.charts import HEATMAP, LINES, NAME, STACKED, Chart, ChartRow, shown
 from stapy.plot.errors import PlotError
 from stapy.plot.recording import PrintPlace, PrintRow
 from stapy.plot.tables import MOST_PARTS, gathered, greatest_parts, joining, name_of_rest
@@ -202,5 +202,5 @@ def _fill(chart: Chart, cells: list[tuple[float, float, dict[str, int]]]) -> Non
                 sums[label] = sums.get(label, 0) + count
         for label in sorted(sums):
             if sums[label]:
-                row: Row = {"begin": group[0][0], "end": group[-1][1], "label": label}
+                row: ChartRow = {"begin": group[0][0], "end": group[-1][1], "label": label}
                 chart.rows.append({**row, "value": sums[label]})

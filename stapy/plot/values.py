@@ -38,7 +38,7 @@ def checked(value: object) -> Value:
 def _statistic(value: dict[str, object]) -> Statistic:
     numbers = {"count": whole(value["count"])}
     numbers |= {name: whole(one) for name, one in value.items() if name != "buckets"}
-    return Statistic(numbers=numbers, buckets=[_bucket(row) for row in listed(value, "buckets")])
+    return Statistic(numbers=numbers, buckets=[_bucket(row) for row in items_of(value, "buckets")])
 
 
 def _bucket(row: object) -> Bucket:
@@ -69,7 +69,7 @@ def members(value: object) -> dict[str, object]:
     return value
 
 
-def listed(line: dict[str, object], name: str) -> list[object]:
+def items_of(line: dict[str, object], name: str) -> list[object]:
     """Return the list of a name, which may be missing: []."""
     value = line.get(name, [])
     if not isinstance(value, list):

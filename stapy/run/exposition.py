@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     Labels = Sequence[Tuple[str, str]]
     Sample = Tuple[str, Labels, str]  # what follows the name, labels, value
 
-    class Statistic(TypedDict, total=False):
+    class Aggregate(TypedDict, total=False):
         """What an aggregate has; with values, all but the buckets, which histograms have."""
 
         count: int
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         max: int
         buckets: List[Tuple[int, int]]  # their numbers, and how many values lie there
 
-    class GlobalStatus(TypedDict, total=False):
+    class GlobalMetric(TypedDict, total=False):
         """A global: an array has names for its keys; elements that do not fit are left out."""
 
         name: str
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
         shape: Shape
         rows: List[List[Any]]  # keys, then the value, which is of the type
 
-    class SessionStatus(TypedDict):
+    class MetricStatus(TypedDict):
         """What the module's file has: seconds, bytes, hits."""
 
         module: str
         uptime: float
         memory: int
         skipped: int
-        globals: List[GlobalStatus]
+        globals: List[GlobalMetric]
 
 
 OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -100,7 +100,7 @@ def _escaped(text: str, is_label: bool) -> str:
     return text.replace('"', '\\"') if is_label else text
 
 
-def write(status: SessionStatus, is_open: bool) -> bytes:
+def write(status: MetricStatus, is_open: bool) -> bytes:
     """Write what the module's file has."""
     text = MetricText(is_open)
     module = [("module", str(status["module"]))]
@@ -137,7 +137,7 @@ def write(status: SessionStatus, is_open: bool) -> bytes:
     return text.data()
 
 
-def _global(text: MetricText, row: GlobalStatus) -> None:
+def _global(text: MetricText, row: GlobalMetric) -> None:
     labels, kind, name = row.get("labels", []), row["type"], row["name"]
     # An element that was deleted and is there again may come twice.
     found = {tuple(map(str, one[:-1])): one[-1] for one in row["rows"]}
@@ -174,18 +174,18 @@ def _float(value: int) -> str:
     return f"{sign}{mantissa}e+{len(digits) - 1:02d}"
 
 
-def _sums(keys: "Labels", value: Statistic) -> "Iterator[Sample]":
+def _sums(keys: "Labels", value: Aggregate) -> "Iterator[Sample]":
     yield "_count", keys, str(value["count"])
     if _only_grows(value):
         yield "_sum", keys, str(value["sum"])
 
 
-def _only_grows(value: Statistic) -> bool:
+def _only_grows(value: Aggregate) -> bool:
     """Tell whether a sum is a counter, which has no place where it may go down, or went round."""
     return not value["count"] or (value["min"] >= 0 and value["sum"] >= 0)
 
 
-def _buckets(keys: "Labels", value: Statistic, shape: "Shape") -> "Iterator[Sample]":
+def _buckets(keys: "Labels", value: Aggregate, shape: "Shape") -> "Iterator[Sample]":
     """Write cumulative buckets: the bounds of those that have values."""
     total = 0
     edges: Dict[int, int] = {}

@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Dict, List, Optional, Tuple
 
-    from .exposition import SessionStatus
+    from .exposition import MetricStatus
     from .ground.manifest import Manifest
     from .messages import MessagePrinter
 
@@ -75,7 +75,7 @@ class MetricServer:
         self._is_any = not port
         self._ending = False
         self._at = 0.0
-        self._status: Optional[SessionStatus] = None
+        self._status: Optional[MetricStatus] = None
         self._why = ""
 
     @property

@@ -31,7 +31,7 @@ _SCHEMES = ("http://", "https://", "file://")
 _BUILD_ID = re.compile(r"[0-9a-f]{4,128}")
 
 
-class Answer(Protocol):
+class ServerAnswer(Protocol):
     """What a server, or a file, answers: `urlopen` has a class for each scheme."""
 
     headers: Message
@@ -140,7 +140,7 @@ def _download(
 
 
 def _keep(
-    answer: Answer, path: Path, build_id: str, what: str, notice: Callable[[str], None]
+    answer: ServerAnswer, path: Path, build_id: str, what: str, notice: Callable[[str], None]
 ) -> None:
     """Write an answer beside its place, check it and move it there."""
     total = int(answer.headers.get("Content-Length") or 0)
@@ -164,7 +164,7 @@ def _keep(
         temporary.unlink(missing_ok=True)
 
 
-def _copy(answer: Answer, file: BinaryIO, total: int, limit: int) -> int:
+def _copy(answer: ServerAnswer, file: BinaryIO, total: int, limit: int) -> int:
     shown = sys.stderr.isatty()
     done, told = 0, time.monotonic()
     while piece := answer.read(_PIECE):
