@@ -30,7 +30,7 @@ _PARTS = {
                   "Tapsets: differences <docs/tapsets>", "docs/user-space",
                   "docs/diagnostics", "messages", "docs/features"),
     "Operations": ("docs/tools", "docs/output", "docs/plot", "docs/metrics", "docs/monitor",
-                   "docs/interactive", "docs/reach",
+                   "docs/interactive", "docs/testing-scripts", "docs/reach",
                    "Containers <docker/README>", "docs/signing", "docs/safety",
                    "docs/performance", "docs/cost", "docs/wall", "docs/packages",
                    "Editors <editors/README>"),

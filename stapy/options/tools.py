@@ -9,6 +9,7 @@ TOOLS = {
     "report": "pack what a report of a fault should have",
     "fmt": "put the blanks and indents of scripts in order",
     "check": "find the mistakes of scripts, for any kernel",
+    "test": "run scripts, here or in virtual machines, and compare what they print",
     "kernel": "fetch kernels to build for and to boot, without installing them",
     "plot": "draw what a session recorded: flame graphs, heat maps, time series, bars",
     "complete": "have bash, zsh or fish complete what is typed",

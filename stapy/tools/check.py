@@ -7,7 +7,6 @@ that needs no debug package.  `outcomes.py` has the forms that programs read.
 from __future__ import annotations
 
 import contextlib
-import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +23,7 @@ from stapy.session.check import Check
 from stapy.session.messages import PassMessages
 from stapy.terminal import writing
 from stapy.tools.arguments import UNUSABLE, ToolArgumentParser, complain
+from stapy.tools.firstline import words_of
 from stapy.tools.outcomes import WHOLE, Outcome, as_json, as_text
 
 if TYPE_CHECKING:
@@ -188,21 +188,16 @@ def checked(name: str, text: str, kernel: Kernel, options: Options) -> Outcome:
 
 def _obeys_first_line(session: Check, text: str) -> bool:
     """Take the options of ``#! /usr/bin/stap -g`` as the kernel would hand them on, if it can."""
-    text = plain(text)
-    line = text.partition("\n")[0]
-    if not line.startswith("#!"):
-        return True
     try:
-        words = shlex.split(line[2:])
-        if words[:1] and words[0].rpartition("/")[2] == "env":
-            words = words[2:] if words[1:2] == ["-S"] else words[1:]
-        if words[:1] and words[0].rpartition("/")[2] not in ("stap", "stapy"):
-            return True  # the options are another program's
-        session.options = _taken(words[1:], session.options)
+        words = words_of(text)
+        if not words:
+            return True
+        session.options = _taken(words, session.options)
         session.take_extra_scripts()
     except (UsageError, ValueError) as error:
         name = session.texts[0][0]
-        span = Span(session.sources.add(name, text), 0, len(line))
+        shown = plain(text)
+        span = Span(session.sources.add(name, shown), 0, len(shown.partition("\n")[0]))
         session.diagnostics.error(
             "parse error", "E0193", f"options of the first line: {error}", span
         )

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
-from xml.etree import ElementTree
 
 from stapy import __version__
 from stapy.diagnostics.explain import pages
 from stapy.diagnostics.layouts import json_line
 from stapy.diagnostics.render import harmless
 from stapy.record import Record
+from stapy.tools import junit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from stapy.session.check import Message
 
 _ERROR = "error"
-_NOT_IN_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
@@ -150,41 +148,18 @@ def _told(fields: dict[str, object]) -> str:
 
 def as_junit(outcomes: list[Outcome]) -> str:
     """Write a suite for each kernel and a case for each script; warnings are its output."""
-    root = ElementTree.Element("testsuites", name="stapy check")
-    for kernel in dict.fromkeys(outcome.kernel for outcome in outcomes):
-        cases = [outcome for outcome in outcomes if outcome.kernel == kernel]
-        failures = sum(any(one.is_error for one in case.messages) for case in cases)
-        suite = ElementTree.SubElement(
-            root, "testsuite", name=kernel, tests=str(len(cases)), failures=str(failures),
-            errors=str(sum(bool(case.unreadable) for case in cases)),
-        )  # fmt: skip
-        for case in cases:
-            _case(suite, case)
-    ElementTree.indent(root)
-    text = ElementTree.tostring(root, "unicode", xml_declaration=False)
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + text + "\n"
+    return junit.document("stapy check", [_case(outcome) for outcome in outcomes])
 
 
-def _case(suite: ElementTree.Element, outcome: Outcome) -> None:
+def _case(outcome: Outcome) -> junit.JunitCase:
     name, folder = Path(outcome.script).name, str(Path(outcome.script).parent)
-    case = ElementTree.SubElement(
-        suite, "testcase", name=_fit(name), classname=_fit(folder), file=_fit(outcome.script)
-    )
-    if outcome.unreadable:
-        ElementTree.SubElement(case, "error", message=_fit(outcome.unreadable))
+    case = junit.JunitCase(outcome.kernel, name, folder, outcome.script, error=outcome.unreadable)
     errors = [message for message in outcome.messages if message.is_error]
     if errors:
-        first = str(errors[0].data["message"])
-        failure = ElementTree.SubElement(case, "failure", message=_fit(first))
-        failure.text = _fit("".join(error.text for error in errors))
-    warnings = [message.text for message in outcome.messages if not message.is_error]
-    if warnings:
-        ElementTree.SubElement(case, "system-out").text = _fit("".join(warnings))
-
-
-def _fit(text: str) -> str:
-    """Replace what XML cannot have: control characters, halves of surrogate pairs."""
-    return _NOT_IN_XML.sub("\ufffd", text)
+        case.failure = str(errors[0].data["message"])
+        case.why = "".join(error.text for error in errors)
+    case.out = "".join(message.text for message in outcome.messages if not message.is_error)
+    return case
 
 
 # Forms that are one document for all outcomes.

@@ -159,7 +159,7 @@ EVIL = "a\nERROR: b\33[1m"  # what a terminal would obey, and a line that looks 
 @pytest.mark.parametrize(
     "words",
     [[f"--{EVIL}"], ["-e", "", f"--format={EVIL}"], [EVIL], ["-m", EVIL, "-e", ""],
-     ["doctor", f"--{EVIL}"], ["check", EVIL]],
+     ["doctor", f"--{EVIL}"], ["check", EVIL], ["test", EVIL]],
 )  # fmt: skip
 @pytest.mark.parametrize("form", ["rich", "systemtap", "short"])
 def test_words_are_quoted_in_one_line(

@@ -67,6 +67,7 @@ MISTYPED = [
     ("doctor --message-format=jsn", "did you mean 'json'?"),
     ("check --bft x", "unknown option '--bft'; did you mean '--btf'?"),
     ("report --lst", "unknown option '--lst'; did you mean '--list'?"),
+    ("test --vmm x", "unknown option '--vmm'; did you mean '--vm'?"),
     ("complete bassh", "'bassh' is not 'bash', 'zsh' or 'fish'; did you mean 'bash'?"),
     ("dtrace --hlep", "unknown word '--hlep'; did you mean '--help'?"),
 ]

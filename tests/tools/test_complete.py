@@ -74,6 +74,7 @@ FUNCTION = 'kernel.function("'
         ("stapy --explain E0231", ["E0231"]),
         ("stapy fmt --ch", ["--check"]),
         ("stapy check --bt", ["--btf"]),
+        ("stapy test --v", ["--vm"]),
         ("stapy -l timer.profil", ["timer.profile", "timer.profile.freq", "timer.profile.tick"]),
         ("stapy -l 'kernel.fun", ["kernel.function(", FUNCTION]),
         (f"stapy -l '{FUNCTION}vfs_", [f'{FUNCTION}vfs_read")', f'{FUNCTION}vfs_readv")']),

@@ -1,0 +1,160 @@
+"""``stapy test``: scripts are run, here or in virtual machines, and what they print is compared."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stapy.diagnostics.render import use_color
+from stapy.record import Record
+from stapy.terminal import progress, writing
+from stapy.testing import companion, comparing, reports, running
+from stapy.testing.companion import CompanionError
+from stapy.testing.reports import TestResult
+from stapy.tools.arguments import UNUSABLE as NOTHING_DONE
+from stapy.tools.arguments import ToolArgumentParser, complain
+from stapy.vm import kernels
+from stapy.vm.errors import VmError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import TextIO
+
+    from stapy.testing.companion import TestCase
+
+_STATUS = {reports.PASSED: 0, reports.SKIPPED: 0, reports.FAILED: 1, reports.UNUSABLE: 2}
+_END = """\
+The cases of NAME.stp stand in NAME.test.toml beside it. FILE is either, or a folder with such:
+
+  [case."three reads are counted"]
+  options = ["-g"]                     # of the command line
+  arguments = ["3"]                    # of the script
+  command = "cat /etc/hostname"        # -c
+  expect = ["3 reads", { re = '^avg \\d+' }, { part = "us" }]   # lines, in this order
+  never = [{ re = "(?i)error" }]
+
+More keys: output, stderr, status, timeout, kernel; [defaults] has what all cases of a file have.
+Options behind '--' are for all cases. docs/testing-scripts.md tells more.
+
+The exit status is 0, 1 when a case failed, 2 when a file of cases or a kernel cannot be used."""
+
+
+def parser() -> ToolArgumentParser:
+    """Describe the command line."""
+    it = ToolArgumentParser("test", "Run scripts and compare what they print.", _END)
+    it.add_argument("--vm", metavar="LINE", action="append", default=[],
+                    help="in virtual machines with this kernel; may be repeated")  # fmt: skip
+    it.add_argument("-k", dest="part", metavar="TEXT", default="",
+                    help="only cases with TEXT in their name")  # fmt: skip
+    it.add_argument("-x", dest="first", action="store_true", help="end after the first failure")
+    it.add_argument("--message-format", dest="form", metavar="FORM", default="rich",
+                    choices=tuple(reports.FORMS), help="rich, json, junit")  # fmt: skip
+    it.add_argument("-o", dest="output", metavar="FILE",
+                    help="write that to FILE; lines for people are on standard output")  # fmt: skip
+    it.add_argument("files", metavar="FILE", nargs="+", help="a script, its cases, or a folder")
+    return it
+
+
+class Wish(Record):
+    """A command line: where cases run, which of them, and options for all."""
+
+    machines: list[str | None]  # kernels to boot; None is the one that runs
+    part: str
+    more: list[str]
+
+
+def main(words: list[str]) -> int:
+    """Obey a command line; return the exit status."""
+    end = words.index("--") if "--" in words else len(words)
+    given = parser().take(["--vm=" if word == "--vm" else word for word in words[:end]])
+    with contextlib.ExitStack() as stack:
+        try:
+            wish = Wish([_release(one) for one in given.vm] or [None], given.part, words[end + 1 :])
+            file = _opened(given.output, stack) if given.output is not None else None
+        except VmError as error:
+            complain(f"stapy test: --vm: {error}" + (f" ({error.hint})" if error.hint else ""))
+            return NOTHING_DONE
+        except OSError as error:
+            complain(f"stapy test: '{given.output}' cannot be written: {error.strerror}")
+            return NOTHING_DONE
+        for_people = given.form == "rich" or file is not None
+        results = _taken(_results(given.files, wish), given.first, for_people)
+        if not results:
+            complain(f"stapy test: no case has '{given.part}' in its name")
+            return NOTHING_DONE
+        if for_people:
+            writing.write(reports.summary(results))
+        if file is not None:
+            file.write(reports.FORMS[given.form](results))
+        elif not for_people:
+            writing.write(reports.FORMS[given.form](results))
+    return max(_STATUS[result.state] for result in results)
+
+
+def _opened(name: str, stack: contextlib.ExitStack) -> TextIO:
+    return stack.enter_context(Path(name).open("w", encoding="utf-8", errors="surrogateescape"))
+
+
+def _release(line: str) -> str:
+    """Find the kernel that ``--vm=LINE`` means; VmError when it is not here."""
+    return kernels.find(line or kernels.default_release()).release
+
+
+def _taken(results: Iterator[TestResult], first: bool, for_people: bool) -> list[TestResult]:
+    """List results, shown as they come; up to the first failure if that is wanted."""
+    in_color = for_people and use_color("auto") and sys.stdout.isatty()
+    found = []
+    for result in results:
+        progress.clear()
+        found.append(result)
+        if not result.case:
+            complain(f"stapy test: {result.why}")
+        elif for_people:
+            writing.write(reports.as_text(result, in_color=in_color))
+        if first and _STATUS[result.state]:
+            break
+    return found
+
+
+def _results(names: list[str], wish: Wish) -> Iterator[TestResult]:
+    """Run the cases of all files; a file that cannot be used does not hide the others."""
+    for name in names:
+        try:
+            paths = companion.find(name)
+        except CompanionError as error:
+            yield TestResult(name, "", "", "", reports.UNUSABLE, str(error))
+            continue
+        for path in paths:
+            try:
+                read = companion.read(path)
+            except CompanionError as error:
+                yield TestResult(str(path), "", "", "", reports.UNUSABLE, str(error))
+                continue
+            for machine in wish.machines:
+                for case in read.cases:
+                    if wish.part in case.name:
+                        yield _result(path, case, machine, wish.more)
+
+
+def _result(path: Path, case: TestCase, machine: str | None, more: list[str]) -> TestResult:
+    """Run a case on a kernel and compare."""
+    release = machine or os.uname().release
+    script = os.path.normpath(path.parent / case.script)
+    result = TestResult(str(path), script, case.name, release, reports.PASSED)
+    if not case.runs_on(release):
+        result.state, result.why = reports.SKIPPED, "it is for other kernels"
+        return result
+    progress.tell(f"{script}: {case.name}")
+    try:
+        line = running.words(case, path.parent, more, machine)
+    except CompanionError as error:
+        result.state, result.why = reports.UNUSABLE, str(error)
+        return result
+    result.ending = running.run(line, path.parent, case.timeout)
+    result.faults = comparing.faults(case, result.ending)
+    if result.faults:
+        result.state = reports.FAILED
+    return result
