@@ -35,16 +35,17 @@ run: setup-run
 	$(AS_ROOT) $(RUN_PYTHON) -m stapy --vm -c "$(LOAD)" -e "$$EXAMPLE"
 	@echo "--- to go on: $(RUN_PYTHON) -m stapy --help"
 
-# All checks. The linters' complaints do not keep the tests from running, but count.
+# All checks, the linters beside the tests: these wait often enough. Complaints of either count.
 # What failed runs once more, so that the log tells a test that passes only sometimes from one that
 # never does. Both are mistakes, in the test or in stapy: either way the run has failed.
 test: setup bytecode
-	@status=0; $(MAKE) --no-print-directory lint || status=1; \
+	@status=0; log=$$(mktemp); \
+	$(MAKE) --no-print-directory lint >$$log 2>&1 & lint=$$!; \
 	$(AS_ROOT) $(PYTEST) $(WORKERS) --durations=25 -o console_output_style=count || \
 	{ status=1; echo "--- what failed, once more: PASSED are those that pass only sometimes"; \
 	$(AS_ROOT) $(PYTEST) -v -rpfE --last-failed --last-failed-no-failures none; \
 	echo "--- make test has failed, whatever the second try says"; }; \
-	exit $$status
+	wait $$lint || { status=1; echo "--- the linters complain"; }; cat $$log; rm -f $$log; exit $$status
 
 # A minute: the linters, and beside them the quick tests of what changed since the origin's main
 # branch (tests/check.py); make unit runs them all, and those that take longer.
