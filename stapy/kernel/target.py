@@ -110,6 +110,11 @@ def kernel_of_btf(release: str, btf: Path, config: Path | None = None) -> Kernel
     return replace(made, config=Config([config] if config is not None else []))
 
 
+def unknown_kernel(release: str) -> Kernel:
+    """Describe a kernel of which nothing is on this machine, as far as its name tells it."""
+    return _assemble(release, None, None, None, False)
+
+
 def _newest(line: str, sysroot: str | None) -> str:
     for root in roots(sysroot):
         names = releases(root)

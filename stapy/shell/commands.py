@@ -30,6 +30,9 @@ no mistake. Ctrl-C ends a run, or leaves what is being typed; docs/interactive.m
 """
 
 
+_DRAFT_WAYS = "'edit' goes on with it, 'delete draft' gives it up"
+
+
 def obey(shell: Shell, name: str, rest: str) -> None:
     """Obey a command; ``rest`` is what stands behind its name."""
     _OBEY[name](shell, rest)
@@ -140,8 +143,11 @@ def _run(shell: Shell, rest: str) -> None:
 
 
 def _delete(shell: Shell, rest: str) -> None:
-    if rest == "all":
-        shell.script = shell.draft = ""
+    if rest in ("all", "draft"):
+        if rest == "draft" and not shell.draft:
+            raise RefusedCommand("there is no draft: 'edit' goes on with the script")
+        shell.script = "" if rest == "all" else shell.script
+        shell.draft = ""
         return
     first, dash, last = (part.strip() for part in rest.partition("-"))
     last = last if dash else first
@@ -151,20 +157,33 @@ def _delete(shell: Shell, rest: str) -> None:
     if not 1 <= int(first) <= int(last) <= number:
         there = f"lines 1 to {number}" if number else "no lines"
         raise RefusedCommand(f"the script has {there}, not {rest}")
-    shell.take(lines_of.without(shell.script, int(first), int(last)))
+    left, gone = lines_of.without(shell.script, int(first), int(last))
+    draft = _draft_without(shell.draft, gone)
+    shell.take(left)
+    shell.draft = draft
+
+
+def _draft_without(draft: str, gone: str) -> str:
+    """Take out of a draft what is taken out of the script, for `edit` would bring it back."""
+    found = lines_of.without_text(draft, gone) if draft else ""
+    if found is None:
+        raise RefusedCommand(f"in the draft this is another text: {_DRAFT_WAYS}")
+    return found
 
 
 def read(shell: Shell, path: Path) -> None:
     """Make what is in a file the script."""
+    if shell.has_unsaved_draft():
+        raise RefusedCommand(f"the draft would be lost: {_DRAFT_WAYS}")
     text = plain(path.read_bytes().decode("utf-8", "surrogateescape"))
     try:
         shell.take(lines_of.joined(text, ""))
     except RefusedCommand:
         if shell.script:
             raise
-        shell.draft = text
+        shell.draft = shell.draft_saved = text
         raise RefusedCommand("the script is empty; 'edit' goes on with this text") from None
-    shell.file, shell.draft = str(path), ""
+    shell.file, shell.draft, shell.saved = str(path), "", shell.script
 
 
 def _load(shell: Shell, rest: str) -> None:
@@ -186,7 +205,7 @@ def _save(shell: Shell, rest: str) -> None:
     except FileExistsError:
         hint = f"'save -f {shlex.quote(str(path))}' writes over it"
         raise RefusedCommand(f"'{path}' is there already: {hint}") from None
-    shell.file = str(path)
+    shell.file, shell.saved = str(path), shell.script
 
 
 def _edit(shell: Shell, rest: str) -> None:

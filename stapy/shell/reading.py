@@ -13,6 +13,7 @@ from stapy.shell import text as lines_of
 from stapy.shell.commands import read
 from stapy.shell.settings import Settings
 from stapy.shell.shell import RefusedCommand, Shell
+from stapy.shell.state import rescue
 from stapy.terminal import writing
 
 if TYPE_CHECKING:
@@ -33,13 +34,25 @@ def main(words: list[str], options: Options) -> int:
     for number in heard((signal.SIGTERM, signal.SIGHUP)):
         signal.signal(number, _end)
     _begin(shell)
-    if on_terminal and _has_line_editor():
+    try:
+        _serve(shell)
+    except SystemExit:
+        if on_terminal:  # else the commands, and the script with them, are somebody's file
+            rescue(shell)
+        raise
+    except Exception:
+        rescue(shell)
+        raise
+    return int(shell.failed and not on_terminal)
+
+
+def _serve(shell: Shell) -> None:
+    if shell.on_terminal and _has_line_editor():
         from stapy.shell.terminal import LineEditor
 
         LineEditor(shell).serve()
     else:
         _serve_plainly(shell)
-    return int(shell.failed and not on_terminal)
 
 
 def _begin(shell: Shell) -> None:

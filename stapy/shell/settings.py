@@ -26,6 +26,10 @@ def _repeated() -> list[Option | None]:
     return [cli.option_of(name) for name in _REPEATED]
 
 
+def _own() -> list[Option | None]:
+    return [cli.option_of(name) for name in ("-i", "--interactive")]
+
+
 class Settings:
     """Options, each as the words that it was given by, and the arguments of the script."""
 
@@ -35,7 +39,7 @@ class Settings:
         given = cli.parse(words)
         self.first_file, self.first_text = given.script_file, given.script_text
         self.arguments = given.arguments
-        left_out = [cli.option_of(name) for name in ("-i", "--interactive", "-e")]
+        left_out = [*_own(), cli.option_of("-e")]
         self._groups = [
             group for group in cli.groups(words) if cli.option_of(group[0]) not in left_out
         ]
@@ -51,6 +55,8 @@ class Settings:
         if not groups:
             raise UsageError(f"'{words[0]}' is no option")
         fresh = [cli.option_of(group[0]) for group in groups]
+        if any(option in _own() for option in fresh):
+            raise UsageError("-i cannot be given here: this is the shell that it begins")
         replaced = [option for option in fresh if option not in _repeated()]
         kept = [group for group in self._groups if cli.option_of(group[0]) not in replaced]
         options = self._parsed([*_flat(kept), _as_option(words[0]), *words[1:]], self.arguments)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # How declarations begin, and comments; all else is a command, or a mistake.
 _DECLARES = re.compile(r"\s*(?:(?:probe|global|private|function)\b|[@%#/])")
+# What concerns the shell as a whole: nobody reads it, or there is no memory.
+_OF_THE_SHELL = (writing.Unwritable, writing.Unheard, MemoryError, SystemError)
 
 
 class RefusedCommand(Exception):
@@ -42,7 +44,9 @@ COMMANDS = [
         "run", "[DECLARATION]", "run the script; a DECLARATION takes part in this run only"
     ),
     ShellCommand(
-        "delete", "LINE[-LINE] | all", "take out the declarations in which these lines are"
+        "delete",
+        "LINE[-LINE] | all | draft",
+        "take out the declarations in which these lines are; draft: what 'edit' left with mistakes",
     ),
     ShellCommand("edit", "", "change the script in $VISUAL or $EDITOR"),
     ShellCommand("load", "FILE", "read a script in the place of this one"),
@@ -76,8 +80,11 @@ class Shell:
         self.on_terminal = on_terminal
         self.script = ""
         self.file = ""  # where the script is from, or was saved
+        self.saved = ""  # the script as it is there
         self.draft = ""  # what an editor left with mistakes
+        self.draft_saved = ""  # it as it is in a file
         self.pending = ""
+        self.doing = ""  # the entry that is being obeyed
         self.failed = False  # something was refused, or a run ended with an error
         self.has_ended = False
 
@@ -105,6 +112,7 @@ class Shell:
         entry, self.pending = self.pending.rstrip("\n"), ""
         if not entry.strip():
             return
+        self.doing = entry
         try:
             self._do(entry)
         except (RefusedCommand, UsageError) as error:
@@ -116,6 +124,19 @@ class Shell:
             if not self.on_terminal:
                 raise
             self._complain("interrupted")
+        except Exception as error:
+            if not self.on_terminal or isinstance(error, _OF_THE_SHELL):
+                raise
+            self.report(error)
+        self.doing = ""
+
+    def report(self, error: Exception) -> None:
+        """Report our mistake; the script is as it was, so the shell goes on."""
+        from stapy.diagnostics.bug_report import our_mistake
+
+        self.failed = True
+        progress.clear()
+        our_mistake(error, self.settings.options)
 
     def needs_more(self, entry: str) -> bool:
         """Tell whether more lines must follow; commands other than `run` have one line."""
@@ -158,6 +179,17 @@ class Shell:
         """Make a text the script; refuse it, with its mistakes, when there are any."""
         self.refuse_mistakes(text)
         self.script = text
+
+    def unsaved(self) -> list[str]:
+        """List the texts that would be lost: the script with what is being typed, and the draft."""
+        typed = self.doing or self.pending
+        script = lines_of.joined(self.script, typed if _looks_declared(typed) else "")
+        found = [script] if script != self.saved else []
+        return found + ([self.draft] if self.has_unsaved_draft() else [])
+
+    def has_unsaved_draft(self) -> bool:
+        """Tell whether `edit` left a text that is in no file."""
+        return self.draft not in ("", self.draft_saved)
 
     def refuse_mistakes(self, text: str) -> None:
         """Show the mistakes of a text and raise `RefusedCommand`, if there are any."""

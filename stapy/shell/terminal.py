@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prompt_toolkit import PromptSession
@@ -17,11 +16,12 @@ from stapy.diagnostics import Diagnostics, SourceMap, Stop
 from stapy.paths import is_file
 from stapy.shell.offers import offers
 from stapy.shell.reading import GOES_ON, PROMPT
+from stapy.shell.state import made_state_folder, state_folder
 from stapy.terminal import progress, writing
-from stapy.trust import home, made
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from prompt_toolkit.completion import CompleteEvent
     from prompt_toolkit.document import Document
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from prompt_toolkit.lexers import Lexer
 
     from stapy.editor.complete import CompletionAnswers
+    from stapy.options import Options
     from stapy.shell.shell import Shell
 
 _INDENT = "    "
@@ -39,9 +40,10 @@ class LineEditor:
 
     def __init__(self, shell: Shell) -> None:
         self._shell = shell
+        self._completer = ShellCompleter(shell)
         self._prompt: PromptSession[str] = PromptSession(
             history=kept_history(),
-            completer=ShellCompleter(shell),
+            completer=self._completer,
             complete_while_typing=False,
             lexer=_lexer(shell.settings.options.color),
             multiline=True,
@@ -60,6 +62,12 @@ class LineEditor:
                 continue  # what was typed is not wanted
             except EOFError:
                 break
+            except Exception:
+                self._shell.pending = self._prompt.default_buffer.text
+                raise
+            if self._completer.failure is not None:
+                self._shell.report(self._completer.failure)
+                self._completer.failure = None
             try:
                 self._shell.feed_all(typed)
             except KeyboardInterrupt:
@@ -75,8 +83,11 @@ def _keys(shell: Shell) -> KeyBindings:
         buffer = event.current_buffer
         text = buffer.text
         line = buffer.document.current_line
-        with progress.muted():
-            is_whole = not shell.needs_more(text)
+        try:
+            with progress.muted():
+                is_whole = not shell.needs_more(text)
+        except Exception:  # the shell will ask the same, where it can tell of it
+            is_whole = True
         leaves = buffer.document.is_cursor_at_the_end and not line.strip()
         if (leaves and _may_end(text)) or is_whole:
             buffer.validate_and_handle()
@@ -104,30 +115,41 @@ class ShellCompleter(Completer):
         self._shell = shell
         self._bench: CompletionAnswers | None = None
         self._asked_for: object = None
+        self.failure: Exception | None = None  # told when no line is being edited
 
     def get_completions(self, document: Document, event: CompleteEvent) -> Iterator[Completion]:
         """List completions of the word before the cursor."""
-        with progress.muted():
-            bench = self._answers()
-            if bench is None:
-                return
-            found, word = offers(self._shell, bench, document.text_before_cursor)
+        try:
+            with progress.muted():
+                found, word = offers(self._shell, self._answers(), document.text_before_cursor)
+        except Exception as error:
+            self.failure = error
+            return
         for one in found:
             yield Completion(one.text, -len(word), display_meta=one.detail)
 
-    def _answers(self) -> CompletionAnswers | None:
+    def _answers(self) -> CompletionAnswers:
         """Find the answers about the kernel of the options as they are now."""
         options = self._shell.settings.options
-        if self._asked_for is not options:
-            from stapy.editor.kept import KeptAnswers
-            from stapy.kernel import find_kernel
-
-            self._asked_for, self._bench = options, None
-            with contextlib.suppress(Stop):  # what is typed will be told of it
-                release = options.vm_release or options.release
-                kernel = find_kernel(release, Diagnostics(SourceMap()), options.sysroot)
-                self._bench = KeptAnswers(kernel, options)
+        if self._bench is None or self._asked_for is not options:
+            self._asked_for, self._bench = options, answers(options)
         return self._bench
+
+
+def answers(options: Options) -> CompletionAnswers:
+    """Open what is known of the kernel of the options.
+
+    Of a kernel that is not here nothing is known; the language, points and the library are.
+    """
+    from stapy.editor.kept import KeptAnswers
+    from stapy.kernel import find_kernel, unknown_kernel
+
+    release = options.vm_release or options.release
+    try:
+        kernel = find_kernel(release, Diagnostics(SourceMap()), options.sysroot)
+    except Stop:  # what is typed will be told of it
+        kernel = unknown_kernel(release or os.uname().release)
+    return KeptAnswers(kernel, options)
 
 
 def _lexer(color: str) -> Lexer | None:
@@ -144,11 +166,8 @@ def _lexer(color: str) -> Lexer | None:
 
 
 def history_file() -> Path:
-    """Return where lines are kept: below ``$XDG_STATE_HOME``, else below ``~/.local/state``."""
-    base = os.environ.get("XDG_STATE_HOME", "")
-    if not base.startswith("/"):
-        base = f"{os.environ.get('HOME') or home()}/.local/state"
-    return Path(base) / "stapy" / "history"
+    """Return where lines are kept."""
+    return state_folder() / "history"
 
 
 class PrivateHistory(FileHistory):
@@ -164,10 +183,9 @@ class PrivateHistory(FileHistory):
 def kept_history() -> History:
     """Open the history of this user; where it could be another user's, lines are not kept."""
     path = history_file()
-    why = made(path.parent)
+    why = made_state_folder()
     try:
         if not why:
-            path.parent.mkdir(0o700, parents=True, exist_ok=True)
             fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
             try:
                 if stat.S_ISREG(os.fstat(fd).st_mode):

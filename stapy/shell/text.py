@@ -17,13 +17,29 @@ def count(text: str) -> int:
     return len(_lines(text))
 
 
-def without(text: str, first: int, last: int) -> str:
-    """Take lines out of a script, from one to another, and all of the declarations they lie in."""
+def without(text: str, first: int, last: int) -> tuple[str, str]:
+    """Take lines out of a script, from one to another, and all of the declarations they lie in.
+
+    Returns what is left, and what was taken out.
+    """
     lines = _lines(text)
     for begin, end in _declarations(lines):
         if begin <= last and end >= first:
             first, last = min(first, begin), max(last, end)
-    return joined("\n".join(lines[: first - 1]), "\n".join(lines[last:]))
+    left = joined("\n".join(lines[: first - 1]), "\n".join(lines[last:]))
+    return left, "\n".join(lines[first - 1 : last])
+
+
+def without_text(text: str, gone: str) -> str | None:
+    """Take whole declarations out of a script; None when they do not stand there as they are."""
+    lines, wanted = _lines(text), gone.split("\n")
+    whole = _declarations(lines)
+    ends = {end for _, end in whole}
+    for begin, _ in whole:
+        end = begin - 1 + len(wanted)
+        if end in ends and lines[begin - 1 : end] == wanted:
+            return joined("\n".join(lines[: begin - 1]), "\n".join(lines[end:]))
+    return None
 
 
 def joined(before: str, after: str) -> str:

@@ -14,6 +14,7 @@ from stapy.editor.bench import Bench
 from stapy.kernel import find_kernel
 from stapy.options import Options
 from stapy.options.table import UsageError
+from stapy.shell import commands, terminal
 from stapy.shell import text as lines_of
 from stapy.shell.offers import offers
 from stapy.shell.settings import Settings
@@ -80,7 +81,8 @@ def test_mistakes_are_told_with_their_place(
         ("lst", "unknown command 'lst'; did you mean 'list'?"),
         ("prob", "unknown command 'prob'; did you mean 'probe'?"),
         ("kprobe:f { @ = count() }", "expected 'probe', 'global'"),
-        ("delete", "usage: delete LINE[-LINE] | all"),
+        ("delete", "usage: delete LINE[-LINE] | all | draft"),
+        ("delete draft", "there is no draft"),
         ("delete " + "1" * 40, "usage: delete"),
         ("delete 2", "the script has lines 1 to 1, not 2"),
         ("delete 1-0", "the script has lines 1 to 1, not 1-0"),
@@ -92,6 +94,12 @@ def test_mistakes_are_told_with_their_place(
         ("set ''", "'' is no option"),
         ("set -l begin", "-l and -L"),
         ("set --doc f", "--doc"),
+        ("set -i", "-i cannot be given here"),
+        ("set -gi", "-i cannot be given here"),
+        ("set --interactive", "-i cannot be given here"),
+        ("set --help", "-h, -V and --explain cannot be given here"),
+        ("set --prepare --build-in auto", "--prepare cannot be given with -i"),
+        ("set --example", "--example cannot be given with -i"),
         ("unset -g", "-g is not set"),
         ("unset --nosuch", "unknown option '--nosuch'"),
         ("add", "usage: add path DIR | args WORD..."),
@@ -232,6 +240,51 @@ def test_what_is_declared_beside_a_draft_is_in_it(
     assert shell.script == "probe begin { exit() }\nglobal kept\n"
 
 
+BESIDE = "probe begin { nosuch() }\n"  # a draft: it has a mistake
+
+
+@pytest.mark.parametrize(
+    ("draft", "line", "told", "script", "left"),
+    [
+        (BESIDE + "global kept\n" + ONE, "delete 1", "", ONE, BESIDE + ONE),
+        (BESIDE + "global changed\n" + ONE, "delete 1", "the draft", "global kept\n" + ONE, None),
+        ("/*\nglobal kept\n*/\n" + BESIDE, "delete 1", "the draft", "global kept\n" + ONE, None),
+        (BESIDE, "delete draft", "", "global kept\n" + ONE, ""),
+        (BESIDE, "delete all", "", "", ""),
+        (BESIDE, "load a.stp", "the draft would be lost", "global kept\n" + ONE, None),
+    ],
+)
+def test_a_draft_loses_what_is_deleted_and_nothing_else(
+    shell: RecordingShell,
+    draft: str,
+    line: str,
+    told: str,
+    script: str,
+    left: str | None,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What is deleted does not come back by the next `edit`; no text is dropped in silence."""
+    Path("a.stp").write_text(ONE)
+    shell.script, shell.draft = "global kept\n" + ONE, draft
+    shell.feed(line)
+    said = capsys.readouterr().err
+    assert told in said if told else not said, said
+    assert (shell.script, shell.draft) == (script, draft if left is None else left)
+
+
+def test_a_mistake_of_ours_ends_no_shell(
+    shell: RecordingShell, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On a terminal it is reported, and the script is still there."""
+    shell.on_terminal = True
+    monkeypatch.setenv("TMPDIR", os.getcwd())  # noqa: PTH109
+    monkeypatch.setitem(commands._OBEY, "list", lambda *_: {}["no such key"])
+    shell.feed_all(ONE + "list")
+    assert "this is a mistake in stapy" in capsys.readouterr().err
+    assert "no such key" in next(Path().glob("stapy-bug-*")).read_text()
+    assert (shell.script, shell.failed, shell.doing) == (ONE, True, "")
+
+
 def test_an_editor(
     shell: RecordingShell, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -286,6 +339,26 @@ def test_offers(
 @pytest.fixture(scope="module")
 def bench(tree: str) -> Bench:
     return Bench(find_kernel(tree, Diagnostics(SourceMap())), Options())
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("prob", "probe"),
+        ("probe syscall.openat", "openat2"),
+        ("probe kernel.func", 'function("'),
+        ("probe begin { execn", "execname"),
+        ("probe begin { whil", "while"),
+    ],
+)
+def test_offers_without_a_kernel(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, typed: str, expected: str
+) -> None:
+    """The language, points and the library are there, whatever kernel the options name."""
+    monkeypatch.chdir(tmp_path)
+    shell = RecordingShell(["-i", "-r", "9.9.9-nosuch"])
+    found, _ = offers(shell, terminal.answers(shell.settings.options), typed)
+    assert expected in [one.text for one in found]
 
 
 @pytest.mark.parametrize(

@@ -106,8 +106,8 @@ class AnsweringScreen(pyte.Screen):
 class Terminal:
     """A shell in a terminal that is kept in memory."""
 
-    def __init__(self, tree: str, env: dict[str, str]) -> None:
-        words = ["-c", WAITING, "-i", "-r", tree]
+    def __init__(self, tree: str, env: dict[str, str], program: str = WAITING) -> None:
+        words = ["-c", program, "-i", "-r", tree]
         size = struct.pack("HHHH", 40, 100, 0, 0)
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
@@ -226,6 +226,83 @@ def test_runs_read_nothing_of_the_commands(tree: str, environment: dict[str, str
     )
     lines = [line for line in done.stdout.splitlines() if line.strip()]
     assert lines == ["read ", '1  probe begin { println("asks") }'], done
+
+
+# A shell that fails when a word is entered, at the command `show`, and when Tab is pressed.
+FAILING = """
+import sys
+from stapy.cli import main
+from stapy.shell import commands, shell, terminal
+
+needs_more = shell.Shell.needs_more
+
+def fails(self, entry):
+    if "poison" in entry:
+        raise KeyError("no such key")
+    return needs_more(self, entry)
+
+def shows(*_):
+    raise KeyError("no such key")
+
+def offers(*_):
+    raise KeyError("no such offer")
+
+terminal.offers = offers
+shell.Shell.needs_more = fails
+commands._OBEY["show"] = shows
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def saved(folder: Path) -> str:
+    (path,) = folder.glob("unsaved-*.stp")
+    assert path.stat().st_mode & 0o777 == 0o600
+    return path.read_text()
+
+
+def test_a_shell_that_fails_saves_its_script(
+    tree: str, environment: dict[str, str], tmp_path: Path
+) -> None:
+    """In what the prompt does, or what is done without a terminal: the bug is reported, too.
+
+    Where Tab fails, nothing is offered, and what is typed is obeyed.
+    """
+    environment["TMPDIR"] = str(tmp_path)
+    shown = Terminal(tree, environment, FAILING)
+    shown.until("stapy>")
+    shown.type("\tprobe end { println(1) }\r")
+    shown.until("no such offer", at_end=False)
+    shown.until("\nstapy>")
+    shown.type("probe begin { poison\r")
+    assert shown.status() == 1, shown.text()
+    text = shown.text().replace("\n", "")
+    assert "what was not saved is in" in text and "a mistake in stapy" in text, text
+    assert saved(tmp_path / "state/stapy") == "probe end { println(1) }\nprobe begin { poison\n"
+    environment["XDG_STATE_HOME"] = "/proc/nosuch"  # the temporary folder is the next best
+    done = subprocess.run(
+        [sys.executable, "-c", FAILING, "-i", "-r", tree],
+        input="global x\nshow\nglobal y\n",
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 1 and "a mistake in stapy" in done.stderr, done
+    assert saved(tmp_path) == "global x\n"
+    assert len(list(tmp_path.glob("stapy-bug-*"))) == 3
+
+
+def test_a_terminal_that_hangs_up_leaves_the_script(
+    tree: str, environment: dict[str, str], tmp_path: Path
+) -> None:
+    shown = Terminal(tree, environment)
+    shown.until("stapy>")
+    shown.type("global x\r")
+    shown.until("x\nstapy>")
+    os.kill(shown.pid, signal.SIGHUP)
+    assert shown.status() == 128 + signal.SIGHUP, shown.text()
+    assert saved(tmp_path / "state/stapy") == "global x\n"
 
 
 def test_a_line_that_is_no_utf8_is_kept(tmp_path: Path) -> None:
