@@ -18,7 +18,10 @@ from stapy import LANGUAGE_VERSION, __version__
 from stapy.combinations import check
 from stapy.ending import EndingSignals
 from stapy.options import Options, foreign
-from stapy.options.table import MESSAGE_FORMATS, TABLE, Option, UsageError
+from stapy.options.given import GivenOptions, place_of
+from stapy.options.option import Option, UsageError
+from stapy.options.setters import MESSAGE_FORMATS
+from stapy.options.table import TABLE
 from stapy.options.tools import TOOLS
 from stapy.paths import is_file
 from stapy.run import streams
@@ -71,23 +74,28 @@ def version() -> str:
     return _VERSION.format(language=LANGUAGE_VERSION, own=__version__)
 
 
-def parse(words: list[str], script: str | None = None) -> Options:
+def parse(words: list[str], script: str | None = None, defaults: int = 0) -> Options:
     """Parse the words of a command line; raise `UsageError` when they make no sense.
 
-    ``script`` is a text that is known already: words name none then.
+    ``script`` is a text that is known already: words name none then.  The first words, as many
+    as ``defaults``, are those of a file, which the others take the place of.
     """
     options = Options()
     plain: list[str] = []
     queue = list(words)
+    given, in_defaults = GivenOptions(), defaults > 0
     while queue:
+        if in_defaults and len(queue) <= len(words) - defaults:
+            given, in_defaults = GivenOptions(), False
         word = queue.pop(0)
         if word == "--":
             plain += queue
             break
         if word.startswith("--"):
-            _parse_long(options, word[2:], queue)
+            _parse_long(options, word[2:], queue, given)
         elif word.startswith("-") and len(word) > 1:
-            _parse_short(options, word, queue, bool(plain) or options.script_text is not None)
+            has_script = bool(plain) or options.script_text is not None
+            _parse_short(options, word, queue, given, has_script=has_script)
         else:
             plain.append(word)
     if script is not None:
@@ -97,7 +105,7 @@ def parse(words: list[str], script: str | None = None) -> Options:
     return options
 
 
-def _parse_long(options: Options, text: str, queue: list[str]) -> None:
+def _parse_long(options: Options, text: str, queue: list[str], given: GivenOptions) -> None:
     name, equals, value = text.partition("=")
     option = _LONG.get(name)
     if option is None:
@@ -111,12 +119,14 @@ def _parse_long(options: Options, text: str, queue: list[str]) -> None:
         if not queue:
             raise UsageError(f"option '--{option.long}' needs a value: {option.value}")
         value = queue.pop(0)
-    option.set(options, value)
+    given.enter(options, option, value)
     if option.value.startswith("[") and not equals and queue and not queue[0].startswith("-"):
         options.apart[queue[0]] = f"--{option.long}={queue[0]}"
 
 
-def _parse_short(options: Options, word: str, queue: list[str], has_script: bool) -> None:
+def _parse_short(
+    options: Options, word: str, queue: list[str], given: GivenOptions, *, has_script: bool
+) -> None:
     """Parse one word of letters; ``has_script`` says that a script was named before it."""
     letters = word[1:]
     while letters:
@@ -130,12 +140,20 @@ def _parse_short(options: Options, word: str, queue: list[str], has_script: bool
                 )
             raise UsageError(_unknown_option("-" + letter, []))
         if not option.value:
-            option.set(options, "")
+            given.enter(options, option, "")
             continue
         if not letters and not queue:
             raise UsageError(f"option '-{letter}' needs a value: {option.value}")
-        option.set(options, letters or queue.pop(0))
+        given.enter(options, option, letters or queue.pop(0))
         return
+
+
+def place_of_group(group: list[str]) -> object:
+    """Return what only one option can fill of those that `groups` lists; None where all add."""
+    option = option_of(group[0])
+    if option is None:
+        return None
+    return place_of(option, group[1] if len(group) > 1 else group[0].partition("=")[2])
 
 
 def option_of(word: str) -> Option | None:
@@ -155,11 +173,12 @@ def groups(words: list[str]) -> list[list[str]]:
     while queue and queue[0] != "--":
         before = list(queue)
         word = queue.pop(0)
+        given = GivenOptions()  # each option by itself
         if word.startswith("--"):
-            _parse_long(scratch, word[2:], queue)
+            _parse_long(scratch, word[2:], queue, given)
             found.append(before[: len(before) - len(queue)])
         elif word.startswith("-") and len(word) > 1:
-            _parse_short(scratch, word, queue, has_script=False)
+            _parse_short(scratch, word, queue, given, has_script=False)
             found += _letters(word, before[1 : len(before) - len(queue)])
     return found
 
@@ -305,8 +324,9 @@ def _obey(words: list[str]) -> int:
     try:
         if words and words[0] in TOOLS and not _is_script(words[0]):
             return _run_tool(words[0], words[1:])
-        words = _rc_words() + words
-        options = parse(words)
+        defaults = _rc_words()
+        words = defaults + words
+        options = parse(words, defaults=len(defaults))
         options.message_format = message_format(words)
         _check_environment()
     except UsageError as error:
@@ -323,7 +343,7 @@ def _obey(words: list[str]) -> int:
     if options.interactive:
         from stapy.shell import reading
 
-        return _guarded(lambda: reading.main(words, options))
+        return _guarded(lambda: reading.main(words, options, len(defaults)))
     from stapy.session import Session
 
     return Session(options).main()

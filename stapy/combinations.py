@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stapy.options.table import HostsFile, UsageError
+from stapy.options.option import UsageError
+from stapy.options.setters import HostsFile
 
 if TYPE_CHECKING:
     from stapy.options import Options

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from stapy.options import Options
-from stapy.options.table import Option, Setter, UsageError
+from stapy.options.option import ADDS, LAST, SAME, Option, Setter, UsageError
 
 _SERVERS = (
     "there are no compile servers: make the module with -p4 -r RELEASE, run it with stapy-run"
@@ -79,9 +79,9 @@ def _sysenv(options: Options, value: str) -> None:
     )
 
 
-def _row(name: str, value: str, set: Setter) -> Option:
+def _row(name: str, value: str, set: Setter, again: str = LAST) -> Option:
     short = name[1:] if len(name) == 2 else ""
-    return Option(short, "" if short else name[2:], value, "", set)
+    return Option(short, "" if short else name[2:], value, "", set, again=again if value else SAME)
 
 
 def _refused(name: str, value: str, why: str) -> Option:
@@ -106,7 +106,7 @@ TABLE = [
     _row("--use-server-on-error", "[yes|no]", _server_on_error),
     _refused("--client-options", "", _SERVERS),
     _row("--download-debuginfo", "[WHEN]", _download),
-    _row("--sysenv", "VAR=VALUE", _sysenv),
+    _row("--sysenv", "VAR=VALUE", _sysenv, ADDS),
     _refused("--build-as", "USER", "run stapy -p4 as that user, and stapy-run as root"),
     _refused("--semantic-keep-going", "", "use --message-format=json: all mistakes are listed"),
     _refused("--benchmark-sdt", "", "docs/performance.md has the cost of a hit"),

@@ -6,7 +6,7 @@ from .near import nearest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import List, Optional
+    from typing import Dict, List, Optional
 
 
 class UsageError(Exception):
@@ -217,6 +217,7 @@ def parse(words: List[str]) -> RunOptions:
     """Parse the words of a command line; raises `UsageError` when they make no sense."""
     options = RunOptions()
     plain: List[str] = []
+    given: Dict[str, str] = {}
     queue = _single_letters(words)
     while queue:
         word = queue.pop(0)
@@ -230,9 +231,11 @@ def parse(words: List[str]) -> RunOptions:
         elif word in _VALUES:
             if not queue:
                 raise UsageError(f"option '{word}' needs a value")
+            _once(given, word, queue[0])
             _set(options, word, queue.pop(0))
         elif word.startswith("--") and word.partition("=")[0] in _VALUES:
             name, _, value = word.partition("=")
+            _once(given, name, value)
             _set(options, name, value)
         elif word.partition("=")[0] == "--plot":
             raise UsageError(
@@ -251,8 +254,17 @@ def parse(words: List[str]) -> RunOptions:
     for parameter in options.parameters:
         if not parameter.partition("=")[0].isidentifier() or "=" not in parameter:
             raise UsageError(f"'{parameter}' is not of the form name=value")
+        name, _, value = parameter.partition("=")
+        _once(given, name, value)
     check(options)
     return options
+
+
+def _once(given: Dict[str, str], name: str, value: str) -> None:
+    """Refuse another value of what has one: either would be dropped in silence."""
+    before = given.setdefault(name, value)
+    if before != value:
+        raise UsageError(f"{name} was given twice: '{before}' and '{value}'")
 
 
 def _unknown_option(word: str) -> str:
@@ -364,8 +376,6 @@ def _set(options: RunOptions, word: str, text: str) -> None:
     if not text:
         raise UsageError(f"option '{word}' needs a value")
     value: object = text
-    if word == "--record" and options.record is not None:
-        raise UsageError(f"--record was given twice: '{options.record}' and '{text}'")
     if word in _NUMBERS:
         value = _number(word, text, *_NUMBERS[word])
     elif word == "-T":

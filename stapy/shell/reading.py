@@ -24,13 +24,15 @@ if TYPE_CHECKING:
 PROMPT, GOES_ON = "stapy> ", "  ...> "
 
 
-def main(words: list[str], options: Options) -> int:
+def main(words: list[str], options: Options, defaults: int) -> int:
     """Obey ``stapy -i`` and return its exit status.
+
+    The first words, as many as ``defaults``, are those that others take the place of.
 
     On a terminal that is 0; else 1 when a line was refused or a run has failed, for nobody looks.
     """
     on_terminal = _is_terminal(0) and _is_terminal(1)
-    shell = Shell(Settings(words, options.message_format), on_terminal=on_terminal)
+    shell = Shell(Settings(words, options.message_format, defaults), on_terminal=on_terminal)
     for number in heard((signal.SIGTERM, signal.SIGHUP)):
         signal.signal(number, _end)
     _begin(shell)

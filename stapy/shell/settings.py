@@ -6,7 +6,7 @@ import shlex
 
 from stapy import cli
 from stapy.options import Options
-from stapy.options.table import Option, UsageError
+from stapy.options.option import Option, UsageError
 from stapy.record import replace
 
 # What runs no script, or brings one, beside what -i does not go with; fields and their names.
@@ -17,14 +17,6 @@ _NOT_HERE = {
     "clean_cache": "--clean-cache",
 }
 
-# May be given more than once: each says something more.
-_REPEATED = ("-E", "-I", "-D", "-B", "-G", "-d", "-v", "--vp", "--modinfo", "--remote",
-             "--remote-file", "--sysenv")  # fmt: skip
-
-
-def _repeated() -> list[Option | None]:
-    return [cli.option_of(name) for name in _REPEATED]
-
 
 def _own() -> list[Option | None]:
     return [cli.option_of(name) for name in ("-i", "--interactive")]
@@ -33,16 +25,18 @@ def _own() -> list[Option | None]:
 class Settings:
     """Options, each as the words that it was given by, and the arguments of the script."""
 
-    def __init__(self, words: list[str], form: str) -> None:
-        """Take the words of a command line which ``cli.parse`` has accepted."""
+    def __init__(self, words: list[str], form: str, defaults: int = 0) -> None:
+        """Take the words of a command line which ``cli.parse`` has accepted, with ``defaults``."""
         self._form = form
-        given = cli.parse(words)
+        given = cli.parse(words, defaults=defaults)
         self.first_file, self.first_text = given.script_file, given.script_text
         self.arguments = given.arguments
         left_out = [*_own(), cli.option_of("-e")]
-        self._groups = [
-            group for group in cli.groups(words) if cli.option_of(group[0]) not in left_out
-        ]
+        first, own = (
+            [group for group in cli.groups(part) if cli.option_of(group[0]) not in left_out]
+            for part in (words[:defaults], words[defaults:])
+        )
+        self._groups = [*_not_replaced(first, own), *own]
         self.options = self._parsed(_flat(self._groups), self.arguments)
 
     def words(self) -> list[str]:
@@ -57,8 +51,7 @@ class Settings:
         fresh = [cli.option_of(group[0]) for group in groups]
         if any(option in _own() for option in fresh):
             raise UsageError("-i cannot be given here: this is the shell that it begins")
-        replaced = [option for option in fresh if option not in _repeated()]
-        kept = [group for group in self._groups if cli.option_of(group[0]) not in replaced]
+        kept = _not_replaced(self._groups, groups)
         options = self._parsed([*_flat(kept), _as_option(words[0]), *words[1:]], self.arguments)
         self.options, self._groups = options, [*kept, *groups]
 
@@ -106,6 +99,13 @@ class Settings:
         options.interactive, options.arguments = False, arguments
         options.message_format = cli.message_format(words) or self._form
         return options
+
+
+def _not_replaced(groups: list[list[str]], by: list[list[str]]) -> list[list[str]]:
+    """List the options in whose place no other one is given, and those that others add to."""
+    places = [cli.place_of_group(group) for group in by]
+    return [group for group in groups if (place := cli.place_of_group(group)) is None
+            or place not in places]  # fmt: skip
 
 
 def _flat(groups: list[list[str]]) -> list[str]:

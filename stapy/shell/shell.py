@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from stapy.cli import complain, told
-from stapy.options.table import UsageError
+from stapy.options.option import UsageError
 from stapy.record import Record
 from stapy.shell import text as lines_of
 from stapy.shell.apart import forked

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,7 +67,5 @@ def _written(text: str, places: list[Path]) -> str:
 
 def _tell(text: str) -> None:
     """Say it if anybody is there: the terminal may be gone, and the next text is to be saved."""
-    try:
+    with contextlib.suppress(writing.Unheard):
         writing.tell(f"{text}\n")
-    except writing.Unheard:
-        pass

@@ -12,6 +12,23 @@ from stapy.diagnostics.suggest import did_you_mean, listed
 UNUSABLE = 2  # the exit status of a tool that could not do what it was asked
 
 
+class _StoredOnce(argparse._StoreAction):
+    """A value that another one does not take the place of in silence."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        if option_string is not None and isinstance(parser, ToolArgumentParser):
+            before = parser.values_given.setdefault(self.dest, values)
+            if before != values:
+                parser.error(f"{option_string} was given twice: '{before}' and '{values}'")
+        super().__call__(parser, namespace, values, option_string)
+
+
 class ToolArgumentParser(argparse.ArgumentParser):
     """The options of ``stapy NAME``."""
 
@@ -23,12 +40,16 @@ class ToolArgumentParser(argparse.ArgumentParser):
             allow_abbrev=False,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
+        self.values_given: dict[str, object] = {}
+        self.register("action", None, _StoredOnce)
+        self.register("action", "store", _StoredOnce)
 
     def take(self, words: list[str], is_mixed: bool = False) -> argparse.Namespace:
         """Take a command line apart; what is unknown is named before what is missing.
 
         With ``is_mixed`` options may stand between the words of a list.
         """
+        self.values_given.clear()
         known = self.long_names()
         ended = words.index("--") if "--" in words else len(words)
         for word in words[:ended]:

@@ -16,7 +16,8 @@ from stapy.diagnostics import Span, Stop
 from stapy.kernel import Kernel, find_kernel
 from stapy.kernel.target import kernel_of_btf
 from stapy.options import Options
-from stapy.options.table import MESSAGE_FORMATS, UsageError
+from stapy.options.option import UsageError
+from stapy.options.setters import MESSAGE_FORMATS
 from stapy.parse.encoding import plain
 from stapy.record import Record, replace
 from stapy.session.check import Check

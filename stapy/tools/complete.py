@@ -11,7 +11,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from stapy.options import foreign
-from stapy.options.table import TABLE, Option
+from stapy.options.option import Option
+from stapy.options.table import TABLE
 from stapy.options.tools import TOOLS
 from stapy.record import Record
 from stapy.terminal import writing

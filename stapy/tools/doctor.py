@@ -10,7 +10,7 @@ from stapy.diagnostics import Stop
 from stapy.diagnostics.layouts import json_line
 from stapy.diagnostics.render import fold, one_line, terminal_width, use_color
 from stapy.options import Options
-from stapy.options.table import MESSAGE_FORMATS
+from stapy.options.setters import MESSAGE_FORMATS
 from stapy.session import inputs
 from stapy.session.messages import PassMessages
 from stapy.terminal import writing

@@ -20,38 +20,20 @@ maps of statistics, lines and stacked areas of what is printed repeatedly. The e
 2 when nothing was drawn."""
 
 
-class _Once(argparse.Action):
-    """Refuses an option that was given already: nobody wants one of two to be forgotten."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        found: argparse.Namespace,
-        value: object,
-        word: str | None = None,
-    ) -> None:
-        """Take the value."""
-        seen = found.__dict__.setdefault("seen", set())
-        if self.dest in seen:
-            parser.error(f"{word} was given twice")
-        seen.add(self.dest)
-        setattr(found, self.dest, value)
-
-
 def parser() -> ToolArgumentParser:
     """Build the parser of the options."""
     it = ToolArgumentParser("plot", "Draw what a session recorded.", _END)
-    it.add_argument("-o", dest="output", action=_Once, metavar="FILE.svg|html|png",
+    it.add_argument("-o", dest="output", metavar="FILE.svg|html|png",
                     help="the picture; else FILE with the suffix .svg")  # fmt: skip
-    it.add_argument("--chart", action=_Once, metavar="KIND", choices=KINDS,
+    it.add_argument("--chart", metavar="KIND", choices=KINDS,
                     help="only charts of this kind: " + ", ".join(KINDS))  # fmt: skip
-    it.add_argument("--global", dest="name", action=_Once, metavar="NAME", default="",
+    it.add_argument("--global", dest="name", metavar="NAME", default="",
                     help="only this global")  # fmt: skip
-    it.add_argument("--field", action=_Once, metavar="NAME", default="",
+    it.add_argument("--field", metavar="NAME", default="",
                     help="only this field of prints")  # fmt: skip
-    it.add_argument("--before", action=_Once, metavar="FILE",
+    it.add_argument("--before", metavar="FILE",
                     help="an earlier recording: flame graphs show what changed since")  # fmt: skip
-    it.add_argument("--top", action=_Once, metavar="N", type=_count, default=choice.TOP,
+    it.add_argument("--top", metavar="N", type=_count, default=choice.TOP,
                     help=f"draw the N greatest elements of an array ({choice.TOP})")  # fmt: skip
     it.add_argument("file", metavar="FILE", help="the recording; - is standard input")
     return it

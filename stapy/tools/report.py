@@ -18,7 +18,7 @@ from pathlib import Path
 from stapy import __version__, cli
 from stapy.ending import cleaning_up
 from stapy.options import Options
-from stapy.options.table import UsageError
+from stapy.options.option import UsageError
 from stapy.record import Record
 from stapy.tools import doctor
 from stapy.tools.arguments import UNUSABLE, ToolArgumentParser, complain
@@ -106,7 +106,7 @@ def _agreed() -> bool:
 
 def collect(command: list[str], added: list[Path]) -> list[Part]:
     """Collect the files of the archive; raise `UsageError` for a command that makes no sense."""
-    options = cli.parse(["-p4", *command]) if command else Options()
+    options = cli.parse(["-p4", *command], defaults=1) if command else Options()
     parts = [Part("about.txt", _about(), "versions, and variables that stapy reads", is_own=True)]
     answer = doctor.examine(options.release, options.sysroot, "")
     if answer is not None:

@@ -11,7 +11,8 @@ import pytest
 import stapy
 from stapy.cache import results
 from stapy.options import Options
-from stapy.options.table import RUN_ONLY, TABLE, Option, UsageError
+from stapy.options.option import Option, UsageError
+from stapy.options.table import RUN_ONLY, TABLE
 
 HOME = Path(stapy.__file__).parent
 

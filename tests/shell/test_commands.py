@@ -13,7 +13,7 @@ from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.editor.bench import Bench
 from stapy.kernel import find_kernel
 from stapy.options import Options
-from stapy.options.table import UsageError
+from stapy.options.option import UsageError
 from stapy.shell import commands, terminal
 from stapy.shell import text as lines_of
 from stapy.shell.offers import offers
