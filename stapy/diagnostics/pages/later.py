@@ -130,8 +130,8 @@ In this script your definition is used; tapset files still use theirs.""",
 No script asks for it. Is a word on the command line too many?""",
     "W0653": """An option that has no effect here
 All was done that the option asks for, or there is nothing here that it could change: SystemTap
-has it for parts that stapy does not have; or it was given once more with another value, and the last
-one counts, as in SystemTap. The message says which. -w is quiet about it.""",
+has it for parts that stapy does not have; or it was given once more with another value, and the
+last one counts, as in SystemTap. The message says which. -w is quiet about it.""",
     "W0654": """A limit of the process could not be set
 --rlimit-NAME sets limits of stapy and of the programs that it starts. Only root may raise a limit
 above its hard value (`ulimit -H -a`). The session goes on without.""",
