@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, NoReturn
 
 from stapy import cli
 from stapy.options import Options
-from stapy.options.table import UsageError
+from stapy.options.option import UsageError
 from stapy.record import Record
 from stapy.terminal import progress
 from stapy.testing.companion import CompanionError
