@@ -146,11 +146,8 @@ bytecode:
 
 # The consumer as one file for a machine that has nothing but Python.
 stapy-run:
-	@rm -rf build/stapy-run && mkdir -p build/stapy-run dist
-	@cp -r stapy/run build/stapy-run/stapy_run && find build/stapy-run -name __pycache__ -prune -exec rm -rf {} +
-	@$(PYTHON) -m zipapp build/stapy-run -m stapy_run.cli:start -p "/usr/bin/env python3" \
-		-o dist/stapy-run.pyz
-	@echo dist/stapy-run.pyz
+	@mkdir -p dist
+	@$(PYTHON) -m stapy pack dist/stapy-run.pyz
 
 clean:
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

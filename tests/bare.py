@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from stapy.remote import archive
+
 # What `python3-minimal` of Debian 11 and 12 lacks, by the file lists of its packages and by what
 # its interpreters have built in; `tests/run/test_bare.py` compares it with the installed one.
 _LACKING = """
@@ -94,17 +96,8 @@ def make_root(folder: Path, *programs: str) -> None:
 
 
 def zipapp(place: Path) -> Path:
-    """Make the consumer as one file, as `make stapy-run` does."""
-    import zipapp as packer
-
-    source = Path(__file__).resolve().parents[1] / "stapy" / "run"
-    with_package = place.parent / f"{place.stem}-parts"
-    shutil.copytree(
-        source, with_package / "stapy_run", ignore=shutil.ignore_patterns("__pycache__")
-    )
-    packer.create_archive(
-        with_package, place, interpreter="/usr/bin/env python3", main="stapy_run.cli:start"
-    )
+    """Make the consumer as one file, as `stapy pack` does."""
+    archive.write(place)
     return place
 
 

@@ -12,6 +12,7 @@ TOOLS = {
     "test": "run scripts, here or in virtual machines, and compare what they print",
     "kernel": "fetch kernels to build for and to boot, without installing them",
     "plot": "draw what a session recorded: flame graphs, heat maps, time series, bars",
+    "pack": "write stapy-run as one file, for machines that have only Python",
     "complete": "have bash, zsh or fish complete what is typed",
 }
 # Programs that are called apart: stapy-run, stapy-merge.

@@ -68,6 +68,8 @@ MISTYPED = [
     ("check --bft x", "unknown option '--bft'; did you mean '--btf'?"),
     ("report --lst", "unknown option '--lst'; did you mean '--list'?"),
     ("test --vmm x", "unknown option '--vmm'; did you mean '--vm'?"),
+    ("pack --otput x", "unknown option '--otput'"),
+    ("pack a b", "there is no place for 'b'"),
     ("complete bassh", "'bassh' is not 'bash', 'zsh' or 'fish'; did you mean 'bash'?"),
     ("dtrace --hlep", "unknown word '--hlep'; did you mean '--help'?"),
 ]
