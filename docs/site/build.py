@@ -20,7 +20,8 @@ from stapy.diagnostics.explain import pages as explanations  # noqa: E402  (it n
 from stapy.manual.markdown import prose  # noqa: E402
 from stapy.session import examples  # noqa: E402
 
-_TOP = ("README.md", "CHANGES.md", "CONTRIBUTING.md", "docker/README.md", "editors/README.md")
+_TOP = ("README.md", "CHANGES.md", "CONTRIBUTING.md", "ansible/README.md", "docker/README.md",
+        "editors/README.md")
 # Parts of the navigation by who reads them; a page of docs/ that is in none comes last, as "More".
 _PARTS = {
     "Start": ("Overview <README>", "docs/tutorial", "docs/cookbook", "docs/examples"),
@@ -31,7 +32,8 @@ _PARTS = {
                   "docs/diagnostics", "messages", "docs/features"),
     "Operations": ("docs/tools", "docs/output", "docs/plot", "docs/metrics", "docs/monitor",
                    "docs/interactive", "docs/testing-scripts", "docs/reach",
-                   "Containers <docker/README>", "docs/signing", "docs/safety",
+                   "Ansible <ansible/README>", "Containers <docker/README>", "docs/signing",
+                   "docs/safety",
                    "docs/performance", "docs/cost", "docs/wall", "docs/packages",
                    "Editors <editors/README>"),
     "Development": ("CONTRIBUTING", "docs/architecture", "docs/decisions/README", "docs/runtime",

@@ -14,17 +14,15 @@ is killed leaves no container behind.
 from __future__ import annotations
 
 import errno
-import importlib
 import os
 import re
-import shutil
-import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING, Any
 
+from stapy.build.daemon import NOBODY, ContainerError, Docker
 from stapy.build.exchange import Exchange, ExchangeError
 from stapy.build.owner import OWNER, PROCESS, is_left, labels
 from stapy.build.process import Result
@@ -41,90 +39,11 @@ _INCLUDE = re.compile(r"^include[ \t]+(/\S+)/Makefile[ \t]*$", re.M)
 _NOT_FOUND = (126, 127)
 # It reads from our connection, and its shell waits for what others have left behind.
 _FIRST = ["/bin/sh", "-c", "cat >/dev/null; :"]
-_NOBODY = "65534:65534"
 # More is used by nothing that we start; docker/README.md says what happens then.
 MEMORY_MB = 4096
 PROCESSES = 256
 _KILLED = re.compile(r"\bKilled\b")
 _NO_PROCESS = re.compile(r"\bCannot fork\b|fork\b.*: Resource temporarily|spawn: Resource temp")
-
-
-class ContainerError(Exception):
-    """There is nothing to build in; ``hint`` is what to do about it."""
-
-    def __init__(self, reason: str, hint: str) -> None:
-        super().__init__(reason)
-        self.hint = hint
-
-
-class Docker:
-    """The SDK with a daemon that answers; docker's, or podman's by ``DOCKER_HOST``."""
-
-    def __init__(self) -> None:
-        # The SDK takes a quarter of a second to import, so nobody else may pay for it.
-        try:
-            self.sdk: Any = importlib.import_module("docker")
-            self.types: Any = importlib.import_module("docker.types")
-        except ImportError as error:  # a folder of that name, as in our checkout, is no SDK
-            raise ContainerError(
-                "the Python package docker is missing", "pip install 'stapy[docker]'"
-            ) from error
-        try:
-            self.client: Any = self.sdk.from_env()
-            self.client.ping()
-        except self.sdk.errors.DockerException as error:
-            raise _no_answer(error) from error
-
-    def image(self, name: str) -> Any | None:
-        """Find an image that is here, None when it is not; nothing is fetched."""
-        try:
-            return self.client.images.get(name)
-        except self.sdk.errors.ImageNotFound:
-            return None
-        except self.sdk.errors.DockerException as error:
-            raise self.failed(error) from error
-
-    def user(self, readable: list[Path]) -> str:
-        """Choose who programs run as, ``uid:gid``; root inside is ourselves if the daemon is ours.
-
-        For root it is nobody, if all may read what nobody has to.
-        """
-        if os.getuid() == 0:
-            return _NOBODY if _for_all(readable) else "0:0"
-        try:
-            options = self.client.info().get("SecurityOptions") or ()
-        except self.sdk.errors.DockerException as error:
-            raise self.failed(error) from error
-        rootless = any("rootless" in option for option in options)
-        return "0:0" if rootless else f"{os.getuid()}:{os.getgid()}"
-
-    def failed(self, error: Exception) -> ContainerError:
-        """Make the error of what the daemon refused."""
-        return ContainerError(
-            f"docker: {short(error)}", "see whether `docker run` works with this image"
-        )
-
-
-def _no_answer(error: Exception) -> ContainerError:
-    """Make the error of a socket behind which nobody, or somebody else, listens."""
-    place = os.environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock"
-    said = short(error)
-    path = place.partition("://")[2] if place.startswith("unix:") else ""
-    if path and not exists(Path(path)):
-        said = f"there is no socket {path}"
-    elif "Errno 13" in said or "PermissionError" in said:
-        said = f"{path or place} is not for this user"
-        return ContainerError(
-            f"docker does not answer: {said}", "run stapy as root, or as one of the group docker"
-        )
-    elif "Errno 111" in said or "ConnectionRefusedError" in said:
-        said = f"nobody listens at {path or place}"
-    start = "systemctl start docker" if shutil.which("dockerd") else "apt-get install docker.io"
-    return ContainerError(
-        f"docker does not answer: {said}",
-        f"{start}, or set DOCKER_HOST to podman's socket; docker/daemon in stapy's sources starts "
-        "a private one",
-    )
 
 
 class Container(Tools):
@@ -143,7 +62,7 @@ class Container(Tools):
         self.writable = writable
         self.user = docker.user(readable)
         # What root has made, others could perhaps not read.
-        self.identity = f"{image.id}{' nobody' if self.user == _NOBODY else ''}"
+        self.identity = f"{image.id}{' nobody' if self.user == NOBODY else ''}"
         self._image = image
         self._running: Future[Any] | None = None
         self._connection: Any = None
@@ -309,7 +228,7 @@ class Container(Tools):
         mount = self.docker.types.Mount
         base = self._folder()
         passage = []
-        if self.user == _NOBODY:
+        if self.user == NOBODY:
             # Images close /root, behind which the volumes of root's cache would be. Not a tmpfs:
             # that gets the mode of what it hides.
             (base / "root").mkdir()
@@ -323,23 +242,6 @@ class Container(Tools):
 
 def _limited(program: str, why: str) -> ContainerError:
     return ContainerError(f"{program} {why}", "see 'Limits' in docker/README.md")
-
-
-def _for_all(paths: list[Path]) -> bool:
-    """Tell whether all users may read some files and folders, and what we make."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    if mask & 0o055:
-        return False
-    for path in paths:
-        try:
-            mode = path.stat().st_mode
-        except OSError:
-            return False
-        needed = stat.S_IROTH | (stat.S_IXOTH if stat.S_ISDIR(mode) else 0)
-        if mode & needed != needed:
-            return False
-    return True
 
 
 def topmost(paths: Iterable[Path]) -> list[Path]:
@@ -378,9 +280,3 @@ def tree_of(kernel: BuildKernel) -> list[Path]:
 def _next(link: Path) -> Path:
     """Return what a link names, which may be a link."""
     return Path(os.path.normpath(link.parent / link.readlink()))
-
-
-def short(error: Exception) -> str:
-    """Return the first line of what a daemon says."""
-    lines = str(getattr(error, "explanation", None) or error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__

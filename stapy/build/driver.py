@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from stapy.build import kbuild
 from stapy.build.arrived import why_unfit
 from stapy.build.compile import ImportsRefused, Job, NoShortWay, ShortWay
-from stapy.build.container import ContainerError
+from stapy.build.daemon import ContainerError
 from stapy.build.kit import BuildKernel, KitError, kit_key, open_kit
 from stapy.build.messages import Reporter, missing_program
 from stapy.build.module import Module

@@ -14,7 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stapy.build.container import Container, ContainerError, Docker, short, topmost, tree_of
+from stapy.build.container import Container, topmost, tree_of
+from stapy.build.daemon import ContainerError, Docker, short
 from stapy.build.kit import KIND as KIT
 from stapy.build.process import run
 from stapy.build.runtime_objects import KIND as UNIT

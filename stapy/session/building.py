@@ -12,7 +12,7 @@ from stapy.session.checks import check_host, obstacles
 from stapy.terminal import progress
 
 if TYPE_CHECKING:
-    from stapy.build.container import ContainerError
+    from stapy.build.daemon import ContainerError
     from stapy.build.tools import Tools
     from stapy.kernel import Kernel
     from stapy.session import Session
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def open_tools(session: Session, kernel: Kernel) -> Tools:
     """Open the container in which the module is made; it starts when it is needed."""
     from stapy.build import images
-    from stapy.build.container import ContainerError
+    from stapy.build.daemon import ContainerError
 
     options = session.options
     runtime = Path(options.runtime_dir) if options.runtime_dir else data_dir("runtime")
@@ -38,7 +38,7 @@ def open_tools(session: Session, kernel: Kernel) -> Tools:
 def prepare(session: Session, kernel: Kernel) -> int:
     """Make the image; the exit status."""
     from stapy.build import images
-    from stapy.build.container import ContainerError
+    from stapy.build.daemon import ContainerError
 
     def say(text: str) -> None:
         progress.clear()
@@ -66,7 +66,7 @@ def refuse(session: Passes, error: ContainerError) -> NoReturn:
 
 def compile_headers(session: Passes, kernel: Kernel, spec: str) -> Path | None:
     """Compile ``kernel<a.h>`` or ``<a.h>`` to an object with types; None (reported) if bad."""
-    from stapy.build.container import ContainerError
+    from stapy.build.daemon import ContainerError
     from stapy.build.headers import HeaderError, compiled, is_headers
     from stapy.build.kit import KitError
     from stapy.build.tools import HERE

@@ -227,13 +227,13 @@ def machine() -> Finding:
 
 def containers() -> Finding:
     """Tell whether ``--build-in`` works."""
-    from stapy.build.container import ContainerError, Docker
+    from stapy.build.daemon import ContainerError, Docker
 
     try:
         docker = Docker()
     except ContainerError as error:
         return Finding("docker", LIMITED, f"no --build-in: {error}", error.hint)
-    return Finding("docker", OK, f"answers at {docker.client.api.base_url}")
+    return Finding("docker", OK, f"{docker.name} answers at {docker.place}")
 
 
 def cache() -> Finding:

@@ -55,13 +55,18 @@ def call(
 
 
 def play(
-    folder: Path, plays: list[dict[str, Any]], inventory: dict[str, dict[str, Any]], *words: str
+    folder: Path,
+    plays: list[dict[str, Any]],
+    inventory: dict[str, dict[str, Any]],
+    *words: str,
+    variables: dict[str, str] | None = None,
 ) -> dict[str, list[dict[str, Any]]]:
     """Run plays on hosts; each host's results of tasks, in their order."""
     (folder / "play.yml").write_text(json.dumps(plays))
     hosts = {"all": {"hosts": inventory}}
     (folder / "hosts.json").write_text(json.dumps(hosts))
     more = {
+        **(variables or {}),
         "ANSIBLE_STDOUT_CALLBACK": "results",
         "ANSIBLE_CALLBACK_PLUGINS": str(Path(__file__).parent / "callback"),
     }

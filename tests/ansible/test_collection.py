@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("ansible", reason="ansible-core is not installed")
+pytest.importorskip("ansible.release", reason="ansible-core is not installed")
 
 import yaml
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("ansible", reason="ansible-core is not installed")
+pytest.importorskip("ansible.release", reason="ansible-core is not installed")
 
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.kernel import find_kernel

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("ansible", reason="ansible-core is not installed")
+pytest.importorskip("ansible.release", reason="ansible-core is not installed")
 
 from tests.ansible.support import play
 

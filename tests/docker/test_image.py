@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from stapy.build import images
-from stapy.build.container import ContainerError, Docker
+from stapy.build.daemon import ContainerError, Docker
 from stapy.kernel import roots
 from stapy.run.elf import ModuleFile
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from stapy.build.container import ContainerError, Docker
+from stapy.build.daemon import ContainerError, Docker
 from stapy.build.driver import RuntimeObjects, open_kit
 from stapy.build.images import choose, open_container, prepare
 from stapy.build.tools import Tools

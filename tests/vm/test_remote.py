@@ -22,8 +22,9 @@ from stapy.vm import classify, kernels
 from stapy.vm.machine import EXITED, SHARE, Machine, VmResult
 from stapy.vm.qemu import Processes
 from tests import debugpackage
+from tests.ansible.support import play
 from tests.vm.conftest import missing
-from tests.vm.harness import ROOT, WATCHDOGS
+from tests.vm.harness import ROOT, WATCHDOGS, build
 
 pytestmark = [pytest.mark.build, pytest.mark.vm]
 
@@ -169,9 +170,9 @@ def environment(hosts: list[Host], folder: Path) -> dict[str, str]:
     return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "SSH_AUTH_SOCK": ""}
 
 
-def left(name: str, environment: dict[str, str]) -> str:
-    """Tell what a host still has of us, "" when it is clean."""
-    look = "grep ^stap_ /proc/modules; ls -d /tmp/stapy-remote-*; true"
+def left(name: str, environment: dict[str, str], more: str = "") -> str:
+    """Tell what a host still has of us, and what `more` prints there, "" when it is clean."""
+    look = f"grep ^stap_ /proc/modules; ls -d /tmp/stapy-remote-*; {more or 'true'}; true"
     for _ in range(60):  # an interrupted one may still be going
         done = subprocess.run(
             ["ssh", name, look],
@@ -249,6 +250,64 @@ def records_say_their_host(environment: dict[str, str], tmp_path: Path, script: 
         assert [row["type"] for row in own] == ["begin", "print", "end"], rows
         assert own[0]["uri"] == uri and own[0]["release"] in RELEASES, rows
         assert own[1]["fields"] == {"x": 1, "remote_uri": uri}, rows
+
+
+LOOKS = """
+global most = 1, reads
+probe begin { println(most) }
+probe kernel.function("vfs_read") { reads++ }
+probe timer.s(1) { if (reads) exit() }
+"""
+
+
+def ansible_sees(folder: Path, environment: dict[str, str]) -> dict[str, str]:
+    """Make the variables with which Ansible reaches the guests, which are slow."""
+    return {
+        **{name: environment[name] for name in ("PATH", "PYTHONPATH", "SSH_AUTH_SOCK")},
+        "ANSIBLE_SSH_ARGS": "-o ControlMaster=auto -o ControlPersist=15s",
+        "ANSIBLE_SSH_CONTROL_PATH_DIR": str(folder / "cp"),
+        "ANSIBLE_SSH_TRANSFER_METHOD": "piped",  # these servers have no sftp
+        "ANSIBLE_TIMEOUT": "600",
+    }
+
+
+def test_ansible_traces_both(
+    hosts: list[Host], environment: dict[str, str], folder: Path, tmp_path: Path
+) -> None:
+    """The role runs on both kernels; a module of one of them fails on the other host only."""
+    pytest.importorskip("ansible.release", reason="ansible-core is not installed")
+    made = build(RELEASES[0], ["-m", "stap_first", "-e", "probe begin { println(7) }"], tmp_path)
+    assert made.module, made.stderr
+    stapy = f"{sys.executable} -m stapy"
+    trace = {"role": "stapy.tracer.trace", "trace_text": LOOKS, "trace_globals": {"most": 9},
+             "trace_format": "json", "trace_output": str(tmp_path / "out"), "trace_stapy": stapy,
+             "trace_seconds": 600}  # fmt: skip
+    foreign = {"module": str(made.module), "command": "uname -r", "timeout": 300, "grace": 600}
+    plays = [
+        {"hosts": "all", "gather_facts": False, "roles": [trace], "post_tasks": [
+            {"stapy.tracer.stapy_run": {**foreign, "stapy": stapy}}
+        ]}
+    ]  # fmt: skip
+    reached = {"ansible_user": "root", "ansible_python_interpreter": "/usr/bin/python3"}
+    inventory = {name: dict(reached) for name in ("first", "second")}
+    results = play(tmp_path, plays, inventory, variables=ansible_sees(folder, environment))
+    for name, release in (("first", RELEASES[0]), ("second", RELEASES[-1])):
+        *_, facts, _, traced, last = results[name]
+        seen = facts["ansible_facts"]["stapy"]
+        assert (seen["release"], seen["can_load"], seen["btf"]) == (release, True, True), facts
+        assert traced["rc"] == 0 and not traced["changed"], traced
+        kinds = [row["type"] for row in traced["records"]]
+        assert (kinds[0], kinds[-1]) == ("begin", "end") and "global" in kinds, traced
+        assert traced["records"][0]["release"] == release
+        assert traced["records"][1]["fields"] == {"most": 9}
+        assert (tmp_path / f"out/{name}.jsonl").read_text() == traced["stdout"]
+        if name == "first":
+            assert last["how"] == "ok" and last["changed"], last
+            assert sorted(last["stdout"].split()) == sorted(["7", release])
+        else:
+            assert last["how"] == "failed" and last["rc"] == 1 and RELEASES[0] in last["msg"], last
+        assert left(name, environment, f"find {tmp_path}/remote -type f") == ""
+        assert complaints(name, environment) == []
 
 
 def test_two_kernels_one_is_killed(

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from stapy.build.container import ContainerError, Docker
+from stapy.build.daemon import ContainerError, Docker
 from stapy.build.driver import RuntimeObjects, open_kit
 from stapy.build.images import choose, open_container
 from stapy.build.kit import KitError
