@@ -20,8 +20,14 @@ from stapy.diagnostics.explain import pages as explanations  # noqa: E402  (it n
 from stapy.manual.markdown import prose  # noqa: E402
 from stapy.session import examples  # noqa: E402
 
-_TOP = ("README.md", "CHANGES.md", "CONTRIBUTING.md", "ansible/README.md", "docker/README.md",
-        "editors/README.md")
+_TOP = (
+    "README.md",
+    "CHANGES.md",
+    "CONTRIBUTING.md",
+    "ansible/README.md",
+    "docker/README.md",
+    "editors/README.md",
+)
 # Parts of the navigation by who reads them; a page of docs/ that is in none comes last, as "More".
 _PARTS = {
     "Start": ("Overview <README>", "docs/tutorial", "docs/cookbook", "docs/examples"),
