@@ -89,7 +89,7 @@ void stapy_accounts_report(u64 missed)
 	s64 all = 0;
 	unsigned int i;
 
-	if (!READ_ONCE(was_overloaded) && !READ_ONCE(stapy_failed) && !stapy_report_skipped())
+	if (!READ_ONCE(was_overloaded) && !READ_ONCE(stapy_failed) && !stapy_report_skipped() && !missed)
 		return;
 	for (i = 0; i < stapy_session.nr_probes; i++) {
 		struct account a = account_of(&stapy_session.probes[i]);

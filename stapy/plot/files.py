@@ -77,7 +77,7 @@ def _svg(drawn: list[Chart], title: str) -> bytes:
     import vl_convert
 
     text = _draw(vl_convert.vegalite_to_svg, specification(drawn, title, False))
-    whole = {cut: name for chart in drawn for cut, name in shortened(chart).whole.items()}
+    whole = {cut: name for chart in shortened(drawn) for cut, name in chart.whole.items()}
     return titled(renumbered(text), whole).encode("utf-8")
 
 

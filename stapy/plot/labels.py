@@ -35,10 +35,20 @@ def apart(names: list[str]) -> list[str]:
     return found
 
 
-def shortened(chart: Chart) -> Chart:
-    """Cut the long names of a chart; its rows have the whole ones as ``whole_label`` …"""
-    names = list(dict.fromkeys([*chart.labels, *chart.parts]))
+def shortened(charts: list[Chart]) -> list[Chart]:
+    """Cut the long names of a file's charts; rows have the whole ones as ``whole_label`` …
+
+    What is cut to the same differs by a number in all of the file, where a cut name is told of
+    wherever it stands.
+    """
+    names = [name for chart in charts for name in [*chart.labels, *chart.parts]]
+    names = list(dict.fromkeys(names))
     short = dict(zip(names, apart([cut(name) for name in names]), strict=True))
+    return [_shortened(chart, short) for chart in charts]
+
+
+def _shortened(chart: Chart, short: dict[str, str]) -> Chart:
+    short = {name: short[name] for name in [*chart.labels, *chart.parts]}
     if all(name == one for name, one in short.items()):
         return chart
     return replace(

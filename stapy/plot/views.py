@@ -34,7 +34,7 @@ def specification(drawn: list[Chart], title: str, is_live: bool) -> Spec:
 
     ``is_live`` is for a page: with zoom, search and tooltips.
     """
-    drawn = [shortened(chart) for chart in drawn]
+    drawn = shortened(drawn)
     views = [_named(chart, number, is_live) for number, chart in enumerate(drawn)]
     spec: Spec = {
         "$schema": _SCHEMA,

@@ -1,4 +1,4 @@
-"""The table that ends a run in which hits were skipped, or which was stopped: who did what.
+"""The table that ends a run in which hits were skipped or missed, or which was stopped.
 
 The module tells of the run and of each probe that took much (runtime/accounts.c).
 """
@@ -11,6 +11,10 @@ if TYPE_CHECKING:
 
 _FIGURES = 6  # in the message of a probe, before its point and its place
 _CAUSES = ("nested", "low stack", "locks")
+_HELP_MISSED = (
+    "the kernel misses a hit of a kprobe in another one's, and a return where too many calls are"
+    " under way: -D KRETACTIVE=N makes room for N at a time"
+)
 
 
 class Account:
@@ -65,7 +69,7 @@ class Accounts:
     def lines(self) -> "List[str]":
         """Return the table and what would help; nothing when there are no figures to show."""
         skips = self._skipped
-        if not self._told or not (any(skips) or self._units or self._overloaded):
+        if not self._told or not (any(skips) or self._missed or self._units or self._overloaded):
             return []
         lines = []
         if self._rows or any(self._others()):
@@ -73,6 +77,8 @@ class Accounts:
             lines += self._table()
             if self._missed:
                 lines.append(f"  and {self._missed} that the kernel missed, before any probe ran")
+        elif self._missed:
+            lines.append(f"note: hits that the kernel missed, before any probe ran: {self._missed}")
         help_ = self._help(skips)
         if help_:
             lines.append(f"help: {help_}")
@@ -109,7 +115,7 @@ class Accounts:
             return self._help_overload()
         cause = max(range(len(skips)), key=skips.__getitem__)
         if not skips[cause]:
-            return ""
+            return _HELP_MISSED if self._missed else ""
         if _CAUSES[cause] == "locks":
             return (
                 f"hits waited for the global '{self._lock}' in vain: a statistic"

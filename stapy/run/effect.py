@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 RUNS = 10  # of each kind, when the user does not say how many
 MEASURES = ("elapsed", "its processor time", "of all processors")
+# Steps of the clocks behind them in seconds: two count microseconds, the last one ticks.
+RESOLUTIONS = (1e-6, 1e-6, 1 / os.sysconf("SC_CLK_TCK"))
 SIGNALLED = "nothing was compared: a signal ended it"
 ENDED = "nothing was compared: the session ended before the command did, and its probes with it"
 
@@ -156,7 +158,7 @@ def _within(
 def report(command: str, pairs: List[Tuple[List[float], List[float]]]) -> List[str]:
     """Return the lines of the comparison: for each of `MEASURES` the seconds of all runs."""
     rows = [("", "without", "with", f"difference, {CONFIDENCE:.0%} confidence")]
-    for name, (before, after) in zip(MEASURES, pairs):
+    for name, resolution, (before, after) in zip(MEASURES, RESOLUTIONS, pairs):
         less, more = mean_and_deviation(before), mean_and_deviation(after)
         digits = _digits(max(less[0], more[0]))
         rows.append(
@@ -164,7 +166,7 @@ def report(command: str, pairs: List[Tuple[List[float], List[float]]]) -> List[s
                 name,
                 _with_spread(less, digits),
                 _with_spread(more, digits),
-                _verdict(before, after, digits),
+                _verdict(before, after, digits, resolution),
             )
         )
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
@@ -192,11 +194,20 @@ def _with_spread(value: Tuple[float, float], digits: int) -> str:
     return f"{value[0] * 1000:.{digits}f} ± {value[1] * 1000:.{digits}f}"
 
 
-def _verdict(before: List[float], after: List[float], digits: int) -> str:
-    """Say how much the probes added, and whether the runs prove that they did."""
-    added, width = difference(before, after)
+def _verdict(before: List[float], after: List[float], digits: int, resolution: float) -> str:
+    """Say how much the probes added, and whether the runs prove that they did.
+
+    What is no more than a step of the clock is not proven by any number of runs: ticks are given as
+    a whole to whoever has the processor at that moment, which may be the same one each time.
+    """
+    added, width = difference(before, after, resolution)
     text = f"{added * 1000:+.{digits}f} ± {width * 1000:.{digits}f}"
     mean = mean_and_deviation(before)[0]
     if mean:
         text += f" ({added / mean:+.1%} ± {width / mean:.1%})"
-    return text if abs(added) > width else f"{text}: not proven"
+    if abs(added) > max(width, resolution * 1.000001):  # more than a step, written as fractions
+        return text
+    is_seen = abs(added) * 1000 >= 0.5 / 10**digits
+    within = abs(added) <= resolution * 1.000001 and is_seen
+    tick = f", no more than a tick of the clock ({resolution * 1000:g} ms)" if within else ""
+    return f"{text}: not proven{tick}"

@@ -33,6 +33,7 @@ class MessagePrinter:
         self.warnings = tells_warnings
         self.verbose = verbose
         self.listener: Optional[Callable[[str, str], None]] = None  # hears kinds and texts as well
+        self.in_line: Optional[Callable[[], bool]] = None  # asked before a message: output is
         self._colors = _colors() if _is_wanted(color) else {}
         self._has_line = False  # of progress, on the terminal
 
@@ -50,6 +51,7 @@ class MessagePrinter:
         """Print a text as it is."""
         self.progress("")
         self._tell("log", text)
+        self._begin_line()
         if self.json:
             _write_json("note", "note", text)
         else:
@@ -71,6 +73,11 @@ class MessagePrinter:
         if self.verbose:
             self.log(f"stapy-run: {shown(text)}")
 
+    def _begin_line(self) -> None:
+        """End the line of a terminal in which output stands, or a message would go on with it."""
+        if self.in_line and self.in_line():
+            _write("\n")
+
     def _tell(self, kind: str, text: str) -> None:
         if self.listener:
             self.listener(kind, text)
@@ -78,6 +85,7 @@ class MessagePrinter:
     def _print(self, kind: str, word: str, text: str) -> None:
         self.progress("")
         self._tell(kind, text)
+        self._begin_line()
         if self.json:
             _write_json(kind, word, text)
             return

@@ -13,7 +13,7 @@ from .safekeeping import Safekeeping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import List
+    from typing import Callable, List
 
 BLOCK = 1 << 16
 
@@ -31,6 +31,7 @@ class Sink:
         self._waiting = memoryview(b"")
         mode = os.fstat(fd).st_mode
         self._may_block = not stat.S_ISREG(mode)
+        self.is_in_line = False  # what was written last did not end its line
 
     @property
     def is_busy(self) -> bool:
@@ -60,7 +61,10 @@ class Sink:
                 # of -c, gets between the pieces of a line, unless it is longer than that.
                 size = bytes(self._waiting[:size]).rfind(b"\n") + 1 or size
             try:
-                self._waiting = self._waiting[os.write(self.fd, self._waiting[:size]) :]
+                written = os.write(self.fd, self._waiting[:size])
+                if written:
+                    self.is_in_line = self._waiting[written - 1] != ord("\n")
+                self._waiting = self._waiting[written:]
             except BlockingIOError:
                 return
             except OSError as error:
@@ -85,6 +89,28 @@ class Sink:
         poll.register(self.fd, select.POLLOUT)
         events = poll.poll(0)
         return bool(events)
+
+
+def shown_in_line(sinks: List[Sink]) -> "Callable[[], bool]":
+    """Return what tells, once each time, that output stands in a line where messages come.
+
+    That is so where standard output and standard error are one terminal.
+    """
+    shown = [sink for sink in sinks if sink.fd == 1 and _is_one_terminal()]
+
+    def tell() -> bool:
+        found = [sink for sink in shown if sink.is_in_line]
+        for sink in found:
+            sink.is_in_line = False
+        return bool(found)
+
+    return tell
+
+
+def _is_one_terminal() -> bool:
+    if not (os.isatty(1) and os.isatty(2)):
+        return False
+    return os.fstat(1).st_rdev == os.fstat(2).st_rdev
 
 
 def place_of(pattern: str, number: "int | None") -> str:

@@ -15,7 +15,7 @@ from .accounts import Accounts, memory_line
 from .control import Channel
 from .messages import MessagePrinter
 from .options import RunOptions
-from .output import Sink
+from .output import Sink, shown_in_line
 from .signals import Signals, signal
 from .target import TargetProcess, run_detached
 
@@ -54,6 +54,7 @@ class ModuleSession:
         self.input: Optional[Input] = None  # for probes of standard input
         self.renderer: Optional[Renderer] = None  # of a module made with --format
         self._sinks = dict(zip(channel.outputs, sinks))
+        messages.in_line = shown_in_line(sinks)
         self._buffers: Dict[int, bytearray] = {fd: bytearray(BLOCK) for fd in channel.outputs}
         self._reading = list(channel.outputs)
         self._stopping = False

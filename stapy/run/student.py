@@ -18,17 +18,24 @@ def mean_and_deviation(sample: Sequence[float]) -> Tuple[float, float]:
     return mean, math.sqrt(squares / (len(sample) - 1))
 
 
-def difference(before: Sequence[float], after: Sequence[float]) -> Tuple[float, float]:
+def difference(
+    before: Sequence[float], after: Sequence[float], resolution: float = 0.0
+) -> Tuple[float, float]:
     """Return how much larger the mean of ``after`` is, and the half width of its interval.
 
     The interval is that of Welch's t test at `CONFIDENCE`: the variances of the two may
     differ, as they do when probes add cost to some runs only. A difference that is smaller
     than the half width is not proven.
+
+    Each value is the difference of two readings of a clock that goes on by ``resolution``: up to
+    that much is unknown of it, with a variance of a sixth of the square, whether the values show
+    it or, as few of a slow clock, are all the same.
     """
+    unknown = resolution**2 / 6
     mean_before, deviation_before = mean_and_deviation(before)
     mean_after, deviation_after = mean_and_deviation(after)
-    error_before = deviation_before**2 / len(before)
-    error_after = deviation_after**2 / len(after)
+    error_before = (deviation_before**2 + unknown) / len(before)
+    error_after = (deviation_after**2 + unknown) / len(after)
     error = error_before + error_after
     if error == 0:
         return mean_after - mean_before, 0.0

@@ -42,6 +42,13 @@ def make_source(
             "E0290",
             f"-D {macro}={options.defines.get(macro, '')}: takes {room[0]} to {room[-1]}",
         )
+    if unit.limits.never_rests:
+        diagnostics.error(
+            "semantic error",
+            "E0290",
+            "-D STP_OVERLOAD_INTERVAL=0: --on-overload=throttle lets a probe rest for its share of"
+            " an interval, which has no length",
+        )
     if unit.limits.string_room not in STRING_BYTES:
         diagnostics.error(
             "semantic error",

@@ -86,6 +86,20 @@ def test_long_names_are_cut_in_the_middle_and_whole_under_the_mouse(tmp_path: Pa
         assert {f"{name}: 1", f"x, {name}: 1", f"{name}, 1: 2"} <= set(told), told
 
 
+def test_names_that_are_cut_to_the_same_in_two_charts(tmp_path: Path) -> None:
+    """Under the mouse, each is the one of its own chart."""
+    middles = [LONG.replace("/", "/a", 9), LONG.replace("/", "/b", 9)]
+    one, other = (f"{LONG[:30]}{middle}{LONG[-30:]}" for middle in middles)
+    assert labels.cut(one) == labels.cut(other) and one != other
+    root = svg_of(tmp_path, of_global("p", 1, one), of_global("q", 1, other))
+    beside = [
+        text
+        for text in root.iter(f"{NAME}text")
+        if (there := text.find(f"{NAME}title")) is not None and "…" in (there.tail or "")
+    ]
+    assert [text.findtext(f"{NAME}title") for text in beside] == [one, other]
+
+
 def test_a_picture_has_room_for_wider_fonts(tmp_path: Path) -> None:
     def padding(*lines: dict[str, Any]) -> dict[str, int]:
         drawn = choose(read(tmp_path, *lines), PlotWish())

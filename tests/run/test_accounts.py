@@ -45,6 +45,20 @@ def test_hits_that_belong_to_no_row() -> None:
     assert told[2].split() == ["7", "0", "0", "(other", "probes)"]
 
 
+def test_hits_that_only_the_kernel_missed() -> None:
+    """No probe has a row then, unless hits are counted."""
+    assert lines(("accounts", "0\t\t0\t0\t0\t0\t5\t")) == [
+        "note: hits that the kernel missed, before any probe ran: 5",
+        "help: the kernel misses a hit of a kprobe in another one's, and a return where too many"
+        " calls are under way: -D KRETACTIVE=N makes room for N at a time",
+    ]
+    told = lines(
+        ("accounts", "0\tcycles\t1000\t0\t0\t0\t5\t"), ("account", READ.replace("3", "0", 1))
+    )
+    assert told[3:4] == ["  and 5 that the kernel missed, before any probe ran"]
+    assert "KRETACTIVE" in told[4] and len(told) == 5
+
+
 def test_without_counted_hits() -> None:
     told = lines(("accounts", "0\t\t0\tSKIPS\t0\t"), ("account", READ.replace("600", "0")))
     assert told[1].split() == ["nested", "low", "stack", "locks", "errors", "probe"]

@@ -54,6 +54,21 @@ def test_differences(before, after, added, width):
     assert difference(before, after) == pytest.approx((added, width), abs=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "proven"),
+    [
+        ([0.02, 0.02, 0.02], [0.03, 0.03, 0.03], False),  # a tick more, each time
+        ([0.02, 0.02, 0.02], [0.05, 0.05, 0.05], True),
+        ([0.02, 0.03, 0.02] * 100, [0.03, 0.02, 0.03] * 100, False),  # however often
+    ],
+)
+def test_ticks_of_a_clock_prove_nothing_that_is_smaller(before, after, proven):
+    *_, fast, slow = report("x", [(before, after)] * 3)
+    assert ("not proven" not in slow) is proven, slow
+    assert ("no more than a tick of the clock (10 ms)" in slow) is not proven
+    assert "not proven" not in fast, fast  # where microseconds are counted, the same is proven
+
+
 def test_the_deviation_is_that_of_a_sample():
     assert mean_and_deviation([2, 4, 4, 4, 5, 5, 7, 9]) == pytest.approx((5, 2.13809), abs=1e-5)
 
@@ -70,7 +85,7 @@ def test_the_report():
         "elapsed             101.00 ± 1.00  201.00 ± 1.00  +100.00 ± 2.27 (+99.0% ± 2.2%)",
         "its processor time  20.00 ± 10.00  20.67 ± 11.02"
         "  +0.67 ± 23.94 (+3.3% ± 119.7%): not proven",
-        "of all processors     0.00 ± 0.00    0.00 ± 0.00  +0.00 ± 0.00: not proven",
+        "of all processors     0.00 ± 0.00    0.00 ± 0.00  +0.00 ± 9.25: not proven",
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -136,6 +137,27 @@ def test_a_limit_that_is_no_number_is_the_users_mistake() -> None:
     with pytest.raises(Stop):
         translate(program, services.options, services.diagnostics, "x")
     assert [item.code for item in services.diagnostics.errors] == ["E0290"]
+
+
+@pytest.mark.parametrize(
+    ("words", "is_refused"),
+    [
+        ("--on-overload=throttle -DSTP_OVERLOAD_INTERVAL=0", True),
+        ("--on-overload=throttle -DSTP_OVERLOAD_INTERVAL=(5-5)", True),
+        ("--on-overload=throttle -DSTP_OVERLOAD_INTERVAL=1", False),
+        ("--on-overload=disarm -DSTP_OVERLOAD_INTERVAL=0", False),
+        ("-DSTP_OVERLOAD_INTERVAL=0", False),
+    ],
+)
+def test_a_probe_rests_for_a_share_of_some_time(words: str, is_refused: bool) -> None:
+    from stapy.translate import translate
+
+    options = options_of(words)
+    program, services = program_of("probe begin { println(1) }", "x.stp", options)
+    with pytest.raises(Stop) if is_refused else nullcontext():
+        translate(program, services.options, services.diagnostics, "x")
+    told = [item.message for item in services.diagnostics.errors]
+    assert [one.startswith("-D STP_OVERLOAD_INTERVAL=0") for one in told] == [True] * is_refused
 
 
 def test_many_actions_are_not_fewer_in_probes_with_interrupts() -> None:

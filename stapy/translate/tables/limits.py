@@ -145,6 +145,12 @@ class Limits:
         """List the names of limits whose value is no number."""
         return [row.name for row in self.rows if self._evaluate(row.name) is None]
 
+    @property
+    def never_rests(self) -> bool:
+        """True when probes are to rest for a share of an interval that has no length."""
+        is_throttled = self._eases == ON_OVERLOAD["throttle"]
+        return is_throttled and self._evaluate("STP_OVERLOAD_INTERVAL") == 0
+
     def misfits(self) -> list[tuple[str, range]]:
         """List the names of limits whose number the runtime has no room for, and what it has."""
         found = []
