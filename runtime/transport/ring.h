@@ -90,7 +90,7 @@ struct stapy_bulk {
 
 /*
  * What a read of `output` gives with stapy_session.records: pieces, each a header with `length`
- * bytes behind it, whole ones. stapy/run/pieces.py has the same.
+ * bytes behind it, whole ones. stapy/run/records.py has the same.
  */
 #define STAPY_PIECE_MAGIC 0x31505053	/* "SPP1" */
 
