@@ -16,7 +16,7 @@ from tests.debuginfo.server import Server, serving
 from tests.isolation import isolate
 
 # Before any test module is imported, and with it anything that looks at the environment.
-isolate(debugpackage.CACHE)
+SCRATCH = isolate(debugpackage.CACHE)
 
 # A slow input says that the machine has other work, not that the code is wrong.
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -46,6 +46,17 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Recorder())
         if not hasattr(config, "workerinput"):
             config.pluginmanager.register(Table())
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail a run that leaves reports of mistakes: a test saw none, or did not look."""
+    if not SCRATCH.is_own:
+        return
+    for text in SCRATCH.reports():
+        print(f"\na report of a mistake in stapy was left by a test:\n{text}")
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    SCRATCH.remove()
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,9 @@ from __future__ import annotations
 import contextlib
 import os
 import pwd
+import shutil
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -95,15 +97,48 @@ def isolated(environment: Mapping[str, str], cache: Path) -> dict[str, str]:
     }
 
 
-def isolate(cache: Path) -> None:
+class Scratch:
+    """The temporary folder of one run of the tests, of all its workers.
+
+    Nothing of stapy is to be left there: a report of a mistake fails the run, whichever test
+    caused it.  Folders of pytest stay where they would be, for those of a failure are looked at.
+    """
+
+    NAME = "STAPY_TEST_SCRATCH"  # a worker is told by it that the folder is another process's
+
+    def __init__(self, environment: dict[str, str]) -> None:
+        self.is_own = self.NAME not in environment
+        if self.is_own:
+            root = tempfile.gettempdir()
+            environment[self.NAME] = tempfile.mkdtemp(prefix="stapy-tests-", dir=root)
+            environment.setdefault("PYTEST_DEBUG_TEMPROOT", root)
+        self.folder = Path(environment[self.NAME])
+        if self.is_own:
+            self.folder.chmod(0o755)  # apt and guests come in as other users
+        environment["TMPDIR"] = str(self.folder)
+        tempfile.tempdir = None  # what was found before
+
+    def reports(self) -> list[str]:
+        """Return the reports of mistakes that were left."""
+        return [path.read_text(errors="replace") for path in self.folder.glob("stapy-bug-*")]
+
+    def remove(self) -> None:
+        """Remove the folder, if it is ours."""
+        if self.is_own:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def isolate(cache: Path) -> Scratch:
     """Make this process, and so all that it starts, see the environment of tests."""
     environment = isolated(os.environ, cache)
+    scratch = Scratch(environment)
     own = cache / "home" / ".cache" / "stapy"
     own.mkdir(parents=True, exist_ok=True)
     if environment.get("STAPY_TEST_KERNELS"):
         _share_kernels(own / "kernels")
     os.environ.clear()
     os.environ.update(environment)
+    return scratch
 
 
 def _share_kernels(link: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from stapy.debuginfo.dwarf.files import paths as files
 from stapy.kernel.roots import OWN
 from stapy.paths import cache_dir
-from tests.isolation import NOWHERE, cache_of, home_of, isolated
+from tests.isolation import NOWHERE, Scratch, cache_of, home_of, isolated
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -102,6 +102,38 @@ def test_options_of_the_user_are_not_read(tmp_path: Path) -> None:
         timeout=600,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+LEAVES = """
+import sys, subprocess
+def test_it():
+    fails = "from stapy import cli, session\\nsession.Session.run = lambda self: 1 / 0\\n"
+    words = [sys.executable, "-c", fails + "cli.main(['-p1', '-e', ''])"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert "this is a mistake in stapy" in done.stderr, done
+"""
+
+
+def test_a_report_of_a_mistake_fails_the_run(tmp_path: Path) -> None:
+    """It lies in the folder of the run, which goes with it: /tmp has nothing afterwards."""
+    (tmp_path / "test_inner.py").write_text(LEAVES)
+    settings = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path / "tmp")}
+    del settings[Scratch.NAME], settings["PYTEST_DEBUG_TEMPROOT"]
+    (tmp_path / "tmp").mkdir()
+    options = ["-q", "-p", "no:cacheprovider", "-p", "tests.conftest", "--rootdir", str(tmp_path)]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, str(tmp_path / "test_inner.py")],
+        cwd=ROOT,
+        env=settings,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    said = done.stdout + done.stderr
+    assert done.returncode == 1 and "1 passed" in said, said
+    assert "was left by a test" in said and "ZeroDivisionError" in said, said
+    assert not list((tmp_path / "tmp").glob("stapy-*"))
 
 
 @pytest.mark.parametrize("value", ["", None])
