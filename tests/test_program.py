@@ -18,6 +18,7 @@ import pytest
 from stapy import __version__
 from stapy.record import Record, new
 from stapy.vm import kernels
+from tests.program import run_stapy
 
 ROOT = Path(__file__).resolve().parents[1]
 ONE = "probe begin { println(1) }"
@@ -58,16 +59,7 @@ def run(use: Use, folder: Path) -> subprocess.CompletedProcess[str]:
         path.write_text(fill(text))
         path.chmod(0o755)
     own = {name: fill(value) for name, value in use.env.items()}
-    return subprocess.run(
-        [sys.executable, "-m", "stapy", *map(fill, use.words)],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **own},
-        input=use.stdin,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=1200,
-    )
+    return run_stapy(*map(fill, use.words), cwd=folder, env=own, given=use.stdin)
 
 
 def check(use: Use, folder: Path) -> None:
@@ -285,14 +277,7 @@ def test_a_module_does_not_tell_where_the_library_lies(tmp_path: Path) -> None:
         work.mkdir()
         shutil.copytree(ROOT / "tapsets", library)
         words = ["-p4", "-m", "same", "--disable-cache", "-r", RELEASE, "-e", script]
-        done = subprocess.run(
-            [sys.executable, "-m", "stapy", *words],
-            cwd=work,
-            env={**os.environ, "SYSTEMTAP_TAPSET": str(library), "PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            timeout=1200,
-        )
+        done = run_stapy(*words, cwd=work, env={"SYSTEMTAP_TAPSET": str(library)})
         assert done.returncode == 0, done.stderr
         made.append((work / "same.ko").read_bytes())
     assert made[0] == made[1]

@@ -28,12 +28,6 @@ def unsigned(data: bytes, at: int) -> "Tuple[int, int]":
 
 def signed(data: bytes, at: int) -> "Tuple[int, int]":
     """Read a signed LEB128 number; return it and the place behind it."""
-    value = shift = 0
-    while shift < _MOST:
-        byte = data[at]
-        at += 1
-        value |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            return (value - (1 << shift) if byte & 64 else value), at
-    raise Damaged("number")
+    value, behind = unsigned(data, at)
+    is_negative = data[behind - 1] & 64
+    return (value - (1 << 7 * (behind - at)) if is_negative else value), behind

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.build.small import Kernel
+from tests.program import stapy_command
 
 pytestmark = pytest.mark.build
 
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def made(kernel: Kernel, folder: Path, *words: str) -> Path:
     """Run a command in a folder of its own; return the path that it prints."""
-    command = [sys.executable, "-m", "stapy", "-p4", "-r", kernel.release, *words]
+    command = stapy_command("-p4", "-r", kernel.release, *words)
     done = subprocess.run(
         [*command, "-e", "probe begin { exit() }"],
         cwd=folder,

@@ -12,6 +12,7 @@ import pytest
 from stapy.build.process import find_program
 from stapy.cli import main
 from stapy.diagnostics.habits import foreign_language, old_function, tracepoint
+from tests.program import run_stapy
 from tests.session.test_settle import bound_by_permissions
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -158,18 +159,13 @@ def test_a_package_that_is_missing(name: str, tmp_path: Path) -> None:
     (tmp_path / name / "__init__.py").write_text(
         f"raise ModuleNotFoundError('No module named {name}', name='{name}')"
     )
-    done = subprocess.run(
-        [sys.executable, "-m", "stapy", "-p3", "--disable-cache", "-e", "probe begin { exit() }"],
-        env={
-            **os.environ,
-            "PYTHONPATH": f"{tmp_path}:{ROOT}",
-            "XDG_CACHE_HOME": str(tmp_path / "cache"),
-            "SYSTEMTAP_DIR": str(tmp_path / "systemtap"),
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    words = ["-p3", "--disable-cache", "-e", "probe begin { exit() }"]
+    variables = {
+        "PYTHONPATH": f"{tmp_path}:{ROOT}",
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        "SYSTEMTAP_DIR": str(tmp_path / "systemtap"),
+    }
+    done = run_stapy(*words, env=variables)
     assert done.returncode == 1
     assert done.stderr.startswith(f"ERROR: the Python package '{name}', which stapy needs, "), (
         done.stderr

@@ -14,6 +14,7 @@ import pytest
 from stapy.cli import main, message_format
 from stapy.diagnostics import Diagnostic, SourceMap, Span
 from stapy.diagnostics.render import render
+from tests.program import stapy_command
 
 ROOT = Path(__file__).resolve().parents[2]
 MACRO = "@define m(a) %( @a + foo() %)\nprobe begin { x = @m(1) println(x)\n}"
@@ -348,9 +349,7 @@ def test_rich_messages_fit_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None
     env = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "dumb"}
     env.pop("COLUMNS", None)
     script = "probe syscall.open_and_more_of_it, syscall.read { println(1) }"
-    subprocess.run(
-        [sys.executable, "-m", "stapy", "-p2", "-e", script], stderr=theirs, env=env, check=False
-    )
+    subprocess.run(stapy_command("-p2", "-e", script), stderr=theirs, env=env, check=False)
     os.close(theirs)
     said = b""
     while True:

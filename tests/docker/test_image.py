@@ -10,7 +10,6 @@ from __future__ import annotations
 import io
 import os
 import subprocess
-import sys
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +20,7 @@ from stapy.build import images
 from stapy.build.daemon import ContainerError, Docker
 from stapy.kernel import roots
 from stapy.run.elf import ModuleFile
+from tests.program import run_stapy
 
 pytestmark = [pytest.mark.docker, pytest.mark.vm]
 
@@ -102,9 +102,6 @@ def test_stapy_runs_in_its_image(release: str, image: Path, tmp_path: Path) -> N
     assert made.returncode == 0, made.stdout + made.stderr
     assert ModuleFile(str(tmp_path / "made.ko")).release == release
     words = [f"--vm={release}", "-c", f"unshare -m sh {inside}", "-e", "probe begin { }", "-u"]
-    done = subprocess.run(
-        [sys.executable, "-m", "stapy", *words],
-        cwd=ROOT, capture_output=True, text=True, check=False, timeout=1200,
-    )  # fmt: skip
+    done = run_stapy(*words)
     lines = done.stdout.splitlines()
     assert lines == ["from a container", "opened 1", "status 0"], done.stdout + done.stderr

@@ -9,7 +9,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,6 +25,7 @@ from stapy.debuginfo.facts import kernel_facts
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.kernel import Kernel, find_kernel
 from stapy.paths import cache_dir, data_dir
+from tests.program import run_stapy, stapy_command
 
 pytestmark = pytest.mark.docker
 
@@ -75,13 +75,7 @@ def kernel(request: pytest.FixtureRequest) -> Iterator[Kernel]:
 
 def stapy(kernel: Kernel, *words: str) -> subprocess.CompletedProcess[str]:
     """Run a command of stapy for that kernel."""
-    return subprocess.run(
-        [sys.executable, "-m", "stapy", "--build-in=auto", *words],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return run_stapy("--build-in=auto", *words)
 
 
 def wait_for(condition: Callable[[], object], seconds: int) -> None:
@@ -181,11 +175,10 @@ def test_every_part_of_the_runtime_compiles(kernel: Kernel, tmp_path: Path) -> N
 
 def test_a_command_that_is_killed_leaves_no_container(kernel: Kernel, tmp_path: Path) -> None:
     script = 'probe begin { printf("%s", "%") exit() } // ' + os.urandom(4).hex()
+    words = ["--build-in=auto", "--disable-cache", "-p4", "-r", kernel.release, "-e", script]
     command = subprocess.Popen(
-        [sys.executable, "-m", "stapy", "--build-in=auto", "--disable-cache", "-p4",
-         "-r", kernel.release, "-e", script],
-        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
+        stapy_command(*words), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
     wait_for(lambda: containers(running=True), 120)
     command.send_signal(signal.SIGKILL)
     command.wait()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import shlex
 import subprocess
-import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.client import BaseLanguageClient
 
 from tests.editor.support import make_tapset, make_tree
+from tests.program import stapy_command
 
 ROOT = Path(__file__).resolve().parents[2]
 BAD = 'probe kernel.function("vfs_raed") { } probe end { println("é𝄞" . nosuch()) }\n'
@@ -52,7 +52,7 @@ def drive(folder: Path, work: Callable[[Client, str], Awaitable[None]]) -> str:
     async def session() -> None:
         client = Client()
         words = ["-r", f"{make_tree(folder)}/", "-I", str(make_tapset(folder))]
-        command = shlex.join([sys.executable, "-m", "stapy", "--language-server", *words])
+        command = shlex.join(stapy_command("--language-server", *words))
         await client.start_io("sh", "-c", f"exec {command} 2>{said}", cwd=str(ROOT))
         capabilities = lsp.ClientCapabilities()
         await client.initialize_async(lsp.InitializeParams(capabilities, root_uri=folder.as_uri()))
@@ -231,7 +231,7 @@ def test_requests(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_begin(words: list[str], told: str) -> None:
-    command = [sys.executable, "-m", "stapy", "--language-server", *words]
+    command = stapy_command("--language-server", *words)
     result = subprocess.run(
         command, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
@@ -242,7 +242,7 @@ def test_what_cannot_begin(words: list[str], told: str) -> None:
 def test_without_the_package(tmp_path: Path) -> None:
     (tmp_path / "pygls.py").write_text("raise ModuleNotFoundError('gone', name='pygls')\n")
     result = subprocess.run(
-        [sys.executable, "-m", "stapy", "--language-server"],
+        stapy_command("--language-server"),
         cwd=ROOT, env={"PYTHONPATH": str(tmp_path), "PATH": "/usr/bin:/bin"},
         stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
     )  # fmt: skip

@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +18,7 @@ from stapy.plot.errors import PlotError
 from stapy.session import Session, plotting
 from tests.plot.test_charts import BEGIN, of_global, of_print, read
 from tests.plot.test_files import plot
+from tests.program import run_stapy
 
 ERROR = {"type": "error", "time": 109.0, "message": "MAXACTION exceeded near identifier 'x'"}
 END = {"type": "end", "time": 110.0, "errors": 1}
@@ -104,10 +103,7 @@ def test_folded_counts_that_are_none(count: str, tmp_path: Path) -> None:
 
 def test_standard_input_is_drawn(tmp_path: Path) -> None:
     lines = "".join(json.dumps(line) + "\n" for line in (BEGIN, of_global("a", 1, "x")))
-    done = subprocess.run(
-        [sys.executable, "-m", "stapy", "plot", "-", "-o", tmp_path / "a.svg"],
-        input=lines, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = run_stapy("plot", "-", "-o", tmp_path / "a.svg", given=lines)
     assert (done.returncode, done.stderr) == (0, ""), done
     assert "bars: a" in (tmp_path / "a.svg").read_text()
 

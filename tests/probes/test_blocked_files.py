@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +14,7 @@ from stapy.probes import blocklist
 from stapy.probes.families.kprobe import places
 from stapy.vm import kernels
 from tests import debugpackage
+from tests.program import run_stapy
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = (
@@ -71,19 +69,8 @@ def test_sections(section: str) -> None:
 
 
 def listed(release: str, *words: str) -> list[str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "stapy", "-r", release, *words],
-        cwd=ROOT,
-        env={
-            **os.environ,
-            "SYSTEMTAP_DEBUGINFO_PATH": str(debugpackage.at_hand(release)),
-            "PYTHONPATH": str(ROOT),
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+    debug_files = {"SYSTEMTAP_DEBUGINFO_PATH": str(debugpackage.at_hand(release))}
+    done = run_stapy("-r", release, *words, env=debug_files, timeout=300)
     assert "Traceback" not in done.stderr, done.stderr
     return done.stdout.splitlines()
 

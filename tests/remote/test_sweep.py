@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from stapy.remote import sweep
+from tests.program import run_stapy
 
 
 @pytest.fixture
@@ -97,9 +98,7 @@ def test_a_command_begins_with_it(dead: int) -> None:
     place = folder(Path("/tmp"), dead)
     try:
         words = ["--remote=direct://", "--remote-prefix", "-p1", "-e", "probe begin { exit() }"]
-        done = subprocess.run(
-            [sys.executable, "-m", "stapy", *words], capture_output=True, text=True, check=False
-        )
+        done = run_stapy(*words)
         assert "Traceback" not in done.stderr
         assert not place.exists(), done.stderr
     finally:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 
 import pytest
 
@@ -13,6 +12,7 @@ from stapy.ir import program as p
 from stapy.parse import parse_script
 from stapy.parse.facts import PreprocessFacts
 from stapy.session import metrics
+from tests.program import run_stapy
 from tests.translate.support import options_of, program_of
 
 
@@ -97,9 +97,7 @@ def test_each_array_has_its_share_of_room() -> None:
 
 
 def stapy(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "stapy", "-p2", *words], capture_output=True, text=True
-    )
+    return run_stapy("-p2", *words)
 
 
 ALL = "global ticks, by; probe timer.s(1) { ticks++ by[ticks, 1] <<< 2 }"

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 
 import pytest
+
+from tests.program import run_stapy
 
 ALL = "probe timer.s(1) { ticks++ }"
 
 
 def stapy(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "stapy", "-p2", *words], capture_output=True, text=True
-    )
+    return run_stapy("-p2", *words)
 
 
 @pytest.mark.parametrize("name", ["__separator", "__number", "__place", "__word", "__rest"])

@@ -17,6 +17,7 @@ import pytest
 from stapy.diagnostics import Diagnostics, SourceMap
 from stapy.options import Options
 from stapy.session import settle
+from tests.program import stapy_command
 
 ROOT = Path(__file__).resolve().parents[2]
 PEEK = "import resource; print(resource.getrlimit(resource.RLIMIT_{name}))"
@@ -163,7 +164,7 @@ def test_folders_that_may_not_be_entered(words: list[str], said: str, closed: st
     env = dict(word.split("=", 1) for word in words if word[0].isupper())
     words = [word for word in words if not word[0].isupper()]
     done = subprocess.run(
-        [sys.executable, "-m", "stapy", *words, "-e", "probe begin { println(1) }"],
+        stapy_command(*words, "-e", "probe begin { println(1) }"),
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT), **env},
         preexec_fn=bound_by_permissions,

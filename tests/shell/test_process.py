@@ -20,6 +20,7 @@ import pytest
 
 from stapy.shell import terminal
 from tests.editor.support import make_tree
+from tests.program import run_stapy
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 300.0
@@ -69,15 +70,8 @@ def test_a_script_of_commands(tree: str, tmp_path: Path, environment: dict[str, 
     """Lines come from a pipe: no prompt, runs read nothing of them, the status tells of errors."""
 
     def said(text: str) -> tuple[int, str, str]:
-        done = subprocess.run(
-            [sys.executable, "-m", "stapy", "-i", "-p1", "-r", tree],
-            input=text,
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=PATIENCE,
+        done = run_stapy(
+            "-i", "-p1", "-r", tree, given=text, cwd=tmp_path, env=environment, timeout=PATIENCE
         )
         return done.returncode, done.stdout, done.stderr
 

@@ -24,6 +24,7 @@ from stapy.tools import doctor, examination
 from stapy.tools.doctor import Diagnosis
 from stapy.tools.examination import BAD, LIMITED, OK, Examination, Finding
 from tests.kernel.test_host import GOOD
+from tests.program import run_stapy
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG = "CONFIG_MODULES=y\nCONFIG_KPROBES=y\nCONFIG_UPROBES=y\n"
@@ -172,14 +173,7 @@ def test_the_screen(tmp_path: Path) -> None:
 
 
 def stapy(*words: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "stapy", *words],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return run_stapy(*words, cwd=folder)
 
 
 @pytest.mark.build

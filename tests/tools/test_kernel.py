@@ -6,7 +6,6 @@ import fcntl
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 
 from stapy.kernel import packages
 from stapy.tools import kernel
+from tests.program import stapy_command
 
 # Names of packages; those of the line 7.2 are split as Debian's are.
 KNOWN = {
@@ -270,7 +270,7 @@ def test_without_apt(
 def test_ended_while_it_fetches(log: Path, number: signal.Signals) -> None:
     scratch = log.parent / "scratch"
     scratch.mkdir(mode=0o700)
-    command = [sys.executable, "-m", "stapy", "kernel", "fetch", "6.1"]
+    command = stapy_command("kernel", "fetch", "6.1")
     environment = {**os.environ, "HANGS": "1", "TMPDIR": str(scratch)}
     with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
         until = time.monotonic() + 120

@@ -24,6 +24,8 @@ import threading
 from pathlib import Path
 from typing import IO
 
+from tests.program import stapy_command
+
 ROOT = Path(__file__).resolve().parents[2]
 _lock = threading.Lock()
 _servers: list[socket.socket] = []
@@ -38,7 +40,7 @@ def run(
     timeout: float,
 ) -> subprocess.CompletedProcess[str]:
     """Do what ``subprocess.run`` does with ``python -m stapy WORDS``, output captured as text."""
-    command = [sys.executable, "-m", "stapy", *words]
+    command = stapy_command(*words)
     reply, theirs = socket.socketpair()
     with (
         reply,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 
 import pytest
 
 from stapy.vm.machine import Machine
+from tests.program import stapy_command
 from tests.vm.harness import ROOT
 
 pytestmark = pytest.mark.vm
@@ -18,7 +18,7 @@ FINE = ("privilege", "modules", "lockdown", "signing", "kprobes", "uprobes", "he
 
 def test_in_a_guest(guest: Machine, release: str) -> None:
     environment = {"HOME": "/tmp", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
-    words = [sys.executable, "-m", "stapy", "doctor", "--message-format=json"]
+    words = stapy_command("doctor", "--message-format=json")
     result = guest.run(words, env=environment, cwd=str(ROOT), timeout=1200)
     assert result.status == 0, result.stderr
     found = json.loads(result.stdout)

@@ -6,12 +6,12 @@ import os
 import pty
 import re
 import subprocess
-import sys
 import threading
 from pathlib import Path
 
 import pytest
 
+from tests.program import stapy_command
 from tests.vm.harness import ROOT
 
 pytestmark = [pytest.mark.build, pytest.mark.vm]
@@ -49,7 +49,7 @@ def test_only_what_was_asked_for_is_seen(release: str, tmp_path: Path) -> None:
     listener.start()
     command = "sh -c 'for i in 1 2 3 4; do echo hello; cat /proc/self/comm; done'"
     done = subprocess.run(
-        [sys.executable, "-m", "stapy", f"--vm={line}", "-c", command, "-e", SCRIPT],
+        stapy_command(f"--vm={line}", "-c", command, "-e", SCRIPT),
         cwd=tmp_path,
         env={
             **os.environ,

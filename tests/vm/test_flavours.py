@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 
 import pytest
 
 from stapy.vm.machine import Machine
+from tests.program import run_stapy
 from tests.vm.conftest import missing
-from tests.vm.harness import ROOT, run_script
+from tests.vm.harness import run_script
 
 pytestmark = [pytest.mark.build, pytest.mark.vm]
 
@@ -43,10 +42,7 @@ def rt() -> Iterator[Machine]:
     reason = missing()
     if reason:
         pytest.skip(reason)
-    fetched = subprocess.run(
-        [sys.executable, "-m", "stapy", "kernel", "fetch", "6.1-rt"],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    fetched = run_stapy("kernel", "fetch", "6.1-rt")
     if fetched.returncode:
         pytest.skip(f"no rt kernel can be had: {fetched.stderr.strip()[-200:]}")
     with Machine(fetched.stdout.strip(), cpus=2) as machine:

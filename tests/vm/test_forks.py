@@ -5,12 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from tests.program import stapy_command
 from tests.vm import forks
 
 ENV = {**os.environ, "PYTHONPATH": str(forks.ROOT)}
@@ -34,7 +34,7 @@ def test_a_fork_is_a_new_process(
     (tmp_path / ".systemtap" / "rc").write_text("-I .\n")
     env = {**ENV, "HOME": str(tmp_path)}
     new = subprocess.run(
-        [sys.executable, "-m", "stapy", *words],
+        stapy_command(*words),
         cwd=tmp_path,
         env=env,
         input=given or "",

@@ -6,7 +6,6 @@ import os
 import pty
 import re
 import subprocess
-import sys
 import termios
 import time
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from stapy.vm.machine import Machine
+from tests.program import stapy_command
 from tests.vm.harness import ROOT, build
 from tests.vm.test_consumer import output, shell
 
@@ -226,7 +226,7 @@ def test_attached(guest: Machine, modules: dict[str, Path]) -> None:
 
 def in_machine(release: str, script: str) -> list[str]:
     """Write a command line that runs a script in a machine of its own."""
-    return [sys.executable, "-m", "stapy", f"--vm={release}", "-e", script]
+    return stapy_command(f"--vm={release}", "-e", script)
 
 
 def test_of_a_virtual_machine(release: str, tmp_path: Path) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from stapy.vm.machine import Machine
+from tests.program import stapy_command
 from tests.vm.harness import ROOT, build
 from tests.vm.test_consumer import output, shell
 
@@ -69,7 +69,7 @@ def test_messages_as_objects(guest: Machine, ticks: dict[str, Path]) -> None:
 def test_files_that_are_kept(release: str, tmp_path: Path) -> None:
     """-k says where the sources are; --tmpdir says it itself."""
     place = tmp_path / "here"
-    command = [sys.executable, "-m", "stapy", "-p4", "-r", release, "-m", "kept"]
+    command = stapy_command("-p4", "-r", release, "-m", "kept")
     command += ["-e", "probe begin { exit() }"]
     for words in (["-k"], [f"--tmpdir={place}"]):
         done = subprocess.run(

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
 
-from tests.vm.harness import ROOT
+from tests.program import run_stapy
 
 pytestmark = [pytest.mark.build, pytest.mark.vm]
 
@@ -35,15 +32,7 @@ def test_a_session_is_drawn_and_its_record_is_drawn_the_same_way(
     release: str, tmp_path: Path
 ) -> None:
     def stapy(*words: str) -> str:
-        done = subprocess.run(
-            [sys.executable, "-m", "stapy", *words],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=1200,
-        )
+        done = run_stapy(*words, cwd=tmp_path)
         said = f"{words}: status {done.returncode}\n{done.stdout[-3000:]}\n{done.stderr}"
         assert done.returncode == 0, said
         return said

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.vm.harness import ROOT
+from tests.program import run_stapy
 
 pytestmark = [pytest.mark.build, pytest.mark.vm]
 
@@ -25,15 +23,7 @@ global n
 
 def stapy(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Start the program as a user would."""
-    return subprocess.run(
-        [sys.executable, "-m", "stapy", *words],
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=1200,
-    )
+    return run_stapy(*words, cwd=cwd)
 
 
 def test_a_session_with_files(release: str, tmp_path: Path) -> None:

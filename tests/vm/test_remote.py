@@ -9,7 +9,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -23,6 +22,7 @@ from stapy.vm.machine import EXITED, SHARE, Machine, VmResult
 from stapy.vm.qemu import Processes
 from tests import debugpackage
 from tests.ansible.support import play
+from tests.program import run_stapy, stapy_command
 from tests.vm.conftest import missing
 from tests.vm.harness import ROOT, WATCHDOGS, build
 
@@ -213,15 +213,7 @@ def test_options_mean_what_they_mean_there(
     (tmp_path / "hosts").write_text("first\nsecond # of another kernel\n")
     words = ["--remote-file=hosts", "-c", "uname -r", "-o", "out", "-G", "x=7"]
     script = "global x = 1 probe end { println(x, remote_uri()) }"
-    done = subprocess.run(
-        [sys.executable, "-m", "stapy", *words, "-e", script],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=1800,
-    )
+    done = run_stapy(*words, "-e", script, cwd=tmp_path, env=environment, timeout=1800)
     assert done.returncode == 0, done.stderr
     lines = (tmp_path / "out").read_text().splitlines()
     assert sorted(lines) == sorted(["7first", "7second", RELEASES[0], RELEASES[-1]])
@@ -234,15 +226,7 @@ def test_options_mean_what_they_mean_there(
 def records_say_their_host(environment: dict[str, str], tmp_path: Path, script: str) -> None:
     """Run a script with --format=json on both: lines are whole, each with its host."""
     words = ["--remote-file=hosts", "--format=json", "-o", "records", "-T", "1", "-e", script]
-    done = subprocess.run(
-        [sys.executable, "-m", "stapy", *words],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=1800,
-    )
+    done = run_stapy(*words, cwd=tmp_path, env=environment, timeout=1800)
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in (tmp_path / "records").read_text().splitlines()]
     for number, uri in enumerate(("first", "second")):
@@ -278,7 +262,7 @@ def test_ansible_traces_both(
     pytest.importorskip("ansible.release", reason="ansible-core is not installed")
     made = build(RELEASES[0], ["-m", "stap_first", "-e", "probe begin { println(7) }"], tmp_path)
     assert made.module, made.stderr
-    stapy = f"{sys.executable} -m stapy"
+    stapy = " ".join(stapy_command())
     trace = {"role": "stapy.tracer.trace", "trace_text": LOOKS, "trace_globals": {"most": 9},
              "trace_format": "json", "trace_output": str(tmp_path / "out"), "trace_stapy": stapy,
              "trace_seconds": 600}  # fmt: skip
@@ -315,7 +299,7 @@ def test_two_kernels_one_is_killed(
 ) -> None:
     words = ["--remote=first", "--remote=ssh://second", "--remote=ssh://root@127.0.0.1:1"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "stapy", *words, "--remote-prefix", "-e", SCRIPT],
+        stapy_command(*words, "--remote-prefix", "-e", SCRIPT),
         cwd=tmp_path,
         env=environment,
         stdout=subprocess.PIPE,

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.vm.harness import ROOT
+from tests.program import run_stapy
 
 pytestmark = [pytest.mark.build, pytest.mark.vm]
 
@@ -28,16 +25,7 @@ exit
 
 def test_a_script_by_lines(release: str, tmp_path: Path) -> None:
     """What has a mistake is told of and is not in the run; what is run only once is not kept."""
-    done = subprocess.run(
-        [sys.executable, "-m", "stapy", "-i", f"--vm={release}"],
-        input=LINES,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=1200,
-    )
+    done = run_stapy("-i", f"--vm={release}", given=LINES, cwd=tmp_path)
     said = f"{done.stdout}\n--- stderr\n{done.stderr}"
     assert done.stdout.splitlines() == [
         "x",

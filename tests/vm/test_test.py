@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from tests.vm.harness import ROOT
+from tests.program import run_stapy
 
 pytestmark = [pytest.mark.build, pytest.mark.vm]
 
@@ -52,15 +49,7 @@ def test_cases_in_machines(release: str, tmp_path: Path) -> None:
     (tmp_path / "reads.stp").write_text(SCRIPT)
     (tmp_path / "reads.test.toml").write_text(CASES.replace("TIMEOUT", str(PATIENCE)))
     words = [f"--vm={release}", "--message-format=junit", "-o", "log.xml", "reads.stp"]
-    done = subprocess.run(
-        [sys.executable, "-m", "stapy", "test", *words],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=1800,
-    )
+    done = run_stapy("test", *words, cwd=tmp_path, timeout=1800)
     said = f"{done.stdout}\n--- stderr\n{done.stderr}"
     (suite,) = ElementTree.parse(tmp_path / "log.xml").getroot()
     found = {case.get("name", ""): case for case in suite}

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from stapy.paths import cache_dir
 from stapy.vm import kernels
+from tests.program import stapy_command
 from tests.vm.harness import ROOT
 from tests.wall.page import write
 from tests.wall.rows import Row, try_kernel
@@ -42,7 +43,7 @@ def fetch(wanted: str) -> tuple[str, str]:
     here = [release for release in kernels.installed() if _is_of(release, line)]
     if not suites and here:
         return here[-1], ""
-    words = [sys.executable, "-m", "stapy", "kernel", "fetch", line]
+    words = stapy_command("kernel", "fetch", line)
     words += ["-s", suites] if suites else []
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:

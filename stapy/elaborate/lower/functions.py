@@ -38,6 +38,11 @@ class Traits(Record):
     uses_context: bool = False
     uses_ctypes: bool = False
 
+    def add(self, below: Traits) -> None:
+        """Take in those of a function that is called."""
+        self.uses_context = self.uses_context or below.uses_context
+        self.uses_ctypes = self.uses_ctypes or below.uses_ctypes
+
 
 # A declaration; what it depends on of the probe that it is called from; the C types of arguments.
 CopyKey = tuple[int, "tuple[str, bool, int] | None", "tuple[str, ...] | None"]
@@ -72,7 +77,7 @@ class CalledFunctions:
         if not sources:
             self._unknown_function(low, node)
             return None
-        fitting = [s for s in sources if len(s.decl.params) == len(node.args)]
+        fitting = _taking(len(node.args), sources)
         if not fitting:
             self._wrong_count(node, sources)
             return None
@@ -83,8 +88,7 @@ class CalledFunctions:
         self, low: Context, name: str, args: list[p.Expr], span: Span
     ) -> p.Expr | None:
         """Build a call of a library function by name; None when the library does not have it."""
-        sources = self.names.find_functions(name, low.body.file)
-        fitting = [s for s in sources if len(s.decl.params) == len(args)]
+        fitting = _taking(len(args), self.names.find_functions(name, low.body.file))
         if not fitting:
             return None
         function = self._chain(fitting, low.body, args, span)
@@ -200,11 +204,11 @@ class CalledFunctions:
         self._traits[id(source.decl)] = traits
         decl = source.decl
         if decl.body is not None:
-            below = self.traits_below(decl.body, source.file)
-            traits.uses_context = syntax.uses_context(decl.body) or below.uses_context
-            traits.uses_ctypes = below.uses_ctypes or any(
+            traits.uses_context = syntax.uses_context(decl.body)
+            traits.uses_ctypes = any(
                 isinstance(item, n.AutoCast) for item in syntax.walk(decl.body)
             )
+            traits.add(self.traits_below(decl.body, source.file))
         return traits
 
     def traits_below(self, node: n.Node, file: FileScope) -> Traits:
@@ -212,9 +216,7 @@ class CalledFunctions:
         result = Traits()
         for name in sorted(syntax.called(node)):
             for source in self.names.find_functions(name, file):
-                below = self._traits_of(source)
-                result.uses_context = result.uses_context or below.uses_context
-                result.uses_ctypes = result.uses_ctypes or below.uses_ctypes
+                result.add(self._traits_of(source))
         return result
 
     def _unknown_function(self, low: Context, node: n.Call) -> None:
@@ -265,3 +267,8 @@ class CalledFunctions:
             and item.value is not None
             and not isinstance(item.value, p.Const)
         ]
+
+
+def _taking(count: int, sources: list[FunctionSource]) -> list[FunctionSource]:
+    """List the overloads that take so many arguments."""
+    return [source for source in sources if len(source.decl.params) == count]
