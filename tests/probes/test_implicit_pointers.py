@@ -10,7 +10,7 @@ from stapy.debuginfo.dwarf.read.variables import DwarfVariable
 from stapy.ir.dump import dump_program
 from tests.elaborate import support as s
 
-from .test_dwarfpoints import INSIDE, Info
+from .test_kernel_places import INSIDE, Info
 
 IN_REGISTERS = [Op("register", 3), Op("piece", 64), Op("register", 4), Op("piece", 64)]
 ONE_GONE = [Op("piece", 64), Op("register", 4), Op("piece", 64)]

@@ -1,4 +1,4 @@
-"""Points that DWARF places, over debug information made by hand."""
+"""Places in the kernel that DWARF tells of, over debug information made by hand."""
 
 from __future__ import annotations
 

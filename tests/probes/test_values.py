@@ -23,7 +23,7 @@ from stapy.probes.families.kprobe.functions import FAMILY, KprobeSite
 from tests.elaborate import support as s
 from tests.translate.support import translated
 
-from .test_dwarfpoints import BASE, INSIDE, PASSED, Info, place
+from .test_kernel_places import BASE, INSIDE, PASSED, Info, place
 
 
 def shown(value: Expr | None) -> str:
