@@ -144,7 +144,7 @@ def _converse(
         size, keep = options.rotation()
         sinks = make_sinks(channel.cpus, options.output, size, keep)
         session = ModuleSession(channel, sinks, messages, options, signals)
-        session.renderer = render.make(channel.records, name, options, messages)
+        session.output.renderer = render.make(channel.records, name, options, messages)
         session.target = target
         session.armed = armed
         session.input = input.make(name, fresh.manifest() if fresh else None, options, messages)

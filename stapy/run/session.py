@@ -1,6 +1,7 @@
-"""The loop between a started module and its user: descriptors, messages, signals.
+"""The loop between a started module and its user: messages, signals, what each has to say.
 
-It knows nothing about how a module gets into the kernel; `consumer` does that.
+It knows nothing about how a module gets into the kernel, which `consumer` does, nor what becomes
+of its output, which `carrier` does.
 """
 
 from __future__ import annotations
@@ -12,22 +13,22 @@ import time
 
 from . import refusals
 from .accounts import Accounts, memory_line
+from .carrier import OutputCarrier
 from .control import Channel
 from .messages import MessagePrinter
 from .options import RunOptions
-from .output import Sink, shown_in_line
+from .output import shown_in_line
 from .signals import Signals, signal
 from .target import TargetProcess, run_detached
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Callable, Dict, List, Optional
+    from typing import Callable, List, Optional
 
     from .input import Input
-    from .render import Renderer
+    from .output import Sink
     from .supply import Supplier
 
-BLOCK = 1 << 16
 SYSTEM_GRACE = 0.5  # seconds that commands of system() get to end after the session
 
 
@@ -52,11 +53,8 @@ class ModuleSession:
         self.armed: Optional[Callable[[], None]] = None  # called when the probes are armed
         self.supplier: Optional[Supplier] = None  # of tables for user stacks
         self.input: Optional[Input] = None  # for probes of standard input
-        self.renderer: Optional[Renderer] = None  # of a module made with --format
-        self._sinks = dict(zip(channel.outputs, sinks))
+        self.output = OutputCarrier(channel.outputs, sinks, messages, self._lose_reader)
         messages.in_line = shown_in_line(sinks)
-        self._buffers: Dict[int, bytearray] = {fd: bytearray(BLOCK) for fd in channel.outputs}
-        self._reading = list(channel.outputs)
         self._stopping = False
         self._stopped = False
         self._started = False
@@ -163,15 +161,10 @@ class ModuleSession:
         poll.register(self.signals.wake, select.POLLIN)
         if not self._stopped:
             poll.register(self.channel.control, select.POLLIN)
-        for fd in self._reading:
-            if not self._sinks[fd].is_busy:
-                poll.register(fd, select.POLLIN)
-        for sink in self._sinks.values():
-            # Without events wanted, poll still tells that the reader is gone.
-            poll.register(sink.fd, select.POLLOUT if sink.is_busy else 0)
+        self.output.register(poll)
         for fd in self.supplier.fds if self.supplier else ():
             poll.register(fd, select.POLLIN)
-        keys = self.input.fd(self._is_busy()) if self.input else -1
+        keys = self.input.fd(self.output.is_busy) if self.input else -1
         if keys >= 0:
             poll.register(keys, select.POLLIN)
         for fd, event in poll.poll(self._patience()):
@@ -179,15 +172,14 @@ class ModuleSession:
                 self.signals.drain()
             elif fd == self.channel.control and not self._stopped:
                 self._obey_module()
-            elif fd in self._reading:
-                self._move(fd)
             elif fd == keys and self.input:
                 self.input.take()
             else:
-                self._serve_sink(fd, event)
+                self.output.serve(fd, event)
         for text in self._refused:
             self.messages.error(text)
-            self._stopped, self._reading = True, []
+            self._stopped = True
+            self.output.reading.clear()
         self._refused.clear()
         if self.supplier:
             self.supplier.serve()
@@ -195,7 +187,7 @@ class ModuleSession:
             self.input.serve()
         self._obey_user()
         self._reap()
-        self._pass_on()
+        self.output.pass_on()
         if self._deadline is not None and time.monotonic() >= self._deadline:
             self._deadline = None
             self.messages.note("time is up")
@@ -204,14 +196,10 @@ class ModuleSession:
     def _is_over(self) -> bool:
         if self.detached or self._abandoned:
             return True
-        if not self._stopped or self._reading or self._commands or self._refused:
+        if not self._stopped or self.output.reading or self._commands or self._refused:
             return False
-        self._pass_on(at_end=True)
-        return not self._is_busy()
-
-    def _is_busy(self) -> bool:
-        """Tell whether output waits for its reader."""
-        return any(sink.is_busy for sink in self._sinks.values())
+        self.output.pass_on(at_end=True)
+        return not self.output.is_busy
 
     def _patience(self) -> Optional[int]:
         """Count the milliseconds until somebody wants to look again, or None."""
@@ -220,93 +208,24 @@ class ModuleSession:
             looks.append(max(0, int((self._deadline - time.monotonic()) * 1000)) + 1)
         return min((look for look in looks if look is not None), default=None)
 
-    def _move(self, fd: int) -> None:
-        """Carry one block from the module to the user."""
-        buffer = self._buffers[fd]
-        try:
-            count = os.readv(fd, [buffer])
-        except (BlockingIOError, InterruptedError):
-            return
-        except OSError as error:
-            self.messages.error(f"Couldn't read the output: {error.strerror}")
-            count = 0
-        if count == 0:
-            self._reading.remove(fd)
-            return
-        sink = self._sinks[fd]
-        if sink.broken:
-            return  # the reader is gone: the rest is read so that the module can end
-        block = memoryview(buffer)[:count]
-        self._write(sink, memoryview(self.renderer.feed(block)) if self.renderer else block)
-
-    def _write(self, sink: Sink, block: memoryview) -> None:
-        if len(block):
-            sink.write(block)
-        if sink.broken:
-            self._lose_reader(sink)
-
-    def _pass_on(self, at_end: bool = False) -> None:
-        """Write what messages have become among the records, and at the end the last ones."""
-        sink = next(iter(self._sinks.values()))
-        if not self.renderer or sink.is_busy or sink.broken:
-            return
-        if at_end:
-            renderer, self.renderer = self.renderer, None
-            self._write(sink, memoryview(renderer.finish(self.messages.errors)))
-        else:
-            self._write(sink, memoryview(self.renderer.take()))
-
-    def _serve_sink(self, fd: int, event: int) -> None:
-        for sink in self._sinks.values():
-            if sink.fd == fd and not sink.broken:
-                sink.flush()
-                if event & (select.POLLERR | select.POLLHUP | select.POLLNVAL) and not sink.is_busy:
-                    sink.broken = True
-                if sink.broken:
-                    self._lose_reader(sink)
-
-    def _lose_reader(self, sink: Sink) -> None:
-        """End the session without a fuss: nobody reads the output any more.
+    def _lose_reader(self) -> None:
+        """End the session without a fuss.
 
         One that is to be left in the kernel goes on: who attaches to it takes the rest.
         """
-        sink.discard()
-        sink.fd = os.open("/dev/null", os.O_WRONLY | os.O_CLOEXEC)
-        self.messages.note("nobody reads the output any more")
         if self.options.detach and not self._stopping:
-            self._reading.clear()
+            self.output.reading.clear()
         else:
             self.stop()
 
     def write_out(self) -> None:
         """Write what waits for its reader, after the module was left; a signal ends that."""
-        self._drain()
-        sink = next(iter(self._sinks.values()))
-        if self.renderer and not (sink.is_busy or sink.broken):
-            self._write(sink, memoryview(self.renderer.leave()))
-            self._drain()
+        self.output.write_out(self.signals)
         self.tell_untaken()
-
-    def _drain(self) -> None:
-        while self._is_busy() and not self.signals.take():
-            poll = select.poll()
-            poll.register(self.signals.wake, select.POLLIN)
-            for sink in self._sinks.values():
-                if sink.is_busy:
-                    poll.register(sink.fd, select.POLLOUT)
-            for fd, event in poll.poll():
-                if fd == self.signals.wake:
-                    self.signals.drain()
-                else:
-                    self._serve_sink(fd, event)
 
     def tell_untaken(self) -> None:
         """Say how much of the output is lost because its reader did not take it."""
-        untaken = sum(sink.waiting for sink in self._sinks.values())
-        if untaken:
-            rest = "" if self.detached else ", and what the module still had,"
-            text = f"{untaken} bytes of output{rest} were not taken by their reader: they are lost"
-            self.messages.warning(text)
+        self.output.tell_untaken(self.detached)
 
     def _obey_module(self) -> None:
         rows, more = self.channel.messages()
@@ -328,7 +247,7 @@ class ModuleSession:
         elif kind == "system":
             self._system.append(run_detached(text))
         elif kind == "switch_file":
-            self._rotate()
+            self.output.rotate()
         elif kind == "object":
             if self.supplier:
                 self.supplier.answer(text)
@@ -391,17 +310,10 @@ class ModuleSession:
             return
         self.detached = True
 
-    def _rotate(self) -> None:
-        """Go on with the next output files, where there are any."""
-        for sink in self._sinks.values():
-            sink.rotate()
-        if self.renderer:
-            self.renderer.restart()
-
     def _obey_user(self) -> None:
         for number in self.signals.take():
             if number == signal.SIGUSR2:
-                self._rotate()
+                self.output.rotate()
             elif number == signal.SIGQUIT and not self._stopping:
                 # What has not begun yet may still fail, or end as it begins.
                 self._leaving = True
@@ -409,7 +321,7 @@ class ModuleSession:
                     self._detach()
             elif self._stopping:
                 # Asked twice: what nobody takes from us is lost, the module is not.
-                if self._is_busy() or self.signals.insisted:
+                if self.output.is_busy or self.signals.insisted:
                     self._abandoned = True
                 self.signals.insisted = True
             else:

@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from stapy.run.carrier import OutputCarrier
 from stapy.run.control import Channel
 from stapy.run.messages import MessagePrinter
 from stapy.run.options import RunOptions
@@ -149,7 +150,7 @@ def test_an_error_of_the_loop_is_not_lost_while_a_command_is_sent(play, monkeypa
     def fail(session, fd):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(ModuleSession, "_move", fail)
+    monkeypatch.setattr(OutputCarrier, "_move", fail)
     sent, send = threading.Semaphore(0), Channel.send
     monkeypatch.setattr(Channel, "send", lambda *words: (send(*words), sent.acquire(timeout=60)))
     with pytest.raises(ZeroDivisionError):
