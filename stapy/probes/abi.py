@@ -113,62 +113,90 @@ def parameters(
     """
     if function.own_convention:
         return []
-    result = ctypes.strip(function.result)
-    register = 0
-    if isinstance(result, ctypes.Struct) and (
-        ctypes.size_of(result) > 2 * WORD or (with_vectors and _by_address(result))
-    ):
-        register = 1  # hidden address of the result
-    stack = used = 0
-    found: list[TargetVariable] = []
-    for parameter in function.params:
-        type = parameter.type
-        size = ctypes.size_of(type)
-        if isinstance(ctypes.strip(type), ctypes.Float) and not with_vectors:
-            continue
-        words = max(1, (size + WORD - 1) // WORD)
-        name = "$" + parameter.name
-        if with_vectors and _by_address(type):
-            if register < INTEGER_REGISTERS:
-                found.append(TargetVariable(name, type, None, _context("arg", register)))
-                register += 1
-            else:
-                address = _context("stack_arg", stack // WORD)
-                found.append(TargetVariable(name, type, None, address))
-                stack += WORD
-            continue
-        if isinstance(ctypes.strip(type), ctypes.Float) and _is_complex(type):
-            used += words
-            continue
-        floats = [with_vectors and bool(_is_float(type, word)) for word in range(min(words, 2))]
-        count = floats.count(True)
-        if (
-            words <= 2
-            and register + words - count <= INTEGER_REGISTERS
-            and used + count <= VECTOR_REGISTERS
-            and not (with_vectors and _has_long_double(type))
+    passed = _PassedParameters(with_vectors)
+    passed.skip_result(ctypes.strip(function.result))
+    found = [passed.take("$" + parameter.name, parameter.type) for parameter in function.params]
+    return [variable for variable in found if variable is not None and variable.name != "$"]
+
+
+class _PassedParameters:
+    """Gives parameters their places, one after the other, as a call does."""
+
+    def __init__(self, with_vectors: bool) -> None:
+        self._with_vectors = with_vectors
+        self._integers = 0  # registers that are taken
+        self._vectors = 0
+        self._stack = 0  # bytes
+
+    def skip_result(self, result: ctypes.CType) -> None:
+        """Take the register that has the address of a result which is too large for registers."""
+        if isinstance(result, ctypes.Struct) and (
+            ctypes.size_of(result) > 2 * WORD or (self._with_vectors and _by_address(result))
         ):
-            if count:
-                found.append(_in_words(name, type, _words(floats, "arg", register, used)))
-                register, used = register + words - count, used + count
-                continue
-            parts: list[Expr] = [_context("arg", register + i) for i in range(words)]
-            if is_aggregate(type) or words > 1:
-                found.append(TargetVariable(name, type, None, None, parts))
-            else:
-                value = _context("arg", register, min(WORD, size or WORD), ctypes.is_signed(type))
-                found.append(TargetVariable(name, type, value, writable=True))
-            register += words
-            continue
-        if _alignment(type) >= 16:
-            stack = (stack + 15) & ~15
-        if is_aggregate(type) or words > 1:
-            found.append(TargetVariable(name, type, None, stack_address(stack)))
+            self._integers = 1
+
+    def take(self, name: str, type: ctypes.CType) -> TargetVariable | None:
+        """Describe the next parameter; None for one that is left out."""
+        is_float = isinstance(ctypes.strip(type), ctypes.Float)
+        if is_float and not self._with_vectors:
+            return None
+        if self._with_vectors and _by_address(type):
+            return self._take_address(name, type)
+        words = max(1, (ctypes.size_of(type) + WORD - 1) // WORD)
+        if is_float and _is_complex(type):
+            self._vectors += words
+            return None
+        floats = [
+            self._with_vectors and bool(_is_float(type, word)) for word in range(min(words, 2))
+        ]
+        if words <= 2 and self._fits(type, floats):
+            return self._take_registers(name, type, floats)
+        return self._take_stack(name, type, words)
+
+    def _take_address(self, name: str, type: ctypes.CType) -> TargetVariable:
+        """Describe an object of which the address is passed."""
+        if self._integers < INTEGER_REGISTERS:
+            address = _context("arg", self._integers)
+            self._integers += 1
         else:
-            value = _context("stack_arg", stack // WORD, min(WORD, size), ctypes.is_signed(type))
-            found.append(TargetVariable(name, type, value))
-        stack += words * WORD
-    return [variable for variable in found if variable.name != "$"]
+            address = _context("stack_arg", self._stack // WORD)
+            self._stack += WORD
+        return TargetVariable(name, type, None, address)
+
+    def _fits(self, type: ctypes.CType, floats: list[bool]) -> bool:
+        """Tell whether registers are left for all words, of which ``floats`` says the kinds."""
+        vectors = floats.count(True)
+        return (
+            self._integers + len(floats) - vectors <= INTEGER_REGISTERS
+            and self._vectors + vectors <= VECTOR_REGISTERS
+            and not (self._with_vectors and _has_long_double(type))
+        )
+
+    def _take_registers(self, name: str, type: ctypes.CType, floats: list[bool]) -> TargetVariable:
+        first, vectors = self._integers, floats.count(True)
+        self._integers += len(floats) - vectors
+        if vectors:
+            parts = _words(floats, "arg", first, self._vectors)
+            self._vectors += vectors
+            return _in_words(name, type, parts)
+        if is_aggregate(type) or len(floats) > 1:
+            words: list[Expr] = [_context("arg", first + at) for at in range(len(floats))]
+            return TargetVariable(name, type, None, None, words)
+        size = min(WORD, ctypes.size_of(type) or WORD)
+        value = _context("arg", first, size, ctypes.is_signed(type))
+        return TargetVariable(name, type, value, writable=True)
+
+    def _take_stack(self, name: str, type: ctypes.CType, words: int) -> TargetVariable:
+        if _alignment(type) >= 16:
+            self._stack = (self._stack + 15) & ~15
+        at = self._stack
+        self._stack += words * WORD
+        if is_aggregate(type) or words > 1:
+            return TargetVariable(name, type, None, stack_address(at))
+        size = min(WORD, ctypes.size_of(type))
+        return TargetVariable(
+            name, type, _context("stack_arg", at // WORD, size, ctypes.is_signed(type))
+        )
 
 
 def _words(floats: list[bool], name: str, register: int, used: int) -> list[ContextValue]:

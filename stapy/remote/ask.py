@@ -129,7 +129,7 @@ def _judge(answers: Answers, connection: Connection, status: int, folder: Path) 
 
 
 def _unfit(rights: str, python: str, version: str) -> str:
-    """Why stapy-run cannot do its work there, "" when it can."""
+    """Say why stapy-run cannot do its work there, "" when it can."""
     if not python.startswith("/"):
         return "it has no python3, which stapy-run needs (apt-get install python3-minimal)"
     found = tuple(int(word) for word in version.split() if word.isdigit())

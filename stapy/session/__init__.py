@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from stapy.kernel import Kernel
     from stapy.options import Options
     from stapy.parse.nodes import Script
+    from stapy.services import Services
 
 
 class Session(Passes):
@@ -75,19 +76,11 @@ class Session(Passes):
         return status
 
     def run(self) -> int:
-        """Take the steps of the five passes up to the last one wanted; the exit status."""
+        """Obey the options: answer what is asked, or take the five passes; the exit status."""
         options = self.options
-        if options.clean_cache:
-            self.cache.clean()
-            return 0
-        if options.explain:
-            from stapy.diagnostics.explain import explain
-
-            return explain(options.explain)
-        if options.example and self.is_answered():
-            return 0
-        if options.doc is not None and self.is_documented():
-            return 0
+        status = self._answer_without_kernel()
+        if status is not None:
+            return status
         question = options.listing is not None or bool(options.dump)
         if not options.remotes:
             self.begin()  # else the command for each kernel does
@@ -107,6 +100,27 @@ class Session(Passes):
         kernel = inputs.find_kernel(self)
         if question:
             return self.answer(kernel)
+        return self._take_passes(kernel)
+
+    def _answer_without_kernel(self) -> int | None:
+        """Do what needs neither kernel nor passes; None when nothing of it was asked for."""
+        options = self.options
+        if options.clean_cache:
+            self.cache.clean()
+            return 0
+        if options.explain:
+            from stapy.diagnostics.explain import explain
+
+            return explain(options.explain)
+        if options.example and self.is_answered():
+            return 0
+        if options.doc is not None and self.is_documented():
+            return 0
+        return None
+
+    def _take_passes(self, kernel: Kernel) -> int:
+        """Take the five passes up to the last one wanted, or one that was taken before."""
+        options = self.options
         if options.last_pass >= 4:
             from stapy.session import modules
 
@@ -126,16 +140,7 @@ class Session(Passes):
         if self.ends_with(1, "scripts", lambda: _scripts_text(scripts)):
             return 0
         services = self.services(kernel)
-        told = []
-        if options.metrics:
-            from stapy.session import metrics
-
-            told = metrics.make(self, scripts, services)
-        if options.monitor:
-            from stapy.session import monitor
-
-            scripts = monitor.add(self, scripts, services)
-        scripts = [*scripts, *told]
+        scripts = self._with_more_scripts(scripts, services)
         program = self.elaborate(scripts, services)
         if self.ends_with(2, "program", lambda: _program_text(program, options)):
             return 0
@@ -151,6 +156,19 @@ class Session(Passes):
         built = self.build(source, kernel, services)
         modules.remember(self, built.path, services)
         return self.finish(built.path, kernel, from_cache=False)
+
+    def _with_more_scripts(self, scripts: list[Script], services: Services) -> list[Script]:
+        """Add what --metrics and --monitor have for scripts, both of which tell of the user's."""
+        told = []
+        if self.options.metrics:
+            from stapy.session import metrics
+
+            told = metrics.make(self, scripts, services)
+        if self.options.monitor:
+            from stapy.session import monitor
+
+            scripts = monitor.add(self, scripts, services)
+        return [*scripts, *told]
 
     def ends_with(self, number: int, record: str, text: Callable[[], str]) -> bool:
         """Print the record behind a pass where that is wanted; True when the pass was the last."""

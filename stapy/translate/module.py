@@ -20,14 +20,47 @@ from stapy.translate.tables.records import pieces_of
 from stapy.translate.templating import Templates
 
 if TYPE_CHECKING:
-    from stapy.translate.manifest import ProgramFile, TableDemand
+    from stapy.translate.manifest import Manifest, ProgramFile, TableDemand
 
 
 def make_source(
     program: p.Program, options: Options, diagnostics: Diagnostics, name: str
 ) -> ModuleSource:
-    """Make the C file and the manifest of a program."""
+    """Make the C file and the manifest of a program; raise `Stop` when there was an error."""
     unit = Unit(program, options, diagnostics)
+    _check_limits(unit, options, diagnostics)
+    script = script_source(diagnostics.sources)
+    script_name, script_text = script if script is not None else ("", "")
+    model = build(unit, name, script_name, program.build_ids)
+    model["modinfo"] = [
+        {"name": field, "value": string_literal(value)} for field, value in options.modinfo
+    ]
+    table = ""
+    if unit.records:
+        table = unit.records.text(options.format, script_name, program, unit.places, unit.limits)
+    model["records"] = [{"text": string_literal(part)} for part in pieces_of(table)]
+    model["has_records"] = bool(table)
+    model["lines"], blobs = lines.tables(program)
+    model["has_lines"] = bool(model["lines"])
+    if diagnostics.errors:
+        raise Stop
+    file = f"{name}.c"
+    templates = Templates(cache=_cache(options))
+    for family in model["families"]:
+        family["table"] = templates.render("rows.c.j2", family)
+    text = templates.render("module.c.j2", model)
+    return ModuleSource(
+        name=name,
+        files={file: number_lines(text, file)},
+        manifest=_manifest(unit, options, name, script_name, script_text),
+        features=set(program.features),
+        kbuild_flags=list(options.kbuild_flags),
+        blobs=blobs,
+    )
+
+
+def _check_limits(unit: Unit, options: Options, diagnostics: Diagnostics) -> None:
+    """Report values of -D that limits cannot have; `Stop` where nothing can be made with one."""
     bad = unit.limits.bad()
     for macro in bad:
         diagnostics.error(
@@ -57,27 +90,13 @@ def make_source(
             f"strings take {STRING_BYTES[0]} to {STRING_BYTES[-1]} bytes",
         )
         raise Stop
-    script = script_source(diagnostics.sources)
-    script_name, script_text = script if script is not None else ("", "")
-    model = build(unit, name, script_name, program.build_ids)
-    model["modinfo"] = [
-        {"name": field, "value": string_literal(value)} for field, value in options.modinfo
-    ]
-    table = ""
-    if unit.records:
-        table = unit.records.text(options.format, script_name, program, unit.places, unit.limits)
-    model["records"] = [{"text": string_literal(part)} for part in pieces_of(table)]
-    model["has_records"] = bool(table)
-    model["lines"], blobs = lines.tables(program)
-    model["has_lines"] = bool(model["lines"])
-    if diagnostics.errors:
-        raise Stop
-    file = f"{name}.c"
-    templates = Templates(cache=_cache(options))
-    for family in model["families"]:
-        family["table"] = templates.render("rows.c.j2", family)
-    text = templates.render("module.c.j2", model)
-    manifest = make_manifest(
+
+
+def _manifest(
+    unit: Unit, options: Options, name: str, script_name: str, script_text: str
+) -> Manifest:
+    program = unit.program
+    return make_manifest(
         name=name,
         script_name=script_name,
         script_text=script_text,
@@ -104,14 +123,6 @@ def make_source(
             for var in program.globals
             if var.settable and not var.keys and var.type != p.STATS
         },
-    )
-    return ModuleSource(
-        name=name,
-        files={file: number_lines(text, file)},
-        manifest=manifest,
-        features=set(program.features),
-        kbuild_flags=list(options.kbuild_flags),
-        blobs=blobs,
     )
 
 

@@ -10,6 +10,7 @@ import contextlib
 import os
 import select
 import signal
+import socket
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -298,23 +299,29 @@ class Machine:
                     if not data:
                         source = None
                 else:
-                    if event & select.POLLOUT and self._outgoing:
-                        with contextlib.suppress(OSError):
-                            del self._outgoing[: port.send(self._outgoing[:_BLOCK])]
-                    if event & (select.POLLIN | select.POLLHUP | select.POLLERR):
-                        try:
-                            data = port.recv(_BLOCK)
-                        except BlockingIOError:
-                            continue
-                        except OSError:
-                            data = b""
-                        if not data:
-                            with contextlib.suppress(Exception):
-                                processes.qemu.wait(5)
-                            return
-                        yield from self._decoder.feed(data)
+                    received = self._exchange(port, event)
+                    if received == b"":
+                        with contextlib.suppress(Exception):
+                            processes.qemu.wait(5)
+                        return
+                    if received:
+                        yield from self._decoder.feed(received)
             if tick:
                 tick()
+
+    def _exchange(self, port: socket.socket, event: int) -> bytes | None:
+        """Send what waits and return what has come: None for nothing, b"" from a dead guest."""
+        if event & select.POLLOUT and self._outgoing:
+            with contextlib.suppress(OSError):
+                del self._outgoing[: port.send(self._outgoing[:_BLOCK])]
+        if not event & (select.POLLIN | select.POLLHUP | select.POLLERR):
+            return None
+        try:
+            return port.recv(_BLOCK)
+        except BlockingIOError:
+            return None
+        except OSError:
+            return b""
 
     @contextlib.contextmanager
     def _signals(self, are_forwarded: bool) -> Iterator[None]:

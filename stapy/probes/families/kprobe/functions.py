@@ -32,6 +32,7 @@ from stapy.probes.values import variables
 from stapy.record import replace
 
 if TYPE_CHECKING:
+    from stapy.debuginfo.sites import FunctionSite
     from stapy.ir.program import DerivedProbe
     from stapy.parse.nodes import ProbePoint
     from stapy.services import Services
@@ -132,16 +133,9 @@ class KprobeFamily:
                 continue
             if (item.name, item.module) in seen:
                 continue
-            moved = services.options.prologue_search and not is_return
-            if (item.namesakes > 1 or item.ambiguity or moved) and self._has_dwarf(
-                point, item.module, services
-            ):
+            if self._is_for_dwarf(item, point, pattern, is_return, services):
                 complete = False
-                continue  # DWARF tells functions of one name apart, and where prologues end
-            copy = "." in item.name and "." not in pattern
-            if copy and self._has_dwarf(point, item.module, services, download=False):
-                complete = False
-                continue  # it knows them by the function's own name, with their variables
+                continue
             if brace and (item.type is None or not signatures.fits(item.type, signature)):
                 unlike = item
                 continue
@@ -171,6 +165,26 @@ class KprobeFamily:
                 refused = f"its parameters are others: {told}"
             raise self._no_match(point, pattern, wild, refused, services)
         return matches
+
+    def _is_for_dwarf(
+        self,
+        item: FunctionSite,
+        point: ProbePoint,
+        pattern: str,
+        is_return: bool,
+        services: Services,
+    ) -> bool:
+        """Tell whether DWARF knows better than symbols and BTF what is meant by a function.
+
+        It tells functions of one name apart, and where prologues end; copies by the compiler it
+        knows by the function's own name, with their variables.
+        """
+        is_moved = services.options.prologue_search and not is_return
+        is_unclear = item.namesakes > 1 or item.ambiguity or is_moved
+        if is_unclear and self._has_dwarf(point, item.module, services):
+            return True
+        is_copy = "." in item.name and "." not in pattern
+        return is_copy and self._has_dwarf(point, item.module, services, download=False)
 
     @staticmethod
     def _has_dwarf(
