@@ -117,12 +117,52 @@ def _leave_out_overridden(info: Info, found: CollectedEntries, symbols: _Symbols
 
 
 def _functions(info: Info, found: CollectedEntries, parts: dict[str, bytes]) -> None:
+    """Store the functions that have code, sorted by name, with all places of each."""
     names = _NameTexts(info, found)
     rows = {entry: row for row, entry in enumerate(found.entry)}
-    total = len(found.entry)
-    # A copy out of line belongs to the row of what it is a copy of.
-    home = list(range(total))
-    inherited: dict[int, tuple[bytes, int, int, int]] = {}
+    home, inherited = _origins(info, found, rows)
+    outside: dict[int, list[int]] = {}
+    for row, pc in enumerate(found.pc):
+        if pc:
+            outside.setdefault(home[home[row]], []).append(row)
+    inlined: dict[int, list[int]] = {}
+    for number, origin in enumerate(found.inlined_origin):
+        target = rows.get(origin)
+        if target is not None:
+            inlined.setdefault(home[target], []).append(number)
+
+    def name_of(row: int) -> bytes:
+        if row in inherited:
+            return inherited[row].name
+        return b"" if found.name[row] == NO_NAME else names.text(found.name[row])
+
+    table = _FunctionTable(info, found)
+    for name, row in sorted((name_of(row), row) for row in set(outside) | set(inlined)):
+        if name:
+            known = _Declared(name, found.unit[row], found.file[row], found.line[row])
+            table.add(row, inherited.get(row, known))
+            table.add_places(outside.get(row, ()), inlined.get(row, ()))
+    table.store(parts)
+
+
+class _Declared(NamedTuple):
+    """What a function is called, and where it is declared: unit, number of the file, line."""
+
+    name: bytes
+    unit: int
+    file: int
+    line: int
+
+
+def _origins(
+    info: Info, found: CollectedEntries, rows: dict[int, int]
+) -> tuple[list[int], dict[int, _Declared]]:
+    """Find to which row each one belongs: a copy out of line to that of what it is a copy of.
+
+    Where that has no row, what it tells stands in the dictionary.
+    """
+    home = list(range(len(found.entry)))
+    inherited: dict[int, _Declared] = {}
     for row, origin in enumerate(found.origin):
         if origin == NO_ORIGIN:
             continue
@@ -134,59 +174,60 @@ def _functions(info: Info, found: CollectedEntries, parts: dict[str, bytes]) -> 
             numbers = [entry.inherited(a) for a in (k.AT_DECL_FILE, k.AT_DECL_LINE)]
             file, line = (n if isinstance(n, int) else 0 for n in numbers)
             holder = entry.holder(k.AT_DECL_FILE) or entry
-            inherited[row] = entry.name().encode(), info.number_of(holder.offset), file, line
-    outside: dict[int, list[int]] = {}
-    inlined: dict[int, list[int]] = {}
-    for row, pc in enumerate(found.pc):
-        if pc:
-            outside.setdefault(home[home[row]], []).append(row)
-    for number, origin in enumerate(found.inlined_origin):
-        target = rows.get(origin)
-        if target is not None:
-            inlined.setdefault(home[target], []).append(number)
-    used = set(outside) | set(inlined)
+            unit = info.number_of(holder.offset)
+            inherited[row] = _Declared(entry.name().encode(), unit, file, line)
+    return home, inherited
 
-    def name_of(row: int) -> bytes:
-        if row in inherited:
-            return inherited[row][0]
-        return b"" if found.name[row] == NO_NAME else names.text(found.name[row])
 
-    ordered = sorted((name_of(row), row) for row in used)
-    ordered = [item for item in ordered if item[0]]
-    files = _Files(info)
-    out = {name: array("I") for name in ("entry", "file", "line", "site", "inline", "scope")}
-    scopes = {"": 0}
-    pcs, entries, first = array("Q"), array("I"), array("I")
-    texts: list[bytes] = []
-    for text, row in ordered:
-        if not texts or texts[-1] != text:
-            texts.append(text)
-            first.append(len(out["entry"]))
-        known = b"", found.unit[row], found.file[row], found.line[row]
-        _, unit, file, line = inherited.get(row, known)
-        out["entry"].append(found.entry[row])
-        out["file"].append(files.number(unit, file))
-        out["line"].append(line & 0xFFFFFFFF)
-        scope = _scope(found, row)
-        out["scope"].append(scopes.setdefault(scope, len(scopes)) if scope else 0)
-        out["site"].append(len(pcs))
-        for item in outside.get(row, ()):
-            pcs.append(found.pc[item])
-            entries.append(found.entry[item])
-        out["inline"].append(len(pcs))
-        for item in inlined.get(row, ()):
-            pcs.append(found.inlined_pc[item])
-            entries.append(found.inlined_entry[item])
-    first.append(len(out["entry"]))
-    out["site"].append(len(pcs))
-    _text_table(parts, "name", texts)
-    parts["name_first"] = first.tobytes()
-    for name, values in out.items():
-        parts["function_" + name] = values.tobytes()
-    _text_table(parts, "scope", (scope.encode() for scope in scopes))
-    parts["site_pc"] = pcs.tobytes()
-    parts["site_entry"] = entries.tobytes()
-    _text_table(parts, "file", (path.encode() for path in files.paths))
+class _FunctionTable:
+    """The columns of functions, filled from the first name to the last."""
+
+    def __init__(self, info: Info, found: CollectedEntries) -> None:
+        self._found = found
+        self._files = _Files(info)
+        self._names: list[bytes] = []
+        self._first = array("I")  # row of each name
+        columns = ("entry", "file", "line", "site", "inline", "scope")
+        self._columns = {name: array("I") for name in columns}
+        self._scopes = {"": 0}
+        self._site_pcs, self._site_entries = array("Q"), array("I")
+
+    def add(self, row: int, declared: _Declared) -> None:
+        """Add a function; those of one name come one after the other."""
+        columns = self._columns
+        if not self._names or self._names[-1] != declared.name:
+            self._names.append(declared.name)
+            self._first.append(len(columns["entry"]))
+        columns["entry"].append(self._found.entry[row])
+        columns["file"].append(self._files.number(declared.unit, declared.file))
+        columns["line"].append(declared.line & 0xFFFFFFFF)
+        scope = _scope(self._found, row)
+        columns["scope"].append(self._scopes.setdefault(scope, len(self._scopes)) if scope else 0)
+
+    def add_places(self, outside: Iterable[int], inlined: Iterable[int]) -> None:
+        """Add the places of the function that was added last: out of line, then inlined."""
+        found = self._found
+        self._columns["site"].append(len(self._site_pcs))
+        for item in outside:
+            self._site_pcs.append(found.pc[item])
+            self._site_entries.append(found.entry[item])
+        self._columns["inline"].append(len(self._site_pcs))
+        for item in inlined:
+            self._site_pcs.append(found.inlined_pc[item])
+            self._site_entries.append(found.inlined_entry[item])
+
+    def store(self, parts: dict[str, bytes]) -> None:
+        """Store all columns; where rows of the last name and of places end stands behind them."""
+        self._first.append(len(self._columns["entry"]))
+        self._columns["site"].append(len(self._site_pcs))
+        _text_table(parts, "name", self._names)
+        parts["name_first"] = self._first.tobytes()
+        for name, values in self._columns.items():
+            parts["function_" + name] = values.tobytes()
+        _text_table(parts, "scope", (scope.encode() for scope in self._scopes))
+        parts["site_pc"] = self._site_pcs.tobytes()
+        parts["site_entry"] = self._site_entries.tobytes()
+        _text_table(parts, "file", (path.encode() for path in self._files.paths))
 
 
 def _scope(found: CollectedEntries, row: int) -> str:
