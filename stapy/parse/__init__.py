@@ -102,15 +102,7 @@ def parse_script(
         used_arguments |= preprocessor.used_arguments
     if not ready:
         if not is_library and len(diagnostics.errors) == before:
-            state = "empty after preprocessing" if tokens else "empty"
-            diagnostics.error(
-                "parse error",
-                "E0100",
-                f"Input file '{name}' is {state}.",
-                Span(source, 0, 0),
-                where="nothing to run",
-                hint='write at least one probe: probe begin { println("hello") exit() }',
-            )
+            _refuse_empty(name, source, bool(tokens), diagnostics)
         return None
     if unclosed:
         preprocessor.damaged.add(-1)
@@ -129,6 +121,18 @@ def parse_script(
         _sort(diagnostics, first, source)
         return None
     return Script(whole, name, decls, is_library)
+
+
+def _refuse_empty(name: str, source: int, had_words: bool, diagnostics: Diagnostics) -> None:
+    state = "empty after preprocessing" if had_words else "empty"
+    diagnostics.error(
+        "parse error",
+        "E0100",
+        f"Input file '{name}' is {state}.",
+        Span(source, 0, 0),
+        where="nothing to run",
+        hint='write at least one probe: probe begin { println("hello") exit() }',
+    )
 
 
 def _other_language(text: str, source: int, diagnostics: Diagnostics) -> bool:

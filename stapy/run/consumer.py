@@ -149,13 +149,7 @@ def _converse(
         session.armed = armed
         session.input = input.make(name, fresh.manifest() if fresh else None, options, messages)
         if fresh:
-            manifest = fresh.manifest()
-            spaces = inside.process_of(manifest, options.namespaces)
-            programs.hand_over(channel, manifest, options.namespaces)
-            # What was opened was its files if it still is the same process.
-            beforehand.check_namespaces(manifest, options.namespaces)
-            session.supplier = _supply(channel, manifest, options, messages)
-            session.start(target.pid if target else options.target, spaces)
+            _start(session, fresh.manifest())
         else:
             session.supplier = _make_supplier(channel, {"names": True}, messages)
             session.go_on()
@@ -185,6 +179,17 @@ def _converse(
             f'\nDisconnecting from systemtap module.\nTo reconnect, type "stapy-run -A {name}"'
         )
     return session.detached
+
+
+def _start(session: ModuleSession, manifest: Manifest) -> None:
+    """Hand a fresh module what it needs, and tell it to begin."""
+    options, channel, target = session.options, session.channel, session.target
+    programs.hand_over(channel, manifest, options.namespaces)
+    # What was opened was its files if it still is the same process.
+    beforehand.check_namespaces(manifest, options.namespaces)
+    session.supplier = _supply(channel, manifest, options, session.messages)
+    spaces = inside.process_of(manifest, options.namespaces)
+    session.start(target.pid if target else options.target, spaces)
 
 
 def _is_there(name: str) -> bool:
