@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from stapy.kernel import lists
 from stapy.kernel.release import is_line, newest_of, release_order
 from stapy.paths import exists, is_dir
 from stapy.record import Record
@@ -34,6 +35,8 @@ Dir::State::status "{apt}/state/status";
 Dir::Cache "{apt}";
 APT::Architecture "{architecture}";
 Acquire::Check-Valid-Until "false";
+Acquire::Check-Date "false";
+APT::Get::List-Cleanup "false";
 """
 _KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 _PART = re.compile(r"^ *Depends: (linux-(?:headers|kbuild|binary|modules|base)-\d\S*)", re.M)
@@ -64,10 +67,14 @@ class Packages:
     """Debian's kernels, and those of them that lie in ``cache/kernels``.
 
     ``suites`` are those to take packages from (``trixie``, ``bullseye-security``), whose lists are
-    kept in the cache for a day; without them the lists of this machine's apt are used.
+    kept in the cache for a day; without them the lists of this machine's apt are used, and apt
+    says whether they are new enough.  Lists that are not good any more are taken with
+    ``takes_old``.  ``warnings`` are what there is to say of the lists.
     """
 
-    def __init__(self, cache: Path, suites: tuple[str, ...] = ()) -> None:
+    def __init__(self, cache: Path, suites: tuple[str, ...] = (), takes_old: bool = False) -> None:
+        self.warnings: list[str] = []
+        self._takes_old = takes_old
         self.cache = cache
         self.root = cache / "kernels"
         self.suites = suites
@@ -255,10 +262,25 @@ class Packages:
             and have.read_text() == wanted.read_text()
             and time.time() - have.stat().st_mtime < _DAY
         ):
-            return
-        # Without the option a list that could not be had is a warning only.
+            return self._look_at_dates(apt)
+        # Without the option a list that could not be had is a warning only.  One that is older
+        # than the one that is here does not take its place: no list is ever removed.
         self._apt("apt-get", "-qq", "--error-on=any", "update")
+        self._look_at_dates(apt)
         shutil.copyfile(wanted, have)
+
+    def _look_at_dates(self, apt: Path) -> None:
+        """Refuse lists that are not good any more, and tell of those that may not be."""
+        for suite in self.suites:
+            age = lists.age_of(suite, apt / "state/lists", lists.utc_now())
+            if age.why and not self._takes_old:
+                (apt / "sources").unlink(missing_ok=True)  # the next time, they are asked for again
+                raise PackageError(
+                    f"{age.why}: an old one may have been sent again, or the clock is wrong",
+                    "--old-lists takes it all the same",
+                )
+            if age.why or age.warning:
+                self.warnings.append(age.why or age.warning)
 
 
 def _drop(path: Path) -> None:

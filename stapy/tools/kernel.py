@@ -34,6 +34,8 @@ def parser() -> ToolArgumentParser:
     it.add_argument("kernels", metavar="KERNEL", nargs="*")
     it.add_argument("-s", "--from", dest="suites", metavar="SUITE,…",
                     help="fetch: from other suites of Debian, such as trixie,sid")  # fmt: skip
+    it.add_argument("--old-lists", action="store_true",
+                    help="fetch: with --from, by lists that are out of date as well")  # fmt: skip
     it.add_argument("--debug", action="store_true", help="fetch: the debug package, too (large)")
     it.add_argument("-n", "--dry-run", action="store_true",
                     help="fetch: say what would be fetched")  # fmt: skip
@@ -50,11 +52,13 @@ def main(words: list[str]) -> int:
         options.error(f"{given.what} {'takes no' if given.kernels else 'wants a'} KERNEL")
     if given.what != "fetch" and (given.debug or given.dry_run or given.suites is not None):
         options.error("--from, --debug and --dry-run are about fetch")
+    if given.old_lists and given.suites is None:
+        options.error("--old-lists is about the lists of --from")
     suites = given.suites.split(",") if given.suites is not None else ()
     for suite in suites:
         if not _SUITE.fullmatch(suite):
             options.error(f"'{suite}' is no suite such as trixie or bullseye-security")
-    packages = Packages(cache_dir(), tuple(suites))
+    packages = Packages(cache_dir(), tuple(suites), given.old_lists)
     try:
         return _COMMANDS[given.what](packages, given)
     except PackageError as error:
@@ -72,6 +76,9 @@ def _fetch(packages: Packages, given: argparse.Namespace) -> int:
     with nullcontext() if is_reader else packages.locked(progress.tell):
         progress.tell("reading package lists")
         found = [packages.find(name) for name in given.kernels]
+        for text in packages.warnings:
+            progress.clear()
+            print(f"WARNING: {one_line(text)}", file=sys.stderr)
         for release in dict.fromkeys(found):
             missing = packages.missing(release, given.debug)
             if missing:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import threading
 import time
+from email.utils import formatdate
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,10 @@ if "download" in words and "HANGS" in os.environ:
     import time
     open("begun", "w").close()
     time.sleep(600)
+if "update" in words:
+    folder = os.path.dirname(os.environ["APT_CONFIG"]) + "/state/lists/"
+    for suite, fields in eval(os.environ.get("LISTS", "{{}}")).items():
+        open(folder + "deb.debian.org_debian_dists_" + suite + "_InRelease", "w").write(fields)
 if words[0] == "search":
     [print(one, "- text") for one in known if re.search(words[2], one)]
 elif "show" in words:
@@ -134,6 +139,7 @@ def test_unknown(
         ["list", "--debug"],
         ["list", "--from="],
         ["fetch", "--from=", "6.1"],
+        ["fetch", "--old-lists", "6.1"],
         ["fetch", "--from=,", "6.1"],
         ["fetch", "--from=sid\ndeb http://x sid", "6.1"],
         ["fetch", "--from=sid contrib", "6.1"],
@@ -255,6 +261,52 @@ def test_lists_of_other_suites_are_kept_for_a_day(log: Path) -> None:
     os.utime(apt / "sources", (0, 0))
     assert kernel.main(words) == 0
     assert log.read_text().count("update") == 2
+
+
+def dated(made: float, until: float | None = None) -> str:
+    """Write a list that was made so many days ago, and is good until so many days from now."""
+    now = time.time()
+    text = f"Origin: Debian\nDate: {formatdate(now - made * DAY)}\n"
+    return text + (f"Valid-Until: {formatdate(now + until * DAY)}\n" if until is not None else "")
+
+
+DAY = 24 * 3600
+NEW = dated(3, 4)
+
+
+@pytest.mark.parametrize(
+    ("lists", "refused", "warned"),
+    [
+        ({"sid": NEW}, "", ""),
+        ({"sid": NEW, "trixie": dated(100)}, "", ""),  # between two point releases
+        ({"sid": NEW, "trixie": dated(300)}, "", "the list of trixie is of "),
+        ({"sid": dated(10, -3)}, "the list of sid was good until ", ""),
+        ({"sid": NEW, "trixie": dated(10, -3)}, "the list of trixie was good until ", ""),
+        ({"sid": dated(-5, 9)}, "which is still to come", ""),
+        ({"sid": "Date: soon\n"}, "the list of sid does not say of when it is", ""),
+        ({"sid": NEW, "bullseye": dated(900, -890)}, "", ""),  # which nobody asks for
+    ],
+)
+def test_lists_that_are_old(
+    log: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    lists: dict[str, str],
+    refused: str,
+    warned: str,
+) -> None:
+    """Signed lists may be sent again by somebody in between; the user may take them."""
+    monkeypatch.setenv("LISTS", repr(lists))
+    words = ["fetch", "-n", "--from=sid,trixie", "7"]
+    assert kernel.main(words) == (2 if refused else 0)
+    said = capsys.readouterr().err
+    assert refused in said and ("--old-lists takes it" in said) is bool(refused), said
+    assert ("WARNING: " + warned in said) is bool(warned), said
+    assert kernel.main([*words, "--old-lists"]) == 0
+    assert ("WARNING: " in capsys.readouterr().err) is bool(refused or warned)
+    if refused:  # not only while they are new here
+        assert kernel.main(words) == 2
+        assert log.read_text().count("update") == 2  # and they were kept for those who take them
 
 
 def test_without_apt(

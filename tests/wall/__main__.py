@@ -44,7 +44,8 @@ def fetch(wanted: str) -> tuple[str, str]:
     if not suites and here:
         return here[-1], ""
     words = stapy_command("kernel", "fetch", line)
-    words += ["-s", suites] if suites else []
+    # What is fetched is run in virtual machines only, and some suites are at their end.
+    words += ["-s", suites, "--old-lists"] if suites else []
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:
         said = done.stderr.strip().splitlines() or ["it said nothing"]
