@@ -104,7 +104,7 @@ def _check_format(options: Options) -> None:
 
 
 def _check_plot(options: Options) -> None:
-    """Refuse what draws nothing; have the module record what is to be drawn."""
+    """Refuse a plot of nothing; have the module record what is to be drawn."""
     if options.plot is None:
         return
     from stapy.plot import files

@@ -85,7 +85,7 @@ _active: list[EndingSignals] = []
 
 @contextmanager
 def cleaning_up() -> Iterator[None]:
-    """Let no signal that asks us to end interrupt what removes what was made."""
+    """Keep signals that ask us to end from interrupting the removal of what was made."""
     held = list(_active)
     for one in held:
         one.hold()

@@ -35,7 +35,7 @@ def made(folder: Path) -> str:
 
 
 def _walk(path: Path, will_make: bool) -> str:
-    """Go from folder to open folder: what was looked at is what is gone on from."""
+    """Go from folder to open folder, so that each step starts from what was checked."""
     path = path if path.is_absolute() else Path.cwd() / path
     place, parts = Path("/"), _parts(path)
     links = tries = 0

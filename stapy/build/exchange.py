@@ -52,7 +52,7 @@ class Exchange:
         self._copy(self.ours, self.theirs, given=True)
 
     def take(self) -> None:
-        """Copy what was made in the container; `ExchangeError` for what is no plain file."""
+        """Copy what was made in the container; `ExchangeError` for anything but plain files."""
         self._copy(self.theirs, self.ours, given=False)
 
     def _copy(self, source: Path, target: Path, *, given: bool) -> None:

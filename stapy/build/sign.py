@@ -150,7 +150,7 @@ def _phrase() -> dict[str, str]:
 
 
 def _block(text: str) -> str:
-    """Cut what is encoded out of what openssl printed, without its warnings."""
+    """Cut the encoded part out of what openssl printed, without its warnings."""
     return text.partition("-----BEGIN")[2].partition("-----END")[0]
 
 

@@ -31,7 +31,7 @@ def unknown(code: str) -> str:
 
 
 def explain(code: str) -> int:
-    """Print the page of a code; the exit status."""
+    """Print the page of a code and return the exit status."""
     text = page(code)
     if text is None:
         print(unknown(code), file=sys.stderr)

@@ -124,7 +124,7 @@ class Reference:
         return found
 
     def subject(self, path: str) -> str:
-        """Say what a file is about: the comment at its head without what it says of variables."""
+        """Say what a file is about: the comment at its head, without the part about variables."""
         found = _SUBJECT.match(self.library.text(path))
         if found is None:
             return ""

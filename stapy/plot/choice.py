@@ -172,7 +172,7 @@ def _printed_stacks(recording: Recording, wish: PlotWish) -> dict[str, dict[str,
 
 
 def _each(names: Iterable[str], make: Callable[[str], Chart], is_named: bool) -> list[Chart]:
-    """Make the charts of names; of what was not asked for by name, what cannot be is left out."""
+    """Make a chart for each name; one that cannot be drawn is left out unless ``is_named``."""
     found = []
     for name in names:
         try:

@@ -126,7 +126,7 @@ def _names(field: str, order: list[str], title: str, **more: object) -> Spec:
 
 
 def _tips(chart: Chart, *rows: tuple[str, str]) -> list[Spec]:
-    """List what is told of a mark: columns and what they are called."""
+    """List what a mark tells on hovering: columns, and what they are called."""
     return [
         {
             "field": _whole(chart, field),

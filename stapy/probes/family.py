@@ -89,7 +89,7 @@ class PointError(Exception):
 
 
 class Reviewed(Protocol):
-    """What a family looks at of each of its probes before the program is done."""
+    """What a family sees of each of its probes before the program is done."""
 
     sites: list[Any]
     points: list[str]

@@ -97,7 +97,7 @@ def _start(words: list[str], connection: Connection, folder: Path) -> subprocess
 
 
 def _ask_with_user(connection: Connection, folder: Path) -> int:
-    """Ask one host, with the terminal for ssh; the exit status."""
+    """Ask one host, with the terminal for ssh, and return the exit status."""
     (folder / f"{connection.host.number}.err").write_bytes(b"")
     with (folder / f"{connection.host.number}.out").open("wb") as out:
         words = connection.command(_QUESTION, may_ask=True)

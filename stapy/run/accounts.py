@@ -153,7 +153,7 @@ def _share(part: int, whole: int) -> int:
 
 
 def memory_line(text: str) -> str:
-    """Make a line for -v of a message about memory; "" for one that we do not understand."""
+    """Turn a message about memory into a line for -v; "" for one that is not understood."""
     size, _, rest = text.partition("\t")
     kind, _, name = rest.partition("\t")
     if not size.isdigit():

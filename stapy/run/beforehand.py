@@ -78,7 +78,7 @@ def _not_made(name: str) -> str:
 
 
 def check_namespaces(manifest: Manifest, wanted: int) -> None:
-    """Refuse a process whose name spaces are to be used and cannot be, or that is another one.
+    """Refuse a process whose name spaces cannot be used, or that is not the one that was meant.
 
     ``wanted`` is the process of -N, 0 for that which the module was made for.
     """

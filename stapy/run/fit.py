@@ -49,7 +49,7 @@ def other_machine(module: ModuleFile) -> str:
 
 
 def other_release(release: str) -> str:
-    """Say which kernel a module is for, and what is another one in it; "" for this one.
+    """Say which kernel a module is for, and how this one differs; "" for this one.
 
     ``release`` is what the module tells, "" when it does not.
     """

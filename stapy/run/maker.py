@@ -233,7 +233,7 @@ def _let_go(kept: int) -> None:
 
 
 def _limits() -> "Callable[[], None]":
-    """Bound what a file can take of the machine; return what gives the next one its time."""
+    """Limit what a file may take of the machine; return what gives the next one its time."""
     if lacks("resource"):
         return _limits_by_program()
     import resource

@@ -104,7 +104,7 @@ def merge(files: List[Tuple[str, BinaryIO]], to: BinaryIO, is_verbose: bool = Fa
 
 
 def main(words: Optional[List[str]] = None) -> int:
-    """Obey a command line; the exit status."""
+    """Obey a command line and return the exit status."""
     words = sys.argv[1:] if words is None else words
     streams.hold()
     try:

@@ -33,7 +33,7 @@ class Session(Passes):
     """One command."""
 
     def main(self) -> int:
-        """Run the session; the exit status.  Never lets a traceback reach the user."""
+        """Run the session and return the exit status; no traceback reaches the user."""
         # What passes 1 to 4 make is needed until their end: looking for garbage in between
         # takes a quarter of their time and finds nothing.
         gc.disable()
@@ -76,7 +76,7 @@ class Session(Passes):
         return status
 
     def run(self) -> int:
-        """Obey the options: answer what is asked, or take the five passes; the exit status."""
+        """Answer what is asked, or take the five passes; return the exit status."""
         options = self.options
         status = self._answer_without_kernel()
         if status is not None:

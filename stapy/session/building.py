@@ -36,7 +36,7 @@ def open_tools(session: Session, kernel: Kernel) -> Tools:
 
 
 def prepare(session: Session, kernel: Kernel) -> int:
-    """Make the image; the exit status."""
+    """Make the image and return the exit status."""
     from stapy.build import images
     from stapy.build.daemon import ContainerError
 

@@ -18,7 +18,7 @@ def place_of_record(session: Session) -> Path:
 
 
 def draw(session: Session, status: int) -> None:
-    """Draw what was recorded; of a session that failed, what there is.
+    """Draw what was recorded, or as much as a session that failed has left.
 
     Raises `Stop` when nothing was drawn. A recording of which a picture could be made, but for
     a disk that is full or a library that fails, is kept.

@@ -84,7 +84,7 @@ class Fleet:
         self._before: dict[int, Any] = {}
 
     def main(self) -> int:
-        """Do it all; the exit status."""
+        """Do it all and return the exit status."""
         for number in heard(_SIGNALS):
             self._before[number] = signal.signal(number, self._interrupt)
         try:
@@ -165,7 +165,7 @@ class Fleet:
     # --- passes 1 to 4 -------------------------------------------------------
 
     def _build(self, facts: dict[int, HostFacts], given: str | None) -> dict[str, Made]:
-        """Take the passes for each kernel once; the modules by release."""
+        """Take the passes once for each kernel and return the modules by release."""
         found: dict[str, Made] = {}
         releases = sorted({one.release for one in facts.values()})
         if self.options.module_name and len(releases) > 1:
@@ -254,7 +254,7 @@ class Fleet:
 
 
 def run(session: Session) -> int:
-    """Run the script on the hosts of the command; the exit status."""
+    """Run the script on the hosts of the command and return the exit status."""
     return Fleet(session).main()
 
 

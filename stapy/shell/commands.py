@@ -39,7 +39,7 @@ def obey(shell: Shell, name: str, rest: str) -> None:
 
 
 def _say(text: str) -> None:
-    """Print what may have anything of a script in it, and what standard output cannot encode."""
+    """Print a text that may quote a script, with escapes for what the output cannot encode."""
     text = harmless(text)
     if sys.stdout.errors == "strict":
         encoding = sys.stdout.encoding

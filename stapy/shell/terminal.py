@@ -75,7 +75,7 @@ class LineEditor:
 
 
 def _keys(shell: Shell) -> KeyBindings:
-    """Make Enter end what is whole and begin a line of what is not."""
+    """Make Enter end a text that is complete, and begin a line in one that is not."""
     keys = KeyBindings()
 
     @keys.add("enter")

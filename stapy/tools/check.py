@@ -164,7 +164,7 @@ def _kernel_of(text: str, config: str | None) -> Kernel:
 
 
 def _checked(asked: Asked) -> Iterator[Outcome]:
-    """Take each script, which is read once, for each kernel."""
+    """Check each script, read once, for each kernel."""
     for name in asked.files:
         shown = "<stdin>" if name == "-" else name
         try:

@@ -119,7 +119,7 @@ def examine(release: str | None, sysroot: str | None, form: str) -> Diagnosis | 
 
 
 def main(words: list[str]) -> int:
-    """Obey a command line; the exit status."""
+    """Obey a command line and return the exit status."""
     given = parser().take(words)
     if given.sysroot and not given.release:
         parser().error("--sysroot needs -r: which kernel of that tree is meant?")

@@ -75,7 +75,7 @@ class _Command(Record):
 
 
 def main(words: list[str]) -> int:
-    """Obey a command line; the exit status."""
+    """Obey a command line and return the exit status."""
     if "--help" in words or not words:
         print(USAGE, end="")
         return 0

@@ -35,7 +35,7 @@ def parser() -> ToolArgumentParser:
 
 
 def main(words: list[str]) -> int:
-    """Obey a command line; the exit status."""
+    """Obey a command line and return the exit status."""
     options = parser()
     given = options.take(words)
     if given.indent != "tab" and given.indent not in map(str, range(1, 17)):

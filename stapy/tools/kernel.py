@@ -43,7 +43,7 @@ def parser() -> ToolArgumentParser:
 
 
 def main(words: list[str]) -> int:
-    """Obey a command line; the exit status."""
+    """Obey a command line and return the exit status."""
     options = parser()
     given = options.take(words, is_mixed=True)
     if given.what is None:

@@ -24,7 +24,7 @@ def parser() -> ToolArgumentParser:
 
 
 def main(words: list[str]) -> int:
-    """Obey a command line; the exit status."""
+    """Obey a command line and return the exit status."""
     place = Path(parser().take(words).file)
     try:
         archive.write(place)

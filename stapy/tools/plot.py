@@ -46,7 +46,7 @@ def _count(text: str) -> int:
 
 
 def main(words: list[str]) -> int:
-    """Obey a command line; the exit status."""
+    """Obey a command line and return the exit status."""
     it = parser()
     given = it.take(words)
     if given.file == given.before == recording.STDIN:

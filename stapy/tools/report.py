@@ -59,7 +59,7 @@ def parser() -> ToolArgumentParser:
 
 
 def main(words: list[str]) -> int:
-    """Obey a command line; the exit status."""
+    """Obey a command line and return the exit status."""
     end = words.index("--") if "--" in words else len(words)
     given = parser().take(words[:end])
     command = ([given.script] if given.script else []) + words[end + 1 :]

@@ -101,7 +101,7 @@ def section_of(kinds: list[str]) -> str:
 
 
 def shared(kind: str) -> str:
-    """Cut out what the names of one address have in common; "" of a name that is alone."""
+    """Cut out what the names of one address have in common; "" for a name that stands alone."""
     return kind.partition(SHARED)[2]
 
 

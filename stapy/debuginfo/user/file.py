@@ -28,7 +28,7 @@ _STRINGS = frozenset((_DT_NEEDED, _DT_SONAME, _DT_RPATH, _DT_RUNPATH))
 
 
 class UserFileError(DebuginfoError):
-    """A file cannot be probed; the text says what it is, ``hint`` what could be done."""
+    """A file that cannot be probed: the text says why, ``hint`` what could be done."""
 
     def __init__(self, text: str, hint: str = "") -> None:
         super().__init__(text)

@@ -23,7 +23,7 @@ MAX_ROUNDS = 50
 
 
 def optimise(lowered: Lowered, services: Services) -> Lowered:
-    """Return the program without what has no effect; what was left out is in its ``dropped``."""
+    """Return the program without what has no effect; its ``dropped`` has what was left out."""
     optimiser = Optimiser(lowered, services)
     optimiser.run()
     left = replace(

@@ -120,7 +120,7 @@ class Lowerer(Context):
         return p.Block(node.span, [p.Evaluate(init.span, init), made])
 
     def _around(self, loop: Callable[[], p.Stmt]) -> p.Stmt:
-        """Lower a loop; what its end leaves of C types is what its next round begins with.
+        """Lower a loop; its next round begins with the C types that its end leaves.
 
         When the loop takes the type from a local, or gives it to one whose members it has
         asked for in vain, it is lowered anew with that.

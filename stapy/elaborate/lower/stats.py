@@ -116,7 +116,7 @@ def _shape(low: Context, node: n.Histogram) -> p.HistogramShape | None:
 
 
 def _wrong_shape(low: Context, start: int, end: int, step: int) -> tuple[str, str] | None:
-    """Tell what keeps a linear histogram from being kept, and what helps; None if it can be."""
+    """Say why a linear histogram cannot be kept, and what helps; None if it can."""
     if step < 1:
         return f"histogram: interval must be positive, not {step}", ""
     if end < start:

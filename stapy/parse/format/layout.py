@@ -160,7 +160,7 @@ class _Places:
         return Surroundings(found)
 
     def take(self, piece: FormatToken, follows: str) -> str:
-        """Go on by a token; the kind of the one before it."""
+        """Move on by one token and return the kind of the one before it."""
         kind, before = piece.kind, self.before
         self.before = kind
         if self.heading:

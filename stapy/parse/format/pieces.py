@@ -38,7 +38,7 @@ def pieces(text: str, source: int, diagnostics: Diagnostics) -> list[FormatToken
 
 
 def _take_comments(text: str, start: int, end: int, found: list[FormatToken]) -> str:
-    """Add the comments between two tokens; the blanks behind the last of them."""
+    """Add the comments between two tokens and return the blanks behind the last one."""
     gap = ""
     for match in _COMMENTS.finditer(text, start, end):
         if match[1] is None:

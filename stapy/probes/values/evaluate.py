@@ -211,7 +211,7 @@ def _shifted(operator: str, left: _Value, by: Expr) -> Expr:
 
 
 def _shuffle(op: Op, stack: list[_Value]) -> bool:
-    """Move what is on the stack; return False when the operation is another one."""
+    """Move what is on the stack; return False for an operation that does something else."""
     depth = {"dup": 0, "over": 1, "pick": op.first}.get(op.name)
     if depth is not None:
         if depth >= len(stack):

@@ -83,7 +83,7 @@ def _step(folder: int, name: str) -> Tuple[Optional[str], int]:
 
 
 def open_below(root: str, name: str) -> int:
-    """Open what a name means below a root, as an ``O_PATH`` descriptor; an `OSError`."""
+    """Open what a name means below a root, as an ``O_PATH`` descriptor; may raise `OSError`."""
     top = os.open(root, _FOLDER)
     try:
         place, _, failure = _walk(top, name)

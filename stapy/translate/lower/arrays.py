@@ -36,7 +36,7 @@ def keep_from_map(body: FunctionWriter, keys: Keys, *others: Value) -> list[Valu
 
 
 def fill(body: FunctionWriter, keys: Keys, array: str = "") -> str:
-    """Write the keys into the key array; the text to pass."""
+    """Write the keys into the key array and return the text to pass."""
     array = array or body.keys(len(keys.values))
     for at, value in enumerate(keys.values):
         if value is not None:

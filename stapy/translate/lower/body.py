@@ -204,7 +204,7 @@ class FunctionWriter:
         return f"{word}_{self._labels_made}"
 
     def goto(self, label: str) -> Jump:
-        """Make a jump to a label, which is noted as used."""
+        """Make a jump to a label, and note that the label is used."""
         self.labels[label] = self.labels.get(label, 0) + 1
         return Jump(f"goto {label};", label)
 

@@ -177,7 +177,7 @@ def _result(function: p.Function, code: str) -> list[tuple[str, str]]:
 
 
 def exhausted() -> str:
-    """Return the C of a ``next`` in the last of a function's overloads: an error of the call."""
+    """Return the C of a ``next`` in a function's last overload: an error of the call."""
     return 'stapy_error(c, stapy_at_call, "all functions exhausted");'
 
 

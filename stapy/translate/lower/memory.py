@@ -106,7 +106,7 @@ def write_context(body: FunctionWriter, expr: p.ContextValue, value: Value) -> N
 
 
 def set_text(body: FunctionWriter, expr: p.ContextValue, op: str, value: Value) -> Value:
-    """Set a text that is the family's, or add to it; the new text."""
+    """Set a text that belongs to the family, or add to it; return the new text."""
     body.out.line(f"{dict(CONTEXT[expr.name].setters)[op]}(c, {value.text});")
     return Value(context_text(expr), reads=frozenset((PROBED,)))
 

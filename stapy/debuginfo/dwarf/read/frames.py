@@ -231,7 +231,7 @@ class _Program:
         self._kept: list[tuple[Address | None, dict[int, Saved]]] = []
 
     def begin(self) -> None:
-        """End the common part: what holds now is what registers are restored to."""
+        """End the common part: registers are restored to what holds now."""
         self._initial = self.rule, dict(self.saved)
 
     def run(self, data: bytes, at: int, end: int) -> None:

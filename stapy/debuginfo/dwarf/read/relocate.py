@@ -127,7 +127,7 @@ class Relocations:
         return size, relative, self._symbol(info >> 32)
 
     def _symbol(self, number: int) -> int:
-        """Compute a symbol's address; 0, which is none, of another file's symbol.
+        """Compute a symbol's address; 0, which is no address, for a symbol of another file.
 
         Raises `DebuginfoError` for a symbol in no section.
         """
