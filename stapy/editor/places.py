@@ -36,7 +36,7 @@ class DocumentState:
         self._lines = [0, *(found.end() for found in re.finditer("\n", self.text))]
 
     def offset(self, position: lsp.Position) -> int:
-        """Find the offset of a position; one past the end of a line or of the text means that end."""
+        """Find the offset of a position; one past the end of a line, or of all, means that end."""
         if position.line >= len(self._starts):
             return len(self.text)
         start = self._starts[position.line]

@@ -91,8 +91,14 @@ def build(unit: Unit, name: str, script: str, build_ids: dict[str, str] | None =
             if module != "kernel"  # the consumer has compared that
         ],
     }
-    more = stack_bytes(unit) > unit.limits.number("MINSTACKSPACE")
-    model["needs_more_stack"] = more
+    _add_flags(model, unit)
+    return model
+
+
+def _add_flags(model: Model, unit: Unit) -> None:
+    """Say what there is of everything: templates ask for ready booleans only."""
+    program = unit.program
+    model["needs_more_stack"] = stack_bytes(unit) > unit.limits.number("MINSTACKSPACE")
     model["has_given"] = bool(model["macros"] or model["versions"] or model["others"])
     model["has_user_stacks"] = p.USER_STACKS in program.features
     model["has_hooks"] = any("STAP_MODULE_" in code for code in program.embedded)
@@ -104,7 +110,6 @@ def build(unit: Unit, name: str, script: str, build_ids: dict[str, str] | None =
         model["has_" + key] = bool(model[key])
     # Each probe has a family, but the stacks are one by themselves.
     model["has_families"] |= model["has_user_stacks"] or model["has_mapped_files"]
-    return model
 
 
 def is_late(code: str) -> bool:

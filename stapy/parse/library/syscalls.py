@@ -256,48 +256,48 @@ def _row(row: SyscallRow, kinds: dict[str, ArgumentType], facts: TargetFacts) ->
     for end in ["", ".return"] if row.result else [""]:
         # With .call, so that no alias without a return takes ".return" as a suffix.
         suffix = end or ".call"
-        if end:
-            with_regs = _return_body(row, "returnval()", _WRAPPED_SAVED)
-            without_regs = _return_body(row, "returnval()", _PLAIN_SAVED)
-        else:
-            with_regs = _entry_body(row, kinds, _WRAPPED, facts)
-            without_regs = _entry_body(row, kinds, _PLAIN, facts)
-        with_regs, without_regs = gates + with_regs, gates + without_regs
-        back_with = back_without = [] if not facts.guru else [_RETURNED]
-        if facts.guru and not end:
-            back_with, back_without = _stores(row, kinds, _WRAPPED), _stores(row, kinds, _PLAIN)
-        parts.append(
-            _alias(
-                f"dw_syscall.{row.name}{end}",
-                [f'kernel.function("{f}"){suffix} ?' for f in wrapped or plain],
-                with_regs if wrapped else without_regs,
-                back_with if wrapped else back_without,
-            )
-        )
-        parts.append(
-            _alias(
-                f"nd1_syscall.{row.name}{end}",
-                [f'kprobe.function("{f}"){suffix} ?' for f in plain],
-                without_regs,
-                back_without,
-            )
-        )
-        parts.append(
-            _alias(
-                f"nd2_syscall.{row.name}{end}",
-                [f'kprobe.function("{f}"){suffix} ?' for f in wrapped or plain],
-                with_regs if wrapped else without_regs,
-                back_with if wrapped else back_without,
-            )
-        )
+        with_regs, without_regs = _bodies(row, kinds, facts, end)
+        back_with, back_without = _epilogues(row, kinds, facts, end)
+        best = gates + (with_regs if wrapped else without_regs)
+        best_back = back_with if wrapped else back_without
+        for name, probe, functions, body, back in (
+            ("dw_syscall", "kernel", wrapped or plain, best, best_back),
+            ("nd1_syscall", "kprobe", plain, gates + without_regs, back_without),
+            ("nd2_syscall", "kprobe", wrapped or plain, best, best_back),
+        ):
+            points = [f'{probe}.function("{function}"){suffix} ?' for function in functions]
+            parts.append(_alias(f"{name}.{row.name}{end}", points, body, back))
         if facts.arch == _NUMBERED and row.number is not None:
             gate = f"if (__syscall_regs_nr($regs) != {row.number}) next"
             if end:
-                body = _return_body(row, "$ret", _TRACED)
+                traced = _return_body(row, "$ret", _TRACED)
             else:
-                body = _entry_body(row, kinds, _TRACED, facts)
+                traced = _entry_body(row, kinds, _TRACED, facts)
             point = "sys_exit" if end else "sys_enter"
             parts.append(
-                _alias(f"tp_syscall.{row.name}{end}", [f'kernel.trace("{point}")'], [gate, *body])
+                _alias(f"tp_syscall.{row.name}{end}", [f'kernel.trace("{point}")'], [gate, *traced])
             )
     return parts
+
+
+def _bodies(
+    row: SyscallRow, kinds: dict[str, ArgumentType], facts: TargetFacts, end: str
+) -> tuple[list[str], list[str]]:
+    """Write what an alias sets in a wrapper, which has registers only, and in a plain function."""
+    if end:
+        return (
+            _return_body(row, "returnval()", _WRAPPED_SAVED),
+            _return_body(row, "returnval()", _PLAIN_SAVED),
+        )
+    return _entry_body(row, kinds, _WRAPPED, facts), _entry_body(row, kinds, _PLAIN, facts)
+
+
+def _epilogues(
+    row: SyscallRow, kinds: dict[str, ArgumentType], facts: TargetFacts, end: str
+) -> tuple[list[str], list[str]]:
+    """Write what stores changed variables back, in guru mode, for the bodies of `_bodies`."""
+    if not facts.guru:
+        return [], []
+    if end:
+        return [_RETURNED], [_RETURNED]
+    return _stores(row, kinds, _WRAPPED), _stores(row, kinds, _PLAIN)
