@@ -158,7 +158,7 @@ class JsonReader:
             if not line.strip():
                 continue
             try:
-                self._take(json.loads(line, parse_constant=_refuse))
+                self.take(json.loads(line, parse_constant=_refuse))
             except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError,
                     RecursionError):  # fmt: skip
                 if not line.endswith("\n"):  # the recorder was killed while it wrote
@@ -173,7 +173,13 @@ class JsonReader:
             )
         return self._found
 
-    def _take(self, line: dict[str, object]) -> None:
+    @property
+    def recording(self) -> Recording:
+        """Return what was read so far."""
+        return self._found
+
+    def take(self, line: dict[str, object]) -> None:
+        """Take a line that was parsed; ValueError, KeyError or the like for what is none."""
         kind, when = line["type"], _seconds(line["time"])
         if not 0 <= when < _LATEST:  # which NaN is not, either
             raise ValueError

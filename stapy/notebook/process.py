@@ -1,0 +1,105 @@
+"""A session beside the notebook: what it writes comes as it is written, Ctrl-C ends it."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import selectors
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import stapy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# What an interrupt sends, the first one and those of who cannot wait.
+_INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
+_TICK = 0.25  # seconds between two looks at what is shown
+
+
+def session_words(words: list[str]) -> list[str]:
+    """Write the command of a session that has these words."""
+    return [sys.executable, "-m", "stapy.notebook.child", str(os.getpid()), *words]
+
+
+def run(
+    command: list[str],
+    out: Callable[[str], None],
+    err: Callable[[str], None],
+    tick: Callable[[], None],
+) -> int:
+    """Run a command and hand on its streams until both end; return its status as shells do.
+
+    ``tick`` is called a few times in a second.  OSError when it cannot be started.
+    """
+    root = str(Path(stapy.__file__).parents[1])
+    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH", "")]))
+    child = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": path, "PYTHONUNBUFFERED": "1"},
+        start_new_session=True,  # an interrupt is ours to hand on, once
+    )
+    with child, _Streams(child, out, err) as streams:
+        interrupts = 0
+        while True:
+            try:
+                if not streams.step():
+                    status = child.wait()
+                    return status if status >= 0 else 128 - status
+                tick()
+            except KeyboardInterrupt:
+                signal_group(child, _INTERRUPTS[min(interrupts, len(_INTERRUPTS) - 1)])
+                interrupts += 1
+            except BaseException:  # what shows it has failed: nothing goes on unseen
+                signal_group(child, signal.SIGTERM)
+                raise
+
+
+def signal_group(child: subprocess.Popen[bytes], number: int) -> None:
+    """Send a signal to a session, SIGKILL to all that it has started as well."""
+    if number == signal.SIGKILL:
+        os.killpg(child.pid, number)
+    else:
+        child.send_signal(number)
+
+
+class _Streams:
+    """Standard output and error of a process, as text."""
+
+    def __init__(
+        self,
+        child: subprocess.Popen[bytes],
+        out: Callable[[str], None],
+        err: Callable[[str], None],
+    ) -> None:
+        self._selector = selectors.DefaultSelector()
+        make = codecs.getincrementaldecoder("utf-8")
+        for pipe, sink in ((child.stdout, out), (child.stderr, err)):
+            assert pipe
+            os.set_blocking(pipe.fileno(), False)
+            self._selector.register(pipe, selectors.EVENT_READ, (make("replace"), sink))
+
+    def __enter__(self) -> _Streams:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._selector.close()
+
+    def step(self) -> bool:
+        """Hand on what has come within a tick; False when both streams have ended."""
+        for key, _ in self._selector.select(_TICK):
+            data = os.read(key.fd, 1 << 16)
+            decoder, sink = key.data
+            if not data:
+                self._selector.unregister(key.fileobj)
+            text = decoder.decode(data, final=not data)
+            if text:
+                sink(text)
+        return bool(self._selector.get_map())

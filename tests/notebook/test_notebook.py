@@ -1,0 +1,297 @@
+"""``%%stapy`` in IPython: streams, results, tables, pictures; the session is a program of ours."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+IPython = pytest.importorskip("IPython")
+from IPython.core.displaypub import CapturingDisplayPublisher  # noqa: E402
+from IPython.core.interactiveshell import InteractiveShell  # noqa: E402
+from traitlets.config import Config  # noqa: E402
+
+from stapy.notebook import process, tables  # noqa: E402
+from stapy.notebook.result import StapyResult  # noqa: E402
+
+BEGIN = {"type": "begin", "schema": 1, "script": "<input>", "module": "m"}
+RECORDS: list[dict[str, Any]] = [
+    BEGIN,
+    {"type": "print", "probe": "timer.s(1)", "place": "<input>:1:2", "fields": {"n": 3, "who": "a"},
+     "text": "3 a\n"},
+    {"type": "print", "probe": "timer.s(1)", "place": "<input>:1:2", "fields": {"n": 5, "who": "b"},
+     "text": "5 b\n"},
+    {"type": "text", "text": "a stack\n"},
+    {"type": "global", "name": "hits", "keys": ["<b>", 7], "value": 1234},
+    {"type": "global", "name": "hits", "keys": ["cat", 8], "value": 99},
+    {"type": "global", "name": "total", "value": 5},
+    {"type": "global", "name": "lat", "keys": ["x"],
+     "value": {"count": 2, "sum": 6, "min": 1, "max": 5, "avg": 3}},
+    {"type": "error", "message": "ERROR: x"},
+    {"type": "end", "errors": 1},
+]  # fmt: skip
+
+
+@pytest.fixture
+def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[InteractiveShell]:
+    """Make a shell without history whose displays are kept in ``display_pub.outputs``."""
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    config = Config()
+    config.HistoryManager.enabled = False
+    InteractiveShell.clear_instance()
+    it = InteractiveShell.instance(config=config)
+    it.display_pub = CapturingDisplayPublisher()
+    it.run_cell("%load_ext stapy.notebook")
+    yield it
+    InteractiveShell.clear_instance()
+
+
+Session = Callable[[str], list[list[str]]]
+
+
+@pytest.fixture
+def session(monkeypatch: pytest.MonkeyPatch) -> Session:
+    """Have a program in place of sessions; the words of each are listed."""
+
+    def replaced(program: str) -> list[list[str]]:
+        given: list[list[str]] = []
+
+        def command(words: list[str]) -> list[str]:
+            given.append(words)
+            return [sys.executable, "-c", program]
+
+        monkeypatch.setattr(process, "session_words", command)
+        return given
+
+    return replaced
+
+
+def lines(records: list[dict[str, Any]]) -> str:
+    timed = [{**one, "time": 1000.0 + at} for at, one in enumerate(records)]
+    return "".join(json.dumps(one) + "\n" for one in timed)
+
+
+def prints(records: list[dict[str, Any]]) -> str:
+    return f"print({lines(records)!r}, end='')"
+
+
+def run(shell: InteractiveShell, line: str, cell: str = "probe begin {}") -> Any:
+    return shell.run_cell_magic("stapy", line, cell)
+
+
+def test_text_comes_and_the_status_is_returned(
+    shell: InteractiveShell, session: Session, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = session("import sys; print('out'); print('err', file=sys.stderr); sys.exit(3)")
+    result = run(shell, "-T 5 --vm -- 'a b' {shell} $HOME", "probe begin { $x }\n")
+    assert given == [["--color=always", "-e", "probe begin { $x }\n", "-T", "5", "--vm", "--",
+                      "a b", "{shell}", "$HOME"]]  # fmt: skip
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("out\n", "err\n")
+    assert result.status == 3 and repr(result) == "<stapy: exit status 3>"
+    assert not shell.display_pub.outputs
+
+
+def test_the_line_magic_is_the_command(shell: InteractiveShell, session: Session) -> None:
+    given = session("")
+    assert shell.run_line_magic("stapy", "-l 'vfs.*'").status == 0
+    assert given == [["-l", "vfs.*"]]
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("--nosuch", "ERROR: unknown option '--nosuch' ('stapy --help' lists them)\n"),
+        ("-T '", "ERROR: No closing quotation\n"),
+        ("-i", "ERROR: -i is for terminals: a cell is edited and run again\n"),
+        ("--language-server", "ERROR: --language-server is for editors\n"),
+        ("--monitor", "ERROR: --monitor is for terminals; with --format=json tables and plots are "
+         "shown\n"),
+        ("-e x", "ERROR: Only one script can be given on the command line.\n"),
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_is_one_line(
+    shell: InteractiveShell,
+    session: Session,
+    line: str,
+    told: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    given = session("")
+    assert run(shell, line) is None and given == []
+    assert capsys.readouterr().err == told
+
+
+def test_a_cell_that_is_too_long_is_told(
+    shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(shell, "", "#" * (1 << 18)) is None
+    said = capsys.readouterr().err
+    assert said == "ERROR: the session cannot be started: Argument list too long\n"
+
+
+def test_a_mistake_in_the_script_is_shown_as_always(
+    shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The real session, up to pass 1."""
+    result = run(shell, "--color=never -p1", "probe begin { x = }\n")
+    said = capsys.readouterr()
+    assert result.status == 1 and "Traceback" not in said.err + said.out
+    assert "--> <input>:1:19" in said.err and "Pass 1: parse failed." in said.err
+
+
+def test_records_become_values(
+    shell: InteractiveShell, session: Session, capsys: pytest.CaptureFixture[str]
+) -> None:
+    session(prints(RECORDS) + "\nprint('of -c')\nprint('{no record}')")
+    result = run(shell, "--format=json")
+    assert result.rows() == [{"n": 3, "who": "a"}, {"n": 5, "who": "b"}]
+    assert [one["probe"] for one in result.prints] == ["timer.s(1)"] * 2
+    assert result.globals["hits"] == {("<b>", 7): 1234, ("cat", 8): 99}
+    assert result.globals["total"] == 5 and result.globals["lat"]["x"]["max"] == 5
+    assert result.rows("hits")[1] == {"key1": "cat", "key2": 8, "value": 99}
+    assert result.rows("lat") == [{"key1": "x", "count": 2, "sum": 6, "min": 1, "max": 5, "avg": 3}]
+    assert result.rows("total") == [{"value": 5}]
+    assert result.errors == ["ERROR: x"]
+    assert repr(result) == "<stapy: exit status 0, 2 prints, hits[2], total, lat[1]>"
+    out = capsys.readouterr().out
+    assert out.startswith("3 a\n5 b\na stack\nof -c\n{no record}\n")
+    # A terminal has the tables once, as text, and no displays.
+    assert "hits\n  key1  key2  value\n  <b>      7  1,234\n  cat      8     99\n" in out
+    assert not shell.display_pub.outputs
+
+
+def test_a_notebook_has_tables_and_a_plot_in_their_places(
+    shell: InteractiveShell, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("vl_convert")
+    monkeypatch.setattr(shell, "kernel", object(), raising=False)
+    monkeypatch.setattr("stapy.notebook.live._FRESH", 0.0)
+    early, late = lines(RECORDS[:5]), lines([*RECORDS[:4], *RECORDS[5:]])
+    late = late[late.index('{"type": "global"') :]
+    session(f"import time\nprint({early!r}, end='', flush=True)\ntime.sleep(4)\nprint({late!r})")
+    run(shell, "--format=json")
+    outputs = shell.display_pub.outputs
+    first, *others = [one for one in outputs if "text/html" in one["data"]]
+    assert not first["update"] and others and all(one["update"] for one in others)
+    place = first["transient"]["display_id"]
+    assert {one["transient"]["display_id"] for one in others} == {place}
+    page = first["data"]["text/html"]
+    assert "&lt;b&gt;" in page and "<b>" not in page and "1,234" in page and ">cat<" not in page
+    assert ">cat<" in others[-1]["data"]["text/html"]
+    pictures = [one["data"] for one in outputs if "image/svg+xml" in one["data"]]
+    assert "bars of hits" in pictures[0]["text/plain"]
+    assert pictures[-1]["image/svg+xml"].startswith("<svg")
+    drawn = [re.search(r"\bcat\b", one["image/svg+xml"]) for one in pictures]
+    assert drawn[-1] and not drawn[0]
+
+
+def test_a_notebook_without_the_library_says_so_once(
+    shell: InteractiveShell,
+    session: Session,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(shell, "kernel", object(), raising=False)
+    monkeypatch.setattr("stapy.plot.files.find_spec", lambda name: None)
+    session(prints(RECORDS))
+    assert run(shell, "--format=json").status == 0
+    assert capsys.readouterr().err.count("pip install 'stapy[plot]'") == 1
+    assert all("image/svg+xml" not in one["data"] for one in shell.display_pub.outputs)
+
+
+WAITS = r"""
+import signal, sys, time
+got = []
+signal.signal(signal.SIGINT, lambda *_: got.append("INT"))
+signal.signal(signal.SIGTERM, lambda *_: got.append("TERM"))
+print("armed", flush=True)
+while len(got) < NEED:
+    time.sleep(0.02)
+print("ended by", *got, flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("need", "told", "status"),
+    [(1, "ended by INT\n", 0), (2, "ended by INT TERM\n", 0), (9, "armed\n", 128 + signal.SIGKILL)],
+)
+def test_interrupts_end_the_session(
+    shell: InteractiveShell,
+    session: Session,
+    need: int,
+    told: str,
+    status: int,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The first one as Ctrl-C does; who goes on means it.  No traceback comes of them."""
+    session(WAITS.replace("NEED", str(need)))
+
+    def interrupt() -> None:
+        time.sleep(2)
+        for _ in range(min(need, 3)):
+            time.sleep(0.7)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        result = run(shell, "")
+    finally:
+        signal.signal(signal.SIGINT, before)
+        thread.join()
+    said = capsys.readouterr()
+    assert result.status == status, said
+    assert told in said.out and said.err == ""
+
+
+def test_a_session_ends_with_its_kernel(tmp_path: Path) -> None:
+    """A kernel that is killed leaves none behind: the child hears of its death."""
+    (tmp_path / "waits.py").write_text(
+        "import os, sys, time\nfrom stapy.notebook import child\n"
+        "child.main = lambda words: (print(os.getpid(), flush=True), time.sleep(600))\n"
+        "child.start(sys.argv[1:])\n"
+    )
+    (tmp_path / "kernel.py").write_text(
+        "import os, sys\nfrom stapy.notebook import process\n"
+        "def heard(text):\n"
+        "    open('pid', 'w').write(text)\n"
+        "    os.kill(os.getpid(), 9)\n"
+        "words = [sys.executable, 'waits.py', str(os.getpid())]\n"
+        "process.run(words, heard, print, lambda: None)\n"
+    )
+    root = Path(__file__).resolve().parents[2]
+    env = {**os.environ, "PYTHONPATH": str(root)}
+    done = subprocess.run([sys.executable, "kernel.py"], cwd=tmp_path, env=env, check=False)
+    assert done.returncode == -signal.SIGKILL
+    session = int((tmp_path / "pid").read_text())
+    for _ in range(500):
+        if not Path(f"/proc/{session}").exists() or _is_dead(session):
+            return
+        time.sleep(0.02)
+    raise AssertionError("the session lives on")
+
+
+def _is_dead(pid: int) -> bool:
+    return ") Z " in Path(f"/proc/{pid}/stat").read_text()
+
+
+def test_long_arrays_are_cut_and_the_greatest_stay() -> None:
+    arrays = {"a": {(f"k{n}",): n for n in range(60)}}
+    text = tables.as_text(arrays)
+    assert text.splitlines()[2] == "  k59      59" and "  … 10 more" in text
+    assert "k9<" not in tables.as_html(arrays) and "… 10 more" in tables.as_html(arrays)
+    result = StapyResult()
+    result.take(arrays)
+    assert len(result.globals["a"]) == 60
