@@ -12,7 +12,7 @@ from stapy import cli
 from stapy.notebook import process
 from stapy.notebook.live import CellOutput, LiveRecords
 from stapy.notebook.result import StapyResult
-from stapy.options.table import UsageError
+from stapy.options.option import UsageError
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -69,7 +69,7 @@ def _words(line: str, cell: str | None) -> tuple[list[str], Options | None]:
     for field, why in _NO_PLACE.items():
         if getattr(options, field):
             raise UsageError(why)
-    color = [] if any(one.startswith("--color") for one in words) else ["--color=always"]
+    color = [] if any(one.startswith("--col") for one in words) else ["--color=always"]
     return [*color, "-e", cell, *words], options
 
 

@@ -63,7 +63,8 @@ def words(case: TestCase, folder: Path, more: list[str], vm: str | None) -> list
         raise CompanionError(f"case '{case.name}': options: {why}") from None
     where = [f"--vm={vm}"] if vm is not None else []
     command = ["-c", case.command] if case.command is not None else []
-    return [*where, "--color=never", *given, *command, "--", case.script, *case.arguments]
+    color = [] if any(one.startswith("--col") for one in given) else ["--color=never"]
+    return [*where, *color, *given, *command, "--", case.script, *case.arguments]
 
 
 def _check(options: Options) -> None:
