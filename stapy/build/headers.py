@@ -27,8 +27,19 @@ _FOLDERS = (Path("/usr/include"), Path("/usr/include/x86_64-linux-gnu"), Path("/
 _ERROR = re.compile(r"(?:fatal )?error: .*")
 
 
+# What trace headers take for included, and what completes the structs that points pass: those
+# that a kernel lacks are left out.
+_BEFORE = """
+    kernel sched fs mm skbuff netdevice blkdev blk-mq interrupt pagemap writeback workqueue device
+    tcp timer hrtimer bio
+"""
+_UNKNOWN = re.compile(r"\Wtrace_(\w+)\W undeclared")
+
+
 class HeaderError(Exception):
     """The headers do not compile; the text is the compiler's first complaint."""
+
+    output = ""  # all that it said
 
 
 def is_headers(module: str) -> bool:
@@ -53,7 +64,7 @@ def compiled(
     match = _SPEC.fullmatch(spec)
     if match is None:
         raise HeaderError(f"'{spec}' names no headers")
-    runtime = Path(options.runtime_dir) if options.runtime_dir else data_dir("runtime")
+    runtime = _runtime(options)
     ours = match["owner"] in ("kernel", "vmlinux")
     named = _HEADER.findall(match["headers"])
     owner = kit_key(kernel, runtime, tools) if ours else _identity([name[1:-1] for name in named])
@@ -69,14 +80,71 @@ def compiled(
         words = [*words, *_FLAGS]
     else:
         words = ["gcc", *_FLAGS, "-c", "-o", str(target), str(source)]
+    _compile(words, tools if ours else HERE)
+    return cache.put_file(KIND, key, target) or target
+
+
+def compiled_points(
+    header: Path,
+    points: list[str],
+    kernel: BuildKernel,
+    options: Options,
+    cache: Cache,
+    scratch: Path,
+    facts: Callable[[], str],
+    tools: Tools = HERE,
+) -> Path:
+    """Compile a trace header to an object that has the inline function of each of its points.
+
+    Points that the kernel was built without are left out.  Raises `HeaderError`.
+    """
+    runtime = _runtime(options)
+    status = header.stat()
+    key = key_of(KIND, "points", kit_key(kernel, runtime, tools), str(header), status.st_size,
+                 status.st_mtime_ns, _BEFORE, *points)  # fmt: skip
+    found = cache.get(KIND, key)
+    if found is not None:
+        return found
+    source, target = scratch / f"points-{key[:8]}.c", scratch / f"points-{key[:8]}.o"
+    kit = open_kit(kernel, runtime, cache, scratch, facts, tools)
+    words = fill(kit.commands.compile, SOURCE=str(source), OBJECT=str(target))
+    while True:
+        source.write_text(_text_of_points(header, points), encoding="utf-8")
+        try:
+            _compile([*words, "-g", "-gdwarf-5", "-w"], tools)
+        except HeaderError as error:
+            unknown = set(_UNKNOWN.findall(error.output))
+            if not unknown & set(points):
+                raise
+            points = [point for point in points if point not in unknown]
+        else:
+            return cache.put_file(KIND, key, target) or target
+
+
+def _text_of_points(header: Path, points: list[str]) -> str:
+    """Write C in which the functions of points are not dropped, since their addresses are used."""
+    before = (f"<linux/{name}.h>" for name in _BEFORE.split())
+    lines = [f"#if __has_include({name})\n#include {name}\n#endif" for name in before]
+    lines += [f'#include "{header}"']
+    lines += [f"void *stapy_point_{point} = trace_{point};" for point in points]
+    return "\n".join([*lines, ""])
+
+
+def _runtime(options: Options) -> Path:
+    return Path(options.runtime_dir) if options.runtime_dir else data_dir("runtime")
+
+
+def _compile(words: list[str], tools: Tools) -> None:
+    """Run a compiler; HeaderError with its first complaint when it fails."""
     try:
-        result: Result = (tools if ours else HERE).run(words)
+        result: Result = tools.run(words)
     except OSError as error:
         raise HeaderError(f"{words[0]}: {error.strerror}") from None
     if result.status:
         complaint = _ERROR.search(result.output)
-        raise HeaderError(complaint[0] if complaint else f"{words[0]} ends with {result.status}")
-    return cache.put_file(KIND, key, target) or target
+        failed = HeaderError(complaint[0] if complaint else f"{words[0]} ends with {result.status}")
+        failed.output = result.output
+        raise failed
 
 
 def _identity(headers: list[str]) -> str:

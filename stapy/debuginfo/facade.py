@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
     from stapy.debuginfo.lookup.addresses import FunctionStart
     from stapy.debuginfo.lookup.line_pack import LineTable
+    from stapy.debuginfo.tracepoints.headers import Compile
 
 T = TypeVar("T")
 
@@ -55,11 +56,15 @@ class Debuginfo(KernelUnits):
         self._functions = Functions(self)
         self._files = DebugFiles(self)
         self._types = TypeLookup(self, self._files, self._compiled, self.programs.dwarf_at)
-        self._tracepoints = Tracepoints(self)
+        self._tracepoints = Tracepoints(self, self._files.of_object)
 
     def _compiled(self, headers: str) -> Path | None:
         """Compile headers for their types."""
         return self.headers(headers) if self.headers is not None else None
+
+    def compile_trace_headers(self, compile: Compile) -> None:
+        """Have trace headers compiled, where the kernel's BTF does not tell what points pass."""
+        self._tracepoints.by_headers.compile = compile
 
     # --- debug files -----------------------------------------------------
 
@@ -214,7 +219,8 @@ class Debuginfo(KernelUnits):
     def complete(self, type: c.CType, modules: Iterable[str] = ()) -> c.CType:
         """Find the definition of a struct that is only declared where it was met, else keep it."""
         if isinstance(type, c.Struct) and type.is_declaration:
-            return self.type(f"{type.kind} {type.name}", modules) or type
+            name = f"{type.kind} {type.name}"
+            return self.type(name, modules) or self._tracepoints.by_headers.type(name) or type
         return type
 
     def enumerator(self, name: str, modules: Iterable[str] = ()) -> int | None:

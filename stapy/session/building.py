@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -66,8 +68,36 @@ def refuse(session: Passes, error: ContainerError) -> NoReturn:
 
 def compile_headers(session: Passes, kernel: Kernel, spec: str) -> Path | None:
     """Compile ``kernel<a.h>`` or ``<a.h>`` to an object with types; None (reported) if bad."""
+    from stapy.build.headers import compiled, is_headers
+
+    if not is_headers(spec):
+        return None
+    return _of_headers(session, kernel, f"types of {spec}", partial(compiled, spec))
+
+
+def compile_trace_header(
+    session: Passes, kernel: Kernel, header: Path, points: list[str]
+) -> Path | None:
+    """Compile a trace header to an object that knows its points; None (reported) if bad.
+
+    A list without variables asks for no parameters: nothing is compiled for it.
+    """
+    from stapy.build.headers import compiled_points
+
+    options = session.options
+    if options.dump or (options.listing is not None and not options.listing_variables):
+        return None
+    progress.tell(f"compiling {header.name} for what its tracepoints pass")
+    what = f"parameters of the tracepoints of {header}"
+    return _of_headers(session, kernel, what, partial(compiled_points, header, points))
+
+
+def _of_headers(
+    session: Passes, kernel: Kernel, what: str, make: Callable[..., Path]
+) -> Path | None:
+    """Have an object made of headers; None (reported as none of ``what``) if that fails."""
     from stapy.build.daemon import ContainerError
-    from stapy.build.headers import HeaderError, compiled, is_headers
+    from stapy.build.headers import HeaderError
     from stapy.build.kit import KitError
     from stapy.build.tools import HERE
     from stapy.debuginfo.facts import kernel_facts
@@ -75,17 +105,13 @@ def compile_headers(session: Passes, kernel: Kernel, spec: str) -> Path | None:
     def facts() -> str:
         return kernel_facts(kernel, session.debuginfo.btf, kernel.exports)
 
-    if not is_headers(spec):
-        return None
     if session.options.listing is None and not session.options.dump:
         check_host(session, kernel)  # nothing is compiled in vain
+    tools = session.tools or HERE
     try:
-        tools = session.tools or HERE
-        return compiled(
-            spec, kernel, session.options, session.cache, session.work_folder(), facts, tools
-        )
+        return make(kernel, session.options, session.cache, session.work_folder(), facts, tools)
     except (HeaderError, KitError) as error:
-        session.diagnostics.warning("W0682", f"no types of {spec}: {error}")
+        session.diagnostics.warning("W0682", f"no {what}: {error}")
         return None
     except ContainerError as error:
         refuse(session, error)

@@ -99,6 +99,7 @@ class Passes(PassMessages):
         questions.forget()
         self.debuginfo: Debuginfo = Debuginfo(kernel, self.cache, self.diagnostics)
         self.debuginfo.headers = partial(building.compile_headers, self, kernel)
+        self.debuginfo.compile_trace_headers(partial(building.compile_trace_header, self, kernel))
         return Services(
             self.options, self.diagnostics, self.sources, kernel, self.debuginfo, self.library
         )

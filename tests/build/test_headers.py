@@ -9,11 +9,15 @@ from typing import Any
 
 import pytest
 
-from stapy.build.headers import HeaderError, compiled, is_headers
+from stapy.build.headers import HeaderError, compiled, compiled_points, is_headers
 from stapy.cache import Cache
 from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.dwarf.query.opener import open_first
+from stapy.debuginfo.facts import kernel_facts
+from stapy.diagnostics import Diagnostics, SourceMap
+from stapy.kernel import find_kernel
 from stapy.options import Options
+from tests.build import small
 
 NO_KERNEL: Any = SimpleNamespace(release="none")
 
@@ -55,3 +59,36 @@ def test_types_of_a_header(tmp_path: Path) -> None:
 def test_a_header_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(HeaderError, match=r"fatal error: nosuch/nosuch\.h"):
         ask("<nosuch/nosuch.h>", tmp_path)
+
+
+@pytest.mark.build
+def test_what_the_points_of_a_trace_header_pass(
+    kernel: small.Kernel, cache: Cache, tmp_path: Path
+) -> None:
+    """Each is a function with named parameters; what the kernel lacks is left out."""
+    full = find_kernel(kernel.release, Diagnostics(SourceMap()))
+    assert full.source_dir
+
+    def facts() -> str:
+        return kernel_facts(full, None, full.exports)
+
+    def made(header: Path, *points: str) -> Path:
+        return compiled_points(header, list(points), full, Options(), cache, tmp_path, facts)
+
+    header = full.source_dir / "include/trace/events/sched.h"
+    path = made(header, "sched_switch", "no_such_point")
+    dwarf, _ = open_first([path], "", None, cache, lambda _: None)
+    assert dwarf is not None and dwarf.place_of("trace_no_such_point") is None
+    place = dwarf.place_of("trace_sched_switch")
+    assert place is not None
+    params = dwarf.prototype(place).params
+    assert [param.name for param in params][:3] == ["preempt", "prev", "next"]
+    assert isinstance(params[1].type, c.Pointer)
+    task = params[1].type.target
+    assert isinstance(task, c.Struct) and "pid" in [member.name for member in task.members()]
+    assert made(header, "sched_switch", "no_such_point") == path  # out of the cache
+
+    broken = tmp_path / "broken.h"
+    broken.write_text("#include <nosuch.h>\n")
+    with pytest.raises(HeaderError, match=r"nosuch\.h"):
+        made(broken, "x")

@@ -15,7 +15,7 @@ from stapy.debuginfo.symbols.table import LineSymbols
 from stapy.debuginfo.tracepoints.modules import module_tracepoints
 from stapy.diagnostics import Diagnostics, SourceMap
 
-from .world import kernel_btf, make_debuginfo, make_kernel, vmlinux
+from .world import SCHED_H, kernel_btf, make_debuginfo, make_kernel, vmlinux
 
 
 @pytest.fixture(scope="module", params=["cold", "warm"])
@@ -179,9 +179,44 @@ def test_without_btf_the_symbols_answer(tmp_path: Path) -> None:
     ]
     # Not __pfx_vfs_read, which only its own name finds.
     assert [site.name for site in made.functions("*vfs_read")] == ["vfs_read"]
-    assert made.tracepoints("*") == []
+    # What they pass nobody can tell who does not compile.
+    points = [(one.system, one.name, one.params) for one in made.tracepoints("*")]
+    assert points == [("sched", "sched_switch", []), ("", "secret_event", [])]
+    assert made.tracepoints("sched:*_switch") and not made.tracepoints("irq:*")
+    assert made.similar_tracepoints("sched_swich") == ["sched_switch"]
     assert made.type("struct task") is None
     assert "has no BTF" in made._diagnostics.items[0].message
+
+
+def test_without_btf_headers_are_compiled_once(tmp_path: Path) -> None:
+    """A list asks for each point of a header, whose compiler is asked but once, also in vain."""
+    kernel = make_kernel(tmp_path, btf=b"")
+    header = tmp_path / "source/include/trace/events/sched.h"
+    header.write_text(SCHED_H + "TRACE_EVENT(secret_event,\n")
+    made = make_debuginfo(tmp_path, kernel)
+    asked: list[tuple[Path, list[str]]] = []
+    made.compile_trace_headers(lambda path, points: asked.append((path, points)))
+    assert [point.name for point in made.tracepoints("sched:*")] == ["sched_switch", "secret_event"]
+    assert made.tracepoints("secret_event")[0].params == []
+    assert asked == [(header, ["sched_switch", "secret_event"])]
+
+
+def test_without_btf_the_symbols_tell_which_points_there_are(tmp_path: Path) -> None:
+    """Headers declare what this kernel was built without, and miss what lies beside code."""
+    kernel = make_kernel(tmp_path, btf=b"")
+    header = tmp_path / "source/include/trace/events/sched.h"
+    header.write_text(SCHED_H + "TRACE_EVENT(sched_never,\n")
+    found = make_debuginfo(tmp_path, kernel).tracepoints("*")
+    assert [one.name for one in found] == ["sched_switch", "secret_event"]
+
+
+def test_with_neither_headers_tell_all_but_what_modules_have(tmp_path: Path) -> None:
+    kernel = make_kernel(tmp_path, image=b"rubbish")
+    header = tmp_path / "source/include/trace/events/sched.h"
+    header.write_text(SCHED_H + "TRACE_EVENT(sched_never,\nTRACE_EVENT(fuse_request,\n")
+    made = make_debuginfo(tmp_path, kernel)
+    assert [one.name for one in made.tracepoints("*")] == ["sched_never", "sched_switch"]
+    assert [one.name for one in made.tracepoints("*", "fuse*")] == ["fuse_request"]
 
 
 def test_without_an_image_the_exports_answer(tmp_path: Path) -> None:

@@ -41,9 +41,8 @@ def functions(units: KernelUnits, name: str, limit: int, module: str | None) -> 
 
 def tracepoints(units: KernelUnits, points: Tracepoints, name: str, limit: int) -> list[str]:
     """Suggest tracepoints whose names are like a wrong one, at most ``limit``."""
-    btf = units.loaded.btf
     system, _, name = name.rpartition(":")
-    known = list(btf.tracepoints()) if btf else []
+    known = points.names()
     if system and name in known:  # only its system is wrong
         return [f"{row.system}:{row.name}" for row in points.matching(name, None) if row.system]
     return nearest(name, known, limit)

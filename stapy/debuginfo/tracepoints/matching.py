@@ -1,19 +1,26 @@
 """Tracepoints of a kernel and its modules by pattern.
 
-Names come from BTF, systems from headers or else from the image or module itself.
+Names come from BTF, systems from headers or else from the image or module itself.  Without BTF
+symbols have the names and headers the parameters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.glob import has_wildcard, literal_prefix, matcher
 from stapy.debuginfo.loading import Loaded
+from stapy.debuginfo.tracepoints.headers import HeaderPoints
 from stapy.debuginfo.tracepoints.modules import module_tracepoints
 from stapy.debuginfo.tracepoints.systems import image_systems, trace_systems
 from stapy.debuginfo.units import KernelUnits
 from stapy.record import Record
+
+if TYPE_CHECKING:
+    from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
 
 
 class Tracepoint(Record):
@@ -28,8 +35,9 @@ class Tracepoint(Record):
 class Tracepoints:
     """All tracepoints; the systems that they belong to are read on first use."""
 
-    def __init__(self, units: KernelUnits) -> None:
+    def __init__(self, units: KernelUnits, open_object: Callable[[Path], DwarfFile | None]) -> None:
         self._units = units
+        self.by_headers = HeaderPoints(units, open_object)
         self._systems: dict[str, str] | None = None
         self._of_image: dict[str, str] | None = None
         self._of_modules: dict[tuple[str, str], str] = {}  # filled by `_module_points`
@@ -66,17 +74,36 @@ class Tracepoints:
         self, system: str, name: str, module: str | None, loaded: Loaded
     ) -> list[Tracepoint]:
         btf = loaded.btf
-        if btf is None:
-            return []
         found: list[Tracepoint] = []
-        for point in list(btf.tracepoints(name)):
+        for point in self._names(name, module, loaded):
             owner = self._system(point, module)
             if system and not self._in_system(system, owner, point, module):
                 continue
-            params: list[c.Parameter] | None = self._units.safe(None, btf.tracepoint, point)
+            params: list[c.Parameter] | None
+            if btf is None:
+                params = self.by_headers.parameters(point)
+            else:
+                params = self._units.safe(None, btf.tracepoint, point)
             if params is not None:
                 found.append(Tracepoint(owner, point, module, params))
         return found
+
+    def _names(self, pattern: str, module: str | None, loaded: Loaded) -> list[str]:
+        """List the points of the kernel (None) or of a module that match."""
+        if loaded.btf is not None:
+            return list(loaded.btf.tracepoints(pattern))
+        if module is None:
+            return list(self.by_headers.names(pattern, self._names_in_modules))
+        matches = matcher(pattern)
+        points = self._module_points(pattern)
+        return sorted({point for point, owner in points if owner == module and matches(point)})
+
+    def _names_in_modules(self) -> set[str]:
+        return {point for point, _ in self._module_points("*")}
+
+    def names(self) -> list[str]:
+        """List all tracepoints of the kernel itself, without their parameters."""
+        return self._names("*", None, self._units.loaded)
 
     def _system(self, point: str, module: str | None) -> str:
         own = self._of_modules.get((point, module)) if module is not None else None

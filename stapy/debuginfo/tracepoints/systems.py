@@ -68,6 +68,30 @@ def trace_systems(kernel: Kernel, cache: Cache) -> dict[str, str]:
     return dict(line.split(" ", 1) for line in stored.decode().splitlines())
 
 
+def trace_headers(kernel: Kernel, cache: Cache) -> dict[str, Path]:
+    """Map tracepoints to the headers that declare them; cached."""
+    headers = _headers(kernel)
+    key = key_of(
+        "trace headers",
+        _VERSION,
+        *((str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in headers),
+    )
+    stored = cache.get_bytes("debuginfo", key)
+    if stored is None:
+        found: dict[str, int] = {}
+        for number, path in enumerate(headers):
+            try:
+                text = path.read_bytes()
+            except OSError:
+                continue
+            for name, _ in scan(text):
+                found.setdefault(name, number)
+        stored = "".join(f"{name} {number}\n" for name, number in sorted(found.items())).encode()
+        cache.put_bytes("debuginfo", key, stored)
+    rows = (line.split(" ", 1) for line in stored.decode().splitlines())
+    return {name: headers[int(number)] for name, number in rows}
+
+
 def image_systems(kernel: Kernel, btf: Btf, cache: Cache) -> dict[str, str]:
     """Read the system of every tracepoint with an event from the kernel's image; none without."""
     for path in image_places(kernel):

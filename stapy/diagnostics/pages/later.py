@@ -145,9 +145,11 @@ change with --compatible. stapy speaks the language of SystemTap 5.6.""",
 It does not exist, or you may not read it; the script goes on with the tapsets that there are.""",
     "W0681": """-d names nothing
 The option takes a module of the kernel or the path of a program. Wildcards are allowed.""",
-    "W0682": """Headers named by a cast do not compile
+    "W0682": """Headers do not compile
 @cast(p, "type", "kernel<linux/fs.h>") compiles the headers to learn their types. With kernel in
-front they are the kernel's, whose headers must be installed; else the user's, by gcc.""",
+front they are the kernel's, whose headers must be installed; else the user's, by gcc.  For a kernel
+without BTF the header that declares a tracepoint is compiled as well: without it, the point has no
+variables.""",
     "W0659": """One file for the modules of several kernels
 The hosts of --remote have several kernels, and -m names one file: the module of the last kernel is
 left there.  Each host got the one for its own.""",

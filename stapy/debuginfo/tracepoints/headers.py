@@ -1,0 +1,88 @@
+"""Tracepoints of a kernel without BTF: names by its symbols, parameters by its trace headers.
+
+A header is compiled once, by who sets `HeaderPoints.compile`, to an object whose DWARF is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stapy.debuginfo import ctypes as c
+from stapy.debuginfo.glob import literal_prefix, matcher
+from stapy.debuginfo.tracepoints.systems import trace_headers
+from stapy.debuginfo.units import KernelUnits
+
+if TYPE_CHECKING:
+    from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
+
+_TRACEITER = "__traceiter_"  # the function behind each tracepoint
+_STUB = "trace_"  # the inline function by which the kernel passes one
+
+Compile = Callable[[Path, list[str]], Path | None]
+
+
+class HeaderPoints:
+    """What headers tell; each is compiled when the parameters of one of its points are wanted."""
+
+    def __init__(self, units: KernelUnits, open_object: Callable[[Path], DwarfFile | None]) -> None:
+        self._units = units
+        self._open = open_object
+        # Makes an object of a header and the names of its points; None, told, when that fails.
+        self.compile: Compile | None = None
+        self._headers: dict[str, Path] | None = None
+        self._objects: dict[Path, DwarfFile | None] = {}
+
+    @property
+    def headers(self) -> dict[str, Path]:
+        """Map tracepoints to the headers that declare them."""
+        if self._headers is None:
+            self._headers = trace_headers(self._units.kernel, self._units.cache)
+        return self._headers
+
+    def names(self, pattern: str, of_modules: Callable[[], set[str]]) -> Iterator[str]:
+        """Yield the tracepoints of the kernel itself that match.
+
+        Headers also declare those of modules and those that this kernel was built without; its
+        symbols tell. Without symbols ``of_modules`` are left out at least.
+        """
+        matches = matcher(pattern)
+        symbols = self._units.loaded.symbols
+        known: Iterator[str] | list[str] = iter(())
+        if symbols is not None and symbols.kinds(_TRACEITER + "sched_switch"):
+            rows = symbols.rows(_TRACEITER + literal_prefix(pattern))
+            known = (name[len(_TRACEITER) :] for name, _ in rows)
+        else:
+            others = of_modules()
+            known = sorted(name for name in self.headers if name not in others)
+        yield from dict.fromkeys(name for name in known if matches(name))
+
+    def parameters(self, name: str) -> list[c.Parameter]:
+        """Find what a tracepoint passes; nothing when no header that compiles declares it."""
+        dwarf = self._object(name)
+        if dwarf is None:
+            return []
+        place = self._units.safe(None, dwarf.place_of, _STUB + name)
+        if place is None:
+            return []
+        found: c.FunctionType | None = self._units.safe(None, dwarf.prototype, place)
+        return list(found.params) if found is not None else []
+
+    def type(self, name: str) -> c.CType | None:
+        """Find the definition of a struct in what was compiled up to now."""
+        for dwarf in self._objects.values():
+            found = self._units.safe(None, dwarf.type, name) if dwarf is not None else None
+            if found is not None and not (isinstance(found, c.Struct) and found.is_declaration):
+                return found
+        return None
+
+    def _object(self, name: str) -> DwarfFile | None:
+        header = self.headers.get(name)
+        if header is None or self.compile is None:
+            return None
+        if header not in self._objects:
+            names = sorted(point for point, path in self.headers.items() if path == header)
+            path = self.compile(header, names)
+            self._objects[header] = self._open(path) if path is not None else None
+        return self._objects[header]
