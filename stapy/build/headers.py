@@ -34,6 +34,9 @@ _BEFORE = """
     tcp timer hrtimer bio
 """
 _UNKNOWN = re.compile(r"\Wtrace_(\w+)\W undeclared")
+_UNKNOWN_TYPE = re.compile(r"unknown type name \W(\w+)\W")
+# Stands for a type that is declared beside the kernel's code, whose size nobody knows here.
+PRIVATE = "stapy_private"
 
 
 class HeaderError(Exception):
@@ -96,7 +99,8 @@ def compiled_points(
 ) -> Path:
     """Compile a trace header to an object that has the inline function of each of its points.
 
-    Points that the kernel was built without are left out.  Raises `HeaderError`.
+    Points that the kernel was built without are left out, and types that none of its headers
+    declares are pointers to a struct `PRIVATE`.  Raises `HeaderError`.
     """
     runtime = _runtime(options)
     status = header.stat()
@@ -108,23 +112,27 @@ def compiled_points(
     source, target = scratch / f"points-{key[:8]}.c", scratch / f"points-{key[:8]}.o"
     kit = open_kit(kernel, runtime, cache, scratch, facts, tools)
     words = fill(kit.commands.compile, SOURCE=str(source), OBJECT=str(target))
-    while True:
-        source.write_text(_text_of_points(header, points), encoding="utf-8")
+    private: set[str] = set()
+    while True:  # each round has fewer points or more types
+        source.write_text(_text_of_points(header, points, private), encoding="utf-8")
         try:
             _compile([*words, "-g", "-gdwarf-5", "-w"], tools)
         except HeaderError as error:
-            unknown = set(_UNKNOWN.findall(error.output))
-            if not unknown & set(points):
+            unknown = set(points) & set(_UNKNOWN.findall(error.output))
+            types = set(_UNKNOWN_TYPE.findall(error.output)) - private
+            if not unknown and not types:
                 raise
-            points = [point for point in points if point not in unknown]
+            points = [point for point in points if point not in unknown or types]
+            private |= types
         else:
             return cache.put_file(KIND, key, target) or target
 
 
-def _text_of_points(header: Path, points: list[str]) -> str:
+def _text_of_points(header: Path, points: list[str], private: set[str]) -> str:
     """Write C in which the functions of points are not dropped, since their addresses are used."""
     before = (f"<linux/{name}.h>" for name in _BEFORE.split())
     lines = [f"#if __has_include({name})\n#include {name}\n#endif" for name in before]
+    lines += [f"typedef struct {PRIVATE} *{name};" for name in sorted(private)]
     lines += [f'#include "{header}"']
     lines += [f"void *stapy_point_{point} = trace_{point};" for point in points]
     return "\n".join([*lines, ""])

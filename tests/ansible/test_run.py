@@ -96,7 +96,7 @@ def test_words_of_stapy_and_stapy_run(tmp_path: Path, builds: Path) -> None:
         "script": "s.stp",
         "arguments": ["-7", "two words"],
         "options": ["-DMAXERRORS=2"],
-        "globals": {"most": 9, "name": "x y"},
+        "globals": {"most": 9, "name": "x y", "on": True},
         "command": "make all",
         "timeout": 2.5,
         "format": "json",
@@ -106,13 +106,14 @@ def test_words_of_stapy_and_stapy_run(tmp_path: Path, builds: Path) -> None:
     (result,) = run(tmp_path, [{TASK: given}])["h0"]
     (said,) = result["records"]
     assert said == [
-        "-T", "2.5", "-c", "make all", "--format=json", "most=9", "name=x y",
+        "-T", "2.5", "-c", "make all", "--format=json", "most=9", "name=x y", "on=1",
     ]  # fmt: skip
     (built,) = map(json.loads, builds.read_text().splitlines())
     assert built == [
         "-DMAXERRORS=2", "--build-in=auto", "--format=json", "-c", "make all",
         "-p4", "-r", os.uname().release, "--message-format=rich",
-        "-G", "most=9", "-G", "name=x y", str(tmp_path / "files/s.stp"), "--", "-7", "two words",
+        "-G", "most=9", "-G", "name=x y", "-G", "on=1",
+        str(tmp_path / "files/s.stp"), "--", "-7", "two words",
     ]  # fmt: skip
     assert (tmp_path / "out/h0.jsonl").read_text() == result["stdout"]
 
@@ -171,6 +172,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"text": "a", "timeout": 0}, "timeout must be above 0"),
     ({"text": "a", "output_limit": -1}, "output_limit must be above 0"),
     ({"text": "a", "globals": {"a b": 1}}, "'a b' is no name of a global"),
+    ({"text": "a", "globals": {"a": [1]}}, "a is neither a number nor a text"),
+    ({"text": "a", "globals": {"a": 1.5}}, "a is neither a number nor a text"),
     ({"text": "a", "format": "xml"}, "value of format must be one of"),
     ({"text": "a", "stapy": ""}, "stapy: no program is named"),
     ({"text": "a", "stapy": "'x"}, "stapy: No closing quotation"),

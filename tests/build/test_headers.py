@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from stapy.build.headers import HeaderError, compiled, compiled_points, is_headers
+from stapy.build.headers import PRIVATE, HeaderError, compiled, compiled_points, is_headers
 from stapy.cache import Cache
 from stapy.debuginfo import ctypes as c
 from stapy.debuginfo.dwarf.query.opener import open_first
@@ -87,6 +87,15 @@ def test_what_the_points_of_a_trace_header_pass(
     task = params[1].type.target
     assert isinstance(task, c.Struct) and "pid" in [member.name for member in task.members()]
     assert made(header, "sched_switch", "no_such_point") == path  # out of the cache
+
+    private = tmp_path / "private.h"
+    private.write_text("static void trace_a(int known, nobodys_t x, const nobodys_t *y) {}\n")
+    dwarf, _ = open_first([made(private, "a", "b")], "", None, cache, lambda _: None)
+    place = dwarf.place_of("trace_a") if dwarf is not None else None
+    assert dwarf is not None and place is not None
+    first, second, _ = dwarf.prototype(place).params
+    assert isinstance(second.type, c.Typedef) and isinstance(second.type.target, c.Pointer)
+    assert str(second.type.target.target) == f"Struct(struct {PRIVATE})", first
 
     broken = tmp_path / "broken.h"
     broken.write_text("#include <nosuch.h>\n")

@@ -159,9 +159,11 @@ def _nonsense(given: dict[str, Any]) -> str:
     for name in ("timeout", "grace", "output_limit"):
         if not given[name] > 0:
             return f"{name} must be above 0"
-    for name in given["globals"]:
+    for name, value in given["globals"].items():
         if not str(name).isidentifier():
             return f"globals: '{name}' is no name of a global"
+        if not isinstance(value, (int, str)):
+            return f"globals: {name} is neither a number nor a text"
     try:
         words = shlex.split(given["stapy"])
     except ValueError as error:
@@ -170,7 +172,9 @@ def _nonsense(given: dict[str, Any]) -> str:
 
 
 def _globals(given: dict[str, Any]) -> list[tuple[str, str]]:
-    return [(str(name), str(value)) for name, value in given["globals"].items()]
+    """List names and values as stapy takes them, which has no truth values but 1 and 0."""
+    pairs = given["globals"].items()
+    return [(str(name), str(int(one) if isinstance(one, bool) else one)) for name, one in pairs]
 
 
 def _options(given: dict[str, Any]) -> list[str]:

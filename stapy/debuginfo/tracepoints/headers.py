@@ -6,6 +6,7 @@ A header is compiled once, by who sets `HeaderPoints.compile`, to an object whos
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from stapy.debuginfo.dwarf.query.dwarf_file import DwarfFile
 
 _TRACEITER = "__traceiter_"  # the function behind each tracepoint
+_PRIVATE = "stapy_private"  # the struct that stands for types that no header declares
 _STUB = "trace_"  # the inline function by which the kernel passes one
 
 Compile = Callable[[Path, list[str]], Path | None]
@@ -59,7 +61,11 @@ class HeaderPoints:
         yield from dict.fromkeys(name for name in known if matches(name))
 
     def parameters(self, name: str) -> list[c.Parameter]:
-        """Find what a tracepoint passes; nothing when no header that compiles declares it."""
+        """Find what a tracepoint passes; nothing when no header that compiles declares it.
+
+        A parameter of a type that is nobody's but the code's ends the list: where those behind it
+        are depends on its size.
+        """
         dwarf = self._object(name)
         if dwarf is None:
             return []
@@ -67,7 +73,8 @@ class HeaderPoints:
         if place is None:
             return []
         found: c.FunctionType | None = self._units.safe(None, dwarf.prototype, place)
-        return list(found.params) if found is not None else []
+        known = found.params if found is not None else ()
+        return list(takewhile(lambda one: not _is_private(one.type), known))
 
     def type(self, name: str) -> c.CType | None:
         """Find the definition of a struct in what was compiled up to now."""
@@ -86,3 +93,10 @@ class HeaderPoints:
             path = self.compile(header, names)
             self._objects[header] = self._open(path) if path is not None else None
         return self._objects[header]
+
+
+def _is_private(type: c.CType) -> bool:
+    while isinstance(type, c.Typedef | c.Qualified):
+        type = type.target
+    target = type.target if isinstance(type, c.Pointer) else None
+    return isinstance(target, c.Struct) and target.name == _PRIVATE
