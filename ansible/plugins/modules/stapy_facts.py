@@ -71,25 +71,25 @@ ansible_facts:
           type: list
           elements: dict
         lockdown:
-          description: V(none), V(integrity) or V(confidentiality); empty when the kernel knows no
+          description: C(none), C(integrity) or C(confidentiality); empty when the kernel knows no
             lockdown.
           type: str
         signatures_enforced:
           description: Whether the kernel takes signed modules only.
           type: bool
         secure_boot:
-          description: Whether the firmware says so; V(null) without EFI variables.
+          description: Whether the firmware says so; C(null) without EFI variables.
           type: bool
         btf:
           description: Whether the kernel has type information, which parameters of functions and
             tracepoints come from.
           type: bool
         kprobes:
-          description: Whether functions of the kernel can be probed; V(null) when it cannot be
+          description: Whether functions of the kernel can be probed; C(null) when it cannot be
             told.
           type: bool
         uprobes:
-          description: Whether programs can be probed; V(null) when it cannot be told.
+          description: Whether programs can be probed; C(null) when it cannot be told.
           type: bool
         headers:
           description: The build tree of the kernel on the host, empty when it has none. The

@@ -31,7 +31,7 @@ options:
       - It must be made for the release of the host's kernel.
     type: path
   remote_src:
-    description: O(module) is a file on the host. It is not removed.
+    description: C(module) is a file on the host. It is not removed.
     type: bool
     default: false
   arguments:
@@ -51,7 +51,7 @@ options:
     description:
       - Values of globals of the script by their names (C(-G)). Hosts with other values share the
         module.
-      - For O(module) it must have been built with C(-G) for each of them.
+      - For C(module) it must have been built with C(-G) for each of them.
     type: dict
     default: {}
   guru:
@@ -59,14 +59,14 @@ options:
     type: bool
     default: false
   format:
-    description: Form of the output (C(--format)); with V(json), RV(records) has it parsed.
+    description: Form of the output (C(--format)); with C(json), C(records) has it parsed.
     type: str
     choices: [text, json, csv, folded]
     default: text
   command:
     description:
       - Command that is started on the host once the probes are armed (C(-c)); the session ends with
-        it, or after O(timeout).
+        it, or after C(timeout).
       - The task counts as changed then.
     type: str
   target:
@@ -79,7 +79,7 @@ options:
     default: 10
   grace:
     description:
-      - Seconds beyond O(timeout) that loading, starting and ending may take. Then the session is
+      - Seconds beyond C(timeout) that loading, starting and ending may take. Then the session is
         ended, and the task has failed.
     type: float
     default: 60
@@ -93,7 +93,7 @@ options:
       folder is made.
     type: path
   build_in:
-    description: Compile in a container (C(--build-in)), V(auto) for one with the compiler of the
+    description: Compile in a container (C(--build-in)), C(auto) for one with the compiler of the
       host's kernel.
     type: str
   stapy:
@@ -104,7 +104,7 @@ requirements:
   - Python 3.9 or newer on the host, and C(become)
   - on the controller, stapy with the compiler and headers of the kernels of the hosts
 notes:
-  - One of O(script), O(text) and O(module) is needed.
+  - One of C(script), C(text) and C(module) is needed.
   - A session that only looks at the host leaves it as it was, so it is not counted as a change.
   - In check mode the script is built, and nothing is loaded.
   - Bytes of the output that are no UTF-8 become U+FFFD.
@@ -152,9 +152,9 @@ stderr:
   returned: when something was run
   type: str
 records:
-  description: The output with O(format=json), each line an object as the documentation of
+  description: The output with C(format=json), each line an object as the documentation of
     C(--format) has it.
-  returned: with O(format=json)
+  returned: with C(format=json)
   type: list
   elements: dict
 module:
