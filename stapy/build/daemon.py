@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from stapy.paths import exists
+from stapy.trust import why_untrusted
 
 NOBODY = "65534:65534"
 
@@ -64,8 +65,8 @@ class Docker:
                 try:
                     client = self.sdk.from_env(environment={**os.environ, "DOCKER_HOST": place})
                     client.ping()
-                except self.sdk.errors.DockerException as error:
-                    why = _silence(place, short(error))
+                except (self.sdk.errors.DockerException, OSError, ValueError) as error:
+                    why = _silence(place, short(error))  # also of a name that is no place
                 else:
                     self.place = place
                     return client
@@ -129,10 +130,24 @@ def _unusable(place: str) -> str:
         if place.startswith(("unix://", "tcp://")):
             return ""
         return f"CONTAINER_HOST={place} is no unix:// or tcp://, and files are shown by their paths"
-    # Nobody has named it: a daemon of somebody else must not make what we load.
-    if Path(path).stat().st_uid not in (0, os.getuid()):
-        return f"{path} is somebody else's"
-    return ""
+    return _somebody_elses(Path(path))
+
+
+def _somebody_elses(socket: Path) -> str:
+    """Say why a socket that nobody has named could be another user's, "" when it cannot.
+
+    What its daemon makes is loaded.  Others may talk to it, as the group docker may: its own mode
+    does not count, but nobody else may put one in its place.
+    """
+    try:
+        real = socket.resolve()
+        owner = real.stat().st_uid
+    except (OSError, RuntimeError) as error:  # the latter of links in a circle
+        return f"{socket} cannot be looked at: {getattr(error, 'strerror', None) or error}"
+    if owner not in (0, os.geteuid()):
+        return f"{socket} is somebody else's"
+    why = why_untrusted(socket.parent) or why_untrusted(real.parent)
+    return f"{socket} is not asked: {why}" if why else ""
 
 
 def _silence(place: str, said: str) -> str:

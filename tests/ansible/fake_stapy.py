@@ -52,7 +52,7 @@ def main(words: "list[str]") -> int:
     place = Path(os.environ["BUILDS"]).with_name(f"made-{text.encode().hex()}"[:200])
     place.mkdir(exist_ok=True)
     made = place / "stap_fake.ko"
-    made.write_text(json.dumps({"text": text}))
+    made.write_text(json.dumps({"text": text + os.environ.get("MORE", "")}))
     print(made)
     return 0
 

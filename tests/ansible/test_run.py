@@ -134,6 +134,35 @@ def test_one_build_for_all_hosts_and_forks(tmp_path: Path, builds: Path) -> None
     assert sorted(texts) == [*(f"print {number}" for number in range(4)), "words", "wrong"]
 
 
+def test_each_program_builds_its_own(tmp_path: Path, builds: Path) -> None:
+    """Hosts of one task may name another stapy, which makes another module."""
+    stapy = f"env MORE={{{{ '; print ' ~ number }}}} {sys.executable} {FAKE}"
+    stapy = stapy.replace("MORE={{", "'MORE={{").replace("}} ", "}}' ", 1)
+    results = run(tmp_path, [{TASK: {"text": "print same", "stapy": stapy}}], hosts=2)
+    for number in range(2):
+        assert results[f"h{number}"][0]["stdout"] == f"same\n{number}\n"
+    assert len(builds.read_text().splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    "said", ["/tmp/tree\nx86_64", "-r\nx86_64", "6.1 /x\nx86_64", "6.1\n/x", "6.1"]
+)
+def test_a_host_that_names_no_kernel(
+    tmp_path: Path, builds: Path, monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
+    """What a host says goes into a command line of the controller."""
+    program = tmp_path / "bin/uname"
+    program.parent.mkdir()
+    release, _, arch = said.partition("\n")
+    program.write_text(f"#!/bin/sh\n[ \"$1\" = -r ] && echo '{release}' || echo '{arch}'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    (result,) = run(tmp_path, [{TASK: {"text": "print a"}}])["h0"]
+    assert result["how"] == "failed"
+    assert result["msg"] == "the host does not say which kernel it runs"
+    assert not builds.exists()
+
+
 def test_a_module_that_was_built(tmp_path: Path, builds: Path) -> None:
     module = tmp_path / "mine.ko"
     module.write_text('{"text": "print built"}')

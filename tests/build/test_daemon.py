@@ -135,6 +135,32 @@ def test_not_somebody_elses(root: Path, monkeypatch: pytest.MonkeyPatch) -> None
         assert Docker().name == "podman"
 
 
+def test_not_where_somebody_else_can_put_one(root: Path) -> None:
+    """Its own mode lets a group talk to it, as docker's does; the way to it is what counts."""
+    with listening(root / DOCKER):
+        (root / DOCKER).chmod(0o666)
+        assert Docker().name == "docker"
+        (root / "var").chmod(0o777)
+        with pytest.raises(ContainerError, match=r"is not asked: all users may write to '.*/var'"):
+            Docker()
+        (root / "var").chmod(0o755)
+        open_to_all = root / "open"
+        open_to_all.mkdir()
+        open_to_all.chmod(0o777)
+        (root / DOCKER).rename(open_to_all / "socket")
+        (root / DOCKER).symlink_to(open_to_all / "socket")
+        with pytest.raises(ContainerError, match=r"all users may write to '.*/open'"):
+            Docker()
+
+
+@pytest.mark.parametrize("name", ["tcp://[::1", "tcp://a:b:c", "foo://x", "nonsense"])
+def test_what_is_no_place(root: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(daemon, "places", places)
+    monkeypatch.setenv("DOCKER_HOST", name)
+    with pytest.raises(ContainerError, match=r"^docker does not answer: "):
+        Docker()
+
+
 def test_another_machine_has_none_of_our_files(monkeypatch: pytest.MonkeyPatch, root: Path) -> None:
     monkeypatch.setenv("CONTAINER_HOST", "ssh://root@far/run/podman/podman.sock")
     monkeypatch.setattr(daemon, "places", places)

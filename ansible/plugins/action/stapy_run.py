@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,8 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "build_in": {"type": "str"},
     "stapy": {"type": "str", "default": "stapy"},
 }
+_RELEASE = re.compile(r"[0-9][\w.+~-]*\Z", re.ASCII)
+_ARCH = re.compile(r"\w+\Z", re.ASCII)
 SOURCES = ("script", "text", "module")
 BUILDING = ("arguments", "options", "guru", "build_in")  # nothing of these is left in a module
 
@@ -102,10 +105,11 @@ class ActionModule(ActionBase):
     def _ask(self) -> dict[str, Any]:
         """Ask the host which kernel it runs now; facts may be older than its last boot."""
         done = self._low_level_execute_command("uname -r && uname -m", sudoable=False)
-        lines = done["stdout"].split()
-        if done["rc"] or len(lines) < 2:
+        lines = done["stdout"].splitlines()[-2:]
+        # A path, or an option, would have stapy take something of the controller for the kernel.
+        if done["rc"] or len(lines) < 2 or not (_RELEASE.match(lines[0]) and _ARCH.match(lines[1])):
             raise BuildError("the host does not say which kernel it runs", done["stderr"])
-        return {"release": lines[-2], "arch": lines[-1]}
+        return {"release": lines[0], "arch": lines[1]}
 
     def _module(self, given: dict[str, Any], facts: dict[str, Any], builder: Builder) -> str:
         """Find or build the module that is sent."""

@@ -36,7 +36,7 @@ class Request(NamedTuple):
     globals: tuple[tuple[str, str], ...]
 
     def key(self, task: str) -> str:
-        """Name the build; values of globals do not count, since stapy-run sets them."""
+        """Name the build in a task; values of globals do not count, since stapy-run sets them."""
         kinds = [(name, re.fullmatch(r"-?\d+", value) is None) for name, value in self.globals]
         return _key([task, *self._replace(globals=()), kinds])
 
@@ -82,7 +82,7 @@ class Builder:
                 return _failure("stapy did not name a module: does an option forbid it?", done)
             return {"path": str(shutil.copy(made, folder / made.name))}
 
-        return self._once(request.key(task), work)
+        return self._once(_key([request.key(task), self.place, *self.program]), work)
 
     def _once(self, key: str, work: Callable[[Path], dict[str, Any]]) -> str:
         """Do the work in the first fork that asks; the others wait and take what came of it."""
