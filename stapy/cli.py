@@ -168,7 +168,17 @@ def option_of(word: str) -> Option | None:
 
 def groups(words: list[str]) -> list[list[str]]:
     """List the words of each option up to ``--``, letters one by one; plain words are left out."""
+    return _taken_apart(words)[0]
+
+
+def plain_words(words: list[str]) -> list[str]:
+    """List what is neither an option nor the value of one."""
+    return _taken_apart(words)[1]
+
+
+def _taken_apart(words: list[str]) -> tuple[list[list[str]], list[str]]:
     found: list[list[str]] = []
+    plain: list[str] = []
     scratch, queue = Options(), list(words)
     while queue and queue[0] != "--":
         before = list(queue)
@@ -180,7 +190,25 @@ def groups(words: list[str]) -> list[list[str]]:
         elif word.startswith("-") and len(word) > 1:
             _parse_short(scratch, word, queue, given, has_script=False)
             found += _letters(word, before[1 : len(before) - len(queue)])
-    return found
+        else:
+            plain.append(word)
+    return found, plain + queue[1:]
+
+
+def not_replaced(before: list[list[str]], by: list[list[str]]) -> list[list[str]]:
+    """List those `groups` in whose place no later one stands, and those that others add to."""
+    places = [place_of_group(group) for group in by]
+    return [group for group in before if (place := place_of_group(group)) is None
+            or place not in places]  # fmt: skip
+
+
+def layered(*lines: list[str]) -> list[str]:
+    """Join the options of command lines, each of which takes the place of what came before."""
+    found: list[list[str]] = []
+    for line in lines:
+        own = groups(line)
+        found = [*not_replaced(found, own), *own]
+    return [word for group in found for word in group]
 
 
 def _letters(word: str, value: list[str]) -> list[list[str]]:

@@ -36,7 +36,7 @@ class Settings:
             [group for group in cli.groups(part) if cli.option_of(group[0]) not in left_out]
             for part in (words[:defaults], words[defaults:])
         )
-        self._groups = [*_not_replaced(first, own), *own]
+        self._groups = [*cli.not_replaced(first, own), *own]
         self.options = self._parsed(_flat(self._groups), self.arguments)
 
     def words(self) -> list[str]:
@@ -51,7 +51,7 @@ class Settings:
         fresh = [cli.option_of(group[0]) for group in groups]
         if any(option in _own() for option in fresh):
             raise UsageError("-i cannot be given here: this is the shell that it begins")
-        kept = _not_replaced(self._groups, groups)
+        kept = cli.not_replaced(self._groups, groups)
         options = self._parsed([*_flat(kept), _as_option(words[0]), *words[1:]], self.arguments)
         self.options, self._groups = options, [*kept, *groups]
 
@@ -99,13 +99,6 @@ class Settings:
         options.interactive, options.arguments = False, arguments
         options.message_format = cli.message_format(words) or self._form
         return options
-
-
-def _not_replaced(groups: list[list[str]], by: list[list[str]]) -> list[list[str]]:
-    """List the options in whose place no other one is given, and those that others add to."""
-    places = [cli.place_of_group(group) for group in by]
-    return [group for group in groups if (place := cli.place_of_group(group)) is None
-            or place not in places]  # fmt: skip
 
 
 def _flat(groups: list[list[str]]) -> list[str]:

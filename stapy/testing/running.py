@@ -51,20 +51,21 @@ def words(case: TestCase, folder: Path, more: list[str], vm: str | None) -> list
     """Write the command line of a case for its folder; ``vm`` is a kernel to boot, if any.
 
     ``more`` are options for all cases.  Those of the script's first line come first, as where it
-    is started by its name.
+    is started by its name; later ones take the place of earlier ones.
     """
     try:
         text = (folder / case.script).read_text("utf-8", "surrogateescape")
         first = words_of(text)
-        given = [*first, *more, *case.options]
+        if plain := cli.plain_words([*first, *more, *case.options]):
+            raise UsageError(f"'{plain[0]}' is none (the script's own are 'arguments')")
+        given = cli.layered(["--color=never"], first, more, case.options)
         _check(cli.parse(given, script=""))
     except (UsageError, ValueError, OSError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         raise CompanionError(f"case '{case.name}': options: {why}") from None
     where = [f"--vm={vm}"] if vm is not None else []
     command = ["-c", case.command] if case.command is not None else []
-    color = [] if any(one.startswith("--col") for one in given) else ["--color=never"]
-    return [*where, *color, *given, *command, "--", case.script, *case.arguments]
+    return [*where, *given, *command, "--", case.script, *case.arguments]
 
 
 def _check(options: Options) -> None:
@@ -72,8 +73,6 @@ def _check(options: Options) -> None:
     for field, why in _OURS.items():
         if getattr(options, field) != getattr(usual, field):
             raise UsageError(why)
-    if options.arguments:
-        raise UsageError(f"'{options.arguments[0]}' is none (the script's own are 'arguments')")
 
 
 def run(line: list[str], folder: Path, seconds: float) -> Ending:

@@ -163,6 +163,17 @@ def test_words_of_the_session(folder: Path) -> None:
     assert running.words(case, folder, [], None)[0] == "--color=never"
 
 
+def test_what_a_case_says_takes_the_place_of_what_all_have(folder: Path) -> None:
+    """In silence, as it is meant so: the script's first line, all cases, this one."""
+    Path("a.stp").write_text("#! /usr/bin/env -S stapy -T 5 --format=json -I a\nprobe begin {}\n")
+    cases('[case.x]\noptions = ["-T", "7", "--color=always"]')
+    (case,) = companion.read(Path("a.test.toml")).cases
+    line = running.words(case, folder, ["--format=csv", "-I", "b"], None)
+    options = cli.parse(line)
+    assert (options.timeout, options.format, options.color) == (7.0, "csv", "always")
+    assert (options.tapset_dirs, options.notices) == (["a", "b"], [])
+
+
 def test_a_case_runs_in_the_folder_of_its_file_and_reads_nothing(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
