@@ -55,6 +55,8 @@ def check(options: Options) -> None:
     _check_plot(options)
     if options.format:
         _check_format(options)
+    if options.snapshots:
+        _check_snapshots(options)
     if options.metrics:
         _check_metrics(options)
     if options.effect or options.effect_runs:
@@ -101,6 +103,14 @@ def _check_format(options: Options) -> None:
         raise UsageError("-S cannot be given with --format=csv: only its first file has headers.")
     if options.format == "csv" and len(options.remotes) > 1:
         raise UsageError("--format=csv is for one host: each would have headers of its own.")
+
+
+def _check_snapshots(options: Options) -> None:
+    """Refuse snapshots that nothing would tell."""
+    if options.format != "json" or options.is_for_plot:
+        raise UsageError("--snapshots is for --format=json, whose records tell globals.")
+    if not options.autoprint:
+        raise UsageError("--snapshots cannot be given with --no-global-var-display.")
 
 
 def _check_plot(options: Options) -> None:

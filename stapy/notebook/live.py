@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from stapy.notebook import tables
 from stapy.notebook.result import Arrays, StapyResult
@@ -47,11 +47,15 @@ class CellOutput:
 class LiveRecords:
     """Takes lines of ``--format=json``."""
 
-    def __init__(self, screen: CellOutput) -> None:
+    def __init__(self, cell: CellOutput, every: float = 1.0) -> None:
+        """Show records in a cell; ``every`` is the time between two snapshots, in seconds."""
+        self._apart = every / 2  # what a snapshot tells comes closer together
         self.result = StapyResult()
-        self._screen = screen
+        self._cell = cell
         self._reader = JsonReader("the session")
         self._arrays: Arrays = {}
+        # Of each global, and host, what the last look at it was and when it began.
+        self._looks: dict[tuple[str, ...], tuple[str, float]] = {}
         self._rest = ""
         self._is_stale = False
         self._next = 0.0  # when something may be drawn again
@@ -65,21 +69,22 @@ class LiveRecords:
 
     def tick(self) -> None:
         """Show what has changed, unless that was done just now."""
-        if self._is_stale and self._screen.is_notebook and time.monotonic() >= self._next:
+        if self._is_stale and self._cell.is_notebook and time.monotonic() >= self._next:
             self._draw(is_last=False)
 
     def end(self, status: int) -> StapyResult:
         """Take what is left, show all for the last time and return the result."""
         if self._rest:
             self._take(self._rest)
+        self._forget_snapshots()
         self.result.status = status
         self.result.take(self._arrays)
-        if self._screen.is_notebook:
+        if self._cell.is_notebook:
             self._draw(is_last=True)
         elif self._arrays:
-            self._screen.text(tables.as_text(self._arrays))
+            self._cell.text(tables.as_text(self._arrays))
         if self._lacks:
-            self._screen.complain(self._lacks)
+            self._cell.complain(self._lacks)
         return self.result
 
     def _take(self, line: str) -> None:
@@ -87,30 +92,60 @@ class LiveRecords:
             record = json.loads(line)
             if not isinstance(record, dict):
                 raise TypeError
-            self._reader.take(record)
+            if record["type"] in ("global", "snapshot"):
+                self._take_global(record)
+            else:
+                self._reader.take(record)
         except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError):
             # What the program of -c prints comes on the same stream.
-            self._screen.text(f"{line}\n")
+            self._cell.text(f"{line}\n")
             return
         kind = record["type"]
         if kind in ("print", "text"):
-            self._screen.text(str(record["text"]))
+            self._cell.text(str(record["text"]))
         if kind == "print":
             self.result.prints.append(record)
         if kind == "error":
             self.result.errors.append(str(record["message"]))
-        if kind == "global":
-            host = [record["host"]] if "host" in record else []
-            keys = (*host, *record.get("keys", ()))
-            self._arrays.setdefault(str(record["name"]), {})[keys] = record["value"]
-        self._is_stale = self._is_stale or kind in ("print", "global")
+        self._is_stale = self._is_stale or kind in ("print", "global", "snapshot")
+
+    def _take_global(self, record: dict[str, Any]) -> None:
+        """Take a global, or an element; the first one of a look replaces what was there before."""
+        name, kind, when = str(record["name"]), record["type"], record["time"]
+        origin = self._reader.origin(record)
+        look = self._looks.get((name, *origin))
+        if look is None or look[0] != kind or (kind == "snapshot" and when - look[1] > self._apart):
+            self._looks[name, *origin] = (kind, when)
+            self._forget(name, tuple(origin))
+        self._reader.take({**record, "type": "global"})
+        keys = (*origin, *record.get("keys", ()))
+        self._arrays.setdefault(name, {})[keys] = record["value"]
+
+    def _forget(self, name: str, origin: tuple[str, ...]) -> None:
+        """Drop what was told of a global, by one host where there are several."""
+        told, read = self._arrays.get(name, {}), self._reader.recording.globals.get(name, {})
+        for keys in [keys for keys in told if keys[: len(origin)] == origin]:
+            del told[keys]
+            del read[keys]
+
+    def _forget_snapshots(self) -> None:
+        """Drop what the end did not tell of again: arrays that were emptied since."""
+        recording = self._reader.recording
+        if not recording.is_ended or recording.errors:
+            return  # there are no globals at such an end: the last look is what there is
+        for (name, *origin), (kind, _) in self._looks.items():
+            if kind == "snapshot":
+                self._forget(name, tuple(origin))
+        for name in [name for name, found in self._arrays.items() if not found]:
+            del self._arrays[name]
+            del recording.globals[name]
 
     def _draw(self, is_last: bool) -> None:
         began = time.monotonic()
         self._is_stale = False
         if self._arrays:
             page, text = tables.as_html(self._arrays), tables.as_text(self._arrays)
-            self._screen.show("tables", {"text/html": page, "text/plain": text})
+            self._cell.show("tables", {"text/html": page, "text/plain": text})
         self._picture(is_last)
         spent = time.monotonic() - began
         self._next = time.monotonic() + max(_FRESH, _SHARE * spent)
@@ -138,4 +173,4 @@ class LiveRecords:
             for place, all_rows in rows:
                 place.rows = all_rows
         bundle = {"image/svg+xml": picture, "text/plain": files.summary(drawn)}
-        self._screen.show("plot", bundle)
+        self._cell.show("plot", bundle)

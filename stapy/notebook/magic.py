@@ -46,16 +46,18 @@ class Magic:
             cli.complain(str(error), "")
             return None
         try:
-            return self._run(words, is_json=options is not None and _gives_json(options))
+            return self._run(words, options if options and _gives_json(options) else None)
         except OSError as error:
             cli.complain(f"the session cannot be started: {error.strerror}", "")
             return None
 
-    def _run(self, words: list[str], is_json: bool) -> StapyResult:
+    def _run(self, words: list[str], options: Options | None) -> StapyResult:
+        """Run a session; ``options`` are those of one that gives records."""
         command = process.session_words(words)
-        if not is_json:
+        if options is None:
             return StapyResult(process.run(command, _told, _complained, _flush))
-        live = LiveRecords(CellOutput(hasattr(self._shell, "kernel"), _told, _hinted))
+        cell = CellOutput(hasattr(self._shell, "kernel"), _told, _hinted)
+        live = LiveRecords(cell, options.snapshots / 1000)
         status = process.run(command, live.feed, _complained, live.tick)
         return live.end(status)
 

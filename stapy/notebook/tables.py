@@ -27,7 +27,7 @@ def _tables(arrays: Arrays) -> list[tuple[str, list[str], list[list[Cell]], int]
     plain = [[name, found[()]] for name, found in arrays.items() if _is_plain(found)]
     tables = [("globals", ["global", "value"], plain, 0)] if plain else []
     for name, found in arrays.items():
-        if _is_plain(found):
+        if _is_plain(found) or not found:
             continue
         ordered = sorted(found.items(), key=_weight, reverse=True)
         keys, value = ordered[0]

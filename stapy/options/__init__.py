@@ -34,6 +34,7 @@ class Options(Record):
     prologue_search: bool = False  # -P
     timing: bool = False  # -t
     format: str = ""  # --format: json, …; "" for text
+    snapshots: int = 0  # --snapshots: milliseconds between two
     plot: str | None = None  # --plot: the picture that is drawn at the end
     is_for_plot: bool = False  # what --format stands for is recorded only: text is printed
     metrics: bool = False  # --metrics: the module tells all globals

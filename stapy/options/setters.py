@@ -176,6 +176,17 @@ def timeout(options: Options, value: str) -> None:
         raise UsageError(f"Invalid timeout '{value}' (should be a number of seconds above 0).")
 
 
+def snapshots(options: Options, value: str) -> None:
+    """Take seconds, with thousandths: more often than ten times in one is no use to anybody."""
+    try:
+        seconds = float(value)
+    except ValueError:
+        seconds = 0
+    if not 0.1 <= seconds <= 86_400:
+        raise UsageError(f"Invalid --snapshots '{value}' (should be 0.1 to 86400 seconds).")
+    options.snapshots = round(seconds * 1000)
+
+
 def listing(with_variables: bool) -> Setter:
     """Take the pattern of -l, or of -L."""
 

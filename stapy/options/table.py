@@ -34,6 +34,7 @@ from stapy.options.setters import (
     prologues,
     remote_file,
     rlimit,
+    snapshots,
     sysroot,
     target,
     text,
@@ -85,6 +86,8 @@ TABLE = [
     Option("", "format", "FORM", "output for programs: json, csv (tables), "
            "folded (stacks with counts); text is for eyes", output_format,
            words=("text", *FORMATS), again=REFUSED),
+    Option("", "snapshots", "SECONDS", "with --format=json: tell globals every SECONDS, "
+           "not only at the end", snapshots, again=REFUSED),
     Option("", "plot", "FILE", "draw what the script gathered: FILE.svg, FILE.html, FILE.png",
            text("plot"), run="plot", again=REFUSED),
     Option("s", "", "MB", "output buffer of each CPU, in megabytes",

@@ -208,7 +208,7 @@ class JsonReader:
 
     def _take_print(self, line: dict[str, object], since: float) -> None:
         fields = {text_of(key): checked(one) for key, one in members(line["fields"]).items()}
-        origin = self._origin(line)
+        origin = self.origin(line)
         if origin:
             fields = {"host": origin[0], **fields}
         name = text_of(line["place"])
@@ -224,14 +224,14 @@ class JsonReader:
             self._found.warnings.append(_SEVERAL)
 
     def _take_global(self, line: dict[str, object]) -> None:
-        keys = [*self._origin(line), *map(_key, items_of(line, "keys"))]
+        keys = [*self.origin(line), *map(_key, items_of(line, "keys"))]
         folded = text_of(line.get("stack", "")) or self.folded(keys)
-        if folded and line.get("stack") and self._origin(line):
-            folded = f"{self._origin(line)[0]};{folded}"
+        if folded and line.get("stack") and self.origin(line):
+            folded = f"{self.origin(line)[0]};{folded}"
         element = GlobalElement(keys=tuple(keys), value=checked(line["value"]), stack=folded)
         self._found.globals.setdefault(text_of(line["name"]), {})[element.keys] = element
 
-    def _origin(self, line: dict[str, object]) -> list[str]:
+    def origin(self, line: dict[str, object]) -> list[str]:
         """Tell which host of --remote a line comes from; [] for none."""
         if "host" not in line:
             return []

@@ -66,7 +66,7 @@ def text_of(data: bytes) -> "Tuple[str, str]":
 class PrintDecoder:
     """Turns blocks of a module's output into records.
 
-    A record is a dictionary whose ``type`` is "print", "global", "text", "lost" or
+    A record is a dictionary whose ``type`` is "print", "global", "snapshot", "text", "lost" or
     "overwritten"; docs/output.md has them.  Texts are bytes still.
     """
 
@@ -139,7 +139,7 @@ class PrintDecoder:
             raise RunError("the module's output is damaged: a print is not as its table") from None
         record: Record = {"type": "print", "time": when, "cpu": cpu}
         if "shows" in row:
-            record["type"] = "global"
+            record["type"] = "snapshot" if row.get("snapshot") else "global"
             record["name"] = row["shows"]
             record["automatic"] = not row["fields"]
             if values:

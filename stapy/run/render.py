@@ -72,6 +72,9 @@ class LossCounter:
             self._messages.warning(f"{self._bytes} bytes of output were lost")
 
 
+_OF_GLOBALS = ("global", "snapshot")
+
+
 class JsonRenderer(Renderer):
     """An object on a line for each record; docs/output.schema.json describes them.
 
@@ -93,7 +96,7 @@ class JsonRenderer(Renderer):
     def line(self, record: Record) -> bytes:
         """Write a record as an object on a line."""
         added = dict(self._host)
-        if record["type"] == "global" and any(map(self._is_stack, record.get("keys", ()))):
+        if record["type"] in _OF_GLOBALS and any(map(self._is_stack, record.get("keys", ()))):
             added["stack"] = self._stacks.line([], record["keys"])
         return _json_line({**record, **added})
 
@@ -117,7 +120,7 @@ def _json_line(record: Record) -> bytes:
     if record.get("automatic"):
         return b""  # the text of a global whose records follow
     shown = {key: value for key, value in record.items() if key not in ("automatic", "number")}
-    if shown["type"] == "global":
+    if shown["type"] in _OF_GLOBALS:
         del shown["text"]
     raw: Dict[str, object] = {}
     found = {key: _plain(value, key, raw) for key, value in shown.items()}

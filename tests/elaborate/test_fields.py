@@ -53,7 +53,7 @@ def shown(words: str) -> dict[str, int]:
     found: dict[str, int] = {}
     for handler in program.handlers:
         for node in walk(handler.body):
-            if isinstance(node, p.PrintOp) and node.shows is not None:
+            if isinstance(node, p.PrintOp) and node.shows is not None and not node.is_snapshot:
                 found[node.shows.name] = found.get(node.shows.name, 0) + 1
     return found
 
@@ -63,3 +63,18 @@ def test_every_global_is_told_at_the_end() -> None:
     assert shown("--format=json") == {"a": 2, "s": 3, "n": 1}
     assert shown("--format=json --no-global-var-display") == {}
     assert shown("") == {}
+
+
+def test_snapshots_are_probes_of_their_own() -> None:
+    text = "global a, n probe begin { a[1] = 2 n = 3 println(n) }"
+    program, _ = program_of(text, options=options_of("--format=json --snapshots=0.5"))
+    points = [probe.written for probe in program.probes]
+    assert points.count("timer.ms(500)") == 2
+    looks = [
+        node
+        for handler in program.handlers
+        for node in walk(handler.body)
+        if isinstance(node, p.PrintOp) and node.is_snapshot
+    ]
+    assert sorted(node.shows.name for node in looks if node.shows) == ["a", "n"]
+    assert shown("--format=json --snapshots=1") == shown("--format=json")

@@ -22,6 +22,7 @@ from IPython.core.interactiveshell import InteractiveShell  # noqa: E402
 from traitlets.config import Config  # noqa: E402
 
 from stapy.notebook import process, tables  # noqa: E402
+from stapy.notebook.live import CellOutput, LiveRecords  # noqa: E402
 from stapy.notebook.result import StapyResult  # noqa: E402
 
 BEGIN = {"type": "begin", "schema": 1, "script": "<input>", "module": "m"}
@@ -194,6 +195,42 @@ def test_a_notebook_has_tables_and_a_plot_in_their_places(
     assert pictures[-1]["image/svg+xml"].startswith("<svg")
     drawn = [re.search(r"\bcat\b", one["image/svg+xml"]) for one in pictures]
     assert drawn[-1] and not drawn[0]
+
+
+def told(kind: str, when: float, name: str, value: int, *keys: str) -> dict[str, Any]:
+    return {"type": kind, "time": when, "name": name, "value": value,
+            **({"keys": list(keys)} if keys else {})}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("more", "tables_", "globals_"),
+    [
+        ([], {"a": {("y",): 2, ("z",): 1}, "n": {(): 5}}, {"a": {"y": 2, "z": 1}, "n": 5}),
+        # What the end tells is all that there is; what it does not tell is empty by now.
+        ([told("global", 9.0, "n", 6), {"type": "end", "time": 9.0, "errors": 0}],
+         {"n": {(): 6}}, {"n": 6}),
+        ([told("global", 1.01, "a", 7, "q"), told("global", 1.02, "n", 6),
+          {"type": "end", "time": 9.0, "errors": 0}],
+         {"a": {("q",): 7}, "n": {(): 6}}, {"a": {"q": 7}, "n": 6}),
+        # A session that failed tells nothing at its end: the last look stays.
+        ([{"type": "error", "time": 9.0, "message": "x"},
+          {"type": "end", "time": 9.0, "errors": 1}],
+         {"a": {("y",): 2, ("z",): 1}, "n": {(): 5}}, {"a": {"y": 2, "z": 1}, "n": 5}),
+    ],
+)  # fmt: skip
+def test_snapshots_replace_each_other(
+    more: list[dict[str, Any]], tables_: dict[str, Any], globals_: dict[str, Any]
+) -> None:
+    said: list[str] = []
+    live = LiveRecords(CellOutput(False, said.append, said.append))
+    first = [told("snapshot", 0.0, "a", 9, "x"), told("snapshot", 0.01, "a", 8, "y"),
+             told("snapshot", 0.02, "n", 4)]  # fmt: skip
+    second = [told("snapshot", 1.0, "a", 2, "y"), told("snapshot", 1.004, "a", 1, "z"),
+              told("snapshot", 1.0, "n", 5)]  # fmt: skip
+    for one in [{**BEGIN, "time": 0.0}, *first, *second, *more]:
+        live.feed(json.dumps(one) + "\n")
+    assert live.end(0).globals == globals_
+    assert said == [tables.as_text(tables_)]
 
 
 def test_a_notebook_without_the_library_says_so_once(

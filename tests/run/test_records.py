@@ -55,6 +55,7 @@ TABLE: dict[str, Any] = {
             ],
             "shows": "a",
         },
+        {"fields": [{"name": "value", "kind": "long"}], "shows": "total", "snapshot": True},
     ],
 }
 
@@ -155,6 +156,12 @@ def test_globals_are_typed_and_their_text_is_not_told_twice() -> None:
     buckets = [{"high": -1, "count": 1}, {"low": 0, "high": 9, "count": 2}]
     stat = {"count": 3, "sum": -35, "min": -40, "max": 5, "avg": -11, "buckets": buckets}
     assert found[1]["keys"] == ["k", 9] and found[1]["value"] == stat
+
+
+def test_snapshots_are_told_apart_from_the_end() -> None:
+    (row,) = rows(piece(typed(4, struct.pack("<q", 7))))
+    assert (row["type"], row["name"], row["value"]) == ("snapshot", "total", 7)
+    assert "text" not in row
 
 
 def test_stacks_among_keys_are_told_as_frames() -> None:

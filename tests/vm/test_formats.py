@@ -80,6 +80,12 @@ probe kernel.function("vfs_write").call {
   by_sum[sprint_backtrace()] <<< 3
 }
 """
+# More elements than a snapshot has, and more than a handler may have actions for.
+GROWING = """
+global all, total, lat
+probe timer.ms(20) { total++; lat <<< total; for (i = 0; i < 20; i++) all[total % 60, i] = total }
+probe timer.s(3) { exit() }
+"""
 PAD = 1000
 LONG = ["-D", "MAXSTRINGLEN=8000"]
 
@@ -92,6 +98,7 @@ def modules(release: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
         ("records", [*LONG, "--format=json", "-e", STEADY]),
         ("plain", [*LONG, "-e", STEADY]),
         ("flood", ["--format=json", "-s", "1", "-D", "MAXSTRINGLEN=1100", "-e", FLOOD]),
+        ("growing", ["--format=json", "--snapshots=0.5", "-e", GROWING]),
         ("stacks", ["--format=folded", "-D", "MAXBACKTRACE=60", "-e", STACKS]),
     ):
         made = build(release, ["-m", name, *words], folder)
@@ -157,6 +164,24 @@ def test_globals_come_at_the_end_with_keys_and_types(
     assert ends["pad"] == "x" * PAD and isinstance(ends["hits"], int), said
     told = [row["fields"]["hits"] for row in found if row["type"] == "print"]
     assert told == sorted(told) and told, said  # of two processors, in the order of time
+
+
+def test_snapshots_tell_globals_while_the_session_runs(
+    two: Machine, modules: dict[str, Path]
+) -> None:
+    stdout, said = shell(two, modules, "$run --format=json $growing")
+    found = lines(stdout, said)
+    assert found[-1] == {**found[-1], "type": "end", "errors": 0}, said
+    looks = [row for row in found if row["type"] == "snapshot"]
+    totals = [row["value"] for row in looks if row["name"] == "total"]
+    ends = [row for row in found if row["type"] == "global"]
+    (end,) = (row["value"] for row in ends if row["name"] == "total")
+    assert len(totals) >= 2 and totals == sorted(totals) and totals[0] < end >= totals[-1], said
+    counts = [row["value"]["count"] for row in looks if row["name"] == "lat"]
+    assert counts == sorted(counts) and counts[-1] > counts[0], said
+    elements = [row["time"] for row in looks if row["name"] == "all"]
+    last = [when for when in elements if when > elements[-1] - 0.25]
+    assert len(last) == 100 < sum(row["name"] == "all" for row in ends), said
 
 
 def test_rows_of_files_have_whole_lines(two: Machine, modules: dict[str, Path]) -> None:

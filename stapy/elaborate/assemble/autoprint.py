@@ -112,6 +112,20 @@ def show(body: p.Stmt, var: p.Global) -> None:
             node.shows = var
 
 
+SNAPSHOT_ELEMENTS = 100  # of each array, the largest values first: it must not take long
+
+
+def snapshot_body(var: p.Global) -> tuple[p.Stmt, list[p.Variable]]:
+    """Build what tells programs of one global while the session runs."""
+    body, locals_ = record_body(var)
+    for node in walk(body):
+        if isinstance(node, p.PrintOp):
+            node.is_snapshot = True
+        if isinstance(node, p.Foreach):
+            node.limit = p.Const(NOWHERE, p.LONG, SNAPSHOT_ELEMENTS)
+    return body, locals_
+
+
 def record_body(var: p.Global) -> tuple[p.Stmt, list[p.Variable]]:
     """Build what tells programs of one global: a record, or one for each element."""
     var.autoprint = True

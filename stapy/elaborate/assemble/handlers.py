@@ -9,7 +9,7 @@ from stapy.diagnostics import NOWHERE
 from stapy.elaborate.analyse import check, counters, meant, unused
 from stapy.elaborate.analyse.typed import Typed, TypedProbe
 from stapy.elaborate.assemble.arming import Conditions
-from stapy.elaborate.assemble.autoprint import handler_body, record_body, show
+from stapy.elaborate.assemble.autoprint import handler_body, record_body, show, snapshot_body
 from stapy.elaborate.assemble.pushdown import Pushdown
 from stapy.ir import program as p
 from stapy.ir.effects import (
@@ -22,7 +22,7 @@ from stapy.ir.effects import (
 )
 from stapy.ir.switches import MONITOR
 from stapy.ir.walk import fingerprint, walk
-from stapy.probes.families import begin_end, by_name
+from stapy.probes.families import begin_end, by_name, timer
 from stapy.probes.family import review
 
 if TYPE_CHECKING:
@@ -219,16 +219,32 @@ class _Assembly:
                 result.append(_end_probe(body, locals_))
             if told:
                 result.append(_end_probe(*record_body(var)))
+            if self._services.options.snapshots:
+                every = self._services.options.snapshots
+                result.append(_snapshot_probe(every, *snapshot_body(var)))
         return result
 
 
+def _snapshot_probe(every: int, body: p.Stmt, locals_: list[p.Variable]) -> TypedProbe:
+    site = timer.TimerSite(every * timer.UNITS["ms"][0], 0, False)
+    return _probe_of(timer.FAMILY.name, site, f"timer.ms({every})", body, locals_)
+
+
 def _end_probe(body: p.Stmt, locals_: list[p.Variable]) -> TypedProbe:
+    site = begin_end.PhaseSite("end", 0)
+    return _probe_of(begin_end.FAMILY.name, site, "end", body, locals_)
+
+
+def _probe_of(
+    family: str, site: object, point: str, body: p.Stmt, locals_: list[p.Variable]
+) -> TypedProbe:
+    """Make a probe that no script has."""
     return TypedProbe(
-        begin_end.FAMILY.name,
-        [begin_end.PhaseSite("end", 0)],
-        ["end"],
-        "end",
-        "end",
+        family,
+        [site],
+        [point],
+        point,
+        point,
         [],
         body,
         locals_,

@@ -140,12 +140,14 @@ class PrintOp(Expr):
 
     ``pieces`` is the whole format, delimiters and newlines of the print family
     included; ``args`` are consumed in order ("*" before its value).  ``shows`` is
-    the global that is printed at the end of the session, for programs.
+    the global that is printed at the end of the session, for programs, or before
+    its end, which ``is_snapshot`` says.
     """
 
     pieces: list[FormatPiece]
     args: list[Expr]
     shows: Global | None = None
+    is_snapshot: bool = False
 
 
 class HistogramRef(Expr):

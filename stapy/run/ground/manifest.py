@@ -78,6 +78,7 @@ if TYPE_CHECKING:
 
         fields: "List[FieldDescription]"
         shows: str
+        snapshot: bool  # it comes before the end of the session
         place: str
 
 

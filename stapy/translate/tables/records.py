@@ -56,6 +56,8 @@ class PrintTable:
         print_: PrintDescription = {"fields": rows}
         if expr.shows is not None:
             print_["shows"] = expr.shows.name
+        if expr.is_snapshot:
+            print_["snapshot"] = True
         if expr.span.source >= 0:
             print_["place"] = places.where(expr.span)
         self._rows.append(print_)
