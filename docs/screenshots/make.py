@@ -1,0 +1,102 @@
+"""Makes the screenshots of README.md: `python docs/screenshots/make.py [shell] [plot]`.
+
+What they show is real: programs in a terminal (`drive.py`), sessions in a virtual machine.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import vl_convert
+from PIL import Image
+from rich.console import Console
+from rich.style import Style
+from rich.text import Text
+
+from stapy.vm import kernels
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+SECONDS = 600
+STAPY = [sys.executable, "-m", "stapy"]
+BUSY = "find /usr/share/doc -name copyright -exec cat {} + | gzip -9 | wc -c"
+
+
+def svg(lines: list[list[list[object]]], title: str) -> str:
+    """Draw the screen of a terminal."""
+    console = Console(
+        record=True, file=io.StringIO(), width=sum(len(str(piece[0])) for piece in lines[0]),
+        force_terminal=True, color_system="truecolor", legacy_windows=False,
+    )  # fmt: skip
+    while lines and not "".join(str(piece[0]) for piece in lines[-1]).strip():
+        lines.pop()
+    for line in lines:
+        text = Text(no_wrap=True)
+        for data, front, back, is_bold, is_reversed in line:
+            style = Style(color=_color(front), bgcolor=_color(back), bold=bool(is_bold),
+                          reverse=bool(is_reversed))  # fmt: skip
+            text.append(str(data), style)
+        console.print(text, soft_wrap=True)
+    drawn = console.export_svg(title=title)
+    # Fonts of the network are none of a file's: the reader has one.
+    start, end = drawn.index("@font-face"), drawn.rindex("@font-face")
+    end = drawn.index("}", end) + 1
+    return drawn[:start] + drawn[end:]
+
+
+def _color(name: object) -> str | None:
+    """Name a colour of pyte as rich does."""
+    text = str(name)
+    if text == "default":
+        return None
+    if len(text) == 6 and all(one in "0123456789abcdef" for one in text.lower()):
+        return f"#{text}"
+    text = text.replace("bright", "bright_")
+    return {"brown": "yellow", "bright_brown": "bright_yellow"}.get(text, text)
+
+
+def driven(command: list[str], steps: list[object], rows: int, columns: int, **more: object) -> str:
+    """Write what `drive.py` is asked."""
+    asked = {"command": command, "steps": steps, "size": [rows, columns], "seconds": SECONDS}
+    return json.dumps({**asked, **more})
+
+
+def shell() -> None:
+    """Show `stapy -i`: a mistake that is told, and names that are offered."""
+    script = "global opens\nprobe syscall.openat { opens[execname()]++ }\nprobe syscall.opne { }\n"
+    steps: list[object] = [
+        [["stap"], script.replace("\n", "\r")],
+        [["did you mean"], 'probe kernel.function("vfs_re\t'],
+        [["vfs_readv", "vfs_read"], "\x03\x04"],
+    ]
+    release = kernels.default_release()
+    words = driven([*STAPY, "-i", "-r", release], steps, 24, 100)
+    with tempfile.TemporaryDirectory() as home:
+        env = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": home}
+        done = subprocess.run([sys.executable, str(HERE / "drive.py"), words], env=env, cwd=home,
+                              stdout=subprocess.PIPE, check=True)  # fmt: skip
+    (HERE / "shell.svg").write_text(svg(json.loads(done.stdout), "stapy -i"))
+
+
+def plot() -> None:
+    """Show a flame graph of what a machine does."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with tempfile.TemporaryDirectory() as name:
+        drawn = Path(name) / "plot.svg"
+        words = [*STAPY, "--vm", "--plot", str(drawn), "profile.stp", "-c", f"sh -c '{BUSY}'"]
+        subprocess.run(words, cwd=ROOT / "examples" / "scheduler", env=env, check=True)
+        # A thousand stacks are small as a picture of dots only, with few colours.
+        dots = vl_convert.svg_to_png(drawn.read_text(), scale=1)
+    picture = Image.open(io.BytesIO(dots)).convert("RGB").quantize(48)
+    picture.save(HERE / "plot.png", optimize=True)
+
+
+if __name__ == "__main__":
+    for wanted in sys.argv[1:] or ["shell", "plot"]:
+        {"shell": shell, "plot": plot}[wanted]()
