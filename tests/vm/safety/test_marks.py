@@ -13,7 +13,7 @@ from tests.vm.safety.support import LONG, figures, make, shell
 
 pytestmark = [pytest.mark.build, pytest.mark.vm]
 
-ROUNDS = 200 if LONG else 9
+ROUNDS = 200 if LONG else 6  # two of each kind
 
 # "storm": children that end in all ways, and some that stay; all that are left tell their
 # counter when they are asked to end. "turn": one that stays.

@@ -12,7 +12,7 @@ from tests.vm.safety.support import LONG, figures, make, shell
 
 pytestmark = [pytest.mark.build, pytest.mark.vm]
 
-ROUNDS = 200 if LONG else 12
+ROUNDS = 200 if LONG else 8  # two of each kind
 
 LIVES = """
 global begun, ended, threads, calls

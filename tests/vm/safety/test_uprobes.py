@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.build, pytest.mark.vm]
 
 # Timers run when all is armed, and "state" is "running" before that.
 ARMED = 'global armed probe timer.ms(20) { if (!armed++) println("armed") }'
-ROUNDS = 200 if LONG else 12
+ROUNDS = 200 if LONG else 8  # two of each kind
 LIBC = 'process("/lib/x86_64-linux-gnu/libc.so.6")'
 BASH = 'process("/bin/bash")'
 
