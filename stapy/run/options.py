@@ -190,6 +190,13 @@ _FOREIGN = {
     "-r": "modules are not sent to other hosts by stapy",
     "-F": "the module's files are found in /proc",
 }
+_MADE = "what it says stands in the module, which has to be made again with it"
+_OF_STAPY = {
+    "--plot": "here, --record FILE.jsonl writes what 'stapy plot FILE.jsonl' draws",
+    "--on-overload": _MADE,
+    "--privilege": _MADE,
+    "--unprivileged": _MADE,
+}
 _VALUES = {
     "-c": "command",
     "-x": "target",
@@ -237,11 +244,9 @@ def parse(words: List[str]) -> RunOptions:
             name, _, value = word.partition("=")
             _once(given, name, value)
             _set(options, name, value)
-        elif word.partition("=")[0] == "--plot":
-            raise UsageError(
-                "--plot is an option of stapy; here, --record FILE.jsonl writes what "
-                "'stapy plot FILE.jsonl' draws"
-            )
+        elif word.partition("=")[0] in _OF_STAPY:
+            name = word.partition("=")[0]
+            raise UsageError(f"{name} is an option of stapy; {_OF_STAPY[name]}")
         elif word in _FOREIGN:
             raise UsageError(f"{word} is not supported: {_FOREIGN[word]}.")
         elif word.startswith("-") and len(word) > 1:

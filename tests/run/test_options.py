@@ -77,6 +77,9 @@ def test_parse(line, field, value):
         ("--record r -d m", "--record goes without -d"),
         ("--record a --record=b m.ko", "--record was given twice: 'a' and 'b'"),
         ("--plot=a.svg m.ko", "--record FILE.jsonl writes what 'stapy plot FILE.jsonl' draws"),
+        ("--on-overload=disarm m.ko", "--on-overload is an option of stapy; what it says stands"),
+        ("--privilege=stapusr m.ko", "--privilege is an option of stapy; what it says stands in"),
+        ("--unprivileged m.ko", "--unprivileged is an option of stapy"),
         ("m.ko other", "not of the form name=value"),
     ],
 )

@@ -71,3 +71,16 @@ def test_one_module_for_each_kernel(stubbed: Path, capsys: pytest.CaptureFixture
     told = capsys.readouterr()
     assert told.out.count("hello") == 2
     assert told.err.count("Pass 2: analyzed script") == 2
+
+
+@pytest.mark.build
+@pytest.mark.skipif(len(RELEASES) < 2, reason="two kernels with headers are needed")
+@pytest.mark.parametrize("word", ["throttle", "disarm"])
+def test_overload_on_other_hosts(
+    stubbed: Path, capsys: pytest.CaptureFixture[str], word: str
+) -> None:
+    """What follows an overload stands in each host's module, which needs nobody here for it."""
+    for name, release in zip(("a", "b"), RELEASES):
+        (stubbed / "releases" / name).write_text(f"{release}\n")
+    assert main(["--remote=a", "--remote=b", f"--on-overload={word}", "-p3", *SCRIPT]) == 0
+    assert capsys.readouterr().out.count(f".on_overload = STAPY_OVERLOAD_{word.upper()},") == 2
