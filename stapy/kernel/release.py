@@ -8,12 +8,13 @@ from pathlib import Path
 
 _DIGITS = frozenset("0123456789")
 _NUMBERS = re.compile(r"\d+(?:\.\d+)*")
+_LONGEST = 18  # digits; what has more is no number of a kernel, and all such are alike
 
 
 def version_tuple(release: str) -> tuple[int, ...]:
     """Split off the leading numbers: ``6.12.117+deb12-amd64`` gives ``(6, 12, 117)``."""
     found = _NUMBERS.match(release)
-    return tuple(int(part) for part in found.group().split(".")) if found else ()
+    return tuple(map(_number, found.group().split("."))) if found else ()
 
 
 def is_line(text: str) -> bool:
@@ -31,9 +32,15 @@ def newest_of(line: str, releases: list[str]) -> str:
 def release_order(release: str) -> list[tuple[int, str]]:
     """Make a sort key that puts 6.1.9 before 6.1.12, and 6.1.0-9 before 6.1.0-12."""
     return [
-        (int(part), "") if part.isdigit() else (-1, part)
+        (_number(part), "") if part.isdigit() else (-1, part)
         for part in re.findall(r"\d+|[a-z]+", release)
     ]
+
+
+def _number(digits: str) -> int:
+    """Read a number of any length: Python refuses those of thousands of digits."""
+    digits = digits.lstrip("0")
+    return int(digits or 0) if len(digits) <= _LONGEST else 10**_LONGEST
 
 
 def base_release(release: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from stapy.options import Options
-from stapy.options.option import ADDS, LAST, SAME, Option, Setter, UsageError
+from stapy.options.option import ADDS, LAST, SAME, Option, Setter, UsageError, is_number
 
 _SERVERS = (
     "there are no compile servers: make the module with -p4 -r RELEASE, run it with stapy-run"
@@ -59,7 +59,7 @@ def _server_on_error(options: Options, value: str) -> None:
 def _download(options: Options, value: str) -> None:
     if value == "no":  # the default: what $DEBUGINFOD_URLS allows is not meant
         return
-    if value not in ("", "yes", "ask") and not (value.isdigit() and int(value) > 0):
+    if value not in ("", "yes", "ask") and not is_number(value, 1, (1 << 63) - 1):
         raise UsageError(
             f"{value} is not a valid value. Use 'yes', 'no', 'ask' or a timeout value."
         )

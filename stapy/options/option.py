@@ -57,3 +57,13 @@ class Option:
         if not value:
             return name
         return f"{name}={value}" if self.long else f"{name} {value}"
+
+
+def is_number(text: str, low: int, high: int) -> bool:
+    """Tell whether a text is a whole number from ``low`` to ``high``, written with 0 to 9.
+
+    Of up to 20 digits, which 64 bits need: Python makes no number of thousands of them.
+    """
+    if not (text.isascii() and text.isdigit() and len(text) <= 20):
+        return False
+    return low <= int(text) <= high

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from stapy import LANGUAGE_VERSION
 from stapy.options import Options
-from stapy.options.option import Setter, UsageError
+from stapy.options.option import Setter, UsageError, is_number
 from stapy.paths import is_dir
 
 MESSAGE_FORMATS = ("rich", "systemtap", "short", "json")
@@ -70,7 +70,7 @@ def number(field: str, name: str, low: int, high: int) -> Setter:
     """Set a field to a whole number from ``low`` to ``high``."""
 
     def set(options: Options, value: str) -> None:
-        if not value.isdigit() or not low <= int(value) <= high:
+        if not is_number(value, low, high):
             raise UsageError(f"Invalid {name} '{value}' (should be {low}-{high}).")
         setattr(options, field, int(value))
 
@@ -113,7 +113,7 @@ def verbose(options: Options, value: str) -> None:
 
 def verbose_by_pass(options: Options, value: str) -> None:
     """Make each pass more verbose by its digit."""
-    if not value.isdigit() or len(value) > 5:
+    if len(value) > 5 or not is_number(value, 0, 99999):
         raise UsageError(f"Invalid --vp argument '{value}': up to 5 digits, one per pass.")
     for number, digit in enumerate(value):
         options.verbose[number] += int(digit)
@@ -154,14 +154,14 @@ MAX_PID = 1 << 22  # the kernel's own limit
 
 def target(options: Options, value: str) -> None:
     """Take the number of a process."""
-    if not value.isdecimal() or not 0 < int(value) <= MAX_PID:
+    if not is_number(value, 1, MAX_PID):
         raise UsageError(f"Invalid target process ID number '{value}'.")
     options.target = int(value)
 
 
 def namespaces(options: Options, value: str) -> None:
     """Take the number of a process."""
-    if not value.isdecimal() or not 0 < int(value) <= MAX_PID:
+    if not is_number(value, 1, MAX_PID):
         raise UsageError(f"Invalid process ID number '{value}' for --target-namespaces.")
     options.namespaces = int(value)
 
@@ -271,7 +271,7 @@ def rlimit(name: str) -> Setter:
     """Limit a resource."""
 
     def set(options: Options, value: str) -> None:
-        if not value.isdecimal():
+        if not is_number(value, 0, (1 << 64) - 1):
             raise UsageError(f"Unable to convert rlimit-{name} resource limit '{value}'.")
         options.rlimits[name] = int(value)
 

@@ -13,9 +13,10 @@ def compare_versions(a: str, b: str) -> int:
     for x, y in zip(left, right, strict=False):
         if x == y:
             continue
-        if x.isdigit() and y.isdigit():
-            if int(x) == int(y):
+        if x.isdecimal() and y.isdecimal():
+            low, high = x.lstrip("0"), y.lstrip("0")  # no numbers: Python's have not any length
+            if low == high:
                 continue
-            return -1 if int(x) < int(y) else 1
+            return -1 if (len(low), low) < (len(high), high) else 1
         return -1 if x < y else 1
     return (len(left) > len(right)) - (len(left) < len(right))

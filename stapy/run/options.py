@@ -151,7 +151,9 @@ class RunOptions:
 
 
 def _number(option: str, text: str, low: int, high: int) -> int:
-    if not text.isdigit() or not low <= int(text) <= high:
+    # Python makes no number of thousands of digits.
+    plain = text.isascii() and text.isdigit() and len(text) <= 20
+    if not plain or not low <= int(text) <= high:
         raise UsageError(f"Invalid value '{text}' for {option} (should be {low}-{high}).")
     return int(text)
 

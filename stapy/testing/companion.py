@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from stapy.diagnostics.suggest import did_you_mean
+from stapy.kernel.release import release_order
+from stapy.paths import exists, is_dir, is_file
 from stapy.record import Record, new
-from stapy.vm import kernels
 
 SUFFIX = ".test.toml"
 SECONDS = 120.0
@@ -64,10 +65,10 @@ class TestCase(Record):
 
     def runs_on(self, release: str) -> bool:
         """Tell whether the case is for such a kernel."""
-        order = kernels.order(release)
-        if self.kernel_from and order < kernels.order(self.kernel_from):
+        order = release_order(release)
+        if self.kernel_from and order < release_order(self.kernel_from):
             return False
-        return not self.kernel_below or order < kernels.order(self.kernel_below)
+        return not self.kernel_below or order < release_order(self.kernel_below)
 
 
 class Companion(Record):
@@ -80,17 +81,19 @@ class Companion(Record):
 def find(name: str) -> list[Path]:
     """List the files of cases that a word means: of a script, of a folder, or the file itself."""
     path = Path(name)
-    if path.is_dir():
-        found = sorted(one for one in path.rglob(f"*{SUFFIX}") if one.is_file())
+    if is_dir(path):
+        found = sorted(one for one in path.rglob(f"*{SUFFIX}") if is_file(one))
         if not found:
             raise CompanionError(f"'{name}': no file *{SUFFIX} is in this folder")
         return found
-    if not path.exists():
-        raise CompanionError(f"'{name}': No such file or directory")
+    try:
+        path.stat()
+    except OSError as error:
+        raise CompanionError(f"'{name}': {error.strerror}") from None
     if path.suffix == ".toml":
         return [path]
     beside = path.with_name(path.name.removesuffix(".stp") + SUFFIX)
-    if not beside.exists():
+    if not exists(beside):
         raise CompanionError(f"'{name}' has no cases: there is no file '{beside}'")
     return [beside]
 
@@ -101,8 +104,10 @@ def read(path: Path) -> Companion:
         told = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise CompanionError(f"'{path}': {error.strerror}") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except ValueError as error:  # no UTF-8, no TOML, or a number of thousands of digits
         raise CompanionError(f"'{path}': {error}") from None
+    except RecursionError:
+        raise CompanionError(f"'{path}': its values are nested too deep") from None
     try:
         return Companion(path, _cases(path, told))
     except CompanionError as error:
@@ -112,7 +117,7 @@ def read(path: Path) -> Companion:
 def _cases(path: Path, told: dict[str, Any]) -> list[TestCase]:
     _known(told, ("script", "defaults", "case"), "")
     name = _text(told.get("script", path.name.removesuffix(SUFFIX) + ".stp"), "script")
-    if not (path.parent / name).is_file():
+    if not is_file(path.parent / name):
         raise CompanionError(f"there is no script '{name}' (the key 'script' names another)")
     common = _table(told.get("defaults", {}), "defaults")
     _known(common, tuple(_TAKEN), "defaults: ")
@@ -199,11 +204,20 @@ def _pattern(value: object, key: str) -> Pattern:
     if not text.strip() and kind != _LINE:
         raise CompanionError(f"'{key}': an empty '{kind}' would be any line")
     if kind == _RE:
-        try:
-            re.compile(text)
-        except re.error as error:
-            raise CompanionError(f"'{key}': /{text}/ is no expression: {error}") from None
+        _check_expression(text, key)
     return Pattern(kind, text)
+
+
+def _check_expression(text: str, key: str) -> None:
+    try:
+        re.compile(text)
+    except (re.error, OverflowError) as error:  # the latter of a number of repetitions
+        why = str(error)
+    except RecursionError:
+        why = "its parentheses are nested too deep"
+    else:
+        return
+    raise CompanionError(f"'{key}': /{text}/ is no expression: {why}")
 
 
 def _status(value: object, key: str) -> int:
@@ -220,7 +234,7 @@ def _seconds(value: object, key: str) -> float:
 
 def _release(value: object, key: str) -> str:
     text = _text(value, key)
-    if not re.match(r"\d+(\.\d+)*", text):
+    if not re.fullmatch(r"[0-9]{1,5}(\.[0-9]{1,5})*", text):
         raise CompanionError(f"'{key}': '{text}' is no version such as 6.12")
     return text
 

@@ -15,7 +15,7 @@ from stapy.cache.store import DEFAULT_LIMIT_MB
 from stapy.diagnostics.bug_report import PACKAGES, way_to_package
 from stapy.kernel.host import HostFiles
 from stapy.kernel.release import install_command
-from stapy.paths import cache_place
+from stapy.paths import cache_place, exists
 from stapy.record import Record
 from stapy.run import refusals
 
@@ -264,7 +264,7 @@ def _sizes(folder: Path) -> Iterator[int]:
 
 def _existing(folder: Path) -> Path:
     """Return the folder, or the nearest one above it that is there."""
-    while not folder.exists() and folder != folder.parent:
+    while not exists(folder) and folder != folder.parent:
         folder = folder.parent
     return folder
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from stapy.diagnostics.render import harmless
+from stapy.options.option import is_number
 from stapy.plot import choice, files, recording
 from stapy.plot.charts import KINDS
 from stapy.plot.errors import PlotError
@@ -40,7 +41,7 @@ def parser() -> ToolArgumentParser:
 
 
 def _count(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 1000:
+    if not is_number(text, 1, 1000):
         raise argparse.ArgumentTypeError(f"expected a number from 1 to 1000, not '{text}'")
     return int(text)
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from stapy.kernel.config import Config
-from stapy.kernel.release import is_line, newest_of
+from stapy.kernel.release import is_line, newest_of, release_order
 from stapy.kernel.roots import OWN, inside, roots
 from stapy.paths import exists, is_dir, is_file
 from stapy.record import Record
@@ -80,7 +80,7 @@ def installed(root: Path = OWN) -> list[str]:
         build = inside(root, f"/lib/modules/{release}/build/Makefile")
         if exists(build) and is_file(modules / "modules.dep"):
             found.append(release)
-    return sorted(found, key=order)
+    return sorted(found, key=release_order)
 
 
 def lines(root: Path = OWN) -> list[str]:
@@ -89,14 +89,6 @@ def lines(root: Path = OWN) -> list[str]:
     for release in installed(root):
         newest[".".join(re.findall(r"\d+", release)[:2])] = release
     return list(newest.values())
-
-
-def order(release: str) -> list[tuple[int, str]]:
-    """Sort key that puts 6.9 before 6.12."""
-    return [
-        (int(part), "") if part.isdigit() else (-1, part)
-        for part in re.findall(r"\d+|[a-z]+", release)
-    ]
 
 
 def default_release(sysroot: str | None = None) -> str:

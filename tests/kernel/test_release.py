@@ -13,6 +13,7 @@ from stapy.kernel.release import (
     install_command,
     is_line,
     newest_of,
+    release_order,
     version_tuple,
 )
 
@@ -45,6 +46,14 @@ def test_order(smaller: str, larger: str) -> None:
     assert compare_versions(smaller, smaller) == 0
 
 
+@pytest.mark.parametrize(
+    ("smaller", "larger"),
+    [("6.9", "6.12"), ("6.1.0-9", "6.1.0-12"), ("6.12", "6." + "9" * 5000), ("6.1", "6.1.0")],
+)
+def test_order_of_releases(smaller: str, larger: str) -> None:
+    assert release_order(smaller) < release_order(larger)
+
+
 @given(TEXTS, TEXTS, TEXTS)
 def test_the_c_library_agrees(head: str, a: str, b: str) -> None:
     try:
@@ -64,6 +73,9 @@ def test_the_c_library_agrees(head: str, a: str, b: str) -> None:
         ("6.13-rc1", (6, 13), "6.13"),
         ("5.14.0-362.el9.x86_64", (5, 14, 0), "5.14.0"),
         ("next", (), "next"),
+        # Python makes no number of thousands of digits.
+        (f"6.{'9' * 5000}-x", (6, 10**18), f"6.{'9' * 5000}"),
+        (f"6.{'0' * 5000}12", (6, 12), f"6.{'0' * 5000}12"),
     ],
 )
 def test_parts(release: str, numbers: tuple[int, ...], base: str) -> None:

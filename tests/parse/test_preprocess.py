@@ -18,6 +18,11 @@ from tests.parse.helpers import facts, good, parse
         ("5.10", "5.10", 0),
         ("6.1.0-56-cloud", "6.1.0-9", 1),
         ("4.8", "4.8rc1", -1),
+        ("6.1", "6." + "9" * 5000, -1),  # Python makes no such number
+        ("6." + "8" * 5000, "6." + "9" * 5000, -1),
+        ("5.010", "5.10", 0),
+        ("5.09", "5.10", -1),
+        ("5.\u00b2", "5.1", 1),
     ],
 )
 def test_versions(a: str, b: str, sign: int) -> None:

@@ -112,6 +112,7 @@ REFUSED = {
     "no_suffix": ("-o picture", r"must end with \.svg, \.html or \.png"),
     "chart": ("--chart=flames", r"'flames' is not 'flame', .*; did you mean 'flame'\?"),
     "top": ("--top 0", "expected a number from 1 to 1000, not '0'"),
+    "top of many digits": (f"--top {'9' * 5000}", "expected a number from 1 to 1000, not '999"),
     "global": ("--global=flame", r"no global 'flame'; did you mean 'flames'\?"),
     "folder": ("-o none/a.svg", r"cannot write 'none/a\.svg': No such file"),
     "itself": ("-o r.svg r.svg", "'r.svg' is the recording itself"),

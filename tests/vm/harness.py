@@ -26,6 +26,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from stapy.cli import parse
+from stapy.kernel.release import release_order
 from stapy.record import Record, new
 from stapy.run.options import RunOptions
 from stapy.vm import kernels
@@ -91,7 +92,7 @@ class Case(Record):
 
     def runs_on(self, release: str) -> bool:
         """Tell whether the case does not ask for a newer kernel."""
-        return not self.kernel or kernels.order(release) >= kernels.order(self.kernel)
+        return not self.kernel or release_order(release) >= release_order(self.kernel)
 
     def words(self) -> list[str]:
         """List the words of the command line but for what the harness adds."""

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stapy.kernel.config import Config
+from stapy.kernel.release import release_order
 from stapy.run.options import RunOptions
 from stapy.vm import agent, classify, frames, initramfs, kernels, qemu, session
 from stapy.vm.cpio import Archive
@@ -144,7 +145,7 @@ def test_the_rest_in_a_pipe_is_taken_without_waiting() -> None:
 
 def test_newer_kernels_sort_later() -> None:
     names = ["6.12.1-amd64", "6.1.0-9-amd64", "6.1.0-56-amd64", "5.10.0-1-amd64"]
-    assert sorted(names, key=kernels.order) == [names[3], names[1], names[2], names[0]]
+    assert sorted(names, key=release_order) == [names[3], names[1], names[2], names[0]]
 
 
 def test_missing_kernel_says_how_to_get_it() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from stapy.vm.kernels import order
+from stapy.kernel.release import release_order
 from tests.wall.rows import MADE, OK, UNITS, Row, families
 
 HEAD = """\
@@ -25,7 +25,7 @@ or were fetched by `stapy kernel fetch`, and adds them.
 
 def write(rows: list[Row]) -> str:
     """Write the page."""
-    rows = sorted(rows, key=lambda row: order(row.release))
+    rows = sorted(rows, key=lambda row: release_order(row.release))
     names = [name for name, _ in families()]
     tried = [row for row in rows if not row.why]
     lines = [HEAD.format(units=UNITS)]
