@@ -6,7 +6,6 @@ that needs no debug package.  `outcomes.py` has the forms that programs read.
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,13 +22,13 @@ from stapy.record import Record, replace
 from stapy.session.check import Check
 from stapy.session.messages import PassMessages
 from stapy.terminal import writing
+from stapy.tools import replacing
 from stapy.tools.arguments import UNUSABLE, ToolArgumentParser, complain
 from stapy.tools.firstline import words_of
 from stapy.tools.outcomes import WHOLE, Outcome, as_json, as_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import TextIO
 
 # What a first line, or the words behind '--', may say: how a script is translated.
 _TAKEN = ("guru", "unoptimized", "prologue_search", "defines", "globals", "compatible",
@@ -94,42 +93,29 @@ def main(words: list[str]) -> int:
     if given.output is not None or not sys.stdout.isatty():
         asked.options.color = "never"
     try:
-        return _write(asked, given.form, given.output, given.strict)
-    except OSError as error:
         if given.output is None:
-            raise
-        complain(f"stapy check: '{given.output}' cannot be written: {error.strerror}")
+            return _write(asked, given.form, writing.write, given.strict)
+        with replacing.written(given.output) as put:
+            return _write(asked, given.form, put, given.strict)
+    except replacing.WriteError as error:
+        complain(f"stapy check: {error}")
         return UNUSABLE
 
 
-def _write(asked: Asked, form: str, output: str | None, strict: bool) -> int:
+def _write(asked: Asked, form: str, put: Callable[[str], None], strict: bool) -> int:
     """Check everything, and write messages as they are found where the form allows it."""
     status = 0
     whole: list[Outcome] = []
     several = len(asked.kernels) > 1
-    with contextlib.ExitStack() as stack:
-        put: Callable[[str], None] = writing.write
-        if output is not None:
-            file = stack.enter_context(
-                Path(output).open("w", encoding="utf-8", errors="surrogateescape")
-            )
-            put = _putter(file)
-        for outcome in _checked(asked):
-            status = max(status, outcome.status(strict))
-            if form in WHOLE:
-                whole.append(outcome)
-            else:
-                put(as_json(outcome) if form == "json" else as_text(outcome, several))
+    for outcome in _checked(asked):
+        status = max(status, outcome.status(strict))
         if form in WHOLE:
-            put(WHOLE[form](whole))
+            whole.append(outcome)
+        else:
+            put(as_json(outcome) if form == "json" else as_text(outcome, several))
+    if form in WHOLE:
+        put(WHOLE[form](whole))
     return status
-
-
-def _putter(file: TextIO) -> Callable[[str], None]:
-    def put(text: str) -> None:
-        file.write(text)
-
-    return put
 
 
 def _kernels(releases: list[str], files: list[str], config: str | None) -> list[Kernel]:

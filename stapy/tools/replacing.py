@@ -1,31 +1,59 @@
-"""New content for a user's file, without a moment in which the old one is lost."""
+"""Files of users: new content, without a moment in which the old one is lost."""
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
+import secrets
 import stat
-import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stapy.paths import exists
+from stapy.record import Record
+from stapy.run.output import open_file, planted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+class WriteError(Exception):
+    """A file cannot be written; the text is the message."""
+
+
+class _Begun(Record):
+    """A file that is written, beside the one whose place it takes."""
+
+    fd: int
+    name: str
+    place: str
+
+    def finish(self) -> None:
+        """Take the place."""
+        os.replace(self.name, self.place)  # noqa: PTH105
+
+    def drop(self) -> None:
+        """Leave what stands there."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.name)  # noqa: PTH108
 
 
 def replace(path: Path, data: bytes) -> None:
-    """Put new content into a file, wholly or not at all; links to it and its mode stay.
+    """Put new content into a file, wholly or not at all; links to it, its mode and owner stay.
 
     What is no regular file, as a pipe, is written to.
     """
-    path = path.resolve()
-    mode = path.stat().st_mode
-    if not stat.S_ISREG(mode):
+    if not stat.S_ISREG(path.stat().st_mode):
         path.write_bytes(data)
         return
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    begun = _beside(os.path.realpath(path))
     try:
-        with os.fdopen(handle, "wb") as file:
+        with os.fdopen(begun.fd, "wb") as file:
             file.write(data)
-        os.chmod(name, stat.S_IMODE(mode))  # noqa: PTH101
-        os.replace(name, path)  # noqa: PTH105
+        begun.finish()
     except BaseException:
-        os.unlink(name)  # noqa: PTH108
+        begun.drop()
         raise
 
 
@@ -38,3 +66,93 @@ def create(path: Path, data: bytes) -> None:
         except BaseException:
             path.unlink()
             raise
+
+
+@contextlib.contextmanager
+def written(name: str) -> Iterator[Callable[[str], None]]:
+    """Give what puts text into a file of ``-o``; raise `WriteError` when it cannot be written.
+
+    What stands there gives way when all is written, and stays as it is after an error or Ctrl-C.
+    What is no regular file, as a pipe, gets the text at once; so does a file whose folder we may
+    not write to.
+    """
+    begun = None
+    try:
+        begun = _begun(name)
+        fd = begun.fd if begun else open_file(name)
+    except OSError as error:
+        raise _unwritable(name, error) from None
+    try:
+        with os.fdopen(fd, "wb", buffering=0) as file:
+
+            def put(text: str) -> None:
+                data = memoryview(text.encode("utf-8", "surrogateescape"))
+                try:
+                    while data:
+                        data = data[file.write(data) or 0 :]
+                except OSError as error:
+                    raise _unwritable(name, error) from None
+
+            yield put
+        if begun:
+            _finish(begun, name)
+    except BaseException:
+        if begun:
+            begun.drop()
+        raise
+
+
+def _finish(begun: _Begun, name: str) -> None:
+    try:
+        begun.finish()
+    except OSError as error:
+        raise _unwritable(name, error) from None
+
+
+def _unwritable(name: str, error: OSError) -> WriteError:
+    return WriteError(f"'{name}' cannot be written: {error.strerror}")
+
+
+def _begun(name: str) -> _Begun | None:
+    """Begin a file beside a regular one, or one that is new; None where that has no place."""
+    if why := planted(name):
+        raise OSError(errno.EACCES, why)
+    place = os.path.realpath(name)
+    try:
+        there = os.stat(name)  # noqa: PTH116
+    except FileNotFoundError:
+        if not os.path.basename(name):  # noqa: PTH119
+            raise  # "", or a folder that is not there
+        return _beside(place)
+    if not stat.S_ISREG(there.st_mode) or _is_open(there) or not exists(place):
+        return None
+    os.close(open_file(name, is_emptied=False))  # may we write to it at all?
+    try:
+        return _beside(place)
+    except OSError as error:
+        if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
+            raise
+        return None
+
+
+def _is_open(there: os.stat_result) -> bool:
+    """Tell whether a file is open here, as /dev/stdout: who has it open would not see another."""
+    for number in os.listdir("/proc/self/fd"):  # noqa: PTH208
+        with contextlib.suppress(OSError):
+            if os.path.samestat(os.fstat(int(number)), there):
+                return True
+    return False
+
+
+def _beside(place: str) -> _Begun:
+    """Make a file that is to take a place, with mode and owner of what stands there, if we may."""
+    there = os.stat(place) if os.path.lexists(place) else None  # noqa: PTH116
+    mode = stat.S_IMODE(there.st_mode) if there else 0o666
+    name = os.path.join(os.path.dirname(place), f".stapy-{secrets.token_hex(8)}")  # noqa: PTH118, PTH120
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    begun = _Begun(os.open(name, flags, mode & 0o666), name, place)
+    if there:
+        with contextlib.suppress(PermissionError):
+            os.fchown(begun.fd, there.st_uid, there.st_gid)
+        os.fchmod(begun.fd, mode)
+    return begun

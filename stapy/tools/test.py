@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stapy.diagnostics.render import use_color
@@ -14,14 +12,16 @@ from stapy.terminal import progress, writing
 from stapy.testing import companion, comparing, reports, running
 from stapy.testing.companion import CompanionError
 from stapy.testing.reports import TestResult
+from stapy.tools import replacing
 from stapy.tools.arguments import UNUSABLE as NOTHING_DONE
 from stapy.tools.arguments import ToolArgumentParser, complain
 from stapy.vm import kernels
 from stapy.vm.errors import VmError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import TextIO
+    import argparse
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from stapy.testing.companion import TestCase
 
@@ -39,7 +39,8 @@ The cases of NAME.stp stand in NAME.test.toml beside it. FILE is either, or a fo
 More keys: output, stderr, status, timeout, kernel; [defaults] has what all cases of a file have.
 Options behind '--' are for all cases. docs/testing-scripts.md tells more.
 
-The exit status is 0, 1 when a case failed, 2 when a file of cases or a kernel cannot be used."""
+The exit status is 0, 1 when a case failed, 2 when a file of cases or a kernel cannot be used, or
+the file of -o cannot be written."""
 
 
 def parser() -> ToolArgumentParser:
@@ -70,32 +71,34 @@ def main(words: list[str]) -> int:
     """Obey a command line; return the exit status."""
     end = words.index("--") if "--" in words else len(words)
     given = parser().take(["--vm=" if word == "--vm" else word for word in words[:end]])
-    with contextlib.ExitStack() as stack:
-        try:
-            wish = Wish([_release(one) for one in given.vm] or [None], given.part, words[end + 1 :])
-            file = _opened(given.output, stack) if given.output is not None else None
-        except VmError as error:
-            complain(f"stapy test: --vm: {error}" + (f" ({error.hint})" if error.hint else ""))
-            return NOTHING_DONE
-        except OSError as error:
-            complain(f"stapy test: '{given.output}' cannot be written: {error.strerror}")
-            return NOTHING_DONE
-        for_people = given.form == "rich" or file is not None
-        results = _taken(_results(given.files, wish), given.first, for_people)
-        if not results:
-            complain(f"stapy test: no case has '{given.part}' in its name")
-            return NOTHING_DONE
-        if for_people:
-            writing.write(reports.summary(results))
-        if file is not None:
-            file.write(reports.FORMS[given.form](results))
-        elif not for_people:
-            writing.write(reports.FORMS[given.form](results))
+    try:
+        wish = Wish([_release(one) for one in given.vm] or [None], given.part, words[end + 1 :])
+        if given.output is None:
+            return _tell(given, wish, writing.write if given.form != "rich" else None)
+        with replacing.written(given.output) as put:
+            return _tell(given, wish, put)
+    except VmError as error:
+        complain(f"stapy test: --vm: {error}" + (f" ({error.hint})" if error.hint else ""))
+    except (_NoCase, replacing.WriteError) as error:
+        complain(f"stapy test: {error}")
+    return NOTHING_DONE
+
+
+class _NoCase(Exception):
+    """Nothing was run; the text is the message."""
+
+
+def _tell(given: argparse.Namespace, wish: Wish, put: Callable[[str], None] | None) -> int:
+    """Run cases and tell of them; ``put`` takes a whole form, if one is wanted."""
+    for_people = put is not writing.write
+    results = _taken(_results(given.files, wish), given.first, for_people)
+    if not results:
+        raise _NoCase(f"no case has '{given.part}' in its name")
+    if for_people:
+        writing.write(reports.summary(results))
+    if put is not None:
+        put(reports.FORMS[given.form](results))
     return max(_STATUS[result.state] for result in results)
-
-
-def _opened(name: str, stack: contextlib.ExitStack) -> TextIO:
-    return stack.enter_context(Path(name).open("w", encoding="utf-8", errors="surrogateescape"))
 
 
 def _release(line: str) -> str:

@@ -85,6 +85,9 @@ def test_the_usual_form_shows_the_line(folder: Path, capsys: pytest.CaptureFixtu
         (["-r", "1.2.3-nosuch", "good.stp"], "Incorrect version or missing kernel-devel package"),
         ([*OLD, "good.stp", "--", "--nosuch"], "unknown option '--nosuch'"),
         ([*OLD], "the following arguments are required: SCRIPT"),
+        (["-r", "6." + "9" * 5000, "good.stp"], "Incorrect version or missing kernel-devel"),
+        ([*OLD, "-o", "/dev/full", "bad.stp"], "'/dev/full' cannot be written: No space left"),
+        ([*OLD, "--message-format=junit", "-o", "/dev/full", "bad.stp"], "'/dev/full' cannot be"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_asked(
@@ -173,6 +176,18 @@ def test_what_is_found_is_written_at_once(folder: Path) -> None:
     assert check(*OLD, "-o", "nowhere/log", "bad.stp") == 2
     assert check("--message-format=json", "-o", "log", *OLD, "bad.stp", "bad.stp") == 1
     assert len(Path("log").read_text().splitlines()) == 2
+
+
+def test_a_check_that_is_cut_off_leaves_what_was_there(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cut_off(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    Path("log").write_text("before")
+    monkeypatch.setattr("stapy.tools.check.checked", cut_off)
+    assert check("--message-format=sarif", "-o", "log", *OLD, "bad.stp") == 1
+    assert Path("log").read_text() == "before"
 
 
 def test_configuration(folder: Path) -> None:
