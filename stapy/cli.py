@@ -172,7 +172,7 @@ def groups(words: list[str]) -> list[list[str]]:
 
 
 def plain_words(words: list[str]) -> list[str]:
-    """List what is neither an option nor the value of one."""
+    """List what is neither an option nor the value of one: ``--`` too, and all behind it."""
     return _taken_apart(words)[1]
 
 
@@ -192,7 +192,7 @@ def _taken_apart(words: list[str]) -> tuple[list[list[str]], list[str]]:
             found += _letters(word, before[1 : len(before) - len(queue)])
         else:
             plain.append(word)
-    return found, plain + queue[1:]
+    return found, plain + queue
 
 
 def not_replaced(before: list[list[str]], by: list[list[str]]) -> list[list[str]]:

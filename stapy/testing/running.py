@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import tempfile
@@ -56,8 +57,10 @@ def words(case: TestCase, folder: Path, more: list[str], vm: str | None) -> list
     try:
         text = (folder / case.script).read_text("utf-8", "surrogateescape")
         first = words_of(text)
-        if plain := cli.plain_words([*first, *more, *case.options]):
-            raise UsageError(f"'{plain[0]}' is none (the script's own are 'arguments')")
+        if cli.plain_words(first) != ["--"]:  # behind which the script would come
+            _check_words(first)
+        _check_words(more)
+        _check_words(case.options)
         given = cli.layered(["--color=never"], first, more, case.options)
         _check(cli.parse(given, script=""))
     except (UsageError, ValueError, OSError) as error:
@@ -66,6 +69,12 @@ def words(case: TestCase, folder: Path, more: list[str], vm: str | None) -> list
     where = [f"--vm={vm}"] if vm is not None else []
     command = ["-c", case.command] if case.command is not None else []
     return [*where, *given, *command, "--", case.script, *case.arguments]
+
+
+def _check_words(line: list[str]) -> None:
+    """Refuse what is no option: it would be the script, or ``--``, and shift all behind it."""
+    if plain := cli.plain_words(line):
+        raise UsageError(f"'{plain[0]}' is none (the script's own are 'arguments')")
 
 
 def _check(options: Options) -> None:
@@ -88,8 +97,8 @@ def run(line: list[str], folder: Path, seconds: float) -> Ending:
 
 
 def _text(file: IO[bytes]) -> str:
-    file.seek(0)
-    return file.read(MOST).decode("utf-8", "backslashreplace")
+    """Read a stream from its begin; its place stays, for who still writes has the same one."""
+    return os.pread(file.fileno(), MOST, 0).decode("utf-8", "backslashreplace")
 
 
 def _wait(pid: int, files: tuple[IO[bytes], ...], end: float) -> tuple[int, bool, bool]:
@@ -117,10 +126,17 @@ def _wait(pid: int, files: tuple[IO[bytes], ...], end: float) -> tuple[int, bool
 
 
 def _ended(pid: int) -> int | None:
-    done, status = os.waitpid(pid, os.WNOHANG)
-    if not done:
+    """Return the status of a session that has ended; what it left in its group ends as well.
+
+    That may be a program of ``-c`` that runs in the background; stapy's own that have still to
+    mend something are in groups of their own.
+    """
+    if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
         return None
-    code = os.waitstatus_to_exitcode(status)
+    # Nobody else's group can have this number before the session was waited for.
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     return code if code >= 0 else 128 - code
 
 
