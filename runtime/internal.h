@@ -45,6 +45,10 @@ struct stapy_cpu {
 extern struct stapy_cpu __percpu *stapy_cpus;
 extern unsigned int stapy_stack_frames;		/* limits.maxbacktrace */
 extern bool stapy_failed;			/* error probes run instead of end probes */
+/* The member of stapusr, stapsys or stapdev whom the session is for; invalid: it is root's. */
+kuid_t stapy_session_user(void);
+/* May the caller do what a member may not: is it root, or is the session root's? */
+bool stapy_session_trusts_caller(void);
 
 int stapy_contexts_alloc(void);
 void stapy_contexts_free(void);

@@ -15,11 +15,38 @@ module_param(stapy_remote, int, 0);
 char *stapy_remote_uri = "";
 module_param(stapy_remote_uri, charp, 0);
 
+/*
+ * Whom the session is for, and up to which level: said by stapy-run's keeper when a member of
+ * stapusr, stapsys or stapdev loads us, and by nobody else. Root's own sessions have neither.
+ */
+#define NOBODY ((unsigned int)-1)
+static unsigned int stapy_user = NOBODY;
+module_param(stapy_user, uint, 0444);
+static int stapy_level;
+module_param(stapy_level, int, 0);
+
 static DEFINE_MUTEX(session_mutex);
 static int marks;			/* STAPY_MASKS, STAPY_HIDES: in all states */
 static bool ended;			/* end probes ran, or will never run */
 static bool refused;			/* there is no memory for the script */
 static bool initialised;		/* stapy_session.init() ran */
+
+static bool is_above_level(void)
+{
+	int needed = stapy_session.limits.privilege ?: STAPY_STAPDEV;
+
+	return stapy_user != NOBODY && stapy_level < needed;
+}
+
+kuid_t stapy_session_user(void)
+{
+	return stapy_user == NOBODY ? INVALID_UID : make_kuid(&init_user_ns, stapy_user);
+}
+
+bool stapy_session_trusts_caller(void)
+{
+	return stapy_user == NOBODY || capable(CAP_SYS_MODULE);
+}
 
 static void set_state(enum stapy_state state)
 {
@@ -169,6 +196,8 @@ int stapy_session_start(int target, int spaces)
 {
 	int r;
 
+	if (!stapy_session_trusts_caller() && !uid_eq(current_uid(), stapy_session_user()))
+		return -EPERM;
 	mutex_lock(&session_mutex);
 	if (!change_state(STAPY_LOADED, STAPY_STARTING)) {
 		mutex_unlock(&session_mutex);
@@ -377,6 +406,8 @@ static int __init stapy_init(void)
 {
 	int r;
 
+	if (is_above_level())
+		return -EPERM;
 	/* The consumer may have loaded us under another name than we were built with. */
 	stapy_session.name = THIS_MODULE->name;
 	marks = (stapy_session.limits.interruptible ? 0 : STAPY_MASKS) |

@@ -48,6 +48,7 @@ struct stapy_limits {
 	int bulk;			/* -b: a file of output for each CPU, unmerged */
 	size_t buffer_bytes;		/* output ring of one CPU; 0: 2 MiB */
 	int unprivileged;		/* --privilege=stapusr: no memory but that of the owner's processes */
+	int privilege;			/* enum stapy_privilege: what --privilege allowed the script */
 	int max_kilobytes;		/* of memory, the module's own included; 0: what is free */
 	int procfs_bytes;		/* of a text that is read from a file of procfs; 0: a string's */
 	bool hist_given;		/* the next two count */
@@ -68,6 +69,9 @@ struct stapy_condition {
 	unsigned long since;		/* jiffies */
 	unsigned long told;		/* bit 0: of an overload */
 };
+
+/* Levels of trust, lowest first; a script that nothing was said about may be for the highest only. */
+enum stapy_privilege { STAPY_STAPDEV_UNSAID, STAPY_STAPUSR, STAPY_STAPSYS, STAPY_STAPDEV };
 
 enum stapy_off {
 	STAPY_OFF_FALSE = 1,		/* it was false when it was judged last */

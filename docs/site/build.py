@@ -40,6 +40,7 @@ _PARTS = {
                    "docs/interactive", "docs/notebook", "docs/testing-scripts",
                    "docs/reach",
                    "Ansible <ansible/README>", "Containers <docker/README>", "docs/signing",
+                   "docs/privileges",
                    "docs/safety",
                    "docs/performance", "docs/cost", "docs/wall", "docs/packages",
                    "Editors <editors/README>"),

@@ -310,6 +310,17 @@ static void release(void *table, unsigned int count)
 		remove_files();
 }
 
+/* A file is the user's whom the session is for, as in SystemTap. */
+static int make_file(struct stapy_procfs_row *row)
+{
+	struct proc_dir_entry *made =
+		proc_create_data(row->path, mode_of(row), folder, &file_ops, row);
+
+	if (made && uid_valid(stapy_session_user()))
+		proc_set_user(made, stapy_session_user(), GLOBAL_ROOT_GID);
+	return made ? 0 : -ENOMEM;
+}
+
 static int start(void *table, unsigned int count)
 {
 	struct stapy_procfs_row *rows = table;
@@ -324,9 +335,7 @@ static int start(void *table, unsigned int count)
 
 		if (is_made(rows, i, strlen(row->path)))
 			continue;
-		r = make_folders(rows, i);
-		if (!r && !proc_create_data(row->path, mode_of(row), folder, &file_ops, row))
-			r = -ENOMEM;
+		r = make_folders(rows, i) ?: make_file(row);
 	}
 	if (r)
 		stop(table, count);

@@ -162,6 +162,9 @@ static ssize_t take_file(const char __user *from, size_t bytes)
 	char *command, *name;
 	int fd, start = 0, r = -EINVAL;
 
+	/* Another file than the one that was looked at could be broken by our places. */
+	if (!stapy_session_trusts_caller())
+		return -EPERM;
 	if (bytes > PATH_MAX + COMMAND_BYTES)
 		return -EINVAL;
 	command = memdup_user_nul(from, bytes);

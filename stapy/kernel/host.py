@@ -24,12 +24,17 @@ class HostFiles:
         except OSError:
             return None
 
-    def obstacles(self, kernel: Kernel, signer: str | None = None) -> list[str]:
+    def obstacles(
+        self, kernel: Kernel, signer: str | None = None, by_sudo: bool = False
+    ) -> list[str]:
         """List why a module for ``kernel`` cannot be loaded here; empty when it can.
 
         ``signer`` is the number of the key that signs it, None when it will not be signed.
+        ``by_sudo``: somebody else than this process loads it.
         """
         verdicts = self.verdicts(kernel)
+        if by_sudo:
+            verdicts["privilege"] = ""
         if signer is not None and self.takes_signed(signer):
             verdicts["lockdown"] = verdicts["signing"] = ""
         return [reason for reason in verdicts.values() if reason]

@@ -29,12 +29,27 @@ def main(words: Optional[List[str]] = None) -> int:
             return streams.show([USAGE.rstrip("\n")])
         if "-V" in words or "--version" in words:
             return streams.show([version()])
+        if words == ["--sudoers"]:
+            from . import sudo
+
+            return streams.show(sudo.rule())
+        hands = None
+        if words[:1] == ["--as-member"]:
+            from . import member
+
+            words = words[1:]
+            hands = member.begin()
         options = parse(as_staprun(words) if os.path.basename(sys.argv[0]) == "staprun" else words)
         if not (options.attach or options.delete):
             options.module = module_place(options.module)
         if options.info:
             return streams.show([shown(line) for line in describe(ModuleFile(options.module))])
-        return run(options.module, options)
+        if os.geteuid() != 0 and not hands:
+            from . import sudo
+
+            if sudo.is_needed():
+                sudo.become(words)
+        return run(options.module, options, hands)
     except UsageError as error:
         messages = MessagePrinter(as_json=wants_json(words))
         text = error.args[0].rstrip(".")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 
-from . import beforehand, fit, input, inside, kernel, loading, programs, render, screen
-from .control import Channel, folder_of
+from . import beforehand, fit, input, inside, loading, render, screen
+from .control import Channel
 from .daemon import in_background
 from .elf import ModuleFile
 from .errors import RunError
+from .hands import Hands
 from .lacks import advice, lacks
 from .messages import MessagePrinter
-from .naming import Turn
 from .options import RunOptions
 from .output import Sink, make_sinks
 from .session import ModuleSession
@@ -27,16 +27,20 @@ if TYPE_CHECKING:
     from .supply import Supplier
 
 
-def run(module_path: str, options: RunOptions) -> int:
-    """Run a module as ``options`` say; return the exit status of the session."""
+def run(module_path: str, options: RunOptions, hands: Optional[Hands] = None) -> int:
+    """Run a module as ``options`` say; return the exit status of the session.
+
+    ``hands`` do what only root can, where we are not root.
+    """
+    hands = hands or Hands()
     if options.effect:
-        return _compare(module_path, options)
+        return _compare(module_path, options, hands)
     if options.daemon and not options.delete:
-        return in_background(lambda armed: _obey(module_path, options, armed))
-    return _obey(module_path, options)
+        return in_background(lambda armed: _obey(module_path, options, hands, armed))
+    return _obey(module_path, options, hands)
 
 
-def _compare(module_path: str, options: RunOptions) -> int:
+def _compare(module_path: str, options: RunOptions, hands: Hands) -> int:
     """Run sessions of the module and runs without any, to compare what a command takes."""
     from . import effect
 
@@ -45,7 +49,7 @@ def _compare(module_path: str, options: RunOptions) -> int:
 
         def session(once: RunOptions, make_target: Callable[[str, bool], TargetProcess]) -> int:
             told = _printer(once)
-            _run(ModuleFile(module_path), once, told, signals, make_target=make_target)
+            _run(ModuleFile(module_path), once, told, signals, hands, make_target=make_target)
             return told.errors
 
         try:
@@ -61,15 +65,20 @@ def _printer(options: RunOptions) -> MessagePrinter:
     )
 
 
-def _obey(module_path: str, options: RunOptions, armed: Optional[Callable[[], None]] = None) -> int:
+def _obey(
+    module_path: str,
+    options: RunOptions,
+    hands: Hands,
+    armed: Optional[Callable[[], None]] = None,
+) -> int:
     messages = _printer(options)
     with Signals() as signals:
         try:
             if options.delete:
-                return loading.delete(module_path, messages)
+                return hands.delete(module_path, messages)
             if options.attach:
-                return _attach(module_path, options, messages, signals, armed)
-            return _run(ModuleFile(module_path), options, messages, signals, armed)
+                return _attach(module_path, options, messages, signals, hands, armed)
+            return _run(ModuleFile(module_path), options, messages, signals, hands, armed)
         except RunError as error:
             messages.error(str(error))
             return 1
@@ -80,6 +89,7 @@ def _run(
     options: RunOptions,
     messages: MessagePrinter,
     signals: Signals,
+    hands: Hands,
     armed: Optional[Callable[[], None]] = None,
     make_target: Callable[[str, bool], TargetProcess] = TargetProcess,
 ) -> int:
@@ -92,7 +102,7 @@ def _run(
         raise RunError(f"module '{module.path}' {other}")
     if not options.rename:
         loading.refuse_foreign(module.name)
-    kernel.check(module)
+    hands.check(module)
     parameters = loading.parameters(module, options)
     beforehand.check(options.command, options.output, bool(options.rotate))
     beforehand.check_namespaces(module.manifest(), options.namespaces)
@@ -105,13 +115,14 @@ def _run(
     try:
         if options.command:
             target = make_target(options.command, not input.is_taken(module.manifest(), options))
-        with Turn():
-            name, channel = loading.insert_and_open(module, parameters, messages, options.rename)
+        name, channel = hands.insert(module, parameters, messages, options.rename)
         if shown:
             shown.show(name)
         if server:
             server.serve(name, messages)
-        detached = _converse(name, channel, options, messages, signals, target, module, armed)
+        detached = _converse(
+            name, channel, options, messages, signals, hands, target, module, armed
+        )
         if not detached:
             messages.note(f"removed {name}")
     finally:
@@ -130,6 +141,7 @@ def _converse(
     options: RunOptions,
     messages: MessagePrinter,
     signals: Signals,
+    hands: Hands,
     target: Optional[TargetProcess],
     fresh: Optional[ModuleFile],
     armed: Optional[Callable[[], None]] = None,
@@ -149,7 +161,7 @@ def _converse(
         session.armed = armed
         session.input = input.make(name, fresh.manifest() if fresh else None, options, messages)
         if fresh:
-            _start(session, fresh.manifest())
+            _start(session, fresh.manifest(), hands)
         else:
             session.supplier = _make_supplier(channel, {"names": True}, messages)
             session.go_on()
@@ -161,12 +173,7 @@ def _converse(
             session.input.end()
         if session and session.supplier:
             session.supplier.end()
-        with Turn():
-            if not session or not session.detached:
-                channel.dismiss()
-            channel.close()
-            if not session or not session.detached:
-                kernel.remove(name)
+        hands.end(name, channel, bool(session and session.detached))
         if session and session.detached:
             session.write_out()
         for sink in sinks:
@@ -181,10 +188,10 @@ def _converse(
     return session.detached
 
 
-def _start(session: ModuleSession, manifest: Manifest) -> None:
+def _start(session: ModuleSession, manifest: Manifest, hands: Hands) -> None:
     """Hand a fresh module what it needs, and tell it to begin."""
     options, channel, target = session.options, session.channel, session.target
-    programs.hand_over(channel, manifest, options.namespaces)
+    hands.hand_over(channel, manifest, options.namespaces)
     # What was opened was its files if it still is the same process.
     beforehand.check_namespaces(manifest, options.namespaces)
     session.supplier = _supply(channel, manifest, options, session.messages)
@@ -250,16 +257,17 @@ def _attach(
     options: RunOptions,
     messages: MessagePrinter,
     signals: Signals,
+    hands: Hands,
     armed: Optional[Callable[[], None]] = None,
 ) -> int:
     name = loading.ours(loading.bare_name(name))
     tells = bool(options.metrics) and _is_there(name)
     server = _listen(options, tells, name)
     try:
-        channel = Channel.open(folder_of(name))
+        name, channel = hands.attach(name)
         if server:
             server.serve(name, messages)
-        _converse(name, channel, options, messages, signals, None, None, armed)
+        _converse(name, channel, options, messages, signals, hands, None, None, armed)
     finally:
         if server:
             server.close()

@@ -32,6 +32,7 @@ class Channel:
         self.outputs = outputs
         self.cpus = list(cpus)
         self.records: Optional[str] = None
+        self.name = ""  # of the module, where somebody else has opened them
         self._part = b""
 
     @classmethod

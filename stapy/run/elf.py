@@ -91,15 +91,19 @@ class ModuleFile:
     """A module's file: its modinfo and its manifest.
 
     The file is opened once and stays open, so that what is loaded by ``fd`` is
-    what was read, whatever its name stands for by then.
+    what was read, whatever its name stands for by then.  ``fd`` is a file that is open already.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, fd: int = -1) -> None:
         self.path = path
         self._manifest: Optional[Manifest] = None
         try:
-            # A pipe in its place must not make us wait.
-            self._file = os.fdopen(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb")
+            if fd < 0:
+                # A pipe in its place must not make us wait.
+                fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            else:
+                os.lseek(fd, 0, os.SEEK_SET)  # where it stands belongs to whoever sent it as well
+            self._file = os.fdopen(fd, "rb")
             self._status = os.fstat(self._file.fileno())
             if not stat.S_ISREG(self._status.st_mode):
                 raise RunError(f"'{path}' is not a kernel module (no regular file)")

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from typing import List, Optional, Tuple
 
 
+# What a module tells, and what it is told by `keeper` alone.
+_NOT_THE_USERS = {"stapy_state", "stapy_user", "stapy_level"}
+
+
 def refuse_foreign(name: str) -> None:
     """Refuse the name of a loaded module that is not ours: `RunError`."""
     refusal = mark.refusal(name)
@@ -102,7 +106,7 @@ def _remove_stale(name: str, messages: MessagePrinter) -> bool:
 def parameters(module: ModuleFile, options: RunOptions) -> List[str]:
     """List what the module is loaded with; `RunError` for a name that it does not know."""
     words = list(options.parameters)
-    settable = sorted(set(module.parameters) - {"stapy_state"})
+    settable = sorted(set(module.parameters) - _NOT_THE_USERS)
     for parameter in words:
         name = parameter.partition("=")[0]
         if name not in settable:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 
 SYSFS = "/sys/module"
+NOBODY = (1 << 32) - 1  # runtime/session.c
 _STATES = ("loaded", "running", "stopped")
 
 
@@ -34,6 +35,18 @@ def state_of(name: str, folder: str = SYSFS) -> str:
 def is_ours(name: str, folder: str = SYSFS, proc: str = "/proc") -> bool:
     """Tell whether the module of this name in the kernel was made by stapy."""
     return bool(state_of(name, folder)) and os.path.isdir(f"{proc}/stapy_{name}")
+
+
+def user_of(name: str, folder: str = SYSFS) -> int:
+    """Read for whom a module of ours was loaded: a user's number, -1 for root or none of ours."""
+    if not is_name(name):
+        return -1
+    try:
+        with open(f"{folder}/{name}/parameters/stapy_user", encoding="ascii") as file:
+            uid = int(file.read(64))
+    except (OSError, ValueError):
+        return -1
+    return uid if uid < NOBODY else -1
 
 
 def is_going(name: str, folder: str = SYSFS) -> bool:

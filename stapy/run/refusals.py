@@ -126,7 +126,11 @@ def missing_capability() -> str:
             "this is root without the right to load modules (CAP_SYS_MODULE), as in a container: "
             "run it outside"
         )
-    return "only root (or CAP_SYS_MODULE) can load a module: try sudo"
+    from .groups import look_up
+
+    who = look_up(os.getuid())
+    told = who.refusal() if who else ""
+    return told or "only root (or CAP_SYS_MODULE) can load a module: try sudo"
 
 
 def may_load(root: str = "/") -> bool:

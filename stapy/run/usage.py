@@ -7,6 +7,7 @@ Usage: stapy-run [options] MODULE.ko [name=value ...]
    or: stapy-run --info MODULE.ko
    or: stapy-run -d MODULE
    or: stapy-run -A MODULE
+   or: stapy-run --sudoers
 
   -c CMD      start CMD once the probes are armed, stop when it ends
   --probe-effect CMD
@@ -41,6 +42,8 @@ Usage: stapy-run [options] MODULE.ko [name=value ...]
   -C WHEN     colours in messages: auto, always, never
   --message-format=json
               each message as one object on a line; text, as it is without
+  --sudoers   print the rule for sudo by which members of the groups stapusr, stapsys
+              and stapdev run modules
   -V, -h      version, this text
   name=value  set a global that -G named when the module was made
 

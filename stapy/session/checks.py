@@ -116,9 +116,14 @@ def check_host(session: Passes, kernel: Kernel) -> None:
 
 def obstacles(session: Passes, kernel: Kernel) -> list[str]:
     """List why this host cannot load the module; nothing when it will not be asked to."""
-    from stapy.kernel.host import HostFiles
-
     options = session.options
     is_here = not (options.vm or options.elsewhere or options.last_pass < 5)
     signer = session.signer.number if session.signer else None
-    return HostFiles().obstacles(kernel, signer) if is_here else []
+    if not is_here:
+        return []
+    from stapy.kernel.host import HostFiles
+    from stapy.run import sudo
+
+    reasons = HostFiles().obstacles(kernel, signer, by_sudo=sudo.is_needed())
+    why = sudo.obstacle()
+    return [why, *reasons] if why else reasons

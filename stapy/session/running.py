@@ -67,15 +67,24 @@ def load(session: Session, module: Path, kernel: Kernel) -> int:
         except VmError as error:
             session.refuse("E0590", str(error), kind="run error", hint=error.hint)
     else:
-        from stapy.run.consumer import run
-
-        status = run(str(module), wanted)
+        status = _run_here(str(module), wanted)
     session.verbose(f"run completed in {timer.spent()}.")
     if options.plot:
         plotting.draw(session, status)
     if status:
         session.tell_failed()
     return status
+
+
+def _run_here(module: str, wanted: RunOptions) -> int:
+    """Run a module in this process, or as a member of the groups through sudo."""
+    from stapy.run import sudo
+
+    if sudo.is_needed():
+        return sudo.run_apart(wanted.words())
+    from stapy.run.consumer import run
+
+    return run(module, wanted)
 
 
 def run_options(session: Session, module: Path) -> RunOptions:

@@ -17,7 +17,7 @@ from stapy.kernel.host import HostFiles
 from stapy.kernel.release import install_command
 from stapy.paths import cache_place, exists
 from stapy.record import Record
-from stapy.run import refusals
+from stapy.run import refusals, sudo
 
 if TYPE_CHECKING:
     from stapy.debuginfo.facade import Debuginfo
@@ -71,6 +71,8 @@ class Examination:
     def loading(self) -> Iterator[Finding]:
         """Yield whether the running kernel takes our modules, and why not."""
         reasons = self.host.verdicts(self.kernel)
+        if str(self.root) == "/" and sudo.is_needed():
+            reasons["privilege"] = sudo.obstacle()
         root = str(self.root)
         rows = (
             ("privilege", "modules may be loaded", lambda: refusals.missing_capability()),

@@ -44,6 +44,7 @@ def make_manifest(
     any_release: bool = False,
     namespaces: int | None = None,
     process: ProcessIdentity | None = None,
+    privilege: str = "stapdev",
 ) -> Manifest:
     """Build the manifest of one module.
 
@@ -55,7 +56,8 @@ def make_manifest(
     which tables user stacks need.  ``input`` says how the script wants standard input, as
     "keys" or as "lines".  ``namespaces`` is the process in whose name spaces programs
     were looked up, ``process`` what tells it from another one of its number.  ``any_release``
-    leaves it to the kernel itself whether the module fits.
+    leaves it to the kernel itself whether the module fits.  ``privilege`` is the level that the
+    script was translated for, which is left out where it is the highest.
     """
     more: Manifest = {"any_release": True} if any_release else {}
     if namespaces:
@@ -68,6 +70,8 @@ def make_manifest(
         more["objects"] = objects
     if input:
         more["input"] = input
+    if privilege != "stapdev":
+        more["privilege"] = privilege
     return {
         **more,
         "format": FORMAT,

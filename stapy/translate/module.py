@@ -114,6 +114,7 @@ def _manifest(
         any_release="STP_NO_VERREL_CHECK" in options.defines,
         build_ids=program.build_ids,
         files=_files(program, unit),
+        privilege=options.privilege,
         namespaces=options.namespaces,
         process=options.namespaces_of,
         objects=_objects(program, options),

@@ -11,7 +11,7 @@ import pytest
 from stapy.diagnostics import Stop
 from stapy.options import Options
 from stapy.translate.tables.limits import LIMITS, NESTING, Limits, evaluate
-from tests.translate.support import c_of, options_of, program_of
+from tests.translate.support import c_of, options_of, program_of, source_of
 
 RUNTIME = Path(__file__).parents[2] / "runtime"
 EXPRESSIONS = [
@@ -225,3 +225,12 @@ def test_macros_of_the_runtime_may_use_everything() -> None:
     text = c_of("function f:string() %{ STAPY_VALUE_NAME(1); %} probe begin { println(f()) }", "-g")
     for piece in ("#define STAP_RETVALUE ", "__label__ out", "if (unlikely(c->error))"):
         assert piece in text
+
+
+def test_a_module_knows_its_level() -> None:
+    script = "probe begin { exit() }"
+    for level in ("stapusr", "stapsys"):
+        made = source_of(script, args=f"--privilege={level}")
+        assert f".privilege = STAPY_{level.upper()}," in made.text()
+        assert made.manifest["privilege"] == level
+    assert ".privilege" not in c_of(script, "--privilege=stapdev")

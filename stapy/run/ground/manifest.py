@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         any_release: bool
         namespaces: int
         process: ProcessIdentity
+        privilege: str  # the level that it was translated for; absent: stapdev
 
     # Of a histogram: ["log"], or ["linear", least, greatest, step].
     Shape = List[Any]

@@ -96,6 +96,7 @@ class Limits:
 
     def __init__(self, options: Options, nesting: int) -> None:
         self.given = dict(options.defines)
+        self.privilege = options.privilege
         self._unprivileged = options.privilege == "stapusr"
         self._eases = ON_OVERLOAD.get(options.on_overload)
         self._compatible = options.compatible or LANGUAGE_VERSION
@@ -204,6 +205,8 @@ class Limits:
         on |= {"hist_given": None} if self._drawing else {}
         on |= {"unprivileged": None} if self._unprivileged else {}
         rows += [{"name": field, "value": "1"} for field in on]
+        if self.privilege != "stapdev":
+            rows.append({"name": "privilege", "value": f"STAPY_{self.privilege.upper()}"})
         if self._eases:
             rows.append({"name": "on_overload", "value": self._eases})
         if self.buffer_bytes != BUFFER_MIB * MIB:

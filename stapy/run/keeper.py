@@ -1,0 +1,183 @@
+"""The part that stays root while a member of the groups runs a session: it loads and removes.
+
+It opens no path that the user names but the programs that a trusted module names, runs no command
+of his, and believes nothing that his consumer says: what is loaded is looked at here.
+"""
+
+from __future__ import annotations
+
+import os
+
+from . import admission, fit, kernel, loading, mark
+from .control import Channel, folder_of
+from .elf import ModuleFile
+from .errors import GoneError, RunError
+from .groups import NAMES, STAPDEV
+from .hands import Hands
+from .messages import MessagePrinter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Dict, List, Tuple
+
+    from .groups import GroupMember
+    from .wire import Wire
+
+# What its answers begin with.
+DONE, REFUSED, GONE = "done", "refused", "gone"
+
+
+class Keeper:
+    """Serves one consumer, and puts away what that leaves when it ends, however it does."""
+
+    def __init__(self, member: GroupMember, wire: Wire) -> None:
+        self._member = member
+        self._wire = wire
+        self._hands = Hands()
+        self._kept: Dict[str, Channel] = {}
+        self._modules: Dict[str, ModuleFile] = {}
+        self._said: List[Tuple[str, str]] = []
+
+    def serve(self) -> None:
+        """Obey until the consumer is gone, then end its sessions."""
+        try:
+            while True:
+                asked = self._wire.receive()
+                if asked is None:
+                    break
+                fields, files = asked
+                self._answer(fields, files)
+        except (OSError, RunError):
+            pass  # the consumer cannot be answered any more
+        finally:
+            for name in list(self._kept):
+                try:
+                    self._end(name, False)
+                except (OSError, RunError):
+                    pass  # the module has itself removed, or waits for the next consumer
+
+    def _answer(self, fields: List[str], files: List[int]) -> None:
+        self._said = []
+        texts: List[str] = []
+        given: List[int] = []
+        kind = DONE
+        try:
+            texts, given = self._obey(fields, files)
+        except GoneError as error:
+            kind, texts = GONE, [str(error)]
+        except RunError as error:
+            kind, texts = REFUSED, [str(error)]
+        except (OSError, ValueError, IndexError) as error:
+            kind, texts = REFUSED, [f"stapy-run's keeper: {error}"]
+        finally:
+            for fd in files:
+                _close(fd)
+        said = [field for pair in self._said for field in pair]
+        self._wire.send([kind, str(len(texts)), *texts, *said], given)
+        for fd in given:
+            if not any(fd in (one.control, *one.outputs) for one in self._kept.values()):
+                _close(fd)
+
+    def _obey(self, fields: List[str], files: List[int]) -> Tuple[List[str], List[int]]:
+        """Do what is asked; return the texts and the files of the answer."""
+        verb, *words = fields
+        if verb == "check":
+            self._admit(words[0], files)
+        elif verb == "insert":
+            return self._insert(words[0], files, words[1] == "renamed", words[2:])
+        elif verb == "files":
+            self._hand_over(words[0], int(words[1]))
+        elif verb == "attach":
+            return self._attach(words[0])
+        elif verb == "end":
+            self._end(words[0], words[1] == "left")
+        elif verb == "delete":
+            self._delete(words[0])
+        else:
+            raise RunError(f"stapy-run's keeper does not know '{verb}'")
+        return [], []
+
+    def _messages(self) -> MessagePrinter:
+        """Make what collects messages for the consumer, who prints them or does not."""
+        messages = MessagePrinter("never", True, 1)
+        messages.listener = lambda kind, text: self._said.append((kind, text))
+        return messages
+
+    def _admit(self, path: str, files: List[int]) -> admission.Admitted:
+        """Look at a module as a consumer of root's would, and whether this user may load it."""
+        admitted = admission.admit(self._member, path, files[0])
+        module = admitted.module
+        if not module.is_ours():
+            raise RunError(f"'{path}' is not a module that stapy made")
+        if not module.is_named():
+            raise RunError(f"module '{path}' is damaged: it has two names")
+        other = fit.other_protocol(module)
+        if other:
+            raise RunError(f"module '{path}' {other}")
+        kernel.check(module)
+        return admitted
+
+    def _insert(
+        self, path: str, files: List[int], must_rename: bool, parameters: List[str]
+    ) -> Tuple[List[str], List[int]]:
+        admitted = self._admit(path, files)
+        admission.check_parameters(self._member, parameters)
+        loading.refuse_foreign(admitted.module.name)
+        words = [*parameters, *admission.limits(self._member, admitted)]
+        name, channel = self._hands.insert(admitted.module, words, self._messages(), must_rename)
+        self._modules[name] = admitted.module
+        return self._keep(name, channel)
+
+    def _keep(self, name: str, channel: Channel) -> Tuple[List[str], List[int]]:
+        """Remember the files of a session, and answer with them."""
+        self._kept[name] = channel
+        files = [channel.control, *channel.outputs]
+        if channel.records is not None:
+            files.append(os.open(f"{folder_of(name)}/records", os.O_RDONLY | os.O_CLOEXEC))
+        cpus = " ".join(map(str, channel.cpus))
+        return [name, cpus, "records" if channel.records is not None else ""], files
+
+    def _hand_over(self, name: str, namespaces: int) -> None:
+        if namespaces and self._member.level < STAPDEV:
+            raise RunError(f"-N is for root and members of the group {NAMES[STAPDEV]}")
+        manifest = self._modules[self._own(name)].manifest()
+        self._hands.hand_over(self._kept[name], manifest, namespaces)
+
+    def _attach(self, name: str) -> Tuple[List[str], List[int]]:
+        self._check_owner(loading.ours(loading.bare_name(name)))
+        name, channel = self._hands.attach(name)
+        return self._keep(name, channel)
+
+    def _own(self, name: str) -> str:
+        if name not in self._kept:
+            raise RunError(f"module '{name}' was not loaded here")
+        return name
+
+    def _end(self, name: str, is_left: bool) -> None:
+        channel = self._kept.pop(self._own(name))
+        self._modules.pop(name, None)
+        self._hands.end(name, channel, is_left)
+
+    def _delete(self, name: str) -> None:
+        messages = self._messages()
+        if name == "*":
+            for one in kernel.our_modules():
+                if self._may_have(one):
+                    self._hands.delete(one, messages)
+            return
+        self._check_owner(loading.ours(loading.bare_name(name)))
+        self._hands.delete(name, messages)
+
+    def _may_have(self, name: str) -> bool:
+        return self._member.level >= STAPDEV or mark.user_of(name) == self._member.uid
+
+    def _check_owner(self, name: str) -> None:
+        if not self._may_have(name):
+            raise RunError(f"module '{name}' was not loaded by '{self._member.name}'")
+
+
+def _close(fd: int) -> None:
+    try:
+        os.close(fd)
+    except OSError:
+        pass

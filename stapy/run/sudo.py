@@ -1,0 +1,195 @@
+"""How a member of the groups comes to run a module: through sudo, by a rule of the administrator's.
+
+A script cannot be setuid. sudo is: by the rule it starts our own code as root with the words of
+the user, without another process between, so that the number of the process stays.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+
+from . import refusals
+from .admission import FOLDER
+from .errors import RunError
+from .groups import NAMES, PAGE, STAPDEV, look_up
+from .lacks import program, run
+from .member import GIVEN
+from .messages import MessagePrinter
+from .options import wants_json
+from .signals import Signals, signal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Iterable, Iterator, List
+
+AS_MEMBER = "--as-member"
+LOOK = 0.2  # seconds between two looks whether sudo has become the user's own process
+_HOW = f"stapy-run --sudoers prints the rule that root puts into /etc/sudoers.d/stapy ({PAGE})"
+# A path in such a rule: everything else would have to be escaped, or is a pattern.
+_PLAIN = frozenset("/abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+")
+_RULE = """\
+# Members of the group stapusr run modules of stapy: docs/privileges.md tells which.
+# The program looks at everything itself: who called it, his groups, the module.
+Cmnd_Alias STAPY_RUN = {command} *
+Defaults!STAPY_RUN closefrom_override, !requiretty, !use_pty, !log_input, !log_output
+Defaults!STAPY_RUN !pam_session, !pam_setcred, env_reset, !setenv
+%stapusr ALL = (root) NOPASSWD: STAPY_RUN
+"""
+
+
+def is_needed() -> bool:
+    """Tell whether we may load nothing ourselves, but are a user's whom the groups allow it."""
+    if os.geteuid() == 0 or refusals.may_load():
+        return False
+    member = look_up(os.getuid())
+    return bool(member and member.level)
+
+
+def command() -> List[str]:
+    """List the words of the command that the rule allows, before those of the user."""
+    python = os.path.realpath(sys.executable)
+    if os.path.realpath("/usr/bin/python3") == python:
+        python = "/usr/bin/python3"  # which stays when the version changes
+    return [python, "-ISB", _place(__file__), AS_MEMBER]
+
+
+def _place(file: str) -> str:
+    """Return what Python is started with: our folder, or the archive that we are in."""
+    place = os.path.dirname(os.path.realpath(file))
+    while not os.path.exists(place):
+        place = os.path.dirname(place)
+    return place
+
+
+def become(words: List[str]) -> None:
+    """Turn into the program that sudo starts; `RunError` when it would not."""
+    found = program("sudo")
+    if not found:
+        raise RunError(f"members of the groups load modules through sudo, which is missing: {_HOW}")
+    wanted = [*command(), *words]
+    if run([*found, "-n", "-l", "--", *wanted])[0]:
+        raise RunError(f"sudo lacks the rule by which members of stapusr run modules: {_HOW}")
+    try:
+        _leave_environment()
+        os.execv(found[0], [found[0], "-n", "-C", str(GIVEN + 1), "--", *wanted])
+    except OSError as error:
+        raise RunError(f"cannot run '{found[0]}': {error.strerror}") from None
+
+
+def obstacle() -> str:
+    """Say why this member cannot run what he has just made, "" when he can or is none."""
+    member = look_up(os.getuid()) if is_needed() else None
+    if not member or member.level >= STAPDEV:
+        return ""
+    folder = FOLDER.format(release=os.uname().release)
+    return (
+        f"members of the group {NAMES[member.level]} may only use modules that root has put into "
+        f"{folder} ({PAGE})"
+    )
+
+
+def run_apart(words: List[str]) -> int:
+    """Run stapy-run in another process as this user may; return its exit status.
+
+    Signals are handed on, but for those of the terminal, which come to both.
+    """
+    heard = (*Signals.HANDLED, signal.SIGCHLD)
+    old = signal.pthread_sigmask(signal.SIG_BLOCK, heard)
+    try:
+        pid = os.fork()
+        if pid == 0:
+            _be_apart(words, old)
+        return _wait(pid, heard)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, old)
+
+
+def _be_apart(words: List[str], mask: Iterable[int]) -> None:
+    try:
+        signal.set_wakeup_fd(-1)
+        for number in Signals.HANDLED:
+            if signal.getsignal(number) != signal.SIG_IGN:
+                signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        become(words)
+    except RunError as error:
+        MessagePrinter(as_json=wants_json(words)).error(str(error))
+    finally:
+        os._exit(1)
+
+
+def _wait(pid: int, heard: Iterable[int]) -> int:
+    """Wait for a process; return its status as a shell counts it."""
+    waiting: List[int] = []
+    while True:
+        came = signal.sigtimedwait(heard, LOOK)
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            return os.WEXITSTATUS(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(status)
+        if came and came.si_signo != signal.SIGCHLD and came.si_code <= 0:
+            waiting.append(came.si_signo)
+        while waiting:
+            try:
+                os.kill(pid, waiting[0])
+            except PermissionError:
+                break  # it is sudo yet, and root's; it will be ours
+            waiting.pop(0)
+
+
+def _leave_environment() -> None:
+    """Leave umask and environment where the user's own part of us takes them up again."""
+    mask = os.umask(0)
+    os.umask(mask)
+    rows = [b"%o" % mask, *(name + b"=" + value for name, value in os.environb.items())]
+    fd = os.memfd_create("environment")
+    rest = memoryview(b"\0".join(rows))
+    while rest:
+        rest = rest[os.write(fd, rest) :]
+    if fd != GIVEN:
+        os.dup2(fd, GIVEN)
+    os.set_inheritable(GIVEN, True)
+
+
+def rule() -> List[str]:
+    """List the lines of the rule for sudo; `RunError` where it would give root away."""
+    words = command()
+    for path in (words[0], words[2]):
+        if not _PLAIN.issuperset(path):
+            raise RunError(f"'{path}' cannot stand in a rule of sudo's: install stapy elsewhere")
+    for path in _files(words[0], words[2]):
+        why = _why_open(path)
+        if why:
+            raise RunError(f"the rule would let others become root: {why}")
+        if _is_closed(path):
+            raise RunError(f"members could not run it: '{path}' is closed to them")
+    return _RULE.format(command=" ".join(words)).splitlines()
+
+
+def _files(python: str, folder: str) -> Iterator[str]:
+    """Yield what root would run, with the folders above."""
+    for path in (python, os.path.realpath(python), folder):
+        while path != "/":
+            yield path
+            path = os.path.dirname(path)
+    for around, folders, names in os.walk(folder):
+        for name in (*folders, *names):
+            yield f"{around}/{name}"
+
+
+def _is_closed(path: str) -> bool:
+    mode = os.stat(path).st_mode
+    return not mode & (stat.S_IXOTH if stat.S_ISDIR(mode) else stat.S_IROTH)
+
+
+def _why_open(path: str) -> str:
+    """Say who but root can change what stands at a path, "" for nobody."""
+    status = os.stat(path)
+    if status.st_uid:
+        return f"'{path}' belongs to user {status.st_uid}"
+    # In a folder with the sticky bit nobody can replace what is root's.
+    if stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX:
+        return ""
+    shared = status.st_mode & (stat.S_IWOTH | (stat.S_IWGRP if status.st_gid else 0))
+    return f"'{path}' may be written to by others than root" if shared else ""
